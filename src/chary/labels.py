@@ -1,0 +1,174 @@
+"""A target column in; its classes, codes and labelled mask out. The one place that knows what unlabelled is."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import assert_all_finite, column_or_1d
+
+# What NumPy makes of a missing value or of -1 when it meets text: np.array(["cat", -1]) holds "-1".
+_SUSPECT_TEXTS = ("", "-1", "nan")
+
+
+class Labels(NamedTuple):
+    """A target, encoded."""
+
+    classes: NDArray[Any]  # (C,) the labels that occur, sorted
+    codes: NDArray[np.intp]  # (n,) index into classes; -1 where unlabelled
+    labeled: NDArray[np.bool_]  # (n,) True where a label was given
+
+
+def encode(y: ArrayLike, *, unlabeled: Any = -1) -> Labels:
+    """Encode a partially labelled target.
+
+    Missing values (NaN, None, ``pandas.NA``, null) are always unlabelled, and so is the marker.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        Integers, whole floats, booleans or text, in a list, a NumPy array, or a pandas or polars column
+        (categorical and nullable ones too).
+    unlabeled : label or None, default=-1
+        The value that marks an unlabelled row. None: missing values only, so that -1 can be a class.
+
+    Returns
+    -------
+    Labels
+        ``classes`` (sorted), ``codes`` (-1 where unlabelled) and the mask ``labeled``.
+
+    Examples
+    --------
+    >>> encode(["spam", None, "ham", "spam"]).codes
+    array([ 1, -1,  0,  1])
+    >>> encode([-1, 1, float("nan")], unlabeled=None).classes
+    array([-1,  1])
+    """
+    values, labeled = _split_missing(y)
+    if unlabeled is not None:
+        given = ~_equals(values, unlabeled)
+        labeled[labeled] = given
+        values = values[given]
+    values = _natural(values)
+    if values.dtype.kind == "f":
+        assert_all_finite(values, input_name="y")
+        _refuse_fractions(values)
+    elif values.dtype.kind == "U" and unlabeled is not None:
+        _refuse_suspect_texts(values, unlabeled)
+    classes, class_of_value = np.unique(values, return_inverse=True)
+    _refuse_too_few(classes, labeled, unlabeled)
+    codes = np.full(labeled.shape, -1, dtype=np.intp)
+    codes[labeled] = class_of_value
+    return Labels(classes, codes, labeled)
+
+
+def decode(codes: NDArray[np.intp], classes: NDArray[Any], *, unlabeled: Any = -1) -> NDArray[Any]:
+    """Labels for codes; a negative code becomes the marker (None where there is no marker).
+
+    The result keeps the type of the classes unless the marker does not fit in it.
+
+    >>> decode(np.array([1, -1]), np.array(["ham", "spam"]))
+    array(['spam', -1], dtype=object)
+    """
+    labels = classes[codes]
+    missing = codes < 0
+    if not missing.any():
+        return labels
+    number_kinds = "iuf"
+    if not (classes.dtype.kind in number_kinds and np.asarray(unlabeled).dtype.kind in number_kinds):
+        labels = labels.astype(object)
+    elif np.result_type(classes, np.asarray(unlabeled)) != classes.dtype:
+        labels = labels.astype(np.result_type(classes, np.asarray(unlabeled)))
+    labels[missing] = unlabeled
+    return labels
+
+
+def _split_missing(y: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """The values that are there and the mask of where they are."""
+    if hasattr(y, "is_null") and hasattr(y, "to_list"):  # a polars Series: keeps its integers whole
+        y = _objects(y.to_list())
+    elif hasattr(y, "isna") and getattr(y, "ndim", 1) == 1:  # a pandas Series, Categorical or array
+        y = np.asarray(y.astype(object), dtype=object)
+    elif isinstance(y, (list, tuple)):
+        y = _objects(y)
+    y = column_or_1d(y, warn=True)
+    if y.dtype.kind == "f":
+        there = ~np.isnan(y)
+    elif y.dtype.kind == "O":
+        there = ~np.frompyfunc(_is_missing, 1, 1)(y).astype(bool)
+    else:
+        there = np.ones(y.shape, dtype=bool)
+    return y[there], there
+
+
+def _objects(values: list[Any] | tuple[Any, ...]) -> NDArray[Any]:
+    """A list as it is: NumPy alone would turn ["a", nan] into text."""
+    if any(isinstance(value, (list, tuple, np.ndarray)) for value in values):
+        return np.asarray(values)  # two-dimensional: refused, or unrolled with a warning, further on
+    return np.fromiter(values, dtype=object, count=len(values))
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or type(value).__name__ == "NAType" or bool(value != value)
+
+
+def _equals(values: NDArray[Any], marker: Any) -> NDArray[np.bool_]:
+    if values.dtype.kind != "O" and (values.dtype.kind == "U") != isinstance(marker, str):
+        return np.zeros(values.shape, dtype=bool)  # text never equals a number
+    return np.asarray(values == marker, dtype=bool)
+
+
+def _natural(values: NDArray[Any]) -> NDArray[Any]:
+    """Objects as the integers, floats, booleans or text that they are."""
+    if values.dtype.kind in "iufbU" or not values.size:
+        return values
+    natural = np.array(values.tolist())
+    is_text = np.frompyfunc(lambda value: isinstance(value, str), 1, 1)(values).astype(bool)
+    if is_text.any() and not is_text.all():
+        raise ValueError(
+            f"y mixes text and numbers ({values[is_text][0]!r} and {values[~is_text][0]!r}); "
+            "give all labels one type, for example with y.astype(str)."
+        )
+    if natural.dtype.kind not in "iufbU" or natural.ndim != 1:
+        raise ValueError(
+            f"Unknown label type: y holds {type(values[0]).__name__} values such as {values[0]!r}; "
+            "class labels must be whole numbers, text or booleans."
+        )
+    return natural
+
+
+def _refuse_suspect_texts(values: NDArray[Any], unlabeled: Any) -> None:
+    for text in _SUSPECT_TEXTS:
+        if text != unlabeled and np.any(values == text):
+            raise ValueError(
+                f"y holds the text {text!r}, which may or may not mean unlabelled; "
+                f"pass unlabeled={text!r} if it does, or unlabeled=None if it is a class."
+            )
+
+
+def _refuse_fractions(values: NDArray[Any]) -> None:
+    fractions = values != np.floor(values)
+    if fractions.any():
+        raise ValueError(
+            f"Unknown label type: continuous. y holds fractions such as {values[fractions][0]:g}, so it is "
+            "a regression target; class labels must be whole numbers, text or booleans."
+        )
+
+
+def _refuse_too_few(classes: NDArray[Any], labeled: NDArray[np.bool_], unlabeled: Any) -> None:
+    if len(classes) >= 2:
+        return
+    marker = "missing" if unlabeled is None else f"missing or the marker {unlabeled!r}"
+    if len(classes) == 0:
+        raise ValueError(
+            f"y has no labelled row: all {len(labeled)} values are {marker}; "
+            "label some rows of at least two classes."
+        )
+    only = classes[0].item() if hasattr(classes[0], "item") else classes[0]
+    plus_minus = only == 1 and unlabeled == -1 and not labeled.all()
+    remedy = " If -1 is a class here, pass unlabeled=None." if plus_minus else ""
+    raise ValueError(
+        f"y has one labelled class only ({only!r}, {int(labeled.sum())} rows); "
+        f"label some rows of at least two classes.{remedy}"
+    )
