@@ -1,4 +1,4 @@
-"""A target column in; its classes, codes and labelled mask out. The one place that knows what unlabelled is."""
+"""A target column in; classes, codes and labelled mask out: the one place that knows what unlabelled is."""
 
 from __future__ import annotations
 
