@@ -14,8 +14,10 @@ TESTS = Path(__file__).parents[1]
 
 # The order in which data flows. A module may import only from modules before it.
 FLOW = [
+    "files",
     "labels",
     "tables",
+    "preparation",
     "datasets",
     "labeling",
     "diagnostics",
