@@ -16,6 +16,7 @@ TESTS = Path(__file__).parents[1]
 FLOW = [
     "files",
     "labels",
+    "model_selection",
     "tables",
     "preparation",
     "datasets",
@@ -29,6 +30,7 @@ FLOW = [
     "linear",
     "ensemble",
     "priors",
+    "members",
     "policies",
     "self_training",
     "metrics",
