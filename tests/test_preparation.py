@@ -200,6 +200,7 @@ cell = st.one_of(
 def test_restored_state_gives_the_same_bits(rows, new_rows):
     frame = pl.DataFrame([*rows], schema={"a": pl.String, "b": pl.String}, orient="row")
     frame = frame.with_columns(fine=pl.Series(range(len(rows))) % 3)
+    preparation = TablePreparation().fit(frame)
     restored = restore_preparation(TablePreparation(), *preparation_state(preparation))
     new_frame = pl.DataFrame(new_rows, schema={"a": pl.String, "b": pl.String}, orient="row")
     new = pl.concat([frame, new_frame.with_columns(fine=pl.lit(7, pl.Int64))])

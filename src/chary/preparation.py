@@ -27,6 +27,7 @@ _TRUE, _FALSE = ("true", "yes", "y", "t"), ("false", "no", "n", "f")
 _ID_NAME = re.compile(r"(?i:(^|[_\W])(id|uuid|guid|key|index|row|rowid|no|nr)$)|[a-z](Id|ID)$")
 _YEAR_FIRST = r"^(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?:[T ].*)?$"
 _YEAR_LAST = r"^(\d{1,2})[-/.](\d{1,2})[-/.](\d{4})(?:[T ].*)?$"
+_DATE_LIKE = re.compile(rf"{_YEAR_FIRST}|{_YEAR_LAST}", re.DOTALL)
 _DATE_PARTS = ("year", "month", "weekday", "elapsed days")
 
 # A column is numeric, or a date, if at least this share of its filled cells reads as one; the rest is missing.
@@ -117,8 +118,8 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         n_features = len(_feature_names(columns))
         if n_features > MAX_COLUMNS:
             raise TableError(
-                f"The columns become {n_features:,} features; chary takes up to {MAX_COLUMNS:,}: leave some columns "
-                "out with --drop."
+                f"The columns become {n_features:,} features; chary takes up to {MAX_COLUMNS:,}: leave some "
+                "columns out with --drop."
             )
         rows = np.arange(frame.height)
         if frame.height > _STATISTICS_ROWS:
@@ -294,7 +295,8 @@ def _number_kind(filled: pl.Series, forced: bool) -> Column | None:
         return None
     is_text = filled.dtype == pl.String
     share = _READABLE if is_text and not forced else 0
-    for form in ("", "comma") if is_text else ("",):
+    may_have_commas = is_text and filled.head(50).str.contains(",", literal=True).any()
+    for form in ("", "comma") if may_have_commas else ("",):
         numbers = _read_numbers(filled, form).drop_nulls()
         n_odd = len(filled) - len(numbers)
         if len(numbers) and len(numbers) >= share * len(filled):
@@ -319,6 +321,9 @@ def _date_kind(filled: pl.Series) -> Column | None:
         return Column(filled.name, "date")
     if filled.dtype != pl.String:
         return None
+    first = filled.head(50).to_list()
+    if sum(_DATE_LIKE.match(cell) is not None for cell in first) < len(first) / 2:
+        return None  # most columns leave here, before the slow reading
     forms = {"ymd": "", "dmy": "day first", "mdy": "month first"}
     readable = {form: _read_dates(filled, form).is_not_null().sum() for form in forms}
     best = max(readable, key=lambda form: readable[form])
