@@ -16,6 +16,7 @@ os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS
 import sys
 import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import pairwise
 from math import ceil
 from time import process_time
@@ -177,13 +178,15 @@ def main(repeats: int = 3) -> None:
     torch.set_num_threads(1)
     peak = matmul_peak()
     table = Table(title=f"One fit of {N_STEPS} steps: CPU seconds on one thread, best of {repeats}")
-    for column in ("data set", "n", "d", "C", "chary", "PyTorch", "MLP", "vs PyTorch", "vs MLP", "GFLOP/s", "of peak"):
-        table.add_column(column, justify="left" if column == "data set" else "right", no_wrap=True)
+    table.add_column("data set", no_wrap=True)
+    for column in "n", "d", "C", "chary", "PyTorch", "MLP", "vs PyTorch", "vs MLP", "GFLOP/s", "of peak":
+        table.add_column(column, justify="right", no_wrap=True)
     speedups = []
     for shape in SHAPES:
         X, y = data_of(shape)
-        fits = (fit_chary, fit_pytorch, fit_scikit_learn)
-        ours, pytorch, mlp = (seconds(lambda fit=fit: fit(X, y), repeats) for fit in fits)
+        ours, pytorch, mlp = (
+            seconds(partial(fit, X, y), repeats) for fit in (fit_chary, fit_pytorch, fit_scikit_learn)
+        )
         speed = gflop_of_a_fit(shape) / ours
         speedups.append((pytorch / ours, mlp / ours))
         table.add_row(
