@@ -27,8 +27,8 @@ from chary.labels import decode, encode
 from chary.network import Floats, Losses, Network, default_hidden_sizes
 from chary.training import train
 
-# Rows are scored in chunks whose largest intermediate array holds about this many numbers (32 MiB).
-_CHUNK_NUMBERS = 2**22
+# Rows are scored in chunks whose largest intermediate array holds about this many numbers (4 MiB).
+_CHUNK_NUMBERS = 2**19
 # Other kinds of X become float64 as a whole; these are kept, and their rows become floats chunk by chunk.
 _KEPT_DTYPES = [np.float64, np.float32, *map(np.dtype, np.typecodes["AllInteger"]), np.bool_]
 _PROBABILITY_CONFIDENCES = {"max_probability": max_probability, "margin": margin, "entropy": entropy}
