@@ -532,9 +532,7 @@ def test_bad_data():
     with pytest.raises(ValueError, match="0 for every row of a class"):
         LinearDiverseEnsemble().fit(X, [0, 1, 0, 0, -1, -1], sample_weight=[1, 0, 1, 1, 1, 1])
     model = LinearDiverseEnsemble(2, regularization=10).fit(X, [0, 1, 0, 1, -1, -1])
-    with pytest.raises(
-        ValueError, match=r"W has shape \(2, 1\); expected \(n_features, n_heads\) = \(1, 2\)"
-    ):
+    with pytest.raises(ValueError, match=r"W has shape \(2, 1\); expected \(n_features, n_heads\) = \(1, 2\)"):
         model.loss(model.coef_)
 
 
