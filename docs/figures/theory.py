@@ -14,9 +14,7 @@ from chary.linear import LinearDiverseEnsemble
 
 HERE = Path(__file__).parent
 BLUE, ORANGE, RED, GREEN, GREY = "#0072B2", "#E69F00", "#D55E00", "#009E73", "#666666"
-mpl.rcParams.update(
-    {"axes.spines.top": False, "axes.spines.right": False, "font.size": 9, "savefig.dpi": 110}
-)
+mpl.rcParams.update({"axes.spines.top": False, "axes.spines.right": False, "font.size": 9, "savefig.dpi": 110})
 
 
 def fit(X, y, gamma, lambdas):
@@ -125,9 +123,7 @@ def stationary_points_figure(n_problems=3000):
     names = ["Assumption A holds", "strictly convex, Assumption A fails", "saddle point"]
     for code, colour in [(2, RED), (1, BLUE), (0, GREEN)]:
         chosen = kind == code
-        axis.scatter(
-            regularization[chosen], diversity[chosen], 9, color=colour, label=names[code], linewidths=0
-        )
+        axis.scatter(regularization[chosen], diversity[chosen], 9, color=colour, label=names[code], linewidths=0)
     reach = np.array([0, 2])
     axis.plot(reach, reach - 0.25, color="black", linewidth=1, label="γ · diversity = regularisation − 1/4")
     axis.axvline(1, color=GREY, linestyle="--", linewidth=1)
@@ -164,13 +160,9 @@ def necessity_figure(n_problems=400, d=10):
                 y = rng.integers(0, 2, size=len(X))
                 y[:2], y[n_labeled:] = (0, 1), -1
                 model = fit(X, y, 1.0, np.ones(n_heads))
-                needed[index] = (
-                    model.strictly_convex().smallest_lambda / model.assumption_holds().smallest_lambda
-                )
+                needed[index] = model.strictly_convex().smallest_lambda / model.assumption_holds().smallest_lambda
             share = [(needed < value).mean() for value in ratio]
-            axis.plot(
-                ratio, share, style, color=colour, label=f"M = {n_heads}, {n_labeled} labels", linewidth=1.8
-            )
+            axis.plot(ratio, share, style, color=colour, label=f"M = {n_heads}, {n_labeled} labels", linewidth=1.8)
             facts[f"M={n_heads}, labels={n_labeled}"] = {
                 "asked_over_needed_at_least": float(1 / needed.max()) if needed.max() else None,
                 "asked_over_needed_median": float(1 / np.median(needed)) if np.median(needed) else None,

@@ -133,9 +133,7 @@ class LinearDiverseEnsemble(ClassifierMixin, BaseEstimator):
         self.center = center
         self.unlabeled = unlabeled
 
-    def fit(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
-    ) -> LinearDiverseEnsemble:
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> LinearDiverseEnsemble:
         """Solve Problem (P).
 
         Parameters
@@ -341,9 +339,7 @@ class _Solution(NamedTuple):
 def _weights(sample_weight: Any, rows: Array, codes: NDArray[np.intp]) -> Array:
     weights: Array = _check_sample_weight(sample_weight, rows, dtype=np.float64)
     if weights.min() < 0:
-        raise ValueError(
-            f"sample_weight holds the negative value {weights.min():g}; weights must be at least 0."
-        )
+        raise ValueError(f"sample_weight holds the negative value {weights.min():g}; weights must be at least 0.")
     if not all(weights[codes == code].any() for code in (0, 1)):
         raise ValueError("sample_weight is 0 for every row of a class; give some rows of each class more.")
     return weights
@@ -375,9 +371,7 @@ def _problem(
     targets = roots * (2.0 * codes[given] - 1.0)
     roots_free = np.sqrt(weights[free] / weights[free].sum())
     coupling = float(gamma) / (len(lambdas) - 1) if free.any() else 0.0
-    return _Problem(
-        rows[given] * roots[:, None], targets, rows[free] * roots_free[:, None], coupling, lambdas
-    )
+    return _Problem(rows[given] * roots[:, None], targets, rows[free] * roots_free[:, None], coupling, lambdas)
 
 
 def _solve(problem: _Problem) -> _Solution:
