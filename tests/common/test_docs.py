@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PAGES = [page for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))] if "```pycon" in page.read_text()]
+PAGES = [
+    page for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))] if "```pycon" in page.read_text()
+]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
