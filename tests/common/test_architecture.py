@@ -38,6 +38,7 @@ FLOW = [
     "store",
     "runner",
     "persistence",
+    "workflow",
     "plots",
     "report",
     "cli",
