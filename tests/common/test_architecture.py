@@ -41,6 +41,7 @@ FLOW = [
     "workflow",
     "plots",
     "report",
+    "demo",
     "cli",
     "torch",
 ]
