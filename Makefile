@@ -9,7 +9,7 @@ demo: $(VENV)/.installed
 	$(BIN)/python examples/1_quickstart/digits.py
 
 test: $(VENV)/.installed lint
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n auto
 
 lint: $(VENV)/.installed
 	$(BIN)/ruff check .

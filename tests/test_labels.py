@@ -77,7 +77,7 @@ def test_the_input_is_not_changed():
     [
         ([-1, -1], -1, "no labelled row: all 2 values are missing or the marker -1"),
         ([NAN, None], None, "no labelled row: all 2 values are missing;"),
-        (["a", "a", None], -1, r"one labelled class only \('a', 2 rows\)"),
+        (["a", "a", None], -1, r"hold one class only \('a', 2 rows\)"),
         ([-1, 1, 1], -1, "If -1 is a class here, pass unlabeled=None"),
         ([0.0, 1.0, np.inf], -1, "Input y contains infinity"),
         ([0.5, 1.0, 2.0], -1, "Unknown label type: continuous. y holds fractions such as 0.5"),

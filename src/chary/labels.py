@@ -169,6 +169,6 @@ def _refuse_too_few(classes: NDArray[Any], labeled: NDArray[np.bool_], unlabeled
     plus_minus = only == 1 and unlabeled == -1 and not labeled.all()
     remedy = " If -1 is a class here, pass unlabeled=None." if plus_minus else ""
     raise ValueError(
-        f"y has one labelled class only ({only!r}, {int(labeled.sum())} rows); "
+        f"The labelled rows of y hold one class only ({only!r}, {int(labeled.sum())} rows); "
         f"label some rows of at least two classes.{remedy}"
     )

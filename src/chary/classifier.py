@@ -1,0 +1,288 @@
+"""A partly labelled table in; labels, probabilities and an honest confidence out: the paper's network, fitted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import softmax
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import Tags
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_consistent_length,
+    check_is_fitted,
+    validate_data,
+)
+
+from chary.confidence import entropy, margin, max_probability, t_similarity
+from chary.labels import decode, encode
+from chary.network import Floats, Losses, Network, default_hidden_sizes
+from chary.training import train
+
+# Rows are scored in chunks whose largest intermediate array holds about this many numbers (32 MiB).
+_CHUNK_NUMBERS = 2**22
+_PROBABILITY_CONFIDENCES = {"max_probability": max_probability, "margin": margin, "entropy": entropy}
+
+
+class DiverseEnsembleClassifier(ClassifierMixin, BaseEstimator):
+    """A neural network whose diverse heads tell how far each prediction can be trusted.
+
+    A small multilayer perceptron is trained on the labelled rows. Beside its prediction head it carries M linear
+    heads that fit the same labels while disagreeing as much as they can on the unlabelled rows. Where they agree
+    all the same, the prediction is safe: that agreement is the T-similarity, given by ``predict_confidence``.
+
+    Parameters
+    ----------
+    hidden_sizes : tuple of int, default=None
+        Widths of the hidden layers. None: d//2, d//4, d//8 for d > 50 features, else 128, 32.
+    n_heads : int, default=5
+        Number M of diverse heads, at least 2.
+    gamma : float, default=1.0
+        Strength of the diversity asked of the heads on unlabelled rows.
+    learning_rate : float, default=1e-3
+        Step size of Adam.
+    weight_decay : float, default=0.0
+        Decoupled weight decay.
+    n_steps : int, default=500
+        Number of mini-batches.
+    batch_size, unlabeled_batch_size : int, default=32
+        Labelled and unlabelled rows in a mini-batch; all of them where there are fewer.
+    standardize : bool, default=True
+        Centre and scale each column by the statistics of all rows given to ``fit``, labelled or not.
+    dtype : {"float32", "float64"}, default="float32"
+        Precision of training. Scores are always computed in float64.
+    unlabeled : label or None, default=-1
+        Marks unlabelled rows in ``y``, besides missing values, which always do. None: missing values only, so
+        that -1 can be a class.
+    random_state : int, Generator, RandomState or None, default=None
+        Same number, same model to the bit (on one number of BLAS threads), whatever the order of the rows or the
+        names of the classes. None draws fresh entropy; NumPy's global state is never used.
+
+    Attributes
+    ----------
+    classes_ : array of shape (C,)
+    network_ : Network
+        The trained network.
+    mean_, scale_ : arrays of shape (d,)
+        What standardises the inputs.
+    loss_curve_ : dict of arrays of shape (n_steps,)
+        ``supervised``, ``ensemble`` and ``similarity`` on the mini-batch of every step; ``similarity`` is 0 when
+        no row is unlabelled.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+
+    References
+    ----------
+    Odonnat, Feofanov, Redko: Leveraging Ensemble Diversity for Robust Self-Training in the Presence of Sample
+    Selection Bias. AISTATS 2024.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> X, y_true = load_digits(return_X_y=True)
+    >>> y = y_true.copy()
+    >>> y[100:] = -1                              # the first 100 rows are labelled
+    >>> model = DiverseEnsembleClassifier(random_state=0).fit(X, y)
+    >>> right = model.predict(X[100:]) == y_true[100:]
+    >>> trusted = model.predict_confidence(X[100:]) > 0.5
+    >>> bool(right[trusted].mean() > right.mean() + 0.05)
+    True
+    """
+
+    _parameter_constraints = {  # noqa: RUF012
+        "hidden_sizes": ["array-like", None],
+        "n_heads": [Interval(Integral, 2, None, closed="left")],
+        "gamma": [Interval(Real, 0, None, closed="left")],
+        "learning_rate": [Interval(Real, 0, None, closed="neither")],
+        "weight_decay": [Interval(Real, 0, None, closed="left")],
+        "n_steps": [Interval(Integral, 1, None, closed="left")],
+        "batch_size": [Interval(Integral, 1, None, closed="left")],
+        "unlabeled_batch_size": [Interval(Integral, 1, None, closed="left")],
+        "standardize": ["boolean"],
+        "dtype": [StrOptions({"float32", "float64"})],
+        "unlabeled": "no_validation",
+        "random_state": "no_validation",
+    }
+
+    def __init__(
+        self,
+        hidden_sizes: tuple[int, ...] | None = None,
+        n_heads: int = 5,
+        gamma: float = 1.0,
+        *,
+        learning_rate: float = 1e-3,
+        weight_decay: float = 0.0,
+        n_steps: int = 500,
+        batch_size: int = 32,
+        unlabeled_batch_size: int = 32,
+        standardize: bool = True,
+        dtype: str = "float32",
+        unlabeled: Any = -1,
+        random_state: Any = None,
+    ) -> None:
+        self.hidden_sizes = hidden_sizes
+        self.n_heads = n_heads
+        self.gamma = gamma
+        self.learning_rate = learning_rate
+        self.weight_decay = weight_decay
+        self.n_steps = n_steps
+        self.batch_size = batch_size
+        self.unlabeled_batch_size = unlabeled_batch_size
+        self.standardize = standardize
+        self.dtype = dtype
+        self.unlabeled = unlabeled
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> DiverseEnsembleClassifier:
+        """Fit on labelled and unlabelled rows.
+
+        Parameters
+        ----------
+        X : array, DataFrame of numbers or sparse matrix of shape (n, d)
+        y : array-like of shape (n,)
+            Labels; missing or ``unlabeled`` where there is none.
+        sample_weight : array-like of shape (n,), default=None
+            Weights of labelled rows in the losses. A row of weight 0, labelled or not, is as if absent.
+        """
+        self._validate_params()
+        if y is None:
+            raise ValueError("DiverseEnsembleClassifier requires y to be passed, but the target y is None.")
+        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
+        labels = encode(y, unlabeled=self.unlabeled)
+        check_consistent_length(X, labels.codes)
+        weights = _check_sample_weight(sample_weight, X, ensure_non_negative=True, dtype=np.float64)
+        if not weights.all():
+            present = weights > 0
+            X, weights = X[present], weights[present]
+            y_present = decode(labels.codes[present], labels.classes, unlabeled=None)
+            labels = encode(y_present, unlabeled=None)
+        self.classes_ = labels.classes
+        self._train(X, labels.codes, weights)
+        return self
+
+    def _train(self, X: Any, codes: NDArray[np.intp], weights: Floats) -> None:
+        order = _content_order(X, codes, weights)
+        self.mean_, self.scale_ = _column_statistics(X, order) if self.standardize else _no_change(X)
+        labeled, unlabeled = order[codes[order] >= 0], order[codes[order] < 0]
+        # Classes stand in the order of their first row while training, so that their names do not matter.
+        class_order = np.argsort(np.unique(codes[labeled], return_index=True)[1])
+        rank = np.argsort(class_order)
+
+        dtype = np.dtype(self.dtype)
+        n_features = X.shape[1]
+        hidden = default_hidden_sizes(n_features) if self.hidden_sizes is None else tuple(self.hidden_sizes)
+        network = Network(n_features, hidden, len(self.classes_), self.n_heads, dtype)
+        rng = np.random.default_rng(self.random_state)
+        network.initialize(rng)
+        losses = train(
+            network,
+            lambda rows: self._standardized(X[rows]).astype(dtype),
+            labeled,
+            rank[codes[labeled]],
+            (weights[labeled] / weights[labeled].mean()).astype(dtype),
+            unlabeled,
+            gamma=self.gamma,
+            learning_rate=self.learning_rate,
+            weight_decay=self.weight_decay,
+            n_steps=self.n_steps,
+            batch_size=self.batch_size,
+            unlabeled_batch_size=self.unlabeled_batch_size,
+            rng=rng,
+        )
+        network.reorder_classes(rank)
+        self.network_ = network
+        self.loss_curve_ = dict(zip(Losses._fields, losses.T.copy(), strict=True))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Label of each row, given by the prediction head."""
+        codes = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[codes]
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Class probabilities (n, C) of the prediction head."""
+        return np.concatenate([probs[:, 0] for probs in self._head_probs(X, slice(1))])
+
+    def predict_head_proba(self, X: Any) -> Floats:
+        """Class probabilities (n, M, C) of the diverse heads."""
+        return np.concatenate(list(self._head_probs(X, slice(1, None))))
+
+    def predict_confidence(self, X: Any, kind: str = "t_similarity") -> Floats:
+        """How far each prediction can be trusted, (n,) in [0, 1].
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+        kind : {"t_similarity", "max_probability", "margin", "entropy"}, default="t_similarity"
+            ``t_similarity`` asks the diverse heads, the others the prediction head's probabilities.
+        """
+        if kind == "t_similarity":
+            return np.concatenate([t_similarity(probs) for probs in self._head_probs(X, slice(1, None))])
+        if kind in _PROBABILITY_CONFIDENCES:
+            return _PROBABILITY_CONFIDENCES[kind](self.predict_proba(X))
+        kinds = ", ".join(["t_similarity", *_PROBABILITY_CONFIDENCES])
+        raise ValueError(f"kind={kind!r} is not a confidence; choose one of {kinds}.")
+
+    def _head_probs(self, X: Any, heads: slice) -> Iterator[Floats]:
+        """Probabilities of the chosen heads, chunk by chunk: (rows, number of heads, C)."""
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
+        # float64: a row then scores the same alone and in a batch.
+        network = self.network_.astype(np.float64)
+        for rows in _chunks(X.shape[0], network.widest):
+            yield softmax(network.logits(self._standardized(X[rows]), heads), axis=-1)
+
+    def _standardized(self, X: Any) -> Floats:
+        return (_dense(X) - self.mean_) / self.scale_
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _chunks(n_rows: int, width: int) -> Iterator[slice]:
+    size = max(1, _CHUNK_NUMBERS // width)
+    return (slice(start, start + size) for start in range(0, n_rows, size))
+
+
+def _content_order(X: Any, codes: NDArray[np.intp], weights: Floats) -> NDArray[np.intp]:
+    """Row numbers sorted by what the rows hold, so that shuffling the input changes no result.
+
+    Rows are compared by a fixed random projection; rows that are equal in it, by weight and class.
+    """
+    direction = np.random.default_rng(0).standard_normal(X.shape[1])
+    projection = np.empty(X.shape[0])
+    for rows in _chunks(X.shape[0], X.shape[1]):
+        # Not a matrix product: BLAS rounds equal rows differently depending on where they stand.
+        projection[rows] = (_dense(X[rows]) * direction).sum(axis=1)
+    class_size = np.bincount(codes[codes >= 0])[codes]
+    return np.lexsort((codes, class_size, weights, projection))
+
+
+def _column_statistics(X: Any, order: NDArray[np.intp]) -> tuple[Floats, Floats]:
+    """Mean and standard deviation of each column (1 for a constant one), accumulated in the given order."""
+    scaler = StandardScaler()
+    with np.errstate(over="ignore", invalid="ignore"):
+        for rows in _chunks(X.shape[0], X.shape[1]):
+            scaler.partial_fit(_dense(X[order[rows]]))
+    too_large = ~np.isfinite(scaler.scale_)
+    if too_large.any():
+        raise ValueError(
+            f"Column {int(too_large.argmax())} of X holds values too large to standardise; "
+            "rescale it or pass standardize=False."
+        )
+    return scaler.mean_, scaler.scale_
+
+
+def _no_change(X: Any) -> tuple[Floats, Floats]:
+    return np.zeros(X.shape[1]), np.ones(X.shape[1])
+
+
+def _dense(X: Any) -> Any:
+    return X.toarray() if hasattr(X, "toarray") else X

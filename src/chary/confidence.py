@@ -1,0 +1,85 @@
+"""Class probabilities in, one number per row out: how far a prediction can be trusted, in [0, 1]."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import entr
+
+Floats = NDArray[np.floating[Any]]
+
+
+def max_probability(probs: Floats) -> Floats:
+    """The largest class probability of each row, the usual "softmax" confidence.
+
+    >>> max_probability(np.array([[0.9, 0.1], [0.5, 0.5]]))
+    array([0.9, 0.5])
+    """
+    return probs.max(axis=-1)
+
+
+def margin(probs: Floats) -> Floats:
+    """The largest minus the second largest class probability of each row.
+
+    >>> margin(np.array([[0.75, 0.25, 0.0], [0.5, 0.5, 0.0]]))
+    array([0.5, 0. ])
+    """
+    second, first = np.partition(probs, -2, axis=-1)[..., -2:].T  # each (n,)
+    return first - second
+
+
+def entropy(probs: Floats) -> Floats:
+    """One minus the entropy of each row, as a share of its largest value log(C): 1 is certain, 0 is uniform.
+
+    >>> entropy(np.array([[1.0, 0.0], [0.5, 0.5]]))
+    array([1., 0.])
+    """
+    n_classes = probs.shape[-1]
+    return np.clip(1 - entr(probs).sum(axis=-1) / np.log(n_classes), 0, 1)
+
+
+def t_similarity(head_probs: Any, per_class: bool = False, *, weights: Any = None) -> Any:
+    r"""Agreement of an ensemble's heads on each row.
+
+    With h_m the class probabilities of head m = 1..M, the T-similarity of a row is
+
+    .. math:: s = \frac{1}{M (M - 1)} \sum_{m \ne k} h_m^\top h_k
+                = \frac{\lVert \sum_m h_m \rVert^2 - \sum_m \lVert h_m \rVert^2}{M (M - 1)},
+
+    1 when all heads are certain of the same class and small when they disagree or hesitate. With weights
+    w_m a pair counts w_m w_k. The class-wise value keeps the term of each class apart; the terms sum to s.
+
+    Parameters
+    ----------
+    head_probs : NumPy array or torch tensor of shape (n, M, C)
+        Class probabilities of the M >= 2 heads.
+    per_class : bool, default=False
+        Return the C class-wise terms instead of their sum.
+    weights : array or tensor of shape (M,), default=None
+        Non-negative weights of the heads; equal when None.
+
+    Returns
+    -------
+    array or tensor of shape (n,), or (n, C) with ``per_class``
+
+    Examples
+    --------
+    >>> agree = [[1.0, 0.0], [1.0, 0.0]]
+    >>> disagree = [[1.0, 0.0], [0.0, 1.0]]
+    >>> t_similarity(np.array([agree, disagree]))
+    array([1., 0.])
+    """
+    n_heads = head_probs.shape[-2]
+    if n_heads < 2:
+        raise ValueError(f"T-similarity compares heads with each other: got {n_heads}, at least 2 are needed.")
+    if weights is None:
+        n_pairs = n_heads * (n_heads - 1)
+    else:
+        head_probs = head_probs * weights[:, None]  # (n, M, C)
+        n_pairs = weights.sum() ** 2 - (weights * weights).sum()
+    total = head_probs.sum(-2)  # (n, C)
+    agreement = (total * total - (head_probs * head_probs).sum(-2)) / n_pairs  # (n, C)
+    agreement = agreement.clip(0, 1)  # rounding alone can leave the interval
+    return agreement if per_class else agreement.sum(-1).clip(0, 1)
