@@ -131,9 +131,7 @@ def find(name: str) -> Facts:
         if _plain(name) in (_plain(facts.name), _plain(facts.title)):
             return facts
     known = ", ".join(facts.name for facts in FACTS)
-    raise DatasetError(
-        f"There is no data set {name!r}; choose one of {known}, or give the path of an .npz file."
-    )
+    raise DatasetError(f"There is no data set {name!r}; choose one of {known}, or give the path of an .npz file.")
 
 
 def catalogue() -> list[Entry]:
@@ -229,9 +227,7 @@ def _read_npz(path: Path, arrays: bool = True) -> tuple[NDArray[Any], NDArray[An
             extra = {k: archive[k].item() for k in ("n_labeled", "r", "sha256") if k in archive.files}
             return (archive["X"], archive["y"], extra) if arrays else (nothing, nothing, extra)
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-        raise DatasetError(
-            f"{path} is not a readable .npz archive with X and y ({error}); replace it."
-        ) from error
+        raise DatasetError(f"{path} is not a readable .npz archive with X and y ({error}); replace it.") from error
 
 
 def _recorded_checksum(path: Path, extra: dict[str, Any], facts: Facts) -> str:
@@ -266,9 +262,7 @@ def _download(url: str, path: Path) -> Path:
         if expected is not None and path.stat().st_size != int(expected):
             raise URLError(f"{path.stat().st_size} of {expected} bytes arrived")
     except (OSError, ValueError) as error:  # URLError, timeouts and broken connections are OSErrors
-        raise DatasetError(
-            f"{url} could not be downloaded ({error}); nothing was kept, try again."
-        ) from error
+        raise DatasetError(f"{url} could not be downloaded ({error}); nothing was kept, try again.") from error
     return path
 
 

@@ -49,9 +49,7 @@ def iid(y: ArrayLike, n_labeled: int, random_state: Any = None) -> NDArray[np.bo
     shares = np.full(len(classes), 1 / len(classes))
     counts = _apportion(n_labeled, shares, rows_of_class, classes)
     rng = np.random.default_rng(random_state)
-    picked = [
-        rng.choice(rows, count, replace=False) for rows, count in zip(rows_of_class, counts, strict=True)
-    ]
+    picked = [rng.choice(rows, count, replace=False) for rows, count in zip(rows_of_class, counts, strict=True)]
     return _mask(picked, rows_of_class)
 
 
@@ -131,9 +129,7 @@ def first_component_scores(X: NDArray[Any]) -> NDArray[np.float64]:
     return u[:, 0] * s[0]
 
 
-def train_test_protocol(
-    X: ArrayLike, y: ArrayLike, test_size: float = 0.25, random_state: Any = None
-) -> Split:
+def train_test_protocol(X: ArrayLike, y: ArrayLike, test_size: float = 0.25, random_state: Any = None) -> Split:
     """Split off a stratified test set and standardise with the statistics of the training rows.
 
     >>> X, y = np.arange(16.0).reshape(8, 2), [0, 1] * 4
