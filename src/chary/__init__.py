@@ -2,14 +2,33 @@
 
 The modules, in the order the data flows:
 
-``labels``      a target column -> classes, codes, labelled mask
-``network``     a batch -> head logits, losses, exact gradients (NumPy)
-``training``    rows and codes -> a trained network
-``confidence``  class probabilities -> one number per row
-``classifier``  a partly labelled table -> a classifier with honest confidence
+``labels``           a target column -> classes, codes, labelled mask
+``model_selection``  partly labelled rows -> folds and scores of labelled rows only
+``network``          a batch -> head logits, losses, exact gradients (NumPy)
+``training``         rows and codes -> a trained network
+``confidence``       class probabilities -> one number per row
+``classifier``       a partly labelled table -> a classifier with honest confidence
+``members``          a fitted classifier -> its and its members' class probabilities
+``policies``         the confidences of a round -> which rows to accept
+``self_training``    a partly labelled table and any classifier -> labels, round by round
 """
 
 from chary.classifier import DiverseEnsembleClassifier
+from chary.model_selection import LabeledScorer, LabeledStratifiedKFold
+from chary.policies import ClassBalanced, Curriculum, FixedThreshold, RisingShare, TopK, TransductiveBound
+from chary.self_training import SelfTrainingClassifier
 
 __version__ = "0.1.0"
-__all__ = ["DiverseEnsembleClassifier", "__version__"]
+__all__ = [
+    "ClassBalanced",
+    "Curriculum",
+    "DiverseEnsembleClassifier",
+    "FixedThreshold",
+    "LabeledScorer",
+    "LabeledStratifiedKFold",
+    "RisingShare",
+    "SelfTrainingClassifier",
+    "TopK",
+    "TransductiveBound",
+    "__version__",
+]

@@ -212,6 +212,11 @@ class DiverseEnsembleClassifier(ClassifierMixin, BaseEstimator):
         """Class probabilities (n, M, C) of the diverse heads."""
         return np.concatenate(list(self._head_probs(X, slice(1, None))))
 
+    def predict_joint_proba(self, X: Any) -> tuple[Floats, Floats]:
+        """``predict_proba`` (n, C) and ``predict_head_proba`` (n, M, C) in one pass over the rows."""
+        probs = np.concatenate(list(self._head_probs(X, slice(None))))
+        return probs[:, 0], probs[:, 1:]
+
     def predict_confidence(self, X: Any, kind: str = "t_similarity") -> Floats:
         """How far each prediction can be trusted, (n,) in [0, 1].
 

@@ -15,6 +15,7 @@ TESTS = Path(__file__).parents[1]
 # The order in which data flows. A module may import only from modules before it.
 FLOW = [
     "labels",
+    "model_selection",
     "tables",
     "datasets",
     "labeling",
@@ -27,6 +28,7 @@ FLOW = [
     "linear",
     "ensemble",
     "priors",
+    "members",
     "policies",
     "self_training",
     "metrics",

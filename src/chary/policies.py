@@ -1,0 +1,484 @@
+"""One round's confidences in; the mask of the rows to accept now out, with the thresholds that made it.
+
+A policy is an immutable object with one method, ``accept``. None of them looks at the order of the rows:
+ties are broken by value, that is, rows tied at the cut are accepted together.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+
+class Round(NamedTuple):
+    """What a policy sees of one round: a pool of n unlabelled rows, C classes."""
+
+    confidence: NDArray[Any]  # (n,) one number per row, high is confident
+    class_confidence: NDArray[Any]  # (n, C) one number per row and class: softmax, class-wise T-similarity
+    prediction: Indices  # (n,) class that the prediction head gives the row
+    posterior: NDArray[Any]  # (n, C) estimate of the class probabilities
+    number: int  # t = 1, 2, ...
+
+
+class Acceptance(NamedTuple):
+    """Which rows to accept, and what decided it."""
+
+    accepted: NDArray[np.bool_]  # (n,)
+    used: dict[str, Any]  # for the history: the threshold or the thresholds (C,), the share, the bound
+
+
+class Policy(Protocol):
+    """Anything with these two members can be the policy of a self-training loop."""
+
+    @property
+    def rescore(self) -> bool:
+        """Whether each round scores the whole pool anew, so that accepted rows can be given back."""
+
+    def accept(self, round: Round) -> Acceptance:
+        """The rows to accept in this round."""
+
+
+@dataclass(frozen=True)
+class FixedThreshold:
+    """Accept the rows whose confidence is at least ``threshold`` (pseudo-labelling, PL; Lee, 2013).
+
+    NOTE[paper]: the paper prints a strict inequality; here as in its authors' code a row at the threshold
+    is accepted, which matters where float32 probabilities are exactly 1.
+
+    Parameters
+    ----------
+    threshold : float, default=0.8
+        On the scale of the confidence that is used.
+    """
+
+    threshold: float = 0.8
+    rescore = False
+
+    def __post_init__(self) -> None:
+        finite = _is_real(self.threshold) and math.isfinite(self.threshold)
+        _require(finite, f"threshold={self.threshold!r} is not a finite number; give one such as 0.8.")
+
+    def accept(self, round: Round) -> Acceptance:
+        """The rows at or above the threshold."""
+        threshold = float(self.threshold)  # a plain float is compared in the confidence's own precision
+        return Acceptance(round.confidence >= threshold, {"threshold": threshold})
+
+
+@dataclass(frozen=True)
+class Curriculum:
+    """Accept a share of the pool that grows each round (CSTA; Cascante-Bonilla et al., 2021).
+
+    Round t = 1, 2, ... accepts the rows at or above the q_t-quantile of the pool's confidence, linearly
+    interpolated, with q_t = max(0, 1 - t * step). With step 0.4 that is 40 % of the pool, then 80 % of
+    what is left, then all. Rows tied with the quantile are accepted too.
+
+    Parameters
+    ----------
+    step : float in (0, 1], default=0.4
+    rescore : bool, default=False
+        Score the whole original pool anew each round, as the original curriculum labelling does, instead
+        of freezing the rows once they are accepted.
+    """
+
+    step: float = 0.4
+    rescore: bool = False
+
+    def __post_init__(self) -> None:
+        _require_share("step", self.step)
+        _require_flag("rescore", self.rescore)
+
+    def accept(self, round: Round) -> Acceptance:
+        """The rows at or above the round's quantile."""
+        # Rounded, because 1 - 49 * (1 / 49) is not 0, and at q = 0 every row must be accepted.
+        quantile = max(0.0, np.round(1 - round.number * self.step, 12))
+        confidence = np.asarray(round.confidence, dtype=np.float64)
+        threshold = float(np.quantile(confidence, quantile)) if confidence.size else math.inf
+        return Acceptance(confidence >= threshold, {"threshold": threshold})
+
+
+@dataclass(frozen=True)
+class TopK:
+    """Accept the ``k`` rows of highest confidence, and those tied with the k-th.
+
+    scikit-learn's ``k_best`` accepts k rows even if the k-th is tied, and then which ones depends on the
+    order of the rows; here a tie can make the number larger than k.
+
+    Parameters
+    ----------
+    k : int >= 1, default=10
+    """
+
+    k: int = 10
+    rescore = False
+
+    def __post_init__(self) -> None:
+        _require_count("k", self.k)
+
+    def accept(self, round: Round) -> Acceptance:
+        """The rows at or above the k-th highest confidence."""
+        n_rows = len(round.confidence)
+        cut = max(0, n_rows - self.k)
+        threshold = float(np.partition(round.confidence, cut)[cut]) if n_rows else math.inf
+        return Acceptance(round.confidence >= threshold, {"threshold": threshold})
+
+
+@dataclass(frozen=True)
+class ClassBalanced:
+    """Accept the most confident ``share`` of the rows of each predicted class, at least one of each.
+
+    Of n_c rows predicted as class c the floor(share * n_c) most confident are accepted, or one, and those
+    tied with the last of them.
+
+    Parameters
+    ----------
+    share : float in (0, 1], default=0.2
+    """
+
+    share: float = 0.2
+    rescore = False
+
+    def __post_init__(self) -> None:
+        _require_share("share", self.share)
+
+    def accept(self, round: Round) -> Acceptance:
+        """The top share of each predicted class."""
+        return _accept_top_share(round, self.share)
+
+
+@dataclass(frozen=True)
+class RisingShare:
+    """``ClassBalanced`` with a share that rises linearly from ``first`` to ``last`` and then stays there.
+
+    Round t = 1, ..., n_rounds keeps the share first + (last - first) * (t - 1) / (n_rounds - 1) of each
+    predicted class.
+
+    Parameters
+    ----------
+    first, last : float in (0, 1], default=0.2 and 0.8
+    n_rounds : int >= 1, default=5
+        The round that reaches ``last``. (1: round 1 keeps ``first``, all later ones ``last``.)
+    rescore : bool, default=True
+        Score the whole pool anew each round, so that early mistakes can be taken back.
+    """
+
+    first: float = 0.2
+    last: float = 0.8
+    n_rounds: int = 5
+    rescore: bool = True
+
+    def __post_init__(self) -> None:
+        _require_share("first", self.first)
+        _require_share("last", self.last)
+        rises = self.first <= self.last
+        _require(rises, f"first={self.first!r} is above last={self.last!r}; the share must not fall.")
+        _require_count("n_rounds", self.n_rounds)
+        _require_flag("rescore", self.rescore)
+
+    def accept(self, round: Round) -> Acceptance:
+        """The round's share of each predicted class."""
+        progress = min(1.0, (round.number - 1) / max(1, self.n_rounds - 1))
+        return _accept_top_share(round, float((1 - progress) * self.first + progress * self.last))
+
+
+@dataclass(frozen=True)
+class TransductiveBound:
+    """Accept by class thresholds that minimise a bound on the error per accepted row (MSTA).
+
+    The thresholds are those of :func:`transductive_thresholds`. The history gets them and the ``bound``
+    R = (1/n) sum_j N_j(theta_j): n * R bounds the expected number of wrong labels among the accepted rows,
+    if the posterior is right.
+
+    Parameters
+    ----------
+    search : {"exact", "grid"}, default="exact"
+    objective : {"per_class", "joint"}, default="per_class"
+        For both see :func:`transductive_thresholds`.
+    index : {"confidence", "prediction"}, default="confidence"
+        The class whose threshold a row has to reach: the one of highest class-wise confidence, as
+        published, or the one that the prediction head gives it. They differ on some rows when the
+        confidence is the T-similarity; the pseudo-label is the prediction head's in either case. With
+        "prediction" the bound counts the rows of the prediction head too.
+    posterior : {"initial", "current"}, default="initial"
+        Whose class probabilities the self-training loop hands over: those of the model of the labelled
+        rows alone, or of the round's model.
+
+    References
+    ----------
+    Feofanov, Devijver and Amini (2019), Transductive bounds for the multi-class majority vote classifier.
+    """
+
+    search: str = "exact"
+    objective: str = "per_class"
+    index: str = "confidence"
+    posterior: str = "initial"
+    rescore = False
+
+    def __post_init__(self) -> None:
+        _require_choice("search", self.search, ("exact", "grid"))
+        _require_choice("objective", self.objective, ("per_class", "joint"))
+        _require_choice("index", self.index, ("confidence", "prediction"))
+        _require_choice("posterior", self.posterior, ("initial", "current"))
+
+    def accept(self, round: Round) -> Acceptance:
+        """The rows that reach the threshold of their class."""
+        votes, posterior = _votes_and_posterior(round.class_confidence, round.posterior)  # (C, n) each
+        index = votes.argmax(axis=0) if self.index == "confidence" else np.asarray(round.prediction)
+        best = _search(votes, posterior, index, self.search, self.objective)
+        accepted = votes[index, np.arange(len(index))] >= best.thresholds[index]
+        bound = float(best.bounds.sum() / max(1, len(index)))
+        return Acceptance(accepted, {"thresholds": best.thresholds, "bound": bound})
+
+
+def transductive_thresholds(
+    class_confidence: ArrayLike,
+    posterior: ArrayLike,
+    *,
+    search: str = "exact",
+    objective: str = "per_class",
+) -> Floats:
+    r"""Class thresholds that minimise the bound on the transductive error per accepted row.
+
+    A row x is accepted when v_yhat(x) >= theta_yhat, yhat(x) = argmax_c v_c(x). Solves
+
+        theta_j = argmin N_j(theta) / n_j(theta)                            (objective="per_class")
+        theta   = argmin sum_j N_j(theta_j) / sum_j n_j(theta_j)            (objective="joint")
+
+    where v_j(x) is the class-j confidence, p_i(x) the posterior and
+
+        n_j(theta)  = #{x : yhat = j, v_j >= theta}                         rows accepted as j
+        N_j(theta)  = sum over i != j of B_ij(theta)                        bound on the wrong ones
+        B_ij(theta) = inf over g in [theta, 1], g > 0, of  S0_ij + max(0, kappa_ij - S1_ij) / g
+        S0_ij       = sum_x p_i     [theta <= v_j < g]
+        S1_ij       = sum_x p_i v_j [theta <= v_j < g]
+        kappa_ij    = sum_x p_i v_j [yhat = j].
+
+    N_j does not increase with theta and n_j falls only at the votes v_j of rows predicted j, so these votes
+    are the only candidates; each class with a predicted row accepts at least one. The exact search sorts
+    each class once and finds every infimum by binary search in prefix sums: O(C^2 n log n).
+
+    Parameters
+    ----------
+    class_confidence : array-like of shape (n, C)
+        v, in [0, 1]; the rows need not sum to one.
+    posterior : array-like of shape (n, C)
+        p, in [0, 1].
+    search : {"exact", "grid"}, default="exact"
+        "grid" is the published search, for reproduction: 50 thresholds per class, 50 values of g for
+        each, and both loops stop early.
+    objective : {"per_class", "joint"}, default="per_class"
+        One ratio per class, as in the published code, or one over the whole vector, as in the paper.
+
+    Returns
+    -------
+    ndarray of shape (C,)
+        The thresholds; the smallest on ties, +inf for a class to which no row is predicted.
+
+    Examples
+    --------
+    >>> v = [[0.99, 0.01], [0.95, 0.05], [0.55, 0.45], [0.2, 0.8]]
+    >>> transductive_thresholds(v, v)
+    array([0.95, 0.8 ])
+    """
+    _require_choice("search", search, ("exact", "grid"))
+    _require_choice("objective", objective, ("per_class", "joint"))
+    votes, probs = _votes_and_posterior(class_confidence, posterior)
+    return _search(votes, probs, votes.argmax(axis=0), search, objective).thresholds
+
+
+class _Best(NamedTuple):
+    thresholds: Floats  # (C,)
+    bounds: Floats  # (C,) N_j there
+
+
+class _Curve(NamedTuple):
+    """One class's candidates, ascending."""
+
+    threshold: Floats  # (T,)
+    bound: Floats  # (T,) N_j
+    accepted: Floats  # (T,) n_j, or a trifle where it is 0, so that one can divide by it
+
+    def at(self, k: np.intp) -> tuple[float, float, float]:
+        return self.threshold[k], self.bound[k], self.accepted[k]
+
+
+def _search(votes: Floats, posterior: Floats, index: Indices, search: str, objective: str) -> _Best:
+    """Best thresholds when row x counts for class index(x); votes and posterior are (C, n)."""
+    n_classes, n_rows = votes.shape
+    if n_rows == 0:
+        return _Best(np.full(n_classes, np.inf), np.zeros(n_classes))
+    curve_of = _exact_curve if search == "exact" else _grid_curve
+    curves = [curve_of(j, votes[j], posterior, index == j) for j in range(n_classes)]
+    best = _best_jointly(curves) if objective == "joint" else _best_per_class(curves)
+    return _Best(best[:, 0], best[:, 1])
+
+
+def _best_per_class(curves: list[_Curve]) -> Floats:
+    return np.array([curve.at(np.argmin(curve.bound / curve.accepted)) for curve in curves])  # (C, 3)
+
+
+def _best_jointly(curves: list[_Curve]) -> Floats:
+    """Dinkelbach's iteration: minimise bound - ratio * accepted, class by class, until the ratio stays."""
+    best = _best_per_class(curves)  # (C, 3)
+    ratio = math.inf
+    while (lower := best[:, 1].sum() / best[:, 2].sum()) < ratio:
+        ratio = lower
+        best = np.array([curve.at(np.argmin(curve.bound - ratio * curve.accepted)) for curve in curves])
+    return best
+
+
+def _exact_curve(j: int, votes: Floats, posterior: Floats, predicted: NDArray[np.bool_]) -> _Curve:
+    """N_j and n_j at every distinct vote of the rows predicted j."""
+    if not predicted.any():
+        return _Curve(np.array([np.inf]), np.zeros(1), np.array([np.finfo(np.float64).tiny]))
+    rows = _ascending(votes, posterior, lowest=votes[predicted].min())  # no threshold lies below
+    v, own = votes[rows], predicted[rows]  # (m,)
+    own_votes = v[own]
+    first = np.flatnonzero(np.append(True, own_votes[1:] > own_votes[:-1]))  # one of each distinct vote
+    thresholds = own_votes[first]  # (T,)
+    start = np.searchsorted(v, thresholds)
+    cut = np.append(v, 1.0)  # the g at which the knapsack of _infimum is full; past the last vote, 1
+    bound = np.zeros(len(thresholds))
+    for i in _others(j, len(posterior)):
+        bound += _infimum(posterior[i, rows], v, own, start, cut)
+    return _Curve(thresholds, bound, (len(own_votes) - first).astype(np.float64))
+
+
+def _infimum(p: Floats, v: Floats, own: NDArray[np.bool_], start: Indices, cut: Floats) -> Floats:
+    """B_ij for thresholds at the given positions of the ascending votes v.
+
+    The infimum is the value of a fractional knapsack of capacity kappa: maximise sum_x q_x + s subject to
+    sum_x q_x v_x + s <= kappa, 0 <= q_x <= p_x on v_x >= theta, s >= 0. Lightest first: whole rows up to
+    position ``end``, and what is left of the capacity goes to the row there, or to s, of weight 1.
+    """
+    weight = p * v
+    kappa = weight[own].sum()
+    mass = _prefix_sums(p)  # (m + 1,)
+    weight = _prefix_sums(weight)
+    end = np.searchsorted(weight, weight[start] + kappa, side="right") - 1  # in start..m
+    rest = np.maximum(0.0, kappa - (weight[end] - weight[start]))
+    return mass[end] - mass[start] + rest / cut[end]  # cut > 0: a row that overfills weighs something
+
+
+def _grid_curve(j: int, votes: Floats, posterior: Floats, predicted: NDArray[np.bool_]) -> _Curve:
+    """The published candidates of class j, up to where the published loop stops."""
+    rows = _ascending(votes, posterior, lowest=votes.min())
+    v, own = votes[rows], predicted[rows]
+    size = 50
+    steps = np.arange(size)
+    thetas = v[0] + steps * (v[-1] - v[0]) / size  # (T,)
+    if not posterior[j].any():
+        thetas = np.ones(size)  # as published for a class without posterior mass
+    gammas = thetas[:, None] + (steps + 1) * (1 - thetas[:, None]) / size  # (T, G)
+    low, high = np.searchsorted(v, thetas)[:, None], np.searchsorted(v, gammas)
+    bound = np.zeros(size)
+    for i in _others(j, len(posterior)):
+        p = posterior[i, rows]
+        mass, weight = _prefix_sums(p), _prefix_sums(p * v)
+        rest = np.maximum(0.0, (p * v)[own].sum() - (weight[high] - weight[low]))
+        bound += _until_stop(mass[high] - mass[low] + rest / gammas).min(axis=1)
+    accepted = own.sum() - np.searchsorted(v[own], thetas)
+    accepted = np.where(accepted > 0, accepted, 1e-8 * len(votes))  # as published
+    visited = np.isfinite(_until_stop(bound / accepted))
+    return _Curve(thetas[visited], bound[visited], accepted[visited])
+
+
+def _until_stop(values: Floats) -> Floats:
+    """Infinity past the first index above 3 where the values, not having fallen before, rise."""
+    stops = np.zeros(values.shape, dtype=bool)
+    before, middle, last = values[..., 2:-2], values[..., 3:-1], values[..., 4:]
+    stops[..., 4:] = (last > middle) & (middle >= before)
+    past = np.cumsum(stops, axis=-1) - stops > 0
+    return np.where(past, np.inf, values)
+
+
+def _ascending(votes: Floats, posterior: Floats, lowest: float) -> Indices:
+    """The rows with a vote of at least ``lowest``, by vote.
+
+    Tied rows go by their posterior, so that the rounding of sums over the rows, and with it the choice
+    among thresholds that are equally good, cannot depend on the order in which the rows came.
+    """
+    rows = np.flatnonzero(votes >= lowest)
+    rows = rows[np.argsort(votes[rows])]
+    v = votes[rows]
+    same = v[1:] == v[:-1]
+    tied = np.flatnonzero(np.append(same, False) | np.append(False, same))
+    group = rows[tied]
+    rows[tied] = group[np.lexsort((*posterior[:, group], v[tied]))]
+    return rows
+
+
+def _prefix_sums(values: Floats) -> Floats:
+    sums = np.zeros(len(values) + 1)
+    np.cumsum(values, out=sums[1:])
+    return sums
+
+
+def _others(j: int, n_classes: int) -> list[int]:
+    return [i for i in range(n_classes) if i != j]
+
+
+def _accept_top_share(round: Round, share: float) -> Acceptance:
+    """The floor(share * n_c) most confident rows of each predicted class, at least one, ties included."""
+    n_classes = round.class_confidence.shape[1]
+    order = np.lexsort((round.confidence, round.prediction))  # (n,) class by class, confidence ascending
+    counts = np.bincount(round.prediction, minlength=n_classes)  # (C,)
+    kept = np.maximum(1, np.floor(share * counts + 1e-9).astype(np.intp))  # 0.29 * 100 is below 29
+    present = counts > 0
+    thresholds = np.full(n_classes, np.inf)
+    thresholds[present] = round.confidence[order[(np.cumsum(counts) - kept)[present]]]
+    return Acceptance(round.confidence >= thresholds[round.prediction], {"share": share, "thresholds": thresholds})
+
+
+def _votes_and_posterior(class_confidence: ArrayLike, posterior: ArrayLike) -> tuple[Floats, Floats]:
+    """Both as contiguous (C, n) float64 arrays within [0, 1]."""
+    votes, probs = np.asarray(class_confidence), np.asarray(posterior)
+    _require(
+        votes.ndim == 2 and votes.shape == probs.shape and votes.shape[1] > 0,
+        f"class_confidence has shape {votes.shape} and posterior {probs.shape}; "
+        "give both as (rows, classes), of the same shape.",
+    )
+    return _unit_columns("class_confidence", votes), _unit_columns("posterior", probs)
+
+
+def _unit_columns(name: str, values: NDArray[Any]) -> Floats:
+    columns = np.array(values.T, dtype=np.float64, order="C")
+    low, high = (columns.min(), columns.max()) if columns.size else (0.0, 1.0)
+    within = low >= -1e-6 and high <= 1 + 1e-6  # float32 rounding is forgiven; NaN is not
+    _require(bool(within), f"{name} ranges from {low:g} to {high:g}; give finite values in [0, 1].")
+    return np.clip(columns, 0.0, 1.0, out=columns)
+
+
+def _require(condition: bool, sentence: str) -> None:
+    if not condition:
+        raise ValueError(sentence)
+
+
+def _is_real(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def _require_share(name: str, value: Any) -> None:
+    within = _is_real(value) and 0 < value <= 1
+    _require(within, f"{name}={value!r} is not a share; give a number above 0 and at most 1.")
+
+
+def _require_count(name: str, value: Any) -> None:
+    counts = isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 1
+    _require(counts, f"{name}={value!r} is not a count; give a whole number of at least 1.")
+
+
+def _require_flag(name: str, value: Any) -> None:
+    _require(isinstance(value, bool | np.bool_), f"{name}={value!r} is not a flag; give True or False.")
+
+
+def _require_choice(name: str, value: Any, choices: tuple[str, str]) -> None:
+    known = isinstance(value, str) and value in choices
+    _require(known, f"{name}={value!r} is unknown; give {choices[0]!r} or {choices[1]!r}.")
