@@ -99,7 +99,9 @@ def test_brier_score_against_its_definition_and_scikit_learn():
         np.mean([((p - o) ** 2).sum() for p, o in zip(probs, one_hot, strict=True)])
     )
     binary = np.column_stack([1 - probs[:, 0], probs[:, 0]])
-    assert brier_score(binary, (codes > 0).astype(int)) == pytest.approx(2 * brier_score_loss(codes > 0, probs[:, 0]))
+    assert brier_score(binary, (codes > 0).astype(int)) == pytest.approx(
+        2 * brier_score_loss(codes > 0, probs[:, 0])
+    )
 
 
 def test_a_calibrated_confidence_has_no_error_and_an_overconfident_one_has():
