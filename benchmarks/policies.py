@@ -124,9 +124,7 @@ def main() -> None:
         table.add_column(heading, justify="right")
     for kind in ("softmax", "similarity"):
         small, large = (a_pool(n, options.classes, kind) for n in (options.rows_published, options.rows))
-        add_block(
-            table, kind, small, {"the grid as published": lambda: published_grid(small), **searches(small)}
-        )
+        add_block(table, kind, small, {"the grid as published": lambda: published_grid(small), **searches(small)})
         add_block(table, kind, large, searches(large))
     for jobs in selections(large):
         add_block(table, kind, large, jobs)

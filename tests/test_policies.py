@@ -305,9 +305,7 @@ def published_grid(votes, posterior):
         for theta in thetas:
             total = 0.0
             for i in range(n_classes):
-                total += (
-                    published_infimum(v, posterior[:, i].astype(float), index == j, theta) if i != j else 0
-                )
+                total += published_infimum(v, posterior[:, i].astype(float), index == j, theta) if i != j else 0
             share = np.mean((v >= theta) & (index == j))
             ratios.append(total / n / (share if share > 0 else 1e-8))
             if published_stop(ratios):

@@ -20,7 +20,10 @@ from urllib.request import urlopen
 import numpy as np
 from numpy.typing import NDArray
 from scipy.io import arff, loadmat
-from sklearn.datasets import fetch_openml, load_digits, load_svmlight_file
+from sklearn.datasets import fetch_openml, load_digits, load_svmlight_file, make_moons
+
+# Two half-moons in the plane, made on the spot, for illustrations.
+MOONS = "moons"
 
 _LIBSVM = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/"
 _UCI = "https://archive.ics.uci.edu/static/public/"
@@ -88,6 +91,9 @@ def load(name: str) -> Dataset:
     """
     if name.endswith(".npz"):
         return _load_own(Path(name))
+    if name == MOONS:
+        X, y = make_moons(2000, noise=0.1, random_state=0)
+        return Dataset(MOONS, X, y, 20, 10, 4.0, content_checksum(X, y))
     facts = find(name)
     if facts.name == "digits":
         X, y = load_digits(return_X_y=True)
