@@ -35,9 +35,11 @@ FLOW = [
     "studies",
     "store",
     "runner",
+    "study_report",
     "persistence",
     "plots",
     "report",
+    "study_cli",
     "cli",
     "torch",
 ]
