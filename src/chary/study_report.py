@@ -111,7 +111,7 @@ def pivot(study: Study, results: Results) -> tuple[list[str], list[tuple[list[st
     rows: dict[tuple[str, ...], dict[str, Entry]] = defaultdict(dict)
     for line in summarize(study, results):
         if line.metric == _main_metric(study):
-            label = [_title(line.dataset)]
+            label = [dataset_title(line.dataset)]
             label += [line.labeling.upper()] if len(study.labelings) > 1 else []
             label += [f"{line.value:g}"] if study.vary else []
             rows[tuple(label)][line.method] = entry(study, line)
@@ -147,7 +147,7 @@ def _agreement(study: Study, lines: dict[Any, Line], labeling: str) -> list[str]
         if of == labeling and method == "erm" and (dataset, method) in paper:
             mean, std = paper[dataset, method]
             ours = entry(study, line).mean
-            (near if abs(ours - mean) <= std else far).append(f"{_title(dataset)} {ours - mean:+.1f}")
+            (near if abs(ours - mean) <= std else far).append(f"{dataset_title(dataset)} {ours - mean:+.1f}")
     if not near and not far:
         return []
     tail = f"; beyond it: {', '.join(far)} points" if far else ""
@@ -324,8 +324,9 @@ def _from_histograms(result: dict[str, Any]) -> dict[str, float]:
     return shares
 
 
-def _title(dataset: str) -> str:
+def dataset_title(dataset: str) -> str:
+    """A data set's name in tables; a file of one's own by its name."""
     try:
         return datasets.find(dataset).title
     except datasets.DatasetError:
-        return dataset
+        return Path(dataset).stem
