@@ -178,12 +178,12 @@ def confidence_histogram(task: Task, fitted: Any) -> dict[str, Any]:
 
 def leave_one_out(task: Task, fitted: Any) -> dict[str, Any]:
     """Accuracy on each labelled row by a model of the others, beside the test accuracy of the full model."""
-    # Backbone and prediction head never see the unlabelled rows or the ensemble's gradient: leave both out.
+    # Backbone and prediction head never see the unlabelled rows, nor the ensemble's gradient: leave them out.
     X, y = task.X[task.labeled], task.y[task.labeled]
     hits = []
     for i in range(len(y)):
         others = np.arange(len(y)) != i
-        model = task.estimator(n_heads=2).fit(X[others], y[others])
+        model = task.estimator().fit(X[others], y[others])
         hits.append(bool(model.predict(X[i : i + 1])[0] == y[i]))
     return {"leave_one_out": float(np.mean(hits)), **accuracy(task, fitted)}
 

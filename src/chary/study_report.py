@@ -30,7 +30,7 @@ TITLES = {
     "csta-tsim": "CSTA T-sim",
     "msta-softmax": "MSTA softmax",
     "msta-tsim": "MSTA T-sim",
-    "msta-tsim-prediction": "MSTA T-sim, index=prediction",
+    "msta-tsim-prediction": "MSTA T-sim pred.",
 }
 POLICIES = ("pl", "csta", "msta")
 
