@@ -268,7 +268,8 @@ class _Worker:
         )
         self.group: list[Cell] = []
         self.ready = False
-        threading.Thread(target=self._listen, args=(inbox,), daemon=True).start()
+        self.listener = threading.Thread(target=self._listen, args=(inbox,), daemon=True)
+        self.listener.start()
         self._send(job)
 
     def give(self, group: list[Cell]) -> None:
@@ -283,12 +284,11 @@ class _Worker:
 
     def _listen(self, inbox: queue.SimpleQueue[Any]) -> None:
         assert self.process.stdout is not None
-        try:
+        with self.process.stdout as answers, suppress(Exception):  # end of file, or of half a message
             while True:
-                inbox.put((self, pickle.load(self.process.stdout)))
-        except Exception:  # end of file, or cut in the middle of a message
-            self.process.wait()
-            inbox.put((self, None))
+                inbox.put((self, pickle.load(answers)))
+        self.process.wait()
+        inbox.put((self, None))
 
     def why_dead(self) -> str:
         code = self.process.wait()
@@ -310,6 +310,7 @@ class _Worker:
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
+        self.listener.join()
         self.errors.close()
 
 
@@ -334,9 +335,9 @@ def _on_processes(job: bytes, pending: deque[list[Cell]], jobs: int, stop: _Stop
             if answer is None:
                 workers.remove(worker)
                 reason = worker.why_dead()
+                worker.close()
                 if not worker.ready:
                     raise RuntimeError(f"No worker could be started: {reason}.")
-                worker.close()
                 yield _Event("death", worker.group, {"reason": reason})
             elif answer == "ready":
                 worker.ready = True
