@@ -132,7 +132,7 @@ def test_the_first_fit_can_be_shared():
 )
 def test_t_similarity_of_any_ensemble(ensemble):
     model = SelfTrainingClassifier(ensemble).fit(X, y)
-    assert model.score(X, y_true) > 0.85
+    assert model.score(X, y_true) > 0.8
     confidence = model.predict_confidence(X)
     assert ((confidence >= 0) & (confidence <= 1)).all()
     assert model.predict_head_proba(X).shape[::2] == (150, 3)
