@@ -36,9 +36,11 @@ FLOW = [
     "studies",
     "store",
     "runner",
+    "study_report",
     "persistence",
     "plots",
     "report",
+    "study_cli",
     "cli",
     "torch",
 ]
