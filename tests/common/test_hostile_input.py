@@ -192,12 +192,12 @@ def test_malformed_tables_end_in_a_result_or_in_one_sentence(tmp_path, capfd, pa
 # ---------------------------------------------------------------- hostile names and labels
 
 PAYLOADS = [
-    "<script>alert(1)</script>", "</script>", "</style>", "</title><h1>", "<img src=x onerror=alert(1)>", "<!--",
-    "-->", "]]>", "<![CDATA[", '"', "'", '" onmouseover="x', "&lt;", "&", "{{ 7 * 7 }}", "{% raw %}",
-    "[bold]x[/bold]", "=1+1", '=HYPERLINK("http://x")', "+1", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "=cmd|' /C calc'!A0",
-    "\u202e", "\u2066", "\ufeff", "\u200b", "\x00", "\x1b[31m", "a\nb", "a\r\nb", "\\", "$\\alpha$", "%s%n", "x" * 10_000,
-    "é", "日本", "🙂", "<svg/onload=1>", "javascript:1", "<tr><td>", "</table>", " ", ",", ";", "a,b;c\td", "None",
-    "nan", "1e5",
+    "<script>alert(1)</script>", "</script>", "</style>", "</title><h1>", "<img src=x onerror=alert(1)>",
+    "<!--", "-->", "]]>", "<![CDATA[", '"', "'", '" onmouseover="x', "&lt;", "&", "{{ 7 * 7 }}", "{% raw %}",
+    "[bold]x[/bold]", "=1+1", '=HYPERLINK("http://x")', "+1", "-2+3", "@SUM(A1)", "\t=1", "\r=1",
+    "=cmd|' /C calc'!A0", "\u202e", "\u2066", "\ufeff", "\u200b", "\x00", "\x1b[31m", "a\nb", "a\r\nb", "\\",
+    "$\\alpha$", "%s%n", "x" * 10_000, "é", "日本", "🙂", "<svg/onload=1>", "javascript:1", "<tr><td>", "</table>",
+    " ", ",", ";", "a,b;c\td", "None", "nan", "1e5",
 ]  # fmt: skip
 
 
