@@ -14,9 +14,11 @@ TESTS = Path(__file__).parents[1]
 
 # The order in which data flows. A module may import only from modules before it.
 FLOW = [
+    "files",
     "labels",
     "model_selection",
     "tables",
+    "preparation",
     "datasets",
     "labeling",
     "diagnostics",
@@ -38,9 +40,11 @@ FLOW = [
     "runner",
     "study_report",
     "persistence",
+    "workflow",
     "plots",
     "report",
     "study_cli",
+    "demo",
     "cli",
     "torch",
 ]
