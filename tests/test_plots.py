@@ -60,8 +60,9 @@ def test_every_study_has_a_figure_that_explains_itself(name, tmp_path):
     figure = ax.figure
     assert figure.get_suptitle() == study.title
     n_seeds = min(3, len(study.seeds))
-    assert figure.get_supxlabel().startswith(f"{n_seeds} seed")
-    assert "labelled rows" in figure.get_supxlabel()
+    made_of = figure.legends[0].get_title().get_text()
+    assert made_of.startswith(f"{n_seeds} seed")
+    assert "labelled rows" in made_of
     assert len(figure.legends[0].get_texts()) >= 2
     shown = [a for a in figure.axes if a.get_subplotspec() is not None]
     assert any("%" in a.get_ylabel() + a.get_xlabel() or "units" in a.get_xlabel() for a in shown)
