@@ -1,282 +1,207 @@
-"""MixedEnsembleClassifier: one scale for unlike members, what a class prior does, what is refused."""
+"""Classifiers of unlike kinds on one scale, and what a class prior does to them."""
 
 import numpy as np
-import pandas as pd
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import softmax
-from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer, make_classification
+from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.feature_selection import SelectKBest
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
-from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import QuantileTransformer, StandardScaler
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from chary.confidence import entropy, margin, max_probability
-from chary.ensemble import MixedEnsembleClassifier
+from chary import ClassBalanced, MixedEnsembleClassifier, SelfTrainingClassifier
+from chary.confidence import t_similarity
 
-LIGHT = [("linear", LogisticRegression()), ("bayes", GaussianNB(), 2.0)]
+X, y_true = load_iris(return_X_y=True)
+y = np.where(np.random.default_rng(0).random(150) < 0.3, y_true, -1)
+unlabeled = y == -1
+MEMBERS = [("linear", LogisticRegression(max_iter=1000)), ("bayes", GaussianNB(), 3.0)]
 
 
-def model(**params):
-    return MixedEnsembleClassifier(**{"members": LIGHT, "random_state": 0} | params)
+def test_the_score_is_the_weighted_mean_of_logits_of_equal_spread():
+    model = MixedEnsembleClassifier(MEMBERS).fit(X, y)
+    logits = []
+    for estimator in (LogisticRegression(max_iter=1000), GaussianNB()):
+        estimator.fit(X[~unlabeled], y[~unlabeled])
+        is_linear = isinstance(estimator, LogisticRegression)
+        raw = estimator.decision_function(X) if is_linear else np.log(estimator.predict_proba(X) + 1e-3)
+        logits.append(raw - raw.mean(axis=1, keepdims=True))
+    spreads = [np.sqrt((z[unlabeled] ** 2).mean()) for z in logits]
+    common = 0.25 * spreads[0] + 0.75 * spreads[1]
+    heads = [z * common / spread for z, spread in zip(logits, spreads, strict=True)]
+    np.testing.assert_allclose(model.scales_, spreads)
+    np.testing.assert_allclose(model.predict_proba(X), softmax(0.25 * heads[0] + 0.75 * heads[1], axis=1))
+    np.testing.assert_allclose(model.predict_head_proba(X), softmax(np.stack(heads, axis=1), axis=2))
 
 
-def problem(n_classes=3, n_rows=150, n_labeled=30, seed=0):
-    """Rows, labels where there are any, and what the others would be."""
-    X, y_true = make_classification(
-        n_rows, 5, n_informative=3, n_redundant=0, n_classes=n_classes, n_clusters_per_class=1, random_state=seed
+def test_one_member_alone_is_that_member():
+    alone = MixedEnsembleClassifier(MEMBERS[:1]).fit(X, y)
+    member = LogisticRegression(max_iter=1000).fit(X[~unlabeled], y[~unlabeled])
+    np.testing.assert_allclose(alone.predict_proba(X), member.predict_proba(X))
+
+
+def test_confidence_weighs_the_members():
+    model = MixedEnsembleClassifier(MEMBERS).fit(X, y)
+    expected = t_similarity(model.predict_head_proba(X), weights=np.array([1.0, 3.0]))
+    np.testing.assert_allclose(model.predict_confidence(X), expected)
+    np.testing.assert_allclose(
+        SelfTrainingClassifier(model, max_rounds=0).fit(X, y).predict_confidence(X), expected
     )
-    return X, np.where(np.arange(n_rows) < n_labeled, y_true, -1), y_true
+    with pytest.raises(ValueError, match="kind='sureness' is not a confidence"):
+        model.predict_confidence(X, "sureness")
 
 
-def shares(fitted, X):
-    return np.array([np.mean(fitted.predict(X) == c) for c in fitted.classes_])
+def test_preparation_in_a_pipeline_learns_from_all_rows():
+    model = MixedEnsembleClassifier([("linear", make_pipeline(StandardScaler(), LogisticRegression()))]).fit(X, y)
+    np.testing.assert_allclose(model.members_[0].estimator[0].mean_, X.mean(axis=0))
 
 
-# One scale
+def test_a_class_prior_is_met_on_the_unlabelled_rows():
+    prior = {0: 0.2, 1: 0.3, 2: 0.5}
+    model = MixedEnsembleClassifier(MEMBERS[:1], class_prior=prior).fit(X, y)
+    counts = np.bincount(model.predict(X[unlabeled]), minlength=3)
+    assert np.abs(counts - unlabeled.sum() * np.array([0.2, 0.3, 0.5])).max() < 1
+    np.testing.assert_array_equal(model.class_prior_, [0.2, 0.3, 0.5])
+    labeled = MixedEnsembleClassifier(MEMBERS[:1], class_prior="labeled").fit(X, y)
+    np.testing.assert_allclose(labeled.class_prior_, np.bincount(y[~unlabeled]) / (~unlabeled).sum())
 
 
-def test_scores_are_the_weighted_mean_of_centred_logits_of_equal_spread():
-    X, y, _ = problem()
-    labeled = y >= 0
-    fitted = model().fit(X, y)
-    scores = []
-    for member in (LogisticRegression(), GaussianNB()):
-        probs = member.fit(X[labeled], y[labeled]).predict_proba(X)
-        logits = np.log(np.maximum(probs, 1e-3))
-        scores.append(logits - logits.mean(axis=1, keepdims=True))
-    spread = [member_scores[~labeled].std() for member_scores in scores]
-    common = spread[0] / 3 + spread[1] * 2 / 3
-    linear, bayes = (member_scores * common / s for member_scores, s in zip(scores, spread, strict=True))
-    assert_allclose(fitted.head_weights_, [1 / 3, 2 / 3])
-    assert_allclose(fitted.predict_proba(X), softmax(linear / 3 + bayes * 2 / 3, axis=1))
-    assert_allclose(fitted.predict_head_proba(X), softmax(np.stack([linear, bayes], axis=1), axis=2))
-    assert_array_equal(fitted.predict(X), (linear + 2 * bayes).argmax(axis=1))
+def test_without_a_prior_nothing_is_imposed():
+    model = MixedEnsembleClassifier(MEMBERS).fit(X, y)
+    assert model.class_prior_ is None
+    assert not model.class_bias_.any()
 
 
-def test_one_member_alone_keeps_its_probabilities():
-    X, y, _ = problem()
-    alone = model(members=[("linear", LogisticRegression())]).fit(X, y)
-    assert_allclose(alone.predict_proba(X), alone.members_[0].predict_proba(X), atol=3e-3)  # but for the floor
+def test_a_known_prior_helps_where_labels_are_biased():
+    """One class labelled at its edge only: the boundary is off until the proportions are known."""
+    rng = np.random.default_rng(0)
+    rows = np.concatenate([rng.normal(0, 1, (500, 2)), rng.normal([3, 0], 1, (500, 2))])
+    truth = np.repeat([0, 1], 500)
+    partly = np.full(1000, -1)
+    partly[np.argsort(rows[:500, 0])[:20]] = 0  # far from the other class
+    partly[500 + np.argsort(rows[500:, 0])[:20]] = 1  # near it
+    plain = MixedEnsembleClassifier(random_state=0).fit(rows, partly)
+    informed = MixedEnsembleClassifier(random_state=0, class_prior=[0.5, 0.5]).fit(rows, partly)
+    assert informed.score(rows, truth) > plain.score(rows, truth) + 0.1
 
 
-def test_a_member_that_always_says_the_same_leaves_the_others_to_decide():
-    X, y, _ = problem()
-    y[:6] = [0, 1, 2, 0, 1, 2]
-    even = y.copy()
-    even[6:] = -1
-    constant = ("constant", DummyClassifier())  # equal probabilities: a spread of 0
-    fitted = model(members=[*LIGHT, constant]).fit(X, even)
-    assert_array_equal(fitted.predict(X), model().fit(X, even).predict(X))
-    assert np.isfinite(fitted.predict_proba(X)).all()
-    nothing_but = model(members=[constant]).fit(X, even)
-    assert_allclose(nothing_but.predict_proba(X), 1 / 3)
+def test_default_members_and_seeds():
+    rows, labels = load_breast_cancer(return_X_y=True)
+    partly = np.where(np.arange(len(labels)) < 60, labels, -1)
+    model = MixedEnsembleClassifier(random_state=0).fit(rows, partly)
+    assert [member.name for member in model.members_] == ["linear", "quantile", "trees"]
+    np.testing.assert_allclose(model.weights_, [0.25, 0.25, 0.5])
+    again = MixedEnsembleClassifier(random_state=0, n_jobs=2).fit(rows, partly)
+    np.testing.assert_array_equal(again.predict_proba(rows), model.predict_proba(rows))
+    assert model.members is None
 
 
-def test_probabilities_of_zero_stay_finite():
-    X, y, _ = problem()
-    fitted = model(members=[("tree", DecisionTreeClassifier())]).fit(X, y)
-    assert (fitted.members_[0].predict_proba(X) == 0).any()
-    assert np.isfinite(fitted.predict_proba(X)).all()
-
-
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_decision_values_serve_where_there_are_no_probabilities(n_classes):
-    X, y, y_true = problem(n_classes, n_labeled=60)
-    fitted = model(members=[("ridge", RidgeClassifier())]).fit(X, y)
-    assert_array_equal(fitted.predict(X), RidgeClassifier().fit(X[:60], y[:60]).predict(X))
-    assert fitted.score(X[60:], y_true[60:]) > 0.7
-
-
-def test_the_default_members():
-    X, y, y_true = problem()
-    fitted = MixedEnsembleClassifier(random_state=0).fit(X, y)
-    linear, quantile, trees = fitted.members_
-    assert isinstance(linear[0], StandardScaler)
-    assert isinstance(quantile[0], QuantileTransformer)
-    assert isinstance(trees, ExtraTreesClassifier)
-    assert trees.max_features == 0.5
-    assert_allclose(fitted.head_weights_, [0.25, 0.25, 0.5])
-    assert_allclose(linear[0].mean_, X.mean(axis=0))  # of all rows, not of the labelled ones
-    assert quantile[0].n_quantiles_ == 150
-    assert fitted.score(X[30:], y_true[30:]) > 0.7
-
-
-def test_steps_of_a_pipeline_see_all_rows_unless_they_need_labels():
-    X, y, _ = problem()
-    pipeline = Pipeline(
-        [("scale", StandardScaler()), ("none", "passthrough"), ("best", SelectKBest(k=2)), ("bayes", GaussianNB())]
-    )
-    fitted = model(members=[("bayes", pipeline)]).fit(X, y).members_[0]
-    assert_allclose(fitted["scale"].mean_, X.mean(axis=0))
-    expected = SelectKBest(k=2).fit((X[:30] - X.mean(axis=0)) / X.std(axis=0), y[:30])
-    assert_allclose(fitted["best"].scores_, expected.scores_)
-    assert_array_equal(fitted["bayes"].class_count_, np.bincount(y[:30]))
-
-
-# Confidence
-
-
-def test_confidences():
-    X, y, _ = problem()
-    fitted = model().fit(X, y)
-    heads, probs = fitted.predict_head_proba(X), fitted.predict_proba(X)
-    w = fitted.head_weights_
-    pairs = [(m, k) for m in range(2) for k in range(2) if m != k]
-    agreement = sum(w[m] * w[k] * (heads[:, m] * heads[:, k]).sum(axis=1) for m, k in pairs) / (1 - w @ w)
-    assert_allclose(fitted.predict_confidence(X), agreement)
-    for kind in (max_probability, margin, entropy):
-        assert_allclose(fitted.predict_confidence(X, kind=kind.__name__), kind(probs))
-    joint = fitted.predict_joint_proba(X)
-    assert_array_equal(joint[0], probs)
-    assert_array_equal(joint[1], heads)
-    with pytest.raises(ValueError, match="kind='luck' is not a confidence; choose one of t_similarity, max_prob"):
-        fitted.predict_confidence(X, kind="luck")
-
-
-def test_t_similarity_needs_two_members():
-    X, y, _ = problem()
-    with pytest.raises(ValueError, match="at least 2"):
-        model(members=LIGHT[:1]).fit(X, y).predict_confidence(X)
-
-
-# Class prior
-
-
-@pytest.mark.parametrize("class_prior", [{0: 0.5, 1: 0.3, 2: 0.2}, [0.5, 0.3, 0.2], np.array([0.5, 0.3, 0.2])])
-def test_unlabelled_rows_are_predicted_in_the_proportions_given(class_prior):
-    X, y, _ = problem()
-    fitted = model(class_prior=class_prior).fit(X, y)
-    assert_allclose(fitted.class_prior_, [0.5, 0.3, 0.2])
-    assert_allclose(shares(fitted, X[y < 0]), [0.5, 0.3, 0.2])  # 120 rows
-    assert_allclose(shares(fitted, X[y < 0]), np.bincount(fitted.predict_proba(X[y < 0]).argmax(axis=1)) / 120)
-
-
-def test_labelled_proportions_are_those_of_the_labelled_rows():
-    X, y, _ = problem()
-    fitted = model(class_prior="labeled").fit(X, y)
-    assert_allclose(fitted.class_prior_, np.bincount(y[:30]) / 30)
-    assert_allclose(shares(fitted, X[y < 0]), fitted.class_prior_, atol=1 / 120)
-
-
-def test_nothing_is_imposed_by_default():
-    X, y, _ = problem()
-    fitted = model().fit(X, y)
-    assert fitted.class_prior_ is None
-    assert fitted.class_bias_.tolist() == [0, 0, 0]
-
-
-def test_without_unlabelled_rows_the_proportions_are_those_of_all_rows():
-    X, _, y_true = problem()
-    fitted = model(class_prior=[0.2, 0.2, 0.6]).fit(X, y_true)
-    assert_allclose(shares(fitted, X), [0.2, 0.2, 0.6])
-
-
-def test_a_class_of_share_zero_is_never_predicted():
-    X, y, _ = problem()
-    fitted = model(class_prior=[0.5, 0.5, 0]).fit(X, y)
-    assert fitted.class_bias_[2] == -np.inf
-    assert (fitted.predict_proba(X)[:, 2] == 0).all()
-    assert (fitted.predict_head_proba(X)[:, :, 2] == 0).all()
-    assert np.isfinite(fitted.predict_confidence(X)).all()
-
-
-def test_true_proportions_repair_what_biased_labels_broke():
-    X, y_true = load_breast_cancer(return_X_y=True)
-    y = np.where(np.arange(len(y_true)) < 40, y_true, -1)  # 13 of these 40 are benign; of all, 63 %
-    plain, known = (MixedEnsembleClassifier(class_prior=p, random_state=0).fit(X, y) for p in (None, [0.37, 0.63]))
-    assert known.score(X[40:], y_true[40:]) > plain.score(X[40:], y_true[40:]) + 0.05
-
-
-# Promises
-
-
-def test_the_same_seed_gives_the_same_model_whatever_the_jobs_order_and_names():
-    X, y, _ = problem()
-    expected = MixedEnsembleClassifier(random_state=0).fit(X, y).predict_proba(X)
-    assert_array_equal(MixedEnsembleClassifier(random_state=0, n_jobs=2).fit(X, y).predict_proba(X), expected)
-    order = np.random.default_rng(0).permutation(len(y))
-    shuffled = MixedEnsembleClassifier(random_state=0).fit(X[order], y[order])
-    assert_allclose(shuffled.predict_proba(X), expected, atol=1e-9)
-    names = np.array(["z", "y", "x"])
-    renamed = MixedEnsembleClassifier(random_state=0).fit(X, np.where(y < 0, None, names[y]))
-    assert_allclose(renamed.predict_proba(X)[:, ::-1], expected, atol=1e-9)
-    other = MixedEnsembleClassifier(random_state=1).fit(X, y).predict_proba(X)
-    assert not np.allclose(other, expected)
-
-
-def test_a_seed_of_a_member_is_kept():
-    X, y, _ = problem()
-    trees = [("trees", ExtraTreesClassifier(5, random_state=3))]
-    assert model(members=trees).fit(X, y).members_[0].random_state == 3
-
-
-def test_members_given_stay_unfitted():
-    X, y, _ = problem()
-    members = [("linear", LogisticRegression()), ("bayes", make_pipeline(StandardScaler(), GaussianNB()))]
-    model(members=members).fit(X, y)
-    assert not hasattr(members[0][1], "coef_")
-    assert not hasattr(members[1][1][0], "mean_")
-
-
-def test_weight_zero_is_absent_and_weight_two_is_twice_in_the_fits():
-    X, y, _ = problem()
-    weights = np.ones(len(y))
+def test_weight_zero_is_absent_and_weight_two_is_twice():
+    weights = np.where(y_true == 1, 2.0, 1.0)
     weights[[3, 7, 100]] = 0
-    present = weights > 0
-    weighted, dropped = model().fit(X, y, weights), model().fit(X[present], y[present])
-    assert_allclose(weighted.predict_proba(X), dropped.predict_proba(X), atol=1e-9)
-    weights = np.where(y == 1, 2.0, 1.0)
-    twice = np.repeat(np.arange(30), weights[:30].astype(int))
-    bayes = model().fit(X, y, weights).members_[1]
-    assert_allclose(bayes.theta_, GaussianNB().fit(X[twice], y[twice]).theta_)
+    repeated = np.repeat(np.arange(len(y)), weights.astype(int))
+    weighted = MixedEnsembleClassifier(MEMBERS).fit(X, y, weights)
+    expected = MixedEnsembleClassifier(MEMBERS).fit(X[repeated], y[repeated])
+    np.testing.assert_allclose(weighted.predict_proba(X), expected.predict_proba(X), atol=1e-4)
 
 
-def test_data_frames_and_feature_names():
-    X, y, _ = problem()
-    frame = pd.DataFrame(X, columns=list("abcde"))
-    fitted = model().fit(frame, pd.Series(y))
-    assert fitted.feature_names_in_.tolist() == list("abcde")
-    assert_array_equal(fitted.predict(frame), model().fit(X, y).predict(X))
-    with pytest.raises(ValueError, match="feature names"):
-        fitted.predict(frame[list("edcba")])
+def test_a_member_that_takes_no_weights_is_named():
+    members = [*MEMBERS, ("near", make_pipeline(StandardScaler(), KNeighborsClassifier()))]
+    with pytest.raises(ValueError, match=r"Member 'near' \(KNeighborsClassifier\) takes no sample_weight"):
+        MixedEnsembleClassifier(members).fit(X, y, np.ones(len(y)))
 
 
-def test_grid_search_over_the_prior():
-    X, _, y_true = problem()
-    search = GridSearchCV(model(), {"class_prior": [None, "labeled"]}, cv=2).fit(X, y_true)
-    assert clone(search.best_estimator_).class_prior in (None, "labeled")
+def test_works_inside_self_training_with_a_prior():
+    model = SelfTrainingClassifier(
+        MixedEnsembleClassifier(MEMBERS), policy=ClassBalanced(0.5), class_prior="labeled", random_state=0
+    ).fit(X, y)
+    assert model.score(X, y_true) > 0.9
+    counts = np.bincount(model.predict(X[unlabeled]), minlength=3)
+    assert np.abs(counts - unlabeled.sum() * model.class_prior_).max() <= 2
 
 
 @pytest.mark.parametrize(
-    ("params", "message"),
+    ("members", "message"),
     [
-        ({"members": []}, "members is empty"),
-        ({"members": [LogisticRegression()]}, r"members holds LogisticRegression\(\); give \(name, classifier\)"),
-        ({"members": [("a", LogisticRegression(), 0)]}, "Member 'a' has weight 0; give a positive number"),
-        ({"members": [("a", LogisticRegression(), "2")]}, "Member 'a' has weight '2'"),
-        ({"members": [("a", "linear")]}, "Member 'a' is 'linear', which is not a classifier"),
-        ({"members": [("a", StandardScaler())]}, "StandardScaler has neither predict_proba nor decision_function"),
-        ({"class_prior": {0: 1.0}}, "class_prior lacks the class 1"),
-        ({"class_prior": "known"}, "class_prior='known' is not known"),
-        ({"random_state": -1}, "random_state"),
+        ([], "members is empty"),
+        ([LogisticRegression()], r"members holds LogisticRegression\(\); give \(name, classifier\)"),
+        ([("a", LogisticRegression(), 0)], "Member 'a' has weight 0; give a positive number"),
+        ([("a", LogisticRegression(), "2")], "Member 'a' has weight '2'"),
+        ([("a", "linear")], "Member 'a' is 'linear', which is not a classifier"),
+        ([("a", StandardScaler())], "StandardScaler has neither decision_function nor predict_proba"),
     ],
 )
-def test_errors_say_what_was_given_and_what_to_do(params, message):
-    X, y, _ = problem()
+def test_bad_members(members, message):
     with pytest.raises(ValueError, match=message):
-        model(**params).fit(X, y)
+        MixedEnsembleClassifier(members).fit(X, y)
 
 
-def test_a_member_without_weights_is_named_when_weights_are_given():
-    X, y, _ = problem()
-    members = [*LIGHT, ("neighbours", make_pipeline(StandardScaler(), KNeighborsClassifier()))]
-    with pytest.raises(ValueError, match=r"Member 'neighbours' \(KNeighborsClassifier\) takes no sample_weight"):
-        model(members=members).fit(X, y, np.ones(len(y)))
+def test_members_given_stay_as_they_are():
+    members = [
+        ("linear", LogisticRegression(max_iter=1000)),
+        ("bayes", make_pipeline(StandardScaler(), GaussianNB())),
+    ]
+    MixedEnsembleClassifier(members).fit(X, y)
+    assert not hasattr(members[0][1], "coef_")
+    assert not hasattr(members[1][1][0], "mean_")
+    kept = MixedEnsembleClassifier([("trees", ExtraTreesClassifier(5, random_state=3))], random_state=0).fit(X, y)
+    assert kept.members_[0].estimator.random_state == 3
+
+
+def test_preparation_that_needs_labels_gets_the_labelled_rows():
+    pipeline = make_pipeline(StandardScaler(), "passthrough", SelectKBest(k=2), GaussianNB())
+    fitted = MixedEnsembleClassifier([("bayes", pipeline)]).fit(X, y).members_[0].estimator
+    np.testing.assert_allclose(fitted[0].mean_, X.mean(axis=0))
+    scaled = (X - X.mean(axis=0)) / X.std(axis=0)
+    expected = SelectKBest(k=2).fit(scaled[~unlabeled], y[~unlabeled])
+    np.testing.assert_allclose(fitted[2].scores_, expected.scores_)
+
+
+def test_probabilities_of_zero_stay_finite():
+    model = MixedEnsembleClassifier([("tree", DecisionTreeClassifier(random_state=0))]).fit(X, y)
+    assert (model.members_[0].estimator.predict_proba(X) == 0).any()
+    assert (model.predict_proba(X) > 0).all()
+
+
+def test_decision_values_of_two_classes_serve_as_logits():
+    two = y_true < 2
+    partly = np.where(y[two] == -1, -1, y_true[two])
+    model = MixedEnsembleClassifier([("ridge", RidgeClassifier())]).fit(X[two], partly)
+    ridge = RidgeClassifier().fit(X[two][partly >= 0], partly[partly >= 0])
+    np.testing.assert_array_equal(model.predict(X[two]), ridge.predict(X[two]))
+
+
+def test_a_member_without_an_opinion_leaves_the_others_to_decide():
+    even = np.full(150, -1)
+    even[[0, 1, 50, 51, 100, 101]] = [0, 0, 1, 1, 2, 2]
+    silent = ("silent", DummyClassifier())  # equal probabilities everywhere
+    model = MixedEnsembleClassifier([*MEMBERS, silent]).fit(X, even)
+    np.testing.assert_array_equal(model.predict(X), MixedEnsembleClassifier(MEMBERS).fit(X, even).predict(X))
+    np.testing.assert_allclose(MixedEnsembleClassifier([silent]).fit(X, even).predict_proba(X), 1 / 3)
+
+
+def test_a_class_of_share_zero_is_never_predicted():
+    model = MixedEnsembleClassifier(MEMBERS, class_prior=[0.5, 0.5, 0]).fit(X, y)
+    assert model.class_bias_[2] == -np.inf
+    assert (model.predict_proba(X)[:, 2] == 0).all()
+    assert (model.predict_head_proba(X)[:, :, 2] == 0).all()
+    assert np.isfinite(model.predict_confidence(X)).all()
+
+
+def test_without_unlabelled_rows_the_proportions_are_those_of_all_rows():
+    model = MixedEnsembleClassifier(MEMBERS, class_prior=[0.2, 0.2, 0.6]).fit(X, y_true)
+    assert np.bincount(model.predict(X)).tolist() == [30, 30, 90]
+
+
+def test_order_of_rows_and_names_of_classes_do_not_matter():
+    model = MixedEnsembleClassifier(random_state=0, class_prior="labeled")
+    expected = model.fit(X, y).predict_proba(X)
+    order = np.random.default_rng(0).permutation(len(y))
+    np.testing.assert_allclose(model.fit(X[order], y[order]).predict_proba(X), expected, atol=1e-9)
+    renamed = np.where(y < 0, None, np.array(["z", "y", "x"])[y])
+    np.testing.assert_allclose(model.fit(X, renamed).predict_proba(X)[:, ::-1], expected, atol=1e-9)

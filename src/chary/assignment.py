@@ -14,15 +14,18 @@ _FEW_MOVES = 64  # cheaper one by one than another level of temperature
 _MAX_STEPS = 100
 
 
-def whole_counts(shares: Floats, n: int) -> Codes:
-    """n rows shared out by largest remainder; of equal remainders the first class goes first.
+def whole_counts(shares: Floats, n: int, favor: Floats | None = None) -> Codes:
+    """n rows shared out by largest remainder; of equal remainders the favoured class goes first.
 
     >>> whole_counts(np.array([0.5, 0.3, 0.2]), 4)
     array([2, 1, 1])
+    >>> whole_counts(np.array([0.5, 0.5]), 3, favor=np.array([0.1, 0.9]))
+    array([1, 2])
     """
     quotas = shares * n
     counts = np.floor(quotas).astype(np.intp)
-    by_remainder = np.argsort(-(quotas - counts).round(9), kind="stable")
+    favor = np.zeros(len(shares)) if favor is None else favor
+    by_remainder = np.lexsort((-favor, -(quotas - counts).round(9)))
     counts[by_remainder[: n - counts.sum()]] += 1
     return counts
 

@@ -63,7 +63,11 @@ def align(scores: ArrayLike, prior: ArrayLike, *, strength: float = 1.0, soft: b
     wanted = target > 0
     columns, target = (columns, target) if wanted.all() else (columns[wanted], target[wanted])
     offset = np.full(n_classes, -np.inf)
-    offset[wanted] = match_mean(columns, target) if soft else match_counts(columns, whole_counts(target, n))
+    if soft:
+        offset[wanted] = match_mean(columns, target)
+    else:  # a row that two classes have an equal claim to goes where the scores lean, whatever the classes' names
+        counts = whole_counts(target, n, favor=columns.mean(axis=1))
+        offset[wanted] = match_counts(columns, counts)
     return offset - offset[wanted].mean()
 
 

@@ -14,9 +14,11 @@ TESTS = Path(__file__).parents[1]
 
 # The order in which data flows. A module may import only from modules before it.
 FLOW = [
+    "files",
     "labels",
     "model_selection",
     "tables",
+    "preparation",
     "datasets",
     "labeling",
     "diagnostics",
@@ -36,9 +38,13 @@ FLOW = [
     "studies",
     "store",
     "runner",
+    "study_report",
     "persistence",
+    "workflow",
     "plots",
     "report",
+    "study_cli",
+    "demo",
     "cli",
     "torch",
 ]
