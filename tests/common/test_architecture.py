@@ -39,7 +39,10 @@ FLOW = [
     "plots",
     "report",
     "cli",
+    "torch_network",
+    "torch_training",
     "torch",
+    "fixmatch",
 ]
 MODULES = sorted(path.stem for path in PACKAGE.glob("*.py") if not path.stem.startswith("__"))
 
