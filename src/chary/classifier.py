@@ -7,6 +7,8 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from numpy.exceptions import DTypePromotionError
+from numpy.random import Generator, RandomState
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -25,8 +27,10 @@ from chary.labels import decode, encode
 from chary.network import Floats, Losses, Network, default_hidden_sizes
 from chary.training import train
 
-# Rows are scored in chunks whose largest intermediate array holds about this many numbers (32 MiB).
-_CHUNK_NUMBERS = 2**22
+# Rows are scored in chunks whose largest intermediate array holds about this many numbers (4 MiB).
+_CHUNK_NUMBERS = 2**19
+# Other kinds of X become float64 as a whole; these are kept, and their rows become floats chunk by chunk.
+_KEPT_DTYPES = [np.float64, np.float32, *map(np.dtype, np.typecodes["AllInteger"]), np.bool_]
 _PROBABILITY_CONFIDENCES = {"max_probability": max_probability, "margin": margin, "entropy": entropy}
 
 
@@ -107,7 +111,7 @@ class DiverseEnsembleClassifier(ClassifierMixin, BaseEstimator):
         "standardize": ["boolean"],
         "dtype": [StrOptions({"float32", "float64"})],
         "unlabeled": "no_validation",
-        "random_state": "no_validation",
+        "random_state": [Interval(Integral, 0, None, closed="left"), Generator, RandomState, None],
     }
 
     def __init__(
@@ -153,7 +157,7 @@ class DiverseEnsembleClassifier(ClassifierMixin, BaseEstimator):
         self._validate_params()
         if y is None:
             raise ValueError("DiverseEnsembleClassifier requires y to be passed, but the target y is None.")
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
+        X = self._validated(X, reset=True)
         labels = encode(y, unlabeled=self.unlabeled)
         check_consistent_length(X, labels.codes)
         weights = _check_sample_weight(sample_weight, X, ensure_non_negative=True, dtype=np.float64)
@@ -176,16 +180,17 @@ class DiverseEnsembleClassifier(ClassifierMixin, BaseEstimator):
 
         dtype = np.dtype(self.dtype)
         n_features = X.shape[1]
-        hidden = default_hidden_sizes(n_features) if self.hidden_sizes is None else tuple(self.hidden_sizes)
-        network = Network(n_features, hidden, len(self.classes_), self.n_heads, dtype)
+        default = self.hidden_sizes is None
+        hidden_sizes = default_hidden_sizes(n_features) if default else _checked_sizes(self.hidden_sizes)
+        network = Network(n_features, hidden_sizes, len(self.classes_), self.n_heads, dtype)
         rng = np.random.default_rng(self.random_state)
         network.initialize(rng)
         losses = train(
             network,
-            lambda rows: self._standardized(X[rows]).astype(dtype),
+            lambda rows: self._standardized(X[rows]).astype(dtype, copy=False),
             labeled,
             rank[codes[labeled]],
-            (weights[labeled] / weights[labeled].mean()).astype(dtype),
+            _mean_one(weights[labeled]).astype(dtype),
             unlabeled,
             gamma=self.gamma,
             learning_rate=self.learning_rate,
@@ -201,8 +206,8 @@ class DiverseEnsembleClassifier(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Label of each row, given by the prediction head."""
-        codes = self.predict_proba(X).argmax(axis=1)
-        return self.classes_[codes]
+        codes = [probs[:, 0].argmax(axis=1) for probs in self._head_probs(X, slice(1))]
+        return self.classes_[np.concatenate(codes)]
 
     def predict_proba(self, X: Any) -> Floats:
         """Class probabilities (n, C) of the prediction head."""
@@ -228,22 +233,38 @@ class DiverseEnsembleClassifier(ClassifierMixin, BaseEstimator):
         """
         if kind == "t_similarity":
             return np.concatenate([t_similarity(probs) for probs in self._head_probs(X, slice(1, None))])
-        if kind in _PROBABILITY_CONFIDENCES:
-            return _PROBABILITY_CONFIDENCES[kind](self.predict_proba(X))
-        kinds = ", ".join(["t_similarity", *_PROBABILITY_CONFIDENCES])
-        raise ValueError(f"kind={kind!r} is not a confidence; choose one of {kinds}.")
+        if kind not in _PROBABILITY_CONFIDENCES:
+            kinds = ", ".join(["t_similarity", *_PROBABILITY_CONFIDENCES])
+            raise ValueError(f"kind={kind!r} is not a confidence; choose one of {kinds}.")
+        confidence = _PROBABILITY_CONFIDENCES[kind]
+        return np.concatenate([confidence(probs[:, 0]) for probs in self._head_probs(X, slice(1))])
 
     def _head_probs(self, X: Any, heads: slice) -> Iterator[Floats]:
         """Probabilities of the chosen heads, chunk by chunk: (rows, number of heads, C)."""
-        check_is_fitted(self)
-        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
+        check_is_fitted(self, "network_")
+        X = self._validated(X, reset=False)
         # float64: a row then scores the same alone and in a batch.
         network = self.network_.astype(np.float64)
         for rows in _chunks(X.shape[0], network.widest):
             yield softmax(network.logits(self._standardized(X[rows]), heads), axis=-1)
 
-    def _standardized(self, X: Any) -> Floats:
-        return (_dense(X) - self.mean_) / self.scale_
+    def _validated(self, X: Any, *, reset: bool) -> Any:
+        """X as a NumPy array or CSR matrix of numbers."""
+        try:
+            return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=_KEPT_DTYPES)
+        except (ValueError, DTypePromotionError) as error:
+            if not isinstance(error, DTypePromotionError) and "could not convert string" not in str(error):
+                raise
+            detail = str(error).split(". ")[0]
+            raise ValueError(
+                f"X holds text or dates, and numbers are needed ({detail}); "
+                "encode such columns first, for example with sklearn.preprocessing.OneHotEncoder."
+            ) from error
+
+    def _standardized(self, X: Any) -> NDArray[np.float64]:
+        out = np.subtract(_dense(X), self.mean_, dtype=np.float64)
+        out /= self.scale_
+        return out
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -256,18 +277,40 @@ def _chunks(n_rows: int, width: int) -> Iterator[slice]:
     return (slice(start, start + size) for start in range(0, n_rows, size))
 
 
+def _checked_sizes(hidden_sizes: Any) -> tuple[int, ...]:
+    sizes = np.asarray(hidden_sizes)
+    if sizes.ndim != 1 or (sizes.size and (sizes.dtype.kind not in "iu" or sizes.min() < 1)):
+        raise ValueError(f"hidden_sizes must be positive whole numbers such as (128, 32), got {hidden_sizes!r}.")
+    return tuple(sizes.tolist())
+
+
+def _mean_one(weights: Floats) -> Floats:
+    weights = weights / weights.max()  # else their sum could overflow
+    return weights / weights.mean()
+
+
 def _content_order(X: Any, codes: NDArray[np.intp], weights: Floats) -> NDArray[np.intp]:
     """Row numbers sorted by what the rows hold, so that shuffling the input changes no result.
 
-    Rows are compared by a fixed random projection; rows that are equal in it, by weight and class.
+    Rows are compared by a fixed random projection in which every column has range 1; rows that are equal in it,
+    by weight and by what the rows of their class are, so that renaming the classes changes no result either.
     """
-    direction = np.random.default_rng(0).standard_normal(X.shape[1])
+    rng = np.random.default_rng(0)
+    with np.errstate(over="ignore"):
+        spread = _dense(X.max(axis=0)).ravel() - _dense(X.min(axis=0)).astype(np.float64).ravel()
+    is_constant = spread < np.finfo(np.float64).tiny
+    direction = rng.standard_normal(X.shape[1]) / np.where(is_constant, np.inf, spread)
     projection = np.empty(X.shape[0])
     for rows in _chunks(X.shape[0], X.shape[1]):
         # Not a matrix product: BLAS rounds equal rows differently depending on where they stand.
         projection[rows] = (_dense(X[rows]) * direction).sum(axis=1)
-    class_size = np.bincount(codes[codes >= 0])[codes]
-    return np.lexsort((codes, class_size, weights, projection))
+
+    labeled = codes >= 0
+    distinct, content = np.unique(projection[labeled], return_inverse=True)
+    fingerprint = rng.integers(2**63, size=len(distinct), dtype=np.uint64)
+    class_fingerprint = np.zeros(codes.max() + 1, dtype=np.uint64)
+    np.add.at(class_fingerprint, codes[labeled], fingerprint[content])  # exact in any order: wraps at 2**64
+    return np.lexsort((codes, class_fingerprint[codes], weights, projection))
 
 
 def _column_statistics(X: Any, order: NDArray[np.intp]) -> tuple[Floats, Floats]:
@@ -276,12 +319,9 @@ def _column_statistics(X: Any, order: NDArray[np.intp]) -> tuple[Floats, Floats]
     with np.errstate(over="ignore", invalid="ignore"):
         for rows in _chunks(X.shape[0], X.shape[1]):
             scaler.partial_fit(_dense(X[order[rows]]))
-    too_large = ~np.isfinite(scaler.scale_)
+    too_large = ~np.isfinite(scaler.var_)
     if too_large.any():
-        raise ValueError(
-            f"Column {int(too_large.argmax())} of X holds values too large to standardise; "
-            "rescale it or pass standardize=False."
-        )
+        raise ValueError(f"Column {int(too_large.argmax())} of X holds values too large to square; rescale it.")
     return scaler.mean_, scaler.scale_
 
 

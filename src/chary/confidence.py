@@ -58,7 +58,7 @@ def t_similarity(head_probs: Any, per_class: bool = False, *, weights: Any = Non
     per_class : bool, default=False
         Return the C class-wise terms instead of their sum.
     weights : array or tensor of shape (M,), default=None
-        Non-negative weights of the heads; equal when None.
+        Weights of the heads, none negative and two positive; equal when None.
 
     Returns
     -------
@@ -78,7 +78,9 @@ def t_similarity(head_probs: Any, per_class: bool = False, *, weights: Any = Non
         n_pairs = n_heads * (n_heads - 1)
     else:
         head_probs = head_probs * weights[:, None]  # (n, M, C)
-        n_pairs = weights.sum() ** 2 - (weights * weights).sum()
+        n_pairs = (weights * (weights.sum() - weights)).sum()
+        if weights.min() < 0 or not n_pairs > 0:
+            raise ValueError(f"The weights of the heads must be at least 0, two of them positive; got {weights}.")
     total = head_probs.sum(-2)  # (n, C)
     agreement = (total * total - (head_probs * head_probs).sum(-2)) / n_pairs  # (n, C)
     agreement = agreement.clip(0, 1)  # rounding alone can leave the interval

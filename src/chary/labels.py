@@ -45,6 +45,10 @@ def encode(y: ArrayLike, *, unlabeled: Any = -1) -> Labels:
     >>> encode([-1, 1, float("nan")], unlabeled=None).classes
     array([-1,  1])
     """
+    if np.ndim(unlabeled) != 0:
+        raise ValueError(f"unlabeled must be one label or None, got {unlabeled!r}.")
+    if _is_missing(unlabeled):
+        unlabeled = None
     values, labeled = _split_missing(y)
     if unlabeled is not None:
         given = ~_equals(values, unlabeled)

@@ -124,9 +124,7 @@ class TopK:
 
     def accept(self, round: Round) -> Acceptance:
         """The rows at or above the k-th highest confidence."""
-        n_rows = len(round.confidence)
-        cut = max(0, n_rows - self.k)
-        threshold = float(np.partition(round.confidence, cut)[cut]) if n_rows else math.inf
+        threshold = _kth_highest(round.confidence, self.k)
         return Acceptance(round.confidence >= threshold, {"threshold": threshold})
 
 
@@ -346,7 +344,7 @@ def _exact_curve(j: int, votes: Floats, posterior: Floats, predicted: NDArray[np
     start = np.searchsorted(v, thresholds)
     cut = np.append(v, 1.0)  # the g at which the knapsack of _infimum is full; past the last vote, 1
     bound = np.zeros(len(thresholds))
-    for i in _others(j, len(posterior)):
+    for i in np.delete(np.arange(len(posterior)), j):
         bound += _infimum(posterior[i, rows], v, own, start, cut)
     return _Curve(thresholds, bound, (len(own_votes) - first).astype(np.float64))
 
@@ -379,7 +377,7 @@ def _grid_curve(j: int, votes: Floats, posterior: Floats, predicted: NDArray[np.
     gammas = thetas[:, None] + (steps + 1) * (1 - thetas[:, None]) / size  # (T, G)
     low, high = np.searchsorted(v, thetas)[:, None], np.searchsorted(v, gammas)
     bound = np.zeros(size)
-    for i in _others(j, len(posterior)):
+    for i in np.delete(np.arange(len(posterior)), j):
         p = posterior[i, rows]
         mass, weight = _prefix_sums(p), _prefix_sums(p * v)
         rest = np.maximum(0.0, (p * v)[own].sum() - (weight[high] - weight[low]))
@@ -421,20 +419,20 @@ def _prefix_sums(values: Floats) -> Floats:
     return sums
 
 
-def _others(j: int, n_classes: int) -> list[int]:
-    return [i for i in range(n_classes) if i != j]
-
-
 def _accept_top_share(round: Round, share: float) -> Acceptance:
     """The floor(share * n_c) most confident rows of each predicted class, at least one, ties included."""
-    n_classes = round.class_confidence.shape[1]
-    order = np.lexsort((round.confidence, round.prediction))  # (n,) class by class, confidence ascending
-    counts = np.bincount(round.prediction, minlength=n_classes)  # (C,)
-    kept = np.maximum(1, np.floor(share * counts + 1e-9).astype(np.intp))  # 0.29 * 100 is below 29
-    present = counts > 0
-    thresholds = np.full(n_classes, np.inf)
-    thresholds[present] = round.confidence[order[(np.cumsum(counts) - kept)[present]]]
-    return Acceptance(round.confidence >= thresholds[round.prediction], {"share": share, "thresholds": thresholds})
+    thresholds = np.full(round.class_confidence.shape[1], np.inf)  # (C,)
+    for c, n_rows in enumerate(np.bincount(round.prediction)):
+        n_kept = max(1, math.floor(share * n_rows + 1e-9))  # 0.29 * 100 is below 29
+        thresholds[c] = _kth_highest(round.confidence[round.prediction == c], n_kept)
+    accepted = round.confidence >= thresholds[round.prediction]
+    return Acceptance(accepted, {"share": share, "thresholds": thresholds})
+
+
+def _kth_highest(values: NDArray[Any], k: int) -> float:
+    """The k-th highest value, the lowest of fewer than k, infinity of none."""
+    cut = max(0, len(values) - k)
+    return float(np.partition(values, cut)[cut]) if len(values) else math.inf
 
 
 def _votes_and_posterior(class_confidence: ArrayLike, posterior: ArrayLike) -> tuple[Floats, Floats]:

@@ -61,16 +61,26 @@ def train(
     optimizer = Adam(network.params, learning_rate, weight_decay)
     losses = np.empty((n_steps, 3))
     steps_per_block = max(1, _BLOCK_NUMBERS // (numbers.shape[1] * network.n_features))
-    for start in range(0, n_steps, steps_per_block):
-        block = numbers[start : start + steps_per_block]
-        X_block = fetch(block.ravel()).reshape(*block.shape, -1)  # (steps, B + U, d)
-        for step, X_batch in enumerate(X_block, start):
-            batch = picks[step]
-            losses[step] = loss_and_gradient(
-                layers, gradients, X_batch, codes[batch], weights[batch], network.n_heads, gamma
-            )
-            optimizer.step(gradient)
+    with np.errstate(over="ignore", invalid="ignore"):  # checked once, at the end
+        for start in range(0, n_steps, steps_per_block):
+            block = numbers[start : start + steps_per_block]
+            X_block = fetch(block.ravel()).reshape(*block.shape, -1)  # (steps, B + U, d)
+            for step, X_batch in enumerate(X_block, start):
+                batch = picks[step]
+                losses[step] = loss_and_gradient(
+                    layers, gradients, X_batch, codes[batch], weights[batch], network.n_heads, gamma
+                )
+                optimizer.step(gradient)
+    _refuse_divergence(losses, network.params, optimizer.second)
     return losses
+
+
+def _refuse_divergence(losses: NDArray[np.float64], params: Floats, second_moment: Floats) -> None:
+    if not all(np.isfinite(numbers).all() for numbers in (losses, params, second_moment)):
+        raise ValueError(
+            "Training diverged: numbers grew beyond what their type can hold; "
+            "lower learning_rate, weight_decay or gamma, or rescale X (standardize=True does)."
+        )
 
 
 def draw_batches(n_rows: int, size: int, n_steps: int, rng: np.random.Generator) -> NDArray[np.intp]:

@@ -1,0 +1,77 @@
+"""The pack of semi-supervised checks, on chary's self-training with every policy and two kinds of classifier."""
+
+import importlib.util
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+from chary import (
+    ClassBalanced,
+    Curriculum,
+    DiverseEnsembleClassifier,
+    FixedThreshold,
+    RisingShare,
+    SelfTrainingClassifier,
+    TopK,
+    TransductiveBound,
+)
+from chary.policies import Acceptance
+
+spec = importlib.util.spec_from_file_location("checks", Path(__file__).with_name("semi_supervised_checks.py"))
+checks = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(checks)
+
+
+class AcceptNothing:
+    rescore = False
+
+    def accept(self, round):
+        return Acceptance(np.zeros(len(round.confidence), dtype=bool), {})
+
+
+class AcceptAll:
+    rescore = False
+
+    def accept(self, round):
+        return Acceptance(np.ones(len(round.confidence), dtype=bool), {})
+
+
+def make(base, *, policy, accept="policy", **parameters):
+    policy = {"policy": policy, "nothing": AcceptNothing(), "all": AcceptAll()}[accept]
+    has_heads = isinstance(base, DiverseEnsembleClassifier)
+    confidence = "t_similarity" if has_heads else "max_probability"
+    return SelfTrainingClassifier(base, policy=policy, confidence=confidence, **parameters)
+
+
+def network():
+    return DiverseEnsembleClassifier((8,), n_steps=60, learning_rate=0.01, random_state=0)
+
+
+POLICIES = [
+    FixedThreshold(0.75),
+    Curriculum(0.4),
+    Curriculum(0.2, rescore=True),
+    TransductiveBound(),
+    TransductiveBound(index="prediction"),
+    TopK(20),
+    ClassBalanced(0.3),
+    RisingShare(),
+]
+SUBJECTS = [
+    checks.Subject(f"{base.__name__} {policy!r}", partial(make, policy=policy), base, policy.rescore)
+    for base in (LogisticRegression, network)
+    for policy in POLICIES
+]
+
+
+@pytest.mark.parametrize("subject", SUBJECTS, ids=lambda subject: subject.name)
+@pytest.mark.parametrize("check", checks.CHECKS, ids=lambda check: check.__name__)
+def test_pack(check, subject):
+    check(subject)
+
+
+def test_the_pack_has_all_its_checks():
+    assert [int(check.__name__.split("_")[1]) for check in checks.CHECKS] == list(range(1, 25))
