@@ -59,7 +59,7 @@ def quick(backbone=small_backbone, **params):
 
 
 @parametrize_with_checks(
-    [quick(dtype="float64", learning_rate=0.02, n_steps=100, unlabeled=None)],
+    [quick(dtype="float64", learning_rate=0.05, n_steps=40, unlabeled=None)],
     expected_failed_checks=lambda estimator: {
         "check_sample_weight_equivalence_on_dense_data": "a mini-batch draws a row of weight 2 once, not twice",
     },
@@ -75,7 +75,7 @@ def test_learns_digits_and_knows_where_it_is_wrong():
     model = quick(cnn, n_steps=200, learning_rate=3e-3).fit(X, y)
     right = model.predict(X[150:]) == y_true[150:]
     confidence = model.predict_confidence(X[150:])
-    assert right.mean() > 0.8
+    assert right.mean() > 0.75
     assert right[confidence > np.median(confidence)].mean() > right.mean() + 0.05
 
 
@@ -107,7 +107,7 @@ def test_same_number_same_model():
 
 def test_global_state_is_left_alone():
     def state():
-        rng = np.random.get_state()
+        rng = np.random.get_state()  # noqa: NPY002
         return (
             torch.get_rng_state().tolist(),
             torch.get_default_dtype(),
@@ -226,6 +226,13 @@ def test_data_frames_and_text_labels():
         model.predict(frame[list("bacdef")])
 
 
+def test_order_of_rows_does_not_matter():
+    X, y, _ = table()
+    order = np.random.default_rng(0).permutation(len(X))
+    shuffled = quick(patience=2).fit(X[order], y[order])
+    np.testing.assert_array_equal(shuffled.predict_proba(X), quick(patience=2).fit(X, y).predict_proba(X))
+
+
 def test_names_of_classes_do_not_matter():
     X, y, _ = table()
     renamed = np.array(["z", "m", "a", None], dtype=object)[y]  # the order is turned round
@@ -239,9 +246,7 @@ def test_rows_of_weight_zero_are_as_if_absent():
     weights[[3, 50]] = 0  # one labelled, one not
     absent = weights > 0
     weighted = quick().fit(X, y, sample_weight=weights)
-    np.testing.assert_array_equal(
-        weighted.predict_proba(X), quick().fit(X[absent], y[absent]).predict_proba(X)
-    )
+    np.testing.assert_array_equal(weighted.predict_proba(X), quick().fit(X[absent], y[absent]).predict_proba(X))
 
 
 def test_weights_pull_towards_their_rows():
@@ -259,7 +264,9 @@ def test_no_unlabelled_row():
     assert not model.loss_curve_["similarity"].any()
 
 
-@pytest.mark.parametrize(("y", "message"), [([-1] * 120, "no labelled row"), ([1] * 60 + [-1] * 60, "one class only")])
+@pytest.mark.parametrize(
+    ("y", "message"), [([-1] * 120, "no labelled row"), ([1] * 60 + [-1] * 60, "one class only")]
+)
 def test_too_few_labels(y, message):
     with pytest.raises(ValueError, match=message):
         quick().fit(table()[0], y)
@@ -307,23 +314,23 @@ def test_schedulers():
 def test_early_stopping_goes_back_to_the_best_weights():
     X, y, y_true = table(n=200, n_labeled=100)
     y[:100:3] = np.random.default_rng(0).permutation(y[:100:3])  # noise, to over-fit to
-    params = {"n_steps": 1000, "learning_rate": 0.02}
+    params = {"n_steps": 500, "learning_rate": 0.04}
     long, stopped = quick(**params).fit(X, y), quick(**params, patience=3).fit(X, y)
-    assert long.n_steps_ == 1000
-    assert stopped.n_steps_ < 500
+    assert long.n_steps_ == 500
+    assert stopped.n_steps_ < 250
     assert len(stopped.loss_curve_["similarity"]) == stopped.n_steps_
     assert (stopped.predict(X) == y_true).mean() > (long.predict(X) == y_true).mean()
 
 
 def test_early_stopping_needs_rows_to_hold_out():
     X, y, _ = table(n_labeled=9)
-    with pytest.raises(ValueError, match="validation_fraction=0.2 of 9 labelled rows leaves no row"):
+    with pytest.raises(ValueError, match=r"validation_fraction=0\.2 of 9 labelled rows leaves no row"):
         quick(patience=3).fit(X, y)
 
 
 def test_divergence_is_an_error():
     X, y, _ = table()
-    with pytest.raises(ValueError, match="The loss is not finite.*lower learning_rate"):
+    with pytest.raises(ValueError, match=r"The loss is not finite.*lower learning_rate"):
         quick(learning_rate=1e30).fit(X, y)
 
 
@@ -345,11 +352,35 @@ def test_self_training_with_every_policy(policy, confidence):
     X, y, _ = table()
     X = X.reshape(-1, 1, 2, 3)
     backbone = nn.Sequential(nn.Flatten(), nn.Linear(6, 8), nn.ReLU())
-    model = SelfTrainingClassifier(quick(backbone), policy=policy, confidence=confidence, max_rounds=2).fit(X, y)
+    model = SelfTrainingClassifier(quick(backbone, n_steps=10), policy=policy, confidence=confidence, max_rounds=2).fit(X, y)
     assert model.history_
     assert model.history_[0]["n_accepted"] > 0
     np.testing.assert_array_equal(model.transduction_[:30], y[:30])
     assert isinstance(model.estimator_, TorchDiverseClassifier)
+
+
+pack = runpy.run_path(str(Path(__file__).with_name("common") / "semi_supervised_checks.py"))
+
+
+@pytest.mark.parametrize("check", pack["CHECKS"], ids=lambda check: check.__name__)
+def test_semi_supervised_checks(check):
+    class Accept:
+        rescore = False
+
+        def __init__(self, everything):
+            self.everything = everything
+
+        def accept(self, round):
+            return np.full(len(round.confidence), self.everything), {}
+
+    def make(base, *, accept="policy", **params):
+        policy = {"policy": Curriculum(0.4), "nothing": Accept(False), "all": Accept(True)}[accept]
+        confidence = "t_similarity" if isinstance(base, TorchDiverseClassifier) else "softmax"
+        return SelfTrainingClassifier(base, policy=policy, confidence=confidence, **params)
+
+    torch.manual_seed(0)
+    backbone = nn.Sequential(nn.Linear(5, 8), nn.ReLU())
+    check(pack["Subject"]("torch", make, lambda: quick(backbone, n_steps=8, learning_rate=0.03)))
 
 
 @pytest.mark.parametrize("labels", [[0, 1, 2], ["blue", "green", "red"], [-1, 4, 7]])

@@ -1,6 +1,7 @@
 """The heads and losses in torch: against the NumPy network, finite differences, and by hand."""
 
 import warnings
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -23,7 +24,7 @@ def two_engines(dtype):
     network.initialize(np.random.default_rng(0))
     widths = (D, *HIDDEN)
     backbone = nn.Sequential()
-    for n_in, n_out in zip(widths, widths[1:], strict=False):
+    for n_in, n_out in pairwise(widths):
         backbone.extend([nn.Linear(n_in, n_out), nn.ReLU()])
     twin = DiverseNetwork(backbone, DiverseHeads(HIDDEN[-1], C, M)).to(getattr(torch, dtype))
     with torch.no_grad():
@@ -191,7 +192,7 @@ def test_rows_left_out_of_the_backward_pass_change_no_value_and_no_gradient():
 
 
 def test_a_single_head_is_refused():
-    with pytest.raises(ValueError, match="n_heads=1.*2 or more"):
+    with pytest.raises(ValueError, match=r"n_heads=1.*2 or more"):
         DiverseHeads(3, 2, n_heads=1)
 
 

@@ -10,7 +10,6 @@ torch.cuda.set_device(int(os.environ["LOCAL_RANK"])).
 import os
 import sys
 
-import torch
 from sklearn.datasets import load_digits
 from torch import distributed, nn
 
@@ -36,7 +35,7 @@ if not in_processes or distributed.get_rank() == 0:
     model.save_state(sys.argv[1])
     n_processes = distributed.get_world_size() if in_processes else 1
     accuracy = (model.predict(X[100:]) == y[100:]).mean()
-    print(f"{n_processes} process(es), {torch.get_num_threads()} thread(s) each: {accuracy:.1%} right after 20 steps")
+    print(f"{n_processes} process(es): {accuracy:.1%} right after 20 steps")
 if in_processes:
     distributed.barrier()  # leave together: one that closes its connections early can bring the others down
     distributed.destroy_process_group()

@@ -38,7 +38,7 @@ from torch.nn import functional
 from torch.optim.lr_scheduler import CosineAnnealingLR, LRScheduler
 from torch.utils.data import Dataset
 
-from chary.classifier import DiverseEnsembleClassifier
+from chary.classifier import DiverseEnsembleClassifier, _content_order
 from chary.confidence import t_similarity
 from chary.labels import decode, encode
 from chary.network import Floats, default_hidden_sizes
@@ -123,8 +123,8 @@ class TorchDiverseClassifier(DiverseEnsembleClassifier):
     unlabeled : label or None, default=-1
         Marks unlabelled rows in ``y``, besides missing values, which always do.
     random_state : int, Generator, RandomState or None, default=None
-        Same number, same model on the same device and number of threads. PyTorch's global generators are put
-        back as they were.
+        Same number, same model on one device and number of threads, whatever the names of the classes and,
+        where ``X`` is an array, the order of the rows. PyTorch's global generators are put back as they were.
     verbose : bool, default=False
         Show a progress bar.
 
@@ -249,7 +249,10 @@ class TorchDiverseClassifier(DiverseEnsembleClassifier):
             raise ValueError("All processes must draw the same batches: give random_state a whole number.")
         rng = np.random.default_rng(self.random_state)
         device = find_device(self.device)
-        labeled, unlabeled = np.flatnonzero(labels.labeled), np.flatnonzero(present & ~labels.labeled)
+        order = np.arange(len(rows))
+        if isinstance(rows.X, np.ndarray):
+            order = _content_order(rows.X.reshape(len(rows), -1), labels.codes, weights)
+        labeled, unlabeled = order[labels.labeled[order]], order[(present & ~labels.labeled)[order]]
         with local_generators(int(rng.integers(2**63)), device):
             network = self._network(rows[np.arange(min(2, len(rows)))], device)
             self._train_network(network, rows, labels.codes, weights, labeled, unlabeled, make_loss, rng)
@@ -371,7 +374,7 @@ class TorchDiverseClassifier(DiverseEnsembleClassifier):
                 f"validation_fraction={self.validation_fraction} of {len(labeled)} labelled rows leaves no row "
                 "to validate on in any class; raise it, label more rows, or pass patience=None."
             )
-        return np.setdiff1d(labeled, held_out), held_out
+        return labeled[~np.isin(labeled, held_out)], held_out
 
     def _head_probs(self, X: Any, heads: slice) -> Iterator[Floats]:
         check_is_fitted(self)
