@@ -69,7 +69,7 @@ def table(study: Study, results: Results) -> Axes:
     """Accuracy of each data set and policy: from softmax to T-similarity, with the baseline as a tick."""
     lines = {(line.dataset, line.method): line for line in _accuracies(study, results)}
     names = list(dict.fromkeys(dataset for dataset, _ in lines))
-    axes = _panels(1, len(POLICIES), 3.4, 0.32 * len(names) + 1.6, sharey=True)
+    axes = _panels(1, len(POLICIES), 3.4, 0.32 * len(names) + 0.8, sharex=True, sharey=True)
     places = np.arange(len(names))[::-1]
     for ax, policy in zip(axes[0], POLICIES, strict=True):
         for name, place in zip(names, places, strict=True):
@@ -163,7 +163,7 @@ def confidence(study: Study, results: Results) -> Axes:
             ):
                 counts: NDArray[Any] = np.sum([r[f"{kind}_{outcome}"] for r in chosen], axis=0)
                 share = 100 * counts / max(1, counts.sum())
-                ax.hist(centres, 20, (0, 1), weights=share, label=f"{outcome} predictions", **style)
+                ax.hist(centres, 20, range=(0, 1), weights=share, label=f"{outcome} predictions", **style)
             if name == names[0]:
                 ax.set_title(f"{NAMES[kind]}, {labeling.upper()} labels", fontsize=9)
         row[0].set_ylabel(f"{dataset_title(name)}\nshare (%)")
@@ -291,10 +291,17 @@ def _finish(axes: NDArray[Any], study: Study, results: Results, handles: list[An
     labels = sorted({cell.n_labeled for cell, _ in results})
     span = f"{labels[0]}" if len(labels) == 1 else f"{labels[0]} to {labels[-1]}"
     figure.suptitle(study.title, fontsize=12, fontweight="bold")
-    figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), frameon=False, fontsize=9)
     noun = "seed" if seeds == 1 else "seeds"
     band = "; bands: 95 % interval of the mean" if study.vary else ""
-    figure.supxlabel(f"{seeds} {noun}, {span} labelled rows{band}", fontsize=8, color=GREY)
+    figure.legend(
+        handles=handles,
+        title=f"{seeds} {noun}, {span} labelled rows{band}",
+        title_fontsize=8,
+        loc="outside lower center",
+        ncols=len(handles),
+        frameon=False,
+        fontsize=9,
+    )
     return first
 
 

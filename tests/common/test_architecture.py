@@ -46,7 +46,10 @@ FLOW = [
     "study_cli",
     "demo",
     "cli",
+    "torch_network",
+    "torch_training",
     "torch",
+    "fixmatch",
 ]
 MODULES = sorted(path.stem for path in PACKAGE.glob("*.py") if not path.stem.startswith("__"))
 
