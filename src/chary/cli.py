@@ -126,7 +126,7 @@ def diagnose_command(
     """Tell whether the labelled rows are like the rest, and where not. Writes nothing."""
     with _steps() as step:
         step("Reading")
-        table = read_table(file, delimiter=delimiter, encoding=encoding)
+        table = _read(file, delimiter, encoding)
         step("Preparing columns")
         labels = target_labels(table, target, unlabeled)
         features = table.frame.drop(target)
@@ -163,7 +163,7 @@ def predict(
         if not isinstance(model, Pipeline):
             raise TableError(f"{model_file.name} holds no table model; use one that chary label wrote.")
         step("Reading")
-        table = read_table(file, delimiter=delimiter, encoding=encoding)
+        table = _read(file, delimiter, encoding)
         path = (out or file.parent) / f"{file.stem}.predicted{_suffix(table, file)}"
         _require_free([path], force)
         step("Labelling")
@@ -258,7 +258,7 @@ def _run_label(
     _require_free(paths.values(), force)
     with _steps() as step:
         step("Reading")
-        table = read_table(file, delimiter=delimiter, encoding=encoding)
+        table = _read(file, delimiter, encoding)
         paths = {"labeled": folder / f"{file.stem}.labeled{_suffix(table, file)}", **paths}
         _require_free(paths.values(), force)
         result = label_table(table, target, progress=step, **options)
@@ -269,6 +269,19 @@ def _run_label(
         with atomic_write(paths["report"], overwrite=force) as stream:
             stream.write(render_report(result).encode("utf-8", "backslashreplace"))
     return result, paths
+
+
+def _read(file: Path, delimiter: str | None, encoding: str) -> Table:
+    """Read a table; what Polars itself says of a damaged Parquet file, before it raises, is not repeated."""
+    sys.stderr.flush()
+    original = os.dup(2)
+    with open(os.devnull, "wb") as nowhere:
+        os.dup2(nowhere.fileno(), 2)
+    try:
+        return read_table(file, delimiter=delimiter, encoding=encoding)
+    finally:
+        os.dup2(original, 2)
+        os.close(original)
 
 
 def _require_free(paths: Iterable[Path], force: bool) -> None:

@@ -214,7 +214,11 @@ def _named(table: Table) -> Table:
 def _read_parquet(path: Path) -> pl.DataFrame:
     try:
         return pl.read_parquet(path, glob=False, use_statistics=False, hive_partitioning=False)
-    except (Exception, pl.exceptions.PanicException) as error:
+    except pl.exceptions.PanicException:
+        raise TableError(
+            f"{path.name} is a damaged Parquet file (it contradicts itself); write it again."
+        ) from None
+    except Exception as error:
         raise TableError(f"{path.name} is a damaged Parquet file ({_reason(error)}); write it again.") from None
 
 

@@ -165,9 +165,12 @@ def malformed(seed):
     return rng.choice(["t.csv", "t.csv", "t.txt", "t.parquet"]), data
 
 
+PANICS = [1433]  # Polars gives up on this Parquet file in its own words
+
+
 @pytest.mark.parametrize("part", range(10))
 def test_malformed_tables_end_in_a_result_or_in_one_sentence(tmp_path, capfd, part):
-    for seed in range(part, N_TABLES, 10):
+    for seed in {*range(part, N_TABLES, 10), *PANICS[part : part + 1]}:
         name, data = malformed(seed)
         path = tmp_path / f"{seed}" / name
         path.parent.mkdir()
