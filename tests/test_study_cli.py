@@ -1,4 +1,4 @@
-"""The commands ``chary study`` and ``chary datasets``: from a fresh clone to tables, figures and one-sentence errors."""
+"""``chary study`` and ``chary datasets``: from a fresh clone to tables, figures and one-sentence errors."""
 
 import gzip
 import json

@@ -52,6 +52,15 @@ def default_members(n_rows: int) -> list[Member]:
     ]
 
 
+def seeded_clone(estimator: Any, rng: np.random.Generator) -> Any:
+    """An unfitted clone in which every ``random_state`` that was None, however deep, is a number."""
+    estimator = clone(estimator)
+    for name, value in sorted(estimator.get_params().items()):
+        if value is None and (name == "random_state" or name.endswith("__random_state")):
+            estimator.set_params(**{name: int(rng.integers(2**31))})
+    return estimator
+
+
 class MixedEnsembleClassifier(ClassifierMixin, BaseEstimator):
     r"""Classifiers of unlike kinds, on one scale, with the members' opinions kept.
 
@@ -173,14 +182,7 @@ class MixedEnsembleClassifier(ClassifierMixin, BaseEstimator):
     def _seeded_members(self, n_rows: int) -> list[Member]:
         given = default_members(n_rows) if self.members is None else _checked_members(self.members)
         rng = np.random.default_rng(self.random_state)
-        members = []
-        for member in given:
-            estimator = clone(member.estimator)
-            for name, value in sorted(estimator.get_params().items()):
-                if value is None and (name == "random_state" or name.endswith("__random_state")):
-                    estimator.set_params(**{name: int(rng.integers(2**31))})
-            members.append(member._replace(estimator=estimator))
-        return members
+        return [member._replace(estimator=seeded_clone(member.estimator, rng)) for member in given]
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Label of each row."""
