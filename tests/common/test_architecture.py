@@ -39,6 +39,7 @@ FLOW = [
     "store",
     "runner",
     "study_report",
+    "prior_study",
     "persistence",
     "workflow",
     "plots",
