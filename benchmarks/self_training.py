@@ -103,6 +103,6 @@ def passes(check, subject):
 
 
 if __name__ == "__main__":
-    screen = Console()
+    screen = Console(width=100)
     time_table(screen)
     score_table(screen)

@@ -525,7 +525,7 @@ def test_bad_data():
     X = np.arange(6.0)[:, None]
     with pytest.raises(ValueError, match=r"Only binary classification is supported.*3 classes"):
         LinearDiverseEnsemble().fit(X, [0, 1, 2, 0, 1, -1])
-    with pytest.raises(ValueError, match="one labelled class only"):
+    with pytest.raises(ValueError, match="one class only"):
         LinearDiverseEnsemble().fit(X, [0, 0, 0, -1, -1, -1])
     with pytest.raises(ValueError, match="negative value -1"):
         LinearDiverseEnsemble().fit(X, [0, 1, 0, 1, -1, -1], sample_weight=[1, 1, 1, 1, 1, -1])

@@ -95,10 +95,12 @@ def test_curriculum_accepts_saturated_rows_together():
     assert accepted.tolist() == [True] * 4 + [False] * 2
 
 
-def test_curriculum_interpolates_float32_confidences_in_float64():
-    confidence = np.random.default_rng(0).random(1_000_001, dtype=np.float32)
-    threshold = Curriculum(0.1).accept(a_round(confidence)).used["threshold"]
-    assert threshold == np.quantile(confidence.astype(float), np.float64(0.9))
+def test_curriculum_tells_neighbouring_float32_confidences_apart():
+    low = np.float32(0.5)
+    confidence = np.array([low, np.nextafter(low, np.float32(1))])
+    accepted, used = Curriculum(0.9).accept(a_round(confidence))  # the quantile is nearer to the lower one
+    assert confidence[0] < np.float64(used["threshold"]) < confidence[1]
+    assert accepted.tolist() == [False, True]
 
 
 def test_top_k_accepts_k_rows_and_those_tied_with_the_last():
@@ -338,6 +340,13 @@ def test_grid_search_equals_the_published_loops():
         np.testing.assert_array_equal(found, published_grid(votes, posterior))
 
 
+def test_a_grid_threshold_above_every_row_of_the_class_is_a_last_resort():
+    votes = np.array([[0.9, 1.0], [0.6, 0.1]])  # the highest vote for class 0 is a row of class 1
+    found = transductive_thresholds(votes, votes, search="grid")
+    np.testing.assert_array_equal(found, published_grid(votes, votes))
+    assert found[0] == 0.6
+
+
 def test_exact_search_is_never_worse_than_the_grid():
     better = 0
     for votes, posterior in problems(300, max_rows=40, max_classes=4, seed=4):
@@ -406,7 +415,9 @@ def test_one_row_one_class():
 
 def test_float32_rounding_beyond_the_unit_interval_is_forgiven():
     votes = np.array([[1 + 1e-7, -1e-9]], np.float32)
-    assert TransductiveBound().accept(a_vote(votes)).accepted.all()
+    accepted, used = TransductiveBound().accept(a_vote(votes))
+    assert accepted.all()
+    assert used["thresholds"].tolist() == [1, np.inf]
     assert TransductiveBound(index="prediction").accept(a_vote(votes, prediction=[1])).accepted.all()
 
 

@@ -116,8 +116,9 @@ def stationary_points_figure(n_problems=3000):
             model = fit(X, y, gamma, asked * np.exp(rng.uniform(low, high, size=n_heads)))
             kind = 0 if model.assumption_holds() else 1 if model.strictly_convex() else 2
             bound = model.lower_bound()
-            points.append((kind, bound.regularization, bound.diversity))
-    kind, regularization, diversity = np.array(points).T
+            error = abs(bound.diversity - bound.value - (bound.regularization - 1) / 2) / max(1, bound.value)
+            points.append((kind, bound.regularization, bound.diversity, error))
+    kind, regularization, diversity, error = np.array(points).T
     figure, axis = plt.subplots(figsize=(7.2, 4.4), layout="constrained")
     names = ["Assumption A holds", "strictly convex, Assumption A fails", "saddle point"]
     for code, colour in [(2, RED), (1, BLUE), (0, GREEN)]:
@@ -139,6 +140,7 @@ def stationary_points_figure(n_problems=3000):
             "largest_regularization": float(regularization[kind == code].max()),
             "diversity_above_zero": int((diversity[kind == code] > 0).sum()),
             "smallest_room": float((diversity - regularization + 0.25)[kind == code].min()),
+            "largest_error_of_the_identity": float(error[kind == code].max()),
         }
         for code, name in enumerate(names)
     }

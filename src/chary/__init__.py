@@ -8,12 +8,14 @@ The modules, in the order the data flows:
 ``training``         rows and codes -> a trained network
 ``confidence``       class probabilities -> one number per row
 ``classifier``       a partly labelled table -> a classifier with honest confidence
+``linear``           rows of two classes -> the paper's linear problem solved exactly, with its bounds
 ``members``          a fitted classifier -> its and its members' class probabilities
 ``policies``         the confidences of a round -> which rows to accept
 ``self_training``    a partly labelled table and any classifier -> labels, round by round
 """
 
 from chary.classifier import DiverseEnsembleClassifier
+from chary.linear import LinearDiverseEnsemble
 from chary.model_selection import LabeledScorer, LabeledStratifiedKFold
 from chary.policies import ClassBalanced, Curriculum, FixedThreshold, RisingShare, TopK, TransductiveBound
 from chary.self_training import SelfTrainingClassifier
@@ -26,6 +28,7 @@ __all__ = [
     "FixedThreshold",
     "LabeledScorer",
     "LabeledStratifiedKFold",
+    "LinearDiverseEnsemble",
     "RisingShare",
     "SelfTrainingClassifier",
     "TopK",

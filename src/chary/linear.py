@@ -426,10 +426,9 @@ def _curvature(B: Array, kappa: Array, lambdas: Array) -> float:
     rounding = len(kappa) * np.finfo(float).eps * (np.abs(kappa).max() + lambdas.max())
     if first + lowest > rounding:  # then every block is positive definite without its B
         return float(first + lowest)
-    if others[0] + lowest < -rounding:  # two opposite heads fall along that eigenvector
-        return float(others[0] + lowest)
-    if abs(others[0] + lowest) <= rounding:
-        return 0.0
+    opposite = (first + others[0]) / 2 + lowest  # two opposite heads along that eigenvector
+    if opposite < -rounding or others[0] + lowest <= rounding:
+        return min(float(opposite), 0.0) if abs(opposite) > rounding else 0.0
     rest = 1 / np.sum(1 / (kappa[:, None] + np.asarray(others)), axis=1)  # (r,) the diagonal of R^-1
     complement = np.diag(first + kappa) + B - B @ cho_solve(cho_factor(np.diag(rest) + B), B)
     smallest = float(eigvalsh(complement, subset_by_index=(0, 0))[0])

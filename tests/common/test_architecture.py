@@ -14,9 +14,11 @@ TESTS = Path(__file__).parents[1]
 
 # The order in which data flows. A module may import only from modules before it.
 FLOW = [
+    "files",
     "labels",
     "model_selection",
     "tables",
+    "preparation",
     "datasets",
     "labeling",
     "diagnostics",
@@ -36,6 +38,7 @@ FLOW = [
     "store",
     "runner",
     "persistence",
+    "workflow",
     "plots",
     "report",
     "cli",

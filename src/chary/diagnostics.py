@@ -1,0 +1,399 @@
+"""Features and a labelled mask in; how far the labelled rows are from the rest, with a verdict, out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+from scipy.linalg import cho_factor, cho_solve, eigh
+from scipy.spatial.distance import cdist
+from scipy.special import expit, logit
+from sklearn.base import clone
+from sklearn.model_selection import StratifiedKFold
+from sklearn.utils import check_array, check_consistent_length
+
+Floats = NDArray[np.floating[Any]]
+
+REPRESENTATIVE, MILD, STRONG = "representative", "mildly biased", "strongly biased"
+UNKNOWN = "too few rows to tell"
+
+# A difference that chance gives once in a hundred times is one; an AUC from here on makes it a strong one.
+SIGNIFICANCE, STRONG_AUC = 0.01, 0.75
+
+# Rows of either side that are looked at, drawn at random, and the fewest that say anything.
+_MAX_ROWS, _MIN_ROWS = 600, 10
+_N_FOLDS, _N_PERMUTATIONS, _N_COMPONENTS = 5, 999, 10
+
+
+class FeatureShift(NamedTuple):
+    """How one feature differs between labelled and unlabelled rows."""
+
+    feature: int  # its number
+    name: str
+    labeled_mean: float
+    unlabeled_mean: float
+    difference: float  # of the means, in standard deviations
+    test: str  # "KS", or "Fisher" for a feature of two values
+    p_value: float  # adjusted for the number of features (Benjamini-Hochberg)
+
+
+class Separation(NamedTuple):
+    """How well labelled rows can be told from the others."""
+
+    auc: float  # 0.5: not at all, 1: always
+    low: float  # 95 % interval
+    high: float
+    p_value: float  # by permutation
+
+
+class Density(NamedTuple):
+    """Where rows lie along the first principal component."""
+
+    grid: Floats  # (g,)
+    labeled: Floats  # (g,)
+    unlabeled: Floats  # (g,)
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """Whether the labelled rows are like the rest."""
+
+    verdict: str  # representative, mildly biased, strongly biased, or too few rows to tell
+    separation: Separation | None
+    coverage: float | None  # share of unlabelled rows that have a labelled row near; 0.95 if representative
+    shifts: list[FeatureShift]  # the most different features first
+    density: Density | None
+    class_counts: dict[str, int]  # among the labelled rows
+    n_labeled: int
+    n_unlabeled: int
+
+    @property
+    def sentence(self) -> str:
+        """The verdict, why, what it means and what to do."""
+        if self.separation is None or self.coverage is None:
+            return (
+                f"Whether the {self.n_labeled:,} labelled rows are like the {self.n_unlabeled:,} others cannot be "
+                f"told: at least {_MIN_ROWS} of each are needed."
+            )
+        auc, p = self.separation.auc, self.separation.p_value
+        figures = f"AUC {auc:.2f}, p {'<' if p <= 0.001 else '='} {max(p, 0.001):.3f}"
+        if self.verdict == REPRESENTATIVE:
+            return (
+                f"The labelled rows look like the rest ({figures}): figures measured on them are a fair guide, "
+                "though with few labels a mild bias can go unseen."
+            )
+        degree = "mildly" if self.verdict == MILD else "strongly"
+        outside = f"{1 - self.coverage:.0%} of the other rows lie far from any label (5% would by chance)"
+        optimism = "is somewhat" if self.verdict == MILD else "can be far too"
+        return (
+            f"The labelled rows differ {degree} from the rest ({figures}), and {outside}: accuracy measured on "
+            f"them {optimism} optimistic; label some rows drawn at random before trusting any figure."
+        )
+
+
+def diagnose(
+    X: ArrayLike,
+    labeled: ArrayLike,
+    *,
+    feature_names: Sequence[str] | None = None,
+    class_counts: dict[str, int] | None = None,
+    random_state: Any = None,
+) -> Diagnosis:
+    """Compare the labelled rows with the unlabelled ones.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, d)
+        Finite numbers, as ``TablePreparation`` makes them.
+    labeled : array-like of shape (n,), bool
+        Where a label was given.
+    feature_names : sequence of d str, default=None
+        None: x0, x1, ...
+    class_counts : dict, default=None
+        Passed on to the result.
+    random_state : None, int, RandomState or Generator
+        Draws the rows looked at (at most 600 of each side), the folds and the permutations.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(500, 3))
+    >>> diagnose(X, rng.random(500) < 0.2, random_state=0).verdict
+    'representative'
+    >>> diagnose(X, X[:, 1] > 1, random_state=0).verdict
+    'strongly biased'
+    """
+    features = check_array(X, dtype=(np.float32, np.float64))
+    mask = np.asarray(labeled, dtype=bool)
+    check_consistent_length(features, mask)
+    names = [f"x{j}" for j in range(features.shape[1])] if feature_names is None else list(feature_names)
+    n_labeled = int(mask.sum())
+    n_unlabeled = len(mask) - n_labeled
+    counts = class_counts or {}
+    if min(n_labeled, n_unlabeled) < _MIN_ROWS:
+        return Diagnosis(UNKNOWN, None, None, [], None, counts, n_labeled, n_unlabeled)
+    rng = np.random.default_rng(random_state)
+    rows = np.concatenate([_draw(np.flatnonzero(mask), rng), _draw(np.flatnonzero(~mask), rng)])
+    sample, is_labeled = features[rows].astype(np.float64), mask[rows]
+    standardized = _standardized(sample)
+    separation = measure_separation(standardized, is_labeled, rng)
+    first_component = _principal_scores(standardized @ standardized.T, 1)
+    return Diagnosis(
+        verdict=_verdict(separation),
+        separation=separation,
+        coverage=measure_coverage(standardized, is_labeled, rng),
+        shifts=feature_shifts(sample, is_labeled, names),
+        density=_density(first_component, is_labeled),
+        class_counts=counts,
+        n_labeled=n_labeled,
+        n_unlabeled=n_unlabeled,
+    )
+
+
+def measure_separation(X: Floats, labeled: NDArray[np.bool_], random_state: Any = None) -> Separation:
+    r"""Cross-validated AUC of a classifier that tells labelled rows from unlabelled ones.
+
+    The classifier is a kernel ridge regression of s = 1 (labelled) or 0, in k = 5 stratified folds:
+
+    .. math:: \hat s_B = K_{B,A} (K_{A,A} + I)^{-1} (s_A - \bar s_A)
+
+    for the rows B of a fold and the others A. K is the mean of three kernels of mean diagonal 1: linear in the
+    features and their squares; linear in the first principal scores and their absolute values; Gaussian. None of
+    them knows s, so the classifiers of all permutations of s within folds cost one matrix product, and the
+    p-value is exact: it counts the permutations whose own cross-validated AUC is as large.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+        Standardised.
+    labeled : array of shape (n,), bool
+    random_state : None, int, RandomState or Generator
+    """
+    rng = np.random.default_rng(random_state)
+    K = _kernel(X)
+    targets = np.empty((len(X), 1 + _N_PERMUTATIONS))  # (n, 1 + P): the truth, then its permutations
+    scores = np.empty_like(targets)
+    folds = _folds(labeled, rng)
+    for fold in folds:
+        shuffled = rng.permuted(np.tile(labeled[fold], (_N_PERMUTATIONS, 1)), axis=1)
+        targets[fold] = np.vstack([labeled[fold], shuffled]).T
+    for fold in folds:
+        rest = np.setdiff1d(np.arange(len(X)), fold)
+        factor = cho_factor(K[np.ix_(rest, rest)] + np.eye(len(rest)))
+        smoother = cho_solve(factor, K[np.ix_(rest, fold)]).T  # (B, A)
+        scores[fold] = smoother @ (targets[rest] - targets[rest].mean(axis=0))
+    aucs = (
+        sum(_auc(scores[fold], targets[fold]) * labeled[fold].sum() for fold in folds) / labeled.sum()
+    )  # (1 + P,)
+    p_value = float(np.mean(aucs >= aucs[0] - 1e-12))
+    return Separation(float(aucs[0]), *_auc_interval(scores[:, 0], labeled, folds), p_value)
+
+
+def measure_coverage(X: Floats, labeled: NDArray[np.bool_], random_state: Any = None, n_draws: int = 10) -> float:
+    """Share of unlabelled rows that have a labelled row near.
+
+    Near: no further than 95 % of the unlabelled rows are from the nearest of as many rows drawn at random from
+    among themselves. So it is 0.95 on average if the labelled rows are such a draw, and less if regions are
+    without labels.
+    """
+    rng = np.random.default_rng(random_state)
+    inside, outside = X[labeled], X[~labeled]
+    size = min(len(inside), len(outside) // 2)
+    nearest = cdist(outside, rng.permutation(inside)[:size]).min(axis=1)  # (U,)
+    among = cdist(outside, outside)  # (U, U)
+    limits = []
+    for _ in range(n_draws):
+        order = rng.permutation(len(outside))
+        drawn, others = order[:size], order[size:]
+        limits.append(np.quantile(among[np.ix_(others, drawn)].min(axis=1), 0.95))
+    return float(np.mean(nearest <= np.mean(limits) * (1 + 1e-9)))
+
+
+def feature_shifts(X: Floats, labeled: NDArray[np.bool_], names: Sequence[str]) -> list[FeatureShift]:
+    """Difference of every feature that varies, largest first, tested and adjusted for their number.
+
+    The difference of the means is divided by the root of the mean of the two variances. Features of two values
+    are tested by Fisher's exact test (twice the smaller tail), others by Kolmogorov and Smirnov's.
+    """
+    inside, outside = X[labeled], X[~labeled]
+    low, high = X.min(axis=0), X.max(axis=0)
+    varying = np.flatnonzero(high > low)
+    if not len(varying):
+        return []
+    means = inside.mean(axis=0), outside.mean(axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):  # infinite where both sides are constant and differ
+        difference = (means[0] - means[1]) / np.sqrt((inside.var(axis=0) + outside.var(axis=0)) / 2)
+    binary = ((low == X) | (high == X)).all(axis=0)
+    p_values = _fisher(high == X, labeled)
+    for j in np.flatnonzero(~binary):
+        p_values[j] = stats.ks_2samp(inside[:, j], outside[:, j], method="asymp").pvalue
+    p_values[varying] = stats.false_discovery_control(p_values[varying])
+    order = varying[np.argsort(-np.abs(difference[varying]), kind="stable")]
+    return [
+        FeatureShift(
+            feature=int(j),
+            name=names[j],
+            labeled_mean=float(means[0][j]),
+            unlabeled_mean=float(means[1][j]),
+            difference=float(difference[j]),
+            test="Fisher" if binary[j] else "KS",
+            p_value=float(p_values[j]),
+        )
+        for j in order
+    ]
+
+
+class HeldOut(NamedTuple):
+    """Labelled rows judged by models that had not seen their labels."""
+
+    correct: NDArray[np.bool_]  # (n_judged,)
+    confidence: Floats  # (n_judged,)
+    probability: Floats  # (n_judged,) of the predicted class
+
+
+def held_out(estimator: Any, X: Any, codes: NDArray[np.intp], random_state: Any = None) -> HeldOut:
+    """Cross-validate a classifier of chary on the labelled rows; the unlabelled ones stay in training.
+
+    Rows of a class with a single label are never judged: without them the class would be unknown. Under selection
+    bias the outcome is optimistic, because all judged rows come from where the labels are.
+    """
+    rng = np.random.default_rng(random_state)
+    labeled = np.flatnonzero(codes >= 0)
+    counts = np.bincount(codes[labeled])
+    judged = labeled[counts[codes[labeled]] >= 2]
+    n_folds = int(min(_N_FOLDS, counts[counts >= 2].min(initial=_N_FOLDS)))
+    if len(judged) < 2 or n_folds < 2:
+        return HeldOut(np.zeros(0, dtype=bool), np.zeros(0), np.zeros(0))
+    found = []
+    for fold in _folds(codes[judged], rng, n_folds):
+        rows = judged[fold]
+        y = codes.copy()
+        y[rows] = -1
+        model = clone(estimator).fit(X, y)
+        probs = model.predict_proba(X[rows])
+        predicted = model.classes_[probs.argmax(axis=1)]
+        found.append((predicted == codes[rows], model.predict_confidence(X[rows]), probs.max(axis=1)))
+    return HeldOut(*(np.concatenate(part) for part in zip(*found, strict=True)))
+
+
+def rows_to_label(
+    X: Floats, labeled: NDArray[np.bool_], confidence: Floats, k: int = 50, random_state: Any = None
+) -> NDArray[np.intp]:
+    """Up to k unlabelled rows worth a label: of low confidence, far from labels, and unlike each other.
+
+    Among the 20 k rows of highest doubt, the product of one minus the confidence and the distance to the nearest
+    labelled row, they are chosen one after the other, each the one whose confidence lacks most times its distance
+    to the nearest row labelled or chosen before.
+    """
+    rng = np.random.default_rng(random_state)
+    unlabeled = _draw(np.flatnonzero(~labeled), rng, 20_000)
+    reference = X[_draw(np.flatnonzero(labeled), rng)]
+    lacking = 1 - confidence[unlabeled] + 1e-9
+    nearest = np.concatenate(
+        [cdist(X[unlabeled[i : i + 2000]], reference).min(axis=1) for i in range(0, len(unlabeled), 2000)] or [[]]
+    )
+    doubtful = np.argsort(-lacking * nearest, kind="stable")[: 20 * k]
+    rows, lacking, nearest = unlabeled[doubtful], lacking[doubtful], nearest[doubtful]
+    chosen: list[int] = []
+    for _ in range(min(k, len(rows))):
+        value = lacking * nearest
+        value[chosen] = -1
+        best = int(value.argmax())
+        chosen.append(best)
+        nearest = np.minimum(nearest, cdist(X[rows], X[rows[best : best + 1]])[:, 0])
+    return rows[chosen]
+
+
+def _verdict(separation: Separation) -> str:
+    if separation.p_value > SIGNIFICANCE:
+        return REPRESENTATIVE
+    return STRONG if separation.auc >= STRONG_AUC else MILD
+
+
+def _draw(rows: NDArray[np.intp], rng: np.random.Generator, size: int = _MAX_ROWS) -> NDArray[np.intp]:
+    return rows if len(rows) <= size else np.sort(rng.choice(rows, size, replace=False))
+
+
+def _folds(groups: NDArray[Any], rng: np.random.Generator, n_folds: int = _N_FOLDS) -> list[NDArray[np.intp]]:
+    splitter = StratifiedKFold(n_folds, shuffle=True, random_state=int(rng.integers(2**31)))
+    return [test for _, test in splitter.split(np.zeros(len(groups)), groups)]
+
+
+def _standardized(X: Floats) -> Floats:
+    spread = X.std(axis=0)
+    return (X - X.mean(axis=0)) / np.where(spread > 1e-12 * (1 + np.abs(X).max(axis=0)), spread, np.inf)
+
+
+def _kernel(X: Floats) -> Floats:
+    """Mean of the three kernels of ``measure_separation``, each of mean diagonal 1."""
+    gram = X @ X.T
+    squares = _standardized(np.clip(X, -3, 3) ** 2)
+    scores = _standardized(_principal_scores(gram))
+    bends = _standardized(np.abs(scores))
+    square_norms = np.diag(gram)
+    distances = np.maximum(square_norms[:, None] + square_norms - 2 * gram, 0)  # squared, (n, n)
+    typical = np.median(distances[~np.eye(len(X), dtype=bool)]) or 1.0
+    kernels = [gram + squares @ squares.T, scores @ scores.T + bends @ bends.T, np.exp(-distances / typical)]
+    return sum(kernel / max(np.trace(kernel) / len(X), 1e-12) for kernel in kernels) / len(kernels)
+
+
+def _principal_scores(gram: Floats, n_components: int = _N_COMPONENTS) -> Floats:
+    """Scores of centred rows on their first principal components, from their inner products."""
+    n = len(gram)
+    values, vectors = eigh(gram, subset_by_index=(max(0, n - n_components), n - 1))
+    kept = values > 1e-9 * max(values[-1], 1e-12)
+    return (vectors * np.sqrt(np.maximum(values, 0)))[:, kept][:, ::-1]
+
+
+def _auc(scores: Floats, targets: Floats) -> Floats:
+    """Area under the ROC curve of each column, ties counted half."""
+    ranks = stats.rankdata(scores, axis=0)
+    n_positive = targets.sum(axis=0)
+    excess = (ranks * targets).sum(axis=0) - n_positive * (n_positive + 1) / 2
+    return excess / (n_positive * (len(scores) - n_positive))
+
+
+def _auc_interval(
+    scores: Floats, labeled: NDArray[np.bool_], folds: list[NDArray[np.intp]]
+) -> tuple[float, float]:
+    """95 % interval of the AUC within folds, by DeLong's variance on the logit scale."""
+    above, below = [], []
+    for fold in folds:
+        positive, negative = scores[fold][labeled[fold]], scores[fold][~labeled[fold]]
+        wins = (positive[:, None] > negative) + 0.5 * (positive[:, None] == negative)  # (n_positive, n_negative)
+        above.append(wins.mean(axis=1))
+        below.append(wins.mean(axis=0))
+    won_by, lost_to = np.concatenate(above), np.concatenate(below)
+    n_positive, n_negative = len(won_by), len(lost_to)
+    auc = np.clip(won_by.mean(), 0.5 / n_positive, 1 - 0.5 / n_positive)
+    # A perfect separation has no variance of its own: never less than one doubtful labelled row.
+    variance = max(won_by.var(ddof=1) / n_positive + lost_to.var(ddof=1) / n_negative, 0.25 / n_positive**2)
+    half = 1.96 * np.sqrt(variance) / (auc * (1 - auc))
+    return float(expit(logit(auc) - half)), float(expit(logit(auc) + half))
+
+
+def _fisher(high: NDArray[np.bool_], labeled: NDArray[np.bool_]) -> Floats:
+    """P-value of each feature of two values: twice the smaller tail of the hypergeometric distribution."""
+    n_high_labeled, n_high = high[labeled].sum(axis=0), high.sum(axis=0)
+    null = stats.hypergeom(len(high), n_high, int(labeled.sum()))
+    return np.minimum(1.0, 2 * np.minimum(null.cdf(n_high_labeled), null.sf(n_high_labeled - 1)))
+
+
+def _density(scores: Floats, labeled: NDArray[np.bool_], n_points: int = 100) -> Density | None:
+    """Gaussian kernel estimates along the first component, of both sides with one bandwidth."""
+    if not scores.shape[1]:
+        return None
+    first = scores[:, 0]
+    low, high = np.quantile(first, [0.002, 0.998])
+    grid = np.linspace(float(low), float(high), n_points)
+    width = max(float(first.std()) * len(first) ** -0.2, 1e-9)
+
+    def smooth(values: Floats) -> Floats:
+        bumps = np.exp(-0.5 * ((grid[:, None] - values) / width) ** 2)
+        return bumps.mean(axis=1) / (width * np.sqrt(2 * np.pi))
+
+    return Density(grid, smooth(first[labeled]), smooth(first[~labeled]))

@@ -1,0 +1,50 @@
+"""A path and bytes in; a file that is there whole or not at all out."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+
+@contextmanager
+def atomic_write(path: str | os.PathLike[str], *, overwrite: bool = False) -> Iterator[BinaryIO]:
+    """Open a file for writing that takes its name only once everything in it is on the disk.
+
+    The bytes go to a temporary file in the same folder, which is flushed and renamed when the block ends,
+    and removed when the block fails. Without ``overwrite`` an existing file is left alone.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with atomic_write(Path(folder) / "note.txt") as file:
+    ...         _ = file.write(b"whole")
+    ...     print([path.name for path in Path(folder).iterdir()])
+    ['note.txt']
+    """
+    path = Path(path)
+    if path.exists() and not overwrite:
+        raise FileExistsError(f"{path} exists already; choose another name, or allow overwriting it.")
+    temporary = path.parent / f".{path.name[:60]}.{secrets.token_hex(8)}.part"
+    try:
+        with open(temporary, "xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    _fsync_folder(path.parent)
+
+
+def _fsync_folder(folder: Path) -> None:
+    """Make the new name survive a power cut, where the system lets folders be opened."""
+    if hasattr(os, "O_DIRECTORY"):
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
