@@ -23,6 +23,7 @@ FLOW = [
     "labeling",
     "diagnostics",
     "audit",
+    "audit_files",
     "network",
     "training",
     "confidence",
@@ -33,6 +34,7 @@ FLOW = [
     "members",
     "policies",
     "self_training",
+    "audited",
     "metrics",
     "studies",
     "store",
@@ -41,6 +43,7 @@ FLOW = [
     "workflow",
     "plots",
     "report",
+    "audit_cli",
     "cli",
     "torch",
 ]
