@@ -26,8 +26,8 @@ from chary.tables import Table, TableError, column_named, read_table, shown, wri
 ROW, CLASSES, GUESS = "chary_row", "chary_classes", "chary_guess"
 SKIPPED = "?"
 
-# Place in the draw, number of rows drawn, row of the table, checksum of the table: text to any spreadsheet.
-_TOKEN = re.compile(r"(\d{1,9})/(\d{1,9}): row (\d{1,12}) of x([0-9a-f]{10})")
+# Place in the draw, number of rows drawn, row of the table, checksum of all that: text to any spreadsheet.
+_TOKEN = re.compile(r"(\d{1,9})/(\d{1,9}): row (\d{1,12}) of x[0-9a-f]{10}")
 _UNSHOWN = (pl.Binary, pl.Object)
 _DONT_KNOW = frozenset(("?", "??", "???", "na", "n/a", "nan", "null", "none", "-", "skip", "skipped", "unknown"))
 
@@ -72,10 +72,11 @@ def write_audit(
         )
     checksum, k = table_checksum(table, target), len(rows)
     others = table.frame.select(pl.exclude(target))[rows]
-    added = {target: pl.Series([""] * k), **(guesses or {}), **_texts(others).to_dict()}
+    added = {target: pl.Series([None] * k, dtype=pl.String), **(guesses or {}), **_texts(others).to_dict()}
     added[CLASSES] = pl.Series([json.dumps({target: labels.classes.tolist()}, ensure_ascii=False)] * k)
-    tokens = [f"{i}/{k}: row {row + 1} of x{checksum}" for i, row in enumerate(rows.tolist(), start=1)]
-    write_table(Table(pl.DataFrame({ROW: tokens}), table.name, table.delimiter or ",", table.bom), added, file)
+    tokens = [_token(i, k, row + 1, checksum) for i, row in enumerate(rows.tolist(), start=1)]
+    delimiter = table.delimiter if table.delimiter in (",", ";") else ","  # what a .csv is opened with
+    write_table(Table(pl.DataFrame({ROW: tokens}), table.name, delimiter, table.bom), added, file)
 
 
 def read_audit(path: str | os.PathLike[str], table: Table, target: str, labels: Labels) -> AuditAnswers:
@@ -127,13 +128,13 @@ def read_audit_table(path: str | os.PathLike[str]) -> tuple[Table, list[str]]:
 
 
 def table_checksum(table: Table, target: str) -> str:
-    """Ten digits that change with any cell outside the target column, with the rows' order and the columns."""
+    """A number that changes with any cell outside the target column, and with the order of rows and columns."""
     digest = hashlib.sha256()
     others = _texts(table.frame.select(pl.exclude(target)))
     digest.update(json.dumps(others.columns).encode())
     for part in others.iter_slices(50_000):
         digest.update(part.write_csv(include_header=False).encode())
-    return digest.hexdigest()[:10]
+    return digest.hexdigest()
 
 
 def target_of(audit: Table) -> tuple[str, list[str]]:
@@ -153,7 +154,7 @@ def target_of(audit: Table) -> tuple[str, list[str]]:
 
 def with_answers(audit: Table, target: str, answers: list[str], file: BinaryIO) -> None:
     """Write an audit file again, with these answers in its target column and all else as it was."""
-    write_table(audit, {target: pl.Series(answers, dtype=pl.String)}, file)
+    write_table(audit, {target: pl.Series([answer or None for answer in answers], dtype=pl.String)}, file)
 
 
 def _texts(frame: pl.DataFrame) -> pl.DataFrame:
@@ -180,10 +181,10 @@ def _drawn_rows(audit: Table, table: Table, target: str, notes: list[str]) -> tu
         if not token and not answer:
             continue
         place, of, number, found = _parse(token, f"Row {line} of {name}")
-        if found != checksum or not (1 <= number <= table.frame.height and 1 <= place <= of <= table.frame.height):
+        if found != _token(place, of, number, checksum):
             raise TableError(
-                f"{name} was not drawn from {table.name} as it is now (row {line}: checksum x{found}, expected "
-                f"x{checksum}); use the table it was drawn from, or draw again."
+                f"{name} was not drawn from {table.name} as it is now (checksum of row {line}); use the "
+                "table it was drawn from, or draw again."
             )
         before = drawn.get(place, _DrawnRow(number - 1, ""))
         if before.number != number - 1 or n_drawn not in (0, of):
@@ -204,14 +205,20 @@ def _drawn_rows(audit: Table, table: Table, target: str, notes: list[str]) -> tu
     return drawn, n_drawn
 
 
+def _token(place: int, of: int, number: int, checksum: str) -> str:
+    row = f"{place}/{of}: row {number}"
+    return f"{row} of x{hashlib.sha256(f'{row} {checksum}'.encode()).hexdigest()[:10]}"
+
+
 def _parse(token: str, where: str) -> tuple[int, int, int, str]:
+    """Place, number of rows drawn, number of the row, and the token itself without what spreadsheets add."""
     found = _TOKEN.fullmatch(" ".join(token.split()).lower())
     if found is None:
         raise TableError(
-            f"{where} has {shown(token)} in column {shown(ROW)}, which names no row of a table; put back "
-            "what chary wrote there, or remove the row."
+            f"{where} has {shown(token)} in column {shown(ROW)}, which names no row of a table; put back what "
+            "chary wrote there, or remove the row."
         )
-    return int(found[1]), int(found[2]), int(found[3]), found[4]
+    return int(found[1]), int(found[2]), int(found[3]), found[0]
 
 
 def _known(answer: str, labels: Labels, notes: list[str]) -> str:
