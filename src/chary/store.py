@@ -1,0 +1,160 @@
+"""Finished cells in; one verified file each out, and back: written whole or not at all."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import socket
+from pathlib import Path
+from typing import Any, NamedTuple
+
+# Part of every key: raise it when a change to the methods or the protocol makes old results wrong.
+SCHEMA = 1
+
+
+class Record(NamedTuple):
+    """What a cell's file holds."""
+
+    cell: dict[str, Any]
+    result: dict[str, Any]
+    env: dict[str, Any]  # versions, duration, host: differs from run to run
+
+
+def key_of(cell: dict[str, Any]) -> str:
+    """The name of a cell: a hash of its content (data checksum included) and of the schema version.
+
+    >>> key_of({"seed": 1, "method": "erm"}) == key_of({"method": "erm", "seed": 1})
+    True
+    """
+    return _digest({"schema": SCHEMA, "cell": cell})
+
+
+class Store:
+    """A directory of finished cells.
+
+    A file appears under its name only when it is complete: it is written under a temporary name, flushed to
+    the disk, and renamed. Reading verifies the checksum; a file that is torn or altered is set aside as
+    ``.corrupt``, listed in ``set_aside``, and counts as absent.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     store = Store(directory)
+    ...     key = store.write({"method": "erm", "seed": 0}, {"accuracy": 0.9})
+    ...     store.read(key).result
+    {'accuracy': 0.9}
+    """
+
+    def __init__(self, directory: str | Path) -> None:
+        self.directory = Path(directory)
+        self.set_aside: list[Path] = []
+
+    def path(self, key: str) -> Path:
+        """Where the cell with this key is or will be."""
+        return self.directory / key[:2] / f"{key}.json"
+
+    def read(self, key: str) -> Record | None:
+        """The record of a finished cell; None if there is none that verifies."""
+        path = self.path(key)
+        try:
+            text = path.read_bytes()
+        except FileNotFoundError:
+            return None
+        record = _verified(text, key)
+        if record is None:
+            aside = path.with_suffix(".corrupt")
+            path.replace(aside)
+            self.set_aside.append(aside)
+        return record
+
+    def write(self, cell: dict[str, Any], result: dict[str, Any], env: dict[str, Any] | None = None) -> str:
+        """Record a finished cell; returns its key. An earlier failure of the cell is forgotten."""
+        key = key_of(cell)
+        content = {"schema": SCHEMA, "key": key, "cell": cell, "result": result, "env": env or {}}
+        _write_whole(self.path(key), {**content, "sha256": _digest(content)})
+        self._failure_path(key).unlink(missing_ok=True)
+        return key
+
+    def fail(self, cell: dict[str, Any], reason: str) -> None:
+        """Record that a cell was given up."""
+        key = key_of(cell)
+        _write_whole(self._failure_path(key), {"key": key, "cell": cell, "reason": reason})
+
+    def failure(self, key: str) -> str | None:
+        """Why a cell was given up, if it was."""
+        try:
+            return str(json.loads(self._failure_path(key).read_bytes())["reason"])
+        except FileNotFoundError:
+            return None
+        except (ValueError, KeyError, TypeError):
+            return "unknown (the record of the failure cannot be read)"
+
+    def sweep(self) -> int:
+        """Delete temporary files left behind by processes of this machine that are dead; returns how many."""
+        n_swept = 0
+        for path in self.directory.glob("*/.*.tmp"):
+            host, pid = path.name.removesuffix(".tmp").split("@")[-2:]
+            if host == _host() and not _is_alive(int(pid)):
+                path.unlink(missing_ok=True)
+                n_swept += 1
+        return n_swept
+
+    def _failure_path(self, key: str) -> Path:
+        return self.directory / "failed" / f"{key}.json"
+
+
+def _verified(text: bytes, key: str) -> Record | None:
+    try:
+        content = json.loads(text)
+        recorded = content.pop("sha256")
+        whole = recorded == _digest(content) and content["key"] == key == key_of(content["cell"])
+        return Record(content["cell"], content["result"], content["env"]) if whole else None
+    except (ValueError, KeyError, TypeError, AttributeError):  # not JSON, or JSON of another shape
+        return None
+
+
+def _write_whole(path: Path, content: dict[str, Any]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.stem}@{_host()}@{os.getpid()}.tmp")
+    try:
+        with draft.open("w", encoding="utf-8") as file:
+            json.dump(content, file, indent=1, sort_keys=True, allow_nan=False)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
+    _flush_directory(path.parent)
+
+
+def _flush_directory(directory: Path) -> None:
+    """Make the rename itself survive a power cut, where the system can."""
+    if os.name == "posix":
+        descriptor = os.open(directory, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _digest(content: dict[str, Any]) -> str:
+    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def _host() -> str:
+    return socket.gethostname().replace("@", "-").replace("/", "-")
+
+
+def _is_alive(pid: int) -> bool:
+    if os.name != "posix":  # elsewhere signal 0 is not a question
+        return True
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True
