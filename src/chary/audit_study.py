@@ -135,8 +135,10 @@ def _honesty(results: list[tuple[Cell, dict[str, Any]]], labeling: str) -> list[
     for what, name in (("audit", "covers"), ("cross-fitted", "cross_fit_covers")):
         found = [(cell.options["k"], result[name]) for cell, result in results if name in result]
         if found:
-            by_size = {k: 100 * np.mean([hit for size, hit in found if size == k]) for k in SIZES[1:]}
-            sizes = ", ".join(f"{share:.0f} % at k = {k}" for k, share in by_size.items() if not np.isnan(share))
+            by_size = {
+                k: 100 * np.mean([hit for of, hit in found if of == k]) for k in sorted({k for k, _ in found})
+            }
+            sizes = ", ".join(f"{share:.0f} % at k = {k}" for k, share in by_size.items())
             total = 100 * np.mean([hit for _, hit in found])
             said.append(
                 f"{labeling}: the {what} interval covers the truth in {total:.1f} % of {len(found)}: {sizes}."
@@ -147,8 +149,8 @@ def _honesty(results: list[tuple[Cell, dict[str, Any]]], labeling: str) -> list[
             shares = [result[f"accepted_{error}"] for _, result in results if f"accepted_{error}" in result]
             said.append(
                 f"{labeling}: accepted at an error of at most {100 * error:.0f} %, level 90 %: kept in "
-                f"{100 * np.mean(kept):.1f} % of {len(kept)} audits; {100 * np.mean(np.array(shares) > 0):.0f} % of them could accept rows, "
-                f"{100 * np.mean(shares):.0f} % of the rows on average."
+                f"{100 * np.mean(kept):.1f} % of {len(kept)} audits; {100 * np.mean(np.array(shares) > 0):.0f} % of "
+                f"them could accept rows, {100 * np.mean(shares):.0f} % of the rows on average."
             )
     return said
 

@@ -60,11 +60,11 @@ class LabeledTable:
     @property
     def added_columns(self) -> dict[str, pl.Series]:
         """The columns that chary adds; the label has the type of the target."""
-        texts = pl.Series(self.labels.classes[self.codes].astype(object), dtype=pl.String)
+        texts = pl.Series(self.labels.classes[self.codes].tolist(), dtype=pl.String)
         return {
             "chary_label": _as_target(texts, self.table.frame.schema[self.target]),
             "chary_confidence": pl.Series(np.round(self.confidence, 4)),
-            "chary_source": pl.Series(self.source.astype(object), dtype=pl.String),
+            "chary_source": pl.Series(self.source.tolist(), dtype=pl.String),
         }
 
 
@@ -170,7 +170,7 @@ def predict_table(model: Pipeline, table: Table) -> dict[str, pl.Series]:
     preparation, classifier = model[0], model[-1]
     X = preparation.transform(table.frame)
     return {
-        "chary_label": pl.Series(classifier.predict(X).astype(str).astype(object), dtype=pl.String),
+        "chary_label": pl.Series(classifier.predict(X).astype(str).tolist(), dtype=pl.String),
         "chary_confidence": pl.Series(np.round(classifier.predict_confidence(X), 4)),
     }
 

@@ -1,0 +1,438 @@
+"""Words typed after ``chary`` in; files, a summary and an exit code out: one function per command."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import polars as pl
+import typer
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.panel import Panel
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table as Grid
+from sklearn.pipeline import Pipeline
+
+from chary import __version__
+from chary.demo import N_LABELED, TARGET, HiddenLabels, hide_labels, rivals
+from chary.diagnostics import REPRESENTATIVE, STRONG, Diagnosis
+from chary.files import atomic_write
+from chary.persistence import load, save
+from chary.preparation import Column, TablePreparation
+from chary.report import render_report, visible
+from chary.tables import Table, TableError, read_table, target_labels, write_table
+from chary.workflow import ACCEPTED, GIVEN, PREDICTED, LabeledTable, diagnose_features, label_table, predict_table
+
+app = typer.Typer(
+    name="chary",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    help="Label the rest of a table from a few labels that were not picked at random.",
+)
+
+_SOURCES = (GIVEN, ACCEPTED, PREDICTED)
+
+_TABLE = Annotated[Path, typer.Argument(metavar="FILE", help="A CSV or Parquet file.")]
+_TARGET = Annotated[str, typer.Option("--target", "-t", help="The column that holds the labels.")]
+_UNLABELED = Annotated[
+    str | None, typer.Option(metavar="VALUE", help="A cell value that means: no label. Empty cells always do.")
+]
+_DROP = Annotated[list[str] | None, typer.Option(metavar="COLUMN", help="Leave a column out. Repeatable.")]
+_CATEGORICAL = Annotated[
+    list[str] | None, typer.Option(metavar="COLUMN", help="Numbers in it are names, as postcodes are. Repeatable.")
+]
+_NUMERIC = Annotated[list[str] | None, typer.Option(metavar="COLUMN", help="It holds numbers. Repeatable.")]
+_ID = Annotated[list[str] | None, typer.Option("--id", metavar="COLUMN", help="It only names rows. Repeatable.")]
+_DELIMITER = Annotated[str | None, typer.Option(help="Of a CSV; found out if not given.")]
+_ENCODING = Annotated[str, typer.Option(help="Of a CSV.")]
+_SEED = Annotated[int, typer.Option(min=0, max=2**31 - 1, help="Same seed, same result.")]
+_OUT = Annotated[Path | None, typer.Option(metavar="FOLDER", help="Where to write; next to FILE if not given.")]
+_FORCE = Annotated[bool, typer.Option("--force", help="Overwrite what is there.")]
+_JSON = Annotated[bool, typer.Option("--json", help="Print figures for a program instead of for a person.")]
+
+
+@app.command(epilog="Example:  chary label customers.csv --target churn")
+def label(
+    file: _TABLE,
+    target: _TARGET,
+    unlabeled: _UNLABELED = None,
+    drop: _DROP = None,
+    categorical: _CATEGORICAL = None,
+    numeric: _NUMERIC = None,
+    identifier: _ID = None,
+    rounds: Annotated[int, typer.Option(min=0, max=20, help="How often to learn from its own best labels.")] = 1,
+    delimiter: _DELIMITER = None,
+    encoding: _ENCODING = "utf-8",
+    seed: _SEED = 0,
+    out: _OUT = None,
+    force: _FORCE = False,
+    as_json: _JSON = False,
+) -> None:
+    """Fill the empty cells of one column, and say how far each label can be trusted.
+
+    Rows of FILE whose target cell is empty get a label. Three files appear next to it:
+
+    FILE.labeled.csv: your table, with the columns chary_label, chary_confidence, chary_source.
+
+    FILE.model.chary: the model, for [bold]chary predict[/bold].
+
+    FILE.report.html: are your labels biased, what can be trusted, what to label next.
+    """
+    kinds = {
+        "drop": drop or (),
+        "categorical": categorical or (),
+        "numeric": numeric or (),
+        "identifier": identifier or (),
+    }
+    result, paths = _run_label(
+        file, target, out, force, delimiter, encoding, unlabeled=unlabeled, rounds=rounds, seed=seed, **kinds
+    )
+    if as_json:
+        _print_json(_label_figures(result, paths))
+    else:
+        _show_label(result, paths)
+
+
+@app.command("diagnose", epilog="Example:  chary diagnose customers.csv --target churn")
+def diagnose_command(
+    file: _TABLE,
+    target: _TARGET,
+    unlabeled: _UNLABELED = None,
+    drop: _DROP = None,
+    categorical: _CATEGORICAL = None,
+    numeric: _NUMERIC = None,
+    identifier: _ID = None,
+    delimiter: _DELIMITER = None,
+    encoding: _ENCODING = "utf-8",
+    seed: _SEED = 0,
+    as_json: _JSON = False,
+) -> None:
+    """Tell whether the labelled rows are like the rest, and where not. Writes nothing."""
+    with _steps() as step:
+        step("Reading")
+        table = read_table(file, delimiter=delimiter, encoding=encoding)
+        step("Preparing columns")
+        labels = target_labels(table, target, unlabeled)
+        features = table.frame.drop(target)
+        preparation = TablePreparation(
+            drop=drop or (), categorical=categorical or (), numeric=numeric or (), identifier=identifier or ()
+        )
+        X = preparation.fit(features).transform(features)
+        step("Comparing labelled and unlabelled rows")
+        diagnosis = diagnose_features(X, labels, preparation, seed)
+    if as_json:
+        _print_json(_diagnosis_figures(diagnosis))
+        return
+    _out().print(_columns_grid(preparation.columns_))
+    _show_diagnosis(diagnosis)
+
+
+@app.command(epilog="Example:  chary predict customers.model.chary new-customers.csv")
+def predict(
+    model_file: Annotated[Path, typer.Argument(metavar="MODEL", help="A FILE.model.chary.")],
+    file: _TABLE,
+    delimiter: _DELIMITER = None,
+    encoding: _ENCODING = "utf-8",
+    out: _OUT = None,
+    force: _FORCE = False,
+    as_json: _JSON = False,
+) -> None:
+    """Label the rows of a new table with a model made by [bold]chary label[/bold].
+
+    Writes FILE.predicted.csv (or .parquet): the table, plus chary_label and chary_confidence.
+    """
+    with _steps() as step:
+        step("Loading the model")
+        model = load(model_file)
+        if not isinstance(model, Pipeline):
+            raise TableError(f"{model_file.name} holds no table model; use one that chary label wrote.")
+        step("Reading")
+        table = read_table(file, delimiter=delimiter, encoding=encoding)
+        path = (out or file.parent) / f"{file.stem}.predicted{_suffix(table, file)}"
+        _require_free([path], force)
+        step("Labelling")
+        added = predict_table(model, table)
+        step("Writing")
+        with atomic_write(path, overwrite=force) as stream:
+            write_table(table, added, stream)
+    counts = added["chary_label"].value_counts(sort=True).rows()
+    if as_json:
+        _print_json({"rows": table.frame.height, "labels": dict(counts), "files": {"predicted": str(path)}})
+        return
+    grid = Grid("Label", "Rows", box=box.SIMPLE)
+    grid.columns[1].justify = "right"
+    for name, count in counts:
+        grid.add_row(_plain(name), f"{count:,}")
+    _out().print(grid)
+    _out().print(f"Wrote {_plain(path)}", soft_wrap=True)
+
+
+@app.command()
+def demo(
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where to write.")] = Path("chary-demo"),
+    seed: _SEED = 0,
+    force: _FORCE = False,
+) -> None:
+    """Hide most labels of a table that ships with scikit-learn, find them again, and compare with the truth."""
+    start = time.perf_counter()
+    path = out / "tumours.csv"
+    out.mkdir(parents=True, exist_ok=True)
+    _require_free([path], force)
+    hidden = hide_labels(seed)
+    with atomic_write(path, overwrite=force) as stream:
+        hidden.frame.write_csv(stream)
+    console = _out()
+    console.print(
+        f"\n{len(hidden.truth)} tumours, {N_LABELED} of them with a label. Extreme cases were labelled first, as "
+        f"happens.\n\n[bold]$ chary label {_plain(path)} --target {TARGET}[/bold]"
+    )
+    result, paths = _run_label(path, TARGET, out, force, seed=seed)
+    _show_label(result, paths)
+    _show_truth(result, hidden, seed)
+    console.print(f"Open the report: [bold]{_plain(paths['report'])}[/bold]", soft_wrap=True)
+    console.print(f"[dim]{time.perf_counter() - start:.0f} seconds in all.[/dim]")
+
+
+@app.callback(invoke_without_command=True)
+def _options(version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
+    if version:
+        _out().print(f"chary {__version__}", highlight=False)
+        raise typer.Exit
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run a command; 0 is success, 1 a bad input told in one sentence, 130 an interruption."""
+    try:
+        return app(arguments, standalone_mode=False) or 0
+    except (typer.Abort, KeyboardInterrupt):
+        return _fail("Interrupted; no file was left half-written.", 130)
+    except (ValueError, OSError) as error:
+        return _fail(str(error), 1)
+    except MemoryError:
+        return _fail("The table does not fit into memory; leave columns out with --drop, or take fewer rows.", 1)
+    except (Exception, pl.exceptions.PanicException) as error:
+        if hasattr(error, "format_message"):  # a usage error of Click, under whichever name Typer ships it
+            message = error.format_message()
+            return _fail(f"{message} Try --help.", 1) if message else 0  # without a word: the help was shown
+        if os.environ.get("CHARY_DEBUG"):
+            raise
+        found = f"{type(error).__name__}: {error}"
+        return _fail(f"A mistake in chary itself ({found}); please report it. CHARY_DEBUG=1 shows where it is.", 1)
+
+
+# ---------------------------------------------------------------- running
+
+
+def _run_label(
+    file: Path,
+    target: str,
+    out: Path | None,
+    force: bool,
+    delimiter: str | None = None,
+    encoding: str = "utf-8",
+    **options: Any,
+) -> tuple[LabeledTable, dict[str, Path]]:
+    """Read, label, write; where the outputs are."""
+    folder = out or file.parent
+    paths = {"model": folder / f"{file.stem}.model.chary", "report": folder / f"{file.stem}.report.html"}
+    _require_free(paths.values(), force)
+    with _steps() as step:
+        step("Reading")
+        table = read_table(file, delimiter=delimiter, encoding=encoding)
+        paths = {"labeled": folder / f"{file.stem}.labeled{_suffix(table, file)}", **paths}
+        _require_free(paths.values(), force)
+        result = label_table(table, target, progress=step, **options)
+        step("Writing")
+        with atomic_write(paths["labeled"], overwrite=force) as stream:
+            write_table(table, result.added_columns, stream)
+        save(result.model, paths["model"], overwrite=force)
+        with atomic_write(paths["report"], overwrite=force) as stream:
+            stream.write(render_report(result).encode("utf-8", "backslashreplace"))
+    return result, paths
+
+
+def _require_free(paths: Iterable[Path], force: bool) -> None:
+    """Refuse before any work what could not be written after it."""
+    for path in paths:
+        if path.exists() and not force:
+            raise TableError(f"{path} exists already; pass --force to overwrite it, or --out for another folder.")
+        if not path.parent.is_dir():
+            raise TableError(f"The folder {path.parent} does not exist; create it first.")
+
+
+def _suffix(table: Table, file: Path) -> str:
+    """The input's own extension where it names a text table."""
+    return file.suffix if table.delimiter and file.suffix.lower() in (".tsv", ".txt", ".tab") else table.suffix
+
+
+@contextmanager
+def _steps() -> Iterator[Callable[[str], None]]:
+    """A spinner on the error stream that names the step at hand; nothing where that is not a terminal."""
+    console = _err()
+    columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task("")
+        yield lambda step: progress.update(task, description=step)
+
+
+# ---------------------------------------------------------------- showing
+
+
+def _show_label(result: LabeledTable, paths: dict[str, Path]) -> None:
+    console = _out()
+    grid = Grid("Class", *(source.capitalize() for source in _SOURCES), box=box.SIMPLE, title_justify="left")
+    for column in grid.columns[1:]:
+        column.justify = "right"
+    for code, name in enumerate(result.labels.classes):
+        counts = [int(((result.codes == code) & (result.source == source)).sum()) for source in _SOURCES]
+        grid.add_row(_plain(name), *(f"{count:,}" for count in counts))
+    grid.add_section()
+    grid.add_row("all", *(f"{int((result.source == source).sum()):,}" for source in _SOURCES))
+    console.print(grid)
+    left_out = [column for column in result.model[0].columns_ if not column.used]
+    if left_out:
+        names = ", ".join(f"{_plain(column.name, 30)} ({column.note})" for column in left_out[:5])
+        more = f" and {len(left_out) - 5} more" if len(left_out) > 5 else ""
+        console.print(f"Left out: {names}{more}.\n", highlight=False)
+    _show_verdict(result.diagnosis)
+    for kind, path in paths.items():
+        console.print(f"{kind:>8}  {_plain(path, 500)}", soft_wrap=True, highlight=False)
+
+
+def _show_diagnosis(diagnosis: Diagnosis) -> None:
+    grid = Grid("Feature", "Difference", "p", box=box.SIMPLE)
+    for column in grid.columns[1:]:
+        column.justify = "right"
+    for shift in diagnosis.shifts[:10]:
+        p_value = "< 0.001" if shift.p_value < 0.001 else f"{shift.p_value:.3f}"
+        grid.add_row(_plain(shift.name), f"{shift.difference:+.2f}", p_value)
+    console = _out()
+    if diagnosis.shifts:
+        console.print("What differs most between labelled and other rows, in standard deviations:")
+        console.print(grid)
+    if diagnosis.separation and diagnosis.coverage is not None:
+        auc, low, high, _ = diagnosis.separation
+        console.print(
+            f"Telling labelled from other rows: AUC {auc:.2f} ({low:.2f} to {high:.2f}; 0.5 is chance).\n"
+            f"Other rows that have a label near: {diagnosis.coverage:.0%} (95% if labels were drawn at random).\n",
+            highlight=False,
+        )
+    _show_verdict(diagnosis)
+
+
+def _show_verdict(diagnosis: Diagnosis) -> None:
+    colour = {REPRESENTATIVE: "green", STRONG: "red"}.get(diagnosis.verdict, "yellow")
+    panel = Panel(diagnosis.sentence, title=diagnosis.verdict, title_align="left", border_style=colour, width=100)
+    _out().print(panel)
+
+
+def _show_truth(result: LabeledTable, hidden: HiddenLabels, seed: int) -> None:
+    """What the user could not know: accuracy on the labels that were hidden."""
+    pool = ~hidden.labeled
+    right = result.labels.classes[result.codes][pool] == hidden.truth[pool]
+    order = np.argsort(-result.confidence[pool], kind="stable")
+    others = [rivals(hide_labels(seed + draw), seed) for draw in range(1, 10)]
+    this = {**rivals(hidden, seed), "chary": float(right.mean())}
+    grid = Grid("Share of the hidden labels found", "here", "mean of 10 such draws", box=box.SIMPLE)
+    for column in grid.columns[1:]:
+        column.justify = "right"
+    for name, accuracy in this.items():
+        mean = np.mean([accuracy, *(other[name] for other in others)])
+        grid.add_row(name, f"{accuracy:.1%}", f"{mean:.1%}")
+    console = _out()
+    console.print("\n[bold]And what the user could not know:[/bold]")
+    console.print(grid)
+    console.print(
+        f"Cross-validation on the given labels promised {result.judged.correct.mean():.1%}. Of the most confident half of the "
+        f"rows {right[order[: len(right) // 2]].mean():.1%} were right, of the other half "
+        f"{right[order[len(right) // 2 :]].mean():.1%}.\n",
+        highlight=False,
+    )
+
+
+def _columns_grid(columns: list[Column]) -> Grid:
+    grid = Grid("Column", "Kind", "Note", box=box.SIMPLE)
+    for column in columns[:40]:
+        grid.add_row(_plain(column.name), column.kind, _plain(column.note))
+    if len(columns) > 40:
+        grid.add_row(f"and {len(columns) - 40:,} more", "", "")
+    return grid
+
+
+# ---------------------------------------------------------------- for programs
+
+
+def _label_figures(result: LabeledTable, paths: dict[str, Path]) -> dict[str, Any]:
+    return {
+        "rows": len(result.codes),
+        "sources": {source: int((result.source == source).sum()) for source in _SOURCES},
+        "labels": {
+            str(name): int((result.codes == code).sum()) for code, name in enumerate(result.labels.classes)
+        },
+        "diagnosis": _diagnosis_figures(result.diagnosis),
+        "acceptance": [level._asdict() for level in result.levels],
+        "rows_to_label": (result.next_rows + 1).tolist(),
+        "columns": {column.name: column.kind for column in result.model[0].columns_},
+        "settings": result.settings,
+        "files": {kind: str(path) for kind, path in paths.items()},
+    }
+
+
+def _diagnosis_figures(diagnosis: Diagnosis) -> dict[str, Any]:
+    return {
+        "verdict": diagnosis.verdict,
+        "sentence": diagnosis.sentence,
+        "separation": diagnosis.separation._asdict() if diagnosis.separation else None,
+        "coverage": diagnosis.coverage,
+        "labeled": diagnosis.n_labeled,
+        "unlabeled": diagnosis.n_unlabeled,
+        "classes": diagnosis.class_counts,
+        "shifts": [shift._asdict() for shift in diagnosis.shifts[:20]],
+    }
+
+
+def _print_json(figures: dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps(_finite(figures), indent=2) + "\n")
+
+
+def _finite(value: Any) -> Any:
+    """Infinity, which JSON lacks, as null."""
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _plain(text: object, limit: int = 60) -> str:
+    """Text from elsewhere: visible, short, and no markup."""
+    return escape(visible(text, limit))
+
+
+def _out() -> Console:
+    return Console(file=sys.stdout)
+
+
+def _err() -> Console:
+    return Console(file=sys.stderr)
+
+
+def _fail(sentence: str, code: int) -> int:
+    _err().print(f"[bold red]chary:[/bold red] {_plain(sentence, 800)}", soft_wrap=True, highlight=False)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())
