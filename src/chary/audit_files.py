@@ -89,8 +89,11 @@ def read_audit(path: str | os.PathLike[str], table: Table, target: str, labels: 
     drawn, n_drawn = _drawn_rows(audit, table, target, notes)
     texts = {place: _known(row.answer, labels, notes) for place, row in drawn.items()}
     places = [place for place, text in sorted(texts.items()) if text not in ("", SKIPPED)]
-    if not places:
-        raise TableError(f"No row of {audit.name} has a label yet; run: chary audit fill {audit.name}")
+    if len(places) < 2:
+        found = "One row" if places else "No row"
+        raise TableError(
+            f"{found} of {audit.name} has a label; at least two are needed: chary audit fill {audit.name}"
+        )
     rows = np.array([drawn[place].number for place in places], dtype=np.intp)
     answers = np.array([texts[place] for place in places])
     _check_given(rows, answers, labels, audit.name)

@@ -146,10 +146,10 @@ def _honesty(results: list[tuple[Cell, dict[str, Any]]], labeling: str) -> list[
     for error in _ERRORS:
         kept = [result[f"kept_{error}"] for _, result in results if f"kept_{error}" in result]
         if kept:
-            shares = [result[f"accepted_{error}"] for _, result in results if f"accepted_{error}" in result]
+            shares = np.array([result[f"accepted_{error}"] for _, result in results if f"kept_{error}" in result])
             said.append(
                 f"{labeling}: accepted at an error of at most {100 * error:.0f} %, level 90 %: kept in "
-                f"{100 * np.mean(kept):.1f} % of {len(kept)} audits; {100 * np.mean(np.array(shares) > 0):.0f} % of "
+                f"{100 * np.mean(kept):.1f} % of {len(kept)} audits; {100 * np.mean(shares > 0):.0f} % of "
                 f"them could accept rows, {100 * np.mean(shares):.0f} % of the rows on average."
             )
     return said
