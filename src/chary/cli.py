@@ -42,6 +42,7 @@ app = typer.Typer(
     help="Label the rest of a table from a few labels that were not picked at random.",
 )
 
+_INTERRUPTED = "Interrupted; no file was left half-written."
 _SOURCES = (GIVEN, ACCEPTED, PREDICTED)
 
 _TABLE = Annotated[Path, typer.Argument(metavar="FILE", help="A CSV or Parquet file.")]
@@ -176,7 +177,7 @@ def predict(
     for name, count in counts:
         grid.add_row(_plain(name), f"{count:,}")
     _out().print(grid)
-    _out().print(f"Wrote {_plain(path)}", soft_wrap=True)
+    _out().print(f"Wrote {_plain(path, 500)}", soft_wrap=True)
 
 
 @app.command()
@@ -196,12 +197,13 @@ def demo(
     console = _out()
     console.print(
         f"\n{len(hidden.truth)} tumours, {N_LABELED} of them with a label. Extreme cases were labelled first, as "
-        f"happens.\n\n[bold]$ chary label {_plain(path)} --target {TARGET}[/bold]"
+        f"happens.\n\n[bold]$ chary label {_plain(path)} --target {TARGET}[/bold]",
+        highlight=False,
     )
     result, paths = _run_label(path, TARGET, out, force, seed=seed)
     _show_label(result, paths)
     _show_truth(result, hidden, seed)
-    console.print(f"Open the report: [bold]{_plain(paths['report'])}[/bold]", soft_wrap=True)
+    console.print(f"Open the report: [bold]{_plain(paths['report'], 500)}[/bold]", soft_wrap=True)
     console.print(f"[dim]{time.perf_counter() - start:.0f} seconds in all.[/dim]")
 
 
@@ -215,9 +217,10 @@ def _options(version: Annotated[bool, typer.Option("--version", help="Print the 
 def main(arguments: list[str] | None = None) -> int:
     """Run a command; 0 is success, 1 a bad input told in one sentence, 130 an interruption."""
     try:
-        return app(arguments, standalone_mode=False) or 0
+        code = app(arguments, standalone_mode=False) or 0
+        return _fail(_INTERRUPTED, 130) if code == 130 else code
     except (typer.Abort, KeyboardInterrupt):
-        return _fail("Interrupted; no file was left half-written.", 130)
+        return _fail(_INTERRUPTED, 130)
     except (ValueError, OSError) as error:
         return _fail(str(error), 1)
     except MemoryError:
@@ -225,7 +228,9 @@ def main(arguments: list[str] | None = None) -> int:
     except (Exception, pl.exceptions.PanicException) as error:
         if hasattr(error, "format_message"):  # a usage error of Click, under whichever name Typer ships it
             message = error.format_message()
-            return _fail(f"{message} Try --help.", 1) if message else 0  # without a word: the help was shown
+            return (
+                _fail(f"{message.rstrip('.')}; try --help.", 1) if message else 0
+            )  # without a word: the help was shown
         if os.environ.get("CHARY_DEBUG"):
             raise
         found = f"{type(error).__name__}: {error}"
@@ -355,8 +360,8 @@ def _show_truth(result: LabeledTable, hidden: HiddenLabels, seed: int) -> None:
     console.print("\n[bold]And what the user could not know:[/bold]")
     console.print(grid)
     console.print(
-        f"Cross-validation on the given labels promised {result.judged.correct.mean():.1%}. Of the most confident half of the "
-        f"rows {right[order[: len(right) // 2]].mean():.1%} were right, of the other half "
+        f"Cross-validation on the given labels promised {result.judged.correct.mean():.1%}. Of the most confident "
+        f"half of the rows {right[order[: len(right) // 2]].mean():.1%} were right, of the other half "
         f"{right[order[len(right) // 2 :]].mean():.1%}.\n",
         highlight=False,
     )

@@ -165,7 +165,7 @@ class TablePreparation(TransformerMixin, BaseEstimator):
             return Column(name, "identifier", "an identifier, as asked")
         if name in self.categorical:
             filled = _filled(cells.cast(pl.String))
-            column = _categorical(filled, covered=0) or Column(name, "text", "different in every row")
+            column = _categorical(filled, forced=True) or Column(name, "constant", "empty")
             return replace(column, missing=len(filled) < len(cells))
         return _kind(cells, numeric=name in self.numeric)
 
@@ -345,12 +345,12 @@ def _boolean_kind(filled: pl.Series) -> Column | None:
     return None
 
 
-def _categorical(filled: pl.Series, covered: float = _COVERED) -> Column | None:
+def _categorical(filled: pl.Series, forced: bool = False) -> Column | None:
     """Frequent values as categories; None if they do not cover the column."""
-    smallest = math.ceil(max(0.005 * len(filled), min(5, len(filled) / 10), 2))
+    smallest = 1 if forced else math.ceil(max(0.005 * len(filled), min(5, len(filled) / 10), 2))
     counts = filled.value_counts(sort=True)
     frequent = counts.filter(pl.col("count") >= smallest).head(_MAX_CATEGORIES)
-    if frequent["count"].sum() < covered * len(filled) or not len(frequent):
+    if not len(frequent) or frequent["count"].sum() < (0 if forced else _COVERED) * len(filled):
         return None
     n_rare = len(counts) - len(frequent)
     note = f"{len(frequent)} value{'s' * (len(frequent) > 1)}" + (

@@ -1,0 +1,130 @@
+"""One page, self-contained, escaped, and with the figures it was given."""
+
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chary import report
+from chary.diagnostics import MILD, REPRESENTATIVE, STRONG, UNKNOWN, Density
+from chary.report import render_report, visible
+from chary.tables import Table
+from chary.workflow import label_table
+
+
+class Tree(HTMLParser):
+    """Elements in order with their depth, and all text."""
+
+    VOID = frozenset({"meta", "br", "hr", "img", "input", "link"})
+
+    def __init__(self, html):
+        super().__init__(convert_charrefs=True)
+        self.elements, self.text, self.depth = [], [], 0
+        self.feed(html)
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((self.depth, tag, tuple(name for name, _ in attrs)))
+        self.depth += tag not in self.VOID
+
+    def handle_endtag(self, tag):
+        self.depth -= 1
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+@pytest.fixture(scope="module")
+def result():
+    rng = np.random.default_rng(0)
+    n = 120
+    x = rng.normal(size=n)
+    frame = pl.DataFrame({
+        "age": x,
+        "city": rng.choice(["Ulm", "Bonn"], n),
+        "note": [f"free text {i}" for i in range(n)],
+        "y": [("yes" if x[i] > 0 else "no") if abs(x[i]) > 0.8 and i < 90 else None for i in range(n)],
+    })  # fmt: skip
+    return label_table(Table(frame, "shop.csv", ","), "y")
+
+
+@pytest.fixture(scope="module")
+def page(result):
+    return render_report(result)
+
+
+def test_the_page_is_well_formed_and_asks_for_nothing(page):
+    tree = Tree(page)
+    assert tree.depth == 0
+    assert not {"script", "link", "img", "iframe", "object", "form"} & {tag for _, tag, _ in tree.elements}
+    assert not re.search(r"https?://|url\(|@import|javascript:| on\w+=", page)
+    assert "default-src 'none'" in page
+
+
+def test_the_page_says_what_was_found(page, result):
+    text = " ".join(" ".join(Tree(page).text).split())
+    assert "Labels for y in shop.csv" in text
+    assert result.diagnosis.sentence in text
+    assert "Strongly biased" in text
+    assert "expect more errors than this" in text
+    for count in (120, int(result.labels.labeled.sum()), int((result.source == "accepted").sum())):
+        assert f"{count:,}" in text
+    assert "free text 1" not in text  # left out, so not shown among the rows to label
+    for title in ("Labels by class", "How sure is it?", "Rows to label next", "Settings", "What this rests on"):
+        assert title in text
+
+
+def test_all_fifty_rows_to_label_are_there(page, result):
+    section = page.split('id="next"')[1].split("<h2")[0]
+    rows = re.findall(r'<tr><td class="n">([\d,]+)</td>', section)
+    assert [int(row.replace(",", "")) - 1 for row in rows] == result.next_rows.tolist()
+
+
+def test_dark_and_print_are_provided_for(page):
+    assert "prefers-color-scheme: dark" in page
+    assert "@media print" in page
+
+
+@pytest.mark.parametrize(
+    ("verdict", "tone"), [(REPRESENTATIVE, "good"), (MILD, "fair"), (STRONG, "bad"), (UNKNOWN, "fair")]
+)
+def test_the_verdict_has_its_colour(result, verdict, tone):
+    page = render_report(replace(result, diagnosis=replace(result.diagnosis, verdict=verdict)))
+    assert f'class="verdict {tone}"' in page
+    assert ("fair guide.\n" in page) == (verdict == REPRESENTATIVE)
+
+
+def test_a_report_without_figures_can_be_made():
+    frame = pl.DataFrame({"x": range(12), "c": ["u", "v"] * 6, "y": ["a", "b", *[None] * 10]})
+    page = render_report(label_table(Table(frame, "tiny.csv", ","), "y", rounds=0))
+    assert Tree(page).depth == 0
+    assert "cannot be told" in page
+    assert "No label was accepted" in page
+    assert "too few" in page
+
+
+def test_density_outlines_have_a_common_top():
+    density = Density(np.arange(3.0), np.array([0.0, 1.0, 0.0]), np.array([0.0, 0.5, 0.0]))
+    lines = report._density_lines(density, width=20, height=108)
+    assert lines["labeled"] == "0,108 0.0,108.0 10.0,8.0 20.0,108.0 20,108"
+    assert lines["unlabeled"] == "0,108 0.0,108.0 10.0,58.0 20.0,108.0 20,108"
+
+
+def test_the_histogram_counts_every_row():
+    confidence = np.array([0.0, 0.04, 0.05, 0.99, 1.0])
+    bars = report._histogram(confidence, np.array([True, False, False, True, True]))
+    assert len(bars) == 20
+    assert bars[0]["title"] == "0.00 to 0.05: 1 accepted, 1 predicted"
+    assert bars[-1]["title"] == "0.95 to 1.00: 2 accepted, 0 predicted"
+    assert bars[1]["other_height"] == pytest.approx(76)
+    assert bars[-1]["accepted_height"] == pytest.approx(152)
+
+
+@given(st.text())
+def test_visible_text_is_printable_and_short(text):
+    assert visible(text).isprintable()
+    assert len(visible(text)) <= 80

@@ -1,0 +1,153 @@
+"""From a table with gaps to labels: nothing given is changed, everything added adds up."""
+
+import io
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy.stats import binom
+
+from chary.diagnostics import HeldOut
+from chary.persistence import load, save
+from chary.tables import Table, TableError, write_table
+from chary.workflow import acceptance_levels, label_table, predict_table
+
+
+def table(n=150, n_labeled=40, seed=0, dtype=pl.String):
+    rng = np.random.default_rng(seed)
+    x, colour = rng.normal(size=n), rng.choice(["red", "blue"], n)
+    score = x + (colour == "red") + 0.3 * rng.normal(size=n) > 0.5
+    y = pl.Series([bool(value) if i < n_labeled else None for i, value in enumerate(score)])
+    names = {
+        pl.String: {True: "=yes", False: "no"},
+        pl.Int64: {True: 7, False: -3},
+        pl.Boolean: {True: True, False: False},
+    }
+    y = pl.Series("y", [None if value is None else names[dtype][value] for value in y], dtype=dtype)
+    frame = pl.DataFrame({"id": range(n), "x": x.round(3).astype(str), "y": y, "colour": colour})
+    return Table(frame, "t.csv", ",")
+
+
+@pytest.fixture(scope="module")
+def result():
+    return label_table(table(), "y", seed=3)
+
+
+def test_given_labels_are_kept_and_every_row_has_one(result):
+    given = result.labels.labeled
+    assert (result.codes[given] == result.labels.codes[given]).all()
+    assert result.codes.min() >= 0
+    assert (result.confidence[given] == 1).all()
+    assert ((result.confidence >= 0) & (result.confidence <= 1)).all()
+
+
+def test_sources_add_up(result):
+    counts = {source: int((result.source == source).sum()) for source in ("given", "accepted", "predicted")}
+    classifier = result.model[-1]
+    assert counts["given"] == 40
+    assert counts["accepted"] == sum(record["n_accepted"] for record in classifier.history_)
+    assert sum(counts.values()) == 150
+    assert (np.flatnonzero(result.source == "accepted") == np.flatnonzero(classifier.labeled_iter_ > 0)).all()
+
+
+def test_accepted_rows_are_the_forty_percent_of_highest_confidence_before(result):
+    assert (result.source == "accepted").sum() == 44
+
+
+def test_the_columns_come_after_the_tables_own_which_are_unchanged(result):
+    buffer = io.BytesIO()
+    write_table(result.table, result.added_columns, buffer)
+    written = pl.read_csv(buffer.getvalue(), infer_schema=False)
+    assert written.columns == ["id", "x", "y", "colour", "chary_label", "chary_confidence", "chary_source"]
+    assert written.select("x", "y", "colour").equals(result.table.frame.select("x", "y", "colour"))
+    assert set(written["chary_label"]) == {"'=yes", "no"}  # no formula in what chary adds
+
+
+def test_the_model_gives_new_rows_the_same_labels_and_so_does_its_file(result, tmp_path):
+    save(result.model, tmp_path / "m.chary")
+    added = predict_table(result.model, result.table)
+    again = predict_table(load(tmp_path / "m.chary"), result.table)
+    assert all(added[name].equals(again[name]) for name in ("chary_label", "chary_confidence"))
+    predicted = result.source == "predicted"
+    own = result.added_columns
+    assert (added["chary_label"].to_numpy() == own["chary_label"].to_numpy())[predicted].all()
+    assert (added["chary_confidence"].to_numpy() == own["chary_confidence"].to_numpy())[predicted].all()
+
+
+def test_the_same_seed_gives_the_same_outcome(result):
+    again = label_table(table(), "y", seed=3)
+    assert (again.codes == result.codes).all()
+    assert (again.confidence == result.confidence).all()
+    assert (again.next_rows == result.next_rows).all()
+    assert again.levels == result.levels
+
+
+def test_rows_to_label_have_no_label(result):
+    assert len(result.next_rows) == 50
+    assert not result.labels.labeled[result.next_rows].any()
+
+
+@pytest.mark.parametrize("dtype", [pl.Int64, pl.Boolean])
+def test_a_parquet_label_has_the_type_of_its_target(dtype):
+    source = table(dtype=dtype)
+    outcome = label_table(Table(source.frame, "t.parquet"), "y", rounds=0)
+    added = outcome.added_columns["chary_label"]
+    assert added.dtype == dtype
+    given = outcome.labels.labeled
+    assert added.filter(pl.Series(given)).equals(source.frame["y"].filter(pl.Series(given)), check_names=False)
+    assert added.null_count() == 0
+
+
+def test_without_rounds_nothing_is_accepted():
+    outcome = label_table(table(), "y", rounds=0)
+    assert set(outcome.source) == {"given", "predicted"}
+
+
+def test_steps_are_announced_and_timed():
+    steps = []
+    outcome = label_table(table(), "y", rounds=0, progress=steps.append)
+    assert steps == list(outcome.seconds)
+    assert steps[:2] == ["Preparing columns", "Comparing labelled and unlabelled rows"]
+
+
+def test_few_labels_are_enough():
+    outcome = label_table(table(n_labeled=6), "y", rounds=1)
+    assert outcome.diagnosis.verdict == "too few rows to tell"
+    assert all(level.error is None for level in outcome.levels)
+
+
+def test_a_full_column_is_refused():
+    with pytest.raises(TableError, match="Every row of column 'y' has a label"):
+        label_table(table(n_labeled=150), "y")
+
+
+def test_acceptance_levels_count_held_out_errors():
+    confidence = np.linspace(0, 1, 100)
+    judged = HeldOut(np.arange(40) % 4 > 0, np.linspace(0, 1, 40), np.ones(40))
+    levels = acceptance_levels(confidence, judged)
+    assert [level.n_rows for level in levels] == [100, 90, 75, 50, 25, 10]
+    half = levels[3]
+    as_confident = judged.confidence >= half.threshold
+    assert half.n_judged == as_confident.sum() == 20
+    assert half.error == pytest.approx((~judged.correct[as_confident]).mean())
+    # Clopper and Pearson: at the limit, so few errors have a chance of five in a hundred.
+    n_wrong = int((~judged.correct[as_confident]).sum())
+    assert binom.cdf(n_wrong, half.n_judged, half.error_high) == pytest.approx(0.05)
+    assert levels[-1].error is None  # four rows are too few
+
+
+def test_all_wrong_is_all_wrong():
+    judged = HeldOut(np.zeros(20, dtype=bool), np.ones(20), np.ones(20))
+    assert acceptance_levels(np.full(5, 0.5), judged)[0].error_high == 1.0
+
+
+def test_a_large_pool_is_sampled_for_the_check(monkeypatch):
+    import chary.workflow as module
+
+    seen = []
+    monkeypatch.setattr(module, "_HELD_OUT_POOL", 30)
+    monkeypatch.setattr(module, "held_out", lambda model, X, codes, random_state: seen.append(codes) or HeldOut(
+        np.zeros(0, dtype=bool), np.zeros(0), np.zeros(0)))  # fmt: skip
+    label_table(table(), "y", rounds=0)
+    assert (seen[0] >= 0).sum() == 40
+    assert (seen[0] < 0).sum() == 30
