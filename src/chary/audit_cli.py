@@ -7,21 +7,23 @@ import shutil
 import string
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import polars as pl
 import typer
+from rich import box
 from rich.console import Console, Group
 from rich.panel import Panel
 from rich.table import Table as Grid
 from rich.text import Text
 
 from chary.audit import accuracy_interval, draw
+from chary.audit_figures import ERRORS, AuditFigures
 from chary.audit_files import CLASSES, GUESS, ROW, SKIPPED, read_audit_table, target_of, with_answers, write_audit
 from chary.files import atomic_write
 from chary.persistence import load
 from chary.tables import Table, TableError, read_table, shown, target_labels
-from chary.workflow import predict_table
+from chary.workflow import LabeledTable, predict_table
 
 audit_app = typer.Typer(
     no_args_is_help=True,
@@ -101,6 +103,62 @@ def fill_command(
         _say(f"Next:  chary audit fill {file}", "bold")
     else:
         _say(f"Next:  chary label {_table_of(file)} --target {shown(target)[1:-1]} --audit {file}", "bold")
+
+
+def show_audit(result: LabeledTable) -> None:
+    """What the audit says, or what one would be good for."""
+    console = Console(file=sys.stdout, highlight=False)
+    audit = result.audit
+    if audit is None:
+        console.print(Panel(_invitation(result), title="how accurate?", title_align="left", width=100))
+        return
+    promised = f"{result.judged.correct.mean():.1%}" if len(result.judged.correct) else "-"
+    grid = Grid("Accuracy on the rows without label", "", "95% interval", "", box=box.SIMPLE)
+    grid.columns[1].justify = "right"
+    grid.add_row("cross-validation on your own labels", promised, "", "not an estimate of it: no random sample")
+    for name, found, kind in (
+        (f"model of your labels, on {audit.before.n} audited rows", audit.before, "exact"),
+        ("model that learned from these rows too", audit.after, "approximate (cross-fitted)"),
+    ):
+        grid.add_row(name, f"{found.share:.1%}", f"{found.low:.1%} to {found.high:.1%}", kind)
+    console.print(grid)
+    for note in audit.notes:
+        console.print(Text(note, "bold red" if note.startswith("NEW CLASS") else ""), soft_wrap=True)
+    possible = [accepted for accepted in audit.acceptances if accepted.n_accepted]
+    if possible:
+        best = possible[0]
+        text = (
+            f"{best.n_accepted:,} rows, those of confidence {best.threshold:.3f} and more, can be accepted with at most "
+            f"{best.error:.0%} wrong (level {best.level:.0%}, approximate)."
+        )
+    else:
+        text = f"On the word of this audit no row can be accepted at {ERRORS[-1]:.0%} error or less."
+    console.print(text, "\n", soft_wrap=True)
+
+
+def audit_json(audit: AuditFigures | None) -> dict[str, Any] | None:
+    """The same for programs."""
+    if audit is None:
+        return None
+    return {
+        "drawn": audit.answers.n_drawn,
+        "skipped": audit.answers.n_skipped,
+        "new_classes": audit.answers.new_classes,
+        "notes": audit.notes,
+        "before": audit.before._asdict(),
+        "after": audit.after._asdict(),
+        "classes": {name: found._asdict() for name, found in audit.classes.items()},
+        "balanced": audit.balanced,
+        "accept": [found._asdict() for found in audit.acceptances],
+    }
+
+
+def _invitation(result: LabeledTable) -> Text:
+    command = f"chary audit draw {shown(result.table.name)[1:-1]} --target {shown(result.target)[1:-1]}"
+    return Text(
+        "No figure computed from labels that were not drawn at random can tell. Thirty labels of rows drawn at "
+        f"random can, and the model learns from them:  {command}"
+    )
 
 
 class _Sheet:

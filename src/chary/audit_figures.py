@@ -44,9 +44,17 @@ class AuditFigures:
     rounds: int  # of self-training in the end
 
     @property
-    def before_if_skipped_are_wrong(self) -> tuple[float, float]:
-        """The interval of ``before`` if the model had every skipped row wrong."""
-        return accuracy_interval(self.before.correct, self.before.n + self.answers.n_skipped, self.before.level)
+    def notes(self) -> list[str]:
+        """What there is to say of the answers and of what was made of them, a sentence each."""
+        notes = list(self.answers.notes)
+        if self.answers.n_skipped:
+            before, n_all = self.before, self.before.n + self.answers.n_skipped
+            low, high = accuracy_interval(before.correct, n_all, before.level)
+            notes.append(
+                f"Had the model of your labels been wrong on every skipped row, its accuracy would be between "
+                f"{low:.1%} and {high:.1%}."
+            )
+        return [*notes, self.rounds_sentence]
 
     @property
     def rounds_sentence(self) -> str:
