@@ -113,27 +113,26 @@ def show_audit(result: LabeledTable) -> None:
         console.print(Panel(_invitation(result), title="how accurate?", title_align="left", width=100))
         return
     promised = f"{result.judged.correct.mean():.1%}" if len(result.judged.correct) else "-"
-    grid = Grid("Accuracy on the rows without label", "", "95% interval", "", box=box.SIMPLE)
+    grid = Grid("Accuracy elsewhere", "", "95% interval", "", box=box.SIMPLE)
     grid.columns[1].justify = "right"
-    grid.add_row("cross-validation on your own labels", promised, "", "not an estimate of it: no random sample")
+    grid.add_row("promised by your labels", promised, "", "no estimate: not random", style="dim")
     for name, found, kind in (
-        (f"model of your labels, on {audit.before.n} audited rows", audit.before, "exact"),
-        ("model that learned from these rows too", audit.after, "approximate (cross-fitted)"),
+        ("model of your labels", audit.before, f"exact, {audit.before.n} random rows"),
+        ("model of all labels", audit.after, "approximate, cross-fitted"),
     ):
         grid.add_row(name, f"{found.share:.1%}", f"{found.low:.1%} to {found.high:.1%}", kind)
     console.print(grid)
     for note in audit.notes:
         console.print(Text(note, "bold red" if note.startswith("NEW CLASS") else ""), soft_wrap=True)
-    possible = [accepted for accepted in audit.acceptances if accepted.n_accepted]
-    if possible:
-        best = possible[0]
-        text = (
-            f"{best.n_accepted:,} rows, those of confidence {best.threshold:.3f} and more, can be accepted with at most "
-            f"{best.error:.0%} wrong (level {best.level:.0%}, approximate)."
-        )
-    else:
-        text = f"On the word of this audit no row can be accepted at {ERRORS[-1]:.0%} error or less."
-    console.print(text, "\n", soft_wrap=True)
+    accepted = next((found for found in audit.acceptances if found.n_accepted), None)
+    if accepted is None:
+        console.print(f"On the word of this audit no row can be accepted at {ERRORS[-1]:.0%} error or less.\n")
+        return
+    console.print(
+        f"{accepted.n_accepted:,} rows, of confidence {accepted.threshold:.3f} and more, can be accepted with at "
+        f"most {accepted.error:.0%} wrong (level {accepted.level:.0%}, approximate).\n",
+        soft_wrap=True,
+    )
 
 
 def audit_json(audit: AuditFigures | None) -> dict[str, Any] | None:

@@ -110,6 +110,7 @@ def judge(
     """
     y = decode(every.codes, every.classes, unlabeled=None)
     result = fit_with_audit(make(rounds or 0), X, y, answers.rows, random_state=seed)
+    before = result.before.score  # of the model that was decided on before anybody looked: exact in any case
     comparison = None
     if rounds is None:
         comparison = _self_training_against(result, make, X, y)
@@ -122,7 +123,7 @@ def judge(
     scores = class_scores(result.labels.astype(str), result.after.prediction.astype(str), every.classes.tolist())
     figures = AuditFigures(
         answers=answers,
-        before=result.before.score,
+        before=before,
         after=result.after.score,
         classes=scores,
         balanced=balanced_score(scores, len(every.classes)),
