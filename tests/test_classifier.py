@@ -34,7 +34,9 @@ def moons(n=120, n_labeled=30):
 
 
 def flat_params(X, y, **params):
-    return model(**params).fit(X, y).network_.params
+    """All numbers of a fitted model."""
+    fitted = model(**params).fit(X, y)
+    return np.concatenate([fitted.network_.params, fitted.mean_, fitted.scale_])
 
 
 # What it learns
@@ -172,7 +174,7 @@ def test_the_names_of_the_classes_change_no_bit(names, seed):
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((30, 2))
     codes = np.arange(30) % 3
-    X[15:20] = X[:5]  # rows that carry one label here, another there
+    X[16:21] = X[:5]  # rows that carry one label here, another there
     named = {"abc": np.array(list("abc"))[codes], "other": np.array(list(names))[codes]}
     order = rng.permutation(30)
     fitted = model(n_steps=5).fit(X, named["abc"])

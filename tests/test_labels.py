@@ -62,6 +62,16 @@ def test_without_a_marker_minus_one_is_a_class():
     assert labels.codes.tolist() == [0, 1, -1, 0]
 
 
+@pytest.mark.parametrize("missing", [None, NAN, pd.NA])
+def test_a_missing_marker_means_missing_values_only(missing):
+    assert encode([-1, 1, None], unlabeled=missing).codes.tolist() == [0, 1, -1]
+
+
+def test_a_marker_is_one_label():
+    with pytest.raises(ValueError, match=r"unlabeled must be one label or None, got \[0, 1\]"):
+        encode([0, 1, 2], unlabeled=[0, 1])
+
+
 def test_absent_marker_is_fine():
     assert encode([3, 1, 3]).labeled.all()
 

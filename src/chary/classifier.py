@@ -25,6 +25,7 @@ from sklearn.utils.validation import (
 from chary.confidence import entropy, margin, max_probability, t_similarity
 from chary.labels import decode, encode
 from chary.network import Floats, Losses, Network, default_hidden_sizes
+from chary.priors import align, resolve_prior
 from chary.training import train
 
 # Rows are scored in chunks whose largest intermediate array holds about this many numbers (4 MiB).
@@ -59,6 +60,9 @@ class DiverseEnsembleClassifier(ClassifierMixin, BaseEstimator):
         Labelled and unlabelled rows in a mini-batch; all of them where there are fewer.
     standardize : bool, default=True
         Centre and scale each column by the statistics of all rows given to ``fit``, labelled or not.
+    class_prior : None, "labeled", mapping or array-like, default=None
+        Class proportions of all rows, if you know them: the predictions on the unlabelled rows are brought to
+        them. "labeled": they are those of the labelled rows. ``docs/class-prior.md`` says when that hurts.
     dtype : {"float32", "float64"}, default="float32"
         Precision of training. Scores are always computed in float64.
     unlabeled : label or None, default=-1
@@ -75,6 +79,9 @@ class DiverseEnsembleClassifier(ClassifierMixin, BaseEstimator):
         The trained network.
     mean_, scale_ : arrays of shape (d,)
         What standardises the inputs.
+    class_prior_ : array of shape (C,), or None
+    class_bias_ : array of shape (C,)
+        What is added to the logits of every head to meet ``class_prior``; zeros without one.
     loss_curve_ : dict of arrays of shape (n_steps,)
         ``supervised``, ``ensemble`` and ``similarity`` on the mini-batch of every step; ``similarity`` is 0 when
         no row is unlabelled.
@@ -109,6 +116,7 @@ class DiverseEnsembleClassifier(ClassifierMixin, BaseEstimator):
         "batch_size": [Interval(Integral, 1, None, closed="left")],
         "unlabeled_batch_size": [Interval(Integral, 1, None, closed="left")],
         "standardize": ["boolean"],
+        "class_prior": "no_validation",
         "dtype": [StrOptions({"float32", "float64"})],
         "unlabeled": "no_validation",
         "random_state": [Interval(Integral, 0, None, closed="left"), Generator, RandomState, None],
@@ -126,6 +134,7 @@ class DiverseEnsembleClassifier(ClassifierMixin, BaseEstimator):
         batch_size: int = 32,
         unlabeled_batch_size: int = 32,
         standardize: bool = True,
+        class_prior: Any = None,
         dtype: str = "float32",
         unlabeled: Any = -1,
         random_state: Any = None,
@@ -139,6 +148,7 @@ class DiverseEnsembleClassifier(ClassifierMixin, BaseEstimator):
         self.batch_size = batch_size
         self.unlabeled_batch_size = unlabeled_batch_size
         self.standardize = standardize
+        self.class_prior = class_prior
         self.dtype = dtype
         self.unlabeled = unlabeled
         self.random_state = random_state
@@ -168,6 +178,12 @@ class DiverseEnsembleClassifier(ClassifierMixin, BaseEstimator):
             labels = encode(y_present, unlabeled=None)
         self.classes_ = labels.classes
         self._train(X, labels.codes, weights)
+        self.class_prior_ = resolve_prior(self.class_prior, labels.classes, labels.codes)
+        self.class_bias_ = np.zeros(len(labels.classes))
+        if self.class_prior_ is not None:
+            rest = X if labels.labeled.all() else X[~labels.labeled]
+            scores = np.concatenate([logits[:, 0] for logits in self._head_logits(rest, slice(1))])
+            self.class_bias_ = align(scores, self.class_prior_)
         return self
 
     def _train(self, X: Any, codes: NDArray[np.intp], weights: Floats) -> None:
@@ -241,12 +257,15 @@ class DiverseEnsembleClassifier(ClassifierMixin, BaseEstimator):
 
     def _head_probs(self, X: Any, heads: slice) -> Iterator[Floats]:
         """Probabilities of the chosen heads, chunk by chunk: (rows, number of heads, C)."""
-        check_is_fitted(self, "network_")
+        check_is_fitted(self, "class_bias_")
         X = self._validated(X, reset=False)
-        # float64: a row then scores the same alone and in a batch.
-        network = self.network_.astype(np.float64)
+        for logits in self._head_logits(X, heads):
+            yield softmax(logits + self.class_bias_, axis=-1)
+
+    def _head_logits(self, X: Any, heads: slice) -> Iterator[Floats]:
+        network = self.network_.astype(np.float64)  # a row then scores the same alone and in a batch
         for rows in _chunks(X.shape[0], network.widest):
-            yield softmax(network.logits(self._standardized(X[rows]), heads), axis=-1)
+            yield network.logits(self._standardized(X[rows]), heads)
 
     def _validated(self, X: Any, *, reset: bool) -> Any:
         """X as a NumPy array or CSR matrix of numbers."""

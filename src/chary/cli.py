@@ -31,6 +31,7 @@ from chary.files import atomic_write
 from chary.persistence import load, save
 from chary.preparation import Column, TablePreparation
 from chary.report import render_report, visible
+from chary.study_cli import datasets_app, study_app
 from chary.tables import Table, TableError, read_table, target_labels, write_table
 from chary.workflow import ACCEPTED, GIVEN, PREDICTED, LabeledTable, diagnose_features, label_table, predict_table
 
@@ -42,6 +43,8 @@ app = typer.Typer(
     rich_markup_mode="rich",
     help="Label the rest of a table from a few labels that were not picked at random.",
 )
+app.add_typer(study_app, name="study")
+app.add_typer(datasets_app, name="datasets")
 
 _INTERRUPTED = "Interrupted; no file was left half-written."
 _SOURCES = (GIVEN, ACCEPTED, PREDICTED)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import Tags, _safe_indexing, assert_all_finite, get_tags, indexable
@@ -28,6 +29,7 @@ from chary.members import member_probabilities, probabilities, probabilities_wit
 from chary.model_selection import rows_of
 from chary.network import Floats
 from chary.policies import Curriculum, Policy, Round
+from chary.priors import align, resolve_prior
 
 _PROBABILITY_CONFIDENCES = {
     "softmax": max_probability,
@@ -39,7 +41,9 @@ _PROBABILITY_CONFIDENCES = {
 
 def _estimator_has(method: str) -> Callable[[Any], bool]:
     def check(self: SelfTrainingClassifier) -> bool:
-        inner = getattr(self, "estimator_", None) or self._base_estimator()
+        if method == "decision_function" and self.class_prior is not None:
+            return False  # decision values know nothing of the prior
+        inner = self.estimator_ if hasattr(self, "estimator_") else self._base_estimator()
         return hasattr(inner, method)
 
     return check
@@ -68,6 +72,10 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         A callable ``(fitted estimator, X) -> (n,)`` or class-wise ``(n, C)``, high where confident.
     max_rounds : int, default=5
         Most rounds; with 0 the classifier is the supervised one.
+    class_prior : None, "labeled", mapping or array-like, default=None
+        Class proportions of all rows, if you know them: in every round and at the end, the predictions on the
+        unlabelled rows are brought to them. "labeled": they are those of the labelled rows.
+        ``docs/class-prior.md`` says when that hurts.
     balance_weights : bool, default=False
         Weigh accepted rows so that together they count as much as the given labels do.
     unlabeled : label or None, default=-1
@@ -88,6 +96,9 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         0 where the label was given, the round in which it was accepted, -1 where never.
     confidence_ : array of shape (n,)
         Confidence when accepted; 1 where the label was given, NaN where never accepted.
+    class_prior_ : array of shape (C,), or None
+    class_bias_ : array of shape (C,)
+        What is added to the log-probabilities of ``estimator_`` to meet ``class_prior``; zeros without one.
     n_rounds_ : int
         Rounds that accepted something.
     termination_condition_ : {"all_labeled", "no_change", "max_rounds"}
@@ -119,6 +130,7 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         "policy": [HasMethods(["accept"]), None],
         "confidence": [StrOptions({"t_similarity", *_PROBABILITY_CONFIDENCES}), callable],
         "max_rounds": [Interval(Integral, 0, None, closed="left")],
+        "class_prior": "no_validation",
         "balance_weights": ["boolean"],
         "unlabeled": "no_validation",
         "random_state": "no_validation",
@@ -132,6 +144,7 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         policy: Policy | None = None,
         confidence: str | Callable[[Any, Any], Any] = "t_similarity",
         max_rounds: int = 5,
+        class_prior: Any = None,
         balance_weights: bool = False,
         unlabeled: Any = -1,
         random_state: Any = None,
@@ -141,6 +154,7 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         self.policy = policy
         self.confidence = confidence
         self.max_rounds = max_rounds
+        self.class_prior = class_prior
         self.balance_weights = balance_weights
         self.unlabeled = unlabeled
         self.random_state = random_state
@@ -180,6 +194,8 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         if sample_weight is not None:
             params["sample_weight"] = _check_sample_weight(sample_weight, labels.codes, ensure_non_negative=True)
         self.classes_ = labels.classes
+        self.class_prior_ = resolve_prior(self.class_prior, labels.classes, labels.codes)
+        self.class_bias_ = np.zeros(len(labels.classes))
         data = _TrainingData(X, labels.classes, labels.labeled, params, self.balance_weights)
         self._run(data, labels.codes.copy(), initial)
         return self
@@ -194,7 +210,7 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         self.history_: list[dict[str, Any]] = []
         self.termination_condition_ = "max_rounds"
         template = self._template()
-        self.estimator_ = data.fit(template, codes) if initial is None else initial
+        self._adopt(data.fit(template, codes) if initial is None else initial, data.X, unlabeled)
         first_posterior: Floats = np.empty(0)
         pool = unlabeled
         for number in range(1, self.max_rounds + 1):
@@ -217,7 +233,7 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
             codes[rows] = prediction[accepted]
             self.labeled_iter_[rows] = number
             self.confidence_[rows] = scores.confidence[accepted]
-            self.estimator_ = data.fit(template, codes)
+            self._adopt(data.fit(template, codes), data.X, unlabeled)
             if not policy.rescore or accepted.all():
                 pool = pool[~accepted]
             self._record(number, accepted, codes[rows], scores.confidence[accepted], used, perf_counter() - start)
@@ -225,6 +241,18 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
             self.termination_condition_ = "all_labeled"
         self.n_rounds_ = len(self.history_)
         self.transduction_ = decode(codes, self.classes_, unlabeled=self.unlabeled)
+
+    def _adopt(self, estimator: Any, X: Any, unlabeled: NDArray[np.intp]) -> None:
+        """Make a fitted classifier the current one, in line with the class prior on the unlabelled rows."""
+        self.estimator_ = estimator
+        if self.class_prior_ is not None:
+            rest = _safe_indexing(X, unlabeled) if len(unlabeled) else X
+            self.class_bias_ = align(_log(probabilities(estimator, rest)), self.class_prior_)
+
+    def _with_prior(self, probs: Floats) -> Floats:
+        if self.class_prior_ is None:
+            return probs
+        return softmax(_log(probs) + self.class_bias_, axis=-1)
 
     def _record(
         self,
@@ -252,13 +280,15 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
     def predict(self, X: Any) -> NDArray[Any]:
         """Label of each row."""
         check_is_fitted(self)
-        return self.estimator_.predict(X)
+        if self.class_prior_ is None:
+            return self.estimator_.predict(X)
+        return self.classes_[self._with_prior(probabilities(self.estimator_, X)).argmax(axis=1)]
 
     @available_if(_estimator_has("predict_proba"))  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Floats:
         """Class probabilities (n, C)."""
         check_is_fitted(self)
-        return self.estimator_.predict_proba(X)
+        return self._with_prior(self.estimator_.predict_proba(X))
 
     @available_if(_estimator_has("decision_function"))  # type: ignore[untyped-decorator]
     def decision_function(self, X: Any) -> Floats:
@@ -269,7 +299,7 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
     def predict_head_proba(self, X: Any) -> Floats:
         """Class probabilities (n, M, C) of the members of the classifier."""
         check_is_fitted(self)
-        return member_probabilities(self.estimator_, X)
+        return self._with_prior(member_probabilities(self.estimator_, X))
 
     def predict_confidence(self, X: Any) -> Floats:
         """How far each prediction can be trusted, (n,), by the same ``confidence`` that ruled the rounds."""
@@ -312,9 +342,12 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         """Probabilities and confidences of some rows."""
         if self.confidence == "t_similarity":
             probs, head_probs = probabilities_with_members(estimator, X)
-            class_confidence = t_similarity(head_probs, per_class=True)  # (n, C)
-            return _Scores(probs, class_confidence.sum(axis=1).clip(0, 1), class_confidence)
-        probs = probabilities(estimator, X)
+            weights = getattr(_last_step(estimator), "head_weights_", None)
+            class_confidence = t_similarity(
+                self._with_prior(head_probs), per_class=True, weights=weights
+            )  # (n, C)
+            return _Scores(self._with_prior(probs), class_confidence.sum(axis=1).clip(0, 1), class_confidence)
+        probs = self._with_prior(probabilities(estimator, X))
         if callable(self.confidence):
             confidence = np.asarray(self.confidence(estimator, X))
             if confidence.ndim == 2:
@@ -382,6 +415,10 @@ def _addressed(template: Any, params: dict[str, Any]) -> dict[str, Any]:
     weights = params.pop("sample_weight")
     step = f"{template.steps[-1][0]}__" if isinstance(template, Pipeline) else ""
     return {**params, f"{step}sample_weight": weights}
+
+
+def _log(probs: Floats) -> Floats:
+    return np.log(np.maximum(probs, np.finfo(np.float64).tiny))
 
 
 def _last_step(estimator: Any) -> Any:

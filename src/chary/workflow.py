@@ -64,7 +64,7 @@ class LabeledTable:
     @property
     def added_columns(self) -> dict[str, pl.Series]:
         """The columns that chary adds; the label has the type of the target."""
-        texts = pl.Series(self.labels.classes[self.codes].tolist(), dtype=pl.String)
+        texts = pl.Series(self.labels.classes.astype(object)[self.codes].tolist(), dtype=pl.String)
         return {
             "chary_label": _as_target(texts, self.table.frame.schema[self.target]),
             "chary_confidence": pl.Series(np.round(self.confidence, 4)),

@@ -67,9 +67,33 @@ SUBJECTS = [
 ]
 
 
+INFORMED = [
+    checks.Subject(
+        f"{base.__name__} {policy!r} with a class prior",
+        partial(make, policy=policy, class_prior="labeled"),
+        base,
+        policy.rescore,
+    )
+    for base in (LogisticRegression, network)
+    for policy in (Curriculum(0.4), RisingShare())
+]
+# With a prior the model is not the base estimator, which knows nothing of it.
+COMPARISONS = {"check_02_no_unlabelled_rows_is_the_base_estimator", "check_14_k_rounds_are_k_plus_1_fits"}
+
+
 @pytest.mark.parametrize("subject", SUBJECTS, ids=lambda subject: subject.name)
 @pytest.mark.parametrize("check", checks.CHECKS, ids=lambda check: check.__name__)
 def test_pack(check, subject):
+    check(subject)
+
+
+@pytest.mark.parametrize("subject", INFORMED, ids=lambda subject: subject.name)
+@pytest.mark.parametrize(
+    "check",
+    [check for check in checks.CHECKS if check.__name__ not in COMPARISONS],
+    ids=lambda check: check.__name__,
+)
+def test_pack_with_a_class_prior(check, subject):
     check(subject)
 
 

@@ -1,0 +1,184 @@
+"""Class proportions that the user knows in; per-class offsets for the scores and a plain sentence out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from chary.assignment import match_counts, match_mean, mean_softmax, whole_counts
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.intp]
+
+_SUM_TOLERANCE = 1e-6
+_NAMED_CLASSES = 6  # of more, a sentence names the largest
+
+
+def align(scores: ArrayLike, prior: ArrayLike, *, strength: float = 1.0, soft: bool = False) -> Floats:
+    r"""Offset of each class with which the predictions have the wanted class proportions.
+
+    With scores s_ic of n rows and proportions p, the offset b is such that :math:`\arg\max_c (s_{ic} + b_c)` gives
+    class c to exactly k_c rows, k being n p rounded to whole numbers by largest remainder, and among all ways to
+    choose these rows it chooses the one with the highest total score. The same b then serves new rows. Only rows
+    with equal scores can stand in the way (see ``chary.assignment.match_counts``).
+
+    Parameters
+    ----------
+    scores : array-like of shape (n, C)
+        Logits or log-probabilities, finite.
+    prior : array-like of shape (C,)
+        Wanted proportions p, summing to 1.
+    strength : float in [0, 1], default=1.0
+        Between the proportions of the scores themselves (0: b is 0) and the prior (1).
+    soft : bool, default=False
+        Match the mean of softmax(s + b) instead of the shares of its largest entry.
+
+    Returns
+    -------
+    array of shape (C,)
+        Offsets with mean 0; minus infinity for a class whose wanted share is 0.
+
+    Examples
+    --------
+    >>> scores = np.array([[2.0, 0.0], [1.5, 0.0], [1.0, 0.0], [0.2, 0.0]])
+    >>> offset = align(scores, [0.5, 0.5])
+    >>> offset
+    array([-0.625,  0.625])
+    >>> (scores + offset).argmax(axis=1)
+    array([0, 0, 1, 1])
+    """
+    columns = _checked_scores(scores)  # (C, n)
+    n_classes, n = columns.shape
+    target = _checked_shares(prior, n_classes)
+    if not 0 <= strength <= 1:
+        raise ValueError(f"strength={strength!r} is out of range; give a number from 0 to 1.")
+    if strength == 0:
+        return np.zeros(n_classes)
+    if strength < 1:
+        own = mean_softmax(columns) if soft else np.bincount(columns.argmax(axis=0), minlength=n_classes) / n
+        target = (1 - strength) * own + strength * target
+    wanted = target > 0
+    columns, target = (columns, target) if wanted.all() else (columns[wanted], target[wanted])
+    offset = np.full(n_classes, -np.inf)
+    if soft:
+        offset[wanted] = match_mean(columns, target)
+    else:  # a row that two classes have an equal claim to goes where the scores lean, whatever the classes' names
+        counts = whole_counts(target, n, favor=columns.mean(axis=1))
+        offset[wanted] = match_counts(columns, counts)
+    return offset - offset[wanted].mean()
+
+
+def resolve_prior(class_prior: Any, classes: NDArray[Any], codes: Codes) -> Floats | None:
+    """The proportions (C,) that the parameter ``class_prior`` of an estimator stands for.
+
+    Parameters
+    ----------
+    class_prior : None, "labeled", mapping or array-like
+        None imposes nothing. "labeled": the proportions of the labelled rows. A mapping from each class to its
+        share, or the shares in the order of the classes.
+    classes : array of shape (C,)
+    codes : array of shape (n,)
+        Index into classes; -1 where unlabelled.
+
+    Examples
+    --------
+    >>> classes = np.array(["no", "yes"])
+    >>> resolve_prior({"yes": 0.3, "no": 0.7}, classes, np.array([0, 1]))
+    array([0.7, 0.3])
+    >>> resolve_prior("labeled", classes, np.array([0, 1, 1, 1, -1]))
+    array([0.25, 0.75])
+    """
+    if class_prior is None:
+        return None
+    if isinstance(class_prior, str):
+        if class_prior != "labeled":
+            raise ValueError(
+                f"class_prior={class_prior!r} is not known; give 'labeled', the share of each class, or None."
+            )
+        counts = np.bincount(codes[codes >= 0], minlength=len(classes))
+        return counts / counts.sum()
+    if isinstance(class_prior, Mapping):
+        class_prior = _shares_in_order(class_prior, classes)
+    return _checked_shares(class_prior, len(classes), "class_prior")
+
+
+def describe_prior(class_prior: Any, prior: Floats | None, classes: NDArray[Any]) -> str:
+    """The assumption that a class prior makes, in one plain sentence.
+
+    >>> classes = np.array(["no", "yes"])
+    >>> describe_prior({"yes": 0.3, "no": 0.7}, np.array([0.7, 0.3]), classes)
+    "you told chary that 70 % of all rows are 'no' and 30 % are 'yes'"
+    >>> describe_prior("labeled", np.array([0.7, 0.3]), classes)
+    "you told chary that the labelled rows have the proportions of all rows: 70 % are 'no' and 30 % are 'yes'"
+    """
+    if prior is None:
+        return "you told chary nothing about the share of each class among all rows"
+    named = np.arange(len(prior))
+    if len(prior) > _NAMED_CLASSES:
+        named = np.argsort(-prior, kind="stable")[:_NAMED_CLASSES]
+    parts = [f"{_percent(prior[c])} are {_plain(classes[c])!r}" for c in named]
+    if len(prior) > len(named):
+        parts.append(f"{_percent(1 - prior[named].sum())} are of {len(prior) - len(named)} other classes")
+    if isinstance(class_prior, str):
+        return f"you told chary that the labelled rows have the proportions of all rows: {_listed(parts)}"
+    parts[0] = parts[0].replace(" are ", " of all rows are ", 1)
+    return f"you told chary that {_listed(parts)}"
+
+
+def _checked_scores(scores: ArrayLike) -> Floats:
+    """The scores as contiguous columns (C, n), so that every pass over a class is a pass over memory."""
+    columns = np.ascontiguousarray(np.asarray(scores, dtype=np.float64).T)
+    if columns.ndim != 2 or columns.shape[0] < 2 or columns.shape[1] < 1:
+        raise ValueError(f"scores must have at least one row and two classes; got shape {columns.T.shape}.")
+    if not np.isfinite(columns).all():
+        raise ValueError("scores hold NaN or infinity; give logits, or logarithms of probabilities above 0.")
+    return columns
+
+
+def _checked_shares(shares: ArrayLike, n_classes: int, name: str = "prior") -> Floats:
+    try:
+        shares = np.asarray(shares, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must hold one number per class; got {shares!r}.") from None
+    if shares.shape != (n_classes,):
+        raise ValueError(f"{name} has shape {shares.shape}; give one share for each of the {n_classes} classes.")
+    if not (shares >= 0).all():
+        raise ValueError(f"{name} holds {shares[~(shares >= 0)][0]:g}; shares must be numbers from 0 to 1.")
+    total = shares.sum()
+    if not abs(total - 1) <= _SUM_TOLERANCE:
+        hint = " (percentages? divide them by 100)" if abs(total - 100) <= 1 else ""
+        raise ValueError(f"{name} sums to {total:.7g}{hint}; the shares of all classes must sum to 1.")
+    return shares / total
+
+
+def _shares_in_order(class_prior: Mapping[Any, float], classes: NDArray[Any]) -> list[float]:
+    names = [_plain(value) for value in classes]
+    unknown = [key for key in class_prior if _plain(key) not in names]
+    if unknown:
+        raise ValueError(
+            f"class_prior names {_plain(unknown[0])!r}, which no labelled row has; "
+            f"the classes are {_listed([repr(name) for name in names])}."
+        )
+    missing = [name for name in names if name not in class_prior]
+    if missing:
+        raise ValueError(
+            f"class_prior lacks the class {missing[0]!r}; "
+            f"give the share of every class: {_listed([repr(name) for name in names])}."
+        )
+    return [class_prior[name] for name in names]
+
+
+def _plain(value: Any) -> Any:
+    """A NumPy scalar as the Python value that it holds."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _listed(parts: list[str]) -> str:
+    return f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g} %"
