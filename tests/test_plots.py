@@ -29,17 +29,23 @@ def plausible(study):
             "accuracy": float(rng.uniform(0.5, 1)),
         },
         "projections": lambda: {
-            **{"edges": np.linspace(-3, 3, 21).tolist(), "all": counts, "labeled": counts},
-            **{"points_all": points, "points_labeled": points},
+            "edges": np.linspace(-3, 3, 21).tolist(),
+            "all": counts,
+            "labeled": counts,
+            "points_all": points,
+            "points_labeled": points,
         },
         "plane": lambda: {
-            **{"axes": [np.linspace(-2, 2, 60).tolist()] * 2, "softmax": grid, "t_similarity": grid},
-            **{
-                "prediction": (np.array(grid) > 0.5).astype(int).tolist(),
-                "points": points,
-                "points_class": classes,
-            },
-            **{"labeled": points, "labeled_class": classes, "softmax_auroc": 0.7, "t_similarity_auroc": None},
+            "axes": [np.linspace(-2, 2, 60).tolist()] * 2,
+            "softmax": grid,
+            "t_similarity": grid,
+            "prediction": (np.array(grid) > 0.5).astype(int).tolist(),
+            "points": points,
+            "points_class": classes,
+            "labeled": points,
+            "labeled_class": classes,
+            "softmax_auroc": 0.7,
+            "t_similarity_auroc": None,
         },
     }
     return [(cell, shapes[cell.measure]()) for cell in study.cells(n_seeds=3)]

@@ -163,7 +163,7 @@ def confidence(study: Study, results: Results) -> Axes:
             ):
                 counts: NDArray[Any] = np.sum([r[f"{kind}_{outcome}"] for r in chosen], axis=0)
                 share = 100 * counts / max(1, counts.sum())
-                ax.hist(centres, 20, (0, 1), weights=share, label=f"{outcome} predictions", **style)
+                ax.hist(centres, 20, range=(0, 1), weights=share, label=f"{outcome} predictions", **style)
             if name == names[0]:
                 ax.set_title(f"{NAMES[kind]}, {labeling.upper()} labels", fontsize=9)
         row[0].set_ylabel(f"{dataset_title(name)}\nshare (%)")
