@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from sklearn.model_selection import KFold, StratifiedKFold
 
 from chary.audit import accept_threshold, draw, score
+from chary.classifier import DiverseEnsembleClassifier
+from chary.ensemble import MixedEnsembleClassifier
 from chary.labeling import selection_biased
 from chary.policies import Curriculum
 from chary.self_training import SelfTrainingClassifier
@@ -46,6 +48,16 @@ def curriculum(task: Task, source: str, k: int) -> Trained:
     return Trained(_once(task, ("csta", k, source if k else ""), fit), rows, source)
 
 
+def mixed(task: Task, source: str, k: int) -> Trained:
+    """Unlike learners together on the given labels and k more."""
+    rows = extra_rows(task, source, k)
+
+    def fit() -> Any:
+        return MixedEnsembleClassifier(random_state=task.random_state).fit(task.X, _with(task, rows))
+
+    return Trained(_once(task, ("mixed", k, source if k else ""), fit), rows, source)
+
+
 def extra_rows(task: Task, source: str, k: int) -> NDArray[np.intp]:
     """k more rows to label: drawn at random (an audit), or by the process that gave the first labels."""
     if k == 0:
@@ -63,8 +75,7 @@ def extra_rows(task: Task, source: str, k: int) -> NDArray[np.intp]:
 def audited(task: Task, trained: Trained) -> dict[str, Any]:
     """Test accuracy; of a supervised model also what an audit says of the model without it, and the truth."""
     result: dict[str, Any] = {"accuracy": float(np.mean(trained.model.predict(task.X_test) == task.y_test))}
-    supervised_model = not isinstance(trained.model, SelfTrainingClassifier)
-    if supervised_model and trained.source == RANDOM:
+    if isinstance(trained.model, DiverseEnsembleClassifier) and trained.source == RANDOM:
         if not len(trained.rows):
             result |= _cross_validated(task)
         else:
@@ -74,7 +85,7 @@ def audited(task: Task, trained: Trained) -> dict[str, Any]:
     return result
 
 
-_METHODS = {"erm": supervised, "csta-tsim": curriculum}
+_METHODS = {"erm": supervised, "csta-tsim": curriculum, "mixed": mixed}
 
 AUDIT = Study(
     "audit",
