@@ -352,7 +352,9 @@ def test_self_training_with_every_policy(policy, confidence):
     X, y, _ = table()
     X = X.reshape(-1, 1, 2, 3)
     backbone = nn.Sequential(nn.Flatten(), nn.Linear(6, 8), nn.ReLU())
-    model = SelfTrainingClassifier(quick(backbone, n_steps=10), policy=policy, confidence=confidence, max_rounds=2).fit(X, y)
+    model = SelfTrainingClassifier(
+        quick(backbone, n_steps=10), policy=policy, confidence=confidence, max_rounds=2
+    ).fit(X, y)
     assert model.history_
     assert model.history_[0]["n_accepted"] > 0
     np.testing.assert_array_equal(model.transduction_[:30], y[:30])
