@@ -29,17 +29,23 @@ def plausible(study):
             "accuracy": float(rng.uniform(0.5, 1)),
         },
         "projections": lambda: {
-            **{"edges": np.linspace(-3, 3, 21).tolist(), "all": counts, "labeled": counts},
-            **{"points_all": points, "points_labeled": points},
+            "edges": np.linspace(-3, 3, 21).tolist(),
+            "all": counts,
+            "labeled": counts,
+            "points_all": points,
+            "points_labeled": points,
         },
         "plane": lambda: {
-            **{"axes": [np.linspace(-2, 2, 60).tolist()] * 2, "softmax": grid, "t_similarity": grid},
-            **{
-                "prediction": (np.array(grid) > 0.5).astype(int).tolist(),
-                "points": points,
-                "points_class": classes,
-            },
-            **{"labeled": points, "labeled_class": classes, "softmax_auroc": 0.7, "t_similarity_auroc": None},
+            "axes": [np.linspace(-2, 2, 60).tolist()] * 2,
+            "softmax": grid,
+            "t_similarity": grid,
+            "prediction": (np.array(grid) > 0.5).astype(int).tolist(),
+            "points": points,
+            "points_class": classes,
+            "labeled": points,
+            "labeled_class": classes,
+            "softmax_auroc": 0.7,
+            "t_similarity_auroc": None,
         },
     }
     return [(cell, shapes[cell.measure]()) for cell in study.cells(n_seeds=3)]
@@ -54,8 +60,9 @@ def test_every_study_has_a_figure_that_explains_itself(name, tmp_path):
     figure = ax.figure
     assert figure.get_suptitle() == study.title
     n_seeds = min(3, len(study.seeds))
-    assert figure.get_supxlabel().startswith(f"{n_seeds} seed")
-    assert "labelled rows" in figure.get_supxlabel()
+    made_of = figure.legends[0].get_title().get_text()
+    assert made_of.startswith(f"{n_seeds} seed")
+    assert "labelled rows" in made_of
     assert len(figure.legends[0].get_texts()) >= 2
     shown = [a for a in figure.axes if a.get_subplotspec() is not None]
     assert any("%" in a.get_ylabel() + a.get_xlabel() or "units" in a.get_xlabel() for a in shown)

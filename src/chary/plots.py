@@ -69,7 +69,7 @@ def table(study: Study, results: Results) -> Axes:
     """Accuracy of each data set and policy: from softmax to T-similarity, with the baseline as a tick."""
     lines = {(line.dataset, line.method): line for line in _accuracies(study, results)}
     names = list(dict.fromkeys(dataset for dataset, _ in lines))
-    axes = _panels(1, len(POLICIES), 3.4, 0.32 * len(names) + 1.6, sharey=True)
+    axes = _panels(1, len(POLICIES), 3.4, 0.32 * len(names) + 0.8, sharex=True, sharey=True)
     places = np.arange(len(names))[::-1]
     for ax, policy in zip(axes[0], POLICIES, strict=True):
         for name, place in zip(names, places, strict=True):
@@ -163,7 +163,7 @@ def confidence(study: Study, results: Results) -> Axes:
             ):
                 counts: NDArray[Any] = np.sum([r[f"{kind}_{outcome}"] for r in chosen], axis=0)
                 share = 100 * counts / max(1, counts.sum())
-                ax.hist(centres, 20, (0, 1), weights=share, label=f"{outcome} predictions", **style)
+                ax.hist(centres, 20, range=(0, 1), weights=share, label=f"{outcome} predictions", **style)
             if name == names[0]:
                 ax.set_title(f"{NAMES[kind]}, {labeling.upper()} labels", fontsize=9)
         row[0].set_ylabel(f"{dataset_title(name)}\nshare (%)")
@@ -194,6 +194,23 @@ def model_selection(study: Study, results: Results) -> Axes:
         for metric, label, color in kinds
     ]
     return _finish(axes, study, results, handles)
+
+
+def audit(study: Study, results: Results) -> Axes:
+    """Accuracy against the number of extra labels, random ones and as many from the same source."""
+    lines = _accuracies(study, results)
+    labelings = [labeling for labeling in study.labelings if any(line.labeling == labeling for line in lines)]
+    axes = _panels(1, len(labelings), 4.6, 3.6, sharey=True)
+    for ax, labeling in zip(axes[0], labelings, strict=True):
+        for method, kind in (("erm-random", "tsim"), ("erm-same", "softmax")):
+            chosen = [line for line in lines if (line.labeling, line.method) == (labeling, method)]
+            _draw_line(ax, _over_datasets(chosen), kind)
+            ax.lines[-1].set_label(f"{'random rows' if kind == 'tsim' else 'rows from the same source'}")
+        ax.axhline(ax.lines[0].get_ydata()[0], color=GREY, linestyle=":", label="no more labels")
+        ax.set_title(f"First labels {'biased' if labeling == 'ssb' else 'random'} ({labeling.upper()})")
+        ax.set(xlabel="Labels added", xticks=study.vary[1] if study.vary else ())
+    axes[0, 0].set_ylabel("Test accuracy (%), mean over data sets")
+    return _finish(axes, study, results, axes[0, 0].get_legend_handles_labels()[0])
 
 
 def bias(study: Study, results: Results) -> Axes:
@@ -248,6 +265,7 @@ def draw(study: Study, results: Results) -> Axes:
 
 
 FIGURES: dict[str, Callable[[Study, Results], Axes]] = {
+    "audit": audit,
     "table-ssb": table,
     "table-iid": table,
     "failure-of-softmax": failure_of_softmax,
@@ -291,10 +309,17 @@ def _finish(axes: NDArray[Any], study: Study, results: Results, handles: list[An
     labels = sorted({cell.n_labeled for cell, _ in results})
     span = f"{labels[0]}" if len(labels) == 1 else f"{labels[0]} to {labels[-1]}"
     figure.suptitle(study.title, fontsize=12, fontweight="bold")
-    figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), frameon=False, fontsize=9)
     noun = "seed" if seeds == 1 else "seeds"
     band = "; bands: 95 % interval of the mean" if study.vary else ""
-    figure.supxlabel(f"{seeds} {noun}, {span} labelled rows{band}", fontsize=8, color=GREY)
+    figure.legend(
+        handles=handles,
+        title=f"{seeds} {noun}, {span} labelled rows{band}",
+        title_fontsize=8,
+        loc="outside lower center",
+        ncols=len(handles),
+        frameon=False,
+        fontsize=9,
+    )
     return first
 
 
@@ -318,6 +343,20 @@ def _draw_line(ax: Axes, lines: list[Line], kind: str) -> None:
 
 def _handle(ax: Axes, kind: str) -> Any:
     return ax.plot([], [], label=NAMES[kind], **{**STYLES[kind], "linestyle": "none"})[0]
+
+
+def _over_datasets(lines: list[Line]) -> list[Line]:
+    """For each value of the varied parameter the mean over the data sets that have all values and seeds."""
+    values, seeds = {line.value for line in lines}, set.intersection(*(set(line.by_seed) for line in lines))
+    names = [
+        name for name in {line.dataset for line in lines} if sum(x.dataset == name for x in lines) == len(values)
+    ]
+    means = []
+    for value in sorted(values):
+        of_value = [line for line in lines if line.value == value and line.dataset in names]
+        by_seed = {seed: float(np.mean([line.by_seed[seed] for line in of_value])) for seed in seeds}
+        means.append(of_value[0]._replace(dataset="", by_seed=by_seed))
+    return means
 
 
 def _accuracies(study: Study, results: Results) -> list[Line]:

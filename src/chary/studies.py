@@ -24,6 +24,7 @@ from chary.self_training import SelfTrainingClassifier
 SEEDS = (0, 1, 42, 100, 1000, 2000, 1234, 3407, 380843)
 ALL = tuple(facts.name for facts in datasets.FACTS)
 CONFIDENCES = ("softmax", "t_similarity")
+_NETWORK = DiverseEnsembleClassifier().get_params()
 _KIND = {"softmax": "max_probability", "t_similarity": "t_similarity"}
 
 
@@ -280,16 +281,16 @@ class Study:
             return replace(cell, **{name: value})
         if name in cell.options:
             return replace(cell, options={**cell.options, name: value})
-        default = DiverseEnsembleClassifier().get_params()[name]
-        return cell if value == default else replace(cell, model={name: value})
+        return cell if value == _NETWORK[name] else replace(cell, model={name: value})
 
     def value_of(self, cell: Cell) -> Any:
         """The varied parameter's value in a cell; None where nothing varies."""
         if self.vary is None:
             return None
         name = self.vary[0]
-        places = {**DiverseEnsembleClassifier().get_params(), **cell.model, **cell.options, **cell.content()}
-        return places[name]
+        if name in cell.__dataclass_fields__:
+            return getattr(cell, name)
+        return {**_NETWORK, **cell.model, **cell.options}[name]
 
 
 class _DataFacts(NamedTuple):
@@ -310,6 +311,7 @@ def _facts(name: str) -> _DataFacts:
 
 _SELF_TRAINING = {**PL, **CSTA, **MSTA}
 _SOFTMAX = {name: method for name, method in _SELF_TRAINING.items() if name.endswith("softmax")}
+_TSIM = {name: method for name, method in _SELF_TRAINING.items() if name.endswith("tsim")}
 _MUSHROOMS = ("mushrooms",)
 
 STUDIES: dict[str, Study] = {
@@ -370,14 +372,14 @@ STUDIES: dict[str, Study] = {
             "figure-gamma",
             "Strength of the diversity",
             _MUSHROOMS,
-            methods={name: method for name, method in _SELF_TRAINING.items() if name.endswith("tsim")},
+            methods=ERM | _TSIM,
             vary=("gamma", (0.0, 0.5, 1.0, 1.5, 2.0)),
         ),
         Study(
             "figure-n-heads",
             "Number of heads",
             _MUSHROOMS,
-            methods={name: method for name, method in _SELF_TRAINING.items() if name.endswith("tsim")},
+            methods=ERM | _TSIM,
             vary=("n_heads", (2, 5, 10)),
         ),
         Study(
