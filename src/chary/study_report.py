@@ -191,8 +191,8 @@ def _duel(
     beside = f" ({papers} in the paper's table)" if any((n, challenger) in paper for n in names) else ""
     sentence = (
         f"{title_of(challenger)} beats {title_of(rival)} under {labeling.upper()} on {won} of {len(pairs)} data "
-        f"sets{beside}, by {gains.mean():+.1f} points on average; paired over seeds (Wilcoxon, p < 0.05) better on "
-        f"{np.sum(significant & (gains > 0))}, worse on {np.sum(significant & (gains < 0))}."
+        f"sets{beside}, by {gains.mean():+.1f} points on average; paired over seeds (Wilcoxon, p < 0.05) better "
+        f"on {np.sum(significant & (gains > 0))}, worse on {np.sum(significant & (gains < 0))}."
     )
     return won, papers, len(pairs), sentence
 
