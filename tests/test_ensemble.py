@@ -4,12 +4,15 @@ import numpy as np
 import pytest
 from scipy.special import softmax
 from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import ExtraTreesClassifier
-from sklearn.linear_model import LogisticRegression
+from sklearn.feature_selection import SelectKBest
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 
 from chary import ClassBalanced, MixedEnsembleClassifier, SelfTrainingClassifier
 from chary.confidence import t_similarity
@@ -98,15 +101,19 @@ def test_default_members_and_seeds():
     assert model.members is None
 
 
-def test_weights_reach_the_members_that_take_them():
-    members = [("near", KNeighborsClassifier()), ("trees", ExtraTreesClassifier(20, random_state=0))]
-    weight = np.where(y == 2, 1e-6, 1.0)
-    model = MixedEnsembleClassifier(members).fit(X, y, sample_weight=weight)
-    heavy = MixedEnsembleClassifier(members).fit(X, y)
-    assert model.predict_head_proba(X)[:, 1, 2].mean() < heavy.predict_head_proba(X)[:, 1, 2].mean()
-    np.testing.assert_array_equal(
-        model.members_[0].estimator.predict_proba(X), heavy.members_[0].estimator.predict_proba(X)
-    )
+def test_weight_zero_is_absent_and_weight_two_is_twice():
+    weights = np.where(y_true == 1, 2.0, 1.0)
+    weights[[3, 7, 100]] = 0
+    repeated = np.repeat(np.arange(len(y)), weights.astype(int))
+    weighted = MixedEnsembleClassifier(MEMBERS).fit(X, y, weights)
+    expected = MixedEnsembleClassifier(MEMBERS).fit(X[repeated], y[repeated])
+    np.testing.assert_allclose(weighted.predict_proba(X), expected.predict_proba(X), atol=1e-4)
+
+
+def test_a_member_that_takes_no_weights_is_named():
+    members = [*MEMBERS, ("near", make_pipeline(StandardScaler(), KNeighborsClassifier()))]
+    with pytest.raises(ValueError, match=r"Member 'near' \(KNeighborsClassifier\) takes no sample_weight"):
+        MixedEnsembleClassifier(members).fit(X, y, np.ones(len(y)))
 
 
 def test_works_inside_self_training_with_a_prior():
@@ -118,7 +125,83 @@ def test_works_inside_self_training_with_a_prior():
     assert np.abs(counts - unlabeled.sum() * model.class_prior_).max() <= 2
 
 
-@pytest.mark.parametrize("members", [[], [("one", LogisticRegression(), 0.0)]])
-def test_bad_members(members):
-    with pytest.raises(ValueError, match="members must be a list of"):
+@pytest.mark.parametrize(
+    ("members", "message"),
+    [
+        ([], "members is empty"),
+        ([LogisticRegression()], r"members holds LogisticRegression\(\); give \(name, classifier\)"),
+        ([("a", LogisticRegression(), 0)], "Member 'a' has weight 0; give a positive number"),
+        ([("a", LogisticRegression(), "2")], "Member 'a' has weight '2'"),
+        ([("a", "linear")], "Member 'a' is 'linear', which is not a classifier"),
+        ([("a", StandardScaler())], "StandardScaler has neither decision_function nor predict_proba"),
+    ],
+)
+def test_bad_members(members, message):
+    with pytest.raises(ValueError, match=message):
         MixedEnsembleClassifier(members).fit(X, y)
+
+
+def test_members_given_stay_as_they_are():
+    members = [
+        ("linear", LogisticRegression(max_iter=1000)),
+        ("bayes", make_pipeline(StandardScaler(), GaussianNB())),
+    ]
+    MixedEnsembleClassifier(members).fit(X, y)
+    assert not hasattr(members[0][1], "coef_")
+    assert not hasattr(members[1][1][0], "mean_")
+    kept = MixedEnsembleClassifier([("trees", ExtraTreesClassifier(5, random_state=3))], random_state=0).fit(X, y)
+    assert kept.members_[0].estimator.random_state == 3
+
+
+def test_preparation_that_needs_labels_gets_the_labelled_rows():
+    pipeline = make_pipeline(StandardScaler(), "passthrough", SelectKBest(k=2), GaussianNB())
+    fitted = MixedEnsembleClassifier([("bayes", pipeline)]).fit(X, y).members_[0].estimator
+    np.testing.assert_allclose(fitted[0].mean_, X.mean(axis=0))
+    scaled = (X - X.mean(axis=0)) / X.std(axis=0)
+    expected = SelectKBest(k=2).fit(scaled[~unlabeled], y[~unlabeled])
+    np.testing.assert_allclose(fitted[2].scores_, expected.scores_)
+
+
+def test_probabilities_of_zero_stay_finite():
+    model = MixedEnsembleClassifier([("tree", DecisionTreeClassifier(random_state=0))]).fit(X, y)
+    assert (model.members_[0].estimator.predict_proba(X) == 0).any()
+    assert (model.predict_proba(X) > 0).all()
+
+
+def test_decision_values_of_two_classes_serve_as_logits():
+    two = y_true < 2
+    partly = np.where(y[two] == -1, -1, y_true[two])
+    model = MixedEnsembleClassifier([("ridge", RidgeClassifier())]).fit(X[two], partly)
+    ridge = RidgeClassifier().fit(X[two][partly >= 0], partly[partly >= 0])
+    np.testing.assert_array_equal(model.predict(X[two]), ridge.predict(X[two]))
+
+
+def test_a_member_without_an_opinion_leaves_the_others_to_decide():
+    even = np.full(150, -1)
+    even[[0, 1, 50, 51, 100, 101]] = [0, 0, 1, 1, 2, 2]
+    silent = ("silent", DummyClassifier())  # equal probabilities everywhere
+    model = MixedEnsembleClassifier([*MEMBERS, silent]).fit(X, even)
+    np.testing.assert_array_equal(model.predict(X), MixedEnsembleClassifier(MEMBERS).fit(X, even).predict(X))
+    np.testing.assert_allclose(MixedEnsembleClassifier([silent]).fit(X, even).predict_proba(X), 1 / 3)
+
+
+def test_a_class_of_share_zero_is_never_predicted():
+    model = MixedEnsembleClassifier(MEMBERS, class_prior=[0.5, 0.5, 0]).fit(X, y)
+    assert model.class_bias_[2] == -np.inf
+    assert (model.predict_proba(X)[:, 2] == 0).all()
+    assert (model.predict_head_proba(X)[:, :, 2] == 0).all()
+    assert np.isfinite(model.predict_confidence(X)).all()
+
+
+def test_without_unlabelled_rows_the_proportions_are_those_of_all_rows():
+    model = MixedEnsembleClassifier(MEMBERS, class_prior=[0.2, 0.2, 0.6]).fit(X, y_true)
+    assert np.bincount(model.predict(X)).tolist() == [30, 30, 90]
+
+
+def test_order_of_rows_and_names_of_classes_do_not_matter():
+    model = MixedEnsembleClassifier(random_state=0, class_prior="labeled")
+    expected = model.fit(X, y).predict_proba(X)
+    order = np.random.default_rng(0).permutation(len(y))
+    np.testing.assert_allclose(model.fit(X[order], y[order]).predict_proba(X), expected, atol=1e-9)
+    renamed = np.where(y < 0, None, np.array(["z", "y", "x"])[y])
+    np.testing.assert_allclose(model.fit(X, renamed).predict_proba(X)[:, ::-1], expected, atol=1e-9)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,7 +25,7 @@ from sklearn.utils.validation import (
 )
 
 from chary.confidence import entropy, margin, max_probability, t_similarity
-from chary.labels import encode
+from chary.labels import decode, encode
 from chary.network import Floats
 from chary.priors import align, resolve_prior
 
@@ -52,6 +52,15 @@ def default_members(n_rows: int) -> list[Member]:
     ]
 
 
+def seeded_clone(estimator: Any, rng: np.random.Generator) -> Any:
+    """An unfitted clone in which every ``random_state`` that was None, however deep, is a number."""
+    estimator = clone(estimator)
+    for name, value in sorted(estimator.get_params().items()):
+        if value is None and (name == "random_state" or name.endswith("__random_state")):
+            estimator.set_params(**{name: int(rng.integers(2**31))})
+    return estimator
+
+
 class MixedEnsembleClassifier(ClassifierMixin, BaseEstimator):
     r"""Classifiers of unlike kinds, on one scale, with the members' opinions kept.
 
@@ -66,10 +75,10 @@ class MixedEnsembleClassifier(ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     members : list of (name, classifier) or (name, classifier, weight), default=None
-        Each classifier is cloned. In a Pipeline the steps before the last are fitted on all rows, labelled or not,
-        and without labels; the last step, like any other classifier, on the labelled rows. None: logistic
-        regression; logistic regression on quantile-normal columns; ExtraTrees with ``max_features=0.5``, which
-        counts twice.
+        Classifiers with ``decision_function`` or ``predict_proba``; each is cloned. In a Pipeline the steps before
+        the last are fitted on all rows, labelled or not, where they can do without labels; the last step, like
+        any other classifier, on the labelled rows. None: logistic regression; logistic regression on
+        quantile-normal columns; ExtraTrees with ``max_features=0.5``, which counts twice.
     class_prior : None, "labeled", mapping or array-like, default=None
         Class proportions of all rows, if you know them: the predictions on the unlabelled rows are brought to
         them. "labeled": they are those of the labelled rows. ``docs/class-prior.md`` says when that hurts.
@@ -136,7 +145,7 @@ class MixedEnsembleClassifier(ClassifierMixin, BaseEstimator):
         y : array-like of shape (n,)
             Labels; missing or ``unlabeled`` where there is none.
         sample_weight : array-like of shape (n,), default=None
-            Handed to the members with the labelled rows.
+            Handed to the members with the labelled rows. A row of weight 0, labelled or not, is as if absent.
         """
         self._validate_params()
         if y is None:
@@ -144,11 +153,16 @@ class MixedEnsembleClassifier(ClassifierMixin, BaseEstimator):
         X = validate_data(self, X, dtype=np.float64)
         labels = encode(y, unlabeled=self.unlabeled)
         check_consistent_length(X, labels.codes)
-        weights = (
-            None if sample_weight is None else _check_sample_weight(sample_weight, X, ensure_non_negative=True)
-        )
+        weights = None
+        if sample_weight is not None:
+            weights = _check_sample_weight(sample_weight, X, ensure_non_negative=True, dtype=np.float64)
+            present = weights > 0
+            X, weights = X[present], weights[present]
+            labels = encode(decode(labels.codes[present], labels.classes, unlabeled=None), unlabeled=None)
         self.classes_ = labels.classes
         members = self._seeded_members(len(X))
+        if weights is not None:
+            _refuse_weightless(members)
         self.members_ = Parallel(n_jobs=self.n_jobs)(
             delayed(_fitted)(member, X, labels.codes, labels.classes, weights) for member in members
         )
@@ -166,18 +180,9 @@ class MixedEnsembleClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     def _seeded_members(self, n_rows: int) -> list[Member]:
-        given = default_members(n_rows) if self.members is None else [Member(*entry) for entry in self.members]
-        if not given or not all(member.weight > 0 for member in given):
-            raise ValueError("members must be a list of (name, classifier) or (name, classifier, weight > 0).")
+        given = default_members(n_rows) if self.members is None else _checked_members(self.members)
         rng = np.random.default_rng(self.random_state)
-        members = []
-        for member in given:
-            estimator = clone(member.estimator)
-            for name, value in sorted(estimator.get_params().items()):
-                if value is None and (name == "random_state" or name.endswith("__random_state")):
-                    estimator.set_params(**{name: int(rng.integers(2**31))})
-            members.append(member._replace(estimator=estimator))
-        return members
+        return [member._replace(estimator=seeded_clone(member.estimator, rng)) for member in given]
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Label of each row."""
@@ -235,6 +240,32 @@ class MixedEnsembleClassifier(ClassifierMixin, BaseEstimator):
         return np.einsum("m,nmc->nc", self.weights_, self._scaled(logits))  # (n, C)
 
 
+def _checked_members(entries: Any) -> list[Member]:
+    if not entries:
+        raise ValueError("members is empty; give (name, classifier) pairs, or None for the default members.")
+    members: list[Member] = []
+    for entry in entries:
+        if not isinstance(entry, (list, tuple)) or len(entry) not in (2, 3) or not isinstance(entry[0], str):
+            raise ValueError(f"members holds {entry!r}; give (name, classifier) or (name, classifier, weight).")
+        member = Member(*entry)
+        if not (isinstance(member.weight, Real) and 0 < member.weight < np.inf):
+            raise ValueError(f"Member {member.name!r} has weight {member.weight!r}; give a positive number.")
+        if not hasattr(member.estimator, "fit"):
+            raise ValueError(f"Member {member.name!r} is {member.estimator!r}, which is not a classifier.")
+        members.append(member)
+    return members
+
+
+def _refuse_weightless(members: list[Member]) -> None:
+    for member in members:
+        last = member.estimator[-1] if isinstance(member.estimator, Pipeline) else member.estimator
+        if not has_fit_parameter(last, "sample_weight"):
+            raise ValueError(
+                f"Member {member.name!r} ({type(last).__name__}) takes no sample_weight in fit; "
+                "leave sample_weight out, or the member."
+            )
+
+
 def _fitted(
     member: Member, X: Floats, codes: NDArray[np.intp], classes: NDArray[Any], weights: Floats | None
 ) -> Member:
@@ -244,19 +275,29 @@ def _fitted(
     if isinstance(estimator, Pipeline):
         last = estimator[-1]
         for _, step in estimator.steps[:-1]:
-            rows = step.fit(rows).transform(rows)
-    params = (
-        {"sample_weight": weights[labeled]}
-        if weights is not None and has_fit_parameter(last, "sample_weight")
-        else {}
-    )
+            if step not in (None, "passthrough"):
+                rows = _fitted_step(step, rows, codes).transform(rows)
+    params = {} if weights is None else {"sample_weight": weights[labeled]}
     last.fit(rows[labeled], classes[codes[labeled]], **params)
     return member
+
+
+def _fitted_step(step: Any, rows: Floats, codes: NDArray[np.intp]) -> Any:
+    try:
+        return step.fit(rows)
+    except (TypeError, ValueError):  # tags do not tell: SelectKBest may need labels, or not
+        labeled = codes >= 0
+        return step.fit(rows[labeled], codes[labeled])
 
 
 def _logits(estimator: Any, X: Floats) -> Floats:
     """Unnormalised log-probabilities (n, C): decision values where there are some, else log(p + floor)."""
     if not hasattr(estimator, "decision_function"):
+        if not hasattr(estimator, "predict_proba"):
+            raise ValueError(
+                f"{type(estimator).__name__} has neither decision_function nor predict_proba; "
+                "choose a member that has one."
+            )
         return np.log(estimator.predict_proba(X) + _FLOOR)
     decision = np.asarray(estimator.decision_function(X), dtype=np.float64)
     return np.column_stack([-decision / 2, decision / 2]) if decision.ndim == 1 else decision

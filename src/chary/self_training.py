@@ -24,6 +24,7 @@ from sklearn.utils.validation import (
 
 from chary.classifier import DiverseEnsembleClassifier
 from chary.confidence import entropy, margin, max_probability, t_similarity
+from chary.ensemble import seeded_clone
 from chary.labels import decode, encode
 from chary.members import member_probabilities, probabilities, probabilities_with_members
 from chary.model_selection import rows_of
@@ -322,13 +323,10 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
     def _template(self) -> Any:
         """An unfitted clone, seeded, and with missing values as its marker if it takes unlabelled rows."""
         template = clone(self._base_estimator())
+        if self.random_state is not None:
+            template = seeded_clone(template, np.random.default_rng(self.random_state))
         if _takes_unlabeled(template):
             _last_step(template).set_params(unlabeled=None)
-        if self.random_state is not None:
-            rng = np.random.default_rng(self.random_state)
-            for name, value in sorted(template.get_params().items()):
-                if value is None and (name == "random_state" or name.endswith("__random_state")):
-                    template.set_params(**{name: int(rng.integers(2**31))})
         return template
 
     def _check_finite(self, X: Any) -> None:

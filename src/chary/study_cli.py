@@ -18,9 +18,11 @@ from rich.table import Table
 from rich.text import Text
 
 from chary import datasets
+from chary.audit_study import AUDIT
 from chary.runner import Interrupted, Progress, run
 from chary.store import Store, key_of
-from chary.studies import ERM, STUDIES, Cell, Study
+from chary.studies import ERM, Cell, Study
+from chary.studies import STUDIES as PAPER_STUDIES
 from chary.study_report import (
     Entry,
     Results,
@@ -45,6 +47,7 @@ _NAME = Annotated[str, typer.Argument(help="A study; `chary study list` shows th
 _DATASETS = Annotated[str, typer.Option(help="Names, separated by commas; `all` for those of the study.")]
 _SEEDS = Annotated[int | None, typer.Option(min=1, help="How many seeds. Default: the study's own, mostly nine.")]
 _STORE = Annotated[Path, typer.Option(help="Directory of finished cells.")]
+STUDIES = {**PAPER_STUDIES, AUDIT.name: AUDIT}
 CELLS = Path("studies/cells")
 RESULTS = Path("studies/results")
 

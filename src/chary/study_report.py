@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.stats import wilcoxon
 
-from chary import datasets
+from chary import audit_study, datasets
 from chary.metrics import recovered_share
 from chary.store import Store, key_of
 from chary.studies import Cell, Study
@@ -31,6 +31,12 @@ TITLES = {
     "msta-softmax": "MSTA softmax",
     "msta-tsim": "MSTA T-sim",
     "msta-tsim-prediction": "MSTA T-sim pred.",
+    "erm-random": "ERM + random",
+    "erm-same": "ERM + same source",
+    "csta-tsim-random": "CSTA T-sim + random",
+    "csta-tsim-same": "CSTA T-sim + same source",
+    "mixed-random": "Mixed + random",
+    "mixed-same": "Mixed + same source",
 }
 POLICIES = ("pl", "csta", "msta")
 
@@ -124,6 +130,8 @@ def findings(study: Study, results: Results, companion: Results = ()) -> list[st
 
     ``companion``: the baseline of the same data sets and seeds under the other labelling, if it was run.
     """
+    if study.name == "audit":
+        return audit_study.findings(results)
     lines = {
         (line.dataset, line.labeling, line.method): line
         for line in summarize(study, results)
