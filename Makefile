@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 .PHONY: demo test lint clean
 
 demo: $(VENV)/.installed
-	$(BIN)/python examples/1_quickstart/digits.py
+	$(BIN)/chary demo --force
 
 test: $(VENV)/.installed lint
 	$(BIN)/python -m pytest -n auto

@@ -239,6 +239,17 @@ def test_targets_that_cannot_be_learned(columns, target, message):
         target_labels(table_of(**columns), target)
 
 
+def test_labels_too_long_for_memory_are_refused(monkeypatch):
+    monkeypatch.setattr("chary.tables._MAX_LABEL_BYTES", 1000)
+    with pytest.raises(TableError, match="has a label of 100 characters; shorten it"):
+        target_labels(table_of(y=["a", "b" * 100, None]), "y")
+
+
+def test_a_target_of_lists_is_refused():
+    with pytest.raises(TableError, match="not labels"):
+        target_labels(table_of(y=[[1], [2]]), "y")
+
+
 def test_dataframes_of_all_kinds_are_the_same_table():
     columns = {"n": [1.5, None], "s": ["a", None], "b": [True, False]}
     expected = pl.DataFrame(columns)

@@ -24,6 +24,7 @@ from rich.table import Table as Grid
 from sklearn.pipeline import Pipeline
 
 from chary import __version__
+from chary.audit_cli import audit_app, audit_json, show_audit
 from chary.demo import N_LABELED, TARGET, HiddenLabels, hide_labels, rivals
 from chary.diagnostics import REPRESENTATIVE, STRONG, Diagnosis
 from chary.files import atomic_write
@@ -67,6 +68,9 @@ _FORCE = Annotated[bool, typer.Option("--force", help="Overwrite what is there."
 _JSON = Annotated[bool, typer.Option("--json", help="Print figures for a program instead of for a person.")]
 
 
+app.add_typer(audit_app, name="audit")
+
+
 @app.command(epilog="Example:  chary label customers.csv --target churn")
 def label(
     file: _TABLE,
@@ -76,7 +80,13 @@ def label(
     categorical: _CATEGORICAL = None,
     numeric: _NUMERIC = None,
     identifier: _ID = None,
-    rounds: Annotated[int, typer.Option(min=0, max=20, help="How often to learn from its own best labels.")] = 1,
+    audit: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Random rows that a person labelled: chary audit draw.")
+    ] = None,
+    rounds: Annotated[
+        int | None,
+        typer.Option(min=0, max=20, help="How often to learn from its own best labels.", show_default="1"),
+    ] = None,
     delimiter: _DELIMITER = None,
     encoding: _ENCODING = "utf-8",
     seed: _SEED = 0,
@@ -101,7 +111,17 @@ def label(
         "identifier": identifier or (),
     }
     result, paths = _run_label(
-        file, target, out, force, delimiter, encoding, unlabeled=unlabeled, rounds=rounds, seed=seed, **kinds
+        file,
+        target,
+        out,
+        force,
+        delimiter,
+        encoding,
+        unlabeled=unlabeled,
+        rounds=rounds,
+        audit=audit,
+        seed=seed,
+        **kinds,
     )
     if as_json:
         _print_json(_label_figures(result, paths))
@@ -126,7 +146,7 @@ def diagnose_command(
     """Tell whether the labelled rows are like the rest, and where not. Writes nothing."""
     with _steps() as step:
         step("Reading")
-        table = read_table(file, delimiter=delimiter, encoding=encoding)
+        table = _read(file, delimiter, encoding)
         step("Preparing columns")
         labels = target_labels(table, target, unlabeled)
         features = table.frame.drop(target)
@@ -163,7 +183,7 @@ def predict(
         if not isinstance(model, Pipeline):
             raise TableError(f"{model_file.name} holds no table model; use one that chary label wrote.")
         step("Reading")
-        table = read_table(file, delimiter=delimiter, encoding=encoding)
+        table = _read(file, delimiter, encoding)
         path = (out or file.parent) / f"{file.stem}.predicted{_suffix(table, file)}"
         _require_free([path], force)
         step("Labelling")
@@ -258,7 +278,7 @@ def _run_label(
     _require_free(paths.values(), force)
     with _steps() as step:
         step("Reading")
-        table = read_table(file, delimiter=delimiter, encoding=encoding)
+        table = _read(file, delimiter, encoding)
         paths = {"labeled": folder / f"{file.stem}.labeled{_suffix(table, file)}", **paths}
         _require_free(paths.values(), force)
         result = label_table(table, target, progress=step, **options)
@@ -269,6 +289,19 @@ def _run_label(
         with atomic_write(paths["report"], overwrite=force) as stream:
             stream.write(render_report(result).encode("utf-8", "backslashreplace"))
     return result, paths
+
+
+def _read(file: Path, delimiter: str | None, encoding: str) -> Table:
+    """Read a table; what Polars itself says of a damaged Parquet file, before it raises, is not repeated."""
+    sys.stderr.flush()
+    original = os.dup(2)
+    with open(os.devnull, "wb") as nowhere:
+        os.dup2(nowhere.fileno(), 2)
+    try:
+        return read_table(file, delimiter=delimiter, encoding=encoding)
+    finally:
+        os.dup2(original, 2)
+        os.close(original)
 
 
 def _require_free(paths: Iterable[Path], force: bool) -> None:
@@ -315,6 +348,7 @@ def _show_label(result: LabeledTable, paths: dict[str, Path]) -> None:
         more = f" and {len(left_out) - 5} more" if len(left_out) > 5 else ""
         console.print(f"Left out: {names}{more}.\n", highlight=False)
     _show_verdict(result.diagnosis)
+    show_audit(result)
     for kind, path in paths.items():
         console.print(f"{kind:>8}  {_plain(path, 500)}", soft_wrap=True, highlight=False)
 
@@ -391,6 +425,7 @@ def _label_figures(result: LabeledTable, paths: dict[str, Path]) -> dict[str, An
         },
         "diagnosis": _diagnosis_figures(result.diagnosis),
         "acceptance": [level._asdict() for level in result.levels],
+        "audit": audit_json(result.audit),
         "rows_to_label": (result.next_rows + 1).tolist(),
         "columns": {column.name: column.kind for column in result.model[0].columns_},
         "settings": result.settings,

@@ -196,6 +196,23 @@ def model_selection(study: Study, results: Results) -> Axes:
     return _finish(axes, study, results, handles)
 
 
+def audit(study: Study, results: Results) -> Axes:
+    """Accuracy against the number of extra labels, random ones and as many from the same source."""
+    lines = _accuracies(study, results)
+    labelings = [labeling for labeling in study.labelings if any(line.labeling == labeling for line in lines)]
+    axes = _panels(1, len(labelings), 4.6, 3.6, sharey=True)
+    for ax, labeling in zip(axes[0], labelings, strict=True):
+        for method, kind in (("erm-random", "tsim"), ("erm-same", "softmax")):
+            chosen = [line for line in lines if (line.labeling, line.method) == (labeling, method)]
+            _draw_line(ax, _over_datasets(chosen), kind)
+            ax.lines[-1].set_label(f"{'random rows' if kind == 'tsim' else 'rows from the same source'}")
+        ax.axhline(ax.lines[0].get_ydata()[0], color=GREY, linestyle=":", label="no more labels")
+        ax.set_title(f"First labels {'biased' if labeling == 'ssb' else 'random'} ({labeling.upper()})")
+        ax.set(xlabel="Labels added", xticks=study.vary[1] if study.vary else ())
+    axes[0, 0].set_ylabel("Test accuracy (%), mean over data sets")
+    return _finish(axes, study, results, axes[0, 0].get_legend_handles_labels()[0])
+
+
 def bias(study: Study, results: Results) -> Axes:
     """Labelled rows among all rows on the first two principal components, under both labellings."""
     axes = _panels(2, len(study.labelings), 3.8, 2.6, sharex=True)
@@ -248,6 +265,7 @@ def draw(study: Study, results: Results) -> Axes:
 
 
 FIGURES: dict[str, Callable[[Study, Results], Axes]] = {
+    "audit": audit,
     "table-ssb": table,
     "table-iid": table,
     "failure-of-softmax": failure_of_softmax,
@@ -327,6 +345,20 @@ def _draw_line(ax: Axes, lines: list[Line], kind: str) -> None:
 
 def _handle(ax: Axes, kind: str) -> Any:
     return ax.plot([], [], label=NAMES[kind], **{**STYLES[kind], "linestyle": "none"})[0]
+
+
+def _over_datasets(lines: list[Line]) -> list[Line]:
+    """For each value of the varied parameter the mean over the data sets that have all values and seeds."""
+    values, seeds = {line.value for line in lines}, set.intersection(*(set(line.by_seed) for line in lines))
+    names = [
+        name for name in {line.dataset for line in lines} if sum(x.dataset == name for x in lines) == len(values)
+    ]
+    means = []
+    for value in sorted(values):
+        of_value = [line for line in lines if line.value == value and line.dataset in names]
+        by_seed = {seed: float(np.mean([line.by_seed[seed] for line in of_value])) for seed in seeds}
+        means.append(of_value[0]._replace(dataset="", by_seed=by_seed))
+    return means
 
 
 def _accuracies(study: Study, results: Results) -> list[Line]:

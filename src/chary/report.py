@@ -61,6 +61,7 @@ def _figures(result: LabeledTable) -> dict[str, Any]:
         "classes": _class_rows(result),
         "histogram": _histogram(result.confidence[unlabeled], result.source[unlabeled] == ACCEPTED),
         "levels": result.levels,
+        "audit": result.audit,
         "history": classifier.history_,
         "termination": classifier.termination_condition_,
         "held_out": _held_out(result),
@@ -104,7 +105,10 @@ def _shift(shift: FeatureShift, preparation: TablePreparation) -> dict[str, Any]
     in_percent = scale[j] == 1 and mean[j] == 0  # categories and indicators are 0 or 1
 
     def text(value: float) -> str:
-        return _percent(value) if in_percent else f"{mean[j] + scale[j] * value:,.4g}"
+        if in_percent:
+            return _percent(value)
+        number = mean[j] + scale[j] * value
+        return f"{number:,.0f}" if abs(number) >= 10_000 else f"{number:.4g}"
 
     return {
         "name": shift.name,

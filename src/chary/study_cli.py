@@ -18,10 +18,12 @@ from rich.table import Table
 from rich.text import Text
 
 from chary import datasets
+from chary.audit_study import AUDIT
 from chary.prior_study import PRIOR_STUDIES
 from chary.runner import Interrupted, Progress, run
 from chary.store import Store, key_of
-from chary.studies import STUDIES, Cell, Study
+from chary.studies import STUDIES as PAPER_STUDIES
+from chary.studies import Cell, Study
 from chary.study_report import (
     Entry,
     Results,
@@ -46,9 +48,9 @@ _NAME = Annotated[str, typer.Argument(help="A study; `chary study list` shows th
 _DATASETS = Annotated[str, typer.Option(help="Names, separated by commas; `all` for those of the study.")]
 _SEEDS = Annotated[int, typer.Option(min=1, help="How many of the nine seeds.")]
 _STORE = Annotated[Path, typer.Option(help="Directory of finished cells.")]
+STUDIES = {**PAPER_STUDIES, AUDIT.name: AUDIT, **PRIOR_STUDIES}
 CELLS = Path("studies/cells")
 RESULTS = Path("studies/results")
-ALL_STUDIES = {**STUDIES, **PRIOR_STUDIES}
 
 
 @study_app.command("list")
@@ -56,7 +58,7 @@ def list_studies(store: _STORE = CELLS) -> None:
     """Show the studies and how far each is."""
     table = _table("Study", "What it shows", "Sets", "Cells", "Done", right=(2, 3, 4))
     finished = Store(store)
-    for study in ALL_STUDIES.values():
+    for study in STUDIES.values():
         cells = study.cells()
         done = sum(finished.path(key_of(cell.content())).exists() for cell in cells)
         table.add_row(study.name, study.title, str(len(study.datasets)), str(len(cells)), str(done))
@@ -194,9 +196,9 @@ def fetch(name: Annotated[str, typer.Argument(help="A data set, or `all` for tho
 
 
 def _select(name: str, names: str, n_seeds: int) -> tuple[Study, list[Cell]]:
-    if name not in ALL_STUDIES:
-        raise ValueError(f"There is no study {name!r}; choose one of {', '.join(ALL_STUDIES)}.")
-    study = ALL_STUDIES[name]
+    if name not in STUDIES:
+        raise ValueError(f"There is no study {name!r}; choose one of {', '.join(STUDIES)}.")
+    study = STUDIES[name]
     chosen = None if names == "all" else [part.strip() for part in names.split(",") if part.strip()]
     return study, study.cells(chosen, n_seeds)
 

@@ -43,6 +43,12 @@ TITLES = {
     "mixed-prior-st-softmax": "mixed + prior + ST softmax",
     "mixed-true": "mixed + true prior",
     "mixed-true-st": "mixed + true prior + ST",
+    "erm-random": "ERM + random",
+    "erm-same": "ERM + same source",
+    "csta-tsim-random": "CSTA T-sim + random",
+    "csta-tsim-same": "CSTA T-sim + same source",
+    "mixed-random": "Mixed + random",
+    "mixed-same": "Mixed + same source",
 }
 POLICIES = ("pl", "csta", "msta")
 

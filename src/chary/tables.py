@@ -31,6 +31,8 @@ _DELIMITERS = (",", ";", "\t", "|")
 _QUOTE, _NEWLINE, _RETURN = b'"\n\r'
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 _SUSPECT_LABELS = ("-1", "na", "n/a", "nan", "null", "?")  # may or may not mean "not labelled"
+_SPACE = " \t\r\n\x0b\x0c\x00\ufeff\u00a0"  # around a label; NumPy drops a NUL at the end of text anyway
+_MAX_LABEL_BYTES = 2**31  # of all labels in an array of fixed width
 _FOREIGN = {
     b"PK\x03\x04": "a ZIP archive or an Excel workbook; unpack it, or save the sheet as CSV",
     b"\x1f\x8b": "gzip-compressed; unpack it first",
@@ -117,7 +119,9 @@ def target_labels(table: Table, target: str, unlabeled: str | None = None) -> La
     unless ``unlabeled`` says what they are; an empty ``unlabeled`` makes them classes.
     """
     column_named(table, target)
-    cells = table.frame[target].cast(pl.String).str.strip_chars()
+    if table.frame[target].dtype.is_nested() or table.frame[target].dtype in (pl.Binary, pl.Object):
+        raise TableError(f"Column {shown(target)} holds {table.frame[target].dtype}, not labels; choose another.")
+    cells = table.frame[target].cast(pl.String).str.strip_chars(_SPACE)
     cells = cells.set(cells == "", None)
     if unlabeled:
         cells = cells.set(cells == unlabeled.strip(), None)
@@ -138,6 +142,9 @@ def target_labels(table: Table, target: str, unlabeled: str | None = None) -> La
             f"Column {shown(target)} has {len(counts):,} different values in {n_labeled:,} labelled rows; chary "
             "needs a class that repeats: group the values, or choose another target."
         )
+    longest = max(map(len, counts[target].to_list()))
+    if 4 * longest * len(cells) > _MAX_LABEL_BYTES:
+        raise TableError(f"Column {shown(target)} has a label of {longest:,} characters; shorten it.")
     return encode(cells, unlabeled=None)
 
 
@@ -207,7 +214,11 @@ def _named(table: Table) -> Table:
 def _read_parquet(path: Path) -> pl.DataFrame:
     try:
         return pl.read_parquet(path, glob=False, use_statistics=False, hive_partitioning=False)
-    except (Exception, pl.exceptions.PanicException) as error:
+    except pl.exceptions.PanicException:
+        raise TableError(
+            f"{path.name} is a damaged Parquet file (it contradicts itself); write it again."
+        ) from None
+    except Exception as error:
         raise TableError(f"{path.name} is a damaged Parquet file ({_reason(error)}); write it again.") from None
 
 

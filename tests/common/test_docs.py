@@ -1,7 +1,10 @@
-"""What the documentation shows, happens: every ``pycon`` block is run and its output compared."""
+"""What the documentation shows, happens: ``pycon`` and ``console`` blocks are run and their output compared."""
 
 import doctest
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -21,3 +24,34 @@ def test_examples_of_the_documentation(page, tmp_path, monkeypatch):
     result = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(example, out=output.append)
     assert result.attempted > 0
     assert result.failed == 0, "".join(output)
+
+
+TEXTS = {page.name: page.read_text() for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]}
+
+
+@pytest.mark.parametrize("name", [name for name, text in TEXTS.items() if "```console" in text])
+def test_commands_of_the_documentation(name, tmp_path):
+    """One shell per page, beside the customers of the quickstart; ``...`` stands for anything on a line."""
+    python = f'"{sys.executable}" -c "import sys; from chary.cli import main; sys.exit(main())"'
+    environment = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
+    subprocess.run([sys.executable, ROOT / "examples/1_quickstart/customers.py"], cwd=tmp_path, check=True)
+    blocks = re.findall(r"```console\n(.*?)```", TEXTS[name], flags=re.DOTALL)
+    commands = [part for block in blocks for part in block.split("$ ")[1:]]
+    assert commands
+    for part in commands:
+        command, _, expected = part.partition("\n")
+        script = f'chary() {{ {python} "$@"; }}; {command}'
+        done = subprocess.run(
+            ["bash", "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        )
+        found = "\n".join(line.rstrip() for line in (done.stdout + done.stderr).split("\n"))
+        pattern = re.escape(expected).replace(r"\.\.\.", ".*")
+        assert re.fullmatch(pattern, found), f"$ {command}\n{found}"
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_links_of_the_documentation_lead_somewhere(name):
+    folder = ROOT if name == "README.md" else ROOT / "docs"
+    targets = re.findall(r"\]\((?!http)([^)#]+)[^)]*\)|<img src=\"([^\"]+)\"", TEXTS[name])
+    for target in (markdown or image for markdown, image in targets):
+        assert (folder / target).exists(), target

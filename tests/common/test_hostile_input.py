@@ -1,0 +1,389 @@
+"""Malformed tables, hostile names and corrupted models: one sentence or a whole result, never anything else.
+
+``CHARY_FUZZ=full`` runs as many of each as the project promises; without it, a part.
+"""
+
+import io
+import os
+import random
+import time
+import zipfile
+from dataclasses import replace
+from functools import partial
+from html.parser import HTMLParser
+
+import numpy as np
+import polars as pl
+import pytest
+import safetensors.numpy
+
+import chary.workflow
+from chary import DiverseEnsembleClassifier, SelfTrainingClassifier
+from chary.cli import main
+from chary.labels import Labels
+from chary.persistence import ModelFileError, load, save
+from chary.report import render_report
+from chary.tables import Table, write_table
+from chary.workflow import label_table
+
+FULL = os.environ.get("CHARY_FUZZ") == "full"
+N_TABLES, N_NAMES, N_NAMED_TABLES, N_MODELS = (2000, 1000, 1000, 2000) if FULL else (140, 150, 12, 500)
+
+
+@pytest.fixture(autouse=True)
+def short_training(monkeypatch):
+    """What is tested here does not depend on how long the network trains."""
+    monkeypatch.setattr(chary.workflow, "DiverseEnsembleClassifier", partial(DiverseEnsembleClassifier, n_steps=3))
+
+
+# ---------------------------------------------------------------- malformed tables
+
+
+def good_csv(rng, n=60, delimiter=","):
+    rows = [["id", "age", "city", "day", "y"]]
+    for i in range(n):
+        label = rng.choice(["yes", "no"]) if i % 3 == 0 else ""
+        rows.append(
+            [
+                str(i),
+                f"{rng.random():.3f}",
+                rng.choice(["Köln", '"a, b"', "Ulm"]),
+                f"2024-01-{i % 28 + 1:02d}",
+                label,
+            ]
+        )
+    return "\n".join(delimiter.join(row) for row in rows).encode()
+
+
+def good_parquet(rng, n=60):
+    frame = pl.DataFrame({
+        "age": [rng.random() for _ in range(n)],
+        "city": [rng.choice(["Köln", "Ulm", None]) for _ in range(n)],
+        "y": [rng.choice(["yes", "no"]) if i % 3 == 0 else None for i in range(n)],
+    })  # fmt: skip
+    buffer = io.BytesIO()
+    frame.write_parquet(buffer)
+    return buffer.getvalue()
+
+
+def flip_bits(data, rng):
+    data = bytearray(data)
+    for _ in range(rng.choice([1, 3, 30])):
+        data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
+    return bytes(data)
+
+
+def cut(data, rng):
+    return data[: rng.randrange(len(data))]
+
+
+def insert(*pieces):
+    def mutate(data, rng):
+        for _ in range(rng.choice([1, 5])):
+            at = rng.randrange(len(data))
+            data = data[:at] + rng.choice(pieces) + data[at:]
+        return data
+
+    return mutate
+
+
+def drop_a_cell(data, rng):
+    at = data.index(b",", rng.randrange(len(data) - 40))
+    return data[:at] + data[at + 1 :]
+
+
+def recode(data, rng):
+    return data.decode().encode(
+        rng.choice(["latin-1", "cp1252", "utf-16", "utf-16-le", "utf-32", "cp500", "utf-7"])
+    )
+
+
+def rename(header):
+    return lambda data, rng: header + data[data.index(b"\n") :]
+
+
+def as_zip(data, rng):
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr("t.csv", data)
+    return buffer.getvalue()
+
+
+def shuffle_lines(data, rng):
+    lines = data.split(b"\n")
+    rng.shuffle(lines)
+    return b"\n".join(lines)
+
+
+CSV_MUTATIONS = [
+    lambda data, rng: data,
+    flip_bits,
+    cut,
+    insert(b"\x00"),
+    insert(b'"', b'""', b"'"),
+    insert(b"\n", b"\r", b"\r\n", b","),
+    insert(b"\xff", b"\xc3", b"\xed\xa0\x80", b"\xf4\x90\x80\x80"),
+    insert("\u202e\ufeff\u200b".encode(), b"\x1b[31m"),
+    drop_a_cell,
+    recode,
+    rename(b"id,age,age,day,y"),
+    rename(b",,,,y"),
+    rename(b"id,age,city,day,z"),
+    rename(b"y,y,y,y,y"),
+    rename(b""),
+    rename(b"id,age,city,day,chary_label"),
+    lambda data, rng: b"a,b,y\n" + b",,\n" * 50,
+    lambda data, rng: data.replace(b"no", b"yes"),
+    lambda data, rng: b",".join(b"c%d" % i for i in range(9_999)) + b",y\n" + (b"1," * 9_999 + b"yes\n") * 3,
+    lambda data, rng: b'age,y\n"1","yes"\n"2","no"\n"3",\n' * 1 + b'"4",\n' * 40,
+    lambda data, rng: b"",
+    as_zip,
+    lambda data, rng: rng.randbytes(rng.randrange(1, 3000)),
+    lambda data, rng: data.replace(b",", rng.choice([b";", b"\t", b"|", b" ", b":", b",,"])),
+    lambda data, rng: data.replace(b"\n", rng.choice([b"\r", b"\r\n", b"\n\n", b""])),
+    lambda data, rng: data + b"x" * 300_000,
+    lambda data, rng: b"y,x\n" + b"yes," + b"9" * 5000 + b"\nno,1e999\n,-inf\n,nan\n" * 12,
+    lambda data, rng: data.split(b"\n")[0],
+    shuffle_lines,
+    lambda data, rng: b"x,y\n" + b"".join(b"%d,%s\n" % (i % 5, b"NA" if i % 2 else b"a") for i in range(40)),
+]
+PARQUET_MUTATIONS = [lambda data, rng: data, flip_bits, cut, insert(b"\x00"), insert(b"PAR1")]
+
+
+def malformed(seed):
+    """(name, bytes) of one table; None is a folder."""
+    rng = random.Random(seed)
+    if seed % 50 == 49:
+        return "folder.csv", None
+    if seed % 6 == 5:
+        mutate = PARQUET_MUTATIONS[(seed // 6) % len(PARQUET_MUTATIONS)]
+        return rng.choice(["t.parquet", "t.csv"]), mutate(good_parquet(rng), rng)
+    mutate = CSV_MUTATIONS[seed % len(CSV_MUTATIONS)]
+    data = mutate(good_csv(rng), rng)
+    if rng.random() < 0.2 and len(data) > 1:
+        data = rng.choice([flip_bits, cut])(data, rng)
+    return rng.choice(["t.csv", "t.csv", "t.txt", "t.parquet"]), data
+
+
+PANICS = [1433]  # Polars gives up on this Parquet file in its own words
+
+
+@pytest.mark.parametrize("part", range(10))
+def test_malformed_tables_end_in_a_result_or_in_one_sentence(tmp_path, capfd, part):
+    for seed in {*range(part, N_TABLES, 10), *PANICS[part : part + 1]}:
+        name, data = malformed(seed)
+        path = tmp_path / f"{seed}" / name
+        path.parent.mkdir()
+        path.mkdir() if data is None else path.write_bytes(data)
+        start = time.process_time()
+        code = main(["label" if seed % 3 else "diagnose", str(path), "--target", "y", "--encoding", "utf-8"])
+        seconds = time.process_time() - start
+        err = capfd.readouterr().err
+        assert seconds < 5, seed
+        assert code in (0, 1), seed
+        if code == 1:
+            assert err.startswith("chary: "), (seed, err)
+            assert err.count("\n") == 1, (seed, err)
+            assert "mistake in chary" not in err, (seed, err)
+            assert err.rstrip().endswith((".", "?")), (seed, err)
+            assert len(err) < 900, (seed, err)
+            assert [p.name for p in path.parent.iterdir()] == [name], seed
+        else:
+            assert err == "", (seed, err)
+
+
+# ---------------------------------------------------------------- hostile names and labels
+
+PAYLOADS = [
+    "<script>alert(1)</script>", "</script>", "</style>", "</title><h1>", "<img src=x onerror=alert(1)>",
+    "<!--", "-->", "]]>", "<![CDATA[", '"', "'", '" onmouseover="x', "&lt;", "&", "{{ 7 * 7 }}", "{% raw %}",
+    "[bold]x[/bold]", "=1+1", '=HYPERLINK("http://x")', "+1", "-2+3", "@SUM(A1)", "\t=1", "\r=1",
+    "=cmd|' /C calc'!A0", "\u202e", "\u2066", "\ufeff", "\u200b", "\x00", "\x1b[31m", "a\nb", "a\r\nb", "\\",
+    "$\\alpha$", "%s%n", "x" * 10_000, "é", "日本", "🙂", "<svg/onload=1>", "javascript:1", "<tr><td>", "</table>",
+    " ", ",", ";", "a,b;c\td", "None", "nan", "1e5",
+]  # fmt: skip
+
+
+def hostile(rng):
+    """A text made of hostile pieces; never empty."""
+    text = "".join(rng.choice(PAYLOADS) for _ in range(rng.choice([1, 1, 2, 4])))
+    return text if text.strip(" \t\r\n\x00\ufeff\u200b") else text + "x"
+
+
+def names(rng, count):
+    found = set()
+    while len(found) < count:
+        found.add(hostile(rng))
+    return rng.sample(sorted(found), count)
+
+
+class Elements(HTMLParser):
+    """The element tree: depth, tag and names of attributes."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.found, self.depth = [], 0
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.found.append((self.depth, tag, tuple(name for name, _ in attrs)))
+        self.depth += tag != "meta"
+
+    def handle_endtag(self, tag):
+        self.depth -= 1
+
+    def handle_comment(self, data):
+        self.found.append("comment")
+
+
+def benign_frame():
+    rng = np.random.default_rng(0)
+    n = 60
+    x = rng.normal(size=n)
+    labels = [("b" if value > 0 else "a") if i % 2 else None for i, value in enumerate(x)]
+    return pl.DataFrame({"x": x, "colour": ["red", "blue", "green"] * 20, "flag": ["yes", "no"] * 30, "y": labels})
+
+
+@pytest.fixture(scope="module")
+def benign():
+    result = label_table(Table(benign_frame(), "table.csv", ","), "y")
+    return result, Elements(render_report(result)).found
+
+
+def dressed(result, rng):
+    """The same outcome under hostile names: of columns, classes, cells and file."""
+    x, colour, flag, target, low, high, cell, file = names(rng, 8)
+    renamed = {"x": x, "colour": colour, "flag": flag, "y": target}
+    classes = np.array([low, high], dtype=object)
+    preparation = result.model[0]
+    columns = [replace(column, name=renamed[column.name], note=cell) for column in preparation.columns_]
+    shifts = [shift._replace(name=hostile(rng)) for shift in result.diagnosis.shifts]
+    model = type(result.model)(result.model.steps)
+    prepared = type(preparation)()
+    prepared.__dict__ |= {**vars(preparation), "columns_": columns}
+    model.steps = [("prepare", prepared), result.model.steps[1]]
+    frame = result.table.frame.with_columns(colour=pl.lit(cell)).rename(renamed)
+    return replace(
+        result,
+        table=Table(frame, file, ","),
+        target=target,
+        labels=Labels(classes, result.labels.codes, result.labels.labeled),
+        diagnosis=replace(result.diagnosis, shifts=shifts),
+        model=model,
+    )
+
+
+def test_hostile_names_do_not_change_the_report(benign):
+    result, expected = benign
+    for seed in range(N_NAMES):
+        page = render_report(dressed(result, random.Random(seed)))
+        assert Elements(page).found == expected, seed
+        assert "\x00" not in page
+        assert not any(mark in page for mark in "\u202e\u2066\ufeff\x1b"), seed
+
+
+def test_hostile_labels_make_no_formula_and_change_no_cell(benign):
+    result, _ = benign
+    for seed in range(N_NAMES):
+        outcome = dressed(result, random.Random(seed))
+        buffer = io.BytesIO()
+        write_table(outcome.table, outcome.added_columns, buffer)
+        written = pl.read_csv(buffer.getvalue(), infer_schema=False, has_header=False)
+        header = [*outcome.table.frame.columns, *outcome.added_columns]
+        header[0] = header[0].removeprefix("\ufeff")  # at the start of a file it is a byte-order mark
+        assert [written.row(0)[0].removeprefix("\ufeff"), *written.row(0)[1:]] == header, seed
+        width = outcome.table.frame.width
+        for j, name in enumerate(outcome.table.frame.columns):
+            cells = outcome.table.frame[name].cast(pl.String)
+            assert written[1:, j].equals(cells, check_names=False), seed
+        for label in written[1:, width].unique():
+            assert not label.startswith(("=", "+", "-", "@", "\t", "\r")) or _is_number(label), (seed, label)
+
+
+def _is_number(text):
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_hostile_tables_are_labelled_like_benign_ones(benign, tmp_path, capsys, part):
+    expected = benign[1]
+    for seed in range(part, N_NAMED_TABLES, 4):
+        rng = random.Random(seed)
+        x, colour, flag, target, *labels = names(rng, 6)
+        low, high = sorted(label.strip(" \t\r\n\x00\ufeff") for label in labels)
+        if low == high or {low.lower(), high.lower()} & {"nan", "none", "?"} or target.startswith("-"):
+            continue
+        renamed = {"x": x, "colour": colour, "flag": flag, "y": target}
+        frame = benign_frame().with_columns(pl.col("y").replace({"a": low, "b": high})).rename(renamed)
+        as_csv = "\x00" not in "".join(frame.columns) + low + high and seed % 2 == 0
+        path = tmp_path / f"{seed}" / ("table.csv" if as_csv else "table.parquet")
+        path.parent.mkdir()
+        frame.write_csv(path) if as_csv else frame.write_parquet(path)
+        code = main(["label", str(path), "--unlabeled", "", f"--target={target}"])
+        captured = capsys.readouterr()
+        assert (code, captured.err) == (0, ""), seed
+        assert "\x1b" not in captured.out
+        assert Elements((path.parent / "table.report.html").read_text()).found == expected, seed
+        if not as_csv:
+            written = pl.read_parquet(path.parent / "table.labeled.parquet")
+            assert written.select(frame.columns).equals(frame), seed
+            assert set(written["chary_label"]) <= {low, high}, seed
+
+
+# ---------------------------------------------------------------- corrupted models
+
+
+@pytest.fixture(scope="module")
+def model_bytes(tmp_path_factory):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 3))
+    y = np.where(X[:, 0] > 0, "a", "b").astype(object)
+    y[20:] = None
+    base = DiverseEnsembleClassifier(hidden_sizes=(8,), n_steps=3, random_state=0)
+    model = SelfTrainingClassifier(base, unlabeled=None, max_rounds=1).fit(X, y)
+    path = tmp_path_factory.mktemp("model") / "m.chary"
+    save(model, path)
+    return path.read_bytes()
+
+
+def swap_chunks(data, rng):
+    a, b = sorted(rng.randrange(len(data)) for _ in range(2))
+    return data[:a] + data[b:] + data[a:b]
+
+
+def foreign(data, rng):
+    arrays = {"a": np.arange(rng.randrange(1, 50), dtype=rng.choice(["f4", "i8", "u1"]))}
+    return safetensors.numpy.save(arrays, {"format": rng.choice(["chary-model-1", "pt", ""]), "description": "{}"})
+
+
+MODEL_MUTATIONS = [
+    flip_bits, cut, insert(b"\x00", b"{", b"\xff" * 9), swap_chunks, foreign,
+    lambda data, rng: rng.randbytes(rng.randrange(2000)),
+    lambda data, rng: data[:8] + rng.randbytes(len(data) - 8),
+    lambda data, rng: rng.randrange(2**64).to_bytes(8, "little") + data[8:],
+    lambda data, rng: data.replace(b"Network", b"Printer"),
+    lambda data, rng: data.replace(b"a0", b"a9", 1),
+    lambda data, rng: data + b"more",
+]  # fmt: skip
+
+
+def test_corrupted_models_raise_one_exception(model_bytes, tmp_path):
+    path = tmp_path / "m.chary"
+    path.write_bytes(model_bytes)
+    assert load(path).n_rounds_ == 1  # the uncorrupted one is fine
+    for seed in range(N_MODELS):
+        rng = random.Random(seed)
+        data = MODEL_MUTATIONS[seed % len(MODEL_MUTATIONS)](model_bytes, rng)
+        assert data != model_bytes or MODEL_MUTATIONS[seed % len(MODEL_MUTATIONS)] is swap_chunks, seed
+        path.write_bytes(data)
+        if data == model_bytes:
+            continue
+        with pytest.raises(ModelFileError) as caught:
+            load(path)
+        assert "\n" not in str(caught.value), seed
+        assert len(str(caught.value)) < 300, seed
