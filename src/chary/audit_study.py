@@ -97,6 +97,7 @@ AUDIT = Study(
     },
     measure=audited,
     vary=("k", SIZES),
+    conclude=lambda results, companion: findings(results),
 )
 
 

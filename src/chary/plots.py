@@ -292,6 +292,8 @@ _PARAMETERS = {
     "n_labeled": "Labelled rows",
     "gamma": "Diversity γ",
     "n_heads": "Number of heads M",
+    "odds": "Believed odds, as a multiple of the true ones",
+    "shift": "Class odds of the unlabelled rows, as a multiple of those of the labelled ones",
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -10,11 +11,12 @@ from numpy.typing import NDArray
 
 from chary.confidence import max_probability, t_similarity
 from chary.ensemble import MixedEnsembleClassifier
-from chary.metrics import risk_coverage_curve
+from chary.metrics import recovered_share, risk_coverage_curve
 from chary.network import Floats
 from chary.policies import Curriculum, Policy, RisingShare, TransductiveBound
 from chary.self_training import SelfTrainingClassifier
 from chary.studies import CSTA, ERM, MSTA, Method, Study, Task, accuracy
+from chary.study_report import Results, dataset_title, paper_numbers, title_of
 
 # How the class proportions are known: "labeled" believes those of the labelled rows, "true" is told those of all.
 NONE, LABELED, TRUE = None, "labeled", "true"
@@ -126,6 +128,109 @@ def tilted(shares: Floats, odds: float) -> Floats:
     return moved / moved.sum()
 
 
+def beyond_bias(results: Results, companion: Results) -> list[str]:
+    """What ``beyond-ssb`` says, in sentences."""
+    biased, random = _means(results), _means(companion)
+    said = _ranking(biased)
+    said += _change(biased, "erm", "erm-prior") + _change(biased, "mixed", "mixed-prior")
+    said += _change(biased, "mixed-prior", "mixed-prior-st") + _change(biased, "heads", "diverse-heads")
+    said += _against_paper(biased["mixed-prior-st"], "mixed-prior-st")
+    for method in ("mixed-prior", "mixed-prior-st"):
+        said += _won_back(biased, random, method)
+    for method in ("erm", "mixed", "mixed-prior-st"):
+        said += _ordering(results, method)
+    return said
+
+
+def beyond_random(results: Results, companion: Results) -> list[str]:
+    """What ``beyond-iid`` says, in sentences."""
+    means = _means(results)
+    pairs = [("mixed", "mixed-st"), ("mixed", "mixed-prior"), ("mixed", "mixed-true"), ("mixed", "mixed-true-st")]
+    return _ranking(means) + [sentence for pair in pairs for sentence in _change(means, *pair)]
+
+
+def _means(results: Results, metric: str = "accuracy") -> dict[str, dict[str, float]]:
+    """method -> data set -> mean over the seeds, in percent."""
+    numbers: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for cell, result in results:
+        if metric in result:
+            numbers[cell.method][cell.dataset].append(100 * result[metric])
+    means = {m: {name: float(np.mean(of)) for name, of in by.items()} for m, by in numbers.items()}
+    return defaultdict(dict, means)
+
+
+def _ranking(means: dict[str, dict[str, float]]) -> list[str]:
+    """Methods by their mean over the data sets that all of them have."""
+    if not means:
+        return []
+    shared = set.intersection(*(set(by) for by in means.values()))
+    if not shared:
+        return []
+    order = sorted(means, key=lambda method: -sum(means[method][name] for name in shared))
+    listed = ", ".join(f"{title_of(m)} {np.mean([means[m][name] for name in shared]):.1f}" for m in order)
+    return [f"Mean over {len(shared)} data sets: {listed}."]
+
+
+def _change(means: dict[str, dict[str, float]], before: str, after: str) -> list[str]:
+    """What one step changes, on average and at the extremes."""
+    gains = {name: means[after][name] - means[before][name] for name in means[after] if name in means[before]}
+    if not gains:
+        return []
+    worst, best = min(gains, key=gains.__getitem__), max(gains, key=gains.__getitem__)
+    return [
+        f"From {title_of(before)} to {title_of(after)}: {_mean(gains):+.1f} points on average over {len(gains)} "
+        f"data sets, from {gains[worst]:+.1f} ({dataset_title(worst)}) to {gains[best]:+.1f} "
+        f"({dataset_title(best)})."
+    ]
+
+
+def _against_paper(means: dict[str, float], method: str) -> list[str]:
+    """Data set by data set against the best number that the paper's table has for it."""
+    paper: dict[str, float] = {}
+    for (name, _), (mean, _) in paper_numbers("table-ssb", "ssb").items():
+        paper[name] = max(mean, paper.get(name, 0))
+    lead = {name: mean - paper[name] for name, mean in means.items() if name in paper}
+    if not lead:
+        return []
+    behind = ", ".join(f"{dataset_title(name)} {gap:+.1f}" for name, gap in lead.items() if gap < 0)
+    return [
+        f"{title_of(method)} is at least as good as the paper's best number on "
+        f"{sum(gap >= 0 for gap in lead.values())} of {len(lead)} data sets ({_mean(lead):+.1f} points on average)"
+        f"{'; behind: ' + behind if behind else ''}."
+    ]
+
+
+def _won_back(biased: dict[str, dict[str, float]], random: dict[str, dict[str, float]], method: str) -> list[str]:
+    """How much of what the bias cost the same learners is won back."""
+    shared = [name for name in biased[method] if name in random["mixed"] and name in biased["mixed"]]
+    if not shared:
+        return []
+    ours, without, ceiling = (
+        np.mean([by[name] for name in shared]) for by in (biased[method], biased["mixed"], random["mixed"])
+    )
+    return [
+        f"{title_of(method)}: {ours:.1f}, where the same learners have {without:.1f} without the prior and "
+        f"{ceiling:.1f} with labels drawn at random: {100 * recovered_share(ours, without, ceiling):.0f} % of the "
+        f"loss won back ({len(shared)} data sets)."
+    ]
+
+
+def _ordering(results: Results, method: str) -> list[str]:
+    """Which confidence puts the mistakes last."""
+    tsim, softmax = (_means(results, f"{kind}_aurc")[method] for kind in ("t_similarity", "softmax"))
+    if not tsim:
+        return []
+    return [
+        f"{title_of(method)}: area under the risk-coverage curve {_mean(tsim):.1f} with T-similarity, "
+        f"{_mean(softmax):.1f} with the largest probability (percent, less is better; T-similarity is better on "
+        f"{sum(tsim[name] < softmax[name] for name in tsim)} of {len(tsim)} data sets)."
+    ]
+
+
+def _mean(by_dataset: dict[str, float]) -> float:
+    return float(np.mean(list(by_dataset.values())))
+
+
 def _belief(task: Task, prior: str | None, odds: float = 1.0) -> Any:
     """What the model is told; the odds of every second class are off by a factor."""
     if prior == LABELED and odds == 1:
@@ -193,6 +298,7 @@ PRIOR_STUDIES: Mapping[str, Study] = {
             labelings=("ssb",),
             methods=_PAPER | _NETWORK | _MIXED,
             measure=accuracy_and_ranking,
+            conclude=beyond_bias,
         ),
         Study(
             "beyond-iid",
@@ -200,6 +306,7 @@ PRIOR_STUDIES: Mapping[str, Study] = {
             labelings=("iid",),
             methods=_PAPER | _NETWORK | _MIXED | _TOLD,
             measure=accuracy_and_ranking,
+            conclude=beyond_random,
         ),
         Study(
             "prior-misspecification",

@@ -244,6 +244,8 @@ class Study:
     # A field of the cell, a parameter of the network or an option of the methods, and its values.
     vary: tuple[str, tuple[Any, ...]] | None = None
     seeds: tuple[int, ...] = SEEDS
+    # (results, results of the same methods under "iid") -> sentences for the report, besides the usual ones.
+    conclude: Callable[[Any, Any], list[str]] | None = None
 
     def cells(self, names: Iterable[str] | None = None, n_seeds: int | None = None) -> list[Cell]:
         """The grid, restricted to some data sets and to the first seeds if asked.

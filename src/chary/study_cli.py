@@ -19,10 +19,11 @@ from rich.text import Text
 
 from chary import datasets
 from chary.audit_study import AUDIT
+from chary.prior_study import PRIOR_STUDIES
 from chary.runner import Interrupted, Progress, run
 from chary.store import Store, key_of
-from chary.studies import ERM, Cell, Study
 from chary.studies import STUDIES as PAPER_STUDIES
+from chary.studies import Cell, Study
 from chary.study_report import (
     Entry,
     Results,
@@ -47,7 +48,7 @@ _NAME = Annotated[str, typer.Argument(help="A study; `chary study list` shows th
 _DATASETS = Annotated[str, typer.Option(help="Names, separated by commas; `all` for those of the study.")]
 _SEEDS = Annotated[int | None, typer.Option(min=1, help="How many seeds. Default: the study's own, mostly nine.")]
 _STORE = Annotated[Path, typer.Option(help="Directory of finished cells.")]
-STUDIES = {**PAPER_STUDIES, AUDIT.name: AUDIT}
+STUDIES = {**PAPER_STUDIES, AUDIT.name: AUDIT, **PRIOR_STUDIES}
 CELLS = Path("studies/cells")
 RESULTS = Path("studies/results")
 
@@ -125,7 +126,7 @@ def report(
     with _one_sentence():
         study, cells = _select(name, datasets, seeds)
         results = _results(study, cells, store, source)
-        baseline = replace(study, labelings=("iid",), methods=ERM)
+        baseline = replace(study, labelings=("iid",))
         companion: Results = []
         if study.labelings == ("ssb",) and study.vary is None:
             chosen = list(dict.fromkeys(cell.dataset for cell, _ in results))

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.stats import wilcoxon
 
-from chary import audit_study, datasets
+from chary import datasets
 from chary.metrics import recovered_share
 from chary.store import Store, key_of
 from chary.studies import Cell, Study
@@ -31,6 +31,18 @@ TITLES = {
     "msta-softmax": "MSTA softmax",
     "msta-tsim": "MSTA T-sim",
     "msta-tsim-prediction": "MSTA T-sim pred.",
+    "erm-prior": "ERM + prior",
+    "csta-tsim-prior": "CSTA T-sim + prior",
+    "msta-tsim-prior": "MSTA T-sim + prior",
+    "heads": "mean of heads",
+    "diverse-heads": "mean of diverse heads",
+    "mixed": "mixed",
+    "mixed-st": "mixed + ST",
+    "mixed-prior": "mixed + prior",
+    "mixed-prior-st": "mixed + prior + ST",
+    "mixed-prior-st-softmax": "mixed + prior + ST softmax",
+    "mixed-true": "mixed + true prior",
+    "mixed-true-st": "mixed + true prior + ST",
     "erm-random": "ERM + random",
     "erm-same": "ERM + same source",
     "csta-tsim-random": "CSTA T-sim + random",
@@ -128,18 +140,16 @@ def pivot(study: Study, results: Results) -> tuple[list[str], list[tuple[list[st
 def findings(study: Study, results: Results, companion: Results = ()) -> list[str]:  # type: ignore[assignment]
     """What the table says, in sentences: agreement with the paper, wins, recovered share, significance.
 
-    ``companion``: the baseline of the same data sets and seeds under the other labelling, if it was run.
+    ``companion``: the same methods, data sets and seeds under the other labelling, as far as they were run.
     """
-    if study.name == "audit":
-        return audit_study.findings(results)
     lines = {
         (line.dataset, line.labeling, line.method): line
         for line in summarize(study, results)
         if line.metric == "accuracy"
     }
+    said = study.conclude(results, companion) if study.conclude else []
     if study.vary or not lines:
-        return []
-    said = []
+        return said
     for labeling in study.labelings:
         said += _agreement(study, lines, labeling)
         said += _wins(study, lines, labeling)
