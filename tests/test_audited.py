@@ -18,7 +18,6 @@ from sklearn.tree import DecisionTreeClassifier
 from chary import DiverseEnsembleClassifier, SelfTrainingClassifier, audit
 from chary.audited import confidence_of, fit_with_audit
 
-
 DOCS = Path(__file__).parents[1] / "docs" / "audit.md"
 
 
