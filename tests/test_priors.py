@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.special import softmax
 
 from chary.assignment import whole_counts
-from chary.priors import align, describe_prior, resolve_prior
+from chary.priors import align, describe_prior, resolve_prior, sensitivity
 
 CLASSES = np.array(["no", "yes"])
 CODES = np.array([0, 1, 1, 1, -1])
@@ -138,3 +138,25 @@ def test_of_many_classes_the_sentence_names_the_largest():
     sentence = describe_prior(prior, prior, np.arange(8))
     assert sentence.startswith("you told chary that 40 % of all rows are 7, 20 % are 6")
     assert sentence.endswith("and 5 % are of 2 other classes")
+
+
+def test_sensitivity_moves_the_odds_of_one_class_and_counts_the_labels_that_flip():
+    rng = np.random.default_rng(0)
+    scores = np.column_stack([np.zeros(1000), rng.standard_normal(1000), np.full(1000, -50.0)])
+    code, levels = sensitivity(scores, [0.6, 0.4, 0.0], code=1)
+    assert code == 1
+    assert [level.factor for level in levels] == [1 / 2, 2 / 3, 1, 3 / 2, 2]
+    for level in levels:
+        odds = level.factor * 0.4 / 0.6
+        assert level.share == pytest.approx(odds / (1 + odds))
+        assert level.predicted == pytest.approx([1 - level.share, level.share, 0], abs=1e-3)
+        assert level.flipped == pytest.approx(abs(level.share - 0.4), abs=1e-3)  # two classes: nested labels
+
+
+def test_sensitivity_finds_the_class_that_matters_most():
+    rng = np.random.default_rng(0)
+    scores = rng.standard_normal((1000, 3))
+    assert sensitivity(scores, [0.01, 0.2, 0.79])[0] == 1
+    code, levels = sensitivity(scores, [1.0, 0.0, 0.0])  # nothing to move
+    assert code == 0
+    assert {level.flipped for level in levels} == {0}

@@ -68,10 +68,7 @@ def test_a_narrow_window_keeps_the_table_whole(finished, monkeypatch):
     result = CliRunner().invoke(study_app, ["report", "table-ssb", "--datasets", "digits", "--seeds", "2"])
     row = next(line for line in result.output.splitlines() if "Digits" in line)
     assert "…" not in row
-    assert (
-        row.split() == ["Digits", "70.1", "70.1", "71.1", "70.1", "71.1", "70.1", "71.1", "71.1"]
-        or len(row.split()) == 9
-    )
+    assert len(row.split()) == 1 + len(STUDIES["table-ssb"].methods)
     assert max(map(len, result.output.splitlines())) <= 80
 
 

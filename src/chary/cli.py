@@ -24,6 +24,7 @@ from rich.table import Table as Grid
 from sklearn.pipeline import Pipeline
 
 from chary import __version__
+from chary.audit_cli import audit_app, audit_json, show_audit
 from chary.demo import N_LABELED, TARGET, HiddenLabels, hide_labels, rivals
 from chary.diagnostics import REPRESENTATIVE, STRONG, Diagnosis
 from chary.files import atomic_write
@@ -67,6 +68,9 @@ _FORCE = Annotated[bool, typer.Option("--force", help="Overwrite what is there."
 _JSON = Annotated[bool, typer.Option("--json", help="Print figures for a program instead of for a person.")]
 
 
+app.add_typer(audit_app, name="audit")
+
+
 @app.command(epilog="Example:  chary label customers.csv --target churn")
 def label(
     file: _TABLE,
@@ -76,7 +80,18 @@ def label(
     categorical: _CATEGORICAL = None,
     numeric: _NUMERIC = None,
     identifier: _ID = None,
-    rounds: Annotated[int, typer.Option(min=0, max=20, help="How often to learn from its own best labels.")] = 1,
+    audit: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Random rows that a person labelled: chary audit draw.")
+    ] = None,
+    rounds: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            max=20,
+            help="How often to learn from its own best labels.",
+            show_default="1; with an audit 0 unless clearly better",
+        ),
+    ] = None,
     delimiter: _DELIMITER = None,
     encoding: _ENCODING = "utf-8",
     seed: _SEED = 0,
@@ -101,7 +116,17 @@ def label(
         "identifier": identifier or (),
     }
     result, paths = _run_label(
-        file, target, out, force, delimiter, encoding, unlabeled=unlabeled, rounds=rounds, seed=seed, **kinds
+        file,
+        target,
+        out,
+        force,
+        delimiter,
+        encoding,
+        unlabeled=unlabeled,
+        rounds=rounds,
+        audit=audit,
+        seed=seed,
+        **kinds,
     )
     if as_json:
         _print_json(_label_figures(result, paths))
@@ -328,6 +353,7 @@ def _show_label(result: LabeledTable, paths: dict[str, Path]) -> None:
         more = f" and {len(left_out) - 5} more" if len(left_out) > 5 else ""
         console.print(f"Left out: {names}{more}.\n", highlight=False)
     _show_verdict(result.diagnosis)
+    show_audit(result)
     for kind, path in paths.items():
         console.print(f"{kind:>8}  {_plain(path, 500)}", soft_wrap=True, highlight=False)
 
@@ -404,6 +430,7 @@ def _label_figures(result: LabeledTable, paths: dict[str, Path]) -> dict[str, An
         },
         "diagnosis": _diagnosis_figures(result.diagnosis),
         "acceptance": [level._asdict() for level in result.levels],
+        "audit": audit_json(result.audit),
         "rows_to_label": (result.next_rows + 1).tolist(),
         "columns": {column.name: column.kind for column in result.model[0].columns_},
         "settings": result.settings,

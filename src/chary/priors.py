@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,6 +13,7 @@ from chary.assignment import match_counts, match_mean, mean_softmax, whole_count
 Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]
 
+ODDS_FACTORS = (1 / 2, 2 / 3, 1.0, 3 / 2, 2.0)
 _SUM_TOLERANCE = 1e-6
 _NAMED_CLASSES = 6  # of more, a sentence names the largest
 
@@ -126,6 +127,61 @@ def describe_prior(class_prior: Any, prior: Floats | None, classes: NDArray[Any]
         return f"you told chary that the labelled rows have the proportions of all rows: {_listed(parts)}"
     parts[0] = parts[0].replace(" are ", " of all rows are ", 1)
     return f"you told chary that {_listed(parts)}"
+
+
+class Sensitivity(NamedTuple):
+    """What would change if the share of one class were another."""
+
+    factor: float  # of the odds of the class
+    share: float  # of the class among all rows, if so
+    predicted: Floats  # (C,) shares of the predictions
+    flipped: float  # share of the rows whose label changes
+
+
+def sensitivity(
+    scores: ArrayLike, prior: ArrayLike, code: int | None = None, factors: Sequence[float] = ODDS_FACTORS
+) -> tuple[int, list[Sensitivity]]:
+    """How far the predictions depend on the believed share of one class.
+
+    Parameters
+    ----------
+    scores : array-like of shape (n, C)
+        As for ``align``.
+    prior : array-like of shape (C,)
+        The proportions believed; those of the predictions themselves, where nothing is.
+    code : int, default=None
+        The class whose odds move; the others keep their proportions among each other. None: the one whose doubled
+        odds flip most labels.
+    factors : sequence of float
+        By which the odds move; 1 is the belief itself.
+
+    Returns
+    -------
+    code, list of Sensitivity
+        The class, and one record for each factor.
+
+    Examples
+    --------
+    >>> scores = np.column_stack([np.zeros(100), np.linspace(-2, 2, 100)])
+    >>> code, levels = sensitivity(scores, [0.8, 0.2], code=1)
+    >>> [(level.factor, round(level.share, 2), level.flipped) for level in levels if level.factor >= 1]
+    [(1.0, 0.2, 0.0), (1.5, 0.27, 0.07), (2.0, 0.33, 0.13)]
+    """
+    scores = np.asarray(scores, dtype=np.float64)
+    prior = _checked_shares(prior, scores.shape[1])
+    believed = (scores + align(scores, prior)).argmax(axis=1)
+
+    def level(c: int, factor: float) -> Sensitivity:
+        moved = prior * np.where(np.arange(len(prior)) == c, factor, 1.0)
+        moved /= moved.sum()
+        labels = believed if factor == 1 else (scores + align(scores, moved)).argmax(axis=1)
+        predicted = np.bincount(labels, minlength=len(prior)) / len(labels)
+        return Sensitivity(float(factor), float(moved[c]), predicted, float(np.mean(labels != believed)))
+
+    if code is None:
+        possible = [c for c, share in enumerate(prior) if 0 < share < 1]
+        code = max(possible, key=lambda c: level(c, 2.0).flipped, default=0)
+    return code, [level(code, factor) for factor in factors]
 
 
 def _checked_scores(scores: ArrayLike) -> Floats:

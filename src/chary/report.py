@@ -62,6 +62,7 @@ def _figures(result: LabeledTable) -> dict[str, Any]:
         "classes": _class_rows(result),
         "histogram": _histogram(result.confidence[unlabeled], result.source[unlabeled] == ACCEPTED),
         "levels": result.levels,
+        "audit": result.audit,
         "history": classifier.history_,
         "termination": classifier.termination_condition_,
         "held_out": _held_out(result),

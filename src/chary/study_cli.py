@@ -18,9 +18,12 @@ from rich.table import Table
 from rich.text import Text
 
 from chary import datasets
+from chary.audit_study import AUDIT
+from chary.prior_study import PRIOR_STUDIES
 from chary.runner import Interrupted, Progress, run
 from chary.store import Store, key_of
-from chary.studies import ERM, STUDIES, Cell, Study
+from chary.studies import STUDIES as PAPER_STUDIES
+from chary.studies import Cell, Study
 from chary.study_report import (
     Entry,
     Results,
@@ -43,8 +46,9 @@ datasets_app = typer.Typer(
 
 _NAME = Annotated[str, typer.Argument(help="A study; `chary study list` shows them.")]
 _DATASETS = Annotated[str, typer.Option(help="Names, separated by commas; `all` for those of the study.")]
-_SEEDS = Annotated[int, typer.Option(min=1, help="How many of the nine seeds.")]
+_SEEDS = Annotated[int | None, typer.Option(min=1, help="How many seeds. Default: the study's own, mostly nine.")]
 _STORE = Annotated[Path, typer.Option(help="Directory of finished cells.")]
+STUDIES = {**PAPER_STUDIES, AUDIT.name: AUDIT, **PRIOR_STUDIES}
 CELLS = Path("studies/cells")
 RESULTS = Path("studies/results")
 
@@ -65,7 +69,7 @@ def list_studies(store: _STORE = CELLS) -> None:
 def run_study(
     name: _NAME,
     datasets: _DATASETS = "all",
-    seeds: _SEEDS = 9,
+    seeds: _SEEDS = None,
     jobs: Annotated[int | None, typer.Option(min=1, help="Worker processes. Default: one per core.")] = None,
     engine: Annotated[str, typer.Option(help="process, or dask (needs chary[dask]).")] = "process",
     address: Annotated[str | None, typer.Option(help="Of a Dask scheduler. Default: a local cluster.")] = None,
@@ -85,7 +89,7 @@ def run_study(
 
 
 @study_app.command()
-def status(name: _NAME, datasets: _DATASETS = "all", seeds: _SEEDS = 9, store: _STORE = CELLS) -> None:
+def status(name: _NAME, datasets: _DATASETS = "all", seeds: _SEEDS = None, store: _STORE = CELLS) -> None:
     """Show what is done, missing and failed, data set by data set."""
     with _one_sentence():
         study, cells = _select(name, datasets, seeds)
@@ -113,7 +117,7 @@ def status(name: _NAME, datasets: _DATASETS = "all", seeds: _SEEDS = 9, store: _
 def report(
     name: _NAME,
     datasets: _DATASETS = "all",
-    seeds: _SEEDS = 9,
+    seeds: _SEEDS = None,
     store: _STORE = CELLS,
     out: Annotated[Path, typer.Option(help="Where Markdown, CSV, PNG and SVG go.")] = RESULTS,
     source: Annotated[Path | None, typer.Option("--from", help="An exported file instead of the store.")] = None,
@@ -122,7 +126,7 @@ def report(
     with _one_sentence():
         study, cells = _select(name, datasets, seeds)
         results = _results(study, cells, store, source)
-        baseline = replace(study, labelings=("iid",), methods=ERM)
+        baseline = replace(study, labelings=("iid",))
         companion: Results = []
         if study.labelings == ("ssb",) and study.vary is None:
             chosen = list(dict.fromkeys(cell.dataset for cell, _ in results))
@@ -143,7 +147,7 @@ def export_study(
     name: _NAME,
     path: Annotated[Path, typer.Argument(help="The file to write, for example results.json.gz.")],
     datasets: _DATASETS = "all",
-    seeds: _SEEDS = 9,
+    seeds: _SEEDS = None,
     store: _STORE = CELLS,
 ) -> None:
     """Write every cell of a study with its result into one compressed JSON file."""
@@ -191,7 +195,7 @@ def fetch(name: Annotated[str, typer.Argument(help="A data set, or `all` for tho
         raise typer.Exit(2)
 
 
-def _select(name: str, names: str, n_seeds: int) -> tuple[Study, list[Cell]]:
+def _select(name: str, names: str, n_seeds: int | None) -> tuple[Study, list[Cell]]:
     if name not in STUDIES:
         raise ValueError(f"There is no study {name!r}; choose one of {', '.join(STUDIES)}.")
     study = STUDIES[name]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
@@ -13,6 +14,8 @@ from numpy.typing import NDArray
 from scipy.stats import beta
 from sklearn.pipeline import Pipeline
 
+from chary.audit_figures import AuditFigures, judge, merge
+from chary.audit_files import read_audit
 from chary.classifier import DiverseEnsembleClassifier
 from chary.diagnostics import Diagnosis, HeldOut, diagnose, held_out, rows_to_label
 from chary.labels import Labels, decode
@@ -55,6 +58,7 @@ class LabeledTable:
     judged: HeldOut
     levels: list[AcceptanceLevel]
     next_rows: NDArray[np.intp]  # worth a label, the most useful first
+    audit: AuditFigures | None = None
     seconds: dict[str, float] = field(default_factory=dict)  # by step
 
     @property
@@ -77,7 +81,8 @@ def label_table(
     categorical: Sequence[str] = (),
     numeric: Sequence[str] = (),
     identifier: Sequence[str] = (),
-    rounds: int = 1,
+    rounds: int | None = None,
+    audit: str | os.PathLike[str] | None = None,
     seed: int = 0,
     progress: Callable[[str], None] = lambda step: None,
 ) -> LabeledTable:
@@ -93,9 +98,12 @@ def label_table(
         A cell value that means "no label", besides empty cells.
     drop, categorical, numeric, identifier : sequences of column names
         As in ``TablePreparation``.
-    rounds : int, default=1
+    rounds : int, default=None
         How often the most trusted labels are accepted and the model is fitted anew with them. More rounds were no
         more accurate on biased benchmarks, and leave the heads nothing to disagree on: confidence grows hollow.
+        None: once; with an audit, only if that proves clearly better on it.
+    audit : path, default=None
+        A file of ``chary audit draw`` with a person's labels. The model is judged on them, then learns from them.
     seed : int, default=0
     progress : callable, default=nothing
         Told the name of each step as it begins.
@@ -105,32 +113,35 @@ def label_table(
     labels = target_labels(table, target, unlabeled)
     if labels.labeled.all():
         raise TableError(f"Every row of column {shown(target)} has a label; there is nothing to label.")
+    answers = None if audit is None else read_audit(audit, table, target, labels)
+    given, labels = (labels, labels) if answers is None else merge(labels, answers)
+    if labels.labeled.all():
+        raise TableError(
+            f"With the audit every row of column {shown(target)} has a label; nothing is left to label."
+        )
     features = table.frame.drop(target)
     preparation = TablePreparation(drop=drop, categorical=categorical, numeric=numeric, identifier=identifier)
     X = preparation.fit(features).transform(features)
 
     watch.start("Comparing labelled and unlabelled rows")
-    diagnosis = diagnose_features(X, labels, preparation, seed)
+    diagnosis = diagnose_features(X, given, preparation, seed)
 
     watch.start("Training")
-    classifier = SelfTrainingClassifier(
-        DiverseEnsembleClassifier(random_state=seed),
-        policy=Curriculum(step=0.4),
-        confidence="t_similarity",
-        max_rounds=rounds,
-        unlabeled=None,
-    )
-    classifier.fit(X, decode(labels.codes, labels.classes, unlabeled=None))
+    audited = None
+    if answers is None:
+        classifier = _classifier(1 if rounds is None else rounds, seed)
+        classifier.fit(X, decode(labels.codes, labels.classes, unlabeled=None))
+    else:
+        classifier, audited = judge(lambda n: _classifier(n, seed), X, labels, answers, rounds=rounds, seed=seed)
 
     watch.start("Labelling")
     codes, confidence, source = _label_rows(classifier, X, labels)
 
     watch.start("Checking against held-out labels")
-    rows = _with_pool(labels.labeled, np.random.default_rng(seed))
-    judge = SelfTrainingClassifier(
-        DiverseEnsembleClassifier(random_state=seed), policy=Curriculum(step=0.4), max_rounds=rounds
+    rows = _with_pool(given.labeled, np.random.default_rng(seed))
+    judged = held_out(
+        _classifier(classifier.max_rounds, seed, unlabeled=-1), X[rows], given.codes[rows], random_state=seed
     )
-    judged = held_out(judge, X[rows], labels.codes[rows], random_state=seed)
     levels = acceptance_levels(confidence[~labels.labeled], judged)
 
     watch.start("Choosing rows to label next")
@@ -139,7 +150,7 @@ def label_table(
     return LabeledTable(
         table=table,
         target=target,
-        settings={"seed": seed, "rounds": rounds, "unlabeled": unlabeled},
+        settings={"seed": seed, "rounds": classifier.max_rounds, "unlabeled": unlabeled},
         labels=labels,
         codes=codes,
         confidence=confidence,
@@ -149,7 +160,18 @@ def label_table(
         judged=judged,
         levels=levels,
         next_rows=next_rows,
+        audit=audited,
         seconds=watch.seconds,
+    )
+
+
+def _classifier(rounds: int, seed: int, unlabeled: Any = None) -> SelfTrainingClassifier:
+    return SelfTrainingClassifier(
+        DiverseEnsembleClassifier(random_state=seed),
+        policy=Curriculum(step=0.4),
+        confidence="t_similarity",
+        max_rounds=rounds,
+        unlabeled=unlabeled,
     )
 
 
