@@ -1,5 +1,8 @@
 """A model fitted with an audit: what it is judged by, and that nothing leaks."""
 
+import doctest
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,6 +17,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from chary import DiverseEnsembleClassifier, SelfTrainingClassifier, audit
 from chary.audited import confidence_of, fit_with_audit
+
+DOCS = Path(__file__).parents[1] / "docs" / "audit.md"
 
 
 class Memory(ClassifierMixin, BaseEstimator):
@@ -154,3 +159,10 @@ def test_refuses_audited_rows_without_label(table):
     y[rows[:4]] = -1
     with pytest.raises(ValueError, match="4 of the 30 audited rows have no label"):
         fit_with_audit(LogisticRegression(), X, y, rows)
+
+
+@pytest.mark.skipif(not DOCS.exists(), reason="the documentation is not part of the installed package")
+def test_the_examples_of_the_documentation_say_what_they_print():
+    found = doctest.testfile(str(DOCS), module_relative=False)
+    assert found.attempted > 10
+    assert found.failed == 0

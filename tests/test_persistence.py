@@ -9,14 +9,16 @@ import pytest
 import safetensors.numpy
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.linear_model import LogisticRegression
+from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.svm import SVC
 
 from chary import (
     ClassBalanced,
     Curriculum,
     DiverseEnsembleClassifier,
     FixedThreshold,
+    MixedEnsembleClassifier,
     RisingShare,
     SelfTrainingClassifier,
     TopK,
@@ -106,6 +108,73 @@ def test_a_pipeline_takes_tables(tmp_path):
     assert loaded[0].get_params() == {**preparation.get_params(), "drop": ("d",)}
 
 
+@pytest.mark.parametrize("class_prior", [None, "labeled", {"ham": 0.2, "spam": 0.5, "=egg": 0.3}])
+def test_a_mixed_ensemble_and_a_class_prior_keep_everything(tmp_path, class_prior):
+    X, y = problem()
+    ensemble = MixedEnsembleClassifier(random_state=0)
+    model = SelfTrainingClassifier(
+        ensemble, policy=RisingShare(), class_prior=class_prior, unlabeled=None, max_rounds=1
+    ).fit(X, y)
+    loaded = round_trip(model, tmp_path)
+    assert same_bits(model.predict_proba(X), loaded.predict_proba(X))
+    assert same_bits(model.predict_confidence(X), loaded.predict_confidence(X))
+    assert same_bits(model.predict_head_proba(X), loaded.predict_head_proba(X))
+    assert same_bits(model.class_bias_, loaded.class_bias_)
+    assert loaded.class_prior == class_prior
+
+
+@pytest.fixture(scope="module")
+def tree():
+    X, y = problem()
+    forest = ExtraTreesClassifier(1, random_state=0).fit(X[:40], y[:40].astype(str))
+    return persistence._tree_state(forest.estimators_[0].tree_)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("left_child", 0),  # back to the root: an endless walk
+        ("left_child", 10**6),  # out of the tree
+        ("right_child", -1),  # half a leaf
+        ("right_child", -7),
+        ("feature", 4),  # out of the row
+        ("feature", -2),
+    ],
+)
+def test_a_forged_tree_is_refused_before_scikit_learn_trusts_it(tree, name, value):
+    assert persistence._restore_tree(tree).node_count == len(tree["values"])
+    column = tree["nodes"][name].copy()
+    column[0] = value
+    with pytest.raises(ModelFileError, match="contradicts itself"):
+        persistence._restore_tree({**tree, "nodes": {**tree["nodes"], name: column}})
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda t: {"max_depth": -1},
+        lambda t: {"max_depth": 10**9},
+        lambda t: {"nodes": {name: column[:-1] for name, column in t["nodes"].items()}},
+        lambda t: {"nodes": {name: column for name, column in t["nodes"].items() if name != "threshold"}},
+        lambda t: {"nodes": {name: column.astype(np.float32) for name, column in t["nodes"].items()}},
+        lambda t: {"values": t["values"].astype(np.float32)},
+        lambda t: {"values": t["values"].repeat(2, axis=1)},
+    ],
+)
+def test_a_tree_of_other_shapes_is_refused(tree, change):
+    with pytest.raises(ModelFileError, match="contradicts itself"):
+        persistence._restore_tree({**tree, **change(tree)})
+
+
+def test_trees_of_another_scikit_learn_are_named(tmp_path, monkeypatch):
+    X, y = problem()
+    model = MixedEnsembleClassifier(random_state=0, unlabeled=None).fit(X, y)
+    save(model, tmp_path / "m.chary")
+    monkeypatch.setattr(persistence.sklearn, "__version__", "9.9")
+    with pytest.raises(ModelFileError, match=r"holds trees of scikit-learn .*, and this is 9\.9"):
+        load(tmp_path / "m.chary")
+
+
 def test_a_generator_is_not_kept(tmp_path):
     X, y = problem()
     model = small().set_params(random_state=np.random.default_rng(0)).fit(X, y)
@@ -131,13 +200,12 @@ def test_an_existing_file_is_kept_unless_told(tmp_path):
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (lambda X, y: LogisticRegression().fit(X[:40], y[:40].astype(str)),
-         "A LogisticRegression cannot be saved"),
-        (lambda X, y: SelfTrainingClassifier(LogisticRegression(), unlabeled=None, confidence="softmax").fit(X, y),
-         "A LogisticRegression cannot be saved"),
+        (lambda X, y: SVC().fit(X[:40], y[:40].astype(str)), "A SVC cannot be saved"),
+        (lambda X, y: SelfTrainingClassifier(SVC(), unlabeled=None, confidence="softmax").fit(X, y),
+         "A SVC cannot be saved"),
         (lambda X, y: SelfTrainingClassifier(small(), unlabeled=None, confidence=lambda m, X: X[:, 0]).fit(X, y),
          "A function cannot be saved"),
-        (lambda X, y: make_pipeline(LogisticRegression()).fit(X[:40], y[:40].astype(str)), "cannot be saved"),
+        (lambda X, y: make_pipeline(SVC()).fit(X[:40], y[:40].astype(str)), "A SVC cannot be saved"),
         (lambda X, y: object(), "A object cannot be saved"),
         (lambda X, y: type("Network", (), {})(), "A Network cannot be saved"),
     ],
@@ -159,7 +227,7 @@ def test_an_unfitted_model_is_refused(tmp_path):
 def forge(path, model=None, arrays=None, **metadata):
     """A file with a right checksum and whatever content."""
     arrays = {} if arrays is None else arrays
-    description = json.dumps({"versions": {}, "model": model})
+    description = json.dumps({"versions": persistence._versions(), "model": model})
     checksum = persistence._checksum(description, arrays)
     given = {"format": persistence.FORMAT, "description": description, "sha256": checksum, **metadata}
     path.write_bytes(safetensors.numpy.save(arrays, given))
@@ -227,7 +295,7 @@ PARAMS = {"p": np.zeros(18, np.float32)}
     "model",
     [
         {"class": "os.system", "state": {"dict": []}},
-        {"class": "LogisticRegression", "state": {"dict": []}},
+        {"class": "SVC", "state": {"dict": []}},
         {"class": "Pipeline", "state": {"dict": [["steps", [{"tuple": ["a", 1]}]]]}},
         {"class": "DiverseEnsembleClassifier", "state": {"dict": []}},
         classifier([], []),

@@ -73,6 +73,8 @@ def test_the_page_says_what_was_found(page, result):
     assert "expect more errors than this" in text
     for count in (120, int(result.labels.labeled.sum()), int((result.source == "accepted").sum())):
         assert f"{count:,}" in text
+    assert "expected calibration error" in text
+    assert "Under bias both are optimistic." in text
     assert "free text 1" not in text  # left out, so not shown among the rows to label
     for title in ("Labels by class", "How sure is it?", "Rows to label next", "Settings", "What this rests on"):
         assert title in text

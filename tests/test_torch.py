@@ -19,7 +19,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from torch import nn
-from torch.utils.data import Dataset, TensorDataset
+from torch.utils.data import Dataset, IterableDataset, TensorDataset
 
 import chary
 from chary import (
@@ -272,6 +272,16 @@ def test_too_few_labels(y, message):
         quick().fit(table()[0], y)
 
 
+class Endless(IterableDataset):
+    def __iter__(self):
+        return iter(())
+
+
+def test_a_dataset_needs_a_length():
+    with pytest.raises(ValueError, match="Endless has no length"):
+        quick().fit(Endless())
+
+
 def test_y_is_needed_beside_an_array():
     with pytest.raises(ValueError, match="requires y to be passed"):
         quick().fit(table()[0])
@@ -352,9 +362,8 @@ def test_self_training_with_every_policy(policy, confidence):
     X, y, _ = table()
     X = X.reshape(-1, 1, 2, 3)
     backbone = nn.Sequential(nn.Flatten(), nn.Linear(6, 8), nn.ReLU())
-    model = SelfTrainingClassifier(
-        quick(backbone, n_steps=10), policy=policy, confidence=confidence, max_rounds=2
-    ).fit(X, y)
+    base = quick(backbone, n_steps=10)
+    model = SelfTrainingClassifier(base, policy=policy, confidence=confidence, max_rounds=2).fit(X, y)
     assert model.history_
     assert model.history_[0]["n_accepted"] > 0
     np.testing.assert_array_equal(model.transduction_[:30], y[:30])
@@ -497,6 +506,15 @@ def test_own_backbone_takes_at_most_ten_lines(tmp_path, capsys):
     assert len(without) == 1  # without the added lines it is a training script that runs
     right, right_of_trusted = (float(line.split("%")[0].split()[-1]) for line in with_heads)
     assert right_of_trusted > right + 3
+
+
+@pytest.mark.parametrize("name", ["digits", "mnist"])
+def test_the_tables_of_the_documentation_are_the_stored_results(name):
+    study = runpy.run_path(str(ROOT / "examples" / "3_article" / "deep.py"))
+    cells = json.loads((ROOT / "studies" / "results" / f"deep_{name}.json").read_text())
+    page = (ROOT / "docs" / "deep.md").read_text()
+    for row in study["summary"](cells):
+        assert f"| {' | '.join(row)} |" in page
 
 
 def test_two_processes_train_the_same_weights_as_one(tmp_path):

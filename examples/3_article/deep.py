@@ -122,7 +122,7 @@ def split(name: str, labeling: str, seed: int) -> tuple[Array, Array, Array, Arr
     """Pixels in [0, 1] and labels to train on (-1 where hidden), pixels and labels to test on."""
     data = load(name)
     keep = np.random.default_rng(0).permutation(len(data.X))[: N_ROWS[name]]
-    X, y = data.X[keep] / data.X.max(), data.y[keep]
+    X, y = data.X[keep] / data.X.max(), data.y[keep].astype(int)
     train, test = train_test_split(np.arange(len(X)), test_size=0.25, stratify=y, random_state=seed)
     if labeling == "IID":
         labeled = iid(y[train], N_LABELED, random_state=seed)
@@ -145,18 +145,26 @@ def run_cell(name: str, labeling: str, method: str, seed: int) -> dict[str, floa
     return result
 
 
-def show(name: str, cells: dict[str, dict[str, float]]) -> None:
-    """Test accuracy in percent: mean and standard deviation over the seeds that are done."""
+def summary(cells: dict[str, dict[str, float]]) -> list[tuple[str, str, str]]:
+    """For each method, its test accuracy in percent under IID and SSB: mean ± standard deviation (seeds)."""
     accuracies: dict[tuple[str, str], list[float]] = {}
     for key, cell in cells.items():
         labeling, method, _ = key.split(" | ")
-        accuracies.setdefault((labeling, method), []).append(100 * cell["accuracy"])
+        accuracies.setdefault((method, labeling), []).append(100 * cell["accuracy"])
+
+    def entry(method: str, labeling: str) -> str:
+        values = accuracies.get((method, labeling))
+        return f"{np.mean(values):.1f} ± {np.std(values):.1f} ({len(values)})" if values else ""
+
+    return [(method, entry(method, "IID"), entry(method, "SSB")) for method in methods(digits_cnn, 0)]
+
+
+def show(name: str, cells: dict[str, dict[str, float]]) -> None:
     table = Table(title=f"{name}, {N_LABELED} labels: test accuracy (%), mean ± standard deviation (seeds)")
     for column in ("", "IID", "SSB"):
         table.add_column(column, justify="right" if column else "left")
-    for method in methods(digits_cnn, 0):
-        row = [accuracies.get((labeling, method), []) for labeling in ("IID", "SSB")]
-        table.add_row(method, *(f"{np.mean(v):.1f} ± {np.std(v):.1f} ({len(v)})" if v else "" for v in row))
+    for row in summary(cells):
+        table.add_row(*row)
     Console().print(table)
 
 

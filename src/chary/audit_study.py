@@ -21,6 +21,8 @@ from chary.studies import Cell, Method, Study, Task
 SIZES = (0, 10, 20, 30, 50)
 RANDOM, SAME = "random", "same"
 _ERRORS = (0.1, 0.2)
+# Cross-validation and cross-fitting double the work; tables wider than this are left out of both.
+_REFIT_WIDTH = 200
 
 
 class Trained(NamedTuple):
@@ -75,13 +77,15 @@ def extra_rows(task: Task, source: str, k: int) -> NDArray[np.intp]:
 def audited(task: Task, trained: Trained) -> dict[str, Any]:
     """Test accuracy; of a supervised model also what an audit says of the model without it, and the truth."""
     result: dict[str, Any] = {"accuracy": float(np.mean(trained.model.predict(task.X_test) == task.y_test))}
-    if isinstance(trained.model, DiverseEnsembleClassifier) and trained.source == RANDOM:
-        if not len(trained.rows):
-            result |= _cross_validated(task)
-        else:
-            result |= _audit_figures(task, trained.rows)
-        if len(trained.rows) == 30:
-            result |= _cross_fitted(task, trained)
+    if not isinstance(trained.model, DiverseEnsembleClassifier) or trained.source != RANDOM:
+        return result
+    k, refit = len(trained.rows), task.X.shape[1] <= _REFIT_WIDTH
+    if k:
+        result |= _audit_figures(task, trained.rows)
+    if k == 0 and refit:
+        result |= _cross_validated(task)
+    if k == 30 and refit:
+        result |= _cross_fitted(task, trained)
     return result
 
 

@@ -92,7 +92,12 @@ def label(
     ] = None,
     rounds: Annotated[
         int | None,
-        typer.Option(min=0, max=20, help="How often to learn from its own best labels.", show_default="1"),
+        typer.Option(
+            min=0,
+            max=20,
+            help="How often to learn from its own best labels.",
+            show_default="1; with an audit 0 unless clearly better",
+        ),
     ] = None,
     delimiter: _DELIMITER = None,
     encoding: _ENCODING = "utf-8",

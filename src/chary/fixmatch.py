@@ -38,6 +38,7 @@ class FixMatchTrainer(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         \mathrm{ce}(h_0(\text{strong}(x_j)), \hat y_j)
 
     is added to the losses of ``TorchDiverseClassifier``, whose heads are asked to be diverse on the weak views.
+    Where no row is unlabelled, the classifier is fitted as it is.
 
     Parameters
     ----------
@@ -125,6 +126,16 @@ class FixMatchTrainer(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """The labels that occur, sorted."""
         return self.classifier_.classes_
 
+    @property
+    def n_features_in_(self) -> int:
+        """Number of columns seen in ``fit``, where it was given an array."""
+        return self.classifier_.n_features_in_
+
+    @property
+    def feature_names_in_(self) -> NDArray[Any]:
+        """Names of the columns seen in ``fit``, where it was given a DataFrame."""
+        return self.classifier_.feature_names_in_
+
     def _fitted(self) -> TorchDiverseClassifier:
         check_is_fitted(self, "classifier_")
         return self.classifier_
@@ -132,7 +143,7 @@ class FixMatchTrainer(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     def _loss_factory(self, classifier: TorchDiverseClassifier) -> Any:
         def make_loss(targets: Tensor, weights: Tensor, extra: Tensor, n_unlabeled: int) -> BatchLoss:
             if not n_unlabeled:
-                raise ValueError("FixMatchTrainer learns from unlabelled rows and y has none; fit its classifier.")
+                return classifier._make_loss(targets, weights, extra, n_unlabeled)
             B, U = targets.shape[1], extra.shape[1]
             trusted = ConfidentClasses(n_unlabeled, len(classifier.classes_), self.threshold, extra.device)
 

@@ -25,12 +25,17 @@ import safetensors.numpy
 import scipy
 import sklearn
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
+from sklearn.ensemble import ExtraTreesClassifier
+from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import QuantileTransformer, StandardScaler
+from sklearn.tree import ExtraTreeClassifier
+from sklearn.tree._tree import Tree
 from sklearn.utils.validation import check_is_fitted
 
 from chary import __version__
 from chary.classifier import DiverseEnsembleClassifier
+from chary.ensemble import Member, MixedEnsembleClassifier
 from chary.files import atomic_write
 from chary.network import Network
 from chary.policies import ClassBalanced, Curriculum, FixedThreshold, RisingShare, TopK, TransductiveBound
@@ -53,14 +58,16 @@ def save(model: Any, path: str | os.PathLike[str], *, overwrite: bool = False) -
 
     Parameters
     ----------
-    model : TablePreparation, DiverseEnsembleClassifier, SelfTrainingClassifier or a Pipeline of these
-        A ``random_state`` that is a generator is not kept.
+    model : TablePreparation, DiverseEnsembleClassifier, MixedEnsembleClassifier, SelfTrainingClassifier, Pipeline
+        A ``SelfTrainingClassifier`` around one of the others, or a ``Pipeline`` of them. The members of a mixed
+        ensemble may be logistic regressions, extra trees, and pipelines of these with a ``StandardScaler`` or
+        ``QuantileTransformer``. A ``random_state`` that is a generator is not kept.
     path : path
         Usually ends in ``.chary``. The file is there whole or not at all.
     overwrite : bool, default=False
     """
     arrays: dict[str, NDArray[Any]] = {}
-    if isinstance(model, BaseEstimator):
+    if hasattr(model, "fit"):
         check_is_fitted(model)
     description = json.dumps({"versions": _versions(), "model": _pack(model, arrays)}, allow_nan=False)
     metadata = {"format": FORMAT, "description": description, "sha256": _checksum(description, arrays)}
@@ -87,7 +94,13 @@ def load(path: str | os.PathLike[str]) -> Any:
         description = metadata["description"]
         if _checksum(description, arrays) != metadata["sha256"]:
             raise ModelFileError(f"{name} is damaged (its checksum is wrong); copy or train it again.")
-        model = _unpack(json.loads(description)["model"], arrays)
+        content = json.loads(description)
+        if content["versions"]["scikit-learn"] != sklearn.__version__ and '"class": "Tree' in description:
+            raise ModelFileError(
+                f"{name} holds trees of scikit-learn {content['versions']['scikit-learn']}, and this is "
+                f"{sklearn.__version__}; install that version, or train the model again."
+            )
+        model = _unpack(content["model"], arrays)
         check_is_fitted(model)
         return model
     except ModelFileError:
@@ -142,17 +155,17 @@ def _pack(value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
         return _pack_array(value, arrays)
     if isinstance(value, list):
         return [_pack(item, arrays) for item in value]
+    codec = _CODECS.get(type(value).__name__)
+    if codec is not None and type(value) is codec.cls:
+        return {"class": type(value).__name__, "state": _pack(codec.state(value), arrays)}
     if isinstance(value, tuple):
         return {"tuple": [_pack(item, arrays) for item in value]}
     if isinstance(value, dict):
         return {"dict": [[_pack(key, arrays), _pack(item, arrays)] for key, item in value.items()]}
-    codec = _CODECS.get(type(value).__name__)
-    if codec is None or type(value) is not codec.cls:
-        raise ModelFileError(
-            f"A {type(value).__name__} cannot be saved; chary saves its own classifiers and table preparation, "
-            "with parameters that are numbers, text or its own policies."
-        )
-    return {"class": type(value).__name__, "state": _pack(codec.state(value), arrays)}
+    raise ModelFileError(
+        f"A {type(value).__name__} cannot be saved; chary saves its own classifiers and table preparation, "
+        "with parameters that are numbers, text or its own policies."
+    )
 
 
 def _unpack(node: Any, arrays: dict[str, NDArray[Any]]) -> Any:
@@ -273,6 +286,63 @@ def _restore_pipeline(saved: dict[str, Any]) -> Pipeline:
     return pipeline
 
 
+def _tree_state(tree: Tree) -> dict[str, Any]:
+    state = tree.__getstate__()
+    nodes = {name: np.ascontiguousarray(state["nodes"][name]) for name in state["nodes"].dtype.names}
+    return {
+        "n_features": tree.n_features,
+        "max_depth": state["max_depth"],
+        "values": state["values"],
+        "nodes": nodes,
+    }
+
+
+def _restore_tree(saved: dict[str, Any]) -> Tree:
+    """A tree of scikit-learn; its C code trusts the nodes, so they are checked here: no way out, no way back."""
+    n_features, values, fields = saved["n_features"], saved["values"], saved["nodes"]
+    n_nodes, _, n_classes = values.shape
+    tree = Tree(n_features, np.array([n_classes], dtype=np.intp), 1)
+    nodes = np.empty(n_nodes, dtype=tree.__getstate__()["nodes"].dtype)
+    _require(set(fields) == set(nodes.dtype.names) and values.shape[1] == 1 and values.dtype == np.float64)
+    for name, column in fields.items():
+        _require(column.dtype == nodes.dtype[name] and column.shape == (n_nodes,))
+        nodes[name] = column
+    left, right, feature = nodes["left_child"], nodes["right_child"], nodes["feature"]
+    leaf = left == -1
+    children = np.concatenate([left[~leaf], right[~leaf]])
+    parents = np.tile(np.flatnonzero(~leaf), 2)
+    _require(bool((right[leaf] == -1).all() and (children > parents).all() and (children < n_nodes).all()))
+    _require(bool((feature[~leaf] >= 0).all() and (feature[~leaf] < n_features).all()))
+    max_depth = saved["max_depth"]
+    _require(type(max_depth) is int and 0 <= max_depth <= n_nodes)
+    state = {"max_depth": max_depth, "node_count": n_nodes, "nodes": nodes, "values": np.ascontiguousarray(values)}
+    tree.__setstate__(state)
+    return tree
+
+
+def _tree_fits(model: ExtraTreeClassifier) -> bool:
+    tree = model.tree_
+    return type(tree) is Tree and tree.n_features == model.n_features_in_ and tree.n_classes[0] == model.n_classes_
+
+
+def _trees_fit(model: ExtraTreesClassifier) -> bool:
+    return model.n_outputs_ == 1 and all(
+        type(tree) is ExtraTreeClassifier
+        and tree.n_features_in_ == model.n_features_in_
+        and tree.n_classes_ == model.n_classes_ == len(model.classes_)
+        for tree in model.estimators_
+    )
+
+
+def _mixture_fits(model: MixedEnsembleClassifier) -> bool:
+    n_members, n_classes = len(model.members_), len(model.classes_)
+    return (
+        all(type(member) is Member for member in model.members_)
+        and model.scales_.shape == model.weights_.shape == (n_members,)
+        and model.class_bias_.shape == (n_classes,)
+    )
+
+
 def _network_fits(model: DiverseEnsembleClassifier) -> bool:
     network, n_features = model.network_, model.n_features_in_
     return (
@@ -312,6 +382,17 @@ _CODECS = {
         _Codec(Pipeline, lambda pipeline: {"steps": pipeline.steps}, _restore_pipeline),
         _estimator_codec(DiverseEnsembleClassifier, _network_fits),
         _estimator_codec(SelfTrainingClassifier, _rounds_fit),
+        # The default members of a mixed ensemble:
+        _estimator_codec(MixedEnsembleClassifier, _mixture_fits),
+        _Codec(Member, lambda member: member._asdict(), lambda saved: Member(**saved)),
+        _estimator_codec(StandardScaler, lambda m: m.mean_.shape == m.scale_.shape == (m.n_features_in_,)),
+        _estimator_codec(
+            QuantileTransformer, lambda m: m.quantiles_.shape == (len(m.references_), m.n_features_in_)
+        ),
+        _estimator_codec(LogisticRegression, lambda m: m.coef_.shape == (len(m.intercept_), m.n_features_in_)),
+        _estimator_codec(ExtraTreesClassifier, _trees_fit),
+        _estimator_codec(ExtraTreeClassifier, _tree_fits),
+        _Codec(Tree, _tree_state, _restore_tree),
         *map(_dataclass_codec, (Column, *_POLICIES)),
     )
 }

@@ -15,6 +15,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from chary.datasets import FACTS
 from chary.metrics import ReliabilityCurve, RiskCoverageCurve
 from chary.studies import CONFIDENCES, Study
 from chary.study_report import POLICIES, Line, Results, dataset_title, summarize, title_of
@@ -215,8 +216,10 @@ def audit(study: Study, results: Results) -> Axes:
 
 def bias(study: Study, results: Results) -> Axes:
     """Labelled rows among all rows on the first two principal components, under both labellings."""
-    axes = _panels(2, len(study.labelings), 3.8, 2.6, sharex=True)
-    for (cell, r), (top, bottom) in zip(results, axes.T, strict=True):
+    axes = _panels(2, len(study.labelings), 3.8, 2.6, sharex=True, sharey="row")
+    first = {cell.labeling: (cell, r) for cell, r in reversed(results)}  # one seed is enough to see it
+    for labeling, (top, bottom) in zip(study.labelings, axes.T, strict=True):
+        cell, r = first[labeling]
         edges = np.array(r["edges"])
         for name, label, style in (
             ("all", "all training rows", {"color": ORANGE, "alpha": 0.5}),
@@ -255,7 +258,10 @@ def intro(study: Study, results: Results) -> Axes:
     axes[0, 0].set_ylabel("Second feature (standard units)")
     figure = axes[0, 0].figure
     figure.colorbar(filled, ax=list(axes[0]), label="Confidence")
-    return _finish(axes, study, results, axes[0, 0].get_legend_handles_labels()[0])
+    handles = axes[0, 0].get_legend_handles_labels()[0]
+    border = axes[0, 0].plot([], [], color="white", label="where the prediction changes (white)")[0]
+    cloud = axes[0, 0].plot([], [], "o", color="white", markeredgecolor=GREY, markersize=4, label="unlabelled")[0]
+    return _finish(axes, study, results, [*handles, cloud, border])
 
 
 def draw(study: Study, results: Results) -> Axes:
@@ -309,13 +315,14 @@ def _finish(axes: NDArray[Any], study: Study, results: Results, handles: list[An
     figure = first.figure
     seeds = len({cell.seed for cell, _ in results})
     labels = sorted({cell.n_labeled for cell, _ in results})
-    span = f"{labels[0]}" if len(labels) == 1 else f"{labels[0]} to {labels[-1]}"
+    rows = sorted({n_rows for cell, _ in results if (n_rows := _n_training_rows(cell.dataset))})
+    of = f" of {_span(rows)} training rows" if rows else ""
     figure.suptitle(study.title, fontsize=12, fontweight="bold")
     noun = "seed" if seeds == 1 else "seeds"
     band = "; bands: 95 % interval of the mean" if study.vary else ""
     figure.legend(
         handles=handles,
-        title=f"{seeds} {noun}, {span} labelled rows{band}",
+        title=f"{seeds} {noun}, {_span(labels)} labelled rows{of}{band}",
         title_fontsize=8,
         loc="outside lower center",
         ncols=len(handles),
@@ -323,6 +330,15 @@ def _finish(axes: NDArray[Any], study: Study, results: Results, handles: list[An
         fontsize=9,
     )
     return first
+
+
+def _span(numbers: list[int]) -> str:
+    return f"{numbers[0]}" if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"
+
+
+def _n_training_rows(dataset: str) -> int:
+    """Three quarters of a benchmark set; 0 where that is not known without opening it."""
+    return next((facts.n - -(-facts.n // 4) for facts in FACTS if facts.name == dataset), 0)
 
 
 def _draw_curves(ax: Axes, lines: list[Line]) -> None:

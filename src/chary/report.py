@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from chary import __version__
 from chary.diagnostics import MILD, REPRESENTATIVE, STRONG, Density, FeatureShift
+from chary.metrics import expected_calibration_error
 from chary.preparation import TablePreparation
 from chary.prior_figures import advice
 from chary.tables import shown
@@ -132,6 +133,7 @@ def _held_out(result: LabeledTable) -> dict[str, Any] | None:
         "n": len(judged.correct),
         "accuracy": float(judged.correct.mean()),
         "probability": float(judged.probability.mean()),
+        "calibration_error": expected_calibration_error(judged.probability, judged.correct),
         "biased": result.diagnosis.verdict != REPRESENTATIVE,
     }
 

@@ -248,9 +248,13 @@ class Study:
     conclude: Callable[[Any, Any], list[str]] | None = None
 
     def cells(self, names: Iterable[str] | None = None, n_seeds: int | None = None) -> list[Cell]:
-        """The grid, restricted to some data sets and to the first seeds if asked."""
+        """The grid, restricted to some data sets and to the first seeds if asked.
+
+        Beyond the study's own seeds come 5000, 5001, ...
+        """
         chosen = self.datasets if names is None else list(names)
-        seeds = self.seeds[: n_seeds or None]
+        n_seeds = len(self.seeds) if n_seeds is None else n_seeds
+        seeds = [*self.seeds[:n_seeds], *range(5000, 5000 + n_seeds - len(self.seeds))]
         cells = []
         for name in chosen:
             facts = _facts(name)

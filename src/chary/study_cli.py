@@ -46,7 +46,7 @@ datasets_app = typer.Typer(
 
 _NAME = Annotated[str, typer.Argument(help="A study; `chary study list` shows them.")]
 _DATASETS = Annotated[str, typer.Option(help="Names, separated by commas; `all` for those of the study.")]
-_SEEDS = Annotated[int, typer.Option(min=1, help="How many of the nine seeds.")]
+_SEEDS = Annotated[int | None, typer.Option(min=1, help="How many seeds. Default: the study's own, mostly nine.")]
 _STORE = Annotated[Path, typer.Option(help="Directory of finished cells.")]
 STUDIES = {**PAPER_STUDIES, AUDIT.name: AUDIT, **PRIOR_STUDIES}
 CELLS = Path("studies/cells")
@@ -69,7 +69,7 @@ def list_studies(store: _STORE = CELLS) -> None:
 def run_study(
     name: _NAME,
     datasets: _DATASETS = "all",
-    seeds: _SEEDS = 9,
+    seeds: _SEEDS = None,
     jobs: Annotated[int | None, typer.Option(min=1, help="Worker processes. Default: one per core.")] = None,
     engine: Annotated[str, typer.Option(help="process, or dask (needs chary[dask]).")] = "process",
     address: Annotated[str | None, typer.Option(help="Of a Dask scheduler. Default: a local cluster.")] = None,
@@ -89,7 +89,7 @@ def run_study(
 
 
 @study_app.command()
-def status(name: _NAME, datasets: _DATASETS = "all", seeds: _SEEDS = 9, store: _STORE = CELLS) -> None:
+def status(name: _NAME, datasets: _DATASETS = "all", seeds: _SEEDS = None, store: _STORE = CELLS) -> None:
     """Show what is done, missing and failed, data set by data set."""
     with _one_sentence():
         study, cells = _select(name, datasets, seeds)
@@ -117,7 +117,7 @@ def status(name: _NAME, datasets: _DATASETS = "all", seeds: _SEEDS = 9, store: _
 def report(
     name: _NAME,
     datasets: _DATASETS = "all",
-    seeds: _SEEDS = 9,
+    seeds: _SEEDS = None,
     store: _STORE = CELLS,
     out: Annotated[Path, typer.Option(help="Where Markdown, CSV, PNG and SVG go.")] = RESULTS,
     source: Annotated[Path | None, typer.Option("--from", help="An exported file instead of the store.")] = None,
@@ -147,7 +147,7 @@ def export_study(
     name: _NAME,
     path: Annotated[Path, typer.Argument(help="The file to write, for example results.json.gz.")],
     datasets: _DATASETS = "all",
-    seeds: _SEEDS = 9,
+    seeds: _SEEDS = None,
     store: _STORE = CELLS,
 ) -> None:
     """Write every cell of a study with its result into one compressed JSON file."""
@@ -195,7 +195,7 @@ def fetch(name: Annotated[str, typer.Argument(help="A data set, or `all` for tho
         raise typer.Exit(2)
 
 
-def _select(name: str, names: str, n_seeds: int) -> tuple[Study, list[Cell]]:
+def _select(name: str, names: str, n_seeds: int | None) -> tuple[Study, list[Cell]]:
     if name not in STUDIES:
         raise ValueError(f"There is no study {name!r}; choose one of {', '.join(STUDIES)}.")
     study = STUDIES[name]

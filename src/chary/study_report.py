@@ -176,34 +176,43 @@ def _agreement(study: Study, lines: dict[Any, Line], labeling: str) -> list[str]
 
 
 def _wins(study: Study, lines: dict[Any, Line], labeling: str) -> list[str]:
-    paper = paper_numbers(study.name, labeling)
-    said, ours_total, paper_total, n_total = [], 0, 0, 0
+    """T-similarity against softmax, policy by policy, and in all as the paper counts."""
+    said, ours, theirs, n_pairs = [], 0, 0, 0
     for policy in POLICIES:
-        softmax, tsim = f"{policy}-softmax", f"{policy}-tsim"
-        names = [name for name, of, method in lines if of == labeling and method == tsim]
-        names = [name for name in names if (name, labeling, softmax) in lines]
-        if not names:
-            continue
-        pairs = [(lines[name, labeling, tsim], lines[name, labeling, softmax]) for name in names]
-        gains = np.array([entry(study, a).mean - entry(study, b).mean for a, b in pairs])
-        p_values = [_p_value(a, b) for a, b in pairs]
-        better = sum(p < 0.05 and gain > 0 for p, gain in zip(p_values, gains, strict=True))
-        worse = sum(p < 0.05 and gain < 0 for p, gain in zip(p_values, gains, strict=True))
-        paper_wins = sum(paper[n, tsim][0] > paper[n, softmax][0] for n in names if (n, tsim) in paper)
+        won, papers, n, sentence = _duel(study, lines, labeling, f"{policy}-tsim", f"{policy}-softmax")
+        ours, theirs, n_pairs = ours + won, theirs + papers, n_pairs + n
+        said += [sentence] if n else []
+    if n_pairs:
         said.append(
-            f"{policy.upper()}, {labeling.upper()}: T-similarity beats softmax on {np.sum(gains > 0)} of "
-            f"{len(names)} data sets ({paper_wins} in the paper's table), by {gains.mean():+.1f} points on "
-            f"average; paired over seeds (Wilcoxon, p < 0.05) better on {better}, worse on {worse}."
+            f"In all, {labeling.upper()}: T-similarity beats softmax in {ours} of {n_pairs} pairs of data set and "
+            f"policy ({theirs} in the paper's table)."
         )
-        ours_total += int(np.sum(gains > 0))
-        paper_total += paper_wins
-        n_total += len(names)
-    if n_total:
-        said.append(
-            f"In all, {labeling.upper()}: T-similarity beats softmax in {ours_total} of {n_total} pairs of data "
-            f"set and policy ({paper_total} in the paper's table)."
-        )
-    return said
+    *_, n, sentence = _duel(study, lines, labeling, "msta-tsim-prediction", "msta-softmax")
+    return [*said, sentence] if n else said
+
+
+def _duel(
+    study: Study, lines: dict[Any, Line], labeling: str, challenger: str, rival: str
+) -> tuple[int, int, int, str]:
+    """Data sets won here, won in the paper's table, and compared; and a sentence on it."""
+    names = [name for name, of, method in lines if (of, method) == (labeling, challenger)]
+    pairs = [
+        (lines[n, labeling, challenger], lines[n, labeling, rival]) for n in names if (n, labeling, rival) in lines
+    ]
+    if not pairs:
+        return 0, 0, 0, ""
+    gains = np.array([entry(study, a).mean - entry(study, b).mean for a, b in pairs])
+    significant = np.array([_p_value(a, b) < 0.05 for a, b in pairs])
+    won = int(np.sum(gains > 0))
+    paper = paper_numbers(study.name, labeling)
+    papers = sum(paper[n, challenger][0] > paper[n, rival][0] for n in names if (n, challenger) in paper)
+    beside = f" ({papers} in the paper's table)" if any((n, challenger) in paper for n in names) else ""
+    sentence = (
+        f"{title_of(challenger)} beats {title_of(rival)} under {labeling.upper()} on {won} of {len(pairs)} data "
+        f"sets{beside}, by {gains.mean():+.1f} points on average; paired over seeds (Wilcoxon, p < 0.05) better "
+        f"on {np.sum(significant & (gains > 0))}, worse on {np.sum(significant & (gains < 0))}."
+    )
+    return won, papers, len(pairs), sentence
 
 
 def _recovered(study: Study, lines: dict[Any, Line], companion: Results) -> list[str]:

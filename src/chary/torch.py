@@ -232,11 +232,11 @@ class TorchDiverseClassifier(DiverseEnsembleClassifier):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, make_loss: LossFactory) -> TorchDiverseClassifier:
         self._validate_params()
-        if y is None and isinstance(X, Dataset):
-            y = np.array([X[row][1] for row in range(len(X))])  # type: ignore[arg-type]
-        if y is None:
+        if y is None and not isinstance(X, Dataset):
             raise ValueError("TorchDiverseClassifier requires y to be passed, but the target y is None.")
         rows = self._rows(X, reset=True)
+        if y is None:
+            y = np.array([X[row][1] for row in range(len(rows))])
         labels = encode(y, unlabeled=self.unlabeled)
         check_consistent_length(rows, labels.codes)
         weights = _check_sample_weight(sample_weight, labels.codes, ensure_non_negative=True, dtype=np.float64)
@@ -261,6 +261,8 @@ class TorchDiverseClassifier(DiverseEnsembleClassifier):
     def _rows(self, X: Any, *, reset: bool) -> Rows:
         if not isinstance(X, (Tensor, Dataset)):
             X = validate_data(self, X, reset=reset, allow_nd=True, dtype="numeric")
+        elif not hasattr(X, "__len__"):
+            raise ValueError(f"{type(X).__name__} has no length; rows are drawn by number: give it __len__.")
         return Rows(X, self._float)
 
     def _network(self, X_sample: Tensor, device: torch.device) -> DiverseNetwork:
@@ -416,7 +418,7 @@ class TorchDiverseClassifier(DiverseEnsembleClassifier):
                 backbone = self._fresh_backbone(facts.get("n_features"))
                 network = DiverseNetwork(backbone, DiverseHeads(in_features, len(classes), self.n_heads))
             network.load_state_dict(state)
-        except (SafetensorError, OSError, KeyError, TypeError, ValueError, RuntimeError) as error:
+        except (SafetensorError, OSError, LookupError, TypeError, ValueError, RuntimeError) as error:
             reason = " ".join(str(error).split())
             raise ValueError(
                 f"{path} holds no state of a TorchDiverseClassifier with this backbone and "

@@ -31,7 +31,7 @@ TEXTS = {page.name: page.read_text() for page in [ROOT / "README.md", *sorted((R
 
 @pytest.mark.parametrize("name", [name for name, text in TEXTS.items() if "```console" in text])
 def test_commands_of_the_documentation(name, tmp_path):
-    """One shell per page, beside the customers of the quickstart; ``...`` stands for anything on a line."""
+    """In a folder that holds the customers of the quickstart; ``...`` stands for anything on a line."""
     python = f'"{sys.executable}" -c "import sys; from chary.cli import main; sys.exit(main())"'
     environment = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
     subprocess.run([sys.executable, ROOT / "examples/1_quickstart/customers.py"], cwd=tmp_path, check=True)
