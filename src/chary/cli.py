@@ -360,9 +360,8 @@ def _show_label(result: LabeledTable, paths: dict[str, Path]) -> None:
         names = ", ".join(f"{_plain(column.name, 30)} ({column.note})" for column in left_out[:5])
         more = f" and {len(left_out) - 5} more" if len(left_out) > 5 else ""
         console.print(f"Left out: {names}{more}.\n", highlight=False)
-    _show_verdict(result.diagnosis)
     told = f"Y{result.prior.sentence[1:]}." if result.prior.told else ""
-    _show_advice(told or advice(result.diagnosis.verdict))
+    _show_verdict(result.diagnosis, told or advice(result.diagnosis.verdict))
     show_audit(result)
     for kind, path in paths.items():
         console.print(f"{kind:>8}  {_plain(path, 500)}", soft_wrap=True, highlight=False)
@@ -386,19 +385,15 @@ def _show_diagnosis(diagnosis: Diagnosis) -> None:
             f"Other rows that have a label near: {diagnosis.coverage:.0%} (95% if labels were drawn at random).\n",
             highlight=False,
         )
-    _show_verdict(diagnosis)
-    _show_advice(advice(diagnosis.verdict))
+    _show_verdict(diagnosis, advice(diagnosis.verdict))
 
 
-def _show_advice(text: str) -> None:
-    if text:
-        _out().print(f"{_plain(text, 500)}\n", highlight=False)
-
-
-def _show_verdict(diagnosis: Diagnosis) -> None:
+def _show_verdict(diagnosis: Diagnosis, remark: str) -> None:
     colour = {REPRESENTATIVE: "green", STRONG: "red"}.get(diagnosis.verdict, "yellow")
     panel = Panel(diagnosis.sentence, title=diagnosis.verdict, title_align="left", border_style=colour, width=100)
     _out().print(panel)
+    if remark:
+        _out().print(f"{_plain(remark, 500)}\n", highlight=False)
 
 
 def _show_truth(result: LabeledTable, hidden: HiddenLabels, seed: int) -> None:
