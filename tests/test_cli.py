@@ -61,6 +61,22 @@ def test_json_is_all_that_is_printed(table, capsys):
     assert all(os.path.exists(path) for path in figures["files"].values())
 
 
+def test_class_proportions_are_met_and_owned_up_to(table, capsys):
+    words = ["--class-prior", "yes=25%", "--class-prior", "no=0.75"]
+    code, out, err = run(capsys, "label", table, "-t", "churn", "--rounds", 0, *words)
+    assert (code, err) == (0, "")
+    sentence = "You told chary that 75 % of all rows are 'no' and 25 % are 'yes'."
+    assert sentence in re.sub(r"\s+", " ", out)
+    labels = [
+        line.split(";")[4] for line in (table.parent / "customers.labeled.csv").read_text().splitlines()[1::4]
+    ]
+    assert labels.count("yes") == 5  # of the twenty without a label
+    page = (table.parent / "customers.report.html").read_text()
+    assert "You told chary that 75 % of all rows are" in page
+    code, out, _ = run(capsys, "label", table, "-t", "churn", "--force", "--json", "--class-prior", "labeled")
+    assert "the labelled rows have the proportions of all rows" in json.loads(out)["class_prior"]
+
+
 def test_predict_with_the_saved_model(table, capsys):
     run(capsys, "label", table, "-t", "churn")
     new = table.parent / "new.csv"
@@ -130,6 +146,8 @@ def test_nothing_is_overwritten_without_force(table, capsys):
         (["label", "{file}", "-t", "churn", "--seed", "x"], "Invalid value for '--seed'"),
         (["label", "{file}", "-t", "churn", "--out", "nowhere"], "The folder nowhere does not exist"),
         (["label", "{file}", "-t", "churn", "--drop", "[bold]"], "There is no column '[bold]' to override"),
+        (["label", "{file}", "-t", "churn", "--class-prior", "yes=0.3"], "class_prior lacks the class 'no'"),
+        (["label", "{file}", "-t", "churn", "--class-prior", "30%"], "--class-prior '30%' is not understood"),
         (["predict", "{file}", "{file}"], "is not a model file of this version of chary"),
         (["nonsense"], "No such command 'nonsense'"),
     ],

@@ -100,6 +100,22 @@ def test_the_verdict_has_its_colour(result, verdict, tone):
     assert ("fair guide.\n" in page) == (verdict == REPRESENTATIVE)
 
 
+def test_biased_labels_bring_the_advice_unless_proportions_were_told(result):
+    biased = replace(result, diagnosis=replace(result.diagnosis, verdict=STRONG))
+    assert "pass it with --class-prior" in render_report(biased)
+    told = replace(biased, prior=result.prior._replace(told=True, sentence="you told chary that <b> is all"))
+    page = render_report(told)
+    assert "pass it with --class-prior" not in page
+    assert "You told chary that &lt;b&gt; is all." in page
+    assert "If they are not true, many labels are wrong" in page
+
+
+def test_another_belief_shows_as_labels_that_change(result):
+    level = next(level for level in result.prior.levels if level.factor == 2)
+    assert '<tr><td class="n">2</td><td' in (page := render_report(result))
+    assert f"{level.flipped:.0%}" in page or f"{level.flipped:.1%}" in page
+
+
 def test_a_report_without_figures_can_be_made():
     frame = pl.DataFrame({"x": range(12), "c": ["u", "v"] * 6, "y": ["a", "b", *[None] * 10]})
     page = render_report(label_table(Table(frame, "tiny.csv", ","), "y", rounds=0))

@@ -82,6 +82,19 @@ def test_the_same_seed_gives_the_same_outcome(result):
     assert again.levels == result.levels
 
 
+def test_a_class_prior_is_met_kept_and_saved(result, tmp_path):
+    names = result.labels.classes.tolist()
+    told = label_table(table(), "y", seed=3, rounds=0, class_prior={names[0]: 0.8, names[1]: 0.2})
+    unlabeled = ~told.labels.labeled
+    assert abs(np.mean(told.codes[unlabeled] == 1) - 0.2) < 1 / unlabeled.sum()
+    assert told.prior.told
+    assert not result.prior.told
+    save(told.model, tmp_path / "m.chary")
+    loaded = load(tmp_path / "m.chary")[-1]
+    assert loaded.class_prior == {names[0]: 0.8, names[1]: 0.2}
+    assert (loaded.class_bias_ == told.model[-1].class_bias_).all()
+
+
 def test_rows_to_label_have_no_label(result):
     assert len(result.next_rows) == 50
     assert not result.labels.labeled[result.next_rows].any()

@@ -30,6 +30,7 @@ from chary.diagnostics import REPRESENTATIVE, STRONG, Diagnosis
 from chary.files import atomic_write
 from chary.persistence import load, save
 from chary.preparation import Column, TablePreparation
+from chary.prior_figures import advice, parse_prior
 from chary.report import render_report, visible
 from chary.study_cli import datasets_app, study_app
 from chary.tables import Table, TableError, read_table, target_labels, write_table
@@ -83,6 +84,12 @@ def label(
     audit: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Random rows that a person labelled: chary audit draw.")
     ] = None,
+    class_prior: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=SHARE", help="Share of a class among all rows, if you know it. For each class."
+        ),
+    ] = None,
     rounds: Annotated[
         int | None,
         typer.Option(
@@ -125,6 +132,7 @@ def label(
         unlabeled=unlabeled,
         rounds=rounds,
         audit=audit,
+        class_prior=parse_prior(class_prior or []),
         seed=seed,
         **kinds,
     )
@@ -352,7 +360,8 @@ def _show_label(result: LabeledTable, paths: dict[str, Path]) -> None:
         names = ", ".join(f"{_plain(column.name, 30)} ({column.note})" for column in left_out[:5])
         more = f" and {len(left_out) - 5} more" if len(left_out) > 5 else ""
         console.print(f"Left out: {names}{more}.\n", highlight=False)
-    _show_verdict(result.diagnosis)
+    told = f"Y{result.prior.sentence[1:]}." if result.prior.told else ""
+    _show_verdict(result.diagnosis, told or advice(result.diagnosis.verdict))
     show_audit(result)
     for kind, path in paths.items():
         console.print(f"{kind:>8}  {_plain(path, 500)}", soft_wrap=True, highlight=False)
@@ -376,13 +385,15 @@ def _show_diagnosis(diagnosis: Diagnosis) -> None:
             f"Other rows that have a label near: {diagnosis.coverage:.0%} (95% if labels were drawn at random).\n",
             highlight=False,
         )
-    _show_verdict(diagnosis)
+    _show_verdict(diagnosis, advice(diagnosis.verdict))
 
 
-def _show_verdict(diagnosis: Diagnosis) -> None:
+def _show_verdict(diagnosis: Diagnosis, remark: str) -> None:
     colour = {REPRESENTATIVE: "green", STRONG: "red"}.get(diagnosis.verdict, "yellow")
     panel = Panel(diagnosis.sentence, title=diagnosis.verdict, title_align="left", border_style=colour, width=100)
     _out().print(panel)
+    if remark:
+        _out().print(f"{_plain(remark, 500)}\n", highlight=False)
 
 
 def _show_truth(result: LabeledTable, hidden: HiddenLabels, seed: int) -> None:
@@ -431,6 +442,7 @@ def _label_figures(result: LabeledTable, paths: dict[str, Path]) -> dict[str, An
         "diagnosis": _diagnosis_figures(result.diagnosis),
         "acceptance": [level._asdict() for level in result.levels],
         "audit": audit_json(result.audit),
+        "class_prior": result.prior.sentence,
         "rows_to_label": (result.next_rows + 1).tolist(),
         "columns": {column.name: column.kind for column in result.model[0].columns_},
         "settings": result.settings,

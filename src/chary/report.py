@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from chary import __version__
 from chary.diagnostics import MILD, REPRESENTATIVE, STRONG, Density, FeatureShift
 from chary.metrics import expected_calibration_error
 from chary.preparation import TablePreparation
+from chary.prior_figures import advice
 from chary.tables import shown
 from chary.workflow import ACCEPTED, GIVEN, PREDICTED, LabeledTable
 
@@ -30,7 +32,7 @@ def render_report(result: LabeledTable) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"visible": visible, "percent": _percent, "count": "{:,}".format}
+    environment.filters |= {"visible": visible, "percent": _percent, "count": "{:,}".format, "fraction": _fraction}
     return environment.get_template("report.html").render(**_figures(result))
 
 
@@ -63,6 +65,8 @@ def _figures(result: LabeledTable) -> dict[str, Any]:
         "histogram": _histogram(result.confidence[unlabeled], result.source[unlabeled] == ACCEPTED),
         "levels": result.levels,
         "audit": result.audit,
+        "prior": result.prior,
+        "advice": advice(result.diagnosis.verdict, result.prior.told),
         "history": classifier.history_,
         "termination": classifier.termination_condition_,
         "held_out": _held_out(result),
@@ -185,6 +189,15 @@ def _histogram(confidence: NDArray[Any], accepted: NDArray[Any], height: int = 1
         }
         for b in range(_N_BINS)
     ]
+
+
+def _fraction(factor: float) -> str:
+    """A simple ratio as such.
+
+    >>> _fraction(2 / 3), _fraction(2.0)
+    ('2/3', '2')
+    """
+    return str(Fraction(factor).limit_denominator(10))
 
 
 def _percent(share: float) -> str:

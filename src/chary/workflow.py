@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -21,6 +22,7 @@ from chary.diagnostics import Diagnosis, HeldOut, diagnose, held_out, rows_to_la
 from chary.labels import Labels, decode
 from chary.policies import Curriculum
 from chary.preparation import TablePreparation
+from chary.prior_figures import PriorFigures, prior_figures
 from chary.self_training import SelfTrainingClassifier
 from chary.tables import Table, TableError, shown, target_labels
 
@@ -58,6 +60,7 @@ class LabeledTable:
     judged: HeldOut
     levels: list[AcceptanceLevel]
     next_rows: NDArray[np.intp]  # worth a label, the most useful first
+    prior: PriorFigures
     audit: AuditFigures | None = None
     seconds: dict[str, float] = field(default_factory=dict)  # by step
 
@@ -83,6 +86,7 @@ def label_table(
     identifier: Sequence[str] = (),
     rounds: int | None = None,
     audit: str | os.PathLike[str] | None = None,
+    class_prior: Any = None,
     seed: int = 0,
     progress: Callable[[str], None] = lambda step: None,
 ) -> LabeledTable:
@@ -104,6 +108,8 @@ def label_table(
         None: once; with an audit, only if that proves clearly better on it.
     audit : path, default=None
         A file of ``chary audit draw`` with a person's labels. The model is judged on them, then learns from them.
+    class_prior : None, "labeled" or mapping, default=None
+        The share of each class among all rows, if you know it, as in ``SelfTrainingClassifier``.
     seed : int, default=0
     progress : callable, default=nothing
         Told the name of each step as it begins.
@@ -129,28 +135,36 @@ def label_table(
     watch.start("Training")
     audited = None
     if answers is None:
-        classifier = _classifier(1 if rounds is None else rounds, seed)
+        classifier = _classifier(1 if rounds is None else rounds, seed, class_prior)
         classifier.fit(X, decode(labels.codes, labels.classes, unlabeled=None))
     else:
-        classifier, audited = judge(lambda n: _classifier(n, seed), X, labels, answers, rounds=rounds, seed=seed)
+        make = partial(_classifier, seed=seed, class_prior=class_prior)
+        classifier, audited = judge(make, X, labels, answers, rounds=rounds, seed=seed)
 
     watch.start("Labelling")
     codes, confidence, source = _label_rows(classifier, X, labels)
 
     watch.start("Checking against held-out labels")
     rows = _with_pool(given.labeled, np.random.default_rng(seed))
-    judged = held_out(
-        _classifier(classifier.max_rounds, seed, unlabeled=-1), X[rows], given.codes[rows], random_state=seed
-    )
+    same = _classifier(classifier.max_rounds, seed, classifier.class_prior_, unlabeled=-1)
+    judged = held_out(same, X[rows], given.codes[rows], random_state=seed)
     levels = acceptance_levels(confidence[~labels.labeled], judged)
 
     watch.start("Choosing rows to label next")
     next_rows = rows_to_label(X, labels.labeled, confidence, random_state=seed)
+
+    watch.start("Trying other class proportions")
+    prior = prior_figures(classifier, X[~labels.labeled], random_state=seed)
     watch.stop()
     return LabeledTable(
         table=table,
         target=target,
-        settings={"seed": seed, "rounds": classifier.max_rounds, "unlabeled": unlabeled},
+        settings={
+            "seed": seed,
+            "rounds": classifier.max_rounds,
+            "unlabeled": unlabeled,
+            "class_prior": class_prior,
+        },
         labels=labels,
         codes=codes,
         confidence=confidence,
@@ -160,17 +174,19 @@ def label_table(
         judged=judged,
         levels=levels,
         next_rows=next_rows,
+        prior=prior,
         audit=audited,
         seconds=watch.seconds,
     )
 
 
-def _classifier(rounds: int, seed: int, unlabeled: Any = None) -> SelfTrainingClassifier:
+def _classifier(rounds: int, seed: int, class_prior: Any, unlabeled: Any = None) -> SelfTrainingClassifier:
     return SelfTrainingClassifier(
         DiverseEnsembleClassifier(random_state=seed),
         policy=Curriculum(step=0.4),
         confidence="t_similarity",
         max_rounds=rounds,
+        class_prior=class_prior,
         unlabeled=unlabeled,
     )
 

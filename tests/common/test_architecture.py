@@ -35,6 +35,7 @@ FLOW = [
     "members",
     "policies",
     "self_training",
+    "prior_figures",
     "audited",
     "metrics",
     "studies",
