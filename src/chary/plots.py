@@ -68,23 +68,22 @@ def risk_coverage(curves: dict[str, RiskCoverageCurve]) -> Axes:
 
 def table(study: Study, results: Results) -> Axes:
     """Accuracy of each data set and policy: from softmax to T-similarity, with the baseline as a tick."""
-    lines = {(line.dataset, line.method): line for line in _accuracies(study, results)}
-    names = list(dict.fromkeys(dataset for dataset, _ in lines))
-    axes = _panels(1, len(POLICIES), 3.4, 0.32 * len(names) + 0.8, sharex=True, sharey=True)
+    lines = {(line.dataset, line.labeling, line.method): line for line in _accuracies(study, results)}
+    names = list(dict.fromkeys(dataset for dataset, _, _ in lines))
+    height = 0.32 * len(names) + 0.8
+    axes = _panels(len(study.labelings), len(POLICIES), 3.4, height, sharex=True, sharey=True)
     places = np.arange(len(names))[::-1]
-    for ax, policy in zip(axes[0], POLICIES, strict=True):
-        for name, place in zip(names, places, strict=True):
-            ends = [lines.get((name, f"{policy}-{kind}")) for kind in ("softmax", "tsim")]
-            if None not in ends:
-                values = [_mean(line) for line in ends if line]
-                ax.plot(values, [place, place], color="#bbbbbb", linewidth=2, zorder=1)
-                for value, kind in zip(values, ("softmax", "tsim"), strict=True):
-                    ax.plot(value, place, **{**STYLES[kind], "linestyle": "none"})
-            if baseline := lines.get((name, "erm")):
-                ax.plot(_mean(baseline), place, "|", color="black", markersize=11)
-        ax.set(title=policy.upper(), xlabel="Test accuracy (%)")
-        ax.set_yticks(places, [dataset_title(name) for name in names])
-        ax.grid(axis="x")
+    for row, labeling in zip(axes, study.labelings, strict=True):
+        for ax, policy in zip(row, POLICIES, strict=True):
+            for name, place in zip(names, places, strict=True):
+                _draw_duel(
+                    ax, place, [lines.get((name, labeling, m)) for m in (f"{policy}-softmax", f"{policy}-tsim")]
+                )
+                if baseline := lines.get((name, labeling, "erm")):
+                    ax.plot(_mean(baseline), place, "|", color="black", markersize=11)
+            ax.set(title=f"{policy.upper()}, {labeling.upper()} labels", xlabel="Test accuracy (%)")
+            ax.set_yticks(places, [dataset_title(name) for name in names])
+            ax.grid(axis="x")
     handles = [_handle(axes[0, 0], "softmax"), _handle(axes[0, 0], "tsim")]
     handles.append(axes[0, 0].plot([], [], "|", color="black", markersize=11, label=NAMES["erm"])[0])
     return _finish(axes, study, results, handles)
@@ -274,6 +273,7 @@ FIGURES: dict[str, Callable[[Study, Results], Axes]] = {
     "audit": audit,
     "table-ssb": table,
     "table-iid": table,
+    "table-balanced": table,
     "failure-of-softmax": failure_of_softmax,
     "figure-bias": bias,
     "figure-confidence": confidence,
@@ -357,6 +357,16 @@ def _draw_line(ax: Axes, lines: list[Line], kind: str) -> None:
     )
     ax.plot(x, means, label=NAMES[kind], markersize=5, **STYLES[kind])
     ax.fill_between(x, means - half, means + half, color=STYLES[kind]["color"], alpha=0.15, linewidth=0)
+
+
+def _draw_duel(ax: Axes, place: float, ends: list[Line | None]) -> None:
+    """From softmax to T-similarity on one line."""
+    values = [_mean(line) for line in ends if line is not None]
+    if len(values) < 2:
+        return
+    ax.plot(values, [place, place], color="#bbbbbb", linewidth=2, zorder=1)
+    for value, kind in zip(values, ("softmax", "tsim"), strict=True):
+        ax.plot(value, place, **{**STYLES[kind], "linestyle": "none"})
 
 
 def _handle(ax: Axes, kind: str) -> Any:

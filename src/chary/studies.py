@@ -102,23 +102,23 @@ def erm(task: Task) -> DiverseEnsembleClassifier:
     return task.initial
 
 
-def pseudo_labels(task: Task, confidence: str, threshold: float) -> SelfTrainingClassifier:
+def pseudo_labels(task: Task, confidence: str, threshold: float, **options: Any) -> SelfTrainingClassifier:
     """PL: accept above a fixed threshold."""
-    return _self_train(task, confidence, FixedThreshold(threshold))
+    return _self_train(task, confidence, FixedThreshold(threshold), **options)
 
 
-def curriculum(task: Task, confidence: str, step: float) -> SelfTrainingClassifier:
+def curriculum(task: Task, confidence: str, step: float, **options: Any) -> SelfTrainingClassifier:
     """CSTA: accept a growing share."""
-    return _self_train(task, confidence, Curriculum(step))
+    return _self_train(task, confidence, Curriculum(step), **options)
 
 
-def transductive(task: Task, confidence: str, index: str) -> SelfTrainingClassifier:
+def transductive(task: Task, confidence: str, index: str, **options: Any) -> SelfTrainingClassifier:
     """MSTA: accept what a bound on the error allows."""
-    return _self_train(task, confidence, TransductiveBound(index=index))
+    return _self_train(task, confidence, TransductiveBound(index=index), **options)
 
 
-def _self_train(task: Task, confidence: str, policy: Any) -> SelfTrainingClassifier:
-    model = SelfTrainingClassifier(task.estimator(), policy=policy, confidence=confidence)
+def _self_train(task: Task, confidence: str, policy: Any, **options: Any) -> SelfTrainingClassifier:
+    model = SelfTrainingClassifier(task.estimator(), policy=policy, confidence=confidence, **options)
     return model.fit(task.X, task.y, initial=task.initial)
 
 
@@ -316,6 +316,8 @@ def _facts(name: str) -> _DataFacts:
 
 
 _SELF_TRAINING = {**PL, **CSTA, **MSTA}
+# Accepted rows weigh, together, as much as the given labels: so that a one-sided first harvest cannot take over.
+_BALANCED = {n: Method(m.run, {**m.options, "balance_weights": True}) for n, m in _SELF_TRAINING.items()}
 _SOFTMAX = {name: method for name, method in _SELF_TRAINING.items() if name.endswith("softmax")}
 _TSIM = {name: method for name, method in _SELF_TRAINING.items() if name.endswith("tsim")}
 _MUSHROOMS = ("mushrooms",)
@@ -325,6 +327,7 @@ STUDIES: dict[str, Study] = {
     for study in (
         Study("table-ssb", "Test accuracy when labels are biased", labelings=("ssb",), methods=TABLE),
         Study("table-iid", "Test accuracy when labels are drawn at random", labelings=("iid",), methods=TABLE),
+        Study("table-balanced", "Both tables with accepted rows weighed down", methods=ERM | _BALANCED),
         Study("failure-of-softmax", "What biased labels cost softmax self-training", methods=ERM | _SOFTMAX),
         Study(
             "figure-bias",

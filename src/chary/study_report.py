@@ -106,7 +106,7 @@ def paper_numbers(study: str, labeling: str) -> dict[tuple[str, str], tuple[floa
     (77.55, 7.65)
     """
     failure = study == "failure-of-softmax"
-    if not failure and study != f"table-{labeling}":
+    if not failure and study not in (f"table-{labeling}", "table-balanced"):
         return {}
     name = "failure_of_softmax.csv" if failure else f"accuracy_{labeling}.csv"
     text = (resources.files("chary") / "paper" / name).read_text()
@@ -330,7 +330,7 @@ def _caption(study: Study) -> str:
         "leave_one_out": "Leave-one-out accuracy",
         "confidence_histogram": "Wrong predictions that T-similarity gives more than 0.9",
     }.get(study.measure.__name__, "Test accuracy")
-    beside = ", in brackets the paper's" if study.name in ("table-ssb", "table-iid", "failure-of-softmax") else ""
+    beside = ", in brackets the paper's" if any(paper_numbers(study.name, x) for x in study.labelings) else ""
     return f"{metric} in percent{beside}"
 
 
