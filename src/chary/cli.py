@@ -360,8 +360,7 @@ def _show_label(result: LabeledTable, paths: dict[str, Path]) -> None:
         names = ", ".join(f"{_plain(column.name, 30)} ({column.note})" for column in left_out[:5])
         more = f" and {len(left_out) - 5} more" if len(left_out) > 5 else ""
         console.print(f"Left out: {names}{more}.\n", highlight=False)
-    told = f"Y{result.prior.sentence[1:]}." if result.prior.told else ""
-    _show_verdict(result.diagnosis, told or advice(result.diagnosis.verdict))
+    _show_verdict(result.diagnosis, f"Y{result.prior.sentence[1:]}." if result.prior.told else "")
     show_audit(result)
     for kind, path in paths.items():
         console.print(f"{kind:>8}  {_plain(path, 500)}", soft_wrap=True, highlight=False)

@@ -12,8 +12,6 @@ from chary.members import probabilities
 from chary.priors import Sensitivity, describe_prior, sensitivity
 from chary.self_training import SelfTrainingClassifier
 
-# Mean gain of the network under biased labels, from ERM to ERM + prior in ``chary study report beyond-ssb``.
-BENCHMARK_GAIN = 3
 _MOST_ROWS = 50_000  # of the unlabelled ones, to see what another belief would change
 
 
@@ -22,9 +20,9 @@ def advice(verdict: str, told: bool = False) -> str:
     if told or verdict not in (MILD, STRONG):
         return ""
     return (
-        "If you know the share of each class among all rows, pass it with --class-prior NAME=SHARE: on benchmarks "
-        f"with this kind of bias it was worth about {BENCHMARK_GAIN} points of accuracy. If you are not sure, do "
-        "not: a wrong share can cost more than a right one gains."
+        "If you know the share of each class among all rows, pass it with --class-prior NAME=SHARE: it can "
+        "correct what the bias did to the boundary between classes. If you are not sure, do not: a wrong share "
+        "makes labels wrong."
     )
 
 
