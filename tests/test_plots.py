@@ -20,7 +20,9 @@ def plausible(study):
     classes = (np.arange(30) % 2).tolist()
     shapes = {
         "accuracy": lambda: {"accuracy": float(rng.uniform(0.5, 1))},
-        "calibration": lambda: {f"{k}_ece": float(rng.uniform(0, 0.3)) for k in ("softmax", "t_similarity")},
+        "calibration": lambda: {
+            f"{k}_{what}": float(rng.uniform()) for k in ("softmax", "t_similarity") for what in ("ece", "auroc")
+        },
         "confidence_histogram": lambda: {
             f"{k}_{o}": counts for k in ("softmax", "t_similarity") for o in ("right", "wrong")
         },

@@ -127,24 +127,27 @@ def curves(study: Study, results: Results) -> Axes:
         ax.set_xlabel(_PARAMETERS.get(study.vary[0], study.vary[0]))
         if study.vary[0] == "n_labeled":
             ax.set_xscale("log")
+            ax.set_xticks(study.vary[1][::2], [str(n) for n in study.vary[1][::2]], minor=False)
+            ax.set_xticks([], minor=True)
     return _finish(axes, study, results, axes[0, 0].get_legend_handles_labels()[0])
 
 
 def calibration(study: Study, results: Results) -> Axes:
-    """Calibration error of both confidences against the strength of the diversity."""
+    """Of both confidences against the strength of the diversity: calibration error, and how well they rank."""
     lines = summarize(study, results)
     names = list(dict.fromkeys(line.dataset for line in lines))
-    axes = _panels(len(study.labelings), len(names), 2.2, 2.5, sharex=True, sharey=True)
-    for row, labeling in zip(axes, study.labelings, strict=True):
+    measures = (("ece", "Calibration\nerror (%)"), ("auroc", "Right above\nwrong (AUROC, %)"))
+    rows = [(labeling, *measure) for measure in measures for labeling in study.labelings]
+    axes = _panels(len(rows), len(names), 2.1, 1.9, sharex=True, sharey="row")
+    for row, (labeling, measure, label) in zip(axes, rows, strict=True):
         for ax, name in zip(row, names, strict=True):
             for kind in CONFIDENCES:
-                place = (name, labeling, f"{kind}_ece")
+                place = (name, labeling, f"{kind}_{measure}")
                 _draw_line(ax, [x for x in lines if (x.dataset, x.labeling, x.metric) == place], kind)
-            ax.set_title(f"{dataset_title(name)}, {labeling.upper()}")
-        row[0].set_ylabel("Calibration error (%)")
+            ax.set_title(f"{dataset_title(name)}, {labeling.upper()}", fontsize=9)
+        row[0].set_ylabel(label)
     for ax in axes[-1]:
         ax.set_xlabel(_PARAMETERS["gamma"])
-    axes[0, 0].set_ylim(bottom=0)
     return _finish(axes, study, results, axes[0, 0].get_legend_handles_labels()[0])
 
 

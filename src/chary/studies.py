@@ -325,10 +325,28 @@ _MUSHROOMS = ("mushrooms",)
 STUDIES: dict[str, Study] = {
     study.name: study
     for study in (
-        Study("table-ssb", "Test accuracy when labels are biased", labelings=("ssb",), methods=TABLE),
-        Study("table-iid", "Test accuracy when labels are drawn at random", labelings=("iid",), methods=TABLE),
-        Study("table-balanced", "Both tables with accepted rows weighed down", methods=ERM | _BALANCED),
-        Study("failure-of-softmax", "What biased labels cost softmax self-training", methods=ERM | _SOFTMAX),
+        Study(
+            "table-ssb",
+            "Biased labels: on most data sets self-training does better with T-similarity",
+            labelings=("ssb",),
+            methods=TABLE,
+        ),
+        Study(
+            "table-iid",
+            "Random labels: softmax and T-similarity are close, except in PL",
+            labelings=("iid",),
+            methods=TABLE,
+        ),
+        Study(
+            "table-balanced",
+            "Accepted rows weighed down: PL with T-similarity no longer collapses",
+            methods=ERM | _BALANCED,
+        ),
+        Study(
+            "failure-of-softmax",
+            "Biased labels cost accuracy; softmax self-training seldom wins it back",
+            methods=ERM | _SOFTMAX,
+        ),
         Study(
             "figure-bias",
             "Biased labels sit at the ends of the first principal component",
@@ -338,33 +356,33 @@ STUDIES: dict[str, Study] = {
         ),
         Study(
             "figure-confidence",
-            "Softmax is sure of its mistakes, T-similarity is not",
+            "Softmax is sure of many mistakes, T-similarity of almost none",
             ("mnist", "coil20", "dna", "har", "digits", "protein"),
             measure=confidence_histogram,
         ),
         Study(
             "figure-calibration",
-            "Diversity and the calibration of T-similarity",
+            "More diversity: T-similarity falls ever further below the accuracy",
             ("cod_rna", "digits", "dna", "dry_bean", "mushrooms", "protein"),
             measure=calibration,
             vary=("gamma", (0.0, 0.5, 1.0, 1.5, 2.0)),
         ),
         Study(
             "figure-threshold",
-            "The threshold of PL, softmax against T-similarity",
+            "Biased labels: T-similarity beats softmax at nearly every threshold of PL",
             ("mushrooms", "phishing", "svmguide1"),
             methods=PL,
             vary=("threshold", (0.7, 0.8, 0.9, 0.95)),
         ),
         Study(
             "figure-model-selection",
-            "Leave-one-out accuracy is too good when labels are biased",
+            "Biased labels: leave-one-out promises far more than the test set keeps",
             ("mnist", "mushrooms", "protein"),
             measure=leave_one_out,
         ),
         Study(
             "figure-interpolation",
-            "From random to biased labels",
+            "Only strong bias hurts; at full bias softmax breaks PL and CSTA",
             _MUSHROOMS,
             labelings=("ssb",),
             methods=ERM | _SELF_TRAINING,
@@ -372,21 +390,21 @@ STUDIES: dict[str, Study] = {
         ),
         Study(
             "figure-n-labeled",
-            "More labels, less harm",
+            "Biased labels: the choice of confidence matters while labels are few",
             _MUSHROOMS,
             methods=ERM | _SELF_TRAINING,
             vary=("n_labeled", (20, 50, 100, 200, 500, 1000, 2000)),
         ),
         Study(
             "figure-gamma",
-            "Strength of the diversity",
+            "Biased labels: PL and CSTA need the diversity, MSTA does not",
             _MUSHROOMS,
             methods=ERM | _TSIM,
             vary=("gamma", (0.0, 0.5, 1.0, 1.5, 2.0)),
         ),
         Study(
             "figure-n-heads",
-            "Number of heads",
+            "Two heads do as well as ten",
             _MUSHROOMS,
             methods=ERM | _TSIM,
             vary=("n_heads", (2, 5, 10)),
