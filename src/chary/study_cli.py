@@ -46,6 +46,7 @@ datasets_app = typer.Typer(
 
 _NAME = Annotated[str, typer.Argument(help="A study; `chary study list` shows them.")]
 _DATASETS = Annotated[str, typer.Option(help="Names, separated by commas; `all` for those of the study.")]
+_METHODS = Annotated[str, typer.Option(help="Methods, separated by commas; `all` for those of the study.")]
 _SEEDS = Annotated[int | None, typer.Option(min=1, help="How many seeds. Default: the study's own, mostly nine.")]
 _STORE = Annotated[Path, typer.Option(help="Directory of finished cells.")]
 STUDIES = {**PAPER_STUDIES, AUDIT.name: AUDIT, **PRIOR_STUDIES}
@@ -69,15 +70,17 @@ def list_studies(store: _STORE = CELLS) -> None:
 def run_study(
     name: _NAME,
     datasets: _DATASETS = "all",
+    methods: _METHODS = "all",
     seeds: _SEEDS = None,
     jobs: Annotated[int | None, typer.Option(min=1, help="Worker processes. Default: one per core.")] = None,
-    engine: Annotated[str, typer.Option(help="process, or dask (needs chary[dask]).")] = "process",
+    engine: Annotated[str, typer.Option(help=r"process, or dask (needs chary\[dask]).")] = "process",
     address: Annotated[str | None, typer.Option(help="Of a Dask scheduler. Default: a local cluster.")] = None,
     store: _STORE = CELLS,
 ) -> None:
     """Work out what is missing of a study. Stop it any time; run it again to resume."""
     with _one_sentence():
         study, cells = _select(name, datasets, seeds)
+        cells = _of_methods(study, cells, methods)
         _refuse_missing(cells)
         with _display(study.name) as show:
             progress = run(
@@ -192,7 +195,7 @@ def fetch(name: Annotated[str, typer.Argument(help="A data set, or `all` for tho
             Console(stderr=True).print(Text(str(error)))
             n_refused += 1
     if n_refused:
-        raise typer.Exit(2)
+        raise typer.Exit(1)
 
 
 def _select(name: str, names: str, n_seeds: int | None) -> tuple[Study, list[Cell]]:
@@ -201,6 +204,19 @@ def _select(name: str, names: str, n_seeds: int | None) -> tuple[Study, list[Cel
     study = STUDIES[name]
     chosen = None if names == "all" else [part.strip() for part in names.split(",") if part.strip()]
     return study, study.cells(chosen, n_seeds)
+
+
+def _of_methods(study: Study, cells: list[Cell], methods: str) -> list[Cell]:
+    if methods == "all":
+        return cells
+    chosen = [part.strip() for part in methods.split(",") if part.strip()]
+    unknown = [method for method in chosen if method not in study.methods]
+    if unknown or not chosen:
+        raise ValueError(
+            f"{study.name} has no method {', '.join(map(repr, unknown)) or repr(methods)}; "
+            f"choose of {', '.join(study.methods)}."
+        )
+    return [cell for cell in cells if cell.method in chosen]
 
 
 def _refuse_missing(cells: list[Cell]) -> None:
@@ -237,7 +253,7 @@ def _one_sentence() -> Iterator[None]:
         raise typer.Exit(128 + stopped.signum) from None
     except (ValueError, RuntimeError, OSError) as error:
         Console(stderr=True).print(Text(str(error)))
-        raise typer.Exit(2) from None
+        raise typer.Exit(1) from None
 
 
 class _display:  # noqa: N801 - used as a context manager only
