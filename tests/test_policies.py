@@ -29,6 +29,7 @@ POLICIES = [
     TopK(3),
     ClassBalanced(0.4),
     RisingShare(),
+    RisingShare(max_rows=7),
     TransductiveBound(),
     TransductiveBound(index="prediction"),
     TransductiveBound(objective="joint"),
@@ -158,6 +159,17 @@ def test_rising_share_goes_from_first_to_last_and_stays():
     assert accepted == [20, 35, 50, 65, 80, 80, 80]
     shares = [RisingShare(n_rounds=1).accept(a_round(confidence, number=t)).used["share"] for t in (1, 2)]
     assert shares == [0.2, 0.8]
+
+
+def test_rising_share_keeps_at_most_max_rows_spread_over_each_class():
+    confidence, prediction = np.arange(1000.0), np.arange(1000) % 10 == 0
+    all_rows, few = (RisingShare(max_rows=m).accept(a_round(confidence, prediction)).accepted for m in (None, 50))
+    assert all_rows.sum() == 200
+    assert np.bincount(prediction[few]).tolist() == [45, 5]
+    assert not np.any(few & ~all_rows)
+    kept = np.flatnonzero(few & ~prediction)
+    assert kept.max() == np.flatnonzero(all_rows & ~prediction).max()  # the surest row, then every fourth
+    assert set(np.diff(np.searchsorted(np.flatnonzero(all_rows & ~prediction), kept))) == {4}
 
 
 # --- The transductive bound: problems, and its definition in the plainest code -------------------------
@@ -523,6 +535,7 @@ def test_only_curriculum_and_rising_share_can_score_the_pool_anew():
         (lambda: TopK(2.0), "k=2.0 is not a count; give a whole number of at least 1."),
         (lambda: ClassBalanced(20), "share=20 is not a share; give a number above 0 and at most 1."),
         (lambda: RisingShare(0.8, 0.2), "first=0.8 is above last=0.2; the share must not fall."),
+        (lambda: RisingShare(max_rows=0), "max_rows=0 is not a count; give a whole number of at least 1."),
         (lambda: RisingShare(n_rounds=0), "n_rounds=0 is not a count; give a whole number of at least 1."),
         (lambda: TransductiveBound("fast"), "search='fast' is unknown; give 'exact' or 'grid'."),
         (

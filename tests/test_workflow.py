@@ -7,7 +7,9 @@ import polars as pl
 import pytest
 from scipy.stats import binom
 
+from chary.classifier import DiverseEnsembleClassifier
 from chary.diagnostics import HeldOut
+from chary.ensemble import MixedEnsembleClassifier
 from chary.persistence import load, save
 from chary.tables import Table, TableError, write_table
 from chary.workflow import acceptance_levels, label_table, predict_table
@@ -93,6 +95,18 @@ def test_a_class_prior_is_met_kept_and_saved(result, tmp_path):
     loaded = load(tmp_path / "m.chary")[-1]
     assert loaded.class_prior == {names[0]: 0.8, names[1]: 0.2}
     assert (loaded.class_bias_ == told.model[-1].class_bias_).all()
+
+
+def test_with_a_class_prior_unlike_learners_take_their_best_labels_five_times(result):
+    told = label_table(table(), "y", seed=3, class_prior="labeled")
+    classifier = told.model[-1]
+    assert isinstance(classifier.estimator_, MixedEnsembleClassifier)
+    assert isinstance(result.model[-1].estimator_, DiverseEnsembleClassifier)
+    assert told.settings["rounds"] == 5
+    assert result.settings["rounds"] == 1
+    shares = [round(record["used"]["share"], 2) for record in classifier.history_]
+    assert shares == [0.2, 0.35, 0.5, 0.65, 0.8]
+    assert ((told.confidence >= 0) & (told.confidence <= 1)).all()
 
 
 def test_rows_to_label_have_no_label(result):

@@ -96,7 +96,7 @@ def label(
             min=0,
             max=20,
             help="How often to learn from its own best labels.",
-            show_default="1; with an audit 0 unless clearly better",
+            show_default="1, with a prior 5; with an audit 0 unless better",
         ),
     ] = None,
     delimiter: _DELIMITER = None,

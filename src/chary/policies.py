@@ -165,12 +165,16 @@ class RisingShare:
         The round that reaches ``last``. (1: round 1 keeps ``first``, all later ones ``last``.)
     rescore : bool, default=True
         Score the whole pool anew each round, so that early mistakes can be taken back.
+    max_rows : int >= 1, default=None
+        Of more rows in a round keep so many, evenly spaced down the ranking of each class: a bound on what
+        fitting anew costs on large tables.
     """
 
     first: float = 0.2
     last: float = 0.8
     n_rounds: int = 5
     rescore: bool = True
+    max_rows: int | None = None
 
     def __post_init__(self) -> None:
         _require_share("first", self.first)
@@ -179,11 +183,14 @@ class RisingShare:
         _require(rises, f"first={self.first!r} is above last={self.last!r}; the share must not fall.")
         _require_count("n_rounds", self.n_rounds)
         _require_flag("rescore", self.rescore)
+        if self.max_rows is not None:
+            _require_count("max_rows", self.max_rows)
 
     def accept(self, round: Round) -> Acceptance:
         """The round's share of each predicted class."""
         progress = min(1.0, (round.number - 1) / max(1, self.n_rounds - 1))
-        return _accept_top_share(round, float((1 - progress) * self.first + progress * self.last))
+        accepted, used = _accept_top_share(round, float((1 - progress) * self.first + progress * self.last))
+        return Acceptance(_thinned(accepted, round, self.max_rows or len(accepted)), used)
 
 
 @dataclass(frozen=True)
@@ -427,6 +434,16 @@ def _accept_top_share(round: Round, share: float) -> Acceptance:
         thresholds[c] = _kth_highest(round.confidence[round.prediction == c], n_kept)
     accepted = round.confidence >= thresholds[round.prediction]
     return Acceptance(accepted, {"share": share, "thresholds": thresholds})
+
+
+def _thinned(accepted: NDArray[np.bool_], round: Round, max_rows: int) -> NDArray[np.bool_]:
+    rows = np.flatnonzero(accepted)
+    if len(rows) <= max_rows:
+        return accepted
+    ranking = rows[np.lexsort((-round.confidence[rows], round.prediction[rows]))]
+    kept = np.zeros_like(accepted)
+    kept[ranking[np.arange(max_rows) * len(rows) // max_rows]] = True
+    return kept
 
 
 def _kth_highest(values: NDArray[Any], k: int) -> float:

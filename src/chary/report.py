@@ -20,6 +20,11 @@ from chary.tables import shown
 from chary.workflow import ACCEPTED, GIVEN, PREDICTED, LabeledTable
 
 _N_BINS, _N_SHIFTS, _N_CELLS = 20, 10, 6
+# With a class prior, and without: what ``label_table`` fits.
+_LEARNERS = {
+    True: "two linear models and trees, which count twice",
+    False: "a neural network with five diverse heads",
+}
 _TONES = {REPRESENTATIVE: "good", MILD: "fair", STRONG: "bad"}
 
 
@@ -77,6 +82,7 @@ def _figures(result: LabeledTable) -> dict[str, Any]:
             "File": result.table.name,
             "Target column": result.target,
             "Seed": result.settings["seed"],
+            "Learner": _LEARNERS[result.prior.told],
             "Rounds of self-training": result.settings["rounds"],
             "Features": len(preparation.get_feature_names_out()),
             "Time": f"{sum(result.seconds.values()):.1f} s",

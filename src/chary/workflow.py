@@ -19,8 +19,9 @@ from chary.audit_figures import AuditFigures, judge, merge
 from chary.audit_files import read_audit
 from chary.classifier import DiverseEnsembleClassifier
 from chary.diagnostics import Diagnosis, HeldOut, diagnose, held_out, rows_to_label
+from chary.ensemble import MixedEnsembleClassifier
 from chary.labels import Labels, decode
-from chary.policies import Curriculum
+from chary.policies import Curriculum, RisingShare
 from chary.preparation import TablePreparation
 from chary.prior_figures import PriorFigures, prior_figures
 from chary.self_training import SelfTrainingClassifier
@@ -30,6 +31,8 @@ GIVEN, ACCEPTED, PREDICTED = "given", "accepted", "predicted"
 
 # Unlabelled rows that stay in training while labelled rows are held out.
 _HELD_OUT_POOL = 20_000
+# Rows accepted in a round where learners are fitted whose cost grows with them.
+_MOST_ACCEPTED = 10_000
 _SHARES = (1.0, 0.9, 0.75, 0.5, 0.25, 0.1)
 
 
@@ -105,11 +108,13 @@ def label_table(
     rounds : int, default=None
         How often the most trusted labels are accepted and the model is fitted anew with them. More rounds were no
         more accurate on biased benchmarks, and leave the heads nothing to disagree on: confidence grows hollow.
-        None: once; with an audit, only if that proves clearly better on it.
+        None: once; five times with a class prior, which keeps the shares of the classes in place; with an audit,
+        only if that proves clearly better on it.
     audit : path, default=None
         A file of ``chary audit draw`` with a person's labels. The model is judged on them, then learns from them.
     class_prior : None, "labeled" or mapping, default=None
-        The share of each class among all rows, if you know it, as in ``SelfTrainingClassifier``.
+        The share of each class among all rows, if you know it, as in ``SelfTrainingClassifier``. With it, unlike
+        learners take the place of the network: they gained more from it on biased benchmarks.
     seed : int, default=0
     progress : callable, default=nothing
         Told the name of each step as it begins.
@@ -135,7 +140,8 @@ def label_table(
     watch.start("Training")
     audited = None
     if answers is None:
-        classifier = _classifier(1 if rounds is None else rounds, seed, class_prior)
+        usual = 1 if class_prior is None else 5
+        classifier = _classifier(usual if rounds is None else rounds, seed, class_prior)
         classifier.fit(X, decode(labels.codes, labels.classes, unlabeled=None))
     else:
         make = partial(_classifier, seed=seed, class_prior=class_prior)
@@ -181,9 +187,10 @@ def label_table(
 
 
 def _classifier(rounds: int, seed: int, class_prior: Any, unlabeled: Any = None) -> SelfTrainingClassifier:
+    told = class_prior is not None
     return SelfTrainingClassifier(
-        DiverseEnsembleClassifier(random_state=seed),
-        policy=Curriculum(step=0.4),
+        (MixedEnsembleClassifier if told else DiverseEnsembleClassifier)(random_state=seed),
+        policy=RisingShare(max_rows=_MOST_ACCEPTED) if told else Curriculum(step=0.4),
         confidence="t_similarity",
         max_rounds=rounds,
         class_prior=class_prior,
