@@ -31,22 +31,28 @@ TEXTS = {page.name: page.read_text() for page in [ROOT / "README.md", *sorted((R
 
 @pytest.mark.parametrize("name", [name for name, text in TEXTS.items() if "```console" in text])
 def test_commands_of_the_documentation(name, tmp_path):
-    """In a folder that holds the customers of the quickstart; ``...`` stands for anything on a line."""
+    """In a folder that holds the customers of the quickstart; ``...`` stands for anything on a line.
+
+    The ``python`` blocks of such a page are run too, where they stand.
+    """
     python = f'"{sys.executable}" -c "import sys; from chary.cli import main; sys.exit(main())"'
     environment = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
     subprocess.run([sys.executable, ROOT / "examples/1_quickstart/customers.py"], cwd=tmp_path, check=True)
-    blocks = re.findall(r"```console\n(.*?)```", TEXTS[name], flags=re.DOTALL)
-    commands = [part for block in blocks for part in block.split("$ ")[1:]]
-    assert commands
-    for part in commands:
-        command, _, expected = part.partition("\n")
-        script = f'chary() {{ {python} "$@"; }}; {command}'
-        done = subprocess.run(
-            ["bash", "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
-        )
-        found = "\n".join(line.rstrip() for line in (done.stdout + done.stderr).split("\n"))
-        pattern = re.escape(expected).replace(r"\.\.\.", ".*")
-        assert re.fullmatch(pattern, found), f"$ {command}\n{found}"
+    lines = ""  # of Python so far: later blocks use the names of earlier ones
+    for kind, block in re.findall(r"```(python|console)\n(.*?)```", TEXTS[name], flags=re.DOTALL):
+        if kind == "python":
+            lines += block
+            subprocess.run([sys.executable, "-c", lines], cwd=tmp_path, env=environment, check=True)
+            continue
+        for part in block.split("$ ")[1:]:
+            command, _, expected = part.partition("\n")
+            script = f'chary() {{ {python} "$@"; }}; {command}'
+            done = subprocess.run(
+                ["bash", "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+            )
+            found = "\n".join(line.rstrip() for line in (done.stdout + done.stderr).split("\n"))
+            pattern = re.escape(expected).replace(r"\.\.\.", ".*")
+            assert re.fullmatch(pattern, found), f"$ {command}\n{found}"
 
 
 @pytest.mark.parametrize("name", TEXTS)
