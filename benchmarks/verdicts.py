@@ -45,7 +45,7 @@ def main() -> None:
                 coverages.append(found.coverage)
             counts = [str(verdicts[verdict]) for verdict in (REPRESENTATIVE, MILD, STRONG)]
             table.add_row(name, title, *counts, f"{min(aucs):.2f} to {max(aucs):.2f}", f"{np.mean(coverages):.0%}")
-    Console(width=110).print(table)
+    Console(width=140).print(table)
 
 
 if __name__ == "__main__":
