@@ -1,5 +1,6 @@
 """What the documentation shows, happens: ``pycon`` and ``console`` blocks are run and their output compared."""
 
+import csv
 import doctest
 import os
 import re
@@ -7,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 ROOT = Path(__file__).parents[2]
@@ -53,6 +55,23 @@ def test_commands_of_the_documentation(name, tmp_path):
             found = "\n".join(line.rstrip() for line in (done.stdout + done.stderr).split("\n"))
             pattern = re.escape(expected).replace(r"\.\.\.", ".*")
             assert re.fullmatch(pattern, found), f"$ {command}\n{found}"
+
+
+def test_the_table_of_the_readme_is_the_stored_result():
+    with (ROOT / "studies/results/table-ssb.csv").open() as file:
+        rows = [row for row in csv.DictReader(file) if row["metric"] == "accuracy" and row["paper_mean"]]
+    shown = re.findall(r"^\| [A-Z][\w-]+ \| \d.*\|$", TEXTS["README.md"], flags=re.MULTILINE)
+    numbers = [[float(text) for text in re.findall(r"\d+\.\d", line)] for line in shown]
+    stored = {}
+    for row in rows:
+        stored.setdefault(row["dataset"], []).extend([float(row["mean"]), float(row["paper_mean"])])
+    assert len(numbers) == len(stored) == 13
+    np.testing.assert_allclose(numbers, list(stored.values()), atol=0.0501)
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_no_page_is_unfinished(name):
+    assert not re.search(r"@@|PLACEHOLDER|TODO", TEXTS[name])
 
 
 @pytest.mark.parametrize("name", TEXTS)
