@@ -170,6 +170,9 @@ def test_rising_share_keeps_at_most_max_rows_spread_over_each_class():
     kept = np.flatnonzero(few & ~prediction)
     assert kept.max() == np.flatnonzero(all_rows & ~prediction).max()  # the surest row, then every fourth
     assert set(np.diff(np.searchsorted(np.flatnonzero(all_rows & ~prediction), kept))) == {4}
+    lonely = RisingShare(1, 1, max_rows=10).accept(a_round(np.linspace(0, 1, 1000), np.arange(1000) == 7)).accepted
+    assert lonely.sum() == 10  # nine of one class, and the only row of the other
+    assert lonely[7]
 
 
 # --- The transductive bound: problems, and its definition in the plainest code -------------------------

@@ -32,7 +32,7 @@ Results
     ``runner``           cells -> worker processes
     ``study_report``     results -> tables beside the paper's
     ``persistence``      a fitted model -> one file, and back
-    ``workflow``         a table -> labels, model and the figures of a report (``audit_figures``: with an audit)
+    ``workflow``         a table -> labels, model and figures for a report (``audit_figures``, ``prior_figures``)
     ``plots``            results -> figures
     ``report``           a labelled table -> one HTML page
     ``cli``              words -> all of the above (``study_cli``, ``audit_cli``, ``demo``)

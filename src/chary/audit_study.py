@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -47,7 +46,7 @@ def curriculum(task: Task, source: str, k: int) -> Trained:
         model = SelfTrainingClassifier(task.estimator(), policy=Curriculum(0.4), confidence="t_similarity")
         return model.fit(task.X, _with(task, rows), initial=_first_fit(task, rows, source))
 
-    return Trained(_once(task, ("csta", k, source if k else ""), fit), rows, source)
+    return Trained(task.once(("csta", k, source if k else ""), fit), rows, source)
 
 
 def mixed(task: Task, source: str, k: int) -> Trained:
@@ -57,7 +56,7 @@ def mixed(task: Task, source: str, k: int) -> Trained:
     def fit() -> Any:
         return MixedEnsembleClassifier(random_state=task.random_state).fit(task.X, _with(task, rows))
 
-    return Trained(_once(task, ("mixed", k, source if k else ""), fit), rows, source)
+    return Trained(task.once(("mixed", k, source if k else ""), fit), rows, source)
 
 
 def extra_rows(task: Task, source: str, k: int) -> NDArray[np.intp]:
@@ -126,7 +125,7 @@ def _gains(results: list[tuple[Cell, dict[str, Any]]], labeling: str) -> list[st
             parts = [cells[f"{name}-{RANDOM}", 0], cells[f"{name}-{RANDOM}", k], cells[f"{name}-{SAME}", k]]
             common = set.intersection(*(set(part) for part in parts))
             if common:
-                start, audit, same = (np.mean([part[place] for place in common]) for part in parts)
+                start, audit, same = (_mean_over_sets(part, common) for part in parts)
                 n_sets = len({dataset for dataset, _ in common})
                 said.append(
                     f"{labeling}, {name}, {n_sets} data sets: {start:.1f} without more labels, {audit:.1f} with "
@@ -134,6 +133,12 @@ def _gains(results: list[tuple[Cell, dict[str, Any]]], labeling: str) -> list[st
                     f"({same - start:+.1f})."
                 )
     return said
+
+
+def _mean_over_sets(numbers: dict[tuple[str, int], float], places: set[tuple[str, int]]) -> float:
+    """Every data set counts once, however many seeds it has."""
+    names = {dataset for dataset, _ in places}
+    return float(np.mean([np.mean([numbers[place] for place in places if place[0] == name]) for name in names]))
 
 
 def _honesty(results: list[tuple[Cell, dict[str, Any]]], labeling: str) -> list[str]:
@@ -171,19 +176,11 @@ def _honesty(results: list[tuple[Cell, dict[str, Any]]], labeling: str) -> list[
     return said
 
 
-def _once(task: Task, what: Any, work: Callable[[], Any]) -> Any:
-    """The outcome of some work, kept with the task for the other cells of its group."""
-    kept = task.__dict__.setdefault("audit_study", {})
-    if what not in kept:
-        kept[what] = work()
-    return kept[what]
-
-
 def _first_fit(task: Task, rows: NDArray[np.intp], source: str) -> Any:
     """The supervised model, from which the others start."""
     if not len(rows):
         return task.initial
-    return _once(task, ("erm", len(rows), source), lambda: task.estimator().fit(task.X, _with(task, rows)))
+    return task.once(("erm", len(rows), source), lambda: task.estimator().fit(task.X, _with(task, rows)))
 
 
 def _with(task: Task, rows: NDArray[np.intp]) -> NDArray[Any]:
@@ -211,7 +208,7 @@ def _audit_figures(task: Task, rows: NDArray[np.intp]) -> dict[str, Any]:
     found, truth = score(right[inside]), float(right.mean())
     figures = {"audit": found.share, "low": found.low, "high": found.high, "truth": truth}
     figures["covers"] = float(found.low <= truth <= found.high)
-    confidence = _once(task, "confidence", lambda: task.initial.predict_confidence(task.X[pool], "t_similarity"))
+    confidence = task.once("confidence", lambda: task.initial.predict_confidence(task.X[pool], "t_similarity"))
     for error in _ERRORS:
         accepted = accept_threshold(confidence[inside], right[inside], confidence, error)
         above = confidence >= accepted.threshold
@@ -222,7 +219,7 @@ def _audit_figures(task: Task, rows: NDArray[np.intp]) -> dict[str, Any]:
 
 def _pool_right(task: Task) -> NDArray[np.bool_]:
     pool = ~task.labeled
-    return _once(task, "right", lambda: task.initial.predict(task.X[pool]) == task.y_true[pool])
+    return task.once("right", lambda: task.initial.predict(task.X[pool]) == task.y_true[pool])
 
 
 def _cross_fitted(task: Task, trained: Trained) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import tempfile
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from http.client import HTTPException
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -267,7 +268,7 @@ def _download(url: str, path: Path) -> Path:
                 file.write(chunk)
         if expected is not None and path.stat().st_size != int(expected):
             raise URLError(f"{path.stat().st_size} of {expected} bytes arrived")
-    except (OSError, ValueError) as error:  # URLError, timeouts and broken connections are OSErrors
+    except (OSError, ValueError, HTTPException) as error:  # URLError, timeouts, broken connections: OSErrors
         raise DatasetError(f"{url} could not be downloaded ({error}); nothing was kept, try again.") from error
     return path
 

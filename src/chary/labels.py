@@ -20,7 +20,7 @@ class Labels(NamedTuple):
     labeled: NDArray[np.bool_]  # (n,) True where a label was given
 
 
-def encode(y: ArrayLike, *, unlabeled: Any = -1) -> Labels:
+def encode(y: ArrayLike, *, unlabeled: Any = -1, one_class: bool = False) -> Labels:
     """Encode a partially labelled target.
 
     Missing values (NaN, None, ``pandas.NA``, null) are always unlabelled, and so is the marker.
@@ -32,6 +32,8 @@ def encode(y: ArrayLike, *, unlabeled: Any = -1) -> Labels:
         (categorical and nullable ones too).
     unlabeled : label or None, default=-1
         The value that marks an unlabelled row. None: missing values only, so that -1 can be a class.
+    one_class : bool, default=False
+        Whether labels of a single class are enough, as they are to score a classifier.
 
     Returns
     -------
@@ -61,7 +63,8 @@ def encode(y: ArrayLike, *, unlabeled: Any = -1) -> Labels:
     elif values.dtype.kind == "U" and unlabeled is not None:
         _refuse_suspect_texts(values, unlabeled)
     classes, class_of_value = np.unique(values, return_inverse=True)
-    _refuse_too_few(classes, labeled, unlabeled)
+    if len(classes) != 1 or not one_class:
+        _refuse_too_few(classes, labeled, unlabeled)
     codes = np.full(labeled.shape, -1, dtype=np.intp)
     codes[labeled] = class_of_value
     return Labels(classes, codes, labeled)

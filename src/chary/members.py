@@ -7,9 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, softmax
+from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier, OutputCodeClassifier
+from sklearn.multioutput import ClassifierChain
 from sklearn.pipeline import Pipeline
 
 from chary.network import Floats
+
+# Their estimators_ tell some classes from others; none of them is a classifier of all.
+_ONE_CLASS_EACH = (OneVsRestClassifier, OneVsOneClassifier, OutputCodeClassifier, ClassifierChain)
 
 
 def probabilities(estimator: Any, X: Any) -> Floats:
@@ -51,7 +56,7 @@ def member_probabilities(model: Any, X: Any) -> Floats:
         return member_probabilities(model[-1], model[:-1].transform(X) if len(model) > 1 else X)
     if hasattr(model, "predict_head_proba"):
         return model.predict_head_proba(X)
-    members = getattr(model, "estimators_", ())
+    members = () if isinstance(model, _ONE_CLASS_EACH) else getattr(model, "estimators_", ())
     if len(members) < 2 or not all(hasattr(member, "predict_proba") for member in members):
         raise ValueError(
             f"T-similarity compares the members of an ensemble, and {type(model).__name__} has none that give "
@@ -72,7 +77,7 @@ def member_probabilities(model: Any, X: Any) -> Floats:
 def _member_input(member: Any, X: Any, columns: Any) -> Any:
     if hasattr(member, "feature_names_in_"):
         return X
-    return (np.asarray(X) if hasattr(X, "columns") else X)[:, columns]
+    return (np.asarray(X) if hasattr(X, "columns") or isinstance(X, list) else X)[:, columns]
 
 
 def _spread(probs: Floats, codes: NDArray[Any], n_classes: int) -> Floats:

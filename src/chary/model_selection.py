@@ -54,7 +54,7 @@ class LabeledScorer:
         self.unlabeled = unlabeled
 
     def __call__(self, estimator: Any, X: Any, y: ArrayLike, **params: Any) -> float:
-        labels = encode(y, unlabeled=self.unlabeled)
+        labels = encode(y, unlabeled=self.unlabeled, one_class=True)
         (X,) = indexable(X)
         rows = np.flatnonzero(labels.labeled)
         params = {name: rows_of(value, rows, len(labels.codes)) for name, value in params.items()}

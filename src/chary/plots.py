@@ -6,6 +6,7 @@ grey and dotted: told apart also without colour.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -203,17 +204,62 @@ def audit(study: Study, results: Results) -> Axes:
     """Accuracy against the number of extra labels, random ones and as many from the same source."""
     lines = _accuracies(study, results)
     labelings = [labeling for labeling in study.labelings if any(line.labeling == labeling for line in lines)]
-    axes = _panels(1, len(labelings), 4.6, 3.6, sharey=True)
-    for ax, labeling in zip(axes[0], labelings, strict=True):
-        for method, kind in (("erm-random", "tsim"), ("erm-same", "softmax")):
-            chosen = [line for line in lines if (line.labeling, line.method) == (labeling, method)]
-            _draw_line(ax, _over_datasets(chosen), kind)
-            ax.lines[-1].set_label(f"{'random rows' if kind == 'tsim' else 'rows from the same source'}")
-        ax.axhline(ax.lines[0].get_ydata()[0], color=GREY, linestyle=":", label="no more labels")
-        ax.set_title(f"First labels {'biased' if labeling == 'ssb' else 'random'} ({labeling.upper()})")
+    models = list(dict.fromkeys(line.method.rpartition("-")[0] for line in lines))
+    axes = _panels(len(labelings), len(models), 3.3, 2.9, sharex=True, sharey="row")
+    sources = {"random": ("tsim", "random rows"), "same": ("softmax", "rows from the same source")}
+    for row, labeling in zip(axes, labelings, strict=True):
+        for ax, model in zip(row, models, strict=True):
+            for source, (style, label) in sources.items():
+                place = (labeling, f"{model}-{source}")
+                _draw_mean(ax, [line for line in lines if (line.labeling, line.method) == place], style, label)
+            ax.axhline(ax.lines[0].get_ydata()[0], color=GREY, linestyle=":", label="no more labels")
+            ax.set_title(f"{title_of(model)}, {labeling.upper()} labels")
+        row[0].set_ylabel("Test accuracy (%), all sets")
+    for ax in axes[-1]:
         ax.set(xlabel="Labels added", xticks=study.vary[1] if study.vary else ())
-    axes[0, 0].set_ylabel("Test accuracy (%), mean over data sets")
     return _finish(axes, study, results, axes[0, 0].get_legend_handles_labels()[0])
+
+
+def beyond(study: Study, results: Results) -> Axes:
+    """Accuracy of each data set with some of the methods, and their means."""
+    styles = {name: style for name, style in BEYOND.items() if name in study.methods}
+    if study.labelings == ("ssb",):
+        styles.pop("mixed-st", None)
+    numbers: dict[str, dict[str, float]] = {}
+    for line in _accuracies(study, results):
+        numbers.setdefault(line.dataset, {})[line.method] = _mean(line)
+    numbers["mean"] = {
+        method: float(np.mean(found))
+        for method in styles
+        if len(found := [by[method] for by in numbers.values() if method in by]) == len(numbers)
+    }
+    axes = _panels(1, 1, 7.6, 0.34 * len(numbers) + 0.8)
+    ax = axes[0, 0]
+    places = np.arange(len(numbers))[::-1]
+    for method, style in styles.items():
+        here = [method in by for by in numbers.values()]
+        accuracies = [by[method] for by in numbers.values() if method in by]
+        ax.plot(accuracies, places[here], linestyle="none", label=title_of(method), **style)
+    ax.axhspan(-0.5, 0.5, color="#eeeeee", zorder=0)
+    ax.set_yticks(places, [dataset_title(name) if name != "mean" else "Mean" for name in numbers])
+    ax.set(xlabel="Test accuracy (%)", ylim=(-0.5, len(numbers) - 0.5))
+    ax.grid(axis="both", alpha=0.4)
+    return _finish(axes, study, results, ax.get_legend_handles_labels()[0])
+
+
+def beliefs(study: Study, results: Results) -> Axes:
+    """Mean accuracy against how far the class odds are from what was believed, or from the labelled rows."""
+    lines = _accuracies(study, results)
+    axes = _panels(1, 1, 6.4, 3.6)
+    ax = axes[0, 0]
+    for method in study.methods:
+        style, label = BELIEFS[method]
+        _draw_mean(ax, [line for line in lines if line.method == method], style, label)
+    assert study.vary is not None
+    ax.set_xscale("log", base=2)
+    ax.set_xticks(study.vary[1], [_fraction(value) for value in study.vary[1]])
+    ax.set(xlabel=_PARAMETERS[study.vary[0]], ylabel="Test accuracy (%), all sets")
+    return _finish(axes, study, results, ax.get_legend_handles_labels()[0])
 
 
 def bias(study: Study, results: Results) -> Axes:
@@ -272,8 +318,26 @@ def draw(study: Study, results: Results) -> Axes:
     return figure(study, results)
 
 
+BEYOND: dict[str, dict[str, Any]] = {
+    "erm": {"color": GREY, "marker": "s"},
+    "csta-tsim": {"color": ORANGE, "marker": "^"},
+    "mixed": {"color": BLUE, "marker": "o"},
+    "mixed-st": {"color": BLUE, "marker": "o", "fillstyle": "none"},
+    "mixed-prior": {"color": GREEN, "marker": "D", "fillstyle": "none"},
+    "mixed-prior-st": {"color": GREEN, "marker": "D"},
+    "mixed-true-st": {"color": "black", "marker": "x"},
+}
+BELIEFS = {
+    "mixed": ("erm", "told nothing"),
+    "mixed-prior": ("tsim", "told the shares of the labelled rows"),
+    "mixed-true": ("softmax", "told the shares on the axis"),
+}
 FIGURES: dict[str, Callable[[Study, Results], Axes]] = {
     "audit": audit,
+    "beyond-ssb": beyond,
+    "beyond-iid": beyond,
+    "prior-misspecification": beliefs,
+    "label-shift": beliefs,
     "table-ssb": table,
     "table-iid": table,
     "table-balanced": table,
@@ -316,16 +380,18 @@ def _finish(axes: NDArray[Any], study: Study, results: Results, handles: list[An
     """Title, legend, and what the numbers are made of."""
     first: Axes = axes.flat[0]
     figure = first.figure
-    seeds = len({cell.seed for cell, _ in results})
+    seeds = sorted(
+        {len({c.seed for c, _ in results if c.dataset == name}) for name in {c.dataset for c, _ in results}}
+    )
     labels = sorted({cell.n_labeled for cell, _ in results})
     rows = sorted({n_rows for cell, _ in results if (n_rows := _n_training_rows(cell.dataset))})
     of = f" of {_span(rows)} training rows" if rows else ""
     figure.suptitle(study.title, fontsize=12, fontweight="bold")
-    noun = "seed" if seeds == 1 else "seeds"
+    noun = "seed" if seeds == [1] else "seeds"
     band = "; bands: 95 % interval of the mean" if study.vary else ""
     figure.legend(
         handles=handles,
-        title=f"{seeds} {noun}, {_span(labels)} labelled rows{of}{band}",
+        title=f"{_span(seeds)} {noun}, {_span(labels)} labelled rows{of}{band}",
         title_fontsize=8,
         loc="outside lower center",
         ncols=len(handles),
@@ -350,16 +416,24 @@ def _draw_curves(ax: Axes, lines: list[Line]) -> None:
 
 
 def _draw_line(ax: Axes, lines: list[Line], kind: str) -> None:
-    if not lines:
-        return
-    lines = sorted(lines, key=lambda line: line.value)
-    x = [line.value for line in lines]
-    means = np.array([_mean(line) for line in lines])
-    half = 1.96 * np.array(
-        [100 * np.std(list(line.by_seed.values())) / np.sqrt(len(line.by_seed)) for line in lines]
-    )
-    ax.plot(x, means, label=NAMES[kind], markersize=5, **STYLES[kind])
-    ax.fill_between(x, means - half, means + half, color=STYLES[kind]["color"], alpha=0.15, linewidth=0)
+    if lines:
+        _draw_mean(ax, lines, kind, NAMES[kind])
+
+
+def _draw_mean(ax: Axes, lines: list[Line], style: str, label: str) -> None:
+    """Against the varied parameter, the mean over the data sets that have all its values; a band for the seeds."""
+    n_values = Counter(line.dataset for line in lines)
+    lines = [line for line in lines if n_values[line.dataset] == max(n_values.values())]
+    n_sets = Counter(line.value for line in lines)
+    values = sorted(value for value in n_sets if n_sets[value] == max(n_sets.values()))
+    means, half = [], []
+    for value in values:
+        seeds = [100 * np.array(list(line.by_seed.values())) for line in lines if line.value == value]
+        means.append(np.mean([of_set.mean() for of_set in seeds]))
+        half.append(1.96 * np.sqrt(sum(of_set.var() / len(of_set) for of_set in seeds)) / len(seeds))
+    ax.plot(values, means, label=label, markersize=5, **STYLES[style])
+    low, high = np.subtract(means, half), np.add(means, half)
+    ax.fill_between(values, low, high, color=STYLES[style]["color"], alpha=0.15, linewidth=0)
 
 
 def _draw_duel(ax: Axes, place: float, ends: list[Line | None]) -> None:
@@ -376,18 +450,8 @@ def _handle(ax: Axes, kind: str) -> Any:
     return ax.plot([], [], label=NAMES[kind], **{**STYLES[kind], "linestyle": "none"})[0]
 
 
-def _over_datasets(lines: list[Line]) -> list[Line]:
-    """For each value of the varied parameter the mean over the data sets that have all values and seeds."""
-    values, seeds = {line.value for line in lines}, set.intersection(*(set(line.by_seed) for line in lines))
-    names = [
-        name for name in {line.dataset for line in lines} if sum(x.dataset == name for x in lines) == len(values)
-    ]
-    means = []
-    for value in sorted(values):
-        of_value = [line for line in lines if line.value == value and line.dataset in names]
-        by_seed = {seed: float(np.mean([line.by_seed[seed] for line in of_value])) for seed in seeds}
-        means.append(of_value[0]._replace(dataset="", by_seed=by_seed))
-    return means
+def _fraction(value: float) -> str:
+    return f"1/{1 / value:g}" if value < 1 and float(1 / value).is_integer() else f"{value:.2g}"
 
 
 def _accuracies(study: Study, results: Results) -> list[Line]:

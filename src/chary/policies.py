@@ -1,7 +1,7 @@
 """One round's confidences in; the mask of the rows to accept now out, with the thresholds that made it.
 
-A policy is an immutable object with one method, ``accept``. None of them looks at the order of the rows:
-ties are broken by value, that is, rows tied at the cut are accepted together.
+A policy is an immutable object with one method, ``accept``. None looks at the order of the rows: those tied
+at the cut are accepted together. (``max_rows`` takes any of the rows that have all scores equal.)
 """
 
 from __future__ import annotations
@@ -166,8 +166,7 @@ class RisingShare:
     rescore : bool, default=True
         Score the whole pool anew each round, so that early mistakes can be taken back.
     max_rows : int >= 1, default=None
-        Of more rows in a round keep so many, evenly spaced down the ranking of each class: a bound on what
-        fitting anew costs on large tables.
+        So many of more rows, at least one of each class, evenly spaced down its ranking: bounds the cost.
     """
 
     first: float = 0.2
@@ -437,12 +436,14 @@ def _accept_top_share(round: Round, share: float) -> Acceptance:
 
 
 def _thinned(accepted: NDArray[np.bool_], round: Round, max_rows: int) -> NDArray[np.bool_]:
-    rows = np.flatnonzero(accepted)
-    if len(rows) <= max_rows:
+    if (n_accepted := int(accepted.sum())) <= max_rows:
         return accepted
-    ranking = rows[np.lexsort((-round.confidence[rows], round.prediction[rows]))]
     kept = np.zeros_like(accepted)
-    kept[ranking[np.arange(max_rows) * len(rows) // max_rows]] = True
+    for c in np.unique(round.prediction[accepted]):
+        rows = np.flatnonzero(accepted & (round.prediction == c))
+        ranking = rows[np.lexsort((*round.class_confidence[rows].T, -round.confidence[rows]))]
+        n_kept = max(1, max_rows * len(rows) // n_accepted)
+        kept[ranking[np.arange(n_kept) * len(rows) // n_kept]] = True
     return kept
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -82,7 +82,7 @@ def mixed(
         class_prior=_belief(task, prior, odds),
         max_rounds=rounds,
     )
-    first = _once(task, "mixed", lambda: _mixed_ensemble(task).fit(task.X, task.y))
+    first = task.once("mixed", lambda: _mixed_ensemble(task).fit(task.X, task.y))
     return model.fit(task.X, task.y, initial=first)
 
 
@@ -152,13 +152,17 @@ def beyond_random(results: Results, companion: Results) -> list[str]:
 
 
 def _means(results: Results, metric: str = "accuracy") -> dict[str, dict[str, float]]:
-    """method -> data set -> mean over the seeds, in percent."""
-    numbers: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    """method -> data set -> mean over the seeds that all methods of the data set have, in percent."""
+    numbers: dict[tuple[str, str], dict[int, float]] = defaultdict(dict)
     for cell, result in results:
         if metric in result:
-            numbers[cell.method][cell.dataset].append(100 * result[metric])
-    means = {m: {name: float(np.mean(of)) for name, of in by.items()} for m, by in numbers.items()}
-    return defaultdict(dict, means)
+            numbers[cell.method, cell.dataset][cell.seed] = 100 * result[metric]
+    means: dict[str, dict[str, float]] = defaultdict(dict)
+    for (method, dataset), by_seed in numbers.items():
+        shared = set.intersection(*(set(other) for (_, name), other in numbers.items() if name == dataset))
+        if shared:
+            means[method][dataset] = float(np.mean([by_seed[seed] for seed in shared]))
+    return means
 
 
 def _ranking(means: dict[str, dict[str, float]]) -> list[str]:
@@ -260,14 +264,6 @@ def _thinned(task: Task, shares: Floats) -> NDArray[np.bool_]:
 
 def _mixed_ensemble(task: Task) -> MixedEnsembleClassifier:
     return MixedEnsembleClassifier(random_state=task.random_state)
-
-
-def _once(task: Task, what: str, work: Callable[[], Any]) -> Any:
-    """The outcome of some work, kept with the task for the other cells of its group."""
-    kept = task.__dict__.setdefault("prior_study", {})
-    if what not in kept:
-        kept[what] = work()
-    return kept[what]
 
 
 _PAPER = {**ERM, "csta-tsim": CSTA["csta-tsim"], "msta-tsim": MSTA["msta-tsim"]}

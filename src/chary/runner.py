@@ -163,8 +163,12 @@ def _take(
     if event.kind == "started":
         progress.n_running += 1
     elif event.kind == "result":
-        store.write(event.group[0].content(), event.result["result"], event.result["env"])
-        progress.n_done += 1
+        try:
+            store.write(event.group[0].content(), event.result["result"], event.result["env"])
+        except (TypeError, ValueError) as error:  # not a dict of finite numbers, texts and lists
+            _give_up(event.group[0], f"its result cannot be stored: {error}", store, progress)
+        else:
+            progress.n_done += 1
     elif event.kind == "error":
         _give_up(event.group[0], event.result["reason"], store, progress)
     elif event.kind == "finished":
@@ -197,6 +201,7 @@ def work_out(study: Study, cells: list[Cell]) -> Iterator[tuple[str, dict[str, A
         start, cpu_start = time.perf_counter(), time.process_time()
         try:
             task = task or Task(cell)
+            task.cell = cell  # of the same group: data, labels and first fit are the same
             fitted = study.methods[cell.method].run(task, **cell.options)
             result = study.measure(task, fitted)
         except MemoryError:

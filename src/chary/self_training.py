@@ -245,6 +245,12 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
 
     def _adopt(self, estimator: Any, X: Any, unlabeled: NDArray[np.intp]) -> None:
         """Make a fitted classifier the current one, in line with the class prior on the unlabelled rows."""
+        known = getattr(estimator, "classes_", self.classes_)
+        if not np.array_equal(known, self.classes_):
+            raise ValueError(
+                f"The classifier knows the classes {list(known)}, the labels are of {list(self.classes_)}: an "
+                "initial classifier must know the same, and no class may have all its labels at sample_weight 0."
+            )
         self.estimator_ = estimator
         if self.class_prior_ is not None:
             rest = _safe_indexing(X, unlabeled) if len(unlabeled) else X
@@ -389,7 +395,8 @@ class _TrainingData(NamedTuple):
         params = dict(self.params)
         if self.balance_weights and (accepted := labeled & ~self.given).any():
             weights = np.array(params.get("sample_weight", np.ones(len(codes))), dtype=float)
-            weights[accepted] *= weights[self.given].sum() / weights[accepted].sum()
+            total = weights[accepted].sum()
+            weights[accepted] *= weights[self.given].sum() / total if total > 0 else 1.0
             params["sample_weight"] = weights
         params = _addressed(template, params)
         estimator = clone(template)

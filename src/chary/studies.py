@@ -72,6 +72,7 @@ class Task:
             self.labeled = selection_biased(self.X, self.y_true, cell.n_labeled, r, alpha, self._seed(1))
         self.y = np.where(self.labeled, self.y_true, -1)  # class codes; -1 where the label is hidden
         self.random_state = self._seed(2)
+        self._kept: dict[Any, Any] = {}
 
     def estimator(self, **changes: Any) -> DiverseEnsembleClassifier:
         """The model of this cell, not fitted."""
@@ -83,6 +84,12 @@ class Task:
     def initial(self) -> DiverseEnsembleClassifier:
         """The model fitted on the labels given: every method of this seed starts from it."""
         return self.estimator().fit(self.X, self.y)
+
+    def once(self, what: Any, work: Callable[[], Any]) -> Any:
+        """The outcome of some work, kept for the other cells that share this task."""
+        if what not in self._kept:
+            self._kept[what] = work()
+        return self._kept[what]
 
     def _seed(self, purpose: int) -> int:
         """One stream per data set, seed and purpose (split, labels, model), whatever else the cell says."""
@@ -287,6 +294,11 @@ class Study:
             return replace(cell, **{name: value})
         if name in cell.options:
             return replace(cell, options={**cell.options, name: value})
+        if name not in _NETWORK:
+            raise ValueError(
+                f"{name!r} cannot be varied: it is no field of a cell, no parameter of the network, and no option "
+                f"of {method}; leave that method out."
+            )
         return cell if value == _NETWORK[name] else replace(cell, model={name: value})
 
     def value_of(self, cell: Cell) -> Any:

@@ -133,7 +133,7 @@ def report(
         companion: Results = []
         if study.labelings == ("ssb",) and study.vary is None:
             chosen = list(dict.fromkeys(cell.dataset for cell, _ in results))
-            companion = results_of(baseline, baseline.cells(chosen, seeds), Store(store))
+            companion = _companion(baseline, baseline.cells(chosen, seeds), store, source)
         console = Console()
         _print_table(console, study, results)
         for sentence in findings(study, results, companion):
@@ -231,16 +231,25 @@ def _refuse_missing(cells: list[Cell]) -> None:
 
 
 def _results(study: Study, cells: list[Cell], store: Path, source: Path | None) -> Results:
-    if source is None:
-        results = results_of(study, cells, Store(store))
-    else:
-        wanted = {key_of(cell.content()) for cell in cells}
-        results = [(c, r) for c, r in import_results(source) if key_of(c.content()) in wanted]
+    results = results_of(study, cells, Store(store)) if source is None else _exported(cells, source)
     if not results:
         raise ValueError(
             f"Nothing of {study.name} is finished in {source or store}; run `chary study run {study.name}`."
         )
     return results
+
+
+def _companion(baseline: Study, cells: list[Cell], store: Path, source: Path | None) -> Results:
+    """The same under random labels: from the store, or from the export beside that of ``table-ssb``: table-iid."""
+    if source is None:
+        return results_of(baseline, cells, Store(store))
+    beside = source.with_name(source.name.replace("-ssb", "-iid"))
+    return _exported(cells, beside) if beside != source and beside.exists() else []
+
+
+def _exported(cells: list[Cell], path: Path) -> Results:
+    wanted = {key_of(cell.content()) for cell in cells}
+    return [(cell, result) for cell, result in import_results(path) if key_of(cell.content()) in wanted]
 
 
 @contextmanager

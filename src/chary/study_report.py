@@ -131,7 +131,8 @@ def pivot(study: Study, results: Results) -> tuple[list[str], list[tuple[list[st
         if line.metric == _main_metric(study):
             label = [dataset_title(line.dataset)]
             label += [line.labeling.upper()] if len(study.labelings) > 1 else []
-            label += [f"{line.value:g}"] if study.vary else []
+            number = isinstance(line.value, (int, float))
+            label += [f"{line.value:g}" if number else str(line.value)] if study.vary else []
             rows[tuple(label)][line.method] = entry(study, line)
     methods = [method for method in study.methods if any(method in row for row in rows.values())]
     return methods, [(list(label), [row.get(method) for method in methods]) for label, row in rows.items()]
@@ -346,7 +347,7 @@ def _from_histograms(result: dict[str, Any]) -> dict[str, float]:
     """Of the wrong and of the right predictions, the share with a confidence above 0.9 (20 bins)."""
     shares = {}
     for name, counts in result.items():
-        if name.endswith(("_right", "_wrong")) and sum(counts):
+        if name.endswith(("_right", "_wrong")) and isinstance(counts, list) and sum(counts):
             shares[f"{name}_above_0.9"] = sum(counts[18:]) / sum(counts)
     return shares
 

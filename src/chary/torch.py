@@ -236,7 +236,8 @@ class TorchDiverseClassifier(DiverseEnsembleClassifier):
             raise ValueError("TorchDiverseClassifier requires y to be passed, but the target y is None.")
         rows = self._rows(X, reset=True)
         if y is None:
-            y = np.array([X[row][1] for row in range(len(rows))])
+            given = (X[row][1] for row in range(len(rows)))
+            y = [label.item() if isinstance(label, Tensor) else label for label in given]
         labels = encode(y, unlabeled=self.unlabeled)
         check_consistent_length(rows, labels.codes)
         weights = _check_sample_weight(sample_weight, labels.codes, ensure_non_negative=True, dtype=np.float64)
@@ -415,9 +416,11 @@ class TorchDiverseClassifier(DiverseEnsembleClassifier):
             state = load_file(path)
             in_features = state["heads.linear.weight"].shape[1]
             with local_generators(0, torch.device("cpu")):  # initial weights are drawn only to be replaced
-                backbone = self._fresh_backbone(facts.get("n_features"))
+                # Tensors and data sets leave no number of columns; the default backbone has it in its weights.
+                first = state.get("backbone.0.weight", state["heads.linear.weight"])
+                backbone = self._fresh_backbone(first.shape[1])
                 network = DiverseNetwork(backbone, DiverseHeads(in_features, len(classes), self.n_heads))
-            network.load_state_dict(state)
+            network.to(self._float).load_state_dict(state)
         except (SafetensorError, OSError, LookupError, TypeError, ValueError, RuntimeError) as error:
             reason = " ".join(str(error).split())
             raise ValueError(
