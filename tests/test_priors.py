@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.special import softmax
 
 from chary.assignment import whole_counts
-from chary.priors import align, describe_prior, resolve_prior, sensitivity
+from chary.priors import align, describe_prior, prior_of_rest, resolve_prior, sensitivity
 
 CLASSES = np.array(["no", "yes"])
 CODES = np.array([0, 1, 1, 1, -1])
@@ -160,3 +160,26 @@ def test_sensitivity_finds_the_class_that_matters_most():
     code, levels = sensitivity(scores, [1.0, 0.0, 0.0])  # nothing to move
     assert code == 0
     assert {level.flipped for level in levels} == {0}
+
+
+@given(st.integers(2, 5), st.integers(0, 2**32 - 1))
+def test_the_rest_and_the_labelled_rows_together_have_the_prior(n_classes, seed):
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(-1, n_classes, size=40)
+    counts = np.bincount(codes[codes >= 0], minlength=n_classes)
+    n_rest = int((codes < 0).sum())
+    rest_counts = rng.multinomial(n_rest, np.full(n_classes, 1 / n_classes))
+    prior = (counts + rest_counts) / 40
+    rest = prior_of_rest(prior, codes)
+    np.testing.assert_allclose(rest, rest_counts / n_rest if n_rest else prior, atol=1e-12)
+
+
+def test_the_proportions_of_the_labelled_rows_are_those_of_the_rest():
+    codes = np.array([0, 0, 1] * 7 + [-1] * 50)
+    prior = resolve_prior("labeled", np.array(["a", "b"]), codes)
+    np.testing.assert_allclose(prior_of_rest(prior, codes), prior)
+
+
+def test_a_class_with_more_labels_than_its_share_gets_no_more():
+    codes = np.array([0, 0, 0, 1, -1, -1])
+    np.testing.assert_array_equal(prior_of_rest(np.array([0.25, 0.75]), codes), [0, 1])

@@ -25,7 +25,7 @@ from sklearn.utils.validation import (
 from chary.confidence import entropy, margin, max_probability, t_similarity
 from chary.labels import decode, encode
 from chary.network import Floats, Losses, Network, default_hidden_sizes
-from chary.priors import align, resolve_prior
+from chary.priors import align, prior_of_rest, resolve_prior
 from chary.training import train
 
 # Rows are scored in chunks whose largest intermediate array holds about this many numbers (4 MiB).
@@ -61,8 +61,8 @@ class DiverseEnsembleClassifier(ClassifierMixin, BaseEstimator):
     standardize : bool, default=True
         Centre and scale each column by the statistics of all rows given to ``fit``, labelled or not.
     class_prior : None, "labeled", mapping or array-like, default=None
-        Class proportions of all rows, if you know them: the predictions on the unlabelled rows are brought to
-        them. "labeled": they are those of the labelled rows. ``docs/class-prior.md`` says when that hurts.
+        Class proportions of all rows, if you know them: the unlabelled rows are predicted so that all rows together
+        have them. "labeled": they are those of the labelled rows. ``docs/class-prior.md`` says when that hurts.
     dtype : {"float32", "float64"}, default="float32"
         Precision of training. Scores are always computed in float64.
     unlabeled : label or None, default=-1
@@ -183,7 +183,7 @@ class DiverseEnsembleClassifier(ClassifierMixin, BaseEstimator):
         if self.class_prior_ is not None:
             rest = X if labels.labeled.all() else X[~labels.labeled]
             scores = np.concatenate([logits[:, 0] for logits in self._head_logits(rest, slice(1))])
-            self.class_bias_ = align(scores, self.class_prior_)
+            self.class_bias_ = align(scores, prior_of_rest(self.class_prior_, labels.codes))
         return self
 
     def _train(self, X: Any, codes: NDArray[np.intp], weights: Floats) -> None:

@@ -27,7 +27,7 @@ from sklearn.utils.validation import (
 from chary.confidence import entropy, margin, max_probability, t_similarity
 from chary.labels import decode, encode
 from chary.network import Floats
-from chary.priors import align, resolve_prior
+from chary.priors import align, prior_of_rest, resolve_prior
 
 # Added to every probability of a member that gives no decision values: the logarithm of 0 stays finite.
 _FLOOR = 1e-3
@@ -80,8 +80,8 @@ class MixedEnsembleClassifier(ClassifierMixin, BaseEstimator):
         any other classifier, on the labelled rows. None: logistic regression; logistic regression on
         quantile-normal columns; ExtraTrees with ``max_features=0.5``, which counts twice.
     class_prior : None, "labeled", mapping or array-like, default=None
-        Class proportions of all rows, if you know them: the predictions on the unlabelled rows are brought to
-        them. "labeled": they are those of the labelled rows. ``docs/class-prior.md`` says when that hurts.
+        Class proportions of all rows, if you know them: the unlabelled rows are predicted so that all rows together
+        have them. "labeled": they are those of the labelled rows. ``docs/class-prior.md`` says when that hurts.
     n_jobs : int, default=None
         Members fitted at a time, as everywhere in scikit-learn.
     unlabeled : label or None, default=-1
@@ -176,7 +176,8 @@ class MixedEnsembleClassifier(ClassifierMixin, BaseEstimator):
         self.class_prior_ = resolve_prior(self.class_prior, labels.classes, labels.codes)
         self.class_bias_ = np.zeros(len(labels.classes))
         if self.class_prior_ is not None:
-            self.class_bias_ = align(self._mean_scores(logits), self.class_prior_)
+            rest_prior = prior_of_rest(self.class_prior_, labels.codes)
+            self.class_bias_ = align(self._mean_scores(logits), rest_prior)
         return self
 
     def _seeded_members(self, n_rows: int) -> list[Member]:

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chary.diagnostics import MILD, STRONG
-from chary.members import probabilities
 from chary.priors import Sensitivity, describe_prior, sensitivity
 from chary.self_training import SelfTrainingClassifier
 
@@ -41,16 +40,14 @@ def prior_figures(
 ) -> PriorFigures:
     """Describe the class prior of a fitted classifier and how its labels depend on it.
 
-    Without a prior the belief is what the model predicts.
+    The belief is what the model predicts: with a prior, the predictions have its shares.
     """
     if len(X_unlabeled) > _MOST_ROWS:
         rng = np.random.default_rng(random_state)
         X_unlabeled = X_unlabeled[rng.choice(len(X_unlabeled), _MOST_ROWS, replace=False)]
-    probs = probabilities(classifier.estimator_, X_unlabeled)
+    probs = classifier.predict_proba(X_unlabeled)
     prior, classes = classifier.class_prior_, classifier.classes_
-    belief = prior
-    if belief is None:
-        belief = np.bincount(probs.argmax(axis=1), minlength=len(classes)) / len(probs)
+    belief = np.bincount(probs.argmax(axis=1), minlength=len(classes)) / len(probs)
     code, levels = sensitivity(np.log(np.maximum(probs, np.finfo(np.float64).tiny)), belief)
     return PriorFigures(
         sentence=describe_prior(classifier.class_prior, prior, classes),

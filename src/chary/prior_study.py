@@ -93,7 +93,8 @@ def shifted(task: Task, prior: str | None, shift: float) -> SelfTrainingClassifi
     """
     shares = tilted(np.bincount(task.y_true) / len(task.y_true), shift)
     keep = task.labeled | _thinned(task, shares)
-    model = SelfTrainingClassifier(_mixed_ensemble(task), class_prior=_told(prior, shares), max_rounds=0)
+    told = np.bincount(task.y_true[keep]) / keep.sum() if prior == TRUE else prior
+    model = SelfTrainingClassifier(_mixed_ensemble(task), class_prior=told, max_rounds=0)
     return model.fit(task.X[keep], task.y[keep])
 
 
@@ -244,10 +245,6 @@ def _belief(task: Task, prior: str | None, odds: float = 1.0) -> Any:
     codes = task.y_true if prior == TRUE else task.y[task.labeled]
     shares = np.bincount(codes, minlength=task.y_true.max() + 1) / len(codes)
     return None if prior is None else tilted(shares, odds)
-
-
-def _told(prior: str | None, shares: Floats) -> Any:
-    return shares if prior == TRUE else prior
 
 
 def _thinned(task: Task, shares: Floats) -> NDArray[np.bool_]:

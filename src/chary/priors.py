@@ -106,6 +106,18 @@ def resolve_prior(class_prior: Any, classes: NDArray[Any], codes: Codes) -> Floa
     return _checked_shares(class_prior, len(classes), "class_prior")
 
 
+def prior_of_rest(prior: Floats, codes: Codes) -> Floats:
+    """The proportions (C,) of the unlabelled rows, if those of all rows, labelled ones included, are given.
+
+    A class of which more rows are labelled than its share allows is left with none.
+
+    >>> prior_of_rest(np.array([0.5, 0.5]), np.array([0, 0, 1, -1, -1, -1, -1, -1]))
+    array([0.4, 0.6])
+    """
+    rest = np.maximum(prior * len(codes) - np.bincount(codes[codes >= 0], minlength=len(prior)), 0)
+    return rest / rest.sum() if (codes < 0).any() and rest.sum() > 0 else prior
+
+
 def describe_prior(class_prior: Any, prior: Floats | None, classes: NDArray[Any]) -> str:
     """The assumption that a class prior makes, in one plain sentence.
 

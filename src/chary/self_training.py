@@ -30,7 +30,7 @@ from chary.members import member_probabilities, probabilities, probabilities_wit
 from chary.model_selection import rows_of
 from chary.network import Floats
 from chary.policies import Curriculum, Policy, Round
-from chary.priors import align, resolve_prior
+from chary.priors import align, prior_of_rest, resolve_prior
 
 _PROBABILITY_CONFIDENCES = {
     "softmax": max_probability,
@@ -74,8 +74,8 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
     max_rounds : int, default=5
         Most rounds; with 0 the classifier is the supervised one.
     class_prior : None, "labeled", mapping or array-like, default=None
-        Class proportions of all rows, if you know them: in every round and at the end, the predictions on the
-        unlabelled rows are brought to them. "labeled": they are those of the labelled rows.
+        Class proportions of all rows, if you know them: in every round and at the end, unlabelled rows are
+        predicted so that all rows together have them. "labeled": they are those of the labelled rows.
         ``docs/class-prior.md`` says when that hurts.
     balance_weights : bool, default=False
         Weigh accepted rows so that together they count as much as the given labels do.
@@ -206,12 +206,13 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         policy = Curriculum() if self.policy is None else self.policy
         posterior_is_initial = getattr(policy, "posterior", "current") == "initial"
         unlabeled = np.flatnonzero(codes < 0)
+        rest_prior = None if self.class_prior_ is None else prior_of_rest(self.class_prior_, codes)
         self.labeled_iter_ = np.where(codes >= 0, 0, -1)
         self.confidence_ = np.where(codes >= 0, 1.0, np.nan)
         self.history_: list[dict[str, Any]] = []
         self.termination_condition_ = "max_rounds"
         template = self._template()
-        self._adopt(data.fit(template, codes) if initial is None else initial, data.X, unlabeled)
+        self._adopt(data.fit(template, codes) if initial is None else initial, data.X, unlabeled, rest_prior)
         first_posterior: Floats = np.empty(0)
         pool = unlabeled
         for number in range(1, self.max_rounds + 1):
@@ -234,7 +235,7 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
             codes[rows] = prediction[accepted]
             self.labeled_iter_[rows] = number
             self.confidence_[rows] = scores.confidence[accepted]
-            self._adopt(data.fit(template, codes), data.X, unlabeled)
+            self._adopt(data.fit(template, codes), data.X, unlabeled, rest_prior)
             if not policy.rescore or accepted.all():
                 pool = pool[~accepted]
             self._record(number, accepted, codes[rows], scores.confidence[accepted], used, perf_counter() - start)
@@ -243,7 +244,7 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         self.n_rounds_ = len(self.history_)
         self.transduction_ = decode(codes, self.classes_, unlabeled=self.unlabeled)
 
-    def _adopt(self, estimator: Any, X: Any, unlabeled: NDArray[np.intp]) -> None:
+    def _adopt(self, estimator: Any, X: Any, unlabeled: NDArray[np.intp], rest_prior: Floats | None) -> None:
         """Make a fitted classifier the current one, in line with the class prior on the unlabelled rows."""
         known = getattr(estimator, "classes_", self.classes_)
         if not np.array_equal(known, self.classes_):
@@ -252,9 +253,9 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
                 "initial classifier must know the same, and no class may have all its labels at sample_weight 0."
             )
         self.estimator_ = estimator
-        if self.class_prior_ is not None:
+        if rest_prior is not None:
             rest = _safe_indexing(X, unlabeled) if len(unlabeled) else X
-            self.class_bias_ = align(_log(probabilities(estimator, rest)), self.class_prior_)
+            self.class_bias_ = align(_log(probabilities(estimator, rest)), rest_prior)
 
     def _with_prior(self, probs: Floats) -> Floats:
         if self.class_prior_ is None:
