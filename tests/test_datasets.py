@@ -5,6 +5,7 @@ import threading
 import zipfile
 from dataclasses import replace
 from functools import partial
+from http.client import IncompleteRead
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from io import BytesIO, StringIO
 
@@ -206,6 +207,16 @@ def test_a_truncated_download_is_refused_and_leaves_nothing(toy, empty):
     with pytest.raises(DatasetError, match=r"could not be downloaded .* nothing was kept"):
         fetch("svmguide1")
     assert not list(empty.iterdir())
+
+
+def test_a_download_cut_short_within_a_chunk_is_refused(toy, monkeypatch):
+    def cut_short(*args, **options):
+        raise IncompleteRead(b"half")
+
+    toy(svmlight(toy.X, toy.y))
+    monkeypatch.setattr(datasets, "urlopen", cut_short)
+    with pytest.raises(DatasetError, match=r"could not be downloaded .* nothing was kept"):
+        fetch("svmguide1")
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import pytest
 from sklearn.datasets import load_iris
 from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomForestClassifier, VotingClassifier
 from sklearn.linear_model import LogisticRegression, Perceptron, RidgeClassifier
+from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
@@ -64,8 +65,20 @@ def test_one_pass_gives_what_two_give():
     np.testing.assert_allclose(head_probs, model.predict_head_proba(X), atol=1e-12)
 
 
+def test_rows_may_be_lists():
+    forest = RandomForestClassifier(3, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(member_probabilities(forest, X.tolist()), member_probabilities(forest, X))
+
+
 @pytest.mark.parametrize(
-    "model", [LogisticRegression(max_iter=1000), SVC()], ids=lambda model: type(model).__name__
+    "model",
+    [
+        LogisticRegression(max_iter=1000),
+        SVC(),
+        OneVsRestClassifier(GaussianNB()),  # its members tell one class from the rest
+        OneVsOneClassifier(GaussianNB()),
+    ],
+    ids=lambda model: type(model).__name__,
 )
 def test_a_model_without_members_is_refused(model):
     with pytest.raises(ValueError, match=f"{type(model).__name__} has none.*pass confidence='max_probability'"):

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, ShuffleSplit, cross_val_score
+from sklearn.model_selection import GridSearchCV, KFold, ShuffleSplit, cross_val_score
 
 from chary import FixedThreshold, LabeledScorer, LabeledStratifiedKFold, SelfTrainingClassifier
 
@@ -63,3 +63,10 @@ def test_cross_validation_and_grid_search():
 def test_a_fold_without_labels_is_a_clear_error():
     with pytest.raises(ValueError, match="no labelled row"):
         next(LabeledStratifiedKFold(3).split(X, np.full(150, -1)))
+
+
+def test_scorer_can_do_with_one_class():
+    scores = cross_val_score(model, X, y, cv=KFold(6, shuffle=False), scoring=LabeledScorer())  # iris is sorted
+    assert not np.isnan(scores).any()
+    with pytest.raises(ValueError, match="no labelled row"):
+        LabeledScorer()(model, X, np.full(150, -1))

@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from chary import plots
 from chary.metrics import reliability_curve, risk_coverage_curve
 from chary.studies import STUDIES
+from chary.study_cli import STUDIES as ALL_STUDIES
 
 
 def plausible(study):
@@ -19,7 +20,10 @@ def plausible(study):
     points = rng.normal(size=(30, 2)).tolist()
     classes = (np.arange(30) % 2).tolist()
     shapes = {
-        "accuracy": lambda: {"accuracy": float(rng.uniform(0.5, 1))},
+        **dict.fromkeys(
+            ["accuracy", "audited", "accuracy_and_ranking", "shifted_accuracy"],
+            lambda: {"accuracy": float(rng.uniform(0.5, 1))},
+        ),
         "calibration": lambda: {
             f"{k}_{what}": float(rng.uniform()) for k in ("softmax", "t_similarity") for what in ("ece", "auroc")
         },
@@ -53,9 +57,9 @@ def plausible(study):
     return [(cell, shapes[cell.measure]()) for cell in study.cells(n_seeds=min(3, len(study.seeds)))]
 
 
-@pytest.mark.parametrize("name", STUDIES)
+@pytest.mark.parametrize("name", ALL_STUDIES)
 def test_every_study_has_a_figure_that_explains_itself(name, tmp_path):
-    study = STUDIES[name]
+    study = ALL_STUDIES[name]
     results = plausible(study)
     ax = plots.draw(study, results)
     assert isinstance(ax, Axes)
@@ -115,3 +119,18 @@ def test_a_partial_table_still_draws():
         (cell, r) for cell, r in plausible(study) if not (cell.method == "pl-tsim" and cell.dataset == "dna")
     ]
     plots.draw(study, results)
+
+
+@pytest.mark.parametrize("name", ALL_STUDIES)
+def test_a_study_that_has_just_begun_still_draws(name):
+    study = ALL_STUDIES[name]
+    plots.draw(study, plausible(study)[:1])
+
+
+def test_data_sets_with_fewer_seeds_count_as_much():
+    study = ALL_STUDIES["prior-misspecification"]
+    cells = [c for c in study.cells(["digits", "rice"], 3) if c.dataset == "digits" or c.seed == 0]
+    results = [(cell, {"accuracy": 0.9 if cell.dataset == "digits" else 0.7}) for cell in cells]
+    ax = plots.draw(study, results)
+    assert all(line.get_ydata() == pytest.approx([80] * 7) for line in ax.get_lines())
+    assert ax.figure.legends[0].get_title().get_text().startswith("1 to 3 seeds")

@@ -128,6 +128,31 @@ def test_a_cell_that_raises_fails_alone_and_is_tried_again_next_time(blobs, stor
     assert store.failure(key_of(cell.content())) is None
 
 
+def test_a_result_that_cannot_be_stored_fails_its_cell_alone(blobs, store):
+    def odd(task, fitted):
+        return {"accuracy": 1.0} if task.cell.method == "good" else {"accuracy": float("nan")}
+
+    study = replace(study_of(blobs, bad=(nearest,), good=(nearest,)), measure=odd)
+    progress = run(study, study.cells(n_seeds=1), store)
+    assert progress.n_done == 1
+    ((cell, reason),) = progress.failed
+    assert cell.method == "bad"
+    assert reason.startswith("its result cannot be stored: ")
+
+
+def test_a_measure_sees_the_cell_it_measures(blobs, store):
+    """Cells of a group share a task; what the cell says is its own all the same."""
+
+    def tell(task, fitted):
+        return {"k": task.cell.options["k"]}
+
+    study = replace(study_of(blobs, one=(nearest,), two=(nearest,)), measure=tell)
+    methods = {name: Method(lambda task, k: nearest(task), {"k": k}) for name, k in (("one", 1), ("two", 2))}
+    study = replace(study, methods=methods)
+    run(study, cells := study.cells(n_seeds=1), store)
+    assert [store.read(key_of(cell.content())).result["k"] for cell in cells] == [1, 2]
+
+
 def test_a_worker_that_dies_costs_its_cell_a_retry_and_three_deaths_end_it(blobs, store, tmp_path):
     def deadly(name, times, how):
         return (die, {"marker": str(tmp_path / name), "times": times, "how": how})

@@ -370,3 +370,24 @@ def test_t_similarity_helps_under_selection_bias_as_in_the_paper():
             model.fit(rows, partly, initial=supervised.estimator_)
             gain.append(model.score(rows, labels) - supervised.score(rows, labels))
     assert np.mean(gains["softmax"]) < 0 < np.mean(gains["t_similarity"])
+
+
+def test_a_class_whose_labels_all_have_weight_zero_is_refused():
+    weights = np.where(y == 0, 0.0, 1.0)
+    with pytest.raises(ValueError, match=r"no class may have all its labels at sample_weight 0"):
+        SelfTrainingClassifier(network(), max_rounds=1).fit(X, y, sample_weight=weights)
+
+
+def test_an_initial_classifier_of_other_classes_is_refused():
+    other = LogisticRegression().fit(X[y > 0], y[y > 0])
+    model = SelfTrainingClassifier(LogisticRegression(), confidence="softmax")
+    with pytest.raises(ValueError, match="an initial classifier must know the same"):
+        model.fit(X, y, initial=other)
+
+
+def test_balanced_weights_of_accepted_rows_that_weigh_nothing():
+    weights = np.where(y >= 0, 1.0, 0.0)
+    model = SelfTrainingClassifier(LogisticRegression(), confidence="softmax", balance_weights=True, max_rounds=1)
+    plain = LogisticRegression().fit(X[y >= 0], y[y >= 0])
+    model.fit(X, y, sample_weight=weights)
+    np.testing.assert_allclose(model.predict_proba(X), plain.predict_proba(X), atol=1e-3)

@@ -190,6 +190,8 @@ def test_a_parameter_of_the_cell_of_the_network_and_of_the_method_can_vary(blobs
     assert [study.value_of(cell) for cell in cells[:2]] == [0.0, 1.0]
     study, cells = varied("threshold", (0.7, 0.9))
     assert [cell.options["threshold"] for cell in cells[:2]] == [0.7, 0.9]
+    with pytest.raises(ValueError, match=r"'width' cannot be varied: .*no option of pl-softmax"):
+        varied("width", (1, 2))
 
 
 def test_a_method_of_ones_own_joins_a_study(blobs):

@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import wilcoxon
 
 from chary.store import Store
-from chary.studies import STUDIES
+from chary.studies import PL, STUDIES, Study
 from chary.study_report import (
     bests,
     entry,
@@ -168,6 +168,15 @@ def test_histograms_become_shares_of_confident_mistakes():
     ]
     lines = {line.metric: list(line.by_seed.values()) for line in summarize(study, results)}
     assert lines["softmax_wrong_above_0.9"] == [0.75]
+    cell = study.cells(["digits"], 1)[0]
+    assert {line.metric for line in summarize(study, [(cell, {"n_wrong": 3})])} == {"n_wrong"}
+
+
+def test_a_varied_parameter_may_be_text():
+    study = Study("mine", "", ("digits",), ("ssb",), PL, vary=("confidence", ("softmax", "t_similarity")))
+    results = [(cell, {"accuracy": 0.5}) for cell in study.cells(n_seeds=1)]
+    _, rows = pivot(study, results)
+    assert [label for label, _ in rows] == [["Digits", "softmax"], ["Digits", "t_similarity"]]
 
 
 def test_an_export_holds_everything_and_is_the_same_bytes_each_time(tmp_path, results):

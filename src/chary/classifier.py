@@ -61,7 +61,7 @@ class DiverseEnsembleClassifier(ClassifierMixin, BaseEstimator):
     standardize : bool, default=True
         Centre and scale each column by the statistics of all rows given to ``fit``, labelled or not.
     class_prior : None, "labeled", mapping or array-like, default=None
-        Class proportions of all rows, if you know them: the unlabelled rows are predicted so that all rows together
+        Class proportions of all rows, if you know them: unlabelled rows are predicted so that all rows together
         have them. "labeled": they are those of the labelled rows. ``docs/class-prior.md`` says when that hurts.
     dtype : {"float32", "float64"}, default="float32"
         Precision of training. Scores are always computed in float64.

@@ -80,7 +80,7 @@ class MixedEnsembleClassifier(ClassifierMixin, BaseEstimator):
         any other classifier, on the labelled rows. None: logistic regression; logistic regression on
         quantile-normal columns; ExtraTrees with ``max_features=0.5``, which counts twice.
     class_prior : None, "labeled", mapping or array-like, default=None
-        Class proportions of all rows, if you know them: the unlabelled rows are predicted so that all rows together
+        Class proportions of all rows, if you know them: unlabelled rows are predicted so that all rows together
         have them. "labeled": they are those of the labelled rows. ``docs/class-prior.md`` says when that hurts.
     n_jobs : int, default=None
         Members fitted at a time, as everywhere in scikit-learn.

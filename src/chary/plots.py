@@ -112,9 +112,12 @@ def curves(study: Study, results: Results) -> Axes:
     """Accuracy against the varied parameter: a panel for each policy, a row for each labelling or data set."""
     lines = _accuracies(study, results)
     policies = [p for p in POLICIES if any(line.method.startswith(p) for line in lines)]
+    columns: list[tuple[str, Callable[..., bool]]]
     if len(policies) == 1:  # several data sets, one policy
-        columns = [(name, lambda line, name=name: line.dataset == name) for name in study.datasets]
-        columns = [(dataset_title(name), chosen) for name, chosen in columns if any(map(chosen, lines))]
+        names = dict.fromkeys(line.dataset for line in lines)
+        columns = [(dataset_title(name), lambda line, name=name: line.dataset == name) for name in names]
+    elif not policies:
+        columns = [("ERM", lambda line: line.method == "erm")]
     else:
         columns = [(p.upper(), lambda line, p=p: line.method.startswith((p, "erm"))) for p in policies]
     axes = _panels(len(study.labelings), len(columns), 3.3, 2.9, sharex=True, sharey="row")
@@ -165,7 +168,7 @@ def confidence(study: Study, results: Results) -> Axes:
                 ("right", {"color": GREEN, "alpha": 0.55}),
                 ("wrong", {"color": "black", "histtype": "step", "linewidth": 1.4}),
             ):
-                counts: NDArray[Any] = np.sum([r[f"{kind}_{outcome}"] for r in chosen], axis=0)
+                counts: NDArray[Any] = np.sum([np.zeros(20), *(r[f"{kind}_{outcome}"] for r in chosen)], axis=0)
                 share = 100 * counts / max(1, counts.sum())
                 ax.hist(centres, 20, range=(0, 1), weights=share, label=f"{outcome} predictions", **style)
             if name == names[0]:
@@ -267,6 +270,8 @@ def bias(study: Study, results: Results) -> Axes:
     axes = _panels(2, len(study.labelings), 3.8, 2.6, sharex=True, sharey="row")
     first = {cell.labeling: (cell, r) for cell, r in reversed(results)}  # one seed is enough to see it
     for labeling, (top, bottom) in zip(study.labelings, axes.T, strict=True):
+        if labeling not in first:
+            continue
         cell, r = first[labeling]
         edges = np.array(r["edges"])
         for name, label, style in (
