@@ -208,6 +208,18 @@ class Sentences(Dataset):
         return torch.as_tensor(tokens), label if row < 40 else -1
 
 
+class Words(Sentences):
+    def __getitem__(self, row):
+        tokens, label = super().__getitem__(row)
+        return tokens, {0: "no", 1: "yes", -1: None}[label]
+
+
+def test_a_dataset_may_hold_labels_as_text():
+    model = quick(bag_of_tokens, learning_rate=0.1, n_steps=100).fit(Words())
+    assert model.classes_.tolist() == ["no", "yes"]
+    assert (model.predict(Words()) == np.array(["no", "yes"])[np.arange(60) % 2]).mean() > 0.9
+
+
 def bag_of_tokens():
     return nn.EmbeddingBag(8, 4)
 
@@ -417,6 +429,16 @@ def test_saved_state_predicts_to_the_bit(tmp_path, labels, backbone):
     np.testing.assert_array_equal(loaded.predict(frame), model.predict(frame))
     assert loaded.classes_.dtype == model.classes_.dtype
     assert loaded.feature_names_in_.tolist() == model.feature_names_in_.tolist()
+
+
+def test_saved_state_of_tensors_in_double_precision(tmp_path):
+    X, y, _ = table()
+    model = quick(None, dtype="float64").fit(torch.as_tensor(X), y)
+    model.save_state(tmp_path / "state")
+    loaded = quick(None, dtype="float64").load_state(tmp_path / "state")
+    np.testing.assert_array_equal(
+        loaded.predict_proba(torch.as_tensor(X)), model.predict_proba(torch.as_tensor(X))
+    )
 
 
 def test_tied_weights_are_saved(tmp_path):

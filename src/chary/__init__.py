@@ -9,6 +9,7 @@ Files and data
     ``tables``           a CSV, Parquet or DataFrame -> cells and target
     ``preparation``      cells -> numeric features
     ``datasets``         a name -> a benchmark data set
+    ``assignment``       scores and class sizes -> the best assignment of rows to classes
     ``labeling``         a fully labelled data set -> which rows keep their label
     ``diagnostics``      features and labelled mask -> are the labels representative?
     ``audit``            a few random rows labelled by a person -> honest accuracy (``audit_files``: to and fro)
@@ -16,7 +17,6 @@ Models
     ``network``          a batch -> head logits, losses, exact gradients (NumPy)
     ``training``         rows and codes -> a trained network
     ``confidence``       class probabilities -> one number per row
-    ``assignment``       scores and class sizes -> the best assignment of rows to classes
     ``priors``           class proportions that the user knows -> an offset for each class
     ``classifier``       a partly labelled table -> a classifier with honest confidence
     ``linear``           rows of two classes -> the paper's linear problem solved exactly, with its bounds

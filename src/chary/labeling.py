@@ -12,6 +12,8 @@ from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_array, column_or_1d
 
+from chary.assignment import whole_counts
+
 
 class Split(NamedTuple):
     """A data set after the paper's protocol: standardised with the training rows, labels all known."""
@@ -178,10 +180,7 @@ def _apportion(
         raise ValueError(
             f"n_labeled={n_labeled} is fewer than the {len(classes)} classes; every class needs a label."
         )
-    # Remainders are rounded so that equal shares tie exactly and the first class wins.
-    counts = np.floor(np.round(n_labeled * shares, 9)).astype(np.intp)
-    remainders = np.round(n_labeled * shares - counts, 9)
-    counts[np.argsort(-remainders, kind="stable")[: n_labeled - counts.sum()]] += 1
+    counts = whole_counts(shares, n_labeled)
     while counts.min() < 1:
         counts[counts.argmin()] += 1
         counts[counts.argmax()] -= 1
