@@ -80,7 +80,7 @@ def test_class_proportions_are_met_and_owned_up_to(table, capsys):
 def test_predict_with_the_saved_model(table, capsys):
     run(capsys, "label", table, "-t", "churn")
     new = table.parent / "new.csv"
-    new.write_text("colour,age\npurple,61.5\nred,\n")
+    new.write_text('colour,age\npurple,"61,5"\nred,\n')
     code, out, _ = run(capsys, "predict", table.parent / "customers.model.chary", new)
     assert code == 0
     assert "new.predicted.csv" in out
@@ -88,6 +88,11 @@ def test_predict_with_the_saved_model(table, capsys):
     assert written.columns == ["colour", "age", "chary_label", "chary_confidence"]
     code, out, _ = run(capsys, "predict", table.parent / "customers.model.chary", new, "--force", "--json")
     assert json.loads(out)["rows"] == 2
+    new.write_text("colour,age\npurple,61.5\nred,\n")
+    code, _, err = run(capsys, "predict", table.parent / "customers.model.chary", new, "--force")
+    assert code == 1
+    assert "Column 'age' holds '61.5'" in err
+    assert "decimal comma" in err
 
 
 def test_diagnose_prints_and_writes_nothing(table, capsys):
