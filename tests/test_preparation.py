@@ -108,10 +108,10 @@ def test_numbers_are_read_as_they_are_written(learned, new, expected):
 @pytest.mark.parametrize(
     ("learned", "new", "said"),
     [
-        ([f"{i},5" for i in range(N)], [f"{i}.5" for i in range(9)], "holds '0.5', and 9 of 9 .* such as 1234,5"),
-        ([f"{i},5" for i in range(N)], ["1.125", "2.375", "4"], "holds '1.125', and 2 of 3"),
-        ([f"{i}.5" for i in range(N)], [f"{i},5" for i in range(9)], "holds '0,5', and 9 of 9 .* such as 1234.5"),
-        ([f"{i}.5" for i in range(N)], ["1,200"], "holds '1,200', and 1 of 1"),
+        ([f"{i},5" for i in range(N)], [f"{i}.5" for i in range(9)], "holds '0.5': 9 of 9 .* such as 1234,5"),
+        ([f"{i},5" for i in range(N)], ["1.125", "2.375", "4"], "holds '1.125': 2 of 3"),
+        ([f"{i}.5" for i in range(N)], [f"{i},5" for i in range(9)], "holds '0,5': 9 of 9 .* such as 1234.5"),
+        ([f"{i}.5" for i in range(N)], ["1,200"], "holds '1,200': 1 of 1"),
         ([f"{i}.5" for i in range(N)], [*["7"] * 96, *["1,5"] * 8], "8 of 104"),
         (["900", "1,200"] * 30, ["1,5", "2,5"], "such as 1,234.5"),
         ([f"2024-{i % 12 + 1:02d}-28" for i in range(N)], ["28.01.2024"] * 3, "dates such as 2024-01-31"),
@@ -119,7 +119,7 @@ def test_numbers_are_read_as_they_are_written(learned, new, expected):
         ([f"1/{i % 28 + 1}/2024" for i in range(N)], ["28/1/2024", "29/1/2024"], "dates such as 01/31/2024"),
         ([dt.date(2024, 1, 1 + i % 28) for i in range(N)], [20240131, 20240201], "dates such as 2024-01-31"),
         ([i * i for i in range(N)], [dt.date(2024, 1, 1)], "numbers such as 1234.5"),
-        (["yes", "no"] * 30, ["true", "false"], "holds 'true', and 2 of 2 .* yes or its opposite"),
+        (["yes", "no"] * 30, ["true", "false"], "holds 'true': 2 of 2 .* yes or its opposite"),
     ],
 )
 def test_cells_written_otherwise_than_learned_are_refused(learned, new, said):

@@ -328,7 +328,8 @@ class _Sheet:
         colon, new = "", "another class"
         if self.by_line:
             colon, new = ":", "NAME another class"
-            keys = [str(i) if self.numbered else "" for i in range(1, len(self.classes) + 1)]
+            digits = len(str(len(self.classes)))
+            keys = [f"{i:{digits}}" if self.numbered else "" for i in range(1, len(self.classes) + 1)]
             width = max(1, self.console.width // 4 - 8 - len(keys[-1]))
             named = [
                 (key, f"{shown(name, width)[1:-1]:{width}}") for key, name in zip(keys, self.classes, strict=True)

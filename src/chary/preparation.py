@@ -151,13 +151,19 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         for column in self.columns_:
             if column.used and column.name not in frame.columns:
                 raise TableError(f"Column {shown(column.name)} is missing; the model was trained with it: add it.")
-            if column.used and column.kind != "categorical":
-                _refuse_another_form(frame[column.name], column, forced=column.name in self.numeric)
         features = np.empty((frame.height, len(self.get_feature_names_out())), np.float32)
         size = max(1, _CHUNK_CELLS // features.shape[1])
+        n_missing: Any = 0
         for start in range(0, frame.height, size):
             cells = self._cells(frame.slice(start, size))
+            n_missing += np.isnan(cells).sum(axis=0)
             features[start : start + size] = np.clip(self.transformer_.transform(cells), -_CLIP, _CLIP)
+        place = 0
+        for column in (column for column in self.columns_ if _number_names(column)) if frame.height else ():
+            # Where a column lacks no more numbers than cells, all of them were read.
+            if n_missing[place] > frame[column.name].null_count() or column.form == "comma":
+                _refuse_another_form(frame[column.name], column, forced=column.name in self.numeric)
+            place += len(_number_names(column))
         return features
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
@@ -436,8 +442,8 @@ def _refuse_another_form(cells: pl.Series, column: Column, *, forced: bool) -> N
         "boolean": ("", f"{'/'.join(column.categories)} or its opposite"),
     }
     raise TableError(
-        f"Column {shown(column.name)} holds {shown(unread[0])}, and {n_odd:,} of {n:,} cells cannot be read like "
-        f"that: the model learned from {forms[column.kind][1]}; write them so."
+        f"Column {shown(column.name)} holds {shown(unread[0])}: {n_odd:,} of {n:,} cells cannot be read, because "
+        f"the model learned from {forms[column.kind][1]}; write them so."
     )
 
 
