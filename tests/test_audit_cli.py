@@ -2,13 +2,18 @@
 
 import json
 import random
+import shlex
 
 import numpy as np
 import polars as pl
 import pytest
 import typer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
+from chary import DiverseEnsembleClassifier
 from chary.cli import main
+from chary.persistence import save
 
 
 @pytest.fixture(name="table")
@@ -38,6 +43,18 @@ def keys(monkeypatch, pressed, typed=""):
     monkeypatch.setattr(typer, "getchar", lambda: left.pop(0) if left else "q")
     monkeypatch.setattr(typer, "prompt", lambda *a, **k: lines.pop(0))
     return left
+
+
+def lines(monkeypatch, *typed):
+    """Type these lines, then nothing more."""
+    left = list(typed)
+
+    def line(prompt):
+        if left:
+            return left.pop(0)
+        raise EOFError
+
+    monkeypatch.setattr("builtins.input", line)
 
 
 def answers(path):
@@ -103,7 +120,7 @@ def test_fill_takes_a_key_for_each_class(drawn, capsys, monkeypatch):
     assert code == 0
     assert answers(path) == truth
     assert "8 labelled, 0 skipped, 0 left" in out
-    assert f"chary label {path.with_name('animals.csv')} --target animal --audit {path}" in out
+    assert f"chary label {path.with_name('animals.csv')} --target animal --audit {path}\n" in out
 
 
 def test_fill_undoes_skips_ignores_other_keys_and_takes_new_classes(drawn, capsys, monkeypatch):
@@ -172,15 +189,108 @@ def test_many_columns_and_many_classes_fit_the_screen(tmp_path, capsys, monkeypa
     path = tmp_path / "wide.csv"
     pl.DataFrame({**cells, "y": labels}).write_csv(path)
     assert run(capsys, "audit", "draw", path, "-t", "y", "-k", 3)[0] == 0
-    keys(monkeypatch, "1c9q", typed="2|lass 7|99")
+    lines(monkeypatch, "12", "CLASS 7", "99", "", ":q")
     monkeypatch.setenv("LINES", "30")
     code, out, _ = run(capsys, "audit", "fill", tmp_path / "wide.audit.csv")
     assert code == 0
-    assert "one of 40 classes" in out
+    assert "of the 40 classes" in out
+    assert " 12  class 19 " in out
+    assert "'99' is no class in the list" in out
     assert "more columns in the file" in out
     found = pl.read_csv(tmp_path / "wide.audit.csv", infer_schema=False)["y"].fill_null("").to_list()
     classes = json.loads(pl.read_csv(tmp_path / "wide.audit.csv")["chary_classes"][0])["y"]
     assert found == [classes[11], "class 7", ""]
+
+
+def test_among_many_classes_none_is_taken_for_an_action(tmp_path, capsys, monkeypatch):
+    names = ["Berlin", "n", "s", "q", "u", "A", "a", *(f"c{i:02d}" for i in range(30))]
+    path = tmp_path / "t.csv"
+    pl.DataFrame({"x": range(200), "y": [names[i % 37] if i < 111 else None for i in range(200)]}).write_csv(path)
+    run(capsys, "audit", "draw", path, "-t", "y", "-k", 9)
+    lines(monkeypatch, "n", "s", "q", "u", "berlin", "a", ":s", ":n  New York", ":u", ":n Quito", "c0", "C01", "")
+    code, out, _ = run(capsys, "audit", "fill", tmp_path / "t.audit.csv")
+    assert code == 0
+    found = pl.read_csv(tmp_path / "t.audit.csv", infer_schema=False)["y"].to_list()
+    assert found == ["n", "s", "q", "u", "Berlin", "a", "?", "Quito", "c01"]
+    assert "'c0' is no class in the list" in out
+    assert "8 labelled, 1 skipped, 0 left" in out
+
+
+def test_many_classes_that_are_numbers_are_meant_by_name(tmp_path, capsys, monkeypatch):
+    path = tmp_path / "t.csv"
+    pl.DataFrame({"x": range(200), "y": [str(40 - i % 40) if i < 120 else None for i in range(200)]}).write_csv(
+        path
+    )
+    run(capsys, "audit", "draw", path, "-t", "y", "-k", 3)
+    lines(monkeypatch, "7", "40", "41", ":q")
+    run(capsys, "audit", "fill", tmp_path / "t.audit.csv")
+    assert pl.read_csv(tmp_path / "t.audit.csv", infer_schema=False)["y"].to_list() == ["7", "40", None]
+
+
+def next_command(out):
+    return shlex.split(out.rpartition("Next:  ")[2])[1:]
+
+
+@pytest.mark.parametrize("folder", [".", "elsewhere"])
+def test_every_suggested_command_works_as_printed(tmp_path, capsys, monkeypatch, folder):
+    rng = np.random.default_rng(0)
+    lines = ["x:y z"]
+    for i, x in enumerate(rng.normal(size=60)):
+        lines.append(f"{x:.3f}:" + ("to do" if i % 2 else "" if i % 3 else "né" if x > 0 else "non"))
+    (tmp_path / "in put").mkdir()
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "in put" / "my data.csv").write_bytes(("\n".join(lines) + "\n").encode("cp1252"))
+    monkeypatch.chdir(tmp_path)
+    words = ["in put/my data.csv", "-t", "y z", "--unlabeled", "to do", "--delimiter", ":", "--encoding", "cp1252"]
+    code, out, _ = run(capsys, "label", *words, "--rounds", 0)
+    assert code == 0
+    said = shlex.split(" ".join(out.replace("│", " ").split()).partition("from them: ")[2].partition(" ╰")[0])
+    assert said == [
+        *["chary", "audit", "draw", "in put/my data.csv", "--target", "y z", "--unlabeled", "to do"],
+        *["--delimiter", ":", "--encoding", "cp1252"],
+    ]
+    code, out, _ = run(capsys, *said[1:], *([] if folder == "." else ["--out", folder]), "-k", 6)
+    assert code == 0
+    keys(monkeypatch, "1212n12x", typed="to do")  # what means unlabelled is no class
+    code, out, _ = run(capsys, *next_command(out))
+    assert code == 0
+    assert "6 labelled, 0 skipped, 0 left" in out
+    assert next_command(out)[-1] == "--force"
+    code, out, err = run(capsys, *next_command(out), "--rounds", 0)
+    assert (code, err) == (0, "")
+    assert "exact, 6 random rows" in out
+
+
+def test_draw_and_label_must_agree_on_what_is_unlabelled(tmp_path, capsys, monkeypatch):
+    path = tmp_path / "t.csv"
+    cells = ["a", "b", "todo", None] * 15
+    pl.DataFrame({"x": range(60), "z": [i % 7 for i in range(60)], "y": cells}).write_csv(path)
+    run(capsys, "audit", "draw", path, "-t", "y", "-k", 4, "--unlabeled", "todo")
+    keys(monkeypatch, "1212x")
+    run(capsys, "audit", "fill", tmp_path / "t.audit.csv")
+    code, _, err = run(capsys, "label", path, "-t", "y", "--audit", tmp_path / "t.audit.csv")
+    assert code == 1
+    assert "was drawn with --unlabeled todo" in err
+
+
+def test_draw_refuses_what_it_could_not_write_as_other_commands_do(table, capsys):
+    path, _ = table
+    code, _, err = run(capsys, "audit", "draw", path, "-t", "animal", "--out", "nosuch")
+    assert code == 1
+    assert "The folder nosuch does not exist; create it first." in err
+    run(capsys, "audit", "draw", path, "-t", "animal")
+    assert "pass --force to overwrite it" in run(capsys, "audit", "draw", path, "-t", "animal")[2]
+
+
+def test_draw_refuses_the_guess_of_a_model_without_a_table(table, capsys, tmp_path):
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    y = np.where(np.arange(40) < 20, X[:, 0] > 0, -1)
+    model = make_pipeline(StandardScaler(), DiverseEnsembleClassifier(n_steps=3, random_state=0)).fit(X, y)
+    save(model, tmp_path / "m.chary")
+    code, _, err = run(capsys, "audit", "draw", table[0], "-t", "animal", "--show-guess", tmp_path / "m.chary")
+    assert code == 1
+    assert "holds no table model; use one that chary label wrote." in err
+    assert not table[0].with_name("animals.audit.csv").exists()
 
 
 def test_hostile_cells_reach_the_screen_as_text(tmp_path, capsys, monkeypatch):
@@ -226,9 +336,10 @@ def test_label_gives_an_audits_figures_to_programs(drawn, table, capsys, monkeyp
 def test_label_without_an_audit_says_what_one_is_good_for(table, capsys):
     code, out, _ = run(capsys, "label", table[0], "-t", "animal", "--rounds", 0)
     assert code == 0
-    assert "chary audit draw animals.csv --target animal" in " ".join(out.replace("│", " ").split())
+    command = f"chary audit draw {table[0]} --target animal"
+    assert command.replace(" ", "") in "".join(out.replace("│", " ").split())
     page = table[0].with_name("animals.report.html").read_text()
-    assert "chary audit draw animals.csv --target animal" in page
+    assert command in page
     assert "Without an audit no such figure is guaranteed" in page
 
 

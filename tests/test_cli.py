@@ -40,7 +40,16 @@ def test_label_writes_three_files_and_a_summary(table, capsys):
     assert (code, err) == (0, "")
     names = {path.name for path in table.parent.iterdir()}
     assert names == {"customers.csv", "customers.labeled.csv", "customers.model.chary", "customers.report.html"}
-    for word in ("Given", "Accepted", "Predicted", "yes", "no", "Left out: id", "customers.report.html"):
+    for word in (
+        "Given",
+        "Accepted",
+        "Predicted",
+        "yes",
+        "no",
+        "Left out: id",
+        "Read as: age (decimal comma)",
+        "report.html",
+    ):
         assert word in out
     lines = (table.parent / "customers.labeled.csv").read_text().splitlines()
     assert lines[0] == HEADER + ";chary_label;chary_confidence;chary_source"
@@ -80,7 +89,7 @@ def test_class_proportions_are_met_and_owned_up_to(table, capsys):
 def test_predict_with_the_saved_model(table, capsys):
     run(capsys, "label", table, "-t", "churn")
     new = table.parent / "new.csv"
-    new.write_text("colour,age\npurple,61.5\nred,\n")
+    new.write_text('colour,age\npurple,"61,5"\nred,\n')
     code, out, _ = run(capsys, "predict", table.parent / "customers.model.chary", new)
     assert code == 0
     assert "new.predicted.csv" in out
@@ -88,6 +97,23 @@ def test_predict_with_the_saved_model(table, capsys):
     assert written.columns == ["colour", "age", "chary_label", "chary_confidence"]
     code, out, _ = run(capsys, "predict", table.parent / "customers.model.chary", new, "--force", "--json")
     assert json.loads(out)["rows"] == 2
+    new.write_text("colour,age\npurple,61.5\nred,\n")
+    code, _, err = run(capsys, "predict", table.parent / "customers.model.chary", new, "--force")
+    assert code == 1
+    assert "Column 'age' holds '61.5'" in err
+    assert "decimal comma" in err
+
+
+def test_predict_takes_a_table_of_one_column_for_a_model_of_one(tmp_path, capsys):
+    path, new = tmp_path / "one.csv", tmp_path / "new.csv"
+    path.write_text("x,y\n" + "".join(f"{i % 10},{'ab'[i % 10 > 4] if i % 4 else ''}\n" for i in range(80)))
+    new.write_text("x\n1\n9\n")
+    assert run(capsys, "label", path, "-t", "y", "--rounds", 0)[0] == 0
+    assert run(capsys, "predict", tmp_path / "one.model.chary", new)[0] == 0
+    assert pl.read_csv(tmp_path / "new.predicted.csv")["chary_label"].to_list() == ["a", "b"]
+    code, _, err = run(capsys, "diagnose", new, "-t", "x")
+    assert code == 1
+    assert "has one column only" in err
 
 
 def test_diagnose_prints_and_writes_nothing(table, capsys):

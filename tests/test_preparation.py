@@ -72,6 +72,15 @@ def test_kinds(cells, kind):
     ("cells", "note"),
     [
         ([f"{i},5" for i in range(N)], "decimal comma"),
+        (["900", "1,200", "15,000", "850", "2,500"] * 12, "thousands separated by commas"),
+        ([*["900", "12"] * 100, "1,200"], "thousands separated by commas"),
+        (["1,200", "15,000.50", "1,234,567"] * 20, "thousands separated by commas"),
+        (["1,200", "15,000", "0,125"] * 20, "decimal comma"),
+        (["1,200", "15,000", "2,5"] * 20, "decimal comma"),
+        (
+            [*[str(i % 9) for i in range(N - 1)], "1 or 2, who knows"],
+            "1 cells that are no number count as missing",
+        ),
         ([*[str(i % 9) for i in range(N - 1)], "oops"], "1 cells that are no number count as missing"),
         ([*["a", "b"] * 30, "c"], "2 values, 1 rare ones grouped"),
         ([f"{i % 12 + 1}/{i % 12 + 1}/2024" for i in range(N)], "day first assumed, month first would fit too"),
@@ -80,6 +89,80 @@ def test_kinds(cells, kind):
 )
 def test_notes(cells, note):
     assert kind_of(cells).note == note
+
+
+@pytest.mark.parametrize(
+    ("learned", "new", "expected"),
+    [
+        (["900", "1,200", "15,000"], ["900", "1,200", "15,000.5", "1500"], [900, 1200, 15000.5, 1500]),
+        (["1,5", "2,25", "1.200,5"], ["1,5", "1.200", "7"], [1.5, 1200, 7]),
+        (["1.5", "2.25", "7"], ["1.5", "1e2", ".5"], [1.5, 100, 0.5]),
+    ],
+)
+def test_numbers_are_read_as_they_are_written(learned, new, expected):
+    preparation = TablePreparation().fit({"x": learned * 20})
+    mean, scale = preparation.original_scale()
+    np.testing.assert_allclose(mean + scale * preparation.transform({"x": new})[:, 0], expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("learned", "new", "said"),
+    [
+        ([f"{i},5" for i in range(N)], [f"{i}.5" for i in range(9)], "holds '0.5': 9 of 9 .* such as 1234,5"),
+        ([f"{i},5" for i in range(N)], ["1.125", "2.375", "4"], "holds '1.125': 2 of 3"),
+        ([f"{i}.5" for i in range(N)], [f"{i},5" for i in range(9)], "holds '0,5': 9 of 9 .* such as 1234.5"),
+        ([f"{i}.5" for i in range(N)], ["1,200"], "holds '1,200': 1 of 1"),
+        ([f"{i}.5" for i in range(N)], [*["7"] * 96, *["1,5"] * 8], "8 of 104"),
+        (["900", "1,200"] * 30, ["1,5", "2,5"], "such as 1,234.5"),
+        ([f"2024-{i % 12 + 1:02d}-28" for i in range(N)], ["28.01.2024"] * 3, "dates such as 2024-01-31"),
+        ([f"{i % 28 + 1}.1.2024" for i in range(N)], ["1/28/2024", "1/29/2024"], "dates such as 31.01.2024"),
+        ([f"1/{i % 28 + 1}/2024" for i in range(N)], ["28/1/2024", "29/1/2024"], "dates such as 01/31/2024"),
+        ([dt.date(2024, 1, 1 + i % 28) for i in range(N)], [20240131, 20240201], "dates such as 2024-01-31"),
+        ([i * i for i in range(N)], [dt.date(2024, 1, 1)], "numbers such as 1234.5"),
+        (["yes", "no"] * 30, ["true", "false"], "holds 'true': 2 of 2 .* yes or its opposite"),
+    ],
+)
+def test_cells_written_otherwise_than_learned_are_refused(learned, new, said):
+    preparation = TablePreparation().fit({"x": learned, "fine": [i % 7 for i in range(N)]})
+    with pytest.raises(TableError, match=f"^Column 'x' .*{said}") as caught:
+        preparation.transform({"x": new, "fine": [1] * len(new)})
+    assert "\n" not in str(caught.value)
+
+
+def test_a_few_odd_cells_are_missing_as_they_are_when_learning():
+    learned = [*[f"{i % 49}.5" for i in range(98)], "oops", "1,5"]
+    preparation = TablePreparation().fit({"x": learned})
+    assert preparation.columns_[0].note == "2 cells that are no number count as missing"
+    assert preparation.transform({"x": learned})[-2:, 1].tolist() == [1, 1]
+    assert preparation.transform({"x": [*["7"] * 20, "oops"]})[-1, 1] == 1
+    assert preparation.transform({"x": ["", None, "NA"]})[:, 1].tolist() == [1, 1, 1]
+
+
+def test_a_column_said_to_be_numeric_may_hold_anything_but_not_nothing_but():
+    preparation = TablePreparation(numeric=["x"]).fit({"x": ["1,5", "7", "8", "a", "b"] * 12})
+    assert preparation.columns_[0].form == "comma"
+    assert np.isfinite(preparation.transform({"x": ["1,5", "a", "b"]})).all()
+    with pytest.raises(TableError, match=r"Column 'x' holds '1\.5'"):
+        preparation.transform({"x": ["1.5", "2.5"]})
+
+
+def test_a_third_word_makes_yes_and_no_categories_in_any_order():
+    words = ["yes", "Yes", "no", "maybe"] * 15
+    for seed in range(20):
+        shuffled = np.random.default_rng(seed).permutation(words).tolist()
+        assert kind_of(shuffled).kind == "categorical"
+
+
+def test_a_column_may_be_called_as_polars_calls_counts():
+    preparation = TablePreparation().fit({"count": ["few", "many"] * 30, "value": ["a", "b"] * 30})
+    assert [column.kind for column in preparation.columns_] == ["categorical", "categorical"]
+
+
+def test_numbers_among_pandas_categories_are_read():
+    preparation = TablePreparation().fit({"x": pl.Series(["10", "30"] * 30, dtype=pl.Categorical)})
+    mean, scale = preparation.original_scale()
+    cells = pl.Series(["30", "10"], dtype=pl.Categorical)
+    np.testing.assert_allclose(mean + scale * preparation.transform({"x": cells})[:, 0], [30, 10])
 
 
 def test_identifiers_are_known_by_name_only_when_every_value_differs():
@@ -138,11 +221,11 @@ def test_unseen_rare_missing_and_unreadable_cells_are_accepted():
     frame = {"colour": colours, "n": [*[str(i % 9) for i in range(N - 1)], ""], "flag": ["yes", "no"] * 30}
     preparation = TablePreparation().fit(frame)
     names = preparation.get_feature_names_out().tolist()
-    new = preparation.transform({"colour": ["red", "rare", "new", None], "n": ["1", "x", "", "1e300"],
+    new = preparation.transform({"colour": ["red", "rare", "new", None], "n": ["1", "x", "", "1"],
                                  "flag": ["YES", "no", "maybe", None], "extra": [1, 2, 3, 4]})  # fmt: skip
     colour = new[:, [names.index(f"colour = {value}") for value in ("blue", "red", "(other)", "(missing)")]]
     assert colour.tolist() == [[0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 1, 0], [0, 0, 0, 1]]
-    assert new[:, names.index("n is missing")].tolist() == [0, 1, 1, 1]
+    assert new[:, names.index("n is missing")].tolist() == [0, 1, 1, 0]
     assert np.isfinite(new).all()
 
 
@@ -204,7 +287,12 @@ def test_restored_state_gives_the_same_bits(rows, new_rows):
     restored = restore_preparation(TablePreparation(), *preparation_state(preparation))
     new_frame = pl.DataFrame(new_rows, schema={"a": pl.String, "b": pl.String}, orient="row")
     new = pl.concat([frame, new_frame.with_columns(fine=pl.lit(7, pl.Int64))])
-    features = preparation.transform(new)
+    try:
+        features = preparation.transform(new)
+    except TableError:
+        with pytest.raises(TableError):
+            restored.transform(new)
+        return
     assert np.isfinite(features).all()
     assert features.tobytes() == restored.transform(new).tobytes()
     assert restored.get_feature_names_out().tolist() == preparation.get_feature_names_out().tolist()

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import softmax
 
+from chary import priors
 from chary.assignment import whole_counts
 from chary.priors import align, describe_prior, prior_of_rest, resolve_prior, sensitivity
 
@@ -153,10 +154,24 @@ def test_sensitivity_moves_the_odds_of_one_class_and_counts_the_labels_that_flip
         assert level.flipped == pytest.approx(abs(level.share - 0.4), abs=1e-3)  # two classes: nested labels
 
 
+def test_sensitivity_tries_every_class_on_a_part_of_many_rows(monkeypatch):
+    sizes = []
+    monkeypatch.setattr(priors, "align", lambda scores, prior: sizes.append(len(scores)) or align(scores, prior))
+    scores = np.random.default_rng(0).standard_normal((5000, 8))
+    first = sensitivity(scores, np.full(8, 1 / 8))
+    assert sizes.count(5000) == 5  # the belief and four others
+    assert set(sizes) == {5000, 2000}
+    assert first[0] == sensitivity(scores, np.full(8, 1 / 8))[0]
+
+
 def test_sensitivity_finds_the_class_that_matters_most():
     rng = np.random.default_rng(0)
     scores = rng.standard_normal((1000, 3))
     assert sensitivity(scores, [0.01, 0.2, 0.79])[0] == 1
+    many = np.tile(scores, (5, 1))  # chosen on some of the rows, told of all of them
+    code, levels = sensitivity(many, [0.01, 0.2, 0.79])
+    assert code == 1
+    assert levels[-1].flipped == pytest.approx(sensitivity(scores, [0.01, 0.2, 0.79])[1][-1].flipped, abs=0.01)
     code, levels = sensitivity(scores, [1.0, 0.0, 0.0])  # nothing to move
     assert code == 0
     assert {level.flipped for level in levels} == {0}

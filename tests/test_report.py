@@ -98,6 +98,9 @@ def test_the_verdict_has_its_colour(result, verdict, tone):
     page = render_report(replace(result, diagnosis=replace(result.diagnosis, verdict=verdict)))
     assert f'class="verdict {tone}"' in page
     assert ("fair guide.\n" in page) == (verdict == REPRESENTATIVE)
+    assert ("The labelled rows are not representative" in page) == (verdict in (MILD, STRONG))
+    assert ("Under bias both are optimistic" in page) == (verdict in (MILD, STRONG))
+    assert ("too few rows to tell whether the labelled ones are representative" in page) == (verdict == UNKNOWN)
 
 
 def test_biased_labels_bring_the_advice_unless_proportions_were_told(result):

@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import shlex
 import zipfile
 
 import numpy as np
@@ -100,7 +101,6 @@ def zip_bytes():
         (b"", "t.csv is empty"),
         (b" \n\n", "t.csv is empty"),
         (b"a,b\n", "has a header and no rows"),
-        (b"a\n1\n", "has one column only, 'a'"),
         (b"a,b\n1,2\n3\n4,5\n", "t.csv, line 3: 1 cells where the header has 2; quote cells"),
         (b"a,b\n1,2\n3,4,5\n6,7\n", "t.csv, line 3: 3 cells where the header has 2"),
         (
@@ -185,10 +185,11 @@ def test_no_formula_in_added_text(label):
     assert written["chary_label"].to_list() == ["'" + label]
 
 
-def test_a_negative_number_is_no_formula():
+@pytest.mark.parametrize("label", ["-1", "+", "-"])
+def test_a_negative_number_or_a_sign_alone_is_no_formula(label):
     buffer = io.BytesIO()
-    write_table(Table(pl.DataFrame({"x": ["1"]}), "t", ","), {"chary_label": ["-1"]}, buffer)
-    assert buffer.getvalue() == b"x,chary_label\n1,-1\n"
+    write_table(Table(pl.DataFrame({"x": ["1"]}), "t", ","), {"chary_label": [label]}, buffer)
+    assert buffer.getvalue() == f"x,chary_label\n1,{label}\n".encode()
 
 
 def test_parquet_keeps_types():
@@ -199,7 +200,27 @@ def test_parquet_keeps_types():
 
 
 def table_of(**columns):
-    return Table(pl.DataFrame(columns), "t.csv", ",")
+    frame = pl.DataFrame(columns)
+    return Table(frame.with_columns(other=pl.lit("1")) if frame.width == 1 else frame, "t.csv", ",")
+
+
+def test_a_table_to_predict_may_have_one_column_but_not_one_to_learn_from(tmp_path):
+    table = read_table(write(tmp_path, b"a\n1\n2\n"))
+    assert cells(table) == [("1",), ("2",)]
+    with pytest.raises(TableError, match=r"t.csv has one column only, 'a'; .*pass --delimiter"):
+        target_labels(table, "a")
+
+
+def test_a_target_may_be_called_as_polars_calls_counts():
+    assert target_labels(table_of(count=["a", "b", None]), "count").codes.tolist() == [0, 1, -1]
+
+
+def test_a_command_on_a_table_can_be_copied_into_a_shell(tmp_path):
+    path = write(tmp_path, "a:b\n1:é\n".encode("cp1252"), "my data.csv")
+    table = read_table(path, delimiter=":", encoding="cp1252")
+    words = ["chary", "audit", "draw", str(path), "--target", "it's", "--unlabeled", "", "--delimiter", ":"]
+    words += ["--encoding", "cp1252", "-k", "7"]
+    assert shlex.split(table.command("audit draw", "it's", "", "-k", "7")) == words
 
 
 def test_empty_cells_are_unlabelled_and_so_is_the_marker():

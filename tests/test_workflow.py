@@ -1,18 +1,23 @@
 """From a table with gaps to labels: nothing given is changed, everything added adds up."""
 
 import io
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
 import pytest
 from scipy.stats import binom
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
+from chary.audit import draw
+from chary.audit_files import write_audit
 from chary.classifier import DiverseEnsembleClassifier
 from chary.diagnostics import HeldOut
 from chary.ensemble import MixedEnsembleClassifier
 from chary.persistence import load, save
-from chary.tables import Table, TableError, write_table
-from chary.workflow import acceptance_levels, label_table, predict_table
+from chary.tables import Table, TableError, target_labels, write_table
+from chary.workflow import acceptance_levels, label_table, load_table_model, predict_table
 
 
 def table(n=150, n_labeled=40, seed=0, dtype=pl.String):
@@ -122,6 +127,57 @@ def test_a_parquet_label_has_the_type_of_its_target(dtype):
     given = outcome.labels.labeled
     assert added.filter(pl.Series(given)).equals(source.frame["y"].filter(pl.Series(given)), check_names=False)
     assert added.null_count() == 0
+
+
+@pytest.mark.parametrize(
+    ("dtype", "classes", "expected"),
+    [
+        (pl.Boolean, ["false", "maybe", "true"], ["false", "maybe", "true"]),
+        (pl.Int64, ["-3", "7", "other"], ["-3", "7", "other"]),
+        (pl.Int8, ["1", "300"], ["1", "300"]),
+        (pl.Int64, ["1", "1.5"], ["1", "1.5"]),
+        (pl.Float64, ["1.0", "2.0"], [1.0, 2.0]),
+        (pl.Enum(["a", "b"]), ["a", "b"], ["a", "b"]),
+        (pl.Enum(["a", "b"]), ["a", "c"], ["a", "c"]),
+    ],
+)
+def test_a_type_that_cannot_hold_a_new_class_is_not_used(result, dtype, classes, expected):
+    frame = pl.DataFrame({"y": pl.Series([None] * 3, dtype=dtype)})
+    labels = result.labels._replace(classes=np.array(classes))
+    outcome = replace(result, table=Table(frame, "t.parquet"), labels=labels, codes=np.arange(len(classes)))
+    assert outcome.added_columns["chary_label"].to_list() == expected
+
+
+def test_a_class_prior_cannot_stand_beside_a_new_class_of_an_audit(tmp_path):
+    source = table()
+    labels = target_labels(source, "y")
+    with (tmp_path / "a.csv").open("wb") as file:
+        write_audit(source, "y", labels, draw(labels.labeled, 4, 0), file)
+    frame = pl.read_csv(tmp_path / "a.csv", infer_schema=False)
+    frame.with_columns(pl.Series("y", ["no", "maybe", "no", "no"])).write_csv(tmp_path / "a.csv")
+    for prior in ({"=yes": 0.4, "no": 0.6}, {"=yes": 0.4, "no": 0.5, "maybe": 0.1}, [0.4, 0.6]):
+        with pytest.raises(TableError, match=r"The audit found the class 'maybe', .* leave --class-prior out"):
+            label_table(source, "y", audit=tmp_path / "a.csv", class_prior=prior)
+
+
+def test_an_audit_is_suggested_that_leaves_rows_to_label(result):
+    assert result.audit_command == "chary audit draw t.csv --target y"
+    few = result.labels._replace(labeled=np.arange(150) >= 5)
+    assert replace(result, labels=few).audit_command == "chary audit draw t.csv --target y -k 4"
+    marked = replace(result, settings={**result.settings, "unlabeled": "to do"})
+    assert marked.audit_command == "chary audit draw t.csv --target y --unlabeled 'to do'"
+    two = result.labels._replace(labeled=np.arange(150) >= 2)
+    assert replace(result, labels=two).audit_command == ""
+
+
+@pytest.mark.parametrize("steps", [[], [StandardScaler()]])
+def test_a_model_that_takes_no_tables_is_refused(tmp_path, steps):
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    y = np.where(np.arange(40) < 20, X[:, 0] > 0, -1)
+    model = make_pipeline(*steps, DiverseEnsembleClassifier(n_steps=3, random_state=0)).fit(X, y)
+    save(model if steps else model[-1], tmp_path / "m.chary")
+    with pytest.raises(TableError, match=r"'m.chary' holds no table model; use one that chary label wrote"):
+        load_table_model(tmp_path / "m.chary")
 
 
 def test_without_rounds_nothing_is_accepted():

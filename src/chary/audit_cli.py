@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 import shutil
 import string
 import sys
@@ -19,11 +20,21 @@ from rich.text import Text
 
 from chary.audit import accuracy_interval, draw
 from chary.audit_figures import ERRORS, AuditFigures
-from chary.audit_files import CLASSES, GUESS, ROW, SKIPPED, read_audit_table, target_of, with_answers, write_audit
+from chary.audit_files import (
+    CLASSES,
+    GUESS,
+    ROW,
+    SKIPPED,
+    DrawnFrom,
+    drawn_from,
+    read_audit_table,
+    with_answers,
+    write_audit,
+)
+from chary.console import read_quietly, require_free
 from chary.files import atomic_write
-from chary.persistence import load
-from chary.tables import Table, TableError, read_table, shown, target_labels
-from chary.workflow import LabeledTable, predict_table
+from chary.tables import Table, TableError, shown, target_labels
+from chary.workflow import LabeledTable, load_table_model, predict_table
 
 audit_app = typer.Typer(
     no_args_is_help=True,
@@ -31,7 +42,8 @@ audit_app = typer.Typer(
     help="Label a few rows drawn at random, and learn how good the other labels really are.",
 )
 
-_UNDO, _SKIP, _NEW, _QUIT = "usnq"
+_UNDO, _SKIP, _NEW, _QUIT = "usnq"  # after a colon where whole lines are typed, so that no class is called so
+_LISTED = 60  # of more classes, the others are chosen by name
 _CLASS_KEYS = "123456789" + "".join(c for c in string.ascii_lowercase if c not in (_UNDO, _SKIP, _NEW, _QUIT))
 
 
@@ -60,16 +72,17 @@ def draw_command(
     Writes FILE.audit.csv: the rows with an empty target column. Fill it in with [bold]chary audit fill[/bold] or
     in a spreadsheet, then pass it to [bold]chary label --audit[/bold].
     """
-    table = read_table(file, delimiter=delimiter, encoding=encoding)
+    path = (out or file.parent) / f"{file.stem}.audit.csv"
+    require_free([path], force)
+    table = read_quietly(file, delimiter, encoding)
     labels = target_labels(table, target, unlabeled)
     rows = draw(labels.labeled, k, seed)
     guesses = None
     if show_guess is not None:
         drawn = Table(table.frame.drop(target)[rows], table.name, table.delimiter)
-        guesses = {GUESS: predict_table(load(show_guess), drawn)["chary_label"]}
-    path = (out or file.parent) / f"{file.stem}.audit.csv"
+        guesses = {GUESS: predict_table(load_table_model(show_guess), drawn)["chary_label"]}
     with atomic_write(path, overwrite=force) as stream:
-        write_audit(table, target, labels, rows, stream, guesses)
+        write_audit(table, target, labels, rows, stream, guesses, unlabeled)
     low, high = accuracy_interval(round(0.9 * k), k)
     classes = ", ".join(shown(name, 30) for name in labels.classes[:12]) + (
         ", ..." if len(labels.classes) > 12 else ""
@@ -83,7 +96,7 @@ def draw_command(
         _say(
             f"Column {GUESS} shows the model's opinion: it biases the labeller, and the accuracy upwards.\n", "red"
         )
-    _say(f"Next:  chary audit fill {path}", "bold")
+    _say(f"Next:  chary audit fill {shlex.quote(str(path))}", "bold")
 
 
 @audit_app.command("fill", epilog="Example:  chary audit fill customers.audit.csv")
@@ -92,17 +105,17 @@ def fill_command(
 ) -> None:
     """Label the drawn rows one by one, with a key for each class. Every answer is saved at once."""
     audit, _ = read_audit_table(file)
-    target, classes = target_of(audit)
-    sheet = _Sheet(file, audit, target, classes)
+    origin = drawn_from(audit)
+    sheet = _Sheet(file, audit, origin)
     sheet.work()
     left = sheet.n_empty
     _say(
         f"\n{len(sheet.answers) - left - sheet.n_skipped} labelled, {sheet.n_skipped} skipped, {left} left: {file}"
     )
     if left:
-        _say(f"Next:  chary audit fill {file}", "bold")
+        _say(f"Next:  chary audit fill {shlex.quote(str(file))}", "bold")
     else:
-        _say(f"Next:  chary label {_table_of(file)} --target {shown(target)[1:-1]} --audit {file}", "bold")
+        _say(f"Next:  {_label_command(file, origin)}", "bold")
 
 
 def show_audit(result: LabeledTable) -> None:
@@ -153,21 +166,28 @@ def audit_json(audit: AuditFigures | None) -> dict[str, Any] | None:
 
 
 def _invitation(result: LabeledTable) -> Text:
-    command = f"chary audit draw {shown(result.table.name)[1:-1]} --target {shown(result.target)[1:-1]}"
+    nobody = "No figure computed from labels that were not drawn at random can tell."
+    if not result.audit_command:
+        return Text(f"{nobody} There are so few rows without a label that you can look at each.")
+    number = "Thirty" if result.audit_size == 30 else result.audit_size
     return Text(
-        "No figure computed from labels that were not drawn at random can tell. Thirty labels of rows drawn at "
-        f"random can, and the model learns from them:  {command}"
+        f"{nobody} {number} labels of rows drawn at random can, and the model learns from them:  "
+        f"{shown(result.audit_command, 800)[1:-1]}"
     )
 
 
 class _Sheet:
     """An audit file being filled in."""
 
-    def __init__(self, path: Path, audit: Table, target: str, classes: list[str]) -> None:
-        self.path, self.audit, self.target, self.classes = path, audit, target, classes
-        self.answers = audit.frame[target].cast(pl.String).fill_null("").str.strip_chars().to_list()
+    def __init__(self, path: Path, audit: Table, origin: DrawnFrom) -> None:
+        self.path, self.audit, self.target, self.classes = path, audit, origin.target, origin.classes
+        self.marker = (origin.unlabeled or "").strip()
+        self.by_line = len(self.classes) > len(_CLASS_KEYS)  # a key each does not do: names or numbers are typed
+        self.numbered = self.by_line and not any(name.isdecimal() for name in self.classes)
+        self.remark = ""  # on what was typed last
+        self.answers = audit.frame[self.target].cast(pl.String).fill_null("").str.strip_chars().to_list()
         self.place = 0
-        self.fields = [name for name in audit.frame.columns if name not in (ROW, CLASSES, target)]
+        self.fields = [name for name in audit.frame.columns if name not in (ROW, CLASSES, self.target)]
         self.console = Console(file=sys.stdout, highlight=False)
 
     @property
@@ -184,12 +204,13 @@ class _Sheet:
         while True:
             complete = self.place == len(self.answers)
             self._show_end() if complete else self._show_row()
-            key = self._key()
+            key, text = self._line() if self.by_line else (self._key(), "")
+            self.remark = ""
             if key == _UNDO:
                 self._undo()
             elif complete or key == _QUIT:
                 return
-            elif (answer := self._answer(key)) is not None:
+            elif (answer := self._answer(key, text)) is not None:
                 self.answers[self.place] = answer
                 self._save()
                 self._to_first_empty()
@@ -204,27 +225,51 @@ class _Sheet:
             self.answers[self.place] = ""
             self._save()
 
-    def _answer(self, key: str) -> str | None:
+    def _answer(self, key: str, text: str) -> str | None:
         if key == _SKIP:
             return SKIPPED
         if key == _NEW:
-            return self._typed("A class that is not in the list (empty: none)")
-        if len(self.classes) > len(_CLASS_KEYS):
-            return self._chosen(key + self._typed(key, suffix=""))
+            return self._new_class(text if self.by_line else self._typed())
+        if self.by_line:
+            return self._chosen(text)
         place = _CLASS_KEYS.find(key)
         return self.classes[place] if 0 <= place < len(self.classes) else None
 
-    def _chosen(self, text: str) -> str | None:
-        """One of many classes, by number or name."""
-        if text in self.classes:
-            return text
-        return self.classes[int(text) - 1] if text.isdecimal() and 1 <= int(text) <= len(self.classes) else None
+    def _new_class(self, name: str) -> str | None:
+        if name and name == self.marker:
+            self.remark = f"{shown(name)} means: no label"
+            return None
+        return name
 
-    def _typed(self, question: str, suffix: str = ": ") -> str:
+    def _chosen(self, text: str) -> str | None:
+        """One of many classes, by name, in upper or lower case, or by number."""
+        same = [name for name in self.classes if name.casefold() == text.casefold()]
+        if text in self.classes or len(same) == 1:
+            return text if text in self.classes else same[0]
+        if self.numbered and text.isdecimal() and 1 <= int(text) <= len(self.classes):
+            return self.classes[int(text) - 1]
+        self.remark = (
+            f"{shown(text)} is {'more than one class' if same else 'no class in the list'}" if text else ""
+        )
+        return None
+
+    def _typed(self) -> str:
+        question = "A class that is not in the list (empty: none)"
         try:
-            return str(typer.prompt(question, default="", show_default=False, prompt_suffix=suffix)).strip()
+            return str(typer.prompt(question, default="", show_default=False)).strip()
         except typer.Abort:
             return ""
+
+    def _line(self) -> tuple[str, str]:
+        """An action and the words after it, or no action and what was typed."""
+        try:
+            text = input("> ").strip()
+        except EOFError:
+            return _QUIT, ""
+        action, _, words = text.partition(" ")
+        if action.startswith(":") and action[1:] in (_UNDO, _SKIP, _NEW, _QUIT):
+            return action[1:], words.strip()
+        return "", text
 
     def _key(self) -> str:
         try:
@@ -242,9 +287,8 @@ class _Sheet:
 
     def _show_end(self) -> None:
         self.console.clear()
-        text = Text.assemble(
-            ("All rows have an answer.   ", "bold"), (" u ", "reverse"), " undo   any other key: done"
-        )
+        undo, done = (f" :{_UNDO} ", "Enter") if self.by_line else (f" {_UNDO} ", "any other key")
+        text = Text.assemble(("All rows have an answer.   ", "bold"), (undo, "reverse"), f" undo   {done}: done")
         self.console.print(Panel(text, padding=(1, 2)))
 
     def _show_row(self) -> None:
@@ -256,6 +300,8 @@ class _Sheet:
         title = Text.assemble((f" {shown(self.target)[1:-1]}? ", "bold"), f"row {self.place + 1} of {n}, {done} ")
         self.console.clear()
         self.console.print(Panel(body, title=title, title_align="left", padding=(1, 2)))
+        if self.remark:
+            self.console.print(Text(self.remark, "bold red"))
 
     def _cells(self, room: int) -> Grid:
         """The row's cells, in as many columns side by side as it takes and fit."""
@@ -279,23 +325,45 @@ class _Sheet:
 
     def _keys(self) -> Text:
         named = [(key, shown(name, 40)[1:-1]) for key, name in zip(_CLASS_KEYS, self.classes, strict=False)]
-        if len(self.classes) > len(_CLASS_KEYS):
-            named = [("number or name", f"one of {len(self.classes)} classes, then Enter")]
-        actions = [(_SKIP, "skip"), (_NEW, "another class"), (_UNDO, "undo"), (_QUIT, "quit and go on later")]
+        colon, new = "", "another class"
+        if self.by_line:
+            colon, new = ":", "NAME another class"
+            digits = len(str(len(self.classes)))
+            keys = [f"{i:{digits}}" if self.numbered else "" for i in range(1, len(self.classes) + 1)]
+            width = max(1, self.console.width // 4 - 8 - len(keys[-1]))
+            named = [
+                (key, f"{shown(name, width)[1:-1]:{width}}") for key, name in zip(keys, self.classes, strict=True)
+            ]
+            named = named[:_LISTED]
+        actions = [(_SKIP, "skip"), (_NEW, new), (_UNDO, "undo"), (_QUIT, "quit and go on later")]
         text = Text()
         for i, (key, name) in enumerate(named):
-            text.append(f" {key} ", "reverse").append(f" {name}" + ("\n" if i % 4 == 3 else "   "))
+            text.append(f" {key} " if key else "", "reverse").append(f" {name}" + ("\n" if i % 4 == 3 else "   "))
         text.append("\n")
+        if self.by_line:
+            how = "Name or number" if self.numbered else "Name"
+            text.append(f"{how} of one of the {len(self.classes)} classes, then Enter\n\n")
         for key, name in actions:
-            text.append(f" {key} ", "reverse dim").append(f" {name}   ", "dim")
+            text.append(f" {colon}{key} ", "reverse dim").append(f" {name}   ", "dim")
         return text
 
 
-def _table_of(audit: Path) -> Path:
-    """The table that an audit file lies next to."""
+def _label_command(audit: Path, origin: DrawnFrom) -> str:
+    """What to type once an audit file is filled in; a table labelled before is labelled again."""
+    file = _table_of(audit, origin.table)
+    outputs = (".model.chary", ".report.html", ".labeled.csv", ".labeled.parquet")
+    labeled_before = any(file.with_name(file.stem + suffix).exists() for suffix in outputs)
+    more = ["--audit", str(audit), *["--force"] * labeled_before]
+    table = Table(pl.DataFrame(), file.name, path=str(file), options=origin.options)
+    return table.command("label", origin.target, origin.unlabeled, *more)
+
+
+def _table_of(audit: Path, typed: str) -> Path:
+    """The table that an audit file was drawn from: the one next to it, or where it was then."""
     stem = audit.name.removesuffix(".csv").removesuffix(".audit")
-    names = [audit.with_name(stem + suffix) for suffix in (".csv", ".parquet", ".tsv", ".txt")]
-    return next((path for path in names if path.exists()), names[0])
+    names = [*([Path(typed).name] if typed else []), *(stem + suffix for suffix in (".csv", ".parquet", ".tsv"))]
+    paths = [*(audit.with_name(name) for name in names), *([Path(typed)] if typed else [])]
+    return next((path for path in paths if path.exists()), paths[0])
 
 
 def _say(text: str, style: str = "") -> None:

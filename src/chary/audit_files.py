@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 import re
+import shlex
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -21,10 +22,13 @@ import polars as pl
 from numpy.typing import NDArray
 
 from chary.labels import Labels
-from chary.tables import Table, TableError, column_named, read_table, shown, write_table
+from chary.tables import MAX_COLUMNS, Table, TableError, as_typed, column_named, read_table, shown, write_table
 
 ROW, CLASSES, GUESS = "chary_row", "chary_classes", "chary_guess"
 SKIPPED = "?"
+
+# In the cells of CLASSES, after the target and its classes.
+_UNLABELED, _TABLE, _OPTIONS = "chary_unlabeled", "chary_table", "chary_options"
 
 # Place in the draw, number of rows drawn, row of the table, checksum of all that: text to any spreadsheet.
 _TOKEN = re.compile(r"(\d{1,9})/(\d{1,9}): row (\d{1,12}) of x[0-9a-f]{10}")
@@ -45,6 +49,17 @@ class AuditAnswers:
     notes: list[str] = field(default_factory=list)  # one sentence for whatever was set right or left out
 
 
+class DrawnFrom(NamedTuple):
+    """What an audit file says of where it comes from."""
+
+    target: str
+    classes: list[str]  # known when it was drawn
+    unlabeled: str | None = None  # as given to ``target_labels``
+    says_unlabeled: bool = False  # whether the file says so; older ones do not
+    table: str = ""  # path as typed; empty if unknown
+    options: tuple[str, ...] = ()  # of the command line, to read the table
+
+
 def write_audit(
     table: Table,
     target: str,
@@ -52,6 +67,7 @@ def write_audit(
     rows: NDArray[np.intp],
     file: BinaryIO,
     guesses: Mapping[str, Any] | None = None,
+    unlabeled: str | None = None,
 ) -> None:
     """Write the drawn rows with an empty target column for a person to fill in.
 
@@ -64,6 +80,9 @@ def write_audit(
     file : binary file
     guesses : mapping of column name to k values, default=None
         Columns with a model's opinion, which sway whoever sees them.
+    unlabeled : str, default=None
+        As given to ``target_labels``. The rows drawn are random among those it calls unlabelled, so the file is
+        of use only with the same.
     """
     taken = [name for name in (ROW, CLASSES, GUESS) if name in table.frame.columns]
     if taken:
@@ -73,13 +92,26 @@ def write_audit(
     checksum, k = table_checksum(table, target), len(rows)
     others = table.frame.select(pl.exclude(target))[rows]
     added = {target: pl.Series([None] * k, dtype=pl.String), **(guesses or {}), **_texts(others).to_dict()}
-    added[CLASSES] = pl.Series([json.dumps({target: labels.classes.tolist()}, ensure_ascii=False)] * k)
+    about = {
+        target: labels.classes.tolist(),
+        _UNLABELED: unlabeled,
+        _TABLE: table.path,
+        _OPTIONS: table.options,
+    }
+    added[CLASSES] = pl.Series([json.dumps(about, ensure_ascii=False)] * k)
+    if len(added) + 1 > MAX_COLUMNS:
+        raise TableError(
+            f"An audit file of {table.name} would have {len(added) + 1:,} columns, and chary reads up to "
+            f"{MAX_COLUMNS:,}; leave some out of the table."
+        )
     tokens = [_token(i, k, row + 1, checksum) for i, row in enumerate(rows.tolist(), start=1)]
     delimiter = table.delimiter if table.delimiter in (",", ";") else ","  # what a .csv is opened with
     write_table(Table(pl.DataFrame({ROW: tokens}), table.name, delimiter, table.bom), added, file)
 
 
-def read_audit(path: str | os.PathLike[str], table: Table, target: str, labels: Labels) -> AuditAnswers:
+def read_audit(
+    path: str | os.PathLike[str], table: Table, target: str, labels: Labels, unlabeled: str | None = None
+) -> AuditAnswers:
     """Read the answers back and match them with the table they were drawn from.
 
     Rows may come in any order, with other columns added, removed or retyped, in another delimiter, some not
@@ -87,12 +119,15 @@ def read_audit(path: str | os.PathLike[str], table: Table, target: str, labels: 
     """
     audit, notes = read_audit_table(path)
     drawn, n_drawn = _drawn_rows(audit, table, target, notes)
-    texts = {place: _known(row.answer, labels, notes) for place, row in drawn.items()}
+    marker = _marker(unlabeled)
+    _check_marker(audit, marker)
+    texts = {place: _known(row.answer, labels, notes, marker) for place, row in drawn.items()}
     places = [place for place, text in sorted(texts.items()) if text not in ("", SKIPPED)]
     if len(places) < 2:
         found = "One row" if places else "No row"
         raise TableError(
-            f"{found} of {audit.name} has a label; at least two are needed: chary audit fill {audit.name}"
+            f"{found} of {audit.name} has a label; at least two are needed: chary audit fill "
+            f"{shlex.quote(audit.path)}"
         )
     rows = np.array([drawn[place].number for place in places], dtype=np.intp)
     answers = np.array([texts[place] for place in places])
@@ -140,19 +175,27 @@ def table_checksum(table: Table, target: str) -> str:
     return digest.hexdigest()
 
 
-def target_of(audit: Table) -> tuple[str, list[str]]:
-    """The target column of an audit file and the classes known when it was drawn."""
+def drawn_from(audit: Table) -> DrawnFrom:
+    """What an audit file says of the table it was drawn from."""
     cells = audit.frame[CLASSES].drop_nulls() if CLASSES in audit.frame.columns else pl.Series([], dtype=pl.String)
     try:
         found = json.loads(cells[0])
         (target, classes), *_ = found.items()
         classes = [str(name) for name in classes]
+        unlabeled, options = found.get(_UNLABELED), tuple(map(str, found.get(_OPTIONS, ())))
     except (IndexError, ValueError, AttributeError, TypeError):
         raise TableError(
             f"{audit.name} has no usable column {shown(CLASSES)}, which tells the target and its classes; fill in "
             "the target column in a spreadsheet, or draw again."
         ) from None
-    return column_named(audit, str(target)), classes
+    return DrawnFrom(
+        column_named(audit, str(target)),
+        classes,
+        unlabeled=None if unlabeled is None else str(unlabeled),
+        says_unlabeled=_UNLABELED in found,
+        table=str(found.get(_TABLE, "")),
+        options=options,
+    )
 
 
 def with_answers(audit: Table, target: str, answers: list[str], file: BinaryIO) -> None:
@@ -224,13 +267,39 @@ def _parse(token: str, where: str) -> tuple[int, int, int, str]:
     return int(found[1]), int(found[2]), int(found[3]), found[0]
 
 
-def _known(answer: str, labels: Labels, notes: list[str]) -> str:
+def _marker(unlabeled: str | None) -> str:
+    return (unlabeled or "").strip()
+
+
+def _check_marker(audit: Table, marker: str) -> None:
+    """Rows drawn among others than those now unlabelled are no random draw of these."""
+    try:
+        origin = drawn_from(audit)
+    except TableError:  # the column is for ``chary audit fill``; a spreadsheet may have lost it
+        return
+    told = _marker(origin.unlabeled)
+    if origin.says_unlabeled and told != marker:
+        drawn, remedy = ("without --unlabeled", "leave it out")
+        if told:
+            drawn, remedy = f"with --unlabeled {shlex.quote(shown(told)[1:-1])}", "pass the same"
+        raise TableError(
+            f"{audit.name} was drawn {drawn}, so its rows are not random among those unlabelled now; {remedy}, or "
+            "draw again."
+        )
+
+
+def _known(answer: str, labels: Labels, notes: list[str], marker: str) -> str:
     """The class that an answer means: itself, or a known class that a spreadsheet may have retyped."""
     classes = labels.classes.tolist()
     if answer in classes or not answer:
         return answer
+    answer = as_typed(answer)
     if answer.startswith("'") and answer[1:] in classes:
         return answer[1:]
+    if answer in classes:
+        return answer
+    if answer == marker:
+        return SKIPPED
     same = [name for name in classes if _same(name, answer)]
     if len(same) == 1:
         notes.append(f"The answer {shown(answer)} was read as the class {shown(same[0])}.")

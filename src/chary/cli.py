@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import json
-import math
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,25 +12,31 @@ import numpy as np
 import polars as pl
 import typer
 from rich import box
-from rich.console import Console
-from rich.markup import escape
 from rich.panel import Panel
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table as Grid
-from sklearn.pipeline import Pipeline
 
 from chary import __version__
 from chary.audit_cli import audit_app, audit_json, show_audit
+from chary.console import plain, print_json, read_quietly, require_free, stderr, stdout, steps
 from chary.demo import N_LABELED, TARGET, HiddenLabels, hide_labels, rivals
 from chary.diagnostics import REPRESENTATIVE, STRONG, Diagnosis
 from chary.files import atomic_write
-from chary.persistence import load, save
+from chary.persistence import save
 from chary.preparation import Column, TablePreparation
 from chary.prior_figures import advice, parse_prior
-from chary.report import render_report, visible
+from chary.report import render_report
 from chary.study_cli import datasets_app, study_app
-from chary.tables import Table, TableError, read_table, target_labels, write_table
-from chary.workflow import ACCEPTED, GIVEN, PREDICTED, LabeledTable, diagnose_features, label_table, predict_table
+from chary.tables import Table, target_labels, write_table
+from chary.workflow import (
+    ACCEPTED,
+    GIVEN,
+    PREDICTED,
+    LabeledTable,
+    diagnose_features,
+    label_table,
+    load_table_model,
+    predict_table,
+)
 
 app = typer.Typer(
     name="chary",
@@ -137,7 +139,7 @@ def label(
         **kinds,
     )
     if as_json:
-        _print_json(_label_figures(result, paths))
+        print_json(_label_figures(result, paths))
     else:
         _show_label(result, paths)
 
@@ -157,9 +159,9 @@ def diagnose_command(
     as_json: _JSON = False,
 ) -> None:
     """Tell whether the labelled rows are like the rest, and where not. Writes nothing."""
-    with _steps() as step:
+    with steps() as step:
         step("Reading")
-        table = _read(file, delimiter, encoding)
+        table = read_quietly(file, delimiter, encoding)
         step("Preparing columns")
         labels = target_labels(table, target, unlabeled)
         features = table.frame.drop(target)
@@ -170,9 +172,9 @@ def diagnose_command(
         step("Comparing labelled and unlabelled rows")
         diagnosis = diagnose_features(X, labels, preparation, seed)
     if as_json:
-        _print_json(_diagnosis_figures(diagnosis))
+        print_json(_diagnosis_figures(diagnosis))
         return
-    _out().print(_columns_grid(preparation.columns_))
+    stdout().print(_columns_grid(preparation.columns_))
     _show_diagnosis(diagnosis)
 
 
@@ -190,15 +192,13 @@ def predict(
 
     Writes FILE.predicted.csv (or .parquet): the table, plus chary_label and chary_confidence.
     """
-    with _steps() as step:
+    with steps() as step:
         step("Loading the model")
-        model = load(model_file)
-        if not isinstance(model, Pipeline):
-            raise TableError(f"{model_file.name} holds no table model; use one that chary label wrote.")
+        model = load_table_model(model_file)
         step("Reading")
-        table = _read(file, delimiter, encoding)
+        table = read_quietly(file, delimiter, encoding)
         path = (out or file.parent) / f"{file.stem}.predicted{_suffix(table, file)}"
-        _require_free([path], force)
+        require_free([path], force)
         step("Labelling")
         added = predict_table(model, table)
         step("Writing")
@@ -206,14 +206,14 @@ def predict(
             write_table(table, added, stream)
     counts = added["chary_label"].value_counts(sort=True).rows()
     if as_json:
-        _print_json({"rows": table.frame.height, "labels": dict(counts), "files": {"predicted": str(path)}})
+        print_json({"rows": table.frame.height, "labels": dict(counts), "files": {"predicted": str(path)}})
         return
     grid = Grid("Label", "Rows", box=box.SIMPLE)
     grid.columns[1].justify = "right"
     for name, count in counts:
-        grid.add_row(_plain(name), f"{count:,}")
-    _out().print(grid)
-    _out().print(f"Wrote {_plain(path, 500)}", soft_wrap=True)
+        grid.add_row(plain(name), f"{count:,}")
+    stdout().print(grid)
+    stdout().print(f"Wrote {plain(path, 500)}", soft_wrap=True)
 
 
 @app.command()
@@ -226,27 +226,27 @@ def demo(
     start = time.perf_counter()
     path = out / "tumours.csv"
     out.mkdir(parents=True, exist_ok=True)
-    _require_free([path], force)
+    require_free([path], force)
     hidden = hide_labels(seed)
     with atomic_write(path, overwrite=force) as stream:
         hidden.frame.write_csv(stream)
-    console = _out()
+    console = stdout()
     console.print(
         f"\n{len(hidden.truth)} tumours, {N_LABELED} of them with a label. Extreme cases were labelled first, as "
-        f"happens.\n\n[bold]$ chary label {_plain(path)} --target {TARGET}[/bold]",
+        f"happens.\n\n[bold]$ chary label {plain(path)} --target {TARGET}[/bold]",
         highlight=False,
     )
     result, paths = _run_label(path, TARGET, out, force, seed=seed)
     _show_label(result, paths)
     _show_truth(result, hidden, seed)
-    console.print(f"Open the report: [bold]{_plain(paths['report'], 500)}[/bold]", soft_wrap=True)
+    console.print(f"Open the report: [bold]{plain(paths['report'], 500)}[/bold]", soft_wrap=True)
     console.print(f"[dim]{time.perf_counter() - start:.0f} seconds in all.[/dim]")
 
 
 @app.callback(invoke_without_command=True)
 def _options(version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
     if version:
-        _out().print(f"chary {__version__}", highlight=False)
+        stdout().print(f"chary {__version__}", highlight=False)
         raise typer.Exit
 
 
@@ -288,12 +288,12 @@ def _run_label(
     """Read, label, write; where the outputs are."""
     folder = out or file.parent
     paths = {"model": folder / f"{file.stem}.model.chary", "report": folder / f"{file.stem}.report.html"}
-    _require_free(paths.values(), force)
-    with _steps() as step:
+    require_free(paths.values(), force)
+    with steps() as step:
         step("Reading")
-        table = _read(file, delimiter, encoding)
+        table = read_quietly(file, delimiter, encoding)
         paths = {"labeled": folder / f"{file.stem}.labeled{_suffix(table, file)}", **paths}
-        _require_free(paths.values(), force)
+        require_free(paths.values(), force)
         result = label_table(table, target, progress=step, **options)
         step("Writing")
         with atomic_write(paths["labeled"], overwrite=force) as stream:
@@ -304,66 +304,39 @@ def _run_label(
     return result, paths
 
 
-def _read(file: Path, delimiter: str | None, encoding: str) -> Table:
-    """Read a table; what Polars itself says of a damaged Parquet file, before it raises, is not repeated."""
-    sys.stderr.flush()
-    original = os.dup(2)
-    with open(os.devnull, "wb") as nowhere:
-        os.dup2(nowhere.fileno(), 2)
-    try:
-        return read_table(file, delimiter=delimiter, encoding=encoding)
-    finally:
-        os.dup2(original, 2)
-        os.close(original)
-
-
-def _require_free(paths: Iterable[Path], force: bool) -> None:
-    """Refuse before any work what could not be written after it."""
-    for path in paths:
-        if path.exists() and not force:
-            raise TableError(f"{path} exists already; pass --force to overwrite it, or --out for another folder.")
-        if not path.parent.is_dir():
-            raise TableError(f"The folder {path.parent} does not exist; create it first.")
-
-
 def _suffix(table: Table, file: Path) -> str:
     """The input's own extension where it names a text table."""
     return file.suffix if table.delimiter and file.suffix.lower() in (".tsv", ".txt", ".tab") else table.suffix
-
-
-@contextmanager
-def _steps() -> Iterator[Callable[[str], None]]:
-    """A spinner on the error stream that names the step at hand; nothing where that is not a terminal."""
-    console = _err()
-    columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        task = progress.add_task("")
-        yield lambda step: progress.update(task, description=step)
 
 
 # ---------------------------------------------------------------- showing
 
 
 def _show_label(result: LabeledTable, paths: dict[str, Path]) -> None:
-    console = _out()
+    console = stdout()
     grid = Grid("Class", *(source.capitalize() for source in _SOURCES), box=box.SIMPLE, title_justify="left")
     for column in grid.columns[1:]:
         column.justify = "right"
     for code, name in enumerate(result.labels.classes):
         counts = [int(((result.codes == code) & (result.source == source)).sum()) for source in _SOURCES]
-        grid.add_row(_plain(name), *(f"{count:,}" for count in counts))
+        grid.add_row(plain(name), *(f"{count:,}" for count in counts))
     grid.add_section()
     grid.add_row("all", *(f"{int((result.source == source).sum()):,}" for source in _SOURCES))
     console.print(grid)
-    left_out = [column for column in result.model[0].columns_ if not column.used]
-    if left_out:
-        names = ", ".join(f"{_plain(column.name, 30)} ({column.note})" for column in left_out[:5])
-        more = f" and {len(left_out) - 5} more" if len(left_out) > 5 else ""
-        console.print(f"Left out: {names}{more}.\n", highlight=False)
+    columns = result.model[0].columns_
+    _show_columns("Left out", [column for column in columns if not column.used])
+    _show_columns("Read as", [column for column in columns if column.used and column.form and column.note])
     _show_verdict(result.diagnosis, f"Y{result.prior.sentence[1:]}." if result.prior.told else "")
     show_audit(result)
     for kind, path in paths.items():
-        console.print(f"{kind:>8}  {_plain(path, 500)}", soft_wrap=True, highlight=False)
+        console.print(f"{kind:>8}  {plain(path, 500)}", soft_wrap=True, highlight=False)
+
+
+def _show_columns(what: str, columns: list[Column]) -> None:
+    if columns:
+        names = ", ".join(f"{plain(column.name, 30)} ({column.note})" for column in columns[:5])
+        more = f" and {len(columns) - 5} more" if len(columns) > 5 else ""
+        stdout().print(f"{what}: {names}{more}.\n", highlight=False)
 
 
 def _show_diagnosis(diagnosis: Diagnosis) -> None:
@@ -372,8 +345,8 @@ def _show_diagnosis(diagnosis: Diagnosis) -> None:
         column.justify = "right"
     for shift in diagnosis.shifts[:10]:
         p_value = "< 0.001" if shift.p_value < 0.001 else f"{shift.p_value:.3f}"
-        grid.add_row(_plain(shift.name), f"{shift.difference:+.2f}", p_value)
-    console = _out()
+        grid.add_row(plain(shift.name), f"{shift.difference:+.2f}", p_value)
+    console = stdout()
     if diagnosis.shifts:
         console.print("What differs most between labelled and other rows, in standard deviations:")
         console.print(grid)
@@ -390,9 +363,9 @@ def _show_diagnosis(diagnosis: Diagnosis) -> None:
 def _show_verdict(diagnosis: Diagnosis, remark: str) -> None:
     colour = {REPRESENTATIVE: "green", STRONG: "red"}.get(diagnosis.verdict, "yellow")
     panel = Panel(diagnosis.sentence, title=diagnosis.verdict, title_align="left", border_style=colour, width=100)
-    _out().print(panel)
+    stdout().print(panel)
     if remark:
-        _out().print(f"{_plain(remark, 500)}\n", highlight=False)
+        stdout().print(f"{plain(remark, 500)}\n", highlight=False)
 
 
 def _show_truth(result: LabeledTable, hidden: HiddenLabels, seed: int) -> None:
@@ -408,7 +381,7 @@ def _show_truth(result: LabeledTable, hidden: HiddenLabels, seed: int) -> None:
     for name, accuracy in this.items():
         mean = np.mean([accuracy, *(other[name] for other in others)])
         grid.add_row(name, f"{accuracy:.1%}", f"{mean:.1%}")
-    console = _out()
+    console = stdout()
     console.print("\n[bold]And what the user could not know:[/bold]")
     console.print(grid)
     console.print(
@@ -422,7 +395,7 @@ def _show_truth(result: LabeledTable, hidden: HiddenLabels, seed: int) -> None:
 def _columns_grid(columns: list[Column]) -> Grid:
     grid = Grid("Column", "Kind", "Note", box=box.SIMPLE)
     for column in columns[:40]:
-        grid.add_row(_plain(column.name), column.kind, _plain(column.note))
+        grid.add_row(plain(column.name), column.kind, plain(column.note))
     if len(columns) > 40:
         grid.add_row(f"and {len(columns) - 40:,} more", "", "")
     return grid
@@ -462,34 +435,8 @@ def _diagnosis_figures(diagnosis: Diagnosis) -> dict[str, Any]:
     }
 
 
-def _print_json(figures: dict[str, Any]) -> None:
-    sys.stdout.write(json.dumps(_finite(figures), indent=2) + "\n")
-
-
-def _finite(value: Any) -> Any:
-    """Infinity, which JSON lacks, as null."""
-    if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_finite(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _plain(text: object, limit: int = 60) -> str:
-    """Text from elsewhere: visible, short, and no markup."""
-    return escape(visible(text, limit))
-
-
-def _out() -> Console:
-    return Console(file=sys.stdout)
-
-
-def _err() -> Console:
-    return Console(file=sys.stderr)
-
-
 def _fail(sentence: str, code: int) -> int:
-    _err().print(f"[bold red]chary:[/bold red] {_plain(sentence, 800)}", soft_wrap=True, highlight=False)
+    stderr().print(f"[bold red]chary:[/bold red] {plain(sentence, 800)}", soft_wrap=True, highlight=False)
     return code
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+from scipy.stats import binom
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import MissingIndicator, SimpleImputer
@@ -28,10 +29,24 @@ _ID_NAME = re.compile(r"(?i:(^|[_\W])(id|uuid|guid|key|index|row|rowid|no|nr)$)|
 _YEAR_FIRST = r"^(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?:[T ].*)?$"
 _YEAR_LAST = r"^(\d{1,2})[-/.](\d{1,2})[-/.](\d{4})(?:[T ].*)?$"
 _DATE_LIKE = re.compile(rf"{_YEAR_FIRST}|{_YEAR_LAST}", re.DOTALL)
+_COMMA_DECIMAL = r"^[+-]?(\d+|[1-9]\d{0,2}(\.\d{3})+)(,\d*)?([eE][+-]?\d+)?$"
+_COMMA_THOUSANDS = r"^[+-]?(\d+|[1-9]\d{0,2}(,\d{3})+)?(\.\d*)?([eE][+-]?\d+)?$"
+_NUMBER_FORMS = {
+    "": ("", "numbers such as 1234.5"),
+    "comma": ("decimal comma", "numbers with a decimal comma such as 1234,5"),
+    "thousands": ("thousands separated by commas", "numbers such as 1,234.5"),
+}  # a note, and what is expected
+_DATE_FORMS = {
+    "ymd": ("", "dates such as 2024-01-31"),
+    "dmy": ("day first", "dates such as 31.01.2024"),
+    "mdy": ("month first", "dates such as 01/31/2024"),
+}
 _DATE_PARTS = ("year", "month", "weekday", "elapsed days")
 
 # A column is numeric, or a date, if at least this share of its filled cells reads as one; the rest is missing.
 _READABLE = 0.98
+# New cells are refused if so many that cannot be read are less likely than this where that share can.
+_UNLIKELY = 0.01
 # A column is categorical if its frequent values cover at least this share of its filled cells.
 _COVERED = 0.5
 _MAX_CATEGORIES = 30
@@ -49,7 +64,7 @@ class Column:
     name: str
     kind: str  # one of USED_KINDS, or why it was left out: identifier, text, constant, dropped, unsupported
     note: str = ""  # for people
-    form: str = ""  # how to read a cell: numbers "comma"; dates "ymd", "dmy" or "mdy"
+    form: str = ""  # how to read a cell: numbers "comma" or "thousands"; dates "ymd", "dmy" or "mdy"
     categories: tuple[str, ...] = ()  # categorical: its frequent values; boolean: the value read as 1
     other: bool = False  # categorical: rare and unseen values share a feature
     missing: bool = False  # cells were missing when the preparation was fitted
@@ -66,7 +81,8 @@ class TablePreparation(TransformerMixin, BaseEstimator):
     Kinds are found from the cells: numeric (decimal point or comma), boolean, date (year, month, weekday and
     elapsed days), categorical (rare values share one feature). Identifiers, free text and constant columns are
     left out; ``columns_`` says so. Missing numbers become the median, with a feature that tells where; missing
-    categories are a category. Values never seen in ``fit`` are accepted. All numbers are standardised.
+    categories are a category. Values never seen in ``fit`` are accepted; numbers and dates that are written
+    otherwise than in ``fit`` are refused. All numbers are standardised.
 
     Parameters
     ----------
@@ -88,7 +104,7 @@ class TablePreparation(TransformerMixin, BaseEstimator):
     [('age', 'numeric'), ('city', 'categorical'), ('n', 'constant')]
     >>> preparation.get_feature_names_out().tolist()
     ['age', 'age is missing', 'city = Bonn', 'city = Ulm']
-    >>> preparation.transform({"city": ["Kiel"], "age": ["1.000,5"]}).shape
+    >>> preparation.transform({"city": ["Kiel"], "age": ["1000.5"]}).shape
     (1, 4)
     """
 
@@ -137,9 +153,17 @@ class TablePreparation(TransformerMixin, BaseEstimator):
                 raise TableError(f"Column {shown(column.name)} is missing; the model was trained with it: add it.")
         features = np.empty((frame.height, len(self.get_feature_names_out())), np.float32)
         size = max(1, _CHUNK_CELLS // features.shape[1])
+        n_missing: Any = 0
         for start in range(0, frame.height, size):
             cells = self._cells(frame.slice(start, size))
+            n_missing += np.isnan(cells).sum(axis=0)
             features[start : start + size] = np.clip(self.transformer_.transform(cells), -_CLIP, _CLIP)
+        place = 0
+        for column in (column for column in self.columns_ if _number_names(column)) if frame.height else ():
+            # Where a column lacks no more numbers than cells, all of them were read.
+            if n_missing[place] > frame[column.name].null_count() or column.form == "comma":
+                _refuse_another_form(frame[column.name], column, forced=column.name in self.numeric)
+            place += len(_number_names(column))
         return features
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
@@ -291,21 +315,31 @@ def _number_kind(filled: pl.Series, forced: bool) -> Column | None:
     name = filled.name
     if filled.dtype == pl.Boolean:
         return Column(name, "boolean", categories=("true",))
-    if filled.dtype.is_temporal() and filled.dtype not in (pl.Duration, pl.Time):
+    if _is_date(filled.dtype):
         return None
     is_text = filled.dtype == pl.String
     share = _READABLE if is_text and not forced else 0
-    may_have_commas = is_text and filled.head(50).str.contains(",", literal=True).any()
-    for form in ("", "comma") if may_have_commas else ("",):
-        numbers = _read_numbers(filled, form).drop_nulls()
-        n_odd = len(filled) - len(numbers)
-        if len(numbers) and len(numbers) >= share * len(filled):
-            if not forced and not n_odd and _counts_rows(name, numbers):
-                return Column(name, "identifier", "a number that counts or names the rows")
-            notes = ["decimal comma"] * (form == "comma")
-            notes += [f"{n_odd:,} cells that are no number count as missing"] * (n_odd > 0)
-            return Column(name, "numeric", ", ".join(notes), form, missing=n_odd > 0)
-    return None
+    read = {
+        form: _read_numbers(filled, form).drop_nulls() for form in (_possible_forms(filled) if is_text else ("",))
+    }
+    form = max(read, key=lambda form: len(read[form]))
+    numbers, n_odd = read[form], len(filled) - len(read[form])
+    if not len(numbers) or len(numbers) < share * len(filled):
+        return None
+    if not forced and not n_odd and _counts_rows(name, numbers):
+        return Column(name, "identifier", "a number that counts or names the rows")
+    notes = [_NUMBER_FORMS[form][0]] if form else []
+    notes += [f"{n_odd:,} cells that are no number count as missing"] * (n_odd > 0)
+    return Column(name, "numeric", ", ".join(notes), form, missing=n_odd > 0)
+
+
+def _possible_forms(filled: pl.Series) -> tuple[str, ...]:
+    """How numbers may be written here; commas separate thousands if all of them can, as in 1,200 and 15,000."""
+    with_comma = filled.filter(filled.str.contains(",", literal=True))
+    thousands = with_comma.str.contains(_COMMA_THOUSANDS)
+    if (with_comma.str.contains(_COMMA_DECIMAL) & ~thousands).any():
+        return ("", "comma")
+    return ("thousands",) if thousands.any() else ("",)
 
 
 def _counts_rows(name: str, numbers: pl.Series) -> bool:
@@ -317,19 +351,18 @@ def _counts_rows(name: str, numbers: pl.Series) -> bool:
 
 
 def _date_kind(filled: pl.Series) -> Column | None:
-    if filled.dtype in (pl.Date, pl.Datetime):
+    if _is_date(filled.dtype):
         return Column(filled.name, "date")
     if filled.dtype != pl.String:
         return None
     first = filled.head(50).to_list()
     if sum(_DATE_LIKE.match(cell) is not None for cell in first) < len(first) / 2:
         return None  # most columns leave here, before the slow reading
-    forms = {"ymd": "", "dmy": "day first", "mdy": "month first"}
-    readable = {form: _read_dates(filled, form).is_not_null().sum() for form in forms}
+    readable = {form: _read_dates(filled, form).is_not_null().sum() for form in _DATE_FORMS}
     best = max(readable, key=lambda form: readable[form])
     if readable[best] < _READABLE * len(filled):
         return None
-    note = forms[best]
+    note = _DATE_FORMS[best][0]
     if best == "dmy" and readable["mdy"] == readable["dmy"]:
         note = "day first assumed, month first would fit too"
     n_odd = len(filled) - readable[best]
@@ -338,9 +371,9 @@ def _date_kind(filled: pl.Series) -> Column | None:
 
 
 def _boolean_kind(filled: pl.Series) -> Column | None:
-    values = {str(value) for value in filled.unique().head(3)}
+    values = set(filled.str.to_lowercase().unique().head(3))  # three different ones are no yes and no
     for true, false in zip(_TRUE, _FALSE, strict=True):
-        if {value.lower() for value in values} <= {true, false}:
+        if values <= {true, false}:
             return Column(filled.name, "boolean", categories=(true,))
     return None
 
@@ -348,7 +381,7 @@ def _boolean_kind(filled: pl.Series) -> Column | None:
 def _categorical(filled: pl.Series, forced: bool = False) -> Column | None:
     """Frequent values as categories; None if they do not cover the column."""
     smallest = 1 if forced else math.ceil(max(0.005 * len(filled), min(5, len(filled) / 10), 2))
-    counts = filled.value_counts(sort=True)
+    counts = filled.alias("value").value_counts(sort=True)
     frequent = counts.filter(pl.col("count") >= smallest).head(_MAX_CATEGORIES)
     if not len(frequent) or frequent["count"].sum() < (0 if forced else _COVERED) * len(filled):
         return None
@@ -356,7 +389,7 @@ def _categorical(filled: pl.Series, forced: bool = False) -> Column | None:
     note = f"{len(frequent)} value{'s' * (len(frequent) > 1)}" + (
         f", {n_rare:,} rare ones grouped" if n_rare else ""
     )
-    categories = tuple(sorted(frequent[filled.name].to_list()))
+    categories = tuple(sorted(frequent["value"].to_list()))
     return Column(filled.name, "categorical", note, categories=categories, other=n_rare > 0)
 
 
@@ -364,10 +397,13 @@ def _read_numbers(cells: pl.Series, form: str) -> pl.Series:
     """Numbers, null where there is none."""
     if cells.dtype == pl.String:
         cells = cells.str.strip_chars()
-        if form == "comma":
-            well_formed = cells.str.contains(r"^[+-]?(\d+|\d{1,3}(\.\d{3})+)(,\d*)?([eE][+-]?\d+)?$")
-            cells = cells.str.replace_all(".", "", literal=True).str.replace(",", ".", literal=True)
+        if form:
+            well_formed = cells.str.contains(_COMMA_DECIMAL if form == "comma" else _COMMA_THOUSANDS)
+            between, decimal = (".", ",") if form == "comma" else (",", ".")
+            cells = cells.str.replace_all(between, "", literal=True).str.replace(decimal, ".", literal=True)
             cells = cells.set(~well_formed.fill_null(False), None)
+    elif _is_date(cells.dtype) or cells.dtype.is_nested() or cells.dtype == pl.Binary:
+        cells = cells.clear(len(cells))
     numbers = cells.cast(pl.Float64, strict=False)
     return numbers.set(~(numbers.abs() < _LARGEST).fill_null(False), None)
 
@@ -375,7 +411,7 @@ def _read_numbers(cells: pl.Series, form: str) -> pl.Series:
 def _read_dates(cells: pl.Series, form: str) -> pl.Series:
     """Dates, null where there is none; the time of day is not used."""
     if cells.dtype != pl.String:
-        return cells.cast(pl.Date, strict=False)
+        return (cells if _is_date(cells.dtype) else cells.clear(len(cells))).cast(pl.Date, strict=False)
     pattern = _YEAR_FIRST if form == "ymd" else _YEAR_LAST
     order = {"ymd": "$1-$2-$3", "dmy": "$3-$2-$1", "mdy": "$3-$1-$2"}[form]
     cells = cells.str.strip_chars()
@@ -383,8 +419,38 @@ def _read_dates(cells: pl.Series, form: str) -> pl.Series:
     return cells.str.replace(pattern, order).str.to_date("%Y-%m-%d", strict=False)
 
 
+def _is_date(dtype: pl.DataType) -> bool:
+    return dtype in (pl.Date, pl.Datetime)
+
+
+def _refuse_another_form(cells: pl.Series, column: Column, *, forced: bool) -> None:
+    """Refuse a column of which more cannot be read than ``fit`` lets pass; a forced one, if nothing can."""
+    if cells.dtype.is_numeric() and column.kind != "date":
+        return
+    filled = _filled(cells.cast(pl.String) if cells.dtype in (pl.Categorical, pl.Enum) else cells)
+    unread = filled.filter(np.isnan(_numbers(filled.to_frame(), column)[0]))
+    if column.form == "comma" and filled.dtype == pl.String and not filled.str.contains(",", literal=True).any():
+        points = filled.filter(filled.str.contains(".", literal=True))  # 1.234 may be a fraction, not thousands
+        unread = points if len(points) > len(filled) / 2 else unread
+    n, n_odd = len(filled), len(unread)
+    usual = n - n_odd >= _READABLE * n or binom.sf(n_odd - 1, n, 1 - _READABLE) >= _UNLIKELY
+    if n == 0 or (n_odd < n and (usual or forced)):
+        return
+    forms = {
+        "numeric": _NUMBER_FORMS.get(column.form, _NUMBER_FORMS[""]),
+        "date": _DATE_FORMS.get(column.form, _DATE_FORMS["ymd"]),
+        "boolean": ("", f"{'/'.join(column.categories)} or its opposite"),
+    }
+    raise TableError(
+        f"Column {shown(column.name)} holds {shown(unread[0])}: {n_odd:,} of {n:,} cells cannot be read, because "
+        f"the model learned from {forms[column.kind][1]}; write them so."
+    )
+
+
 def _numbers(frame: pl.DataFrame, column: Column) -> list[NDArray[np.float64]]:
     cells = frame[column.name]
+    if cells.dtype in (pl.Categorical, pl.Enum):
+        cells = cells.cast(pl.String)
     if column.kind == "date":
         dates = _read_dates(cells, column.form or "ymd")
         parts = [dates.dt.year(), dates.dt.month(), dates.dt.weekday(), dates.to_physical()]

@@ -15,6 +15,7 @@ Codes = NDArray[np.intp]
 
 ODDS_FACTORS = (1 / 2, 2 / 3, 1.0, 3 / 2, 2.0)
 _SUM_TOLERANCE = 1e-6
+_CHOICE_ROWS = 2_000  # on which the class is chosen whose share matters most
 _NAMED_CLASSES = 6  # of more, a sentence names the largest
 
 
@@ -163,7 +164,7 @@ def sensitivity(
         The proportions believed; those of the predictions themselves, where nothing is.
     code : int, default=None
         The class whose odds move; the others keep their proportions among each other. None: the one whose doubled
-        odds flip most labels.
+        odds flip most labels, of 2,000 rows at most.
     factors : sequence of float
         By which the odds move; 1 is the belief itself.
 
@@ -181,19 +182,26 @@ def sensitivity(
     """
     scores = np.asarray(scores, dtype=np.float64)
     prior = _checked_shares(prior, scores.shape[1])
-    believed = (scores + align(scores, prior)).argmax(axis=1)
-
-    def level(c: int, factor: float) -> Sensitivity:
-        moved = prior * np.where(np.arange(len(prior)) == c, factor, 1.0)
-        moved /= moved.sum()
-        labels = believed if factor == 1 else (scores + align(scores, moved)).argmax(axis=1)
-        predicted = np.bincount(labels, minlength=len(prior)) / len(labels)
-        return Sensitivity(float(factor), float(moved[c]), predicted, float(np.mean(labels != believed)))
-
     if code is None:
+        some = scores[_spread(len(scores), _CHOICE_ROWS)]
+        own = (some + align(some, prior)).argmax(axis=1)
         possible = [c for c, share in enumerate(prior) if 0 < share < 1]
-        code = max(possible, key=lambda c: level(c, 2.0).flipped, default=0)
-    return code, [level(code, factor) for factor in factors]
+        code = max(possible, key=lambda c: _level(some, own, prior, c, 2.0).flipped, default=0)
+    believed = (scores + align(scores, prior)).argmax(axis=1)
+    return code, [_level(scores, believed, prior, code, factor) for factor in factors]
+
+
+def _level(scores: Floats, believed: Codes, prior: Floats, code: int, factor: float) -> Sensitivity:
+    moved = prior * np.where(np.arange(len(prior)) == code, factor, 1.0)
+    moved /= moved.sum()
+    labels = believed if factor == 1 else (scores + align(scores, moved)).argmax(axis=1)
+    predicted = np.bincount(labels, minlength=len(prior)) / len(labels)
+    return Sensitivity(float(factor), float(moved[code]), predicted, float(np.mean(labels != believed)))
+
+
+def _spread(n: int, n_most: int) -> Codes:
+    """At most so many of n rows, always the same ones, in no order that a table may have."""
+    return np.arange(n) if n <= n_most else np.random.default_rng(0).choice(n, n_most, replace=False)
 
 
 def _checked_scores(scores: ArrayLike) -> Floats:

@@ -70,6 +70,8 @@ def _figures(result: LabeledTable) -> dict[str, Any]:
         "histogram": _histogram(result.confidence[unlabeled], result.source[unlabeled] == ACCEPTED),
         "levels": result.levels,
         "audit": result.audit,
+        "audit_size": result.audit_size,
+        "audit_command": result.audit_command,
         "prior": result.prior,
         "advice": advice(result.diagnosis.verdict, result.prior.told),
         "history": classifier.history_,
@@ -140,7 +142,7 @@ def _held_out(result: LabeledTable) -> dict[str, Any] | None:
         "accuracy": float(judged.correct.mean()),
         "probability": float(judged.probability.mean()),
         "calibration_error": expected_calibration_error(judged.probability, judged.correct),
-        "biased": result.diagnosis.verdict != REPRESENTATIVE,
+        "biased": result.diagnosis.verdict in (MILD, STRONG),
     }
 
 

@@ -13,8 +13,9 @@ import difflib
 import io
 import math
 import os
+import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -55,11 +56,23 @@ class Table:
     name: str
     delimiter: str = ""  # empty: Parquet
     bom: bool = False
+    path: str = ""  # as it was given
+    options: tuple[str, ...] = ()  # of the command line, to read it again
 
     @property
     def suffix(self) -> str:
         """Extension of a file written like this one."""
         return ".csv" if self.delimiter else ".parquet"
+
+    def command(self, verb: str, target: str, unlabeled: str | None = None, *more: str) -> str:
+        """A command on this table, to be copied into a shell.
+
+        >>> Table(pl.DataFrame(), "my data.csv", path="in/my data.csv").command("label", "y", "?")
+        "chary label 'in/my data.csv' --target y --unlabeled '?'"
+        """
+        marker = () if unlabeled is None else ("--unlabeled", unlabeled)
+        words = [*verb.split(), self.path or self.name, "--target", target, *marker, *self.options, *more]
+        return shlex.join(["chary", *words])
 
 
 def read_table(path: str | os.PathLike[str], *, delimiter: str | None = None, encoding: str = "utf-8") -> Table:
@@ -88,12 +101,14 @@ def read_table(path: str | os.PathLike[str], *, delimiter: str | None = None, en
         if head.startswith(magic):
             raise TableError(f"{name} is {what}.")
     if head.startswith(b"PAR1"):
-        return _named(Table(_read_parquet(path), name))
+        return _named(Table(_read_parquet(path), name, path=str(path)))
     if path.suffix.lower() in (".parquet", ".pq"):
         raise TableError(f"{name} is not a Parquet file (its first bytes say so); check how it was written.")
     if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n' or not delimiter.isascii()):
         raise TableError(f"The delimiter {delimiter!r} is not usable; give one ASCII character such as ';'.")
-    return _named(_read_csv(path, delimiter, encoding))
+    options = [] if delimiter is None else ["--delimiter", delimiter]
+    options += [] if encoding == "utf-8" else ["--encoding", encoding]
+    return _named(replace(_read_csv(path, delimiter, encoding), path=str(path), options=tuple(options)))
 
 
 def from_dataframe(data: Any) -> pl.DataFrame:
@@ -118,6 +133,11 @@ def target_labels(table: Table, target: str, unlabeled: str | None = None) -> La
     Classes are text, as in the file. Cells that look like "no label" without being empty (NA, ?, -1) are refused
     unless ``unlabeled`` says what they are; an empty ``unlabeled`` makes them classes.
     """
+    if table.frame.width < 2:
+        raise TableError(
+            f"{table.name} has one column only, {shown(table.frame.columns[0])}; chary needs a target and "
+            "features (if the columns are separated by an unusual character, pass --delimiter)."
+        )
     column_named(table, target)
     if table.frame[target].dtype.is_nested() or table.frame[target].dtype in (pl.Binary, pl.Object):
         raise TableError(f"Column {shown(target)} holds {table.frame[target].dtype}, not labels; choose another.")
@@ -125,13 +145,14 @@ def target_labels(table: Table, target: str, unlabeled: str | None = None) -> La
     cells = cells.set(cells == "", None)
     if unlabeled:
         cells = cells.set(cells == unlabeled.strip(), None)
-    counts = cells.drop_nulls().value_counts(sort=True)
+    counts = cells.alias("label").drop_nulls().value_counts(sort=True)
     if unlabeled is None:
         for label, count in counts.iter_rows():
             if label.lower() in _SUSPECT_LABELS:
                 raise TableError(
                     f"Column {shown(target)} holds {shown(label)} in {count:,} rows, which may or may not mean "
-                    f"unlabelled; pass --unlabeled {label} if it does, or --unlabeled '' if it is a class."
+                    f"unlabelled; pass --unlabeled {shlex.quote(label)} if it does, or --unlabeled '' if it is a "
+                    "class."
                 )
     n_labeled = int(counts["count"].sum())
     if len(counts) < 2:
@@ -142,7 +163,7 @@ def target_labels(table: Table, target: str, unlabeled: str | None = None) -> La
             f"Column {shown(target)} has {len(counts):,} different values in {n_labeled:,} labelled rows; chary "
             "needs a class that repeats: group the values, or choose another target."
         )
-    longest = max(map(len, counts[target].to_list()))
+    longest = max(map(len, counts["label"].to_list()))
     if 4 * longest * len(cells) > _MAX_LABEL_BYTES:
         raise TableError(f"Column {shown(target)} has a label of {longest:,} characters; shorten it.")
     return encode(cells, unlabeled=None)
@@ -186,9 +207,19 @@ def shown(text: object, limit: int = 60) -> str:
     return f"'{visible}'" if len(visible) <= limit and len(text) <= limit else f"'{visible[: limit - 3]}...'"
 
 
+def as_typed(text: str) -> str:
+    """Text without the apostrophe that ``write_table`` puts before a formula.
+
+    >>> as_typed("'=yes"), as_typed("'n")
+    ('=yes', "'n")
+    """
+    return text[1:] if text.startswith("'") and text[1:].startswith(_FORMULA_STARTS) else text
+
+
 def _without_formulas(name: str) -> pl.Expr:
     column = pl.col(name)
     risky = pl.any_horizontal([column.str.starts_with(start) for start in _FORMULA_STARTS])
+    risky &= ~column.is_in(["+", "-"])  # a sign alone runs nothing
     is_number = column.cast(pl.Float64, strict=False).is_not_null()
     return pl.when(risky & ~is_number).then(pl.lit("'") + column).otherwise(column).alias(name)
 
@@ -200,11 +231,6 @@ def _named(table: Table) -> Table:
         raise TableError(f"{name} has {frame.width:,} columns; chary takes up to {MAX_COLUMNS:,}: select some.")
     if not frame.height:
         raise TableError(f"{name} has a header and no rows; chary needs labelled and unlabelled rows.")
-    if frame.width < 2:
-        raise TableError(
-            f"{name} has one column only, {shown(frame.columns[0])}; chary needs a target and features (if the "
-            "columns are separated by an unusual character, pass --delimiter)."
-        )
     taken = [column for column in ADDED_COLUMNS if column in frame.columns]
     if taken:
         raise TableError(f"{name} already has a column {shown(taken[0])}, written by chary; remove or rename it.")

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -21,6 +22,7 @@ from chary.classifier import DiverseEnsembleClassifier
 from chary.diagnostics import Diagnosis, HeldOut, diagnose, held_out, rows_to_label
 from chary.ensemble import MixedEnsembleClassifier
 from chary.labels import Labels, decode
+from chary.persistence import load
 from chary.policies import Curriculum, RisingShare
 from chary.preparation import TablePreparation
 from chary.prior_figures import PriorFigures, prior_figures
@@ -68,11 +70,23 @@ class LabeledTable:
     seconds: dict[str, float] = field(default_factory=dict)  # by step
 
     @property
+    def audit_size(self) -> int:
+        """How many rows to draw for an audit; some must be left to label."""
+        return min(30, int((~self.labels.labeled).sum()) - 1)
+
+    @property
+    def audit_command(self) -> str:
+        """What to type to draw them; nothing, where the unlabelled rows are too few."""
+        k = self.audit_size
+        more = () if k == 30 else ("-k", str(k))
+        return self.table.command("audit draw", self.target, self.settings["unlabeled"], *more) if k >= 2 else ""
+
+    @property
     def added_columns(self) -> dict[str, pl.Series]:
-        """The columns that chary adds; the label has the type of the target."""
-        texts = pl.Series(self.labels.classes.astype(object)[self.codes].tolist(), dtype=pl.String)
+        """The columns that chary adds; the label has the type of the target, if every class is one of it."""
+        classes = pl.Series(self.labels.classes.tolist(), dtype=pl.String)
         return {
-            "chary_label": _as_target(texts, self.table.frame.schema[self.target]),
+            "chary_label": _as_target(classes, self.table.frame.schema[self.target]).gather(self.codes),
             "chary_confidence": pl.Series(np.round(self.confidence, 4)),
             "chary_source": pl.Series(self.source.tolist(), dtype=pl.String),
         }
@@ -124,7 +138,12 @@ def label_table(
     labels = target_labels(table, target, unlabeled)
     if labels.labeled.all():
         raise TableError(f"Every row of column {shown(target)} has a label; there is nothing to label.")
-    answers = None if audit is None else read_audit(audit, table, target, labels)
+    answers = None if audit is None else read_audit(audit, table, target, labels, unlabeled)
+    if answers and answers.new_classes and not (class_prior is None or isinstance(class_prior, str)):
+        raise TableError(
+            f"The audit found the class {shown(next(iter(answers.new_classes)))}, which none of your labels has, "
+            "so the shares given for the known ones cannot be right; leave --class-prior out."
+        )
     given, labels = (labels, labels) if answers is None else merge(labels, answers)
     if labels.labeled.all():
         raise TableError(
@@ -210,6 +229,14 @@ def diagnose_features(X: NDArray[Any], labels: Labels, preparation: TablePrepara
     )
 
 
+def load_table_model(path: str | os.PathLike[str]) -> Pipeline:
+    """Read a model that takes tables, as ``chary label`` writes them."""
+    model = load(path)
+    if not isinstance(model, Pipeline) or not isinstance(model[0], TablePreparation):
+        raise TableError(f"{shown(Path(path).name)} holds no table model; use one that chary label wrote.")
+    return model
+
+
 def predict_table(model: Pipeline, table: Table) -> dict[str, pl.Series]:
     """Columns with label and confidence for the rows of a new table."""
     preparation, classifier = model[0], model[-1]
@@ -260,10 +287,14 @@ def _with_pool(labeled: NDArray[np.bool_], rng: np.random.Generator) -> NDArray[
     return np.sort(np.concatenate([np.flatnonzero(labeled), pool]))
 
 
-def _as_target(texts: pl.Series, dtype: pl.DataType) -> pl.Series:
+def _as_target(classes: pl.Series, dtype: pl.DataType) -> pl.Series:
+    """Classes in the type of the target, if that can hold them all: an audit may have found new ones."""
+    typed = classes
     if dtype == pl.Boolean:
-        return texts == "true"
-    return texts.cast(dtype, strict=False) if dtype.is_numeric() or dtype in (pl.Categorical, pl.Enum) else texts
+        typed = classes.replace_strict({"true": True, "false": False}, default=None, return_dtype=pl.Boolean)
+    elif dtype.is_numeric() or dtype in (pl.Categorical, pl.Enum):
+        typed = classes.cast(dtype, strict=False)
+    return typed if typed.cast(pl.String).equals(classes) else classes
 
 
 class _Watch:

@@ -49,6 +49,7 @@ FLOW = [
     "workflow",
     "plots",
     "report",
+    "console",
     "study_cli",
     "demo",
     "audit_cli",

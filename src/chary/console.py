@@ -1,0 +1,82 @@
+"""What every command needs: files and texts in; a table, a sentence, plain text or JSON out."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from chary.tables import Table, TableError, read_table, shown
+
+
+def read_quietly(file: Path, delimiter: str | None, encoding: str) -> Table:
+    """Read a table; what Polars itself says of a damaged Parquet file, before it raises, is not repeated."""
+    sys.stderr.flush()
+    original = os.dup(2)
+    with open(os.devnull, "wb") as nowhere:
+        os.dup2(nowhere.fileno(), 2)
+    try:
+        return read_table(file, delimiter=delimiter, encoding=encoding)
+    finally:
+        os.dup2(original, 2)
+        os.close(original)
+
+
+def require_free(paths: Iterable[Path], force: bool) -> None:
+    """Refuse before any work what could not be written after it."""
+    for path in paths:
+        if path.exists() and not force:
+            raise TableError(f"{path} exists already; pass --force to overwrite it, or --out for another folder.")
+        if not path.parent.is_dir():
+            raise TableError(f"The folder {path.parent} does not exist; create it first.")
+
+
+@contextmanager
+def steps() -> Iterator[Callable[[str], None]]:
+    """A spinner on the error stream that names the step at hand; nothing where that is not a terminal."""
+    console = stderr()
+    columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task("")
+        yield lambda step: progress.update(task, description=step)
+
+
+def print_json(figures: dict[str, Any]) -> None:
+    """Figures for a program; infinity, which JSON lacks, is null."""
+    sys.stdout.write(json.dumps(_finite(figures), indent=2) + "\n")
+
+
+def plain(text: object, limit: int = 60) -> str:
+    """Text from elsewhere: visible, short, and no markup.
+
+    >>> plain("[red]\\x1b[1m")
+    '\\\\[red]\\\\x1b[1m'
+    """
+    return escape(shown(text, limit)[1:-1])
+
+
+def stdout() -> Console:
+    """Where results go."""
+    return Console(file=sys.stdout)
+
+
+def stderr() -> Console:
+    """Where everything else goes."""
+    return Console(file=sys.stderr)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
