@@ -185,12 +185,14 @@ def test_a_member_without_an_opinion_leaves_the_others_to_decide():
     np.testing.assert_allclose(MixedEnsembleClassifier([silent]).fit(X, even).predict_proba(X), 1 / 3)
 
 
-def test_a_class_of_share_zero_is_never_predicted():
-    model = MixedEnsembleClassifier(MEMBERS, class_prior=[0.5, 0.5, 0]).fit(X, y)
-    assert model.class_bias_[2] == -np.inf
-    assert (model.predict_proba(X)[:, 2] == 0).all()
-    assert (model.predict_head_proba(X)[:, :, 2] == 0).all()
-    assert np.isfinite(model.predict_confidence(X)).all()
+def test_a_class_whose_rows_are_all_labelled_is_predicted_no_more_here_but_can_be_elsewhere():
+    share = np.mean(y == 2)
+    model = MixedEnsembleClassifier(MEMBERS, class_prior=[(1 - share) / 2, (1 - share) / 2, share]).fit(X, y)
+    assert np.sum(model.predict(X[unlabeled]) == 2) <= 1
+    assert np.isfinite(model.class_bias_).all()
+    assert (model.predict_proba(X)[:, 2] > 0).all()
+    with pytest.raises(ValueError, match="class_prior says that 0 % of all"):
+        MixedEnsembleClassifier(MEMBERS, class_prior=[0.5, 0.5, 0]).fit(X, y)
 
 
 def test_without_unlabelled_rows_the_proportions_are_those_of_all_rows():

@@ -44,9 +44,9 @@ def test_without_a_prior_the_belief_is_what_the_model_predicts():
     assert now.predicted == pytest.approx(predicted)
 
 
-def test_a_class_of_share_zero_is_no_obstacle():
-    _, found = figures({"no": 1.0, "yes": 0.0})
-    assert {level.flipped for level in found.levels} == {0}
+def test_a_class_with_labels_cannot_have_share_zero():
+    with pytest.raises(ValueError, match="class_prior says that 0 % of all 400 rows"):
+        figures({"no": 1.0, "yes": 0.0})
 
 
 def test_of_many_rows_a_sample_tells(monkeypatch):

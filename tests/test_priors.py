@@ -185,8 +185,9 @@ def test_the_rest_and_the_labelled_rows_together_have_the_prior(n_classes, seed)
     n_rest = int((codes < 0).sum())
     rest_counts = rng.multinomial(n_rest, np.full(n_classes, 1 / n_classes))
     prior = (counts + rest_counts) / 40
+    floored = np.maximum(rest_counts, 0.5 * (prior > 0))
     rest = prior_of_rest(prior, codes)
-    np.testing.assert_allclose(rest, rest_counts / n_rest if n_rest else prior, atol=1e-12)
+    np.testing.assert_allclose(rest, floored / floored.sum() if n_rest else prior, atol=1e-12)
 
 
 def test_the_proportions_of_the_labelled_rows_are_those_of_the_rest():
@@ -195,6 +196,12 @@ def test_the_proportions_of_the_labelled_rows_are_those_of_the_rest():
     np.testing.assert_allclose(prior_of_rest(prior, codes), prior)
 
 
-def test_a_class_with_more_labels_than_its_share_gets_no_more():
+def test_a_class_with_more_labels_than_its_share_gets_half_a_row():
     codes = np.array([0, 0, 0, 1, -1, -1])
-    np.testing.assert_array_equal(prior_of_rest(np.array([0.25, 0.75]), codes), [0, 1])
+    np.testing.assert_allclose(prior_of_rest(np.array([0.25, 0.75]), codes), [0.5 / 4, 3.5 / 4])
+
+
+def test_a_share_that_the_labelled_rows_contradict_is_refused():
+    codes = np.array([0] * 50 + [1] * 10 + [-1] * 40)
+    with pytest.raises(ValueError, match="10 % of all 100 rows are of a class that 50 labelled rows have"):
+        prior_of_rest(np.array([0.1, 0.9]), codes)

@@ -110,12 +110,21 @@ def resolve_prior(class_prior: Any, classes: NDArray[Any], codes: Codes) -> Floa
 def prior_of_rest(prior: Floats, codes: Codes) -> Floats:
     """The proportions (C,) of the unlabelled rows, if those of all rows, labelled ones included, are given.
 
-    A class of which more rows are labelled than its share allows is left with none.
+    A class of which somewhat more rows are labelled than its share allows is left with half a row; of far more
+    (three standard deviations of a random table), the share cannot be that of all rows.
 
     >>> prior_of_rest(np.array([0.5, 0.5]), np.array([0, 0, 1, -1, -1, -1, -1, -1]))
     array([0.4, 0.6])
     """
-    rest = np.maximum(prior * len(codes) - np.bincount(codes[codes >= 0], minlength=len(prior)), 0)
+    expected, labeled = prior * len(codes), np.bincount(codes[codes >= 0], minlength=len(prior))
+    excess = labeled - expected - 3 * np.sqrt(expected * (1 - prior)) - 1
+    worst = int(excess.argmax())
+    if (codes < 0).any() and excess[worst] > 0:
+        raise ValueError(
+            f"class_prior says that {_percent(prior[worst])} of all {len(codes):,} rows are of a class that "
+            f"{labeled[worst]:,} labelled rows have; give shares of all rows, labelled ones included."
+        )
+    rest = np.maximum(expected - labeled, 0.5 * (prior > 0))  # new rows may be of any class that there is
     return rest / rest.sum() if (codes < 0).any() and rest.sum() > 0 else prior
 
 
