@@ -5,6 +5,7 @@ import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
 
 from chary import FixedThreshold, SelfTrainingClassifier, audit
 from chary.audit_figures import ERRORS, judge, merge
@@ -60,6 +61,16 @@ def test_figures_are_those_of_the_audit(biased):
     )
     assert (figures.rounds, figures.comparison) == (0, None)
     assert figures.notes == ["Rounds of self-training: 0, as asked."]
+
+
+def test_before_is_the_accuracy_of_what_is_used_without_an_audit(biased):
+    X, truth, labels, answers = biased
+    _, every = merge(labels, answers)
+    used = SelfTrainingClassifier(GaussianNB(), confidence="softmax", max_rounds=0, unlabeled=None)
+    _, figures = judge(make, X, every, answers, unaudited=used, rounds=0)
+    by_hand = GaussianNB().fit(X[labels.labeled], truth[labels.labeled])
+    assert figures.before == audit.score(by_hand.predict(X[answers.rows]) == answers.labels)
+    assert figures.after == judge(make, X, every, answers, rounds=0)[1].after
 
 
 def test_self_training_is_off_unless_clearly_better(biased):

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 
 from chary.audit import (
     Acceptance,
@@ -18,6 +19,7 @@ from chary.audit import (
     balanced_score,
     class_scores,
     compare,
+    score,
     smallest_audit,
 )
 from chary.audit_files import AuditAnswers
@@ -35,7 +37,7 @@ class AuditFigures:
     """What an audit says."""
 
     answers: AuditAnswers
-    before: Score  # of the model of the given labels alone: exact
+    before: Score  # of the model of the given labels alone, as it is without an audit: exact
     after: Score  # of the model that has learned from the audit too, cross-fitted: approximate
     classes: dict[str, Score]  # the share of each class that ``after`` recognises
     balanced: tuple[float, float, float] | None
@@ -91,6 +93,7 @@ def judge(
     every: Labels,
     answers: AuditAnswers,
     *,
+    unaudited: SelfTrainingClassifier | None = None,
     rounds: int | None = None,
     seed: int = 0,
 ) -> tuple[SelfTrainingClassifier, AuditFigures]:
@@ -104,6 +107,8 @@ def judge(
     every : Labels
         Given and audited labels, from ``merge``.
     answers : AuditAnswers
+    unaudited : SelfTrainingClassifier, default=None
+        What is used where there is no audit, not fitted: ``before`` is its accuracy. None: the one of ``make``.
     rounds : int, default=None
         None: no self-training, unless one round proves clearly better on the audit (p < 0.05).
     seed : int, default=0
@@ -111,6 +116,9 @@ def judge(
     y = decode(every.codes, every.classes, unlabeled=None)
     result = fit_with_audit(make(rounds or 0), X, y, answers.rows, random_state=seed)
     before = result.before.score  # of the model that was decided on before anybody looked: exact in any case
+    if unaudited is not None:
+        model = clone(unaudited).fit(X, _without(y, answers.rows))
+        before = score(model.predict(X[answers.rows]) == result.labels)
     comparison = None
     if rounds is None:
         comparison = _self_training_against(result, make, X, y)
@@ -141,7 +149,11 @@ def _self_training_against(
     result: AuditedResult, make: Callable[[int], SelfTrainingClassifier], X: NDArray[Any], y: NDArray[Any]
 ) -> Comparison:
     """One round of self-training against none, both without the audited labels, on the audited rows."""
-    given = y.copy().astype(object)
-    given[result.rows] = None
-    trained = make(1).fit(X, given, initial=result.unaudited_model.estimator_)
+    trained = make(1).fit(X, _without(y, result.rows), initial=result.unaudited_model.estimator_)
     return compare(trained.predict(X[result.rows]) == result.labels, result.before.correct)
+
+
+def _without(y: NDArray[Any], rows: NDArray[np.intp]) -> NDArray[Any]:
+    given = y.copy().astype(object)
+    given[rows] = None
+    return given

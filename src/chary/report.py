@@ -17,13 +17,12 @@ from chary.metrics import expected_calibration_error
 from chary.preparation import TablePreparation
 from chary.prior_figures import advice
 from chary.tables import shown
-from chary.workflow import ACCEPTED, GIVEN, PREDICTED, LabeledTable
+from chary.workflow import ACCEPTED, GIVEN, MIXED, NETWORK, PREDICTED, LabeledTable
 
 _N_BINS, _N_SHIFTS, _N_CELLS = 20, 10, 6
-# With a class prior, and without: what ``label_table`` fits.
 _LEARNERS = {
-    True: "two linear models and trees, which count twice",
-    False: "a neural network with five diverse heads",
+    MIXED: "two linear models and trees, which count twice",
+    NETWORK: "a neural network with five diverse heads",
 }
 _TONES = {REPRESENTATIVE: "good", MILD: "fair", STRONG: "bad"}
 
@@ -73,6 +72,7 @@ def _figures(result: LabeledTable) -> dict[str, Any]:
         "audit_size": result.audit_size,
         "audit_command": result.audit_command,
         "prior": result.prior,
+        "mixed": result.settings["learner"] == MIXED,
         "advice": advice(result.diagnosis.verdict, result.prior.told),
         "history": classifier.history_,
         "termination": classifier.termination_condition_,
@@ -84,7 +84,7 @@ def _figures(result: LabeledTable) -> dict[str, Any]:
             "File": result.table.name,
             "Target column": result.target,
             "Seed": result.settings["seed"],
-            "Learner": _LEARNERS[result.prior.told],
+            "Learner": _LEARNERS[result.settings["learner"]],
             "Rounds of self-training": result.settings["rounds"],
             "Features": len(preparation.get_feature_names_out()),
             "Time": f"{sum(result.seconds.values()):.1f} s",

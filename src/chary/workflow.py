@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 from scipy.stats import beta
+from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from chary.audit_figures import AuditFigures, judge, merge
@@ -30,6 +31,7 @@ from chary.self_training import SelfTrainingClassifier
 from chary.tables import Table, TableError, shown, target_labels
 
 GIVEN, ACCEPTED, PREDICTED = "given", "accepted", "predicted"
+NETWORK, MIXED = "network", "mixed"
 
 # Unlabelled rows that stay in training while labelled rows are held out.
 _HELD_OUT_POOL = 20_000
@@ -127,8 +129,8 @@ def label_table(
     audit : path, default=None
         A file of ``chary audit draw`` with a person's labels. The model is judged on them, then learns from them.
     class_prior : None, "labeled" or mapping, default=None
-        The share of each class among all rows, if you know it, as in ``SelfTrainingClassifier``. With it, unlike
-        learners take the place of the network: they gained more from it on biased benchmarks.
+        The share of each class among all rows, if you know it, as in ``SelfTrainingClassifier``. With it or with
+        an audit, unlike learners take the place of the network: they gained more from both on biased benchmarks.
     seed : int, default=0
     progress : callable, default=nothing
         Told the name of each step as it begins.
@@ -157,21 +159,22 @@ def label_table(
     diagnosis = diagnose_features(X, given, preparation, seed)
 
     watch.start("Training")
-    audited = None
+    # With biased labels alone unlike learners can fail together; told more, they do better than the network.
+    learner, usual_rounds = (NETWORK, 1) if class_prior is None else (MIXED, 5)
+    classifier = _classifier(usual_rounds if rounds is None else rounds, learner, seed, class_prior)
+    unaudited, audited = classifier, None
     if answers is None:
-        usual = 1 if class_prior is None else 5
-        classifier = _classifier(usual if rounds is None else rounds, seed, class_prior)
         classifier.fit(X, decode(labels.codes, labels.classes, unlabeled=None))
     else:
-        make = partial(_classifier, seed=seed, class_prior=class_prior)
-        classifier, audited = judge(make, X, labels, answers, rounds=rounds, seed=seed)
+        learner, make = MIXED, partial(_classifier, learner=MIXED, seed=seed, class_prior=class_prior)
+        classifier, audited = judge(make, X, labels, answers, unaudited=unaudited, rounds=rounds, seed=seed)
 
     watch.start("Labelling")
     codes, confidence, source = _label_rows(classifier, X, labels)
 
     watch.start("Checking against held-out labels")
     rows = _with_pool(given.labeled, np.random.default_rng(seed))
-    same = _classifier(classifier.max_rounds, seed, classifier.class_prior_, unlabeled=-1)
+    same = clone(unaudited).set_params(class_prior=classifier.class_prior_, unlabeled=-1)
     judged = held_out(same, X[rows], given.codes[rows], random_state=seed)
     levels = acceptance_levels(confidence[~labels.labeled], judged)
 
@@ -189,6 +192,7 @@ def label_table(
             "rounds": classifier.max_rounds,
             "unlabeled": unlabeled,
             "class_prior": class_prior,
+            "learner": learner,
         },
         labels=labels,
         codes=codes,
@@ -205,15 +209,15 @@ def label_table(
     )
 
 
-def _classifier(rounds: int, seed: int, class_prior: Any, unlabeled: Any = None) -> SelfTrainingClassifier:
-    told = class_prior is not None
+def _classifier(rounds: int, learner: str, seed: int, class_prior: Any) -> SelfTrainingClassifier:
+    mixed = learner == MIXED
     return SelfTrainingClassifier(
-        (MixedEnsembleClassifier if told else DiverseEnsembleClassifier)(random_state=seed),
-        policy=RisingShare(max_rows=_MOST_ACCEPTED) if told else Curriculum(step=0.4),
+        (MixedEnsembleClassifier if mixed else DiverseEnsembleClassifier)(random_state=seed),
+        policy=RisingShare(max_rows=_MOST_ACCEPTED) if mixed else Curriculum(step=0.4),
         confidence="t_similarity",
         max_rounds=rounds,
         class_prior=class_prior,
-        unlabeled=unlabeled,
+        unlabeled=None,
     )
 
 
