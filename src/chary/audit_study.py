@@ -92,7 +92,7 @@ _METHODS = {"erm": supervised, "csta-tsim": curriculum, "mixed": mixed}
 
 AUDIT = Study(
     "audit",
-    "A few random labels, and as many from the biased source",
+    "Biased labels: a few random rows are worth far more than as many from the same source",
     methods={
         f"{name}-{source}": Method(run, {"source": source, "k": 0})
         for name, run in _METHODS.items()

@@ -289,7 +289,7 @@ PRIOR_STUDIES: Mapping[str, Study] = {
     for study in (
         Study(
             "beyond-ssb",
-            "Unlike learners and class proportions, where labels are biased",
+            "Biased labels: unlike learners that are told the class shares do best",
             labelings=("ssb",),
             methods=_PAPER | _NETWORK | _MIXED,
             measure=accuracy_and_ranking,
@@ -305,7 +305,7 @@ PRIOR_STUDIES: Mapping[str, Study] = {
         ),
         Study(
             "prior-misspecification",
-            "Told class proportions whose odds are off by a factor",
+            "Class odds off by a factor of two still help on average, by three they hurt",
             _SMALL,
             labelings=("ssb",),
             methods={
