@@ -34,6 +34,7 @@ from chary.study_report import (
     import_results,
     pivot,
     results_of,
+    seeds_of,
     title_of,
     to_csv,
     to_markdown,
@@ -327,25 +328,27 @@ def _print_table(console: Console, study: Study, results: Results) -> None:
     table.title = f"{study.name}: {study.title}"
     for method in methods:
         table.add_column(title_of(method).replace(" ", "\n"), justify="right", no_wrap=True)
-    with_std = console.width >= 12 * (len(heads) + len(methods))
+    with_std = console.width >= 14 * (len(heads) + len(methods))
+    most = max(e.n for _, entries in rows for e in entries if e)
     for label, entries in rows:
         marks = bests(methods, entries)
-        table.add_row(*label, *(_cell_text(e, best, with_std) for e, best in zip(entries, marks, strict=True)))
+        texts = (_cell_text(e, best, with_std, most) for e, best in zip(entries, marks, strict=True))
+        table.add_row(*label, *texts)
     console.print(table)
     deviation = " ± standard deviation" if with_std else " (widen the window for standard deviations)"
-    legend = f"Percent, mean{deviation} over {max(e.n for _, row in rows for e in row if e)} seeds."
+    legend = f"Percent, mean{deviation} over {seeds_of(rows)}."
     if any(e and e.paper for _, entries in rows for e in entries):
         legend += " Second line: the paper. Bold: the better of softmax and T-similarity."
     console.print(Text(legend, "dim"))
 
 
-def _cell_text(e: Entry | None, best: bool, with_std: bool) -> Text:
+def _cell_text(e: Entry | None, best: bool, with_std: bool, most: int) -> Text:
     if e is None:
         return Text("-")
     ours, paper = (
         (f"{mean:.1f} ±{std:4.1f}" if with_std else f"{mean:.1f}") for mean, std in (e[:2], e.paper or e[:2])
     )
-    text = Text(ours, "bold" if best else "")
+    text = Text(ours + (f" [{e.n}]" if e.n < most else ""), "bold" if best else "")
     return text.append(f"\n{paper}", "dim") if e.paper else text
 
 

@@ -251,8 +251,7 @@ def _p_value(a: Line, b: Line) -> float:
 def to_markdown(study: Study, results: Results, companion: Results = ()) -> str:  # type: ignore[assignment]
     """The whole report of a study as Markdown."""
     methods, rows = pivot(study, results)
-    n_seeds = sorted({e.n for _, entries in rows for e in entries if e is not None})
-    seeds = " to ".join(str(n) for n in sorted({*n_seeds[:1], *n_seeds[-1:]}))
+    most = max((e.n for _, entries in rows for e in entries if e), default=0)
     heads = [
         "Data set",
         *(["Labels"] if len(study.labelings) > 1 else []),
@@ -260,11 +259,14 @@ def to_markdown(study: Study, results: Results, companion: Results = ()) -> str:
     ]
     text = [f"# {study.name}: {study.title}", ""]
     if rows:
-        text += [f"{_caption(study)}, mean ± standard deviation over {seeds} seeds.", ""]
+        text += [f"{_caption(study)}, mean ± standard deviation over {seeds_of(rows)}.", ""]
         table = [[*heads, *map(title_of, methods)], ["---"] * (len(heads) + len(methods))]
         for label, entries in rows:
             table.append(
-                [*label, *(_shown(e, best) for e, best in zip(entries, bests(methods, entries), strict=True))]
+                [
+                    *label,
+                    *(_shown(e, best, most) for e, best in zip(entries, bests(methods, entries), strict=True)),
+                ]
             )
         text += ["| " + " | ".join(line) + " |" for line in table]
     text += [""] + [f"- {sentence}" for sentence in findings(study, results, companion)]
@@ -317,10 +319,17 @@ def bests(methods: list[str], entries: list[Entry | None]) -> list[bool]:
     return marks
 
 
-def _shown(e: Entry | None, best: bool) -> str:
+def seeds_of(rows: list[tuple[list[str], list[Entry | None]]]) -> str:
+    """How many seeds the entries of a table have."""
+    numbers = [e.n for _, entries in rows for e in entries if e]
+    few = " ([n]: over n)" if min(numbers) < max(numbers) else ""
+    return f"{max(numbers)} seed{'s' if max(numbers) > 1 else ''}{few}"
+
+
+def _shown(e: Entry | None, best: bool, most: int) -> str:
     if e is None:
         return ""
-    ours = f"{e.mean:.1f} ± {e.std:.1f}"
+    ours = f"{e.mean:.1f} ± {e.std:.1f}" + (f" [{e.n}]" if e.n < most else "")
     paper = f" ({e.paper[0]:.1f} ± {e.paper[1]:.1f})" if e.paper else ""
     return (f"**{ours}**" if best else ours) + paper
 
