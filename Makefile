@@ -8,19 +8,23 @@ BIN    := $(VENV)/bin
 demo: $(VENV)/.installed
 	$(BIN)/chary demo --force
 
-test: $(VENV)/.installed lint
+test: $(VENV)/.installed-test lint
 	$(BIN)/python -m pytest -n auto
 
-lint: $(VENV)/.installed
+lint: $(VENV)/.installed-test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
 # Installed anew only when the requirements change; the package itself is editable.
+INSTALL = test -x $(BIN)/python || $(PYTHON) -m venv $(VENV); echo "Installing into $(VENV) ..."; \
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e
+
 $(VENV)/.installed: pyproject.toml constraints.txt
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[test]"
-	touch $@
+	@$(INSTALL) . && touch $@
+
+$(VENV)/.installed-test: pyproject.toml constraints.txt
+	@$(INSTALL) ".[test]" && touch $@
 
 clean:
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis

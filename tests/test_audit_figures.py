@@ -73,6 +73,18 @@ def test_before_is_the_accuracy_of_what_is_used_without_an_audit(biased):
     assert figures.after == judge(make, X, every, answers, rounds=0)[1].after
 
 
+def test_what_can_be_accepted_is_counted_among_rows_that_nobody_labelled(biased):
+    X, truth, labels, _ = biased
+    rows = audit.draw(labels.labeled, 300, 0)
+    answers = AuditAnswers(rows, truth[rows], 300, 0, 0)
+    _, every = merge(labels, answers)
+    model, figures = judge(make, X, every, answers, rounds=0)
+    confidence = np.round(model.predict_confidence(X[~every.labeled]), 4)
+    found = figures.acceptances[-1]
+    assert found.n_accepted == np.sum(confidence >= found.threshold) > 0
+    assert found.threshold == round(found.threshold, 4)
+
+
 def test_self_training_is_off_unless_clearly_better(biased):
     X, _, labels, answers = biased
     _, every = merge(labels, answers)

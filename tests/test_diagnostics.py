@@ -1,6 +1,7 @@
 """Is the labelled part like the rest? Figures against independent oracles, verdicts on known cases."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -218,6 +219,9 @@ def test_the_verdict_needs_significance_and_its_degree_the_auc(separation, verdi
 def test_the_sentence_says_why_and_what_to_do(verdict, words):
     diagnosis = Diagnosis(verdict, Separation(0.62, 0.5, 0.7, 0.02), 0.75, [], None, {}, 20, 80)
     assert words in diagnosis.sentence
+    if diagnosis.verdict != REPRESENTATIVE:
+        assert "label some rows drawn at random" in diagnosis.sentence
+        assert "trust the figures of the audit" in replace(diagnosis, audited=True).sentence
 
 
 def test_random_labels_are_representative_and_biased_ones_are_not(few_permutations):

@@ -52,8 +52,9 @@ def test_from_a_fresh_clone_to_the_table(tmp_path):
     shown = call(study_app, "report", *words)
     assert "Digits" in shown
     assert "75.7 ± 4.6" in shown  # the paper's
-    written = {path.suffix for path in (tmp_path / "studies" / "results").iterdir()}
+    written = {path.suffix for path in (tmp_path / "studies" / "partial").iterdir()}
     assert written == {".md", ".csv", ".png", ".svg"}
+    assert not (tmp_path / "studies" / "results").exists()  # which is for whole studies
 
 
 def test_a_report_gives_the_paper_wins_and_recovered_share(finished, tmp_path):

@@ -142,8 +142,8 @@ def show_audit(result: LabeledTable) -> None:
         console.print(f"On the word of this audit no row can be accepted at {ERRORS[-1]:.0%} error or less.\n")
         return
     console.print(
-        f"{accepted.n_accepted:,} rows, of confidence {accepted.threshold:.3f} and more, can be accepted with at "
-        f"most {accepted.error:.0%} wrong (level {accepted.level:.0%}, approximate).\n",
+        f"{accepted.n_accepted:,} new labels, those of confidence {accepted.threshold:.4f} and more, can be "
+        f"accepted with at most {accepted.error:.0%} wrong (level {accepted.level:.0%}, approximate).\n",
         soft_wrap=True,
     )
 

@@ -41,7 +41,7 @@ class AuditFigures:
     after: Score  # of the model that has learned from the audit too, cross-fitted: approximate
     classes: dict[str, Score]  # the share of each class that ``after`` recognises
     balanced: tuple[float, float, float] | None
-    acceptances: list[Acceptance]  # for each of ERRORS, of the final labels
+    acceptances: list[Acceptance]  # for each of ERRORS, of the rows that nobody labelled
     comparison: Comparison | None  # self-trained against supervised; None: not compared
     rounds: int  # of self-training in the end
 
@@ -136,13 +136,24 @@ def judge(
         classes=scores,
         balanced=balanced_score(scores, len(every.classes)),
         acceptances=[
-            accept_threshold(result.after.confidence, result.after.correct, confidence, error, LEVEL)
+            _of_rows_to_label(
+                accept_threshold(result.after.confidence, result.after.correct, confidence, error, LEVEL),
+                confidence[: len(confidence) - len(answers.rows)],
+            )
             for error in ERRORS
         ],
         comparison=comparison,
         rounds=rounds,
     )
     return result.model, figures
+
+
+def _of_rows_to_label(found: Acceptance, confidence: NDArray[Any]) -> Acceptance:
+    """The same without the audited rows, whose label is known, and by the confidence as files show it."""
+    if not found.n_accepted:
+        return found
+    threshold = float(np.ceil(found.threshold * 1e4) / 1e4)
+    return found._replace(threshold=threshold, n_accepted=int(np.sum(np.round(confidence, 4) >= threshold)))
 
 
 def _self_training_against(

@@ -70,6 +70,7 @@ class Diagnosis:
     class_counts: dict[str, int]  # among the labelled rows
     n_labeled: int
     n_unlabeled: int
+    audited: bool = False  # whether random rows were labelled besides: changes the advice, not the verdict
 
     @property
     def sentence(self) -> str:
@@ -89,9 +90,12 @@ class Diagnosis:
         degree = "mildly" if self.verdict == MILD else "strongly"
         outside = f"{1 - self.coverage:.0%} of the other rows lie far from any label (5% would by chance)"
         optimism = "is somewhat" if self.verdict == MILD else "can be far too"
+        remedy = "label some rows drawn at random before trusting any figure"
+        if self.audited:
+            remedy = "trust the figures of the audit, which was drawn at random"
         return (
             f"The labelled rows differ {degree} from the rest ({figures}), and {outside}: accuracy measured on "
-            f"them {optimism} optimistic; label some rows drawn at random before trusting any figure."
+            f"them {optimism} optimistic; {remedy}."
         )
 
 

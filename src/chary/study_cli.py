@@ -53,6 +53,7 @@ _STORE = Annotated[Path, typer.Option(help="Directory of finished cells.")]
 STUDIES = {**PAPER_STUDIES, AUDIT.name: AUDIT, **PRIOR_STUDIES}
 CELLS = Path("studies/cells")
 RESULTS = Path("studies/results")
+PARTIAL = Path("studies/partial")
 
 
 @study_app.command("list")
@@ -90,6 +91,7 @@ def run_study(
         _say_outcome(progress)
     if progress.failed:
         raise typer.Exit(1)
+    Console().print(Text(f"Next:  chary study report {name}"), soft_wrap=True)
 
 
 @study_app.command()
@@ -123,7 +125,12 @@ def report(
     datasets: _DATASETS = "all",
     seeds: _SEEDS = None,
     store: _STORE = CELLS,
-    out: Annotated[Path, typer.Option(help="Where Markdown, CSV, PNG and SVG go.")] = RESULTS,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Where Markdown, CSV, PNG and SVG go.", show_default=f"{RESULTS}; {PARTIAL} if cells are missing"
+        ),
+    ] = None,
     source: Annotated[Path | None, typer.Option("--from", help="An exported file instead of the store.")] = None,
 ) -> None:
     """Print a study beside the paper; write it as Markdown, CSV and figures."""
@@ -139,6 +146,7 @@ def report(
         _print_table(console, study, results)
         for sentence in findings(study, results, companion):
             console.print(Text(f"• {sentence}"))
+        out = out or (RESULTS if len(results) == len(_distinct(study.cells())) else PARTIAL)
         out.mkdir(parents=True, exist_ok=True)
         (out / f"{study.name}.md").write_text(to_markdown(study, results, companion), encoding="utf-8")
         (out / f"{study.name}.csv").write_text(to_csv(study, results), encoding="utf-8")
@@ -205,6 +213,10 @@ def _select(name: str, names: str, n_seeds: int | None) -> tuple[Study, list[Cel
     study = STUDIES[name]
     chosen = None if names == "all" else [part.strip() for part in names.split(",") if part.strip()]
     return study, study.cells(chosen, n_seeds)
+
+
+def _distinct(cells: list[Cell]) -> set[str]:
+    return {key_of(cell.content()) for cell in cells}
 
 
 def _of_methods(study: Study, cells: list[Cell], methods: str) -> list[Cell]:

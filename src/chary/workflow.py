@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from time import perf_counter
@@ -157,6 +157,7 @@ def label_table(
 
     watch.start("Comparing labelled and unlabelled rows")
     diagnosis = diagnose_features(X, given, preparation, seed)
+    diagnosis = replace(diagnosis, audited=answers is not None)
 
     watch.start("Training")
     # With biased labels alone unlike learners can fail together; told more, they do better than the network.
