@@ -22,8 +22,8 @@ def advice(verdict: str, told: bool = False) -> str:
         return ""
     return (
         "If you know the share of each class among all rows, pass it with --class-prior NAME=SHARE: on 13 "
-        f"benchmarks with this kind of bias it was worth about {_WORTH} points of accuracy. If you are not sure, do "
-        "not: a wrong share makes labels wrong."
+        f"benchmarks with this kind of bias it was worth about {_WORTH} points of accuracy. If you are not sure, "
+        "do not: a wrong share makes labels wrong."
     )
 
 
