@@ -64,7 +64,7 @@ def test_every_study_has_a_figure_that_explains_itself(name, tmp_path):
     ax = plots.draw(study, results)
     assert isinstance(ax, Axes)
     figure = ax.figure
-    assert figure.get_suptitle() == study.title
+    assert figure.get_suptitle().replace("\n", " ") == study.title
     n_seeds = min(3, len(study.seeds))
     made_of = figure.legends[0].get_title().get_text()
     assert made_of.startswith(f"{n_seeds} seed")

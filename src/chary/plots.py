@@ -6,6 +6,7 @@ grey and dotted: told apart also without colour.
 
 from __future__ import annotations
 
+import textwrap
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
@@ -391,7 +392,8 @@ def _finish(axes: NDArray[Any], study: Study, results: Results, handles: list[An
     labels = sorted({cell.n_labeled for cell, _ in results})
     rows = sorted({n_rows for cell, _ in results if (n_rows := _n_training_rows(cell.dataset))})
     of = f" of {_span(rows)} training rows" if rows else ""
-    figure.suptitle(study.title, fontsize=12, fontweight="bold")
+    width = first.figure.get_figwidth()  # type: ignore[union-attr]
+    figure.suptitle(textwrap.fill(study.title, round(9 * width)), fontsize=12, fontweight="bold")
     noun = "seed" if seeds == [1] else "seeds"
     band = "; bands: 95 % interval of the mean" if study.vary else ""
     figure.legend(
@@ -399,7 +401,7 @@ def _finish(axes: NDArray[Any], study: Study, results: Results, handles: list[An
         title=f"{_span(seeds)} {noun}, {_span(labels)} labelled rows{of}{band}",
         title_fontsize=8,
         loc="outside lower center",
-        ncols=len(handles),
+        ncols=len(handles) if width > 9 else min(4, len(handles)),
         frameon=False,
         fontsize=9,
     )

@@ -297,7 +297,7 @@ PRIOR_STUDIES: Mapping[str, Study] = {
         ),
         Study(
             "beyond-iid",
-            "The same where the labels are class-balanced: their proportions are not those of all rows",
+            "Class-balanced labels: told their shares, learners do worse; told the true ones, better",
             labelings=("iid",),
             methods=_PAPER | _NETWORK | _MIXED | _TOLD,
             measure=accuracy_and_ranking,
@@ -317,7 +317,7 @@ PRIOR_STUDIES: Mapping[str, Study] = {
         ),
         Study(
             "label-shift",
-            "Unlabelled rows whose class odds are a multiple of those of the labelled ones",
+            "Shares of the labelled rows hurt where the true odds are four times off; true shares help",
             _SMALL,
             labelings=("ssb",),
             methods={
