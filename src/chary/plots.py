@@ -213,9 +213,14 @@ def audit(study: Study, results: Results) -> Axes:
     sources = {"random": ("tsim", "random rows"), "same": ("softmax", "rows from the same source")}
     for row, labeling in zip(axes, labelings, strict=True):
         for ax, model in zip(row, models, strict=True):
+            here = [x for x in lines if (x.labeling, x.method.rpartition("-")[0]) == (labeling, model)]
+            n_lines = Counter(line.dataset for line in here)  # both sources are of the same data sets
+            here = [line for line in here if n_lines[line.dataset] == max(n_lines.values())]
             for source, (style, label) in sources.items():
-                place = (labeling, f"{model}-{source}")
-                _draw_mean(ax, [line for line in lines if (line.labeling, line.method) == place], style, label)
+                if of_source := [line for line in here if line.method.endswith(source)]:
+                    _draw_mean(ax, of_source, style, label)
+            if not ax.lines:
+                continue
             ax.axhline(ax.lines[0].get_ydata()[0], color=GREY, linestyle=":", label="no more labels")
             ax.set_title(f"{title_of(model)}, {labeling.upper()} labels")
         row[0].set_ylabel("Test accuracy (%), all sets")
