@@ -1,8 +1,13 @@
 """The commands around an audit, as a person types them."""
 
 import json
+import os
 import random
 import shlex
+import subprocess
+import sys
+import threading
+import time
 
 import numpy as np
 import polars as pl
@@ -155,6 +160,29 @@ def test_ctrl_c_at_the_question_for_another_class_ends_as_elsewhere(drawn, capsy
     assert code == 130
     assert "1 labelled, 0 skipped, 7 left" in out
     assert err == "chary: Interrupted; no file was left half-written.\n"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a pseudo-terminal")
+def test_a_real_ctrl_c_ends_the_question(drawn):
+    import pty
+
+    ours, theirs = pty.openpty()
+    code = "import os, sys; os.setsid(); import fcntl, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); "
+    code += "from chary.cli import main; sys.exit(main())"
+    command = [sys.executable, "-c", code, "audit", "fill", str(drawn[0])]
+    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs) as process:
+        os.close(theirs)
+        timer = threading.Timer(60, process.kill)
+        timer.start()
+        for sign, key in ((b"quit and go on later", b"n"), (b"(Enter: back): ", b"\x03")):
+            seen = b""
+            while sign not in seen:
+                seen += os.read(ours, 4096)
+            time.sleep(0.3)  # until it reads
+            os.write(ours, key)
+        assert process.wait() == 130
+        timer.cancel()
+    os.close(ours)
 
 
 def test_keys_that_mean_nothing_are_said_so_and_answer_nothing(drawn, capsys, monkeypatch):
