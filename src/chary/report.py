@@ -20,8 +20,8 @@ from chary.tables import shown
 from chary.workflow import ACCEPTED, GIVEN, MIXED, NETWORK, PREDICTED, LabeledTable
 
 _N_BINS, _N_SHIFTS = 20, 10
-# Of the rows to label next: columns, those of them that name the row, characters of a cell, and of the class and all
-# cells together, which leaves room for row and confidence on a sheet of A4.
+# Of the rows to label next: columns, those of them that name the row, characters of a cell, and of the class and
+# all cells together, which leaves room for row and confidence on a sheet of A4.
 _N_CELLS, _N_NAMES, _CELL, _ROOM = 7, 2, 24, 66
 _LEARNERS = {
     MIXED: "two linear models and trees, which count twice",
