@@ -1,8 +1,13 @@
 """The commands around an audit, as a person types them."""
 
 import json
+import os
 import random
 import shlex
+import subprocess
+import sys
+import threading
+import time
 
 import numpy as np
 import polars as pl
@@ -41,7 +46,7 @@ def keys(monkeypatch, pressed, typed=""):
     """Press these keys; the last one and then nothing more."""
     left, lines = list(pressed), typed.split("|")
     monkeypatch.setattr(typer, "getchar", lambda: left.pop(0) if left else "q")
-    monkeypatch.setattr(typer, "prompt", lambda *a, **k: lines.pop(0))
+    monkeypatch.setattr("builtins.input", lambda prompt: lines.pop(0))
     return left
 
 
@@ -132,6 +137,74 @@ def test_fill_undoes_skips_ignores_other_keys_and_takes_new_classes(drawn, capsy
     assert "2 labelled, 1 skipped, 5 left" in out
 
 
+@pytest.mark.parametrize("typed", ["", "  ", "\x1b", "\x1bfox"])
+def test_the_question_for_another_class_can_be_left(drawn, capsys, monkeypatch, typed):
+    path, _ = drawn
+    asked = []
+    monkeypatch.setattr("builtins.input", lambda prompt: asked.append(prompt) or typed)
+    pressed = list("n2")
+    monkeypatch.setattr(typer, "getchar", lambda: pressed.pop(0) if pressed else "q")
+    assert run(capsys, "audit", "fill", path)[0] == 0
+    assert asked == ["A class that is not in the list (Enter: back): "]
+    assert answers(path) == ["dog", *[""] * 7]
+
+
+def test_ctrl_c_at_the_question_for_another_class_ends_as_elsewhere(drawn, capsys, monkeypatch):
+    def interrupted(prompt):
+        raise KeyboardInterrupt
+
+    path, _ = drawn
+    keys(monkeypatch, "1n")
+    monkeypatch.setattr("builtins.input", interrupted)
+    code, out, err = run(capsys, "audit", "fill", path)
+    assert code == 130
+    assert "1 labelled, 0 skipped, 7 left" in out
+    assert err == "chary: Interrupted; no file was left half-written.\n"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a pseudo-terminal")
+def test_a_real_ctrl_c_ends_the_question(drawn):
+    import pty
+
+    ours, theirs = pty.openpty()
+    code = "import os, sys; os.setsid(); import fcntl, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); "
+    code += "from chary.cli import main; sys.exit(main())"
+    command = [sys.executable, "-c", code, "audit", "fill", str(drawn[0])]
+    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs) as process:
+        os.close(theirs)
+        timer = threading.Timer(60, process.kill)
+        timer.start()
+        for sign, key in ((b"quit and go on later", b"n"), (b"(Enter: back): ", b"\x03")):
+            seen = b""
+            while sign not in seen:
+                seen += os.read(ours, 4096)
+            time.sleep(0.3)  # until it reads
+            os.write(ours, key)
+        assert process.wait() == 130
+        timer.cancel()
+    os.close(ours)
+
+
+def test_keys_that_mean_nothing_are_said_so_and_answer_nothing(drawn, capsys, monkeypatch):
+    path, _ = drawn
+    keys(monkeypatch, ["x", "12", "\x1b[A", "q"])  # two keys at once and an arrow arrive as one text
+    _, out, _ = run(capsys, "audit", "fill", path)
+    for said in ("no such key: x\n", "no such key: 12\n", "no such key\n"):
+        assert said in out
+    assert answers(path) == [""] * 8
+    keys(monkeypatch, [""])  # the end of the input
+    assert run(capsys, "audit", "fill", path)[0] == 0
+    assert answers(path) == [""] * 8
+
+
+def test_progress_and_end_count_alike(drawn, capsys, monkeypatch):
+    path, _ = drawn
+    keys(monkeypatch, "1s2q")
+    _, out, _ = run(capsys, "audit", "fill", path)
+    assert "row 4 of 8: 2 labelled, 1 skipped, 5 left" in out
+    assert f"\n2 labelled, 1 skipped, 5 left: {path}\nNext:  chary audit fill {path}\n" in out
+
+
 def test_fill_resumes_and_can_undo_what_was_answered_before(drawn, capsys, monkeypatch):
     path, _ = drawn
     keys(monkeypatch, "12q")
@@ -154,7 +227,9 @@ def test_nothing_is_lost_on_ctrl_c(drawn, capsys, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(typer, "getchar", press)
-    assert run(capsys, "audit", "fill", path)[0] == 130
+    code, out, _ = run(capsys, "audit", "fill", path)
+    assert code == 130
+    assert f"\n2 labelled, 0 skipped, 6 left: {path}\nNext:  chary audit fill {path}\n" in out
     assert answers(path)[:3] == ["cat", "dog", ""]
     assert [p.name for p in path.parent.iterdir() if p.name.startswith(".")] == []
 
@@ -207,12 +282,29 @@ def test_among_many_classes_none_is_taken_for_an_action(tmp_path, capsys, monkey
     path = tmp_path / "t.csv"
     pl.DataFrame({"x": range(200), "y": [names[i % 37] if i < 111 else None for i in range(200)]}).write_csv(path)
     run(capsys, "audit", "draw", path, "-t", "y", "-k", 9)
-    lines(monkeypatch, "n", "s", "q", "u", "berlin", "a", ":s", ":n  New York", ":u", ":n Quito", "c0", "C01", "")
+    lines(
+        monkeypatch,
+        "n",
+        "s",
+        "q",
+        "u",
+        "berlin",
+        "a",
+        ":s",
+        ":n  New York",
+        ":u",
+        ":n",
+        ":n Quito",
+        "c0",
+        "C01",
+        "",
+    )
     code, out, _ = run(capsys, "audit", "fill", tmp_path / "t.audit.csv")
     assert code == 0
     found = pl.read_csv(tmp_path / "t.audit.csv", infer_schema=False)["y"].to_list()
     assert found == ["n", "s", "q", "u", "Berlin", "a", "?", "Quito", "c01"]
     assert "'c0' is no class in the list" in out
+    assert "no name: type it after :n" in out
     assert "8 labelled, 1 skipped, 0 left" in out
 
 

@@ -95,6 +95,10 @@ def test_predict_with_the_saved_model(table, capsys):
     assert written.columns == ["colour", "age", "chary_label", "chary_confidence"]
     code, out, _ = run(capsys, "predict", table.parent / "customers.model.chary", new, "--force", "--json")
     assert json.loads(out)["rows"] == 2
+    new.write_text("colour\npurple\n")
+    code, _, err = run(capsys, "predict", table.parent / "customers.model.chary", new, "--force")
+    assert code == 1
+    assert "new.csv: Column 'age' is missing" in err
     new.write_text("colour,age\npurple,61.5\nred,\n")
     code, _, err = run(capsys, "predict", table.parent / "customers.model.chary", new, "--force")
     assert code == 1
@@ -157,6 +161,10 @@ def test_nothing_is_overwritten_without_force(table, capsys):
     assert "customers.report.html exists already; pass --force" in err
     assert report.read_text() == "mine"
     assert not (table.parent / "customers.labeled.csv").exists()
+    (table.parent / "customers.labeled.csv").touch()
+    _, _, err = run(capsys, "label", table, "-t", "churn")
+    assert re.search(r"customers.labeled.csv and .*customers.report.html exist already; pass --force", err)
+    assert "did you mean 'churn'?" in run(capsys, "label", table, "-t", "chrun")[2]  # of two faults the first
     assert run(capsys, "label", table, "-t", "churn", "--force")[0] == 0
     assert report.read_text() != "mine"
 
@@ -169,10 +177,15 @@ def test_nothing_is_overwritten_without_force(table, capsys):
         (["label", "{file}"], "Missing option '--target'"),
         (["label", "{file}", "-t", "churn", "--seed", "x"], "Invalid value for '--seed'"),
         (["label", "{file}", "-t", "churn", "--out", "nowhere"], "The folder nowhere does not exist"),
-        (["label", "{file}", "-t", "churn", "--drop", "[bold]"], "There is no column '[bold]' to override"),
+        (
+            ["label", "{file}", "-t", "churn", "--drop", "[bold]"],
+            "has no column '[bold]' to override; it has 'id'",
+        ),
+        (["label", "{file}", "-t", "churn", "--drop", "idd"], "no column 'idd' to override; did you mean 'id'?"),
         (["label", "{file}", "-t", "churn", "--class-prior", "yes=0.3"], "class_prior lacks the class 'no'"),
         (["label", "{file}", "-t", "churn", "--class-prior", "30%"], "--class-prior '30%' is not understood"),
         (["predict", "{file}", "{file}"], "is not a model file of this version of chary"),
+        (["predict", "{file}", "m.chary"], "The model comes first: chary predict m.chary "),
         (["nonsense"], "No such command 'nonsense'"),
     ],
 )

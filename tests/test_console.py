@@ -14,10 +14,15 @@ from chary.tables import TableError
 def test_paths_must_be_free_and_their_folder_there(tmp_path):
     taken = tmp_path / "taken.csv"
     taken.touch()
+    (tmp_path / "other.csv").touch()
     require_free([tmp_path / "new.csv"], force=False)
     require_free([taken], force=True)
     with pytest.raises(TableError, match=r"taken.csv exists already; pass --force"):
         require_free([tmp_path / "new.csv", taken], force=False)
+    with pytest.raises(
+        TableError, match=r"taken.csv, .*other.csv and .* exist already; pass --force to overwrite them"
+    ):
+        require_free([taken, tmp_path / "new.csv", tmp_path / "other.csv", tmp_path], force=False)
     with pytest.raises(TableError, match=r"The folder .*nosuch does not exist; create it first"):
         require_free([tmp_path / "nosuch" / "new.csv"], force=True)
 

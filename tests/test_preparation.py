@@ -301,3 +301,15 @@ def test_restored_state_gives_the_same_bits(rows, new_rows):
 def test_it_can_be_cloned():
     preparation = TablePreparation(drop=["a"], categorical=["b"])
     assert clone(preparation).get_params() == preparation.get_params()
+
+
+def test_every_feature_knows_its_column():
+    table = {
+        "age": ["31", "", "47", "52"],
+        "city": ["Ulm", "Bonn", "Ulm", "Bonn"],
+        "day": ["2024-01-31", "2024-02-01", "2024-02-02", "2024-02-05"],
+    }
+    preparation = TablePreparation().fit(table)
+    names, columns = preparation.get_feature_names_out(), preparation.feature_columns()
+    assert columns == ["age", *["day"] * 4, "age", "city", "city"]
+    assert all(name.startswith(column) for name, column in zip(names, columns, strict=True))

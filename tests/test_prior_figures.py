@@ -86,3 +86,16 @@ def test_what_cannot_be_understood_is_said_so(text):
 def test_a_class_is_named_once():
     with pytest.raises(ValueError, match="names 'yes' twice"):
         parse_prior(["yes=0.3", "yes=0.7"])
+
+
+def test_per_cent_need_their_sign():
+    with pytest.raises(
+        ValueError, match=r"--class-prior 'yes=30' is more than all rows; write yes=30% if you mean"
+    ):
+        parse_prior(["yes=30", "no=70"])
+
+
+@pytest.mark.parametrize("text", ["yes=30%,no=70%", "yes=0.3, no=0.7", "yes=30 %;no=70 %"])
+def test_several_classes_need_several_options(text):
+    with pytest.raises(ValueError, match="holds more than one class; repeat the option for each"):
+        parse_prior([text])

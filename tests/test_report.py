@@ -75,7 +75,6 @@ def test_the_page_says_what_was_found(page, result):
         assert f"{count:,}" in text
     assert "expected calibration error" in text
     assert "Under bias both are optimistic." in text
-    assert "free text 1" not in text  # left out, so not shown among the rows to label
     for title in ("Labels by class", "How sure is it?", "Rows to label next", "Settings", "What this rests on"):
         assert title in text
 
@@ -84,6 +83,29 @@ def test_all_fifty_rows_to_label_are_there(page, result):
     section = page.split('id="next"')[1].split("<h2")[0]
     rows = re.findall(r'<tr><td class="n">([\d,]+)</td>', section)
     assert [int(row.replace(",", "")) - 1 for row in rows] == result.next_rows.tolist()
+
+
+def columns_of_next_rows(page):
+    section = page.split('id="next"')[1].split("<h2")[0]
+    return re.findall(r"<th>(.*?)</th>", section)[1:]
+
+
+def test_rows_to_label_start_with_what_names_them(page):
+    assert columns_of_next_rows(page) == ["note", "age", "city"]
+    assert "Row counts the rows of data from 1, without the" in page
+
+
+def test_of_many_columns_those_that_differ_most_and_fit_are_shown():
+    rng = np.random.default_rng(0)
+    n, name = 120, "a class with quite a long name"
+    y = [(name if i % 2 else "no") if i < 60 else None for i in range(n)]
+    cells = {f"mean of x{j}": rng.normal(size=n) + 3.0 * (j == 10) * (np.arange(n) < 60) for j in range(12)}
+    frame = pl.DataFrame({**cells, "essay": [f"{i} " + "word " * 30 for i in range(n)], "y": y})
+    page = render_report(label_table(Table(frame, "wide.csv", ","), "y", rounds=0))
+    shown = columns_of_next_rows(page)
+    assert shown[:2] == ["essay", "mean of x10"]
+    assert 2 <= len(shown) <= 3
+    assert '<td class="whole">a class with quite a ...</td>' in page
 
 
 def test_dark_and_print_are_provided_for(page):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import shlex
 import shutil
+import signal
 import string
 import sys
 from pathlib import Path
@@ -43,6 +44,7 @@ audit_app = typer.Typer(
 )
 
 _UNDO, _SKIP, _NEW, _QUIT = "usnq"  # after a colon where whole lines are typed, so that no class is called so
+_ESCAPE = "\x1b"
 _LISTED = 60  # of more classes, the others are chosen by name
 _CLASS_KEYS = "123456789" + "".join(c for c in string.ascii_lowercase if c not in (_UNDO, _SKIP, _NEW, _QUIT))
 
@@ -73,9 +75,9 @@ def draw_command(
     in a spreadsheet, then pass it to [bold]chary label --audit[/bold].
     """
     path = (out or file.parent) / f"{file.stem}.audit.csv"
-    require_free([path], force)
     table = read_quietly(file, delimiter, encoding)
     labels = target_labels(table, target, unlabeled)
+    require_free([path], force)
     rows = draw(labels.labeled, k, seed)
     guesses = None
     if show_guess is not None:
@@ -107,15 +109,16 @@ def fill_command(
     audit, _ = read_audit_table(file)
     origin = drawn_from(audit)
     sheet = _Sheet(file, audit, origin)
-    sheet.work()
-    left = sheet.n_empty
-    _say(
-        f"\n{len(sheet.answers) - left - sheet.n_skipped} labelled, {sheet.n_skipped} skipped, {left} left: {file}"
-    )
-    if left:
-        _say(f"Next:  chary audit fill {shlex.quote(str(file))}", "bold")
-    else:
-        _say(f"Next:  {_label_command(file, origin)}", "bold")
+    interrupted = None
+    try:
+        sheet.work()
+    except KeyboardInterrupt as error:
+        interrupted = error
+    _say(f"\n{sheet.progress}: {file}")
+    again = f"chary audit fill {shlex.quote(str(file))}"
+    _say(f"Next:  {again if sheet.n_empty else _label_command(file, origin)}", "bold")
+    if interrupted:
+        raise interrupted
 
 
 def show_audit(result: LabeledTable) -> None:
@@ -198,6 +201,12 @@ class _Sheet:
     def n_skipped(self) -> int:
         return self.answers.count(SKIPPED)
 
+    @property
+    def progress(self) -> str:
+        """How far the person has come."""
+        n_labeled = len(self.answers) - self.n_empty - self.n_skipped
+        return f"{n_labeled} labelled, {self.n_skipped} skipped, {self.n_empty} left"
+
     def work(self) -> None:
         """Ask until all rows have an answer or the person quits."""
         self._to_first_empty()
@@ -232,14 +241,19 @@ class _Sheet:
             return self._new_class(text if self.by_line else self._typed())
         if self.by_line:
             return self._chosen(text)
-        place = _CLASS_KEYS.find(key)
-        return self.classes[place] if 0 <= place < len(self.classes) else None
+        keys = _CLASS_KEYS[: len(self.classes)]
+        if len(key) == 1 and key in keys:
+            return self.classes[keys.index(key)]
+        self.remark = "no such key" + (f": {shown(key, 20)[1:-1]}" if key.isprintable() else "")
+        return None
 
     def _new_class(self, name: str) -> str | None:
+        """The name of a class that none of the labels has; None: there is none, back to the row."""
         if name and name == self.marker:
             self.remark = f"{shown(name)} means: no label"
-            return None
-        return name
+        elif not name and self.by_line:
+            self.remark = f"no name: type it after :{_NEW}"
+        return name if name and name != self.marker else None
 
     def _chosen(self, text: str) -> str | None:
         """One of many classes, by name, in upper or lower case, or by number."""
@@ -254,16 +268,17 @@ class _Sheet:
         return None
 
     def _typed(self) -> str:
-        question = "A class that is not in the list (empty: none)"
+        """What is typed after a question; nothing after Enter alone, Escape or the end of the input."""
         try:
-            return str(typer.prompt(question, default="", show_default=False)).strip()
-        except typer.Abort:
+            name = _typed_line("A class that is not in the list (Enter: back): ")
+        except EOFError:
             return ""
+        return "" if _ESCAPE in name else name
 
     def _line(self) -> tuple[str, str]:
         """An action and the words after it, or no action and what was typed."""
         try:
-            text = input("> ").strip()
+            text = _typed_line("> ")
         except EOFError:
             return _QUIT, ""
         action, _, words = text.partition(" ")
@@ -273,7 +288,7 @@ class _Sheet:
 
     def _key(self) -> str:
         try:
-            return typer.getchar().lower()
+            return typer.getchar().lower() or _QUIT  # nothing: the end of the input
         except EOFError:
             return _QUIT
         except OSError:
@@ -293,11 +308,11 @@ class _Sheet:
 
     def _show_row(self) -> None:
         n = len(self.answers)
-        done = f"{n - self.n_empty} of {n} done" + (f", {self.n_skipped} skipped" if self.n_skipped else "")
         keys = self._keys()
         room = shutil.get_terminal_size().lines - 10 - str(keys).count("\n")
         body = Group(self._cells(max(5, room)), Text(), keys)
-        title = Text.assemble((f" {shown(self.target)[1:-1]}? ", "bold"), f"row {self.place + 1} of {n}, {done} ")
+        name = shown(self.target)[1:-1]
+        title = Text.assemble((f" {name}? ", "bold"), f"row {self.place + 1} of {n}: {self.progress} ")
         self.console.clear()
         self.console.print(Panel(body, title=title, title_align="left", padding=(1, 2)))
         if self.remark:
@@ -346,6 +361,13 @@ class _Sheet:
         for key, name in actions:
             text.append(f" {colon}{key} ", "reverse dim").append(f" {name}   ", "dim")
         return text
+
+
+def _typed_line(question: str) -> str:
+    """A line from the terminal. Polars handles Ctrl-C so that a waiting read goes on; here it ends the read."""
+    if hasattr(signal, "siginterrupt"):
+        signal.siginterrupt(signal.SIGINT, True)
+    return input(question).strip()
 
 
 def _label_command(audit: Path, origin: DrawnFrom) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 import time
 from pathlib import Path
@@ -26,7 +27,7 @@ from chary.preparation import Column, TablePreparation
 from chary.prior_figures import advice, parse_prior
 from chary.report import render_report
 from chary.study_cli import datasets_app, study_app
-from chary.tables import Table, target_labels, write_table
+from chary.tables import Table, TableError, target_labels, write_table
 from chary.workflow import (
     ACCEPTED,
     GIVEN,
@@ -192,6 +193,8 @@ def predict(
 
     Writes FILE.predicted.csv (or .parquet): the table, plus chary_label and chary_confidence.
     """
+    if file.suffix == ".chary" != model_file.suffix:
+        raise TableError(f"The model comes first: {shlex.join(['chary', 'predict', str(file), str(model_file)])}")
     with steps() as step:
         step("Loading the model")
         model = load_table_model(model_file)
@@ -200,7 +203,10 @@ def predict(
         path = (out or file.parent) / f"{file.stem}.predicted{_suffix(table, file)}"
         require_free([path], force)
         step("Labelling")
-        added = predict_table(model, table)
+        try:
+            added = predict_table(model, table)
+        except TableError as error:
+            raise TableError(f"{table.name}: {error}") from None
         step("Writing")
         with atomic_write(path, overwrite=force) as stream:
             write_table(table, added, stream)
@@ -288,10 +294,10 @@ def _run_label(
     """Read, label, write; where the outputs are."""
     folder = out or file.parent
     paths = {"model": folder / f"{file.stem}.model.chary", "report": folder / f"{file.stem}.report.html"}
-    require_free(paths.values(), force)
     with steps() as step:
         step("Reading")
         table = read_quietly(file, delimiter, encoding)
+        target_labels(table, target, options.get("unlabeled"))  # a wrong target is said first
         paths = {"labeled": folder / f"{file.stem}.labeled{_suffix(table, file)}", **paths}
         require_free(paths.values(), force)
         result = label_table(table, target, progress=step, **options)

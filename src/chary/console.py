@@ -33,9 +33,15 @@ def read_quietly(file: Path, delimiter: str | None, encoding: str) -> Table:
 
 def require_free(paths: Iterable[Path], force: bool) -> None:
     """Refuse before any work what could not be written after it."""
+    paths = list(paths)
+    *most, last = [str(path) for path in paths if path.exists() and not force] or [""]
+    if last:
+        exist, them = ("exist", "them") if most else ("exists", "it")
+        listed = f"{', '.join(most)} and {last}" if most else last
+        raise TableError(
+            f"{listed} {exist} already; pass --force to overwrite {them}, or --out for another folder."
+        )
     for path in paths:
-        if path.exists() and not force:
-            raise TableError(f"{path} exists already; pass --force to overwrite it, or --out for another folder.")
         if not path.parent.is_dir():
             raise TableError(f"The folder {path.parent} does not exist; create it first.")
 

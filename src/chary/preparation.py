@@ -19,7 +19,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
-from chary.tables import MAX_COLUMNS, TableError, from_dataframe, shown
+from chary.tables import MAX_COLUMNS, TableError, column_hint, from_dataframe, shown
 
 USED_KINDS = ("numeric", "boolean", "date", "categorical")
 
@@ -126,7 +126,8 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         frame = from_dataframe(X)
         for name in (*self.drop, *self.categorical, *self.numeric, *self.identifier):
             if name not in frame.columns:
-                raise TableError(f"There is no column {shown(name)} to override; check its name.")
+                hint = column_hint(name, frame.columns)
+                raise TableError(f"The table of features has no column {shown(name)} to override; {hint}")
         columns = [self._column(frame[name]) for name in frame.columns]
         if not any(column.used for column in columns):
             left_out = "; ".join(f"{shown(column.name)} is {column.note}" for column in columns[:3])
@@ -170,6 +171,11 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         """A name a person understands for each feature."""
         check_is_fitted(self)
         return np.array(_feature_names(self.columns_), dtype=object)
+
+    def feature_columns(self) -> list[str]:
+        """The column that each feature was made from."""
+        check_is_fitted(self)
+        return _feature_columns(self.columns_)
 
     def original_scale(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Mean and scale (d,) that turn features back into the table's own numbers: ``mean + scale * feature``."""
@@ -258,6 +264,13 @@ def _feature_names(columns: list[Column]) -> list[str]:
     missing = [f"{column.name} is missing" for column in columns if _has_indicator(column)]
     groups = [f"{column.name} = {value}" for column in columns for value in _groups(column)]
     return [*numbers, *missing, *groups]
+
+
+def _feature_columns(columns: list[Column]) -> list[str]:
+    """The column of each of ``_feature_names``."""
+    numbers = [column.name for column in columns for _ in _number_names(column)]
+    missing = [column.name for column in columns if _has_indicator(column)]
+    return [*numbers, *missing, *(column.name for column in columns for _ in _groups(column))]
 
 
 def _has_indicator(column: Column) -> bool:

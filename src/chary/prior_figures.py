@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ from chary.self_training import SelfTrainingClassifier
 
 # Points from CSTA with T-similarity to mixed + prior + self-training: studies/results/beyond-ssb.md.
 _WORTH = 11
+_SEVERAL = re.compile(r"=\s*\d[\d.]*\s*%?\s*[,;]")  # a share, and something after it
 _MOST_ROWS = 50_000  # of the unlabelled ones, to see what another belief would change
 
 
@@ -82,6 +84,16 @@ def parse_prior(texts: list[str]) -> Any:
             raise ValueError(
                 f"--class-prior {text!r} is not understood; give NAME=SHARE, such as yes=0.3 or yes=30%, once for "
                 "each class, or the word labeled."
+            )
+        if _SEVERAL.search(name):
+            raise ValueError(
+                f"--class-prior {text!r} holds more than one class; repeat the option for each, as in "
+                "--class-prior yes=30% --class-prior no=70%."
+            )
+        if share > 1 and not percent:
+            raise ValueError(
+                f"--class-prior {text!r} is more than all rows; write {text.strip()}% if you mean per cent, "
+                "or a share such as 0.3."
             )
         if name in shares:
             raise ValueError(f"--class-prior names {name!r} twice; give each class once.")

@@ -19,7 +19,10 @@ from chary.prior_figures import advice
 from chary.tables import shown
 from chary.workflow import ACCEPTED, GIVEN, MIXED, NETWORK, PREDICTED, LabeledTable
 
-_N_BINS, _N_SHIFTS, _N_CELLS = 20, 10, 6
+_N_BINS, _N_SHIFTS = 20, 10
+# Of the rows to label next: columns, those of them that name the row, characters of a cell, and of the class and
+# all cells together, which leaves room for row and confidence on a sheet of A4.
+_N_CELLS, _N_NAMES, _CELL, _ROOM = 7, 2, 24, 66
 _LEARNERS = {
     MIXED: "two linear models and trees, which count twice",
     NETWORK: "a neural network with five diverse heads",
@@ -78,7 +81,7 @@ def _figures(result: LabeledTable) -> dict[str, Any]:
         "termination": classifier.termination_condition_,
         "held_out": _held_out(result),
         "next_rows": _next_rows(result),
-        "next_columns": _shown_columns(result),
+        "next_columns": [visible(name, _CELL) for name in _shown_columns(result)],
         "columns": preparation.columns_,
         "settings": {
             "File": result.table.name,
@@ -147,8 +150,33 @@ def _held_out(result: LabeledTable) -> dict[str, Any] | None:
 
 
 def _shown_columns(result: LabeledTable) -> list[str]:
-    used = [column.name for column in result.model[0].columns_ if column.used]
-    return used[:_N_CELLS]
+    """Columns to know a row by: what names it, then what differs most, as many as fit on paper."""
+    preparation = result.model[0]
+    names = [column.name for column in preparation.columns_ if column.kind == "identifier"][:_N_NAMES]
+    of_feature = preparation.feature_columns()
+    by_shift = [of_feature[shift.feature] for shift in result.diagnosis.shifts]
+    used = list(dict.fromkeys([*by_shift, *of_feature]))
+    room = _ROOM - max(len(visible(name, _CELL)) for name in result.labels.classes)
+    chosen: list[str] = []
+    for name in [*names, *used]:
+        width = _width(result, name)
+        if not chosen or (width <= room and len(chosen) < _N_CELLS):
+            chosen.append(name)
+            room -= width
+        if len(chosen) == _N_CELLS:
+            break
+    return chosen
+
+
+def _width(result: LabeledTable, name: str) -> int:
+    """Characters that a column takes: its longest cell or the longest word above it, and the space between."""
+    words = visible(name, _CELL).split() or [""]
+    cells = [_cell(cell) for cell in result.table.frame[name].gather(result.next_rows)]
+    return 3 + max(map(len, [*words, *cells]))
+
+
+def _cell(value: object) -> str:
+    return "" if value is None else visible(f"{value:.6g}" if isinstance(value, float) else value, _CELL)
 
 
 def _next_rows(result: LabeledTable) -> list[dict[str, Any]]:
@@ -156,9 +184,9 @@ def _next_rows(result: LabeledTable) -> list[dict[str, Any]]:
     return [
         {
             "row": int(row) + 1,
-            "label": result.labels.classes[result.codes[row]],
+            "label": visible(result.labels.classes[result.codes[row]], _CELL),
             "confidence": f"{result.confidence[row]:.2f}",
-            "cells": ["" if cell is None else cell for cell in cells],
+            "cells": [_cell(cell) for cell in cells],
         }
         for row, cells in zip(result.next_rows, frame.rows(), strict=True)
     ]

@@ -171,13 +171,20 @@ def target_labels(table: Table, target: str, unlabeled: str | None = None) -> La
 
 def column_named(table: Table, name: str) -> str:
     """The name, if the table has such a column; otherwise an error that suggests the nearest."""
-    columns = table.frame.columns
-    if name in columns:
+    if name in table.frame.columns:
         return name
+    raise TableError(f"{table.name} has no column {shown(name)}; {column_hint(name, table.frame.columns)}")
+
+
+def column_hint(name: str, columns: Sequence[str]) -> str:
+    """What may have been meant by a name that no column has.
+
+    >>> column_hint("aeg", ["id", "age"])
+    "did you mean 'age'?"
+    """
     near = difflib.get_close_matches(name[:200], [column[:200] for column in columns[:500]], n=1, cutoff=0.6)
     listed = ", ".join(shown(column) for column in columns[:8]) + (", ..." if len(columns) > 8 else "")
-    hint = f"did you mean {shown(near[0])}?" if near else f"it has {listed}."
-    raise TableError(f"{table.name} has no column {shown(name)}; {hint}")
+    return f"did you mean {shown(near[0])}?" if near else f"it has {listed}."
 
 
 def write_table(table: Table, added: Mapping[str, Any], file: BinaryIO) -> None:
