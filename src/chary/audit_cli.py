@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import shlex
 import shutil
-import signal
 import string
 import sys
 from pathlib import Path
@@ -270,7 +269,7 @@ class _Sheet:
     def _typed(self) -> str:
         """What is typed after a question; nothing after Enter alone, Escape or the end of the input."""
         try:
-            name = _typed_line("A class that is not in the list (Enter: back): ")
+            name = input("A class that is not in the list (Enter: back): ").strip()
         except EOFError:
             return ""
         return "" if _ESCAPE in name else name
@@ -278,7 +277,7 @@ class _Sheet:
     def _line(self) -> tuple[str, str]:
         """An action and the words after it, or no action and what was typed."""
         try:
-            text = _typed_line("> ")
+            text = input("> ").strip()
         except EOFError:
             return _QUIT, ""
         action, _, words = text.partition(" ")
@@ -361,13 +360,6 @@ class _Sheet:
         for key, name in actions:
             text.append(f" {colon}{key} ", "reverse dim").append(f" {name}   ", "dim")
         return text
-
-
-def _typed_line(question: str) -> str:
-    """A line from the terminal. Polars handles Ctrl-C so that a waiting read goes on; here it ends the read."""
-    if hasattr(signal, "siginterrupt"):
-        signal.siginterrupt(signal.SIGINT, True)
-    return input(question).strip()
 
 
 def _label_command(audit: Path, origin: DrawnFrom) -> str:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import shlex
+import signal
 import sys
 import time
 from pathlib import Path
+from threading import current_thread, main_thread
 from typing import Annotated, Any
 
 import numpy as np
@@ -258,6 +260,9 @@ def _options(version: Annotated[bool, typer.Option("--version", help="Print the 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run a command; 0 is success, 1 a bad input told in one sentence, 130 an interruption."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler and current_thread() is main_thread():
+        # Polars put a handler of its own in its place when it was imported, which can swallow Ctrl-C.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         code = app(arguments, standalone_mode=False) or 0
         return _fail(_INTERRUPTED, 130) if code == 130 else code
