@@ -197,7 +197,8 @@ def write_table(table: Table, added: Mapping[str, Any], file: BinaryIO) -> None:
     if not table.delimiter:
         frame.write_parquet(file)
         return
-    texts = [name for name in added if frame.schema[name] == pl.String]
+    schema = frame.schema  # made anew each time it is asked for
+    texts = [name for name in added if schema[name] == pl.String]
     frame.with_columns([_without_formulas(name) for name in texts]).write_csv(
         file, separator=table.delimiter, include_bom=table.bom
     )
