@@ -149,8 +149,9 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         """Features (n, d); columns are found by name, further columns are ignored."""
         check_is_fitted(self)
         frame = from_dataframe(X)
+        present = set(frame.columns)
         for column in self.columns_:
-            if column.used and column.name not in frame.columns:
+            if column.used and column.name not in present:
                 raise TableError(f"Column {shown(column.name)} is missing; the model was trained with it: add it.")
         features = np.empty((frame.height, len(self.get_feature_names_out())), np.float32)
         size = max(1, _CHUNK_CELLS // features.shape[1])
