@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+from functools import partial
 
 import polars as pl
 import pytest
@@ -213,7 +214,9 @@ def test_a_real_interrupt_ends_the_process(table):
     slow = "lambda *args, **kwargs: (print('ready', flush=True), time.sleep(60))"
     code = f"import sys, time, chary.cli as cli; cli.label_table = {slow}; sys.exit(cli.main())"
     command = [sys.executable, "-c", code, "label", str(table), "-t", "churn"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    heeded = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # a shell's background jobs ignore it
+    options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "preexec_fn": heeded}
+    with subprocess.Popen(command, **options) as process:
         assert process.stdout.readline() == "ready\n"
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=30)

@@ -20,9 +20,8 @@ from chary.tables import shown
 from chary.workflow import ACCEPTED, GIVEN, MIXED, NETWORK, PREDICTED, LabeledTable
 
 _N_BINS, _N_SHIFTS = 20, 10
-# Of the rows to label next: columns, those of them that name the row, characters of a cell, and of the class and
-# all cells together, which leaves room for row and confidence on a sheet of A4.
-_N_CELLS, _N_NAMES, _CELL, _ROOM = 7, 2, 24, 66
+# Of the rows to label next: columns, those of them that name the row, and characters of a cell.
+_N_CELLS, _N_NAMES, _CELL = 6, 2, 20
 _LEARNERS = {
     MIXED: "two linear models and trees, which count twice",
     NETWORK: "a neural network with five diverse heads",
@@ -150,29 +149,12 @@ def _held_out(result: LabeledTable) -> dict[str, Any] | None:
 
 
 def _shown_columns(result: LabeledTable) -> list[str]:
-    """Columns to know a row by: what names it, then what differs most, as many as fit on paper."""
+    """Columns to know a row by: what names it, then what differs most."""
     preparation = result.model[0]
     names = [column.name for column in preparation.columns_ if column.kind == "identifier"][:_N_NAMES]
     of_feature = preparation.feature_columns()
     by_shift = [of_feature[shift.feature] for shift in result.diagnosis.shifts]
-    used = list(dict.fromkeys([*by_shift, *of_feature]))
-    room = _ROOM - max(len(visible(name, _CELL)) for name in result.labels.classes)
-    chosen: list[str] = []
-    for name in [*names, *used]:
-        width = _width(result, name)
-        if not chosen or (width <= room and len(chosen) < _N_CELLS):
-            chosen.append(name)
-            room -= width
-        if len(chosen) == _N_CELLS:
-            break
-    return chosen
-
-
-def _width(result: LabeledTable, name: str) -> int:
-    """Characters that a column takes: its longest cell or the longest word above it, and the space between."""
-    words = visible(name, _CELL).split() or [""]
-    cells = [_cell(cell) for cell in result.table.frame[name].gather(result.next_rows)]
-    return 3 + max(map(len, [*words, *cells]))
+    return list(dict.fromkeys([*names, *by_shift, *of_feature]))[:_N_CELLS]
 
 
 def _cell(value: object) -> str:
