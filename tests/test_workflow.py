@@ -10,6 +10,7 @@ from scipy.stats import binom
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from chary import workflow
 from chary.audit import draw
 from chary.audit_files import write_audit
 from chary.classifier import DiverseEnsembleClassifier
@@ -227,9 +228,18 @@ def test_a_large_pool_is_sampled_for_the_check(monkeypatch):
     import chary.workflow as module
 
     seen = []
-    monkeypatch.setattr(module, "_HELD_OUT_POOL", 30)
+    monkeypatch.setattr(module, "_HELD_OUT_POOL", {module.NETWORK: 30, module.MIXED: 10})
     monkeypatch.setattr(module, "held_out", lambda model, X, codes, random_state: seen.append(codes) or HeldOut(
         np.zeros(0, dtype=bool), np.zeros(0), np.zeros(0)))  # fmt: skip
     label_table(table(), "y", rounds=0)
     assert (seen[0] >= 0).sum() == 40
     assert (seen[0] < 0).sum() == 30
+
+
+def test_the_check_knows_that_labelled_rows_are_many_among_few():
+    """Of 1,000 rows 200 are yes; 100 are labelled, half of them yes; so are 150 of the 900 others."""
+    codes = np.array([0] * 50 + [1] * 50 + [-1] * 900)
+    rows, prior = np.arange(130), np.array([0.8, 0.2])  # all labelled rows and 30 others, 5 of them yes
+    np.testing.assert_allclose(workflow._prior_among(rows, codes, {}, prior), [75 / 130, 55 / 130])
+    assert workflow._prior_among(rows, codes, "labeled", prior) == "labeled"
+    assert workflow._prior_among(rows, codes, None, None) is None

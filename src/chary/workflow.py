@@ -27,14 +27,15 @@ from chary.persistence import load
 from chary.policies import Curriculum, RisingShare
 from chary.preparation import TablePreparation
 from chary.prior_figures import PriorFigures, prior_figures
+from chary.priors import prior_of_rest
 from chary.self_training import SelfTrainingClassifier
 from chary.tables import Table, TableError, shown, target_labels
 
 GIVEN, ACCEPTED, PREDICTED = "given", "accepted", "predicted"
 NETWORK, MIXED = "network", "mixed"
 
-# Unlabelled rows that stay in training while labelled rows are held out.
-_HELD_OUT_POOL = 20_000
+# Unlabelled rows that stay in training while labelled rows are held out: as many as can be afforded.
+_HELD_OUT_POOL = {NETWORK: 20_000, MIXED: 2_000}
 # Rows accepted in a round where learners are fitted whose cost grows with them.
 _MOST_ACCEPTED = 10_000
 _SHARES = (1.0, 0.9, 0.75, 0.5, 0.25, 0.1)
@@ -163,7 +164,7 @@ def label_table(
     # With biased labels alone unlike learners can fail together; told more, they do better than the network.
     learner, usual_rounds = (NETWORK, 1) if class_prior is None else (MIXED, 5)
     classifier = _classifier(usual_rounds if rounds is None else rounds, learner, seed, class_prior)
-    unaudited, audited = classifier, None
+    unaudited, unaudited_learner, audited = classifier, learner, None
     if answers is None:
         classifier.fit(X, decode(labels.codes, labels.classes, unlabeled=None))
     else:
@@ -174,8 +175,10 @@ def label_table(
     codes, confidence, source = _label_rows(classifier, X, labels)
 
     watch.start("Checking against held-out labels")
-    rows = _with_pool(given.labeled, np.random.default_rng(seed))
-    same = clone(unaudited).set_params(class_prior=classifier.class_prior_, unlabeled=-1)
+    rows = _with_pool(given.labeled, _HELD_OUT_POOL[unaudited_learner], np.random.default_rng(seed))
+    same = clone(unaudited).set_params(
+        class_prior=_prior_among(rows, given.codes, class_prior, classifier.class_prior_), unlabeled=-1
+    )
     judged = held_out(same, X[rows], given.codes[rows], random_state=seed)
     levels = acceptance_levels(confidence[~labels.labeled], judged)
 
@@ -285,10 +288,18 @@ def _label_rows(
     return codes, confidence, source
 
 
-def _with_pool(labeled: NDArray[np.bool_], rng: np.random.Generator) -> NDArray[np.intp]:
+def _prior_among(rows: NDArray[np.intp], codes: NDArray[np.intp], told: Any, prior: Any) -> Any:
+    """The class proportions of some rows, all labelled ones among them, if ``prior`` are those of all rows."""
+    if told is None or isinstance(told, str):
+        return told
+    counts = np.bincount(codes[codes >= 0], minlength=len(prior))
+    return (counts + prior_of_rest(prior, codes) * (len(rows) - counts.sum())) / len(rows)
+
+
+def _with_pool(labeled: NDArray[np.bool_], size: int, rng: np.random.Generator) -> NDArray[np.intp]:
     pool = np.flatnonzero(~labeled)
-    if len(pool) > _HELD_OUT_POOL:
-        pool = rng.choice(pool, _HELD_OUT_POOL, replace=False)
+    if len(pool) > size:
+        pool = rng.choice(pool, size, replace=False)
     return np.sort(np.concatenate([np.flatnonzero(labeled), pool]))
 
 
