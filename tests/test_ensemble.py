@@ -162,6 +162,14 @@ def test_preparation_that_needs_labels_gets_the_labelled_rows():
     np.testing.assert_allclose(fitted[2].scores_, expected.scores_)
 
 
+def test_rows_are_scored_in_blocks(monkeypatch):
+    whole = MixedEnsembleClassifier(random_state=0).fit(X, y)
+    monkeypatch.setattr("chary.ensemble._BLOCK", 40)
+    blocks = MixedEnsembleClassifier(random_state=0).fit(X, y)
+    np.testing.assert_allclose(blocks.scales_, whole.scales_)
+    np.testing.assert_allclose(blocks.predict_head_proba(X), whole.predict_head_proba(X))
+
+
 def test_probabilities_of_zero_stay_finite():
     model = MixedEnsembleClassifier([("tree", DecisionTreeClassifier(random_state=0))]).fit(X, y)
     assert (model.members_[0].estimator.predict_proba(X) == 0).any()

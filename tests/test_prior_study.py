@@ -16,6 +16,7 @@ from chary.prior_study import (
     accuracy_and_ranking,
     heads,
     mixed,
+    mixed_if_biased,
     network,
     shifted,
     shifted_accuracy,
@@ -69,6 +70,14 @@ def test_a_prior_reaches_the_predictions_of_network_and_ensemble(task):
     off = np.abs(shares(fitted.predict(X)) - shares(task.y_true[~task.labeled])).sum() / 2
     assert result["shares_off"] == pytest.approx(off)
     assert 0 < result["t_similarity_aurc"] < 0.5
+
+
+def test_learners_train_themselves_only_where_the_labelled_rows_differ_from_the_rest(task):
+    fair = Task(PRIOR_STUDIES["beyond-iid"].cells(["digits"], 1)[0])
+    assert mixed_if_biased(fair).n_rounds_ == 0
+    trained = mixed_if_biased(task)
+    assert trained.n_rounds_ == 5
+    assert trained is mixed(task, None, rounds=5)  # cells that share a task share what is worked out
 
 
 def test_the_mean_of_heads_predicts_in_place_of_the_prediction_head(task):

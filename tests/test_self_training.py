@@ -327,6 +327,43 @@ def test_members_are_moved_by_the_class_prior_too():
     np.testing.assert_allclose(model.predict_confidence(X), inside.predict_confidence(X), atol=1e-9)
 
 
+def test_of_a_large_pool_some_rows_take_part_drawn_by_the_seed():
+    def fit(seed, X=X, y=y):
+        model = SelfTrainingClassifier(
+            logistic, policy=Curriculum(1), confidence="softmax", max_rounds=1, max_pool=40, random_state=seed
+        )
+        return model.fit(X, y, sample_weight=np.ones(len(X)))
+
+    model = fit(0)
+    part = model.labeled_iter_ >= 0
+    given = y != -1
+    assert part[given].all()
+    assert (part & ~given).sum() == model.history_[0]["n_pool"] == 40
+    assert (model.transduction_[~part] == -1).all()
+    assert (np.isnan(model.confidence_) == ~part).all()
+    alone = SelfTrainingClassifier(logistic, policy=Curriculum(1), confidence="softmax", max_rounds=1)
+    expected = alone.fit(X[part], y[part], sample_weight=np.ones(part.sum()))
+    np.testing.assert_array_equal(model.predict_proba(X), expected.predict_proba(X))
+    assert (fit(0).labeled_iter_ == model.labeled_iter_).all()
+    assert (fit(1).labeled_iter_ != model.labeled_iter_).any()
+
+
+def test_a_class_prior_is_met_on_all_rows_also_where_few_take_part():
+    model = SelfTrainingClassifier(
+        logistic, confidence="softmax", class_prior=[0.5, 0.3, 0.2], max_pool=30, random_state=0
+    ).fit(X, y)
+    labels = np.where(y == -1, model.predict(X), y)
+    assert np.bincount(labels).tolist() == [75, 45, 30]
+
+
+def test_labels_and_confidence_in_one_pass():
+    for class_prior in (None, [0.5, 0.3, 0.2]):
+        model = SelfTrainingClassifier(network(), max_rounds=1, class_prior=class_prior).fit(X, y)
+        labels, confidence = model.predict_with_confidence(X)
+        np.testing.assert_array_equal(labels, model.predict(X))
+        np.testing.assert_array_equal(confidence, model.predict_confidence(X))
+
+
 def test_a_bad_class_prior_is_one_sentence():
     with pytest.raises(ValueError, match=r"class_prior sums to 1\.5"):
         SelfTrainingClassifier(class_prior=[0.5, 0.5, 0.5]).fit(X, y)

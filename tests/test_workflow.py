@@ -14,16 +14,19 @@ from chary import workflow
 from chary.audit import draw
 from chary.audit_files import write_audit
 from chary.classifier import DiverseEnsembleClassifier
-from chary.diagnostics import HeldOut
+from chary.diagnostics import MILD, REPRESENTATIVE, STRONG, UNKNOWN, HeldOut
 from chary.ensemble import MixedEnsembleClassifier
 from chary.persistence import load, save
 from chary.tables import Table, TableError, target_labels, write_table
 from chary.workflow import acceptance_levels, label_table, load_table_model, predict_table
 
 
-def table(n=150, n_labeled=40, seed=0, dtype=pl.String):
+def table(n=150, n_labeled=40, seed=0, dtype=pl.String, biased=False):
+    """The first rows have a label; under bias, x is extreme in them."""
     rng = np.random.default_rng(seed)
     x, colour = rng.normal(size=n), rng.choice(["red", "blue"], n)
+    if biased:
+        x = x[np.argsort(-np.abs(x))]
     score = x + (colour == "red") + 0.3 * rng.normal(size=n) > 0.5
     y = pl.Series([bool(value) if i < n_labeled else None for i, value in enumerate(score)])
     names = {
@@ -38,7 +41,7 @@ def table(n=150, n_labeled=40, seed=0, dtype=pl.String):
 
 @pytest.fixture(scope="module")
 def result():
-    return label_table(table(), "y", seed=3)
+    return label_table(table(biased=True), "y", seed=3)
 
 
 def test_given_labels_are_kept_and_every_row_has_one(result):
@@ -83,7 +86,7 @@ def test_the_model_gives_new_rows_the_same_labels_and_so_does_its_file(result, t
 
 
 def test_the_same_seed_gives_the_same_outcome(result):
-    again = label_table(table(), "y", seed=3)
+    again = label_table(table(biased=True), "y", seed=3)
     assert (again.codes == result.codes).all()
     assert (again.confidence == result.confidence).all()
     assert (again.next_rows == result.next_rows).all()
@@ -102,16 +105,51 @@ def test_a_class_prior_is_met_kept_and_saved(result, tmp_path):
     assert (loaded.class_bias_ == told.model[-1].class_bias_).all()
 
 
-def test_with_a_class_prior_unlike_learners_take_their_best_labels_five_times(result):
-    told = label_table(table(), "y", seed=3, class_prior="labeled")
+def test_with_a_class_prior_unlike_learners_take_their_best_labels_five_times():
+    told = label_table(table(biased=True), "y", seed=3, class_prior="labeled")
     classifier = told.model[-1]
     assert isinstance(classifier.estimator_, MixedEnsembleClassifier)
-    assert isinstance(result.model[-1].estimator_, DiverseEnsembleClassifier)
     assert told.settings["rounds"] == 5
-    assert result.settings["rounds"] == 1
     shares = [round(record["used"]["share"], 2) for record in classifier.history_]
     assert shares == [0.2, 0.35, 0.5, 0.65, 0.8]
     assert ((told.confidence >= 0) & (told.confidence <= 1)).all()
+
+
+def test_strongly_biased_labels_alone_are_left_to_the_network(result):
+    assert result.diagnosis.verdict == "strongly biased"
+    assert isinstance(result.model[-1].estimator_, DiverseEnsembleClassifier)
+    assert result.settings["rounds"] == 1
+
+
+def test_labels_like_the_rest_are_learned_by_unlike_learners_and_nothing_is_accepted():
+    fair = label_table(table(), "y", seed=3)
+    assert fair.diagnosis.verdict == "representative"
+    assert isinstance(fair.model[-1].estimator_, MixedEnsembleClassifier)
+    assert fair.settings["rounds"] == 0
+    assert set(fair.source) == {"given", "predicted"}
+
+
+@pytest.mark.parametrize(
+    ("verdict", "prior", "learner", "rounds"),
+    [
+        (REPRESENTATIVE, None, "mixed", 0),
+        (MILD, None, "mixed", 5),
+        (STRONG, None, "network", 1),
+        (UNKNOWN, None, "network", 1),
+        (REPRESENTATIVE, "labeled", "mixed", 5),
+        (STRONG, {"yes": 0.3, "no": 0.7}, "mixed", 5),
+    ],
+)
+def test_what_is_known_decides_who_learns(verdict, prior, learner, rounds):
+    assert workflow._usual(verdict, prior) == (learner, rounds)
+
+
+def test_of_a_large_table_a_part_takes_part_and_all_rows_are_labelled(monkeypatch):
+    monkeypatch.setattr(workflow, "_POOL", 50)
+    told = label_table(table(n=400), "y", class_prior={"=yes": 0.3, "no": 0.7})
+    assert told.model[-1].history_[0]["n_pool"] == 50
+    assert (told.codes == 0).sum() == 120  # the prior is met on all rows all the same
+    assert 0 < (told.source == "accepted").sum() <= 50
 
 
 def test_rows_to_label_have_no_label(result):
@@ -231,7 +269,7 @@ def test_a_large_pool_is_sampled_for_the_check(monkeypatch):
     monkeypatch.setattr(module, "_HELD_OUT_POOL", {module.NETWORK: 30, module.MIXED: 10})
     monkeypatch.setattr(module, "held_out", lambda model, X, codes, random_state: seen.append(codes) or HeldOut(
         np.zeros(0, dtype=bool), np.zeros(0), np.zeros(0)))  # fmt: skip
-    label_table(table(), "y", rounds=0)
+    label_table(table(biased=True), "y", rounds=0)
     assert (seen[0] >= 0).sum() == 40
     assert (seen[0] < 0).sum() == 30
 

@@ -101,7 +101,7 @@ def label(
             min=0,
             max=20,
             help="How often to learn from its own best labels.",
-            show_default="1, with a prior 5; with an audit 0 unless better",
+            show_default="0, 1 or 5, as suits the labels",
         ),
     ] = None,
     delimiter: _DELIMITER = None,

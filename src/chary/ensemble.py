@@ -15,6 +15,7 @@ from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import QuantileTransformer, StandardScaler
+from sklearn.utils import gen_batches
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import (
     _check_sample_weight,
@@ -31,6 +32,8 @@ from chary.priors import align, prior_of_rest, resolve_prior
 
 # Added to every probability of a member that gives no decision values: the logarithm of 0 stays finite.
 _FLOOR = 1e-3
+# Rows scored at a time: members make copies of them.
+_BLOCK = 100_000
 _PROBABILITY_CONFIDENCES = {"max_probability": max_probability, "margin": margin, "entropy": entropy}
 
 
@@ -229,7 +232,10 @@ class MixedEnsembleClassifier(ClassifierMixin, BaseEstimator):
         return _PROBABILITY_CONFIDENCES[kind](probs)
 
     def _centred_logits(self, X: Floats) -> Floats:
-        logits = np.stack([_logits(member.estimator, X) for member in self.members_], axis=1)  # (n, M, C)
+        logits = np.empty((len(X), len(self.members_), len(self.classes_)))  # (n, M, C)
+        for block in gen_batches(len(X), _BLOCK):
+            for m, member in enumerate(self.members_):
+                logits[block, m] = _logits(member.estimator, X[block])
         return logits - logits.mean(axis=-1, keepdims=True)
 
     def _scaled(self, logits: Floats) -> Floats:
@@ -272,23 +278,24 @@ def _fitted(
 ) -> Member:
     labeled = codes >= 0
     estimator, rows = member.estimator, X
-    last = estimator
+    last, steps = estimator, []
     if isinstance(estimator, Pipeline):
         last = estimator[-1]
-        for _, step in estimator.steps[:-1]:
-            if step not in (None, "passthrough"):
-                rows = _fitted_step(step, rows, codes).transform(rows)
+        steps = [step for _, step in estimator.steps[:-1] if step not in (None, "passthrough")]
+    for step in steps:
+        _fit_step(step, rows, codes)
+        rows = step.transform(rows if step is not steps[-1] else rows[labeled])  # the last step needs no others
     params = {} if weights is None else {"sample_weight": weights[labeled]}
-    last.fit(rows[labeled], classes[codes[labeled]], **params)
+    last.fit(rows if steps else X[labeled], classes[codes[labeled]], **params)
     return member
 
 
-def _fitted_step(step: Any, rows: Floats, codes: NDArray[np.intp]) -> Any:
+def _fit_step(step: Any, rows: Floats, codes: NDArray[np.intp]) -> None:
     try:
-        return step.fit(rows)
+        step.fit(rows)
     except (TypeError, ValueError):  # tags do not tell: SelectKBest may need labels, or not
         labeled = codes >= 0
-        return step.fit(rows[labeled], codes[labeled])
+        step.fit(rows[labeled], codes[labeled])
 
 
 def _logits(estimator: Any, X: Floats) -> Floats:

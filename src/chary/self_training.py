@@ -55,8 +55,8 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
 
     The classifier is fitted on the labelled rows. In each round it labels the rows that are left, a policy
     accepts the labels that are trusted enough, and the classifier is fitted anew with them. It ends when every
-    row has a label (``"all_labeled"``), when a round accepts nothing (``"no_change"``) or after ``max_rounds``
-    rounds (``"max_rounds"``). The classifier handed back has used every accepted label.
+    row that takes part has a label (``"all_labeled"``), when a round accepts nothing (``"no_change"``) or after
+    ``max_rounds`` rounds (``"max_rounds"``). The classifier handed back has used every accepted label.
 
     Parameters
     ----------
@@ -79,10 +79,14 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         ``docs/class-prior.md`` says when that hurts.
     balance_weights : bool, default=False
         Weigh accepted rows so that together they count as much as the given labels do.
+    max_pool : int, default=None
+        Most unlabelled rows that take part in the fits and rounds, drawn at random of more; it bounds their cost.
+        The others are never accepted, but a class prior is met on all rows. None: all take part.
     unlabeled : label or None, default=-1
         Marks unlabelled rows in ``y``, besides missing values, which always do. None: missing values only.
     random_state : int, Generator, RandomState or None, default=None
-        Seeds every ``random_state`` of ``estimator`` that is None. The same seed serves in every round.
+        Seeds every ``random_state`` of ``estimator`` that is None, and draws ``max_pool`` rows. The same seed
+        serves in every round.
     verbose : bool, default=False
         Show each round as it ends.
 
@@ -133,6 +137,7 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         "max_rounds": [Interval(Integral, 0, None, closed="left")],
         "class_prior": "no_validation",
         "balance_weights": ["boolean"],
+        "max_pool": [Interval(Integral, 1, None, closed="left"), None],
         "unlabeled": "no_validation",
         "random_state": "no_validation",
         "verbose": ["verbose"],
@@ -147,6 +152,7 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         max_rounds: int = 5,
         class_prior: Any = None,
         balance_weights: bool = False,
+        max_pool: int | None = None,
         unlabeled: Any = -1,
         random_state: Any = None,
         verbose: bool = False,
@@ -157,6 +163,7 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         self.max_rounds = max_rounds
         self.class_prior = class_prior
         self.balance_weights = balance_weights
+        self.max_pool = max_pool
         self.unlabeled = unlabeled
         self.random_state = random_state
         self.verbose = verbose
@@ -197,16 +204,32 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         self.classes_ = labels.classes
         self.class_prior_ = resolve_prior(self.class_prior, labels.classes, labels.codes)
         self.class_bias_ = np.zeros(len(labels.classes))
+        rest_prior = None if self.class_prior_ is None else prior_of_rest(self.class_prior_, labels.codes)
+        rows = self._taking_part(labels.labeled)
         data = _TrainingData(X, labels.classes, labels.labeled, params, self.balance_weights)
-        self._run(data, labels.codes.copy(), initial)
+        codes = labels.codes.copy()
+        codes[rows] = self._run(data.part(rows), codes[rows], rest_prior, initial)
+        self.transduction_ = decode(codes, self.classes_, unlabeled=self.unlabeled)
+        if len(rows) < len(codes):
+            self._adopt(self.estimator_, X, np.flatnonzero(~labels.labeled), rest_prior)
+            self._make_room(rows, len(codes))
         return self
 
-    def _run(self, data: _TrainingData, codes: NDArray[np.intp], initial: Any) -> None:
-        """The rounds: score, accept, refit."""
+    def _taking_part(self, labeled: NDArray[np.bool_]) -> NDArray[np.intp]:
+        """The labelled rows and at most ``max_pool`` others."""
+        pool = np.flatnonzero(~labeled)
+        if self.max_pool is None or len(pool) <= self.max_pool:
+            return np.arange(len(labeled))
+        drawn = np.random.default_rng(self.random_state).choice(pool, self.max_pool, replace=False)
+        return np.sort(np.concatenate([np.flatnonzero(labeled), drawn]))
+
+    def _run(
+        self, data: _TrainingData, codes: NDArray[np.intp], rest_prior: Floats | None, initial: Any
+    ) -> NDArray[np.intp]:
+        """The rounds: score, accept, refit. Fills in the labels."""
         policy = Curriculum() if self.policy is None else self.policy
         posterior_is_initial = getattr(policy, "posterior", "current") == "initial"
         unlabeled = np.flatnonzero(codes < 0)
-        rest_prior = None if self.class_prior_ is None else prior_of_rest(self.class_prior_, codes)
         self.labeled_iter_ = np.where(codes >= 0, 0, -1)
         self.confidence_ = np.where(codes >= 0, 1.0, np.nan)
         self.history_: list[dict[str, Any]] = []
@@ -242,7 +265,13 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         if not len(pool):
             self.termination_condition_ = "all_labeled"
         self.n_rounds_ = len(self.history_)
-        self.transduction_ = decode(codes, self.classes_, unlabeled=self.unlabeled)
+        return codes
+
+    def _make_room(self, rows: NDArray[np.intp], n_rows: int) -> None:
+        """Attributes of the rows that took part become those of all rows."""
+        rounds, confidence = np.full(n_rows, -1), np.full(n_rows, np.nan)
+        rounds[rows], confidence[rows] = self.labeled_iter_, self.confidence_
+        self.labeled_iter_, self.confidence_ = rounds, confidence
 
     def _adopt(self, estimator: Any, X: Any, unlabeled: NDArray[np.intp], rest_prior: Floats | None) -> None:
         """Make a fitted classifier the current one, in line with the class prior on the unlabelled rows."""
@@ -311,8 +340,13 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
 
     def predict_confidence(self, X: Any) -> Floats:
         """How far each prediction can be trusted, (n,), by the same ``confidence`` that ruled the rounds."""
+        return self.predict_with_confidence(X)[1]
+
+    def predict_with_confidence(self, X: Any) -> tuple[NDArray[Any], Floats]:
+        """``predict`` and ``predict_confidence`` in one pass over the rows."""
         check_is_fitted(self)
-        return self._scores(self.estimator_, X).confidence
+        scores = self._scores(self.estimator_, X)
+        return self.classes_[scores.probs.argmax(axis=1)], scores.confidence
 
     @property
     def n_features_in_(self) -> int:
@@ -389,6 +423,14 @@ class _TrainingData(NamedTuple):
     given: NDArray[np.bool_]  # (n,) rows whose label was given
     params: dict[str, Any]
     balance_weights: bool
+
+    def part(self, rows: NDArray[np.intp]) -> _TrainingData:
+        """The same with some of the rows, in their order."""
+        n = len(self.given)
+        if len(rows) == n:
+            return self
+        params = {name: rows_of(value, rows, n) for name, value in self.params.items()}
+        return self._replace(X=_safe_indexing(self.X, rows), given=self.given[rows], params=params)
 
     def fit(self, template: Any, codes: NDArray[np.intp]) -> Any:
         """A clone fitted on the rows that have a label, and on the others where it can use them."""

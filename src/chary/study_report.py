@@ -38,6 +38,7 @@ TITLES = {
     "diverse-heads": "mean of diverse heads",
     "mixed": "mixed",
     "mixed-st": "mixed + ST",
+    "mixed-st-if-biased": "mixed + ST if biased",
     "mixed-prior": "mixed + prior",
     "mixed-prior-st": "mixed + prior + ST",
     "mixed-prior-st-softmax": "mixed + prior + ST softmax",

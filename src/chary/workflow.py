@@ -20,7 +20,16 @@ from sklearn.pipeline import Pipeline
 from chary.audit_figures import AuditFigures, judge, merge
 from chary.audit_files import read_audit
 from chary.classifier import DiverseEnsembleClassifier
-from chary.diagnostics import Diagnosis, HeldOut, diagnose, held_out, rows_to_label
+from chary.diagnostics import (
+    REPRESENTATIVE,
+    STRONG,
+    UNKNOWN,
+    Diagnosis,
+    HeldOut,
+    diagnose,
+    held_out,
+    rows_to_label,
+)
 from chary.ensemble import MixedEnsembleClassifier
 from chary.labels import Labels, decode
 from chary.persistence import load
@@ -36,8 +45,8 @@ NETWORK, MIXED = "network", "mixed"
 
 # Unlabelled rows that stay in training while labelled rows are held out: as many as can be afforded.
 _HELD_OUT_POOL = {NETWORK: 20_000, MIXED: 2_000}
-# Rows accepted in a round where learners are fitted whose cost grows with them.
-_MOST_ACCEPTED = 10_000
+# Rows that take part, and that are accepted in a round, where learners are fitted whose cost grows with them.
+_POOL, _MOST_ACCEPTED = 50_000, 10_000
 _SHARES = (1.0, 0.9, 0.75, 0.5, 0.25, 0.1)
 
 
@@ -123,15 +132,16 @@ def label_table(
     drop, categorical, numeric, identifier : sequences of column names
         As in ``TablePreparation``.
     rounds : int, default=None
-        How often the most trusted labels are accepted and the model is fitted anew with them. More rounds were no
-        more accurate on biased benchmarks, and leave the heads nothing to disagree on: confidence grows hollow.
-        None: once; five times with a class prior, which keeps the shares of the classes in place; with an audit,
-        only if that proves clearly better on it.
+        How often the most trusted labels are accepted and the model is fitted anew with them. None: five times,
+        or not at all if the labelled rows look like the rest and no class prior is given. The network, once: more
+        were no more accurate, and leave its heads nothing to disagree on. With an audit, once, and only if that
+        proves clearly better on it.
     audit : path, default=None
         A file of ``chary audit draw`` with a person's labels. The model is judged on them, then learns from them.
     class_prior : None, "labeled" or mapping, default=None
-        The share of each class among all rows, if you know it, as in ``SelfTrainingClassifier``. With it or with
-        an audit, unlike learners take the place of the network: they gained more from both on biased benchmarks.
+        The share of each class among all rows, if you know it, as in ``SelfTrainingClassifier``. Without it and
+        without an audit, a network takes the place of unlike learners if the labelled rows differ strongly from
+        the rest, or are too few to tell.
     seed : int, default=0
     progress : callable, default=nothing
         Told the name of each step as it begins.
@@ -161,8 +171,7 @@ def label_table(
     diagnosis = replace(diagnosis, audited=answers is not None)
 
     watch.start("Training")
-    # With biased labels alone unlike learners can fail together; told more, they do better than the network.
-    learner, usual_rounds = (NETWORK, 1) if class_prior is None else (MIXED, 5)
+    learner, usual_rounds = _usual(diagnosis.verdict, class_prior)
     classifier = _classifier(usual_rounds if rounds is None else rounds, learner, seed, class_prior)
     unaudited, unaudited_learner, audited = classifier, learner, None
     if answers is None:
@@ -213,6 +222,15 @@ def label_table(
     )
 
 
+def _usual(verdict: str, class_prior: Any) -> tuple[str, int]:
+    """Learner and rounds of self-training that do best with what is known: ``benchmarks/learners.py``."""
+    if class_prior is None and verdict in (STRONG, UNKNOWN):
+        return NETWORK, 1  # with nothing but such labels to go by, unlike learners can fail together
+    if class_prior is None and verdict == REPRESENTATIVE:
+        return MIXED, 0  # there is no bias to undo, and the rounds would bring some
+    return MIXED, 5
+
+
 def _classifier(rounds: int, learner: str, seed: int, class_prior: Any) -> SelfTrainingClassifier:
     mixed = learner == MIXED
     return SelfTrainingClassifier(
@@ -221,7 +239,9 @@ def _classifier(rounds: int, learner: str, seed: int, class_prior: Any) -> SelfT
         confidence="t_similarity",
         max_rounds=rounds,
         class_prior=class_prior,
+        max_pool=_POOL if mixed else None,
         unlabeled=None,
+        random_state=seed,
     )
 
 
@@ -248,10 +268,10 @@ def load_table_model(path: str | os.PathLike[str]) -> Pipeline:
 def predict_table(model: Pipeline, table: Table) -> dict[str, pl.Series]:
     """Columns with label and confidence for the rows of a new table."""
     preparation, classifier = model[0], model[-1]
-    X = preparation.transform(table.frame)
+    labels, confidence = classifier.predict_with_confidence(preparation.transform(table.frame))
     return {
-        "chary_label": pl.Series(classifier.predict(X).astype(str).tolist(), dtype=pl.String),
-        "chary_confidence": pl.Series(np.round(classifier.predict_confidence(X), 4)),
+        "chary_label": pl.Series(labels.astype(str).tolist(), dtype=pl.String),
+        "chary_confidence": pl.Series(np.round(confidence, 4)),
     }
 
 
@@ -276,11 +296,10 @@ def _label_rows(
 ) -> tuple[NDArray[np.intp], NDArray[np.float64], NDArray[Any]]:
     """Code, confidence and source of every row; what was given stays as it was."""
     pool = np.flatnonzero(~labels.labeled)
-    X_pool = X[pool]
     codes = labels.codes.copy()
-    codes[pool] = np.searchsorted(labels.classes, classifier.predict(X_pool))
     confidence = np.ones(len(codes))
-    confidence[pool] = classifier.predict_confidence(X_pool)
+    predicted, confidence[pool] = classifier.predict_with_confidence(X[pool])
+    codes[pool] = np.searchsorted(labels.classes, predicted)
     accepted = np.flatnonzero(classifier.labeled_iter_ > 0)
     codes[accepted] = np.searchsorted(labels.classes, classifier.transduction_[accepted].astype(str))
     source = np.full(len(codes), PREDICTED, dtype=object)
