@@ -184,6 +184,25 @@ def test_decision_values_of_two_classes_serve_as_logits():
     np.testing.assert_array_equal(model.predict(X[two]), ridge.predict(X[two]))
 
 
+def test_decision_values_of_another_shape_are_refused_or_read():
+    class OneColumn(LogisticRegression):
+        def decision_function(self, X):
+            return super().decision_function(X)[:, None]
+
+    class OneVsOne(LogisticRegression):
+        def decision_function(self, X):
+            return np.zeros((len(X), 6))
+
+    two = np.where(y == 2, -1, y)
+    plain, column = (
+        MixedEnsembleClassifier([("a", kind(max_iter=1000))]).fit(X, two)
+        for kind in (LogisticRegression, OneColumn)
+    )
+    np.testing.assert_allclose(column.predict_proba(X), plain.predict_proba(X))
+    with pytest.raises(ValueError, match=r"OneVsOne gives decision values of shape \(\d+, 6\) .* and 3 classes"):
+        MixedEnsembleClassifier([("a", OneVsOne(max_iter=1000))]).fit(X, y)
+
+
 def test_a_member_without_an_opinion_leaves_the_others_to_decide():
     even = np.full(150, -1)
     even[[0, 1, 50, 51, 100, 101]] = [0, 0, 1, 1, 2, 2]

@@ -61,6 +61,8 @@ def test_advice_is_for_those_with_biased_labels_who_told_nothing():
     for verdict in (MILD, STRONG):
         assert "pass it with --class-prior" in advice(verdict)
         assert "If you are not sure, do not" in advice(verdict)
+    assert "points of accuracy" in advice(STRONG)
+    assert "points of accuracy" not in advice(MILD)  # the benchmarks are strongly biased
 
 
 @pytest.mark.parametrize(

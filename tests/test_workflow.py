@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 from scipy.stats import binom
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from chary import workflow
@@ -17,6 +17,7 @@ from chary.classifier import DiverseEnsembleClassifier
 from chary.diagnostics import MILD, REPRESENTATIVE, STRONG, UNKNOWN, HeldOut
 from chary.ensemble import MixedEnsembleClassifier
 from chary.persistence import load, save
+from chary.preparation import TablePreparation
 from chary.tables import Table, TableError, target_labels, write_table
 from chary.workflow import acceptance_levels, label_table, load_table_model, predict_table
 
@@ -93,6 +94,16 @@ def test_the_same_seed_gives_the_same_outcome(result):
     assert again.levels == result.levels
 
 
+def test_a_table_model_without_self_training_predicts_too(tmp_path):
+    frame = table().frame
+    X = TablePreparation().fit(frame.drop("y"))
+    codes = target_labels(table(), "y", None).codes
+    classifier = DiverseEnsembleClassifier(n_steps=20, random_state=0).fit(X.transform(frame.drop("y")), codes)
+    save(Pipeline([("prepare", X), ("classify", classifier)]), tmp_path / "m.chary")
+    added = predict_table(load_table_model(tmp_path / "m.chary"), Table(frame.drop("y"), "new.csv", ","))
+    assert set(added["chary_label"]) <= {"0", "1"}
+
+
 def test_a_class_prior_is_met_kept_and_saved(result, tmp_path):
     names = result.labels.classes.tolist()
     told = label_table(table(), "y", seed=3, rounds=0, class_prior={names[0]: 0.8, names[1]: 0.2})
@@ -130,18 +141,19 @@ def test_labels_like_the_rest_are_learned_by_unlike_learners_and_nothing_is_acce
 
 
 @pytest.mark.parametrize(
-    ("verdict", "prior", "learner", "rounds"),
+    ("verdict", "prior", "n_labeled", "learner", "rounds"),
     [
-        (REPRESENTATIVE, None, "mixed", 0),
-        (MILD, None, "mixed", 5),
-        (STRONG, None, "network", 1),
-        (UNKNOWN, None, "network", 1),
-        (REPRESENTATIVE, "labeled", "mixed", 5),
-        (STRONG, {"yes": 0.3, "no": 0.7}, "mixed", 5),
+        (REPRESENTATIVE, None, 50, "mixed", 0),
+        (MILD, None, 50, "mixed", 5),
+        (STRONG, None, 50, "network", 1),
+        (UNKNOWN, None, 5, "network", 1),
+        (MILD, None, 20_000, "network", 1),
+        (REPRESENTATIVE, "labeled", 50, "mixed", 5),
+        (STRONG, {"yes": 0.3, "no": 0.7}, 50, "mixed", 5),
     ],
 )
-def test_what_is_known_decides_who_learns(verdict, prior, learner, rounds):
-    assert workflow._usual(verdict, prior) == (learner, rounds)
+def test_what_is_known_decides_who_learns(verdict, prior, n_labeled, learner, rounds):
+    assert workflow._usual(verdict, prior, n_labeled) == (learner, rounds)
 
 
 def test_of_a_large_table_a_part_takes_part_and_all_rows_are_labelled(monkeypatch):

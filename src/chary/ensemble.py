@@ -235,7 +235,7 @@ class MixedEnsembleClassifier(ClassifierMixin, BaseEstimator):
         logits = np.empty((len(X), len(self.members_), len(self.classes_)))  # (n, M, C)
         for block in gen_batches(len(X), _BLOCK):
             for m, member in enumerate(self.members_):
-                logits[block, m] = _logits(member.estimator, X[block])
+                logits[block, m] = _logits(member.estimator, X[block], len(self.classes_))
         return logits - logits.mean(axis=-1, keepdims=True)
 
     def _scaled(self, logits: Floats) -> Floats:
@@ -298,8 +298,8 @@ def _fit_step(step: Any, rows: Floats, codes: NDArray[np.intp]) -> None:
         step.fit(rows[labeled], codes[labeled])
 
 
-def _logits(estimator: Any, X: Floats) -> Floats:
-    """Unnormalised log-probabilities (n, C): decision values where there are some, else log(p + floor)."""
+def _logits(estimator: Any, X: Floats, n_classes: int) -> Floats:
+    """Unnormalised log-probabilities: decision values where there are some, else log(p + floor)."""  # (n, C)
     if not hasattr(estimator, "decision_function"):
         if not hasattr(estimator, "predict_proba"):
             raise ValueError(
@@ -308,4 +308,11 @@ def _logits(estimator: Any, X: Floats) -> Floats:
             )
         return np.log(estimator.predict_proba(X) + _FLOOR)
     decision = np.asarray(estimator.decision_function(X), dtype=np.float64)
-    return np.column_stack([-decision / 2, decision / 2]) if decision.ndim == 1 else decision
+    if decision.size == len(X):
+        decision = np.column_stack([-decision.ravel() / 2, decision.ravel() / 2])
+    if decision.shape != (len(X), n_classes):
+        raise ValueError(
+            f"{type(estimator).__name__} gives decision values of shape {decision.shape} for {len(X)} rows and "
+            f"{n_classes} classes; choose a member that gives one for each class."
+        )
+    return decision

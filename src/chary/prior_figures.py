@@ -22,10 +22,12 @@ def advice(verdict: str, told: bool = False) -> str:
     """What to say to somebody whose labels are biased and who has told nothing of the class proportions."""
     if told or verdict not in (MILD, STRONG):
         return ""
+    worth = "it can undo a part of the bias"
+    if verdict == STRONG:
+        worth = f"on 13 benchmarks with this kind of bias it was worth about {_WORTH} points of accuracy"
     return (
-        "If you know the share of each class among all rows, pass it with --class-prior NAME=SHARE: on 13 "
-        f"benchmarks with this kind of bias it was worth about {_WORTH} points of accuracy. If you are not sure, "
-        "do not: a wrong share makes labels wrong."
+        f"If you know the share of each class among all rows, pass it with --class-prior NAME=SHARE: {worth}. If "
+        "you are not sure, do not: a wrong share makes labels wrong."
     )
 
 

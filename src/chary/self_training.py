@@ -343,7 +343,7 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         return self.predict_with_confidence(X)[1]
 
     def predict_with_confidence(self, X: Any) -> tuple[NDArray[Any], Floats]:
-        """``predict`` and ``predict_confidence`` in one pass over the rows."""
+        """The class of highest probability, as the rounds accept it, and its confidence, in one pass."""
         check_is_fitted(self)
         scores = self._scores(self.estimator_, X)
         return self.classes_[scores.probs.argmax(axis=1)], scores.confidence

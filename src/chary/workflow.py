@@ -45,8 +45,8 @@ NETWORK, MIXED = "network", "mixed"
 
 # Unlabelled rows that stay in training while labelled rows are held out: as many as can be afforded.
 _HELD_OUT_POOL = {NETWORK: 20_000, MIXED: 2_000}
-# Rows that take part, and that are accepted in a round, where learners are fitted whose cost grows with them.
-_POOL, _MOST_ACCEPTED = 50_000, 10_000
+# Unlike learners cost more, the more rows there are: most that take part, are accepted in a round, have labels.
+_POOL, _MOST_ACCEPTED, _MOST_LABELED = 50_000, 10_000, 5_000
 _SHARES = (1.0, 0.9, 0.75, 0.5, 0.25, 0.1)
 
 
@@ -141,7 +141,7 @@ def label_table(
     class_prior : None, "labeled" or mapping, default=None
         The share of each class among all rows, if you know it, as in ``SelfTrainingClassifier``. Without it and
         without an audit, a network takes the place of unlike learners if the labelled rows differ strongly from
-        the rest, or are too few to tell.
+        the rest, are too few to tell, or more than 5,000.
     seed : int, default=0
     progress : callable, default=nothing
         Told the name of each step as it begins.
@@ -171,7 +171,7 @@ def label_table(
     diagnosis = replace(diagnosis, audited=answers is not None)
 
     watch.start("Training")
-    learner, usual_rounds = _usual(diagnosis.verdict, class_prior)
+    learner, usual_rounds = _usual(diagnosis.verdict, class_prior, int(given.labeled.sum()))
     classifier = _classifier(usual_rounds if rounds is None else rounds, learner, seed, class_prior)
     unaudited, unaudited_learner, audited = classifier, learner, None
     if answers is None:
@@ -222,13 +222,15 @@ def label_table(
     )
 
 
-def _usual(verdict: str, class_prior: Any) -> tuple[str, int]:
-    """Learner and rounds of self-training that do best with what is known: ``benchmarks/learners.py``."""
-    if class_prior is None and verdict in (STRONG, UNKNOWN):
-        return NETWORK, 1  # with nothing but such labels to go by, unlike learners can fail together
-    if class_prior is None and verdict == REPRESENTATIVE:
-        return MIXED, 0  # there is no bias to undo, and the rounds would bring some
-    return MIXED, 5
+def _usual(verdict: str, class_prior: Any, n_labeled: int) -> tuple[str, int]:
+    """Learner and rounds of self-training for what is known: see docs/label.md for the figures behind it."""
+    if class_prior is not None:
+        return MIXED, 5
+    if verdict in (STRONG, UNKNOWN) or n_labeled > _MOST_LABELED:
+        return NETWORK, 1  # with nothing but strongly biased labels to go by, unlike learners can fail together
+    # Labels like the rest have no bias that rounds could undo, and where as many rows of each class were labelled,
+    # they can bring some.
+    return MIXED, 0 if verdict == REPRESENTATIVE else 5
 
 
 def _classifier(rounds: int, learner: str, seed: int, class_prior: Any) -> SelfTrainingClassifier:
@@ -268,10 +270,10 @@ def load_table_model(path: str | os.PathLike[str]) -> Pipeline:
 def predict_table(model: Pipeline, table: Table) -> dict[str, pl.Series]:
     """Columns with label and confidence for the rows of a new table."""
     preparation, classifier = model[0], model[-1]
-    labels, confidence = classifier.predict_with_confidence(preparation.transform(table.frame))
+    X = preparation.transform(table.frame)
     return {
-        "chary_label": pl.Series(labels.astype(str).tolist(), dtype=pl.String),
-        "chary_confidence": pl.Series(np.round(confidence, 4)),
+        "chary_label": pl.Series(classifier.predict(X).astype(str).tolist(), dtype=pl.String),
+        "chary_confidence": pl.Series(np.round(classifier.predict_confidence(X), 4)),
     }
 
 
