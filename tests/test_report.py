@@ -9,6 +9,8 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
 
 from chary import report
 from chary.diagnostics import MILD, REPRESENTATIVE, STRONG, UNKNOWN, Density
@@ -139,6 +141,30 @@ def test_another_belief_shows_as_labels_that_change(result):
     level = next(level for level in result.prior.levels if level.factor == 2)
     assert '<tr><td class="n">2</td><td' in (page := render_report(result))
     assert f"{level.flipped:.0%}" in page or f"{level.flipped:.1%}" in page
+
+
+def test_labels_that_are_not_strongly_biased_bring_no_rounds_and_the_page_says_why():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=120)
+    labels = np.where(x > 0, "yes", "no").astype(object)
+    labels[rng.permutation(120)[:80]] = None
+    fair = label_table(Table(pl.DataFrame({"x": x, "y": labels.tolist()}), "fair.csv", ","), "y")
+    page = " ".join(render_report(fair).split())
+    assert "No label was accepted" in page
+    assert "chary does not unless asked" in page
+    assert "Learners of unlike kinds" in page
+
+
+def test_of_a_large_table_the_page_says_how_many_rows_took_part(result):
+    all_took_part = render_report(result)
+    assert "took part" not in all_took_part
+    record = {**result.model[-1].history_[0], "n_pool": 20}
+    classifier = clone(result.model[-1])
+    classifier.__dict__.update(result.model[-1].__dict__, history_=[record])
+    part = replace(result, model=Pipeline([result.model.steps[0], ("classify", classifier)]))
+    n_unlabeled = int((~result.labels.labeled).sum())
+    page = " ".join(render_report(part).split())
+    assert f"Of {n_unlabeled} unlabelled rows, 20 drawn at random took part" in page
 
 
 def test_a_report_without_figures_can_be_made():

@@ -21,7 +21,6 @@ from chary.audit_figures import AuditFigures, judge, merge
 from chary.audit_files import read_audit
 from chary.classifier import DiverseEnsembleClassifier
 from chary.diagnostics import (
-    REPRESENTATIVE,
     STRONG,
     UNKNOWN,
     Diagnosis,
@@ -132,9 +131,9 @@ def label_table(
     drop, categorical, numeric, identifier : sequences of column names
         As in ``TablePreparation``.
     rounds : int, default=None
-        How often the most trusted labels are accepted and the model is fitted anew with them. None: five times,
-        or not at all if the labelled rows look like the rest and no class prior is given. The network, once: more
-        were no more accurate, and leave its heads nothing to disagree on. With an audit, once, and only if that
+        How often the most trusted labels are accepted and the model is fitted anew with them. None: five times
+        with a class prior, which keeps the shares of the classes in place; the network, once, as more were no more
+        accurate and leave its heads nothing to disagree on; otherwise not at all, and with an audit only if once
         proves clearly better on it.
     audit : path, default=None
         A file of ``chary audit draw`` with a person's labels. The model is judged on them, then learns from them.
@@ -228,9 +227,7 @@ def _usual(verdict: str, class_prior: Any, n_labeled: int) -> tuple[str, int]:
         return MIXED, 5
     if verdict in (STRONG, UNKNOWN) or n_labeled > _MOST_LABELED:
         return NETWORK, 1  # with nothing but strongly biased labels to go by, unlike learners can fail together
-    # Labels like the rest have no bias that rounds could undo, and where as many rows of each class were labelled,
-    # they can bring some.
-    return MIXED, 0 if verdict == REPRESENTATIVE else 5
+    return MIXED, 0  # with little bias to undo, rounds help some tables and harm others
 
 
 def _classifier(rounds: int, learner: str, seed: int, class_prior: Any) -> SelfTrainingClassifier:
