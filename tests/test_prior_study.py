@@ -136,8 +136,11 @@ def test_findings_under_bias():
 
 
 def test_findings_under_random_labels():
-    results = made_up("beyond-iid", {"mixed": 0.9, "mixed-prior": 0.84, "mixed-true": 0.91})
+    results = made_up(
+        "beyond-iid", {"mixed": 0.9, "mixed-st-if-biased": 0.8999, "mixed-prior": 0.84, "mixed-true": 0.91}
+    )
     said = " ".join(findings(PRIOR_STUDIES["beyond-iid"], results))
+    assert "From mixed to mixed + ST if biased: +0.0 points on average" in said
     assert "From mixed to mixed + prior: -6.0 points on average" in said
     assert "From mixed to mixed + true prior: +1.0 points on average" in said
 

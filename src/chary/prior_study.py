@@ -193,8 +193,8 @@ def _change(means: dict[str, dict[str, float]], before: str, after: str) -> list
         return []
     worst, best = min(gains, key=gains.__getitem__), max(gains, key=gains.__getitem__)
     return [
-        f"From {title_of(before)} to {title_of(after)}: {_mean(gains):+.1f} points on average over {len(gains)} "
-        f"data sets, from {gains[worst]:+.1f} ({dataset_title(worst)}) to {gains[best]:+.1f} "
+        f"From {title_of(before)} to {title_of(after)}: {_signed(_mean(gains))} points on average over "
+        f"{len(gains)} data sets, from {_signed(gains[worst])} ({dataset_title(worst)}) to {_signed(gains[best])} "
         f"({dataset_title(best)})."
     ]
 
@@ -244,6 +244,10 @@ def _ordering(results: Results, method: str) -> list[str]:
 
 def _mean(by_dataset: dict[str, float]) -> float:
     return float(np.mean(list(by_dataset.values())))
+
+
+def _signed(points: float) -> str:
+    return f"{round(points, 1) + 0.0:+.1f}"  # no -0.0
 
 
 def _belief(task: Task, prior: str | None, odds: float = 1.0) -> Any:
