@@ -16,7 +16,9 @@ import numpy as np
 import polars as pl
 import pytest
 import safetensors.numpy
+from sklearn.ensemble import ExtraTreesClassifier
 
+import chary.ensemble
 import chary.workflow
 from chary import DiverseEnsembleClassifier, SelfTrainingClassifier
 from chary.cli import main
@@ -32,8 +34,9 @@ N_TABLES, N_NAMES, N_NAMED_TABLES, N_MODELS = (2000, 1000, 1000, 2000) if FULL e
 
 @pytest.fixture(autouse=True)
 def short_training(monkeypatch):
-    """What is tested here does not depend on how long the network trains."""
+    """What is tested here does not depend on how long the network trains, nor on how many trees there are."""
     monkeypatch.setattr(chary.workflow, "DiverseEnsembleClassifier", partial(DiverseEnsembleClassifier, n_steps=3))
+    monkeypatch.setattr(chary.ensemble, "ExtraTreesClassifier", lambda n, **rest: ExtraTreesClassifier(5, **rest))
 
 
 # ---------------------------------------------------------------- malformed tables
