@@ -158,7 +158,7 @@ def test_what_is_known_decides_who_learns(verdict, prior, n_labeled, learner, ro
 
 def test_of_a_large_table_a_part_takes_part_and_all_rows_are_labelled(monkeypatch):
     monkeypatch.setattr(workflow, "_POOL", 50)
-    told = label_table(table(n=400), "y", class_prior={"=yes": 0.3, "no": 0.7})
+    told = label_table(table(n=400), "y", rounds=1, class_prior={"=yes": 0.3, "no": 0.7})
     assert told.model[-1].history_[0]["n_pool"] == 50
     assert (told.codes == 0).sum() == 120  # the prior is met on all rows all the same
     assert 0 < (told.source == "accepted").sum() <= 50
