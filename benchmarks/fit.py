@@ -34,8 +34,7 @@ from torch.nn import functional as F  # noqa: N812
 from torch.utils.data import DataLoader, TensorDataset
 
 from chary import DiverseEnsembleClassifier
-from chary.confidence import t_similarity
-from chary.network import default_hidden_sizes
+from chary.method import default_hidden_sizes, t_similarity
 
 N_STEPS, BATCH, N_HEADS, GAMMA = 500, 32, 5, 1.0
 

@@ -18,9 +18,9 @@ from chary import (
     RisingShare,
     SelfTrainingClassifier,
 )
-from chary.datasets import load
-from chary.diagnostics import MILD, REPRESENTATIVE, STRONG, diagnose
-from chary.labeling import selection_biased, train_test_protocol
+from chary.evaluation import MILD, REPRESENTATIVE, STRONG, diagnose
+from chary.studies import selection_biased, train_test_protocol
+from chary.studies.datasets import load
 
 NAMES = ("svmguide1", "rice", "splice", "mushrooms", "phishing", "protein", "digits", "dna", "dry_bean")
 ALPHAS = (0.0, 0.35, 0.5, 0.65, 1.0)  # 0: labels drawn at random within each class; 1: the paper's bias

@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.table import Table
 from scipy.special import softmax
 
-from chary.policies import ClassBalanced, Curriculum, FixedThreshold, Round, TopK, TransductiveBound
+from chary.method import ClassBalanced, Curriculum, FixedThreshold, Round, TopK, TransductiveBound
 
 
 def a_pool(n_rows: int, n_classes: int, kind: str) -> Round:

@@ -2,7 +2,7 @@
 
     python benchmarks/priors.py [repeats]
 
-``align``    chary.priors.align: exact counts for any number of rows (CPU time, best of ``repeats``, default 3)
+``align``    chary.method.align: exact counts for any number of rows (CPU time, best of ``repeats``, default 3)
 ``soft``     the same with soft=True: mean probabilities instead of counts
 ``HiGHS``    the assignment as a linear programme, scipy.optimize.linprog, exact
 ``L-BFGS``   scipy.optimize.minimize on the smooth problem that ``soft`` solves, to 1e-8
@@ -26,8 +26,7 @@ from rich.table import Table
 from scipy.optimize import linprog, minimize
 from scipy.special import logsumexp, softmax
 
-from chary.assignment import whole_counts
-from chary.priors import align
+from chary.method import align, whole_counts
 
 SIZES = [(2_000, 3), (10_000, 2), (10_000, 10), (100_000, 10), (1_000_000, 2), (1_000_000, 10)]
 MOST_FOR_HIGHS, MOST_FOR_LBFGS = 20_000, 1_000_000  # numbers in the scores

@@ -10,9 +10,9 @@ from rich.console import Console
 from rich.table import Table
 
 from chary import Curriculum, DiverseEnsembleClassifier, SelfTrainingClassifier
-from chary.datasets import load
-from chary.labeling import selection_biased, train_test_protocol
-from chary.metrics import confidence_auroc
+from chary.evaluation import confidence_auroc
+from chary.studies import selection_biased, train_test_protocol
+from chary.studies.datasets import load
 
 NAMES = ("svmguide1", "rice", "splice", "mushrooms", "phishing", "protein", "dna", "dry_bean", "cod_rna")
 ROUNDS = (0, 1, 2, 5)

@@ -10,9 +10,9 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from chary.datasets import load
-from chary.diagnostics import MILD, REPRESENTATIVE, STRONG, diagnose
-from chary.labeling import iid, selection_biased, train_test_protocol
+from chary.evaluation import MILD, REPRESENTATIVE, STRONG, diagnose
+from chary.studies import iid, selection_biased, train_test_protocol
+from chary.studies.datasets import load
 
 NAMES = ("mushrooms", "phishing", "svmguide1")
 LABELINGS = {

@@ -5,7 +5,7 @@ import stat
 
 import pytest
 
-from chary.files import atomic_write
+from chary._files import atomic_write
 
 
 def test_writes_the_bytes_and_leaves_nothing_else(tmp_path):

@@ -30,10 +30,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from chary import Curriculum, FixedThreshold, SelfTrainingClassifier
-from chary.datasets import load
-from chary.fixmatch import FixMatchTrainer
-from chary.labeling import iid, selection_biased
-from chary.torch import TorchDiverseClassifier
+from chary.studies import iid, selection_biased
+from chary.studies.datasets import load
+from chary.torch import FixMatchTrainer, TorchDiverseClassifier
 
 Array = NDArray[Any]
 RESULTS = Path(__file__).parents[2] / "studies" / "results"

@@ -8,10 +8,7 @@ from dataclasses import replace
 from sklearn.semi_supervised import LabelSpreading
 
 from chary import SelfTrainingClassifier, TopK
-from chary.runner import run
-from chary.store import Store
-from chary.studies import STUDIES, Method
-from chary.study_report import results_of, to_markdown
+from chary.studies import STUDIES, Method, Store, results_of, run, to_markdown
 
 
 def spreading(task, n_neighbors):

@@ -1,51 +1,41 @@
 """chary labels the rest of a table from a few labels that were not picked at random.
 
-The modules, in the order the data flows:
+The rooms of the house, in the order the data flows. A room is a folder that answers one question; its ``__init__``
+is its door. Each may use the rooms named after it, and no other:
 
-Files and data
-    ``files``            bytes -> a file that is there whole or not at all
-    ``labels``           a target column -> classes, codes, labelled mask
-    ``model_selection``  partly labelled rows -> folds and scores of labelled rows only
-    ``tables``           a CSV, Parquet or DataFrame -> cells and target
-    ``preparation``      cells -> numeric features
-    ``datasets``         a name -> a benchmark data set
-    ``assignment``       scores and class sizes -> the best assignment of rows to classes
-    ``labeling``         a fully labelled data set -> which rows keep their label
-    ``diagnostics``      features and labelled mask -> are the labels representative?
-    ``audit``            a few random rows labelled by a person -> honest accuracy (``audit_files``: to and fro)
-Models
-    ``network``          a batch -> head logits, losses, exact gradients (NumPy)
-    ``training``         rows and codes -> a trained network
-    ``confidence``       class probabilities -> one number per row
-    ``priors``           class proportions that the user knows -> an offset for each class
-    ``classifier``       a partly labelled table -> a classifier with honest confidence
-    ``linear``           rows of two classes -> the paper's linear problem solved exactly, with its bounds
-    ``ensemble``         a partly labelled table -> classifiers of unlike kinds on one scale
-    ``members``          a fitted classifier -> its and its members' class probabilities
-    ``policies``         the confidences of a round -> which rows to accept
-    ``self_training``    a partly labelled table and any classifier -> labels, round by round
-    ``audited``          the same and an audit -> a model and its honest accuracy
-Results
-    ``metrics``          confidences and what was right -> calibration, risk and coverage
-    ``studies``          a table or figure of the paper -> its cells (``audit_study``, ``prior_study``: our own)
-    ``store``            a finished cell -> a verified file
-    ``runner``           cells -> worker processes
-    ``study_report``     results -> tables beside the paper's
-    ``persistence``      a fitted model -> one file, and back
-    ``workflow``         a table -> labels, model and figures for a report (``audit_figures``, ``prior_figures``)
-    ``plots``            results -> figures
-    ``report``           a labelled table -> one HTML page
-    ``cli``              words -> all of the above (``study_cli``, ``audit_cli``, ``demo``)
-Extra, with PyTorch
-    ``torch``            diverse heads on any backbone (``torch_network``, ``torch_training``, ``fixmatch``)
+    ``method``       arrays in; labels and confidence out                     (uses nothing)
+    ``evaluation``   what can be trusted: diagnosis, held-out checks, audits  (method)
+    ``tables``       the only door for files of strangers; kinds of columns   (method)
+    ``jobs``         what a command does, without its words; the model file   (tables, evaluation, method)
+    ``report``       a result -> terminal, JSON, HTML                         (jobs and what it uses)
+    ``studies``      benchmarks: cells, results, tables, figures              (jobs and what it uses)
+    ``torch``        diverse heads on any PyTorch backbone                    (method; its own study: studies)
+    ``cli``          words in, jobs called, summaries shown                   (all but torch)
+
+Open to all: ``_sklearn`` (every private name of scikit-learn that is used), ``_files`` (the one atomic write),
+``_words`` (how a value, a share, a list is shown to a person). See ``CONTRIBUTING.md``.
+
+The names below are loaded when they are touched: importing chary imports nothing.
 """
 
-from chary.classifier import DiverseEnsembleClassifier
-from chary.ensemble import MixedEnsembleClassifier
-from chary.linear import LinearDiverseEnsemble
-from chary.model_selection import LabeledScorer, LabeledStratifiedKFold
-from chary.policies import ClassBalanced, Curriculum, FixedThreshold, RisingShare, TopK, TransductiveBound
-from chary.self_training import SelfTrainingClassifier
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from chary.method import (
+        ClassBalanced,
+        Curriculum,
+        DiverseEnsembleClassifier,
+        FixedThreshold,
+        LabeledScorer,
+        LabeledStratifiedKFold,
+        LinearDiverseEnsemble,
+        MixedEnsembleClassifier,
+        RisingShare,
+        SelfTrainingClassifier,
+        TopK,
+        TransductiveBound,
+    )
 
 __version__ = "0.1.0"
 __all__ = [
@@ -63,3 +53,16 @@ __all__ = [
     "TransductiveBound",
     "__version__",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """A public name, from its room, when it is first asked for."""
+    if name not in __all__:
+        raise AttributeError(f"module 'chary' has no attribute {name!r}")
+    value = getattr(import_module("chary.method"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,8 +1,9 @@
-"""The shape of the package: imports point upstream, modules stay small, each has a test twin."""
+"""The shape of the house: who may import whom, one door a room, small modules, a test twin for each."""
 
 import ast
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -12,94 +13,165 @@ import chary
 PACKAGE = Path(chary.__file__).parent
 TESTS = Path(__file__).parents[1]
 
-# The order in which data flows. A module may import only from modules before it.
-FLOW = [
-    "files",
-    "labels",
-    "model_selection",
-    "tables",
-    "preparation",
-    "datasets",
-    "assignment",
-    "labeling",
-    "diagnostics",
-    "audit",
-    "audit_files",
-    "network",
-    "training",
-    "confidence",
-    "priors",
-    "classifier",
-    "linear",
-    "ensemble",
-    "members",
-    "policies",
-    "self_training",
-    "prior_figures",
-    "audited",
-    "metrics",
-    "studies",
-    "audit_study",
-    "store",
-    "runner",
-    "study_report",
-    "prior_study",
-    "persistence",
-    "audit_figures",
-    "workflow",
-    "plots",
-    "report",
-    "console",
-    "study_cli",
-    "demo",
-    "audit_cli",
-    "cli",
-    "torch_network",
-    "torch_training",
-    "torch",
-    "fixmatch",
-]
-MODULES = sorted(path.stem for path in PACKAGE.glob("*.py") if not path.stem.startswith("__"))
+# The rooms that a room may use.
+RULE = {
+    "method": set(),
+    "evaluation": {"method"},
+    "tables": {"method"},
+    "jobs": {"tables", "evaluation", "method"},
+    "report": {"jobs", "tables", "evaluation", "method"},
+    "review": {"report", "jobs", "tables", "evaluation", "method"},
+    "studies": {"jobs", "tables", "evaluation", "method"},
+    "torch": {"method"},
+    "cli": {"review", "report", "studies", "jobs", "tables", "evaluation", "method"},
+}
+# Single files that may use a room more than theirs.
+EXCEPTIONS = {"torch/study.py": {"studies"}}
+# Packages that are optional or heavy, and where alone they may be imported when a module is.
+OPTIONAL = {
+    "torch": {"torch"},
+    "dask": set(),
+    "distributed": set(),
+    "matplotlib": set(),
+    "starlette": {"review"},
+    "uvicorn": {"review"},
+    "pandas": set(),
+}
+MOST_LINES = 500
 
 
-def imports_of(path: Path) -> set[str]:
-    """Names of chary's modules that a file imports, at its top or inside a function."""
-    found = set()
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Import):
-            found |= {alias.name.split(".")[1] for alias in node.names if alias.name.startswith("chary.")}
-        elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "chary":
-            names = [alias.name for alias in node.names] if node.module == "chary" else []
-            found |= {node.module.split(".")[1]} if "." in node.module else set(names)
+def violations(package: Path) -> list[str]:
+    """What breaks the rules anywhere below a package's folder, a line each."""
+    found = []
+    for path in sorted(package.rglob("*.py")):
+        place = path.relative_to(package)
+        room = place.parts[0] if len(place.parts) > 1 else ""
+        tree = ast.parse(path.read_text())
+        found += [f"{place}: {what}" for what in _forbidden(tree, str(place), room)]
+        if len(path.read_text().splitlines()) > MOST_LINES:
+            found.append(f"{place}: more than {MOST_LINES} lines")
+        first_line = (ast.get_docstring(tree) or "").split("\n")[0]
+        if not first_line.endswith("."):
+            found.append(f"{place}: does not open with a sentence that says what goes in and what comes out")
     return found
 
 
-def test_every_module_has_its_place_in_the_flow():
-    assert set(MODULES) <= set(FLOW)
+def _forbidden(tree: ast.Module, place: str, room: str) -> list[str]:
+    allowed = RULE.get(room, set()) | EXCEPTIONS.get(place, set()) | {room}
+    found = []
+    for module, names, at_import in imports_of(tree):
+        top, *parts = module.split(".")
+        if top != "chary":
+            if at_import and top in OPTIONAL and room not in OPTIONAL[top]:
+                found.append(f"imports {top}, which is optional, whenever it is imported itself")
+            continue
+        other = parts[0] if parts else ""
+        if not other:
+            found += [f"imports {name} from chary" for name in names if name in RULE and name not in allowed]
+        elif other.startswith("_"):
+            continue
+        elif other not in allowed and room:
+            found.append(f"{room or 'the front door'} must not import {other}")
+        elif other != room and len(parts) > 1:
+            found.append(f"goes past the door of {other} ({module})")
+        elif other != room and names:
+            door = import_module(f"chary.{other}").__all__ if place != "__init__.py" else names
+            found += [f"{name} is not shown at the door of {other}" for name in names if name not in door]
+    return found
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_imports_point_upstream(module):
-    upstream = FLOW[: FLOW.index(module)]
-    assert imports_of(PACKAGE / f"{module}.py") <= {*upstream, "__version__"}
+def imports_of(tree: ast.Module) -> list[tuple[str, list[str], bool]]:
+    """Module, names, and whether it happens when the file itself is imported."""
+    found = []
+    inside_functions = {
+        id(node)
+        for function in ast.walk(tree)
+        if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef))
+        for node in ast.walk(function)
+    }
+    for_types_only = {
+        id(node)
+        for branch in ast.walk(tree)
+        if isinstance(branch, ast.If) and getattr(branch.test, "id", "") == "TYPE_CHECKING"
+        for node in ast.walk(branch)
+    }
+    for node in ast.walk(tree):
+        at_import = id(node) not in inside_functions | for_types_only
+        if isinstance(node, ast.Import):
+            found += [(alias.name, [], at_import) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            found.append((node.module or "", [alias.name for alias in node.names], at_import))
+    return found
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_modules_stay_small_and_open_with_one_line(module):
-    text = (PACKAGE / f"{module}.py").read_text()
-    assert len(text.splitlines()) <= 500
-    docstring = ast.get_docstring(ast.parse(text))
-    assert docstring
-    assert docstring.splitlines()[0].endswith(".")
+def test_the_house_keeps_its_rules():
+    assert violations(PACKAGE) == []
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_every_module_has_a_test_twin(module):
-    assert (TESTS / f"test_{module}.py").exists()
+@pytest.mark.parametrize(
+    ("place", "text", "complaint"),
+    [
+        ("method/deep/inner.py", "from chary.tables import Table", "method must not import tables"),
+        ("method/inner.py", "def f():\n    import chary.jobs", "method must not import jobs"),
+        ("evaluation/inner.py", "from chary import studies", "imports studies from chary"),
+        ("jobs/a/b/c.py", "from chary.method.labels import encode", "goes past the door of method"),
+        ("jobs/inner.py", "from chary.method import nothing", "nothing is not shown at the door of method"),
+        ("report/inner.py", "import matplotlib.pyplot", "imports matplotlib, which is optional"),
+        ("studies/nested/inner.py", "import torch", "imports torch, which is optional"),
+        ("cli/inner.py", "from chary.torch import DiverseHeads", "cli must not import torch"),
+        ("tables/inner.py", "x = 1\n" * 500, "more than 500 lines"),
+    ],
+)
+def test_a_planted_violation_is_found(tmp_path, place, text, complaint):
+    path = tmp_path / place
+    path.parent.mkdir(parents=True)
+    path.write_text(f'"""A file that breaks a rule."""\n{text}\n')
+    (found,) = violations(tmp_path)
+    assert found.startswith(f"{place}: ")
+    assert complaint in found
 
 
-def test_importing_chary_imports_no_extra():
-    heavy = ["torch", "dask", "matplotlib", "polars"]  # scikit-learn itself imports pandas where it is installed
-    code = f"import sys, chary; sys.exit(', '.join(m for m in {heavy} if m in sys.modules) or 0)"
+def test_what_is_allowed_is_not_accused(tmp_path):
+    for place, text in {
+        "torch/heads.py": "import torch\nfrom chary.method import encode",
+        "studies/figures.py": "def f():\n    import matplotlib",
+        "torch/study.py": "from chary.studies import Study",
+        "method/inner.py": "from chary.method.labels import encode\nfrom chary._files import atomic_write",
+    }.items():
+        (tmp_path / place).parent.mkdir(exist_ok=True)
+        (tmp_path / place).write_text(f'"""A file that breaks none."""\n{text}\n')
+    assert violations(tmp_path) == []
+
+
+ROOMS = sorted(path.name for path in PACKAGE.iterdir() if (path / "__init__.py").exists())
+
+
+def test_every_folder_is_a_room_of_the_map():
+    assert set(ROOMS) <= set(RULE)
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_room_has_one_door(room):
+    door = import_module(f"chary.{room}")
+    assert door.__all__, "a door names what others may use"
+    assert all(hasattr(door, name) for name in door.__all__)
+
+
+def test_every_module_has_a_test_twin():
+    modules = [path.relative_to(PACKAGE) for path in PACKAGE.rglob("*.py") if not path.stem.startswith("__")]
+    twins = {TESTS / module.parent / f"test_{module.stem.lstrip('_')}.py": module for module in modules}
+    assert [str(module) for twin, module in twins.items() if not twin.exists()] == []
+
+
+@pytest.mark.parametrize(
+    ("statement", "heavy"),
+    [
+        ("import chary", ["torch", "dask", "matplotlib", "polars", "sklearn", "scipy", "numpy"]),
+        ("import chary.method, chary.evaluation", ["torch", "dask", "matplotlib", "polars"]),
+        ("import chary.jobs, chary.report, chary.studies", ["torch", "dask", "matplotlib"]),
+    ],
+)
+def test_importing_imports_no_more_than_it_must(statement, heavy):
+    code = f"import sys\n{statement}\nsys.exit(', '.join(m for m in {heavy} if m in sys.modules) or 0)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -18,15 +18,15 @@ import pytest
 import safetensors.numpy
 from sklearn.ensemble import ExtraTreesClassifier
 
-import chary.ensemble
-import chary.workflow
+import chary.jobs.label
+import chary.method.mixed
 from chary import DiverseEnsembleClassifier, SelfTrainingClassifier
 from chary.cli import main
-from chary.labels import Labels
-from chary.persistence import ModelFileError, load, save
-from chary.report import render_report
-from chary.tables import Table, write_table
-from chary.workflow import label_table
+from chary.jobs.label import label_table
+from chary.jobs.model_file import ModelFileError, load, save
+from chary.method.labels import Labels
+from chary.report.page import render_report
+from chary.tables.reading import Table, write_table
 
 FULL = os.environ.get("CHARY_FUZZ") == "full"
 N_TABLES, N_NAMES, N_NAMED_TABLES, N_MODELS = (2000, 1000, 1000, 2000) if FULL else (140, 150, 12, 500)
@@ -35,8 +35,12 @@ N_TABLES, N_NAMES, N_NAMED_TABLES, N_MODELS = (2000, 1000, 1000, 2000) if FULL e
 @pytest.fixture(autouse=True)
 def short_training(monkeypatch):
     """What is tested here does not depend on how long the network trains, nor on how many trees there are."""
-    monkeypatch.setattr(chary.workflow, "DiverseEnsembleClassifier", partial(DiverseEnsembleClassifier, n_steps=3))
-    monkeypatch.setattr(chary.ensemble, "ExtraTreesClassifier", lambda n, **rest: ExtraTreesClassifier(5, **rest))
+    monkeypatch.setattr(
+        chary.jobs.label, "DiverseEnsembleClassifier", partial(DiverseEnsembleClassifier, n_steps=3)
+    )
+    monkeypatch.setattr(
+        chary.method.mixed, "ExtraTreesClassifier", lambda n, **rest: ExtraTreesClassifier(5, **rest)
+    )
 
 
 # ---------------------------------------------------------------- malformed tables

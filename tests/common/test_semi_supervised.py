@@ -18,7 +18,7 @@ from chary import (
     TopK,
     TransductiveBound,
 )
-from chary.policies import Acceptance
+from chary.method.policies import Acceptance
 
 spec = importlib.util.spec_from_file_location("checks", Path(__file__).with_name("semi_supervised_checks.py"))
 checks = importlib.util.module_from_spec(spec)

@@ -1,0 +1,8 @@
+"""Words typed after ``chary`` in; files, a summary and an exit code out."""
+
+from chary.cli.commands import app, main
+
+__all__ = [
+    "app",
+    "main",
+]

@@ -1,0 +1,171 @@
+"""Features, biased labels and a person's answers in; the model to use and all that the audit says of it out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from chary.evaluation import (
+    Acceptance,
+    AuditedResult,
+    Comparison,
+    Score,
+    accept_threshold,
+    accuracy_interval,
+    balanced_score,
+    class_scores,
+    compare,
+    confidence_of,
+    fit_with_audit,
+    score,
+    smallest_audit,
+)
+from chary.method import Labels, SelfTrainingClassifier, decode
+from chary.tables import AuditAnswers
+
+# The errors at which the report says what can be accepted, and the level of each statement.
+ERRORS, LEVEL = (0.01, 0.02, 0.05, 0.1, 0.2), 0.9
+_CLEAR = 0.05
+
+
+@dataclass(frozen=True)
+class AuditFigures:
+    """What an audit says."""
+
+    answers: AuditAnswers
+    before: Score  # of the model of the given labels alone, as it is without an audit: exact
+    after: Score  # of the model that has learned from the audit too, cross-fitted: approximate
+    classes: dict[str, Score]  # the share of each class that ``after`` recognises
+    balanced: tuple[float, float, float] | None
+    acceptances: list[Acceptance]  # for each of ERRORS, of the rows that nobody labelled
+    comparison: Comparison | None  # self-trained against supervised; None: not compared
+    rounds: int  # of self-training in the end
+
+    @property
+    def notes(self) -> list[str]:
+        """What there is to say of the answers and of what was made of them, a sentence each."""
+        notes = list(self.answers.notes)
+        if self.answers.n_skipped:
+            before, n_all = self.before, self.before.n + self.answers.n_skipped
+            low, high = accuracy_interval(before.correct, n_all, before.level)
+            notes.append(
+                f"Had the model of your labels been wrong on every skipped row, its accuracy would be between "
+                f"{low:.1%} and {high:.1%}."
+            )
+        return [*notes, self.rounds_sentence]
+
+    @property
+    def rounds_sentence(self) -> str:
+        """Why there was self-training, or none."""
+        if self.comparison is None:
+            return f"Rounds of self-training: {self.rounds}, as asked."
+        first, second, p_value = self.comparison
+        outcome = "clearly better, so it is on" if self.rounds else "not clearly better, so it is off"
+        return (
+            f"On the audit, one round of self-training alone was right on {first} rows and the plain model alone "
+            f"on {second} (p = {p_value:.2f}): {outcome}."
+        )
+
+    @property
+    def needed(self) -> list[int]:
+        """For each of ERRORS, the fewest audited rows with which any row could be accepted."""
+        return [smallest_audit(error, LEVEL) for error in ERRORS]
+
+
+def merge(labels: Labels, answers: AuditAnswers) -> tuple[Labels, Labels]:
+    """The labels given without the audited rows, and all labels together; both know every class."""
+    classes = np.unique(np.concatenate([labels.classes.astype(str), answers.labels.astype(str)]))
+    given = np.full(len(labels.codes), -1, dtype=np.intp)
+    given[labels.labeled] = np.searchsorted(classes, labels.classes[labels.codes[labels.labeled]].astype(str))
+    given[answers.rows] = -1
+    every = given.copy()
+    every[answers.rows] = np.searchsorted(classes, answers.labels.astype(str))
+    return Labels(classes, given, given >= 0), Labels(classes, every, every >= 0)
+
+
+def judge(
+    make: Callable[[int], SelfTrainingClassifier],
+    X: NDArray[Any],
+    every: Labels,
+    answers: AuditAnswers,
+    *,
+    unaudited: SelfTrainingClassifier | None = None,
+    rounds: int | None = None,
+    seed: int = 0,
+) -> tuple[SelfTrainingClassifier, AuditFigures]:
+    """Fit with an audit, and say what it says.
+
+    Parameters
+    ----------
+    make : callable
+        From the number of rounds of self-training to the classifier, not fitted, missing values as its marker.
+    X : array of shape (n, d)
+    every : Labels
+        Given and audited labels, from ``merge``.
+    answers : AuditAnswers
+    unaudited : SelfTrainingClassifier, default=None
+        What is used where there is no audit, not fitted: ``before`` is its accuracy. None: the one of ``make``.
+    rounds : int, default=None
+        None: no self-training, unless one round proves clearly better on the audit (p < 0.05).
+    seed : int, default=0
+    """
+    y = decode(every.codes, every.classes, unlabeled=None)
+    result = fit_with_audit(make(rounds or 0), X, y, answers.rows, random_state=seed)
+    before = result.before.score  # of the model that was decided on before anybody looked: exact in any case
+    if unaudited is not None:
+        model = clone(unaudited).fit(X, _without(y, answers.rows))
+        before = score(model.predict(X[answers.rows]) == result.labels)
+    comparison = None
+    if rounds is None:
+        comparison = _self_training_against(result, make, X, y)
+        rounds = int(comparison.p_value < _CLEAR and comparison.only_first > comparison.only_second)
+        if rounds:
+            result = fit_with_audit(make(rounds), X, y, answers.rows, random_state=seed)
+    pool = np.flatnonzero(~every.labeled)
+    pool = np.concatenate([pool, answers.rows])
+    confidence = confidence_of(result.model, X[pool])
+    scores = class_scores(result.labels.astype(str), result.after.prediction.astype(str), every.classes.tolist())
+    figures = AuditFigures(
+        answers=answers,
+        before=before,
+        after=result.after.score,
+        classes=scores,
+        balanced=balanced_score(scores, len(every.classes)),
+        acceptances=[
+            _of_rows_to_label(
+                accept_threshold(result.after.confidence, result.after.correct, confidence, error, LEVEL),
+                confidence[: len(confidence) - len(answers.rows)],
+            )
+            for error in ERRORS
+        ],
+        comparison=comparison,
+        rounds=rounds,
+    )
+    return result.model, figures
+
+
+def _of_rows_to_label(found: Acceptance, confidence: NDArray[Any]) -> Acceptance:
+    """The same without the audited rows, whose label is known, and by the confidence as files show it."""
+    if not found.n_accepted:
+        return found
+    threshold = float(np.ceil(found.threshold * 1e4) / 1e4)
+    return found._replace(threshold=threshold, n_accepted=int(np.sum(np.round(confidence, 4) >= threshold)))
+
+
+def _self_training_against(
+    result: AuditedResult, make: Callable[[int], SelfTrainingClassifier], X: NDArray[Any], y: NDArray[Any]
+) -> Comparison:
+    """One round of self-training against none, both without the audited labels, on the audited rows."""
+    trained = make(1).fit(X, _without(y, result.rows), initial=result.unaudited_model.estimator_)
+    return compare(trained.predict(X[result.rows]) == result.labels, result.before.correct)
+
+
+def _without(y: NDArray[Any], rows: NDArray[np.intp]) -> NDArray[Any]:
+    given = y.copy().astype(object)
+    given[rows] = None
+    return given

@@ -1,0 +1,64 @@
+"""Arrays in; labels, confidence and all that the method is made of out: no file, no table, no word."""
+
+from chary.method.assignment import whole_counts
+from chary.method.confidence import entropy, margin, max_probability, t_similarity
+from chary.method.diverse import DiverseEnsembleClassifier, content_order
+from chary.method.labels import Labels, decode, encode
+from chary.method.linear import LinearDiverseEnsemble
+from chary.method.members import member_probabilities, probabilities
+from chary.method.mixed import Member, MixedEnsembleClassifier
+from chary.method.model_selection import LabeledScorer, LabeledStratifiedKFold
+from chary.method.network import Floats, Network, default_hidden_sizes
+from chary.method.policies import (
+    Acceptance,
+    ClassBalanced,
+    Curriculum,
+    FixedThreshold,
+    Policy,
+    RisingShare,
+    Round,
+    TopK,
+    TransductiveBound,
+)
+from chary.method.priors import Sensitivity, align, describe_prior, prior_of_rest, sensitivity
+from chary.method.self_training import SelfTrainingClassifier
+from chary.method.training import draw_batches
+
+__all__ = [
+    "Acceptance",
+    "ClassBalanced",
+    "Curriculum",
+    "DiverseEnsembleClassifier",
+    "FixedThreshold",
+    "Floats",
+    "LabeledScorer",
+    "LabeledStratifiedKFold",
+    "Labels",
+    "LinearDiverseEnsemble",
+    "Member",
+    "MixedEnsembleClassifier",
+    "Network",
+    "Policy",
+    "RisingShare",
+    "Round",
+    "SelfTrainingClassifier",
+    "Sensitivity",
+    "TopK",
+    "TransductiveBound",
+    "align",
+    "content_order",
+    "decode",
+    "default_hidden_sizes",
+    "describe_prior",
+    "draw_batches",
+    "encode",
+    "entropy",
+    "margin",
+    "max_probability",
+    "member_probabilities",
+    "prior_of_rest",
+    "probabilities",
+    "sensitivity",
+    "t_similarity",
+    "whole_counts",
+]

@@ -1,0 +1,352 @@
+"""A partly labelled table in; labels, probabilities and an honest confidence out: the paper's network, fitted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.exceptions import DTypePromotionError
+from numpy.random import Generator, RandomState
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import softmax
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import Tags
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_consistent_length,
+    check_is_fitted,
+    validate_data,
+)
+
+from chary.method.confidence import entropy, margin, max_probability, t_similarity
+from chary.method.labels import decode, encode
+from chary.method.network import Floats, Losses, Network, default_hidden_sizes
+from chary.method.priors import align, prior_of_rest, resolve_prior
+from chary.method.training import train
+
+# Rows are scored in chunks whose largest intermediate array holds about this many numbers (4 MiB).
+_CHUNK_NUMBERS = 2**19
+# Other kinds of X become float64 as a whole; these are kept, and their rows become floats chunk by chunk.
+_KEPT_DTYPES = [np.float64, np.float32, *map(np.dtype, np.typecodes["AllInteger"]), np.bool_]
+_PROBABILITY_CONFIDENCES = {"max_probability": max_probability, "margin": margin, "entropy": entropy}
+
+
+class DiverseEnsembleClassifier(ClassifierMixin, BaseEstimator):
+    """A neural network whose diverse heads tell how far each prediction can be trusted.
+
+    A small multilayer perceptron is trained on the labelled rows. Beside its prediction head it carries M linear
+    heads that fit the same labels while disagreeing as much as they can on the unlabelled rows. Where they agree
+    all the same, the prediction is safe: that agreement is the T-similarity, given by ``predict_confidence``.
+
+    Parameters
+    ----------
+    hidden_sizes : tuple of int, default=None
+        Widths of the hidden layers. None: d//2, d//4, d//8 for d > 50 features, else 128, 32.
+    n_heads : int, default=5
+        Number M of diverse heads, at least 2.
+    gamma : float, default=1.0
+        Strength of the diversity asked of the heads on unlabelled rows.
+    learning_rate : float, default=1e-3
+        Step size of Adam.
+    weight_decay : float, default=0.0
+        Decoupled weight decay.
+    n_steps : int, default=500
+        Number of mini-batches.
+    batch_size, unlabeled_batch_size : int, default=32
+        Labelled and unlabelled rows in a mini-batch; all of them where there are fewer.
+    standardize : bool, default=True
+        Centre and scale each column by the statistics of all rows given to ``fit``, labelled or not.
+    class_prior : None, "labeled", mapping or array-like, default=None
+        Class proportions of all rows, if you know them: unlabelled rows are predicted so that all rows together
+        have them. "labeled": they are those of the labelled rows. ``docs/class-prior.md`` says when that hurts.
+    dtype : {"float32", "float64"}, default="float32"
+        Precision of training. Scores are always computed in float64.
+    unlabeled : label or None, default=-1
+        Marks unlabelled rows in ``y``, besides missing values, which always do. None: missing values only, so
+        that -1 can be a class.
+    random_state : int, Generator, RandomState or None, default=None
+        Same number, same model to the bit (on one number of BLAS threads), whatever the order of the rows or the
+        names of the classes. None draws fresh entropy; NumPy's global state is never used.
+
+    Attributes
+    ----------
+    classes_ : array of shape (C,)
+    network_ : Network
+        The trained network.
+    mean_, scale_ : arrays of shape (d,)
+        What standardises the inputs.
+    class_prior_ : array of shape (C,), or None
+    class_bias_ : array of shape (C,)
+        What is added to the logits of every head to meet ``class_prior``; zeros without one.
+    loss_curve_ : dict of arrays of shape (n_steps,)
+        ``supervised``, ``ensemble`` and ``similarity`` on the mini-batch of every step; ``similarity`` is 0 when
+        no row is unlabelled.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+
+    References
+    ----------
+    Odonnat, Feofanov, Redko: Leveraging Ensemble Diversity for Robust Self-Training in the Presence of Sample
+    Selection Bias. AISTATS 2024.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> X, y_true = load_digits(return_X_y=True)
+    >>> y = y_true.copy()
+    >>> y[100:] = -1                              # the first 100 rows are labelled
+    >>> model = DiverseEnsembleClassifier(random_state=0).fit(X, y)
+    >>> right = model.predict(X[100:]) == y_true[100:]
+    >>> trusted = model.predict_confidence(X[100:]) > 0.5
+    >>> bool(right[trusted].mean() > right.mean() + 0.05)
+    True
+    """
+
+    _parameter_constraints = {  # noqa: RUF012
+        "hidden_sizes": ["array-like", None],
+        "n_heads": [Interval(Integral, 2, None, closed="left")],
+        "gamma": [Interval(Real, 0, None, closed="left")],
+        "learning_rate": [Interval(Real, 0, None, closed="neither")],
+        "weight_decay": [Interval(Real, 0, None, closed="left")],
+        "n_steps": [Interval(Integral, 1, None, closed="left")],
+        "batch_size": [Interval(Integral, 1, None, closed="left")],
+        "unlabeled_batch_size": [Interval(Integral, 1, None, closed="left")],
+        "standardize": ["boolean"],
+        "class_prior": "no_validation",
+        "dtype": [StrOptions({"float32", "float64"})],
+        "unlabeled": "no_validation",
+        "random_state": [Interval(Integral, 0, None, closed="left"), Generator, RandomState, None],
+    }
+
+    def __init__(
+        self,
+        hidden_sizes: tuple[int, ...] | None = None,
+        n_heads: int = 5,
+        gamma: float = 1.0,
+        *,
+        learning_rate: float = 1e-3,
+        weight_decay: float = 0.0,
+        n_steps: int = 500,
+        batch_size: int = 32,
+        unlabeled_batch_size: int = 32,
+        standardize: bool = True,
+        class_prior: Any = None,
+        dtype: str = "float32",
+        unlabeled: Any = -1,
+        random_state: Any = None,
+    ) -> None:
+        self.hidden_sizes = hidden_sizes
+        self.n_heads = n_heads
+        self.gamma = gamma
+        self.learning_rate = learning_rate
+        self.weight_decay = weight_decay
+        self.n_steps = n_steps
+        self.batch_size = batch_size
+        self.unlabeled_batch_size = unlabeled_batch_size
+        self.standardize = standardize
+        self.class_prior = class_prior
+        self.dtype = dtype
+        self.unlabeled = unlabeled
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> DiverseEnsembleClassifier:
+        """Fit on labelled and unlabelled rows.
+
+        Parameters
+        ----------
+        X : array, DataFrame of numbers or sparse matrix of shape (n, d)
+        y : array-like of shape (n,)
+            Labels; missing or ``unlabeled`` where there is none.
+        sample_weight : array-like of shape (n,), default=None
+            Weights of labelled rows in the losses. A row of weight 0, labelled or not, is as if absent.
+        """
+        self._validate_params()
+        if y is None:
+            raise ValueError("DiverseEnsembleClassifier requires y to be passed, but the target y is None.")
+        X = self._validated(X, reset=True)
+        labels = encode(y, unlabeled=self.unlabeled)
+        check_consistent_length(X, labels.codes)
+        weights = _check_sample_weight(sample_weight, X, ensure_non_negative=True, dtype=np.float64)
+        if not weights.all():
+            present = weights > 0
+            X, weights = X[present], weights[present]
+            y_present = decode(labels.codes[present], labels.classes, unlabeled=None)
+            labels = encode(y_present, unlabeled=None)
+        self.classes_ = labels.classes
+        self._train(X, labels.codes, weights)
+        self.class_prior_ = resolve_prior(self.class_prior, labels.classes, labels.codes)
+        self.class_bias_ = np.zeros(len(labels.classes))
+        if self.class_prior_ is not None:
+            rest = X if labels.labeled.all() else X[~labels.labeled]
+            scores = np.concatenate([logits[:, 0] for logits in self._head_logits(rest, slice(1))])
+            self.class_bias_ = align(scores, prior_of_rest(self.class_prior_, labels.codes))
+        return self
+
+    def _train(self, X: Any, codes: NDArray[np.intp], weights: Floats) -> None:
+        order = content_order(X, codes, weights)
+        self.mean_, self.scale_ = _column_statistics(X, order) if self.standardize else _no_change(X)
+        labeled, unlabeled = order[codes[order] >= 0], order[codes[order] < 0]
+        # Classes stand in the order of their first row while training, so that their names do not matter.
+        class_order = np.argsort(np.unique(codes[labeled], return_index=True)[1])
+        rank = np.argsort(class_order)
+
+        dtype = np.dtype(self.dtype)
+        n_features = X.shape[1]
+        default = self.hidden_sizes is None
+        hidden_sizes = default_hidden_sizes(n_features) if default else _checked_sizes(self.hidden_sizes)
+        network = Network(n_features, hidden_sizes, len(self.classes_), self.n_heads, dtype)
+        rng = np.random.default_rng(self.random_state)
+        network.initialize(rng)
+        losses = train(
+            network,
+            lambda rows: self._standardized(X[rows]).astype(dtype, copy=False),
+            labeled,
+            rank[codes[labeled]],
+            _mean_one(weights[labeled]).astype(dtype),
+            unlabeled,
+            gamma=self.gamma,
+            learning_rate=self.learning_rate,
+            weight_decay=self.weight_decay,
+            n_steps=self.n_steps,
+            batch_size=self.batch_size,
+            unlabeled_batch_size=self.unlabeled_batch_size,
+            rng=rng,
+        )
+        network.reorder_classes(rank)
+        self.network_ = network
+        self.loss_curve_ = dict(zip(Losses._fields, losses.T.copy(), strict=True))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Label of each row, given by the prediction head."""
+        codes = [probs[:, 0].argmax(axis=1) for probs in self._head_probs(X, slice(1))]
+        return self.classes_[np.concatenate(codes)]
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Class probabilities (n, C) of the prediction head."""
+        return np.concatenate([probs[:, 0] for probs in self._head_probs(X, slice(1))])
+
+    def predict_head_proba(self, X: Any) -> Floats:
+        """Class probabilities (n, M, C) of the diverse heads."""
+        return np.concatenate(list(self._head_probs(X, slice(1, None))))
+
+    def predict_joint_proba(self, X: Any) -> tuple[Floats, Floats]:
+        """``predict_proba`` (n, C) and ``predict_head_proba`` (n, M, C) in one pass over the rows."""
+        probs = np.concatenate(list(self._head_probs(X, slice(None))))
+        return probs[:, 0], probs[:, 1:]
+
+    def predict_confidence(self, X: Any, kind: str = "t_similarity") -> Floats:
+        """How far each prediction can be trusted, (n,) in [0, 1].
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+        kind : {"t_similarity", "max_probability", "margin", "entropy"}, default="t_similarity"
+            ``t_similarity`` asks the diverse heads, the others the prediction head's probabilities.
+        """
+        if kind == "t_similarity":
+            return np.concatenate([t_similarity(probs) for probs in self._head_probs(X, slice(1, None))])
+        if kind not in _PROBABILITY_CONFIDENCES:
+            kinds = ", ".join(["t_similarity", *_PROBABILITY_CONFIDENCES])
+            raise ValueError(f"kind={kind!r} is not a confidence; choose one of {kinds}.")
+        confidence = _PROBABILITY_CONFIDENCES[kind]
+        return np.concatenate([confidence(probs[:, 0]) for probs in self._head_probs(X, slice(1))])
+
+    def _head_probs(self, X: Any, heads: slice) -> Iterator[Floats]:
+        """Probabilities of the chosen heads, chunk by chunk: (rows, number of heads, C)."""
+        check_is_fitted(self, "class_bias_")
+        X = self._validated(X, reset=False)
+        for logits in self._head_logits(X, heads):
+            yield softmax(logits + self.class_bias_, axis=-1)
+
+    def _head_logits(self, X: Any, heads: slice) -> Iterator[Floats]:
+        network = self.network_.astype(np.float64)  # a row then scores the same alone and in a batch
+        for rows in _chunks(X.shape[0], network.widest):
+            yield network.logits(self._standardized(X[rows]), heads)
+
+    def _validated(self, X: Any, *, reset: bool) -> Any:
+        """X as a NumPy array or CSR matrix of numbers."""
+        try:
+            return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=_KEPT_DTYPES)
+        except (ValueError, DTypePromotionError) as error:
+            if not isinstance(error, DTypePromotionError) and "could not convert string" not in str(error):
+                raise
+            detail = str(error).split(". ")[0]
+            raise ValueError(
+                f"X holds text or dates, and numbers are needed ({detail}); "
+                "encode such columns first, for example with sklearn.preprocessing.OneHotEncoder."
+            ) from error
+
+    def _standardized(self, X: Any) -> NDArray[np.float64]:
+        out = np.subtract(_dense(X), self.mean_, dtype=np.float64)
+        out /= self.scale_
+        return out
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _chunks(n_rows: int, width: int) -> Iterator[slice]:
+    size = max(1, _CHUNK_NUMBERS // width)
+    return (slice(start, start + size) for start in range(0, n_rows, size))
+
+
+def _checked_sizes(hidden_sizes: Any) -> tuple[int, ...]:
+    sizes = np.asarray(hidden_sizes)
+    if sizes.ndim != 1 or (sizes.size and (sizes.dtype.kind not in "iu" or sizes.min() < 1)):
+        raise ValueError(f"hidden_sizes must be positive whole numbers such as (128, 32), got {hidden_sizes!r}.")
+    return tuple(sizes.tolist())
+
+
+def _mean_one(weights: Floats) -> Floats:
+    weights = weights / weights.max()  # else their sum could overflow
+    return weights / weights.mean()
+
+
+def content_order(X: Any, codes: NDArray[np.intp], weights: Floats) -> NDArray[np.intp]:
+    """Row numbers sorted by what the rows hold, so that shuffling the input changes no result.
+
+    Rows are compared by a fixed random projection in which every column has range 1; rows that are equal in it,
+    by weight and by what the rows of their class are, so that renaming the classes changes no result either.
+    """
+    rng = np.random.default_rng(0)
+    with np.errstate(over="ignore"):
+        spread = _dense(X.max(axis=0)).ravel() - _dense(X.min(axis=0)).astype(np.float64).ravel()
+    is_constant = spread < np.finfo(np.float64).tiny
+    direction = rng.standard_normal(X.shape[1]) / np.where(is_constant, np.inf, spread)
+    projection = np.empty(X.shape[0])
+    for rows in _chunks(X.shape[0], X.shape[1]):
+        # Not a matrix product: BLAS rounds equal rows differently depending on where they stand.
+        projection[rows] = (_dense(X[rows]) * direction).sum(axis=1)
+
+    labeled = codes >= 0
+    distinct, content = np.unique(projection[labeled], return_inverse=True)
+    fingerprint = rng.integers(2**63, size=len(distinct), dtype=np.uint64)
+    class_fingerprint = np.zeros(codes.max() + 1, dtype=np.uint64)
+    np.add.at(class_fingerprint, codes[labeled], fingerprint[content])  # exact in any order: wraps at 2**64
+    return np.lexsort((codes, class_fingerprint[codes], weights, projection))
+
+
+def _column_statistics(X: Any, order: NDArray[np.intp]) -> tuple[Floats, Floats]:
+    """Mean and standard deviation of each column (1 for a constant one), accumulated in the given order."""
+    scaler = StandardScaler()
+    with np.errstate(over="ignore", invalid="ignore"):
+        for rows in _chunks(X.shape[0], X.shape[1]):
+            scaler.partial_fit(_dense(X[order[rows]]))
+    too_large = ~np.isfinite(scaler.var_)
+    if too_large.any():
+        raise ValueError(f"Column {int(too_large.argmax())} of X holds values too large to square; rescale it.")
+    return scaler.mean_, scaler.scale_
+
+
+def _no_change(X: Any) -> tuple[Floats, Floats]:
+    return np.zeros(X.shape[1]), np.ones(X.shape[1])
+
+
+def _dense(X: Any) -> Any:
+    return X.toarray() if hasattr(X, "toarray") else X

@@ -1,0 +1,318 @@
+"""A partly labelled table in; classifiers of unlike kinds fitted to it and brought onto one scale out."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, NamedTuple
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.random import Generator, RandomState
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import softmax
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.ensemble import ExtraTreesClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import QuantileTransformer, StandardScaler
+from sklearn.utils import gen_batches
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_consistent_length,
+    check_is_fitted,
+    has_fit_parameter,
+    validate_data,
+)
+
+from chary.method.confidence import entropy, margin, max_probability, t_similarity
+from chary.method.labels import decode, encode
+from chary.method.network import Floats
+from chary.method.priors import align, prior_of_rest, resolve_prior
+
+# Added to every probability of a member that gives no decision values: the logarithm of 0 stays finite.
+_FLOOR = 1e-3
+# Rows scored at a time: members make copies of them.
+_BLOCK = 100_000
+_PROBABILITY_CONFIDENCES = {"max_probability": max_probability, "margin": margin, "entropy": entropy}
+
+
+class Member(NamedTuple):
+    """One classifier of the ensemble."""
+
+    name: str
+    estimator: Any
+    weight: float = 1.0
+
+
+def default_members(n_rows: int) -> list[Member]:
+    """Two linear models that see the columns differently, and trees, which count twice."""
+    quantiles = QuantileTransformer(n_quantiles=min(1000, n_rows), output_distribution="normal")
+    return [
+        Member("linear", make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))),
+        Member("quantile", make_pipeline(quantiles, LogisticRegression(max_iter=1000))),
+        Member("trees", ExtraTreesClassifier(200, max_features=0.5), 2.0),
+    ]
+
+
+def seeded_clone(estimator: Any, rng: np.random.Generator) -> Any:
+    """An unfitted clone in which every ``random_state`` that was None, however deep, is a number."""
+    estimator = clone(estimator)
+    for name, value in sorted(estimator.get_params().items()):
+        if value is None and (name == "random_state" or name.endswith("__random_state")):
+            estimator.set_params(**{name: int(rng.integers(2**31))})
+    return estimator
+
+
+class MixedEnsembleClassifier(ClassifierMixin, BaseEstimator):
+    r"""Classifiers of unlike kinds, on one scale, with the members' opinions kept.
+
+    Under selection bias every kind of classifier is wrong in its own way outside the labelled corner; where unlike
+    ones agree, they are mostly right. The logits z_m of member m, centred over the classes, are divided by their
+    root mean square a_m on the unlabelled rows, so that no member is louder than another, and averaged:
+
+    .. math:: s(x) = \bar a \sum_m w_m z_m(x) / a_m + b, \qquad \bar a = \sum_m w_m a_m, \qquad \sum_m w_m = 1
+
+    with b the offset of a class prior (0 without one).
+
+    Parameters
+    ----------
+    members : list of (name, classifier) or (name, classifier, weight), default=None
+        Classifiers with ``decision_function`` or ``predict_proba``; each is cloned. In a Pipeline the steps before
+        the last are fitted on all rows, labelled or not, where they can do without labels; the last step, like
+        any other classifier, on the labelled rows. None: logistic regression; logistic regression on
+        quantile-normal columns; ExtraTrees with ``max_features=0.5``, which counts twice.
+    class_prior : None, "labeled", mapping or array-like, default=None
+        Class proportions of all rows, if you know them: unlabelled rows are predicted so that all rows together
+        have them. "labeled": they are those of the labelled rows. ``docs/class-prior.md`` says when that hurts.
+    n_jobs : int, default=None
+        Members fitted at a time, as everywhere in scikit-learn.
+    unlabeled : label or None, default=-1
+        Marks unlabelled rows in ``y``, besides missing values, which always do. None: missing values only.
+    random_state : int, Generator, RandomState or None, default=None
+        Seeds every ``random_state`` of a member that is None.
+
+    Attributes
+    ----------
+    classes_ : array of shape (C,)
+    members_ : list of Member
+        The fitted members.
+    scales_ : array of shape (M,)
+        a_m, the spread of each member's centred logits.
+    weights_ : array of shape (M,)
+        w_m, summing to 1.
+    class_prior_ : array of shape (C,), or None
+    class_bias_ : array of shape (C,)
+        b; zeros without a prior.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> X, y_true = load_breast_cancer(return_X_y=True)
+    >>> y = y_true.copy()
+    >>> y[np.arange(len(y)) % 10 > 0] = -1
+    >>> model = MixedEnsembleClassifier(random_state=0).fit(X, y)
+    >>> bool(model.score(X, y_true) > 0.9)
+    True
+    """
+
+    _parameter_constraints = {  # noqa: RUF012
+        "members": [list, tuple, None],
+        "class_prior": "no_validation",
+        "n_jobs": [Integral, None],
+        "unlabeled": "no_validation",
+        "random_state": [Interval(Integral, 0, None, closed="left"), Generator, RandomState, None],
+    }
+
+    def __init__(
+        self,
+        members: list[Any] | None = None,
+        *,
+        class_prior: Any = None,
+        n_jobs: int | None = None,
+        unlabeled: Any = -1,
+        random_state: Any = None,
+    ) -> None:
+        self.members = members
+        self.class_prior = class_prior
+        self.n_jobs = n_jobs
+        self.unlabeled = unlabeled
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> MixedEnsembleClassifier:
+        """Fit every member on the labelled rows and scale it on the unlabelled ones.
+
+        Parameters
+        ----------
+        X : array or DataFrame of numbers of shape (n, d)
+        y : array-like of shape (n,)
+            Labels; missing or ``unlabeled`` where there is none.
+        sample_weight : array-like of shape (n,), default=None
+            Handed to the members with the labelled rows. A row of weight 0, labelled or not, is as if absent.
+        """
+        self._validate_params()
+        if y is None:
+            raise ValueError("MixedEnsembleClassifier requires y to be passed, but the target y is None.")
+        X = validate_data(self, X, dtype=np.float64)
+        labels = encode(y, unlabeled=self.unlabeled)
+        check_consistent_length(X, labels.codes)
+        weights = None
+        if sample_weight is not None:
+            weights = _check_sample_weight(sample_weight, X, ensure_non_negative=True, dtype=np.float64)
+            present = weights > 0
+            X, weights = X[present], weights[present]
+            labels = encode(decode(labels.codes[present], labels.classes, unlabeled=None), unlabeled=None)
+        self.classes_ = labels.classes
+        members = self._seeded_members(len(X))
+        if weights is not None:
+            _refuse_weightless(members)
+        self.members_ = Parallel(n_jobs=self.n_jobs)(
+            delayed(_fitted)(member, X, labels.codes, labels.classes, weights) for member in members
+        )
+        raw_weights = np.array([member.weight for member in members], dtype=float)
+        self.weights_ = raw_weights / raw_weights.sum()
+
+        rest = np.ones(len(X), dtype=bool) if labels.labeled.all() else ~labels.labeled
+        logits = self._centred_logits(X[rest])  # (n, M, C)
+        squares = np.square(logits).mean(axis=2)  # (n, M)
+        self.scales_ = np.sqrt(np.average(squares, axis=0, weights=None if weights is None else weights[rest]))
+        self.class_prior_ = resolve_prior(self.class_prior, labels.classes, labels.codes)
+        self.class_bias_ = np.zeros(len(labels.classes))
+        if self.class_prior_ is not None:
+            rest_prior = prior_of_rest(self.class_prior_, labels.codes)
+            self.class_bias_ = align(self._mean_scores(logits), rest_prior)
+        return self
+
+    def _seeded_members(self, n_rows: int) -> list[Member]:
+        given = default_members(n_rows) if self.members is None else _checked_members(self.members)
+        rng = np.random.default_rng(self.random_state)
+        return [member._replace(estimator=seeded_clone(member.estimator, rng)) for member in given]
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Label of each row."""
+        codes = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[codes]
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Class probabilities (n, C) of the ensemble."""
+        return self.predict_joint_proba(X)[0]
+
+    def predict_head_proba(self, X: Any) -> Floats:
+        """Class probabilities (n, M, C) of the members, each on the common scale and with the class offset."""
+        return self.predict_joint_proba(X)[1]
+
+    def predict_joint_proba(self, X: Any) -> tuple[Floats, Floats]:
+        """``predict_proba`` (n, C) and ``predict_head_proba`` (n, M, C) in one pass over the rows."""
+        check_is_fitted(self, "class_bias_")
+        X = validate_data(self, X, reset=False, dtype=np.float64)
+        logits = self._centred_logits(X)
+        probs = softmax(self._mean_scores(logits) + self.class_bias_, axis=-1)
+        return probs, softmax(self._scaled(logits) + self.class_bias_, axis=-1)
+
+    @property
+    def head_weights_(self) -> Floats:
+        """How much each member counts in the T-similarity, (M,)."""
+        return self.weights_
+
+    def predict_confidence(self, X: Any, kind: str = "t_similarity") -> Floats:
+        """How far each prediction can be trusted, (n,) in [0, 1].
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+        kind : {"t_similarity", "max_probability", "margin", "entropy"}, default="t_similarity"
+            ``t_similarity`` is the weighted agreement of the members, the others use the ensemble's probabilities.
+        """
+        if kind not in ("t_similarity", *_PROBABILITY_CONFIDENCES):
+            kinds = ", ".join(["t_similarity", *_PROBABILITY_CONFIDENCES])
+            raise ValueError(f"kind={kind!r} is not a confidence; choose one of {kinds}.")
+        probs, head_probs = self.predict_joint_proba(X)
+        if kind == "t_similarity":
+            return t_similarity(head_probs, weights=self.weights_)
+        return _PROBABILITY_CONFIDENCES[kind](probs)
+
+    def _centred_logits(self, X: Floats) -> Floats:
+        logits = np.empty((len(X), len(self.members_), len(self.classes_)))  # (n, M, C)
+        for block in gen_batches(len(X), _BLOCK):
+            for m, member in enumerate(self.members_):
+                logits[block, m] = _logits(member.estimator, X[block], len(self.classes_))
+        return logits - logits.mean(axis=-1, keepdims=True)
+
+    def _scaled(self, logits: Floats) -> Floats:
+        """Members' logits, all of the spread that they have on average."""
+        scales = np.where(self.scales_ > 0, self.scales_, 1.0)  # a member without any opinion stays silent
+        return logits * (self.weights_ @ self.scales_ / scales)[:, None]
+
+    def _mean_scores(self, logits: Floats) -> Floats:
+        return np.einsum("m,nmc->nc", self.weights_, self._scaled(logits))  # (n, C)
+
+
+def _checked_members(entries: Any) -> list[Member]:
+    if not entries:
+        raise ValueError("members is empty; give (name, classifier) pairs, or None for the default members.")
+    members: list[Member] = []
+    for entry in entries:
+        if not isinstance(entry, (list, tuple)) or len(entry) not in (2, 3) or not isinstance(entry[0], str):
+            raise ValueError(f"members holds {entry!r}; give (name, classifier) or (name, classifier, weight).")
+        member = Member(*entry)
+        if not (isinstance(member.weight, Real) and 0 < member.weight < np.inf):
+            raise ValueError(f"Member {member.name!r} has weight {member.weight!r}; give a positive number.")
+        if not hasattr(member.estimator, "fit"):
+            raise ValueError(f"Member {member.name!r} is {member.estimator!r}, which is not a classifier.")
+        members.append(member)
+    return members
+
+
+def _refuse_weightless(members: list[Member]) -> None:
+    for member in members:
+        last = member.estimator[-1] if isinstance(member.estimator, Pipeline) else member.estimator
+        if not has_fit_parameter(last, "sample_weight"):
+            raise ValueError(
+                f"Member {member.name!r} ({type(last).__name__}) takes no sample_weight in fit; "
+                "leave sample_weight out, or the member."
+            )
+
+
+def _fitted(
+    member: Member, X: Floats, codes: NDArray[np.intp], classes: NDArray[Any], weights: Floats | None
+) -> Member:
+    labeled = codes >= 0
+    estimator, rows = member.estimator, X
+    last, steps = estimator, []
+    if isinstance(estimator, Pipeline):
+        last = estimator[-1]
+        steps = [step for _, step in estimator.steps[:-1] if step not in (None, "passthrough")]
+    for step in steps:
+        _fit_step(step, rows, codes)
+        rows = step.transform(rows if step is not steps[-1] else rows[labeled])  # the last step needs no others
+    params = {} if weights is None else {"sample_weight": weights[labeled]}
+    last.fit(rows if steps else X[labeled], classes[codes[labeled]], **params)
+    return member
+
+
+def _fit_step(step: Any, rows: Floats, codes: NDArray[np.intp]) -> None:
+    try:
+        step.fit(rows)
+    except (TypeError, ValueError):  # tags do not tell: SelectKBest may need labels, or not
+        labeled = codes >= 0
+        step.fit(rows[labeled], codes[labeled])
+
+
+def _logits(estimator: Any, X: Floats, n_classes: int) -> Floats:
+    """Unnormalised log-probabilities: decision values where there are some, else log(p + floor)."""  # (n, C)
+    if not hasattr(estimator, "decision_function"):
+        if not hasattr(estimator, "predict_proba"):
+            raise ValueError(
+                f"{type(estimator).__name__} has neither decision_function nor predict_proba; "
+                "choose a member that has one."
+            )
+        return np.log(estimator.predict_proba(X) + _FLOOR)
+    decision = np.asarray(estimator.decision_function(X), dtype=np.float64)
+    if decision.size == len(X):
+        decision = np.column_stack([-decision.ravel() / 2, decision.ravel() / 2])
+    if decision.shape != (len(X), n_classes):
+        raise ValueError(
+            f"{type(estimator).__name__} gives decision values of shape {decision.shape} for {len(X)} rows and "
+            f"{n_classes} classes; choose a member that gives one for each class."
+        )
+    return decision

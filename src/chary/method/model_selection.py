@@ -1,0 +1,69 @@
+"""Partly labelled rows in; folds and scores that only ever judge labelled rows out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.metrics import get_scorer
+from sklearn.model_selection import StratifiedKFold
+from sklearn.utils import _safe_indexing, indexable
+
+from chary.method.labels import encode
+
+
+class LabeledStratifiedKFold(StratifiedKFold):
+    """Stratified folds of the labelled rows; every training fold also holds all unlabelled rows.
+
+    Use it as ``cv`` in ``GridSearchCV`` and ``cross_val_score``: no unlabelled row is ever scored.
+
+    >>> import numpy as np
+    >>> y = np.array([0, 1, 0, 1, -1, -1])
+    >>> for train, test in LabeledStratifiedKFold(2).split(np.zeros((6, 1)), y):
+    ...     print(train, test)
+    [2 3 4 5] [0 1]
+    [0 1 4 5] [2 3]
+    """
+
+    def __init__(
+        self, n_splits: int = 5, *, shuffle: bool = False, random_state: Any = None, unlabeled: Any = -1
+    ) -> None:
+        super().__init__(n_splits, shuffle=shuffle, random_state=random_state)
+        self.unlabeled = unlabeled
+
+    def split(
+        self, X: Any, y: ArrayLike, groups: Any = None
+    ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+        """Row numbers of the training and test part of each fold."""
+        codes = encode(y, unlabeled=self.unlabeled).codes
+        labeled, unlabeled = np.flatnonzero(codes >= 0), np.flatnonzero(codes < 0)
+        for train, test in super().split(labeled, codes[labeled]):
+            yield np.sort(np.concatenate([labeled[train], unlabeled])), labeled[test]
+
+
+class LabeledScorer:
+    """A scorer that leaves unlabelled rows out, for any other way of splitting.
+
+    ``cross_val_score(model, X, y, scoring=LabeledScorer("accuracy"))``
+    """
+
+    def __init__(self, scoring: str | Callable[..., float] = "accuracy", *, unlabeled: Any = -1) -> None:
+        self.scoring = scoring
+        self.unlabeled = unlabeled
+
+    def __call__(self, estimator: Any, X: Any, y: ArrayLike, **params: Any) -> float:
+        labels = encode(y, unlabeled=self.unlabeled, one_class=True)
+        (X,) = indexable(X)
+        rows = np.flatnonzero(labels.labeled)
+        params = {name: rows_of(value, rows, len(labels.codes)) for name, value in params.items()}
+        return get_scorer(self.scoring)(
+            estimator, _safe_indexing(X, rows), labels.classes[labels.codes[rows]], **params
+        )
+
+
+def rows_of(value: Any, rows: NDArray[np.intp], n_rows: int) -> Any:
+    """A per-row parameter sliced with its rows; anything else as it is."""
+    per_row = hasattr(value, "__len__") and not isinstance(value, (str, dict)) and len(value) == n_rows
+    return _safe_indexing(value, rows) if per_row else value

@@ -1,0 +1,488 @@
+"""A partly labelled table and any classifier in; its rows labelled in rounds, and the history of it, out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from numbers import Integral
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import softmax
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.pipeline import Pipeline
+from sklearn.utils import Tags, _safe_indexing, assert_all_finite, get_tags, indexable
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_consistent_length,
+    check_is_fitted,
+    has_fit_parameter,
+)
+
+from chary.method.confidence import entropy, margin, max_probability, t_similarity
+from chary.method.diverse import DiverseEnsembleClassifier
+from chary.method.labels import decode, encode
+from chary.method.members import member_probabilities, probabilities, probabilities_with_members
+from chary.method.mixed import seeded_clone
+from chary.method.model_selection import rows_of
+from chary.method.network import Floats
+from chary.method.policies import Curriculum, Policy, Round
+from chary.method.priors import align, prior_of_rest, resolve_prior
+
+_PROBABILITY_CONFIDENCES = {
+    "softmax": max_probability,
+    "max_probability": max_probability,
+    "margin": margin,
+    "entropy": entropy,
+}
+
+
+def _estimator_has(method: str) -> Callable[[Any], bool]:
+    def check(self: SelfTrainingClassifier) -> bool:
+        if method == "decision_function" and self.class_prior is not None:
+            return False  # decision values know nothing of the prior
+        inner = self.estimator_ if hasattr(self, "estimator_") else self._base_estimator()
+        return hasattr(inner, method)
+
+    return check
+
+
+class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+    """Labels unlabelled rows in rounds with any classifier, accepting only what it can trust.
+
+    The classifier is fitted on the labelled rows. In each round it labels the rows that are left, a policy
+    accepts the labels that are trusted enough, and the classifier is fitted anew with them. It ends when every
+    row that takes part has a label (``"all_labeled"``), when a round accepts nothing (``"no_change"``) or after
+    ``max_rounds`` rounds (``"max_rounds"``). The classifier handed back has used every accepted label.
+
+    Parameters
+    ----------
+    estimator : classifier, default=None
+        Any classifier with ``predict_proba`` or ``decision_function``, or a Pipeline that ends in one; it is
+        cloned. One with a parameter ``unlabeled`` is given the unlabelled rows too.
+        None: ``DiverseEnsembleClassifier()``.
+    policy : policy, default=None
+        Which labels to accept in a round, see ``chary.method.policies``. None: ``Curriculum(step=0.4)``.
+    confidence : str or callable, default="t_similarity"
+        ``"t_similarity"``: agreement of the members of the classifier: the heads of a
+        ``DiverseEnsembleClassifier``, or the members of a voting, bagging or forest classifier.
+        ``"max_probability"`` (also ``"softmax"``), ``"margin"``, ``"entropy"``: of its class probabilities.
+        A callable ``(fitted estimator, X) -> (n,)`` or class-wise ``(n, C)``, high where confident.
+    max_rounds : int, default=5
+        Most rounds; with 0 the classifier is the supervised one.
+    class_prior : None, "labeled", mapping or array-like, default=None
+        Class proportions of all rows, if you know them: in every round and at the end, unlabelled rows are
+        predicted so that all rows together have them. "labeled": they are those of the labelled rows.
+        ``docs/class-prior.md`` says when that hurts.
+    balance_weights : bool, default=False
+        Weigh accepted rows so that together they count as much as the given labels do.
+    max_pool : int, default=None
+        Most unlabelled rows that take part in the fits and rounds, drawn at random of more; it bounds their cost.
+        The others are never accepted, but a class prior is met on all rows. None: all take part.
+    unlabeled : label or None, default=-1
+        Marks unlabelled rows in ``y``, besides missing values, which always do. None: missing values only.
+    random_state : int, Generator, RandomState or None, default=None
+        Seeds every ``random_state`` of ``estimator`` that is None, and draws ``max_pool`` rows. The same seed
+        serves in every round.
+    verbose : bool, default=False
+        Show each round as it ends.
+
+    Attributes
+    ----------
+    estimator_ : the classifier of the last fit.
+    classes_ : array of shape (C,)
+    transduction_ : array of shape (n,)
+        The labels of the rows given to ``fit``: as given, as accepted, or ``unlabeled`` (None where missing
+        values alone are the marker) where never accepted.
+    labeled_iter_ : array of shape (n,)
+        0 where the label was given, the round in which it was accepted, -1 where never.
+    confidence_ : array of shape (n,)
+        Confidence when accepted; 1 where the label was given, NaN where never accepted.
+    class_prior_ : array of shape (C,), or None
+    class_bias_ : array of shape (C,)
+        What is added to the log-probabilities of ``estimator_`` to meet ``class_prior``; zeros without one.
+    n_rounds_ : int
+        Rounds that accepted something.
+    termination_condition_ : {"all_labeled", "no_change", "max_rounds"}
+    history_ : list of dict, one for each round
+        ``round``, ``n_pool``, ``n_accepted``, ``accepted`` (class -> count), ``mean_confidence`` (of the
+        accepted), what the policy ``used`` (its thresholds), and ``seconds``.
+
+    See Also
+    --------
+    sklearn.semi_supervised.SelfTrainingClassifier : needs integer labels and an absolute threshold.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> X, y_true = load_iris(return_X_y=True)
+    >>> y = y_true.copy()
+    >>> y[::2] = -1
+    >>> forest = RandomForestClassifier(50, random_state=0)
+    >>> model = SelfTrainingClassifier(forest).fit(X, y)
+    >>> model.termination_condition_, model.n_rounds_
+    ('all_labeled', 3)
+    >>> [record["n_accepted"] for record in model.history_]
+    [48, 21, 6]
+    """
+
+    _parameter_constraints = {  # noqa: RUF012
+        "estimator": [HasMethods(["fit"]), None],
+        "policy": [HasMethods(["accept"]), None],
+        "confidence": [StrOptions({"t_similarity", *_PROBABILITY_CONFIDENCES}), callable],
+        "max_rounds": [Interval(Integral, 0, None, closed="left")],
+        "class_prior": "no_validation",
+        "balance_weights": ["boolean"],
+        "max_pool": [Interval(Integral, 1, None, closed="left"), None],
+        "unlabeled": "no_validation",
+        "random_state": "no_validation",
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        policy: Policy | None = None,
+        confidence: str | Callable[[Any, Any], Any] = "t_similarity",
+        max_rounds: int = 5,
+        class_prior: Any = None,
+        balance_weights: bool = False,
+        max_pool: int | None = None,
+        unlabeled: Any = -1,
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.estimator = estimator
+        self.policy = policy
+        self.confidence = confidence
+        self.max_rounds = max_rounds
+        self.class_prior = class_prior
+        self.balance_weights = balance_weights
+        self.max_pool = max_pool
+        self.unlabeled = unlabeled
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        initial: Any = None,
+        **params: Any,
+    ) -> SelfTrainingClassifier:
+        """Label the unlabelled rows in rounds.
+
+        Parameters
+        ----------
+        X : array, DataFrame, sparse matrix or list of shape (n, ...)
+            Whatever ``estimator`` accepts; handed to it as it is.
+        y : array-like of shape (n,)
+            Labels; missing or ``unlabeled`` where there is none.
+        sample_weight : array-like of shape (n,), default=None
+            Handed to the classifier with the rows it belongs to, also once their labels are accepted.
+        initial : fitted classifier, default=None
+            Taken in place of the first fit, so that several policies can share one.
+        **params : dict
+            For the classifier's ``fit``; arrays of length n are sliced with the rows.
+        """
+        self._validate_params()
+        if y is None:
+            raise ValueError("SelfTrainingClassifier requires y to be passed, but the target y is None.")
+        (X,) = indexable(X)
+        labels = encode(y, unlabeled=self.unlabeled)
+        check_consistent_length(X, labels.codes)
+        self._check_finite(X)
+        if sample_weight is not None:
+            params["sample_weight"] = _check_sample_weight(sample_weight, labels.codes, ensure_non_negative=True)
+        self.classes_ = labels.classes
+        self.class_prior_ = resolve_prior(self.class_prior, labels.classes, labels.codes)
+        self.class_bias_ = np.zeros(len(labels.classes))
+        rest_prior = None if self.class_prior_ is None else prior_of_rest(self.class_prior_, labels.codes)
+        rows = self._taking_part(labels.labeled)
+        data = _TrainingData(X, labels.classes, labels.labeled, params, self.balance_weights)
+        codes = labels.codes.copy()
+        codes[rows] = self._run(data.part(rows), codes[rows], rest_prior, initial)
+        self.transduction_ = decode(codes, self.classes_, unlabeled=self.unlabeled)
+        if len(rows) < len(codes):
+            self._adopt(self.estimator_, X, np.flatnonzero(~labels.labeled), rest_prior)
+            self._make_room(rows, len(codes))
+        return self
+
+    def _taking_part(self, labeled: NDArray[np.bool_]) -> NDArray[np.intp]:
+        """The labelled rows and at most ``max_pool`` others."""
+        pool = np.flatnonzero(~labeled)
+        if self.max_pool is None or len(pool) <= self.max_pool:
+            return np.arange(len(labeled))
+        drawn = np.random.default_rng(self.random_state).choice(pool, self.max_pool, replace=False)
+        return np.sort(np.concatenate([np.flatnonzero(labeled), drawn]))
+
+    def _run(
+        self, data: _TrainingData, codes: NDArray[np.intp], rest_prior: Floats | None, initial: Any
+    ) -> NDArray[np.intp]:
+        """The rounds: score, accept, refit. Fills in the labels."""
+        policy = Curriculum() if self.policy is None else self.policy
+        posterior_is_initial = getattr(policy, "posterior", "current") == "initial"
+        unlabeled = np.flatnonzero(codes < 0)
+        self.labeled_iter_ = np.where(codes >= 0, 0, -1)
+        self.confidence_ = np.where(codes >= 0, 1.0, np.nan)
+        self.history_: list[dict[str, Any]] = []
+        self.termination_condition_ = "max_rounds"
+        template = self._template()
+        self._adopt(data.fit(template, codes) if initial is None else initial, data.X, unlabeled, rest_prior)
+        first_posterior: Floats = np.empty(0)
+        pool = unlabeled
+        for number in range(1, self.max_rounds + 1):
+            if not len(pool):
+                break
+            start = perf_counter()
+            scores = self._scores(self.estimator_, _safe_indexing(data.X, pool))
+            if number == 1:
+                first_posterior = scores.probs
+            posterior = first_posterior[np.searchsorted(unlabeled, pool)] if posterior_is_initial else scores.probs
+            prediction = scores.probs.argmax(axis=1)
+            view = Round(scores.confidence, scores.class_confidence, prediction, posterior, number)
+            accepted, used = policy.accept(view)
+            if not accepted.any():
+                self.termination_condition_ = "no_change"
+                break
+            if policy.rescore:  # earlier labels are taken back
+                codes[unlabeled], self.labeled_iter_[unlabeled], self.confidence_[unlabeled] = -1, -1, np.nan
+            rows = pool[accepted]
+            codes[rows] = prediction[accepted]
+            self.labeled_iter_[rows] = number
+            self.confidence_[rows] = scores.confidence[accepted]
+            self._adopt(data.fit(template, codes), data.X, unlabeled, rest_prior)
+            if not policy.rescore or accepted.all():
+                pool = pool[~accepted]
+            self._record(number, accepted, codes[rows], scores.confidence[accepted], used, perf_counter() - start)
+        if not len(pool):
+            self.termination_condition_ = "all_labeled"
+        self.n_rounds_ = len(self.history_)
+        return codes
+
+    def _make_room(self, rows: NDArray[np.intp], n_rows: int) -> None:
+        """Attributes of the rows that took part become those of all rows."""
+        rounds, confidence = np.full(n_rows, -1), np.full(n_rows, np.nan)
+        rounds[rows], confidence[rows] = self.labeled_iter_, self.confidence_
+        self.labeled_iter_, self.confidence_ = rounds, confidence
+
+    def _adopt(self, estimator: Any, X: Any, unlabeled: NDArray[np.intp], rest_prior: Floats | None) -> None:
+        """Make a fitted classifier the current one, in line with the class prior on the unlabelled rows."""
+        known = getattr(estimator, "classes_", self.classes_)
+        if not np.array_equal(known, self.classes_):
+            raise ValueError(
+                f"The classifier knows the classes {list(known)}, the labels are of {list(self.classes_)}: an "
+                "initial classifier must know the same, and no class may have all its labels at sample_weight 0."
+            )
+        self.estimator_ = estimator
+        if rest_prior is not None:
+            rest = _safe_indexing(X, unlabeled) if len(unlabeled) else X
+            self.class_bias_ = align(_log(probabilities(estimator, rest)), rest_prior)
+
+    def _with_prior(self, probs: Floats) -> Floats:
+        if self.class_prior_ is None:
+            return probs
+        return softmax(_log(probs) + self.class_bias_, axis=-1)
+
+    def _record(
+        self,
+        number: int,
+        accepted: NDArray[np.bool_],
+        codes: NDArray[np.intp],
+        confidence: Floats,
+        used: dict[str, Any],
+        seconds: float,
+    ) -> None:
+        counts = np.bincount(codes, minlength=len(self.classes_)).tolist()
+        record = {
+            "round": number,
+            "n_pool": len(accepted),
+            "n_accepted": len(codes),
+            "accepted": dict(zip(self.classes_.tolist(), counts, strict=True)),
+            "mean_confidence": float(confidence.mean()),
+            "used": used,
+            "seconds": seconds,
+        }
+        self.history_.append(record)
+        if self.verbose:
+            _show(record)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Label of each row."""
+        check_is_fitted(self)
+        if self.class_prior_ is None:
+            return self.estimator_.predict(X)
+        return self.classes_[self._with_prior(probabilities(self.estimator_, X)).argmax(axis=1)]
+
+    @available_if(_estimator_has("predict_proba"))  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Floats:
+        """Class probabilities (n, C)."""
+        check_is_fitted(self)
+        return self._with_prior(self.estimator_.predict_proba(X))
+
+    @available_if(_estimator_has("decision_function"))  # type: ignore[untyped-decorator]
+    def decision_function(self, X: Any) -> Floats:
+        """Decision values of the classifier."""
+        check_is_fitted(self)
+        return self.estimator_.decision_function(X)
+
+    def predict_head_proba(self, X: Any) -> Floats:
+        """Class probabilities (n, M, C) of the members of the classifier."""
+        check_is_fitted(self)
+        return self._with_prior(member_probabilities(self.estimator_, X))
+
+    def predict_confidence(self, X: Any) -> Floats:
+        """How far each prediction can be trusted, (n,), by the same ``confidence`` that ruled the rounds."""
+        return self.predict_with_confidence(X)[1]
+
+    def predict_with_confidence(self, X: Any) -> tuple[NDArray[Any], Floats]:
+        """The class of highest probability, as the rounds accept it, and its confidence, in one pass."""
+        check_is_fitted(self)
+        scores = self._scores(self.estimator_, X)
+        return self.classes_[scores.probs.argmax(axis=1)], scores.confidence
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of columns seen in ``fit``."""
+        return self.estimator_.n_features_in_
+
+    @property
+    def feature_names_in_(self) -> NDArray[Any]:
+        """Names of the columns seen in ``fit``, where it was given a DataFrame."""
+        return self.estimator_.feature_names_in_
+
+    def _base_estimator(self) -> Any:
+        return DiverseEnsembleClassifier() if self.estimator is None else self.estimator
+
+    def _template(self) -> Any:
+        """An unfitted clone, seeded, and with missing values as its marker if it takes unlabelled rows."""
+        template = clone(self._base_estimator())
+        if self.random_state is not None:
+            template = seeded_clone(template, np.random.default_rng(self.random_state))
+        if _takes_unlabeled(template):
+            _last_step(template).set_params(unlabeled=None)
+        return template
+
+    def _check_finite(self, X: Any) -> None:
+        """Refuse NaN and infinity also where the first fit would not see them."""
+        if getattr(getattr(X, "dtype", None), "kind", "") == "f":
+            allow_nan = get_tags(self._base_estimator()).input_tags.allow_nan
+            values = X.data if hasattr(X, "toarray") else X
+            assert_all_finite(values, allow_nan=allow_nan, estimator_name=type(self).__name__, input_name="X")
+
+    def _scores(self, estimator: Any, X: Any) -> _Scores:
+        """Probabilities and confidences of some rows."""
+        if self.confidence == "t_similarity":
+            probs, head_probs = probabilities_with_members(estimator, X)
+            weights = getattr(_last_step(estimator), "head_weights_", None)
+            class_confidence = t_similarity(
+                self._with_prior(head_probs), per_class=True, weights=weights
+            )  # (n, C)
+            return _Scores(self._with_prior(probs), class_confidence.sum(axis=1).clip(0, 1), class_confidence)
+        probs = self._with_prior(probabilities(estimator, X))
+        if callable(self.confidence):
+            confidence = np.asarray(self.confidence(estimator, X))
+            if confidence.ndim == 2:
+                return _Scores(probs, confidence.max(axis=1), confidence)
+        else:
+            confidence = _PROBABILITY_CONFIDENCES[self.confidence](probs)
+            if self.confidence in ("softmax", "max_probability"):
+                return _Scores(probs, confidence, probs)
+        # One number a row: all of it goes to the class predicted.
+        class_confidence = np.where(
+            np.eye(probs.shape[1], dtype=bool)[probs.argmax(axis=1)], confidence[:, None], 0
+        )
+        return _Scores(probs, confidence, class_confidence)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self._base_estimator())
+        tags.input_tags = inner.input_tags
+        tags.classifier_tags.multi_class = inner.classifier_tags is None or inner.classifier_tags.multi_class
+        return tags
+
+
+class _Scores(NamedTuple):
+    probs: Floats  # (n, C) of the prediction
+    confidence: Floats  # (n,)
+    class_confidence: Floats  # (n, C)
+
+
+class _TrainingData(NamedTuple):
+    """What every fit of the rounds shares."""
+
+    X: Any
+    classes: NDArray[Any]
+    given: NDArray[np.bool_]  # (n,) rows whose label was given
+    params: dict[str, Any]
+    balance_weights: bool
+
+    def part(self, rows: NDArray[np.intp]) -> _TrainingData:
+        """The same with some of the rows, in their order."""
+        n = len(self.given)
+        if len(rows) == n:
+            return self
+        params = {name: rows_of(value, rows, n) for name, value in self.params.items()}
+        return self._replace(X=_safe_indexing(self.X, rows), given=self.given[rows], params=params)
+
+    def fit(self, template: Any, codes: NDArray[np.intp]) -> Any:
+        """A clone fitted on the rows that have a label, and on the others where it can use them."""
+        labeled = codes >= 0
+        params = dict(self.params)
+        if self.balance_weights and (accepted := labeled & ~self.given).any():
+            weights = np.array(params.get("sample_weight", np.ones(len(codes))), dtype=float)
+            total = weights[accepted].sum()
+            weights[accepted] *= weights[self.given].sum() / total if total > 0 else 1.0
+            params["sample_weight"] = weights
+        params = _addressed(template, params)
+        estimator = clone(template)
+        if labeled.all() or _takes_unlabeled(template):
+            return estimator.fit(self.X, decode(codes, self.classes, unlabeled=None), **params)
+        rows = np.flatnonzero(labeled)
+        params = {name: rows_of(value, rows, len(codes)) for name, value in params.items()}
+        return estimator.fit(_safe_indexing(self.X, rows), self.classes[codes[rows]], **params)
+
+
+def _addressed(template: Any, params: dict[str, Any]) -> dict[str, Any]:
+    """Fit parameters under the names by which the template takes them."""
+    if "sample_weight" not in params:
+        return params
+    last = _last_step(template)
+    if not has_fit_parameter(last, "sample_weight"):
+        raise ValueError(
+            f"{type(last).__name__} takes no sample_weight in fit; "
+            "leave sample_weight and balance_weights out, or choose a classifier that does."
+        )
+    weights = params.pop("sample_weight")
+    step = f"{template.steps[-1][0]}__" if isinstance(template, Pipeline) else ""
+    return {**params, f"{step}sample_weight": weights}
+
+
+def _log(probs: Floats) -> Floats:
+    return np.log(np.maximum(probs, np.finfo(np.float64).tiny))
+
+
+def _last_step(estimator: Any) -> Any:
+    return estimator[-1] if isinstance(estimator, Pipeline) else estimator
+
+
+def _takes_unlabeled(estimator: Any) -> bool:
+    return "unlabeled" in _last_step(estimator).get_params(deep=False)
+
+
+def _show(record: dict[str, Any]) -> None:
+    from rich.console import Console
+
+    per_class = ", ".join(f"{name}: {count:,}" for name, count in record["accepted"].items())
+    Console(stderr=True, highlight=False).print(
+        f"round {record['round']}: accepted {record['n_accepted']:,} of {record['n_pool']:,} rows ({per_class}), "
+        f"mean confidence {record['mean_confidence']:.3f}, {record['seconds']:.1f} s",
+        markup=False,
+    )

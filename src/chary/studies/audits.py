@@ -1,0 +1,254 @@
+"""The study of audits: what k random labels add, and what k more from the biased source do not."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import KFold, StratifiedKFold
+
+from chary.evaluation import accept_threshold, draw, score
+from chary.method import Curriculum, DiverseEnsembleClassifier, MixedEnsembleClassifier, SelfTrainingClassifier
+from chary.studies.labeling import selection_biased
+from chary.studies.paper import Cell, Method, Study, Task
+
+SIZES = (0, 10, 20, 30, 50)
+RANDOM, SAME = "random", "same"
+_ERRORS = (0.1, 0.2)
+# Cross-validation and cross-fitting double the work; tables wider than this are left out of both.
+_REFIT_WIDTH = 200
+
+
+class Trained(NamedTuple):
+    """A model and the rows that were labelled for it besides those given."""
+
+    model: Any
+    rows: NDArray[np.intp]
+    source: str
+
+
+def supervised(task: Task, source: str, k: int) -> Trained:
+    """The network on the given labels and k more."""
+    rows = extra_rows(task, source, k)
+    return Trained(_first_fit(task, rows, source), rows, source)
+
+
+def curriculum(task: Task, source: str, k: int) -> Trained:
+    """The paper's CSTA with T-similarity on the given labels and k more."""
+    rows = extra_rows(task, source, k)
+
+    def fit() -> Any:
+        model = SelfTrainingClassifier(task.estimator(), policy=Curriculum(0.4), confidence="t_similarity")
+        return model.fit(task.X, _with(task, rows), initial=_first_fit(task, rows, source))
+
+    return Trained(task.once(("csta", k, source if k else ""), fit), rows, source)
+
+
+def mixed(task: Task, source: str, k: int) -> Trained:
+    """Unlike learners together on the given labels and k more."""
+    rows = extra_rows(task, source, k)
+
+    def fit() -> Any:
+        return MixedEnsembleClassifier(random_state=task.random_state).fit(task.X, _with(task, rows))
+
+    return Trained(task.once(("mixed", k, source if k else ""), fit), rows, source)
+
+
+def extra_rows(task: Task, source: str, k: int) -> NDArray[np.intp]:
+    """k more rows to label: drawn at random (an audit), or by the process that gave the first labels."""
+    if k == 0:
+        return np.empty(0, dtype=np.intp)
+    if source == RANDOM:
+        return draw(task.labeled, max(SIZES), task._seed(3))[:k]
+    if task.cell.labeling == "iid":
+        return _balanced(task, k)
+    # The same random numbers rank the rows, so that the first labels come first again.
+    r, alpha = float(task.cell.r or 0), float(1 if task.cell.alpha is None else task.cell.alpha)
+    more = selection_biased(task.X, task.y_true, task.cell.n_labeled + k, r, alpha, task._seed(1))
+    return np.flatnonzero(more & ~task.labeled)
+
+
+def audited(task: Task, trained: Trained) -> dict[str, Any]:
+    """Test accuracy; of a supervised model also what an audit says of the model without it, and the truth."""
+    result: dict[str, Any] = {"accuracy": float(np.mean(trained.model.predict(task.X_test) == task.y_test))}
+    if not isinstance(trained.model, DiverseEnsembleClassifier) or trained.source != RANDOM:
+        return result
+    k, refit = len(trained.rows), task.X.shape[1] <= _REFIT_WIDTH
+    if k:
+        result |= _audit_figures(task, trained.rows)
+    if k == 0 and refit:
+        result |= _cross_validated(task)
+    if k == 30 and refit:
+        result |= _cross_fitted(task, trained)
+    return result
+
+
+_METHODS = {"erm": supervised, "csta-tsim": curriculum, "mixed": mixed}
+
+AUDIT = Study(
+    "audit",
+    "Biased labels: a few random rows are worth far more than as many from the same source",
+    methods={
+        f"{name}-{source}": Method(run, {"source": source, "k": 0})
+        for name, run in _METHODS.items()
+        for source in (RANDOM, SAME)
+    },
+    measure=audited,
+    vary=("k", SIZES),
+    conclude=lambda results, companion: findings(results),
+)
+
+
+def findings(results: list[tuple[Cell, dict[str, Any]]]) -> list[str]:
+    """What the study says, in sentences."""
+    said = []
+    for labeling in ("ssb", "iid"):
+        chosen = [(cell, result) for cell, result in results if cell.labeling == labeling]
+        if chosen:
+            said += _gains(chosen, labeling.upper()) + _honesty(chosen, labeling.upper())
+    return said
+
+
+def _gains(results: list[tuple[Cell, dict[str, Any]]], labeling: str) -> list[str]:
+    """Accuracy with k random labels and with k from the same source, over data sets that have all of them."""
+    cells: dict[tuple[str, int], dict[tuple[str, int], float]] = defaultdict(dict)
+    for cell, result in results:
+        cells[cell.method, cell.options["k"]][cell.dataset, cell.seed] = 100 * result["accuracy"]
+    said = []
+    for name in _METHODS:
+        for k in SIZES[1:]:
+            parts = [cells[f"{name}-{RANDOM}", 0], cells[f"{name}-{RANDOM}", k], cells[f"{name}-{SAME}", k]]
+            common = set.intersection(*(set(part) for part in parts))
+            if common:
+                start, audit, same = (_mean_over_sets(part, common) for part in parts)
+                n_sets = len({dataset for dataset, _ in common})
+                said.append(
+                    f"{labeling}, {name}, {n_sets} data sets: {start:.1f} without more labels, {audit:.1f} with "
+                    f"{k} random ones ({audit - start:+.1f}), {same:.1f} with {k} from the same source "
+                    f"({same - start:+.1f})."
+                )
+    return said
+
+
+def _mean_over_sets(numbers: dict[tuple[str, int], float], places: set[tuple[str, int]]) -> float:
+    """Every data set counts once, however many seeds it has."""
+    names = {dataset for dataset, _ in places}
+    return float(np.mean([np.mean([numbers[place] for place in places if place[0] == name]) for name in names]))
+
+
+def _honesty(results: list[tuple[Cell, dict[str, Any]]], labeling: str) -> list[str]:
+    """How often the intervals cover the truth and accepted rows keep their error."""
+    said = []
+    validated = [result for _, result in results if "cv_covers" in result]
+    if validated:
+        promised, truth, covers = (
+            100 * np.mean([result[name] for result in validated]) for name in ("cv", "truth", "cv_covers")
+        )
+        said.append(
+            f"{labeling}: cross-validation on the labels says {promised:.1f}, the truth is {truth:.1f}, and its "
+            f"95 % interval covers the truth in {covers:.0f} % of {len(validated)} cases."
+        )
+    for what, name in (("audit", "covers"), ("cross-fitted", "cross_fit_covers")):
+        found = [(cell.options["k"], result[name]) for cell, result in results if name in result]
+        if found:
+            by_size = {
+                k: 100 * np.mean([hit for of, hit in found if of == k]) for k in sorted({k for k, _ in found})
+            }
+            sizes = ", ".join(f"{share:.0f} % at k = {k}" for k, share in by_size.items())
+            total = 100 * np.mean([hit for _, hit in found])
+            said.append(
+                f"{labeling}: the {what} interval covers the truth in {total:.1f} % of {len(found)}: {sizes}."
+            )
+    for error in _ERRORS:
+        kept = [result[f"kept_{error}"] for _, result in results if f"kept_{error}" in result]
+        if kept:
+            shares = np.array([result[f"accepted_{error}"] for _, result in results if f"kept_{error}" in result])
+            said.append(
+                f"{labeling}: accepted at an error of at most {100 * error:.0f} %, level 90 %: kept in "
+                f"{100 * np.mean(kept):.1f} % of {len(kept)} audits; {100 * np.mean(shares > 0):.0f} % of "
+                f"them could accept rows, {100 * np.mean(shares):.0f} % of the rows on average."
+            )
+    return said
+
+
+def _first_fit(task: Task, rows: NDArray[np.intp], source: str) -> Any:
+    """The supervised model, from which the others start."""
+    if not len(rows):
+        return task.initial
+    return task.once(("erm", len(rows), source), lambda: task.estimator().fit(task.X, _with(task, rows)))
+
+
+def _with(task: Task, rows: NDArray[np.intp]) -> NDArray[Any]:
+    y = task.y.copy()
+    y[rows] = task.y_true[rows]
+    return y
+
+
+def _balanced(task: Task, k: int) -> NDArray[np.intp]:
+    """k unlabelled rows, as many of each class as possible, at random within a class."""
+    rng = np.random.default_rng(task._seed(4))
+    rows = rng.permutation(np.flatnonzero(~task.labeled))
+    codes = task.y_true[rows]
+    by_class = np.argsort(codes, kind="stable")
+    rank = np.empty(len(rows), dtype=np.intp)
+    rank[by_class] = np.concatenate([np.arange(n) for n in np.bincount(codes)])
+    return rows[np.argsort(rank, kind="stable")[:k]]
+
+
+def _audit_figures(task: Task, rows: NDArray[np.intp]) -> dict[str, Any]:
+    """The audit of the model that has not seen it, and whether what it says holds for all unlabelled rows."""
+    pool = np.flatnonzero(~task.labeled)
+    right = _pool_right(task)
+    inside = np.searchsorted(pool, rows)
+    found, truth = score(right[inside]), float(right.mean())
+    figures = {"audit": found.share, "low": found.low, "high": found.high, "truth": truth}
+    figures["covers"] = float(found.low <= truth <= found.high)
+    confidence = task.once("confidence", lambda: task.initial.predict_confidence(task.X[pool], "t_similarity"))
+    for error in _ERRORS:
+        accepted = accept_threshold(confidence[inside], right[inside], confidence, error)
+        above = confidence >= accepted.threshold
+        figures[f"accepted_{error}"] = accepted.n_accepted / len(pool)
+        figures[f"kept_{error}"] = float(not above.any() or np.mean(~right[above]) <= error)
+    return figures
+
+
+def _pool_right(task: Task) -> NDArray[np.bool_]:
+    pool = ~task.labeled
+    return task.once("right", lambda: task.initial.predict(task.X[pool]) == task.y_true[pool])
+
+
+def _cross_fitted(task: Task, trained: Trained) -> dict[str, Any]:
+    """Audited rows judged by models with the other audited rows, beside the truth of the model with all."""
+    y, rows = _with(task, trained.rows), trained.rows
+    right = np.zeros(len(rows), dtype=bool)
+    for _, fold in KFold(5).split(rows):
+        known = np.setdiff1d(np.flatnonzero(y >= 0), rows[fold])
+        right[fold] = _light_fit(task, known, y).predict(task.X[rows[fold]]) == y[rows[fold]]
+    rest = y < 0
+    truth = float(np.mean(trained.model.predict(task.X[rest]) == task.y_true[rest]))
+    found = score(right)
+    return {
+        "cross_fit": found.share,
+        "cross_fit_truth": truth,
+        "cross_fit_covers": float(found.low <= truth <= found.high),
+    }
+
+
+def _cross_validated(task: Task) -> dict[str, Any]:
+    """What five-fold cross-validation on the given labels says of the model, beside the truth."""
+    rows = np.flatnonzero(task.labeled)
+    counts = np.bincount(task.y[rows])
+    rows = rows[counts[task.y[rows]] >= 2]
+    right = np.zeros(len(rows), dtype=bool)
+    folds = StratifiedKFold(int(min(5, counts[counts >= 2].min())), shuffle=True, random_state=task._seed(5))
+    for train, test in folds.split(rows, task.y[rows]):
+        right[test] = _light_fit(task, rows[train], task.y).predict(task.X[rows[test]]) == task.y[rows[test]]
+    found, truth = score(right), float(_pool_right(task).mean())
+    return {"cv": found.share, "truth": truth, "cv_covers": float(found.low <= truth <= found.high)}
+
+
+def _light_fit(task: Task, rows: NDArray[np.intp], y: NDArray[Any]) -> Any:
+    # Predictions depend neither on the ensemble nor on unlabelled rows: leave both out.
+    return task.estimator(n_heads=2).fit(task.X[rows], y[rows])

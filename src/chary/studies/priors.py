@@ -1,0 +1,350 @@
+"""The studies of class priors: what knowing the class proportions is worth, and what a wrong belief costs."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chary.evaluation import REPRESENTATIVE, diagnose, recovered_share, risk_coverage_curve
+from chary.method import (
+    Curriculum,
+    Floats,
+    MixedEnsembleClassifier,
+    Policy,
+    RisingShare,
+    SelfTrainingClassifier,
+    TransductiveBound,
+    max_probability,
+    t_similarity,
+)
+from chary.studies.paper import CSTA, ERM, MSTA, Method, Study, Task, accuracy
+from chary.studies.results import Results, dataset_title, paper_numbers, title_of
+
+# How the class proportions are known: "labeled" believes those of the labelled rows, "true" is told those of all.
+NONE, LABELED, TRUE = None, "labeled", "true"
+ODDS = (1 / 3, 1 / 2, 2 / 3, 1.0, 3 / 2, 2.0, 3.0)
+# Pseudo-labelled rows in a round: bounds the cost on Cod-RNA and Mnist, the other sets stay below it.
+MAX_ROWS = 10_000
+SHIFTS = (1 / 4, 1 / 2, 1.0, 2.0, 4.0)
+
+
+def network(task: Task, prior: str | None, policy: Policy | None = None) -> SelfTrainingClassifier:
+    """The paper's network with a class prior; self-trained if there is a policy."""
+    model = SelfTrainingClassifier(
+        task.estimator(), policy=policy, class_prior=_belief(task, prior), max_rounds=5 if policy else 0
+    )
+    return model.fit(task.X, task.y, initial=task.initial)
+
+
+def network_curriculum(task: Task, prior: str | None) -> SelfTrainingClassifier:
+    """CSTA with T-similarity, under a class prior."""
+    return network(task, prior, Curriculum(0.4))
+
+
+def network_transductive(task: Task, prior: str | None) -> SelfTrainingClassifier:
+    """MSTA with T-similarity, under a class prior."""
+    return network(task, prior, TransductiveBound())
+
+
+class MeanOfHeads:
+    """A network whose diverse heads predict together, in place of its prediction head."""
+
+    def __init__(self, network: Any) -> None:
+        self.network = network
+        self.classes_ = network.classes_
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Label with the largest mean probability."""
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Mean of the heads' probabilities."""
+        return self.predict_head_proba(X).mean(axis=1)
+
+    def predict_head_proba(self, X: Any) -> Floats:
+        """Probabilities of the heads."""
+        return self.network.predict_head_proba(X)
+
+
+def heads(task: Task, gamma: float) -> MeanOfHeads:
+    """The mean of the ensemble's heads, diverse or not."""
+    if gamma == task.estimator().gamma:
+        return MeanOfHeads(task.initial)
+    return MeanOfHeads(task.estimator(gamma=gamma).fit(task.X, task.y))
+
+
+def mixed(
+    task: Task, prior: str | None, rounds: int = 0, confidence: str = "t_similarity", odds: float = 1.0
+) -> SelfTrainingClassifier:
+    """Unlike learners with a class prior; self-trained with re-scoring when there are rounds."""
+    model = SelfTrainingClassifier(
+        _mixed_ensemble(task),
+        policy=RisingShare(0.2, 0.8, max_rows=MAX_ROWS),
+        confidence=confidence,
+        class_prior=_belief(task, prior, odds),
+        max_rounds=rounds,
+    )
+    first = task.once("mixed", lambda: _mixed_ensemble(task).fit(task.X, task.y))
+    return task.once(("mixed", prior, rounds, confidence, odds), lambda: model.fit(task.X, task.y, initial=first))
+
+
+def mixed_if_biased(task: Task) -> SelfTrainingClassifier:
+    """Unlike learners that train themselves only where the labelled rows differ from the rest."""
+    diagnosis = diagnose(task.X, task.labeled, random_state=task.random_state)
+    return mixed(task, NONE, rounds=0 if diagnosis.verdict == REPRESENTATIVE else 5)
+
+
+def shifted(task: Task, prior: str | None, shift: float) -> SelfTrainingClassifier:
+    """Unlike learners where the unlabelled rows have other class proportions than the labelled ones.
+
+    Unlabelled rows are dropped at random until the odds of every second class are ``shift`` times what they were.
+    """
+    shares = tilted(np.bincount(task.y_true) / len(task.y_true), shift)
+    keep = task.labeled | _thinned(task, shares)
+    told = np.bincount(task.y_true[keep]) / keep.sum() if prior == TRUE else prior
+    model = SelfTrainingClassifier(_mixed_ensemble(task), class_prior=told, max_rounds=0)
+    return model.fit(task.X[keep], task.y[keep])
+
+
+def accuracy_and_ranking(task: Task, fitted: Any) -> dict[str, Any]:
+    """Test accuracy; the area under the risk-coverage curve of both confidences; how the shares came out."""
+    result = accuracy(task, fitted)
+    X, y = task.X[~task.labeled], task.y_true[~task.labeled]
+    probs, head_probs = fitted.predict_proba(X), fitted.predict_head_proba(X)
+    weights = getattr(getattr(fitted, "estimator_", None), "head_weights_", None)
+    right = probs.argmax(axis=1) == y
+    result["softmax_aurc"] = risk_coverage_curve(max_probability(probs), right).area
+    result["t_similarity_aurc"] = risk_coverage_curve(t_similarity(head_probs, weights=weights), right).area
+    codes = np.stack([probs.argmax(axis=1), y])
+    predicted, true = (np.bincount(of, minlength=probs.shape[1]) / len(y) for of in codes)
+    result["shares_off"] = float(np.abs(predicted - true).sum() / 2)
+    return result
+
+
+def shifted_accuracy(task: Task, fitted: Any) -> dict[str, Any]:
+    """Test accuracy on rows weighted to the class proportions that the unlabelled rows were given."""
+    natural = np.bincount(task.y_true) / len(task.y_true)
+    weights = tilted(natural, task.cell.options["shift"]) / natural
+    right = fitted.predict(task.X_test) == task.y_test
+    return {"accuracy": float(np.average(right, weights=weights[task.y_test]))}
+
+
+def tilted(shares: Floats, odds: float) -> Floats:
+    """Proportions in which the odds of every second class are multiplied.
+
+    >>> tilted(np.array([0.5, 0.5]), 3.0)
+    array([0.75, 0.25])
+    """
+    moved = shares * np.where(np.arange(len(shares)) % 2 == 0, odds, 1.0)
+    return moved / moved.sum()
+
+
+def beyond_bias(results: Results, companion: Results) -> list[str]:
+    """What ``beyond-ssb`` says, in sentences."""
+    biased, random = _means(results), _means(companion)
+    said = _ranking(biased)
+    said += _change(biased, "erm", "erm-prior") + _change(biased, "mixed", "mixed-prior")
+    said += _change(biased, "mixed", "mixed-st-if-biased") + _change(biased, "mixed-prior", "mixed-prior-st")
+    said += _change(biased, "heads", "diverse-heads")
+    said += _against_paper(biased["mixed-prior-st"], "mixed-prior-st")
+    for method in ("mixed-prior", "mixed-prior-st"):
+        said += _won_back(biased, random, method)
+    for method in ("erm", "mixed", "mixed-prior-st"):
+        said += _ordering(results, method)
+    return said
+
+
+def beyond_random(results: Results, companion: Results) -> list[str]:
+    """What ``beyond-iid`` says, in sentences."""
+    means = _means(results)
+    steps = ("mixed-st", "mixed-st-if-biased", "mixed-prior", "mixed-true", "mixed-true-st")
+    return _ranking(means) + [sentence for step in steps for sentence in _change(means, "mixed", step)]
+
+
+def _means(results: Results, metric: str = "accuracy") -> dict[str, dict[str, float]]:
+    """method -> data set -> mean over the seeds that all methods of the data set have, in percent."""
+    numbers: dict[tuple[str, str], dict[int, float]] = defaultdict(dict)
+    for cell, result in results:
+        if metric in result:
+            numbers[cell.method, cell.dataset][cell.seed] = 100 * result[metric]
+    means: dict[str, dict[str, float]] = defaultdict(dict)
+    for (method, dataset), by_seed in numbers.items():
+        shared = set.intersection(*(set(other) for (_, name), other in numbers.items() if name == dataset))
+        if shared:
+            means[method][dataset] = float(np.mean([by_seed[seed] for seed in shared]))
+    return means
+
+
+def _ranking(means: dict[str, dict[str, float]]) -> list[str]:
+    """Methods by their mean over the data sets that all of them have."""
+    if not means:
+        return []
+    shared = set.intersection(*(set(by) for by in means.values()))
+    if not shared:
+        return []
+    order = sorted(means, key=lambda method: -sum(means[method][name] for name in shared))
+    listed = ", ".join(f"{title_of(m)} {np.mean([means[m][name] for name in shared]):.1f}" for m in order)
+    return [f"Mean over {len(shared)} data sets: {listed}."]
+
+
+def _change(means: dict[str, dict[str, float]], before: str, after: str) -> list[str]:
+    """What one step changes, on average and at the extremes."""
+    gains = {name: means[after][name] - means[before][name] for name in means[after] if name in means[before]}
+    if not gains:
+        return []
+    worst, best = min(gains, key=gains.__getitem__), max(gains, key=gains.__getitem__)
+    return [
+        f"From {title_of(before)} to {title_of(after)}: {_signed(_mean(gains))} points on average over "
+        f"{len(gains)} data sets, from {_signed(gains[worst])} ({dataset_title(worst)}) to {_signed(gains[best])} "
+        f"({dataset_title(best)})."
+    ]
+
+
+def _against_paper(means: dict[str, float], method: str) -> list[str]:
+    """Data set by data set against the best number that the paper's table has for it."""
+    paper: dict[str, float] = {}
+    for (name, _), (mean, _) in paper_numbers("table-ssb", "ssb").items():
+        paper[name] = max(mean, paper.get(name, 0))
+    lead = {name: mean - paper[name] for name, mean in means.items() if name in paper}
+    if not lead:
+        return []
+    behind = ", ".join(f"{dataset_title(name)} {gap:+.1f}" for name, gap in lead.items() if gap < 0)
+    return [
+        f"{title_of(method)} is at least as good as the paper's best number on "
+        f"{sum(gap >= 0 for gap in lead.values())} of {len(lead)} data sets ({_mean(lead):+.1f} points on average)"
+        f"{'; behind: ' + behind if behind else ''}."
+    ]
+
+
+def _won_back(biased: dict[str, dict[str, float]], random: dict[str, dict[str, float]], method: str) -> list[str]:
+    """How much of what the bias cost the same learners is won back."""
+    shared = [name for name in biased[method] if name in random["mixed"] and name in biased["mixed"]]
+    if not shared:
+        return []
+    ours, without, ceiling = (
+        np.mean([by[name] for name in shared]) for by in (biased[method], biased["mixed"], random["mixed"])
+    )
+    return [
+        f"{title_of(method)}: {ours:.1f}, where the same learners have {without:.1f} without the prior and "
+        f"{ceiling:.1f} with labels drawn at random: {100 * recovered_share(ours, without, ceiling):.0f} % of the "
+        f"loss won back ({len(shared)} data sets)."
+    ]
+
+
+def _ordering(results: Results, method: str) -> list[str]:
+    """Which confidence puts the mistakes last."""
+    tsim, softmax = (_means(results, f"{kind}_aurc")[method] for kind in ("t_similarity", "softmax"))
+    if not tsim:
+        return []
+    return [
+        f"{title_of(method)}: area under the risk-coverage curve {_mean(tsim):.1f} with T-similarity, "
+        f"{_mean(softmax):.1f} with the largest probability (percent, less is better; T-similarity is better on "
+        f"{sum(tsim[name] < softmax[name] for name in tsim)} of {len(tsim)} data sets)."
+    ]
+
+
+def _mean(by_dataset: dict[str, float]) -> float:
+    return float(np.mean(list(by_dataset.values())))
+
+
+def _signed(points: float) -> str:
+    return f"{round(points, 1) + 0.0:+.1f}"  # no -0.0
+
+
+def _belief(task: Task, prior: str | None, odds: float = 1.0) -> Any:
+    """What the model is told; the odds of every second class are off by a factor."""
+    if prior == LABELED and odds == 1:
+        return LABELED
+    codes = task.y_true if prior == TRUE else task.y[task.labeled]
+    shares = np.bincount(codes, minlength=task.y_true.max() + 1) / len(codes)
+    return None if prior is None else tilted(shares, odds)
+
+
+def _thinned(task: Task, shares: Floats) -> NDArray[np.bool_]:
+    """A random part of the unlabelled rows, as large as it can be, with the given class proportions."""
+    unlabeled = np.flatnonzero(~task.labeled)
+    counts = np.bincount(task.y_true[unlabeled], minlength=len(shares))
+    wanted = np.floor(shares * (counts / shares).min()).astype(np.intp)
+    kept = np.zeros(len(task.y_true), dtype=bool)
+    rng = np.random.default_rng(task.random_state)
+    for c, count in enumerate(wanted):
+        kept[rng.choice(unlabeled[task.y_true[unlabeled] == c], count, replace=False)] = True
+    return kept
+
+
+def _mixed_ensemble(task: Task) -> MixedEnsembleClassifier:
+    return MixedEnsembleClassifier(random_state=task.random_state)
+
+
+_PAPER = {**ERM, "csta-tsim": CSTA["csta-tsim"], "msta-tsim": MSTA["msta-tsim"]}
+_NETWORK = {
+    "erm-prior": Method(network, {"prior": LABELED}),
+    "csta-tsim-prior": Method(network_curriculum, {"prior": LABELED}),
+    "msta-tsim-prior": Method(network_transductive, {"prior": LABELED}),
+    "heads": Method(heads, {"gamma": 0.0}),
+    "diverse-heads": Method(heads, {"gamma": 1.0}),
+}
+_MIXED = {
+    "mixed": Method(mixed, {"prior": NONE}),
+    "mixed-st": Method(mixed, {"prior": NONE, "rounds": 5}),
+    "mixed-st-if-biased": Method(mixed_if_biased),
+    "mixed-prior": Method(mixed, {"prior": LABELED}),
+    "mixed-prior-st": Method(mixed, {"prior": LABELED, "rounds": 5}),
+    "mixed-prior-st-softmax": Method(mixed, {"prior": LABELED, "rounds": 5, "confidence": "max_probability"}),
+}
+_TOLD = {
+    "mixed-true": Method(mixed, {"prior": TRUE}),
+    "mixed-true-st": Method(mixed, {"prior": TRUE, "rounds": 5}),
+}
+_SMALL = ("digits", "dna", "dry_bean", "mushrooms", "phishing", "protein", "rice", "splice", "svmguide1")
+
+PRIOR_STUDIES: Mapping[str, Study] = {
+    study.name: study
+    for study in (
+        Study(
+            "beyond-ssb",
+            "Biased labels: unlike learners that are told the class shares do best",
+            labelings=("ssb",),
+            methods=_PAPER | _NETWORK | _MIXED,
+            measure=accuracy_and_ranking,
+            conclude=beyond_bias,
+        ),
+        Study(
+            "beyond-iid",
+            "Class-balanced labels: told their shares, learners do worse; told the true ones, better",
+            labelings=("iid",),
+            methods=_PAPER | _NETWORK | _MIXED | _TOLD,
+            measure=accuracy_and_ranking,
+            conclude=beyond_random,
+        ),
+        Study(
+            "prior-misspecification",
+            "Class odds off by a factor of two still help on average, by three they hurt",
+            _SMALL,
+            labelings=("ssb",),
+            methods={
+                "mixed": Method(mixed, {"prior": NONE, "odds": 1.0}),  # for comparison: it is told nothing
+                "mixed-true": Method(mixed, {"prior": TRUE, "odds": 1.0}),
+            },
+            measure=accuracy_and_ranking,
+            vary=("odds", ODDS),
+        ),
+        Study(
+            "label-shift",
+            "Shares of the labelled rows hurt where the true odds are four times off; true shares help",
+            _SMALL,
+            labelings=("ssb",),
+            methods={
+                "mixed": Method(shifted, {"prior": NONE, "shift": 1.0}),
+                "mixed-prior": Method(shifted, {"prior": LABELED, "shift": 1.0}),
+                "mixed-true": Method(shifted, {"prior": TRUE, "shift": 1.0}),
+            },
+            measure=shifted_accuracy,
+            vary=("shift", SHIFTS),
+        ),
+    )
+}

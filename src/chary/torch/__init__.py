@@ -1,0 +1,26 @@
+"""Diverse heads on any PyTorch backbone: in your own loop, as a classifier, and in FixMatch."""
+
+try:
+    import torch  # noqa: F401
+except ModuleNotFoundError as error:
+    if error.name != "torch":
+        raise
+    message = "chary.torch needs PyTorch, which is not installed: pip install 'chary[torch]'"
+    raise ModuleNotFoundError(message, name="torch") from None
+
+from chary.method import t_similarity
+from chary.torch.classifier import TorchDiverseClassifier
+from chary.torch.fixmatch import FixMatchTrainer
+from chary.torch.heads import DiverseHeads, DiverseNetwork, Losses, diverse_losses, diversity_loss, ensemble_loss
+
+__all__ = [
+    "DiverseHeads",
+    "DiverseNetwork",
+    "FixMatchTrainer",
+    "Losses",
+    "TorchDiverseClassifier",
+    "diverse_losses",
+    "diversity_loss",
+    "ensemble_loss",
+    "t_similarity",
+]

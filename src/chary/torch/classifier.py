@@ -1,0 +1,425 @@
+"""A PyTorch backbone in; the paper's diverse heads on it, their losses and a scikit-learn classifier out."""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+from collections.abc import Callable, Iterator
+from itertools import chain, pairwise
+from numbers import Integral, Real
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import load_file, save_file
+from scipy.special import softmax
+from sklearn.utils import Tags
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_consistent_length,
+    check_is_fitted,
+    validate_data,
+)
+from torch import Tensor, nn
+from torch.nn import functional
+from torch.optim.lr_scheduler import CosineAnnealingLR, LRScheduler
+from torch.utils.data import Dataset
+
+from chary.method import (
+    DiverseEnsembleClassifier,
+    Floats,
+    content_order,
+    decode,
+    default_hidden_sizes,
+    draw_batches,
+    encode,
+)
+from chary.torch.heads import (
+    DiverseHeads,
+    DiverseNetwork,
+    diverse_losses,
+)
+from chary.torch.training import (
+    BatchLoss,
+    EarlyStopping,
+    Rows,
+    find_device,
+    local_generators,
+    n_processes,
+    own_share,
+    train,
+)
+
+# Targets and weights (n_steps, B), numbers of unlabelled rows (n_steps, U) and how many there are -> the loss.
+LossFactory = Callable[[Tensor, Tensor, Tensor, int], BatchLoss]
+
+# Rows scored at a time, and looks at the validation loss in one fit.
+_SCORED_ROWS, _N_LOOKS = 256, 50
+
+
+class TorchDiverseClassifier(DiverseEnsembleClassifier):
+    """``DiverseEnsembleClassifier`` on your own PyTorch backbone, trained by PyTorch.
+
+    The prediction head and the backbone learn from the labelled rows; M linear heads fit the same labels while
+    they disagree as much as they can on the unlabelled rows, and do not move the backbone. Predictions,
+    probabilities and confidences come from the same methods as in ``DiverseEnsembleClassifier``.
+
+    Under ``torchrun``, once the process group is initialised, ``fit`` trains through DistributedDataParallel:
+    each process takes its share of every batch, and all of them end with the same weights.
+
+    Parameters
+    ----------
+    backbone : nn.Module, callable without arguments that makes one, or None
+        Maps a batch to features (n, h). A module is copied with the weights it has, so that a pretrained one
+        keeps them; a callable (a class, a function) is called in each fit and draws its weights by
+        ``random_state``. None: the paper's MLP, for tables. Nothing is standardised.
+    n_heads : int, default=5
+        Number M of diverse heads, at least 2.
+    gamma : float, default=1.0
+        Strength of the diversity asked of the heads on unlabelled rows.
+    joint : bool, default=False
+        Let the heads' losses move the backbone too.
+    learning_rate, weight_decay : float, default=1e-3 and 0.0
+        Of AdamW.
+    scheduler : {"cosine"}, callable or None, default=None
+        Learning rate over the steps: "cosine" falls to 0; a callable makes a scheduler from the optimiser.
+    n_steps : int, default=500
+        Number of mini-batches.
+    batch_size, unlabeled_batch_size : int, default=32
+        Labelled and unlabelled rows in a mini-batch (of all processes together); all where there are fewer.
+    patience : int or None, default=None
+        Stop after this many of 50 looks at held-out labelled rows in a row without a lower loss, and go back to
+        the best weights. The held-out rows are as biased as the labels. None: never stop early.
+    validation_fraction : float, default=0.2
+        Share of each class's labelled rows held out when ``patience`` is given.
+    device : {"auto", "cpu", "cuda", "mps"}, default="auto"
+        "auto" takes the first there is of cuda, mps, cpu.
+    dtype : {"float32", "float64", "bfloat16"}, default="float32"
+        Precision; "bfloat16" is mixed: weights in float32, the backbone's products in bfloat16.
+    num_workers : int, default=0
+        Processes that load the batches, as in ``DataLoader``.
+    unlabeled : label or None, default=-1
+        Marks unlabelled rows in ``y``, besides missing values, which always do.
+    random_state : int, Generator, RandomState or None, default=None
+        Same number, same model on one device and number of threads, whatever the names of the classes and,
+        where ``X`` is an array, the order of the rows. PyTorch's global generators are put back as they were.
+    verbose : bool, default=False
+        Show a progress bar.
+
+    Attributes
+    ----------
+    classes_ : array of shape (C,)
+    network_ : nn.Module
+        The trained network with its parts ``backbone`` and ``heads``, in evaluation mode.
+    n_steps_ : int
+        Steps done.
+    loss_curve_ : dict of arrays of shape (n_steps_,)
+        ``supervised``, ``ensemble`` and ``similarity`` on the mini-batch of every step.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> X, y = load_digits(return_X_y=True)
+    >>> y[100:] = -1                              # the first 100 rows are labelled
+    >>> cnn = nn.Sequential(
+    ...     nn.Unflatten(1, (1, 8, 8)), nn.Conv2d(1, 16, 3), nn.ReLU(), nn.Flatten(), nn.Linear(576, 32), nn.ReLU()
+    ... )
+    >>> model = TorchDiverseClassifier(cnn, n_steps=50, random_state=0).fit(X / 16, y)
+    >>> model.predict_confidence(X[100:] / 16).shape
+    (1697,)
+    """
+
+    network_: Any  # an nn.Module here
+
+    _parameter_constraints = {  # noqa: RUF012
+        "backbone": [nn.Module, callable, None],
+        "n_heads": [Interval(Integral, 2, None, closed="left")],
+        "gamma": [Interval(Real, 0, None, closed="left")],
+        "joint": ["boolean"],
+        "learning_rate": [Interval(Real, 0, None, closed="neither")],
+        "weight_decay": [Interval(Real, 0, None, closed="left")],
+        "scheduler": [StrOptions({"cosine"}), callable, None],
+        "n_steps": [Interval(Integral, 1, None, closed="left")],
+        "batch_size": [Interval(Integral, 1, None, closed="left")],
+        "unlabeled_batch_size": [Interval(Integral, 1, None, closed="left")],
+        "patience": [Interval(Integral, 1, None, closed="left"), None],
+        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+        "device": [StrOptions({"auto", "cpu", "cuda", "mps"})],
+        "dtype": [StrOptions({"float32", "float64", "bfloat16"})],
+        "num_workers": [Interval(Integral, 0, None, closed="left")],
+        "unlabeled": "no_validation",
+        "random_state": "no_validation",
+        "verbose": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        backbone: nn.Module | Callable[[], nn.Module] | None = None,
+        n_heads: int = 5,
+        gamma: float = 1.0,
+        *,
+        joint: bool = False,
+        learning_rate: float = 1e-3,
+        weight_decay: float = 0.0,
+        scheduler: str | Callable[[torch.optim.Optimizer], LRScheduler] | None = None,
+        n_steps: int = 500,
+        batch_size: int = 32,
+        unlabeled_batch_size: int = 32,
+        patience: int | None = None,
+        validation_fraction: float = 0.2,
+        device: str = "auto",
+        dtype: str = "float32",
+        num_workers: int = 0,
+        unlabeled: Any = -1,
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.backbone = backbone
+        self.n_heads = n_heads
+        self.gamma = gamma
+        self.joint = joint
+        self.learning_rate = learning_rate
+        self.weight_decay = weight_decay
+        self.scheduler = scheduler
+        self.n_steps = n_steps
+        self.batch_size = batch_size
+        self.unlabeled_batch_size = unlabeled_batch_size
+        self.patience = patience
+        self.validation_fraction = validation_fraction
+        self.device = device
+        self.dtype = dtype
+        self.num_workers = num_workers
+        self.unlabeled = unlabeled
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> TorchDiverseClassifier:
+        """Fit on labelled and unlabelled rows.
+
+        Parameters
+        ----------
+        X : array or DataFrame of shape (n, d, ...), Tensor, or Dataset
+            Arrays reach the backbone as floats; integers in a Tensor or Dataset stay integers (token numbers).
+            An item of a Dataset is one row, or a tuple that begins with it.
+        y : array-like of shape (n,)
+            Labels; missing or ``unlabeled`` where there is none. None with a Dataset: its items are (row, label).
+        sample_weight : array-like of shape (n,), default=None
+            Weights of labelled rows in the losses. A row of weight 0, labelled or not, is as if absent.
+        """
+        return self._fit(X, y, sample_weight, self._make_loss)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, make_loss: LossFactory) -> TorchDiverseClassifier:
+        self._validate_params()
+        if y is None and not isinstance(X, Dataset):
+            raise ValueError("TorchDiverseClassifier requires y to be passed, but the target y is None.")
+        rows = self._rows(X, reset=True)
+        if y is None:
+            given = (X[row][1] for row in range(len(rows)))
+            y = [label.item() if isinstance(label, Tensor) else label for label in given]
+        labels = encode(y, unlabeled=self.unlabeled)
+        check_consistent_length(rows, labels.codes)
+        weights = _check_sample_weight(sample_weight, labels.codes, ensure_non_negative=True, dtype=np.float64)
+        present = weights > 0
+        if not present.all():
+            y_present = decode(np.where(present, labels.codes, -1), labels.classes, unlabeled=None)
+            labels = encode(y_present, unlabeled=None)
+        self.classes_ = labels.classes
+        if n_processes() > 1 and not isinstance(self.random_state, Integral):
+            raise ValueError("All processes must draw the same batches: give random_state a whole number.")
+        rng = np.random.default_rng(self.random_state)
+        device = find_device(self.device)
+        order = np.arange(len(rows))
+        if isinstance(rows.X, np.ndarray):
+            order = content_order(rows.X.reshape(len(rows), -1), labels.codes, weights)
+        labeled, unlabeled = order[labels.labeled[order]], order[(present & ~labels.labeled)[order]]
+        with local_generators(int(rng.integers(2**63)), device):
+            network = self._network(rows[np.arange(min(2, len(rows)))], device)
+            self._train_network(network, rows, labels.codes, weights, labeled, unlabeled, make_loss, rng)
+        return self
+
+    def _rows(self, X: Any, *, reset: bool) -> Rows:
+        if not isinstance(X, (Tensor, Dataset)):
+            X = validate_data(self, X, reset=reset, allow_nd=True, dtype="numeric")
+        elif not hasattr(X, "__len__"):
+            raise ValueError(f"{type(X).__name__} has no length; rows are drawn by number: give it __len__.")
+        return Rows(X, self._float)
+
+    def _network(self, X_sample: Tensor, device: torch.device) -> DiverseNetwork:
+        """The backbone under fresh heads that fit the features it makes of some rows."""
+        backbone = self._fresh_backbone(X_sample.shape[1]).to(device, self._float).eval()
+        with torch.no_grad():
+            features = backbone(X_sample.to(device))
+        if features.ndim != 2:
+            raise ValueError(
+                f"The backbone turned a batch of shape {tuple(X_sample.shape)} into {tuple(features.shape)}; "
+                "heads need one vector of features per row: end the backbone in nn.Flatten() or pooling."
+            )
+        heads = DiverseHeads(features.shape[1], len(self.classes_), self.n_heads, joint=self.joint)
+        return DiverseNetwork(backbone, heads).to(device, self._float)
+
+    def _fresh_backbone(self, n_features: int) -> nn.Module:
+        if self.backbone is None:
+            widths = (n_features, *default_hidden_sizes(n_features))
+            layers = [[nn.Linear(n_in, n_out), nn.ReLU()] for n_in, n_out in pairwise(widths)]
+            return nn.Sequential(*chain.from_iterable(layers))
+        return copy.deepcopy(self.backbone) if isinstance(self.backbone, nn.Module) else self.backbone()
+
+    @property
+    def _float(self) -> torch.dtype:
+        return torch.float64 if self.dtype == "float64" else torch.float32
+
+    def _train_network(
+        self,
+        network: DiverseNetwork,
+        rows: Rows,
+        codes: NDArray[np.intp],
+        weights: Floats,
+        labeled: NDArray[np.intp],
+        unlabeled: NDArray[np.intp],
+        make_loss: LossFactory,
+        rng: np.random.Generator,
+    ) -> None:
+        # Classes stand in the order of their first row while training, so that their names do not matter.
+        rank = np.argsort(np.argsort(np.unique(codes[labeled], return_index=True)[1]))
+        labeled, held_out = self._hold_out(labeled, codes, rng)
+        picks = own_share(labeled[draw_batches(len(labeled), self.batch_size, self.n_steps, rng)])
+        extra = own_share(draw_batches(len(unlabeled), self.unlabeled_batch_size, self.n_steps, rng))
+        device = next(network.parameters()).device
+        targets = torch.as_tensor(rank[codes[picks]], device=device)  # (n_steps, B)
+        batch_weights = torch.as_tensor(weights[picks] / weights[labeled].mean(), dtype=self._float, device=device)
+
+        def validation_loss() -> float:
+            logits = torch.cat(list(self._logits(network.eval(), rows, held_out)))[:, 0]  # (n, C)
+            return functional.cross_entropy(logits, torch.as_tensor(rank[codes[held_out]])).item()
+
+        every = math.ceil(self.n_steps / _N_LOOKS)
+        stopping = EarlyStopping(network, validation_loss, every, self.patience) if self.patience else None
+        optimizer = torch.optim.AdamW(network.parameters(), self.learning_rate, weight_decay=self.weight_decay)
+        self.loss_curve_ = train(
+            network,
+            rows.batches(np.hstack([picks, unlabeled[extra]]), self.num_workers),  # (B + U, ...)
+            make_loss(targets, batch_weights, torch.as_tensor(extra, device=device), len(unlabeled)),
+            optimizer,
+            self._make_scheduler(optimizer),
+            n_steps=self.n_steps,
+            is_done=stopping or (lambda n_steps: False),
+            verbose=self.verbose,
+        )
+        if stopping:
+            stopping.restore()
+        network.heads.reorder_classes(torch.as_tensor(rank, device=device))
+        self.network_ = network.eval()
+        self.n_steps_ = len(self.loss_curve_["supervised"])
+
+    def _make_loss(self, targets: Tensor, weights: Tensor, extra: Tensor, n_unlabeled: int) -> BatchLoss:
+        """The loss of every step.
+
+        Parameters
+        ----------
+        targets, weights : Tensors of shape (n_steps, B)
+        extra : Tensor of shape (n_steps, U)
+            Which of the ``n_unlabeled`` unlabelled rows stand after the labelled ones in the batch.
+        """
+        targets = functional.pad(targets, (0, extra.shape[1]), value=-1)  # (n_steps, B + U)
+        weights = functional.pad(weights, (0, extra.shape[1]))
+
+        def loss(module: nn.Module, step: int, X: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
+            logits, head_logits = self._forward(module, X, len(X) - extra.shape[1])
+            losses = diverse_losses(logits, head_logits, targets[step], weights[step])
+            return losses.total(self.gamma), losses._asdict()
+
+        return loss
+
+    def _forward(self, module: nn.Module, X: Tensor, n_backward: int) -> tuple[Tensor, Tensor]:
+        """Logits of both kinds of heads; only the first rows move the backbone, unless it is trained jointly."""
+        with torch.autocast(X.device.type, torch.bfloat16, enabled=self.dtype == "bfloat16"):
+            logits, head_logits = module(X, None if self.joint else n_backward)
+        return logits.to(self._float), head_logits.to(self._float)
+
+    def _make_scheduler(self, optimizer: torch.optim.Optimizer) -> LRScheduler | None:
+        if self.scheduler == "cosine":
+            return CosineAnnealingLR(optimizer, self.n_steps)
+        return self.scheduler(optimizer) if callable(self.scheduler) else None
+
+    def _hold_out(
+        self, labeled: NDArray[np.intp], codes: NDArray[np.intp], rng: np.random.Generator
+    ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Labelled rows to train on, and the same share of every class to validate on."""
+        if self.patience is None:
+            return labeled, labeled[:0]
+        shuffled = rng.permutation(labeled)
+        by_class = [shuffled[codes[shuffled] == code] for code in np.unique(codes[labeled])]
+        held_out = np.concatenate([rows[: int(self.validation_fraction * len(rows))] for rows in by_class])
+        if not len(held_out):
+            raise ValueError(
+                f"validation_fraction={self.validation_fraction} of {len(labeled)} labelled rows leaves no row "
+                "to validate on in any class; raise it, label more rows, or pass patience=None."
+            )
+        return labeled[~np.isin(labeled, held_out)], held_out
+
+    def _head_probs(self, X: Any, heads: slice) -> Iterator[Floats]:
+        check_is_fitted(self)
+        rows = self._rows(X, reset=False)
+        for logits in self._logits(self.network_, rows, np.arange(len(rows))):
+            yield softmax(logits[:, heads].numpy(), axis=-1)
+
+    def _logits(self, network: nn.Module, rows: Rows, numbers: NDArray[np.intp]) -> Iterator[Tensor]:
+        """Logits of all heads for the rows of these numbers, a batch at a time: (k, 1 + M, C)."""
+        device = next(network.parameters()).device
+        chunks = [numbers[start : start + _SCORED_ROWS] for start in range(0, len(numbers), _SCORED_ROWS)]
+        for X_batch in rows.batches(chunks, self.num_workers):
+            with torch.inference_mode():
+                logits, head_logits = self._forward(network, X_batch.to(device), len(X_batch))
+            yield torch.cat([logits[:, None], head_logits], dim=1).cpu().double()
+
+    def save_state(self, path: str | PathLike[str]) -> None:
+        """Write the weights and the classes to a safetensors file."""
+        check_is_fitted(self)
+        facts = {"classes": self.classes_.tolist(), "dtype": self.classes_.dtype.str}
+        if hasattr(self, "n_features_in_"):
+            facts["n_features"] = self.n_features_in_
+        if hasattr(self, "feature_names_in_"):
+            facts["feature_names"] = self.feature_names_in_.tolist()
+        # Clones: a safetensors file holds no shared memory, and tied weights do share it.
+        state = {name: value.cpu().clone() for name, value in self.network_.state_dict().items()}
+        save_file(state, path, metadata={"chary": json.dumps(facts)})
+
+    def load_state(self, path: str | PathLike[str]) -> TorchDiverseClassifier:
+        """Take weights and classes from ``save_state``; ``backbone`` and ``n_heads`` must be as they were."""
+        self._validate_params()
+        try:
+            with safe_open(path, "pt") as file:
+                facts = json.loads(file.metadata()["chary"])
+            classes = np.array(facts["classes"], dtype=facts["dtype"])
+            state = load_file(path)
+            in_features = state["heads.linear.weight"].shape[1]
+            with local_generators(0, torch.device("cpu")):  # initial weights are drawn only to be replaced
+                # Tensors and data sets leave no number of columns; the default backbone has it in its weights.
+                first = state.get("backbone.0.weight", state["heads.linear.weight"])
+                backbone = self._fresh_backbone(first.shape[1])
+                network = DiverseNetwork(backbone, DiverseHeads(in_features, len(classes), self.n_heads))
+            network.to(self._float).load_state_dict(state)
+        except (SafetensorError, OSError, LookupError, TypeError, ValueError, RuntimeError) as error:
+            reason = " ".join(str(error).split())
+            raise ValueError(
+                f"{path} holds no state of a TorchDiverseClassifier with this backbone and "
+                f"n_heads={self.n_heads}: {reason}"
+            ) from error
+        self.classes_ = classes
+        if "n_features" in facts:
+            self.n_features_in_ = facts["n_features"]
+        if "feature_names" in facts:
+            self.feature_names_in_ = np.array(facts["feature_names"], dtype=object)
+        self.network_ = network.to(find_device(self.device), self._float).eval()
+        return self
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = False
+        tags.input_tags.three_d_array = True
+        return tags

@@ -1,0 +1,147 @@
+"""A backbone's features in; the logits of diverse heads on them, and the losses that train these, out.
+
+The counterpart of ``network`` for PyTorch: the same maths on any backbone, differentiated by autograd.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from chary.method import t_similarity
+
+
+class DiverseHeads(nn.Module):
+    """A prediction head and M diverse heads on a backbone's features, in one linear layer.
+
+    Parameters
+    ----------
+    in_features, n_classes : int
+        Width of the features, and C.
+    n_heads : int, default=5
+        M, at least 2.
+    joint : bool, default=False
+        Let the gradient of the diverse heads through to the features. By default it stops at the heads.
+
+    Examples
+    --------
+    >>> heads = DiverseHeads(in_features=8, n_classes=3)
+    >>> logits, head_logits = heads(torch.zeros(2, 8))
+    >>> logits.shape, head_logits.shape
+    (torch.Size([2, 3]), torch.Size([2, 5, 3]))
+    """
+
+    def __init__(self, in_features: int, n_classes: int, n_heads: int = 5, *, joint: bool = False) -> None:
+        super().__init__()
+        if n_heads < 2:
+            raise ValueError(f"n_heads={n_heads}: diverse heads are compared with each other; ask for 2 or more.")
+        self.n_classes, self.n_heads, self.joint = n_classes, n_heads, joint
+        # PyTorch's own initialisation is the paper's: uniform in +-1/sqrt(fan_in).
+        self.linear = nn.Linear(in_features, (1 + n_heads) * n_classes)
+
+    def forward(self, features: Tensor) -> tuple[Tensor, Tensor]:
+        """Features (n, h) -> logits (n, C) of the prediction head, (n, M, C) of the diverse heads."""
+        weight, bias, C = self.linear.weight, self.linear.bias, self.n_classes
+        logits = functional.linear(features, weight[:C], bias[:C])  # (n, C)
+        shared = features if self.joint else features.detach()
+        head_logits = functional.linear(shared, weight[C:], bias[C:])  # (n, M C)
+        return logits, head_logits.unflatten(-1, (self.n_heads, C))
+
+    @torch.no_grad()
+    def reorder_classes(self, order: Tensor) -> None:
+        """Put class ``order[c]`` in the place of class c, in every head."""
+        for parameter in self.linear.parameters():
+            heads = parameter.unflatten(0, (-1, self.n_classes))  # (1 + M, C, ...)
+            parameter.copy_(heads[:, order].flatten(0, 1))
+
+
+class DiverseNetwork(nn.Module):
+    """A backbone under its heads."""
+
+    def __init__(self, backbone: nn.Module, heads: DiverseHeads) -> None:
+        super().__init__()
+        self.backbone, self.heads = backbone, heads
+
+    def forward(self, X: Tensor, n_backward: int | None = None) -> tuple[Tensor, Tensor]:
+        """Logits of both kinds of heads; rows from ``n_backward`` on leave no trace for the backward pass.
+
+        Where only heads that stop the gradient learn from a row, going back through the backbone is wasted.
+        """
+        if n_backward is None or n_backward == len(X):
+            return self.heads(self.backbone(X))
+        features = self.backbone(X[:n_backward])
+        with torch.no_grad():
+            rest = self.backbone(X[n_backward:])
+        return self.heads(torch.cat([features, rest]))
+
+
+def ensemble_loss(head_logits: Tensor, targets: Tensor, weights: Tensor | None = None) -> Tensor:
+    r"""Mean cross-entropy of the M heads on the B labelled rows of a batch.
+
+    .. math:: \frac{1}{BM} \sum_i w_i \sum_m \mathrm{ce}(h_m(x_i), y_i)
+
+    Parameters
+    ----------
+    head_logits : Tensor of shape (n, M, C)
+    targets : Tensor of shape (n,)
+        Class index of each row; negative where unlabelled: such a row does not count.
+    weights : Tensor of shape (n,), default=None
+        w, 1 when None.
+    """
+    labeled = targets >= 0  # (n,)
+    row_targets = targets.clamp(min=0).repeat_interleave(head_logits.shape[1])  # (n M,)
+    losses = functional.cross_entropy(head_logits.flatten(0, 1), row_targets, reduction="none")  # (n M,)
+    losses = losses.unflatten(0, head_logits.shape[:2]).mean(dim=1)  # (n,)
+    return _mean(losses if weights is None else losses * weights, labeled)
+
+
+def diversity_loss(head_logits: Tensor, rows: Tensor | None = None) -> Tensor:
+    """Mean T-similarity of the heads: minimised on unlabelled rows, it makes the heads disagree there.
+
+    Parameters
+    ----------
+    head_logits : Tensor of shape (n, M, C)
+    rows : bool Tensor of shape (n,), default=None
+        The rows that count; all when None.
+    """
+    similarity = t_similarity(head_logits.softmax(dim=-1))  # (n,)
+    return _mean(similarity, torch.ones_like(similarity, dtype=torch.bool) if rows is None else rows)
+
+
+class Losses(NamedTuple):
+    """The three terms of the loss on one batch."""
+
+    supervised: Tensor  # cross-entropy of the prediction head on labelled rows
+    ensemble: Tensor  # mean cross-entropy of the diverse heads on labelled rows
+    similarity: Tensor  # mean T-similarity of the diverse heads on unlabelled rows
+
+    def total(self, gamma: float = 1.0) -> Tensor:
+        """What training minimises."""
+        return self.supervised + self.ensemble + gamma * self.similarity
+
+
+def diverse_losses(logits: Tensor, head_logits: Tensor, targets: Tensor, weights: Tensor | None = None) -> Losses:
+    """All terms of the paper's loss on a batch of labelled and unlabelled rows in any order.
+
+    Parameters
+    ----------
+    logits, head_logits : Tensors of shape (n, C) and (n, M, C)
+        What ``DiverseHeads`` gives.
+    targets : Tensor of shape (n,)
+        Class index of each row; negative where unlabelled.
+    weights : Tensor of shape (n,), default=None
+        Weights of the labelled rows.
+    """
+    return Losses(
+        ensemble_loss(logits[:, None], targets, weights),
+        ensemble_loss(head_logits, targets, weights),
+        diversity_loss(head_logits, targets < 0),
+    )
+
+
+def _mean(values: Tensor, rows: Tensor) -> Tensor:
+    """Mean over the chosen rows, 0 where there is none; no shape depends on the data."""
+    return (values * rows).sum() / rows.sum().clamp(min=1)

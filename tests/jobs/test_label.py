@@ -1,0 +1,295 @@
+"""From a table with gaps to labels: nothing given is changed, everything added adds up."""
+
+import io
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy.stats import binom
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from chary.evaluation.audit import draw
+from chary.evaluation.diagnosis import MILD, REPRESENTATIVE, STRONG, UNKNOWN, HeldOut
+from chary.jobs import label as workflow
+from chary.jobs.label import acceptance_levels, label_table, load_table_model, predict_table
+from chary.jobs.model_file import load, save
+from chary.method.diverse import DiverseEnsembleClassifier
+from chary.method.mixed import MixedEnsembleClassifier
+from chary.tables.preparation import TablePreparation
+from chary.tables.reading import Table, TableError, target_labels, write_table
+from chary.tables.sheets import write_audit
+
+
+def table(n=150, n_labeled=40, seed=0, dtype=pl.String, biased=False):
+    """The first rows have a label; under bias, x is extreme in them."""
+    rng = np.random.default_rng(seed)
+    x, colour = rng.normal(size=n), rng.choice(["red", "blue"], n)
+    if biased:
+        x = x[np.argsort(-np.abs(x))]
+    score = x + (colour == "red") + 0.3 * rng.normal(size=n) > 0.5
+    y = pl.Series([bool(value) if i < n_labeled else None for i, value in enumerate(score)])
+    names = {
+        pl.String: {True: "=yes", False: "no"},
+        pl.Int64: {True: 7, False: -3},
+        pl.Boolean: {True: True, False: False},
+    }
+    y = pl.Series("y", [None if value is None else names[dtype][value] for value in y], dtype=dtype)
+    frame = pl.DataFrame({"id": range(n), "x": x.round(3).astype(str), "y": y, "colour": colour})
+    return Table(frame, "t.csv", ",")
+
+
+@pytest.fixture(scope="module")
+def result():
+    return label_table(table(biased=True), "y", seed=3)
+
+
+def test_given_labels_are_kept_and_every_row_has_one(result):
+    given = result.labels.labeled
+    assert (result.codes[given] == result.labels.codes[given]).all()
+    assert result.codes.min() >= 0
+    assert (result.confidence[given] == 1).all()
+    assert ((result.confidence >= 0) & (result.confidence <= 1)).all()
+
+
+def test_sources_add_up(result):
+    counts = {source: int((result.source == source).sum()) for source in ("given", "accepted", "predicted")}
+    classifier = result.model[-1]
+    assert counts["given"] == 40
+    assert counts["accepted"] == sum(record["n_accepted"] for record in classifier.history_)
+    assert sum(counts.values()) == 150
+    assert (np.flatnonzero(result.source == "accepted") == np.flatnonzero(classifier.labeled_iter_ > 0)).all()
+
+
+def test_accepted_rows_are_the_forty_percent_of_highest_confidence_before(result):
+    assert (result.source == "accepted").sum() == 44
+
+
+def test_the_columns_come_after_the_tables_own_which_are_unchanged(result):
+    buffer = io.BytesIO()
+    write_table(result.table, result.added_columns, buffer)
+    written = pl.read_csv(buffer.getvalue(), infer_schema=False)
+    assert written.columns == ["id", "x", "y", "colour", "chary_label", "chary_confidence", "chary_source"]
+    assert written.select("x", "y", "colour").equals(result.table.frame.select("x", "y", "colour"))
+    assert set(written["chary_label"]) == {"'=yes", "no"}  # no formula in what chary adds
+
+
+def test_the_model_gives_new_rows_the_same_labels_and_so_does_its_file(result, tmp_path):
+    save(result.model, tmp_path / "m.chary")
+    added = predict_table(result.model, result.table)
+    again = predict_table(load(tmp_path / "m.chary"), result.table)
+    assert all(added[name].equals(again[name]) for name in ("chary_label", "chary_confidence"))
+    predicted = result.source == "predicted"
+    own = result.added_columns
+    assert (added["chary_label"].to_numpy() == own["chary_label"].to_numpy())[predicted].all()
+    assert (added["chary_confidence"].to_numpy() == own["chary_confidence"].to_numpy())[predicted].all()
+
+
+def test_the_same_seed_gives_the_same_outcome(result):
+    again = label_table(table(biased=True), "y", seed=3)
+    assert (again.codes == result.codes).all()
+    assert (again.confidence == result.confidence).all()
+    assert (again.next_rows == result.next_rows).all()
+    assert again.levels == result.levels
+
+
+def test_a_table_model_without_self_training_predicts_too(tmp_path):
+    frame = table().frame
+    X = TablePreparation().fit(frame.drop("y"))
+    codes = target_labels(table(), "y", None).codes
+    classifier = DiverseEnsembleClassifier(n_steps=20, random_state=0).fit(X.transform(frame.drop("y")), codes)
+    save(Pipeline([("prepare", X), ("classify", classifier)]), tmp_path / "m.chary")
+    added = predict_table(load_table_model(tmp_path / "m.chary"), Table(frame.drop("y"), "new.csv", ","))
+    assert set(added["chary_label"]) <= {"0", "1"}
+
+
+def test_a_class_prior_is_met_kept_and_saved(result, tmp_path):
+    names = result.labels.classes.tolist()
+    told = label_table(table(), "y", seed=3, rounds=0, class_prior={names[0]: 0.8, names[1]: 0.2})
+    assert abs(np.mean(told.codes == 1) - 0.2) < 1 / len(told.codes)  # of all rows, given labels included
+    assert told.prior.told
+    assert not result.prior.told
+    save(told.model, tmp_path / "m.chary")
+    loaded = load(tmp_path / "m.chary")[-1]
+    assert loaded.class_prior == {names[0]: 0.8, names[1]: 0.2}
+    assert (loaded.class_bias_ == told.model[-1].class_bias_).all()
+
+
+def test_with_a_class_prior_unlike_learners_take_their_best_labels_five_times():
+    told = label_table(table(biased=True), "y", seed=3, class_prior="labeled")
+    classifier = told.model[-1]
+    assert isinstance(classifier.estimator_, MixedEnsembleClassifier)
+    assert told.settings["rounds"] == 5
+    shares = [round(record["used"]["share"], 2) for record in classifier.history_]
+    assert shares == [0.2, 0.35, 0.5, 0.65, 0.8]
+    assert ((told.confidence >= 0) & (told.confidence <= 1)).all()
+
+
+def test_strongly_biased_labels_alone_are_left_to_the_network(result):
+    assert result.diagnosis.verdict == "strongly biased"
+    assert isinstance(result.model[-1].estimator_, DiverseEnsembleClassifier)
+    assert result.settings["rounds"] == 1
+
+
+def test_labels_like_the_rest_are_learned_by_unlike_learners_and_nothing_is_accepted():
+    fair = label_table(table(), "y", seed=3)
+    assert fair.diagnosis.verdict == "representative"
+    assert isinstance(fair.model[-1].estimator_, MixedEnsembleClassifier)
+    assert fair.settings["rounds"] == 0
+    assert set(fair.source) == {"given", "predicted"}
+
+
+@pytest.mark.parametrize(
+    ("verdict", "prior", "n_labeled", "learner", "rounds"),
+    [
+        (REPRESENTATIVE, None, 50, "mixed", 0),
+        (MILD, None, 50, "mixed", 0),
+        (STRONG, None, 50, "network", 1),
+        (UNKNOWN, None, 5, "network", 1),
+        (MILD, None, 20_000, "network", 1),
+        (REPRESENTATIVE, "labeled", 50, "mixed", 5),
+        (STRONG, {"yes": 0.3, "no": 0.7}, 50, "mixed", 5),
+    ],
+)
+def test_what_is_known_decides_who_learns(verdict, prior, n_labeled, learner, rounds):
+    assert workflow._usual(verdict, prior, n_labeled) == (learner, rounds)
+
+
+def test_of_a_large_table_a_part_takes_part_and_all_rows_are_labelled(monkeypatch):
+    monkeypatch.setattr(workflow, "_POOL", 50)
+    told = label_table(table(n=400), "y", rounds=1, class_prior={"=yes": 0.3, "no": 0.7})
+    assert told.model[-1].history_[0]["n_pool"] == 50
+    assert (told.codes == 0).sum() == 120  # the prior is met on all rows all the same
+    assert 0 < (told.source == "accepted").sum() <= 50
+
+
+def test_rows_to_label_have_no_label(result):
+    assert len(result.next_rows) == 50
+    assert not result.labels.labeled[result.next_rows].any()
+
+
+@pytest.mark.parametrize("dtype", [pl.Int64, pl.Boolean])
+def test_a_parquet_label_has_the_type_of_its_target(dtype):
+    source = table(dtype=dtype)
+    outcome = label_table(Table(source.frame, "t.parquet"), "y", rounds=0)
+    added = outcome.added_columns["chary_label"]
+    assert added.dtype == dtype
+    given = outcome.labels.labeled
+    assert added.filter(pl.Series(given)).equals(source.frame["y"].filter(pl.Series(given)), check_names=False)
+    assert added.null_count() == 0
+
+
+@pytest.mark.parametrize(
+    ("dtype", "classes", "expected"),
+    [
+        (pl.Boolean, ["false", "maybe", "true"], ["false", "maybe", "true"]),
+        (pl.Int64, ["-3", "7", "other"], ["-3", "7", "other"]),
+        (pl.Int8, ["1", "300"], ["1", "300"]),
+        (pl.Int64, ["1", "1.5"], ["1", "1.5"]),
+        (pl.Float64, ["1.0", "2.0"], [1.0, 2.0]),
+        (pl.Enum(["a", "b"]), ["a", "b"], ["a", "b"]),
+        (pl.Enum(["a", "b"]), ["a", "c"], ["a", "c"]),
+    ],
+)
+def test_a_type_that_cannot_hold_a_new_class_is_not_used(result, dtype, classes, expected):
+    frame = pl.DataFrame({"y": pl.Series([None] * 3, dtype=dtype)})
+    labels = result.labels._replace(classes=np.array(classes))
+    outcome = replace(result, table=Table(frame, "t.parquet"), labels=labels, codes=np.arange(len(classes)))
+    assert outcome.added_columns["chary_label"].to_list() == expected
+
+
+def test_a_class_prior_cannot_stand_beside_a_new_class_of_an_audit(tmp_path):
+    source = table()
+    labels = target_labels(source, "y")
+    with (tmp_path / "a.csv").open("wb") as file:
+        write_audit(source, "y", labels, draw(labels.labeled, 4, 0), file)
+    frame = pl.read_csv(tmp_path / "a.csv", infer_schema=False)
+    frame.with_columns(pl.Series("y", ["no", "maybe", "no", "no"])).write_csv(tmp_path / "a.csv")
+    for prior in ({"=yes": 0.4, "no": 0.6}, {"=yes": 0.4, "no": 0.5, "maybe": 0.1}, [0.4, 0.6]):
+        with pytest.raises(TableError, match=r"The audit found the class 'maybe', .* leave --class-prior out"):
+            label_table(source, "y", audit=tmp_path / "a.csv", class_prior=prior)
+
+
+def test_an_audit_is_suggested_that_leaves_rows_to_label(result):
+    assert result.audit_command == "chary audit draw t.csv --target y"
+    few = result.labels._replace(labeled=np.arange(150) >= 5)
+    assert replace(result, labels=few).audit_command == "chary audit draw t.csv --target y -k 4"
+    marked = replace(result, settings={**result.settings, "unlabeled": "to do"})
+    assert marked.audit_command == "chary audit draw t.csv --target y --unlabeled 'to do'"
+    two = result.labels._replace(labeled=np.arange(150) >= 2)
+    assert replace(result, labels=two).audit_command == ""
+
+
+@pytest.mark.parametrize("steps", [[], [StandardScaler()]])
+def test_a_model_that_takes_no_tables_is_refused(tmp_path, steps):
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    y = np.where(np.arange(40) < 20, X[:, 0] > 0, -1)
+    model = make_pipeline(*steps, DiverseEnsembleClassifier(n_steps=3, random_state=0)).fit(X, y)
+    save(model if steps else model[-1], tmp_path / "m.chary")
+    with pytest.raises(TableError, match=r"'m.chary' holds no table model; use one that chary label wrote"):
+        load_table_model(tmp_path / "m.chary")
+
+
+def test_without_rounds_nothing_is_accepted():
+    outcome = label_table(table(), "y", rounds=0)
+    assert set(outcome.source) == {"given", "predicted"}
+
+
+def test_steps_are_announced_and_timed():
+    steps = []
+    outcome = label_table(table(), "y", rounds=0, progress=steps.append)
+    assert steps == list(outcome.seconds)
+    assert steps[:2] == ["Preparing columns", "Comparing labelled and unlabelled rows"]
+
+
+def test_few_labels_are_enough():
+    outcome = label_table(table(n_labeled=6), "y", rounds=1)
+    assert outcome.diagnosis.verdict == "too few rows to tell"
+    assert all(level.error is None for level in outcome.levels)
+
+
+def test_a_full_column_is_refused():
+    with pytest.raises(TableError, match="Every row of column 'y' has a label"):
+        label_table(table(n_labeled=150), "y")
+
+
+def test_acceptance_levels_count_held_out_errors():
+    confidence = np.linspace(0, 1, 100)
+    judged = HeldOut(np.arange(40) % 4 > 0, np.linspace(0, 1, 40), np.ones(40))
+    levels = acceptance_levels(confidence, judged)
+    assert [level.n_rows for level in levels] == [100, 90, 75, 50, 25, 10]
+    half = levels[3]
+    as_confident = judged.confidence >= half.threshold
+    assert half.n_judged == as_confident.sum() == 20
+    assert half.error == pytest.approx((~judged.correct[as_confident]).mean())
+    # Clopper and Pearson: at the limit, so few errors have a chance of five in a hundred.
+    n_wrong = int((~judged.correct[as_confident]).sum())
+    assert binom.cdf(n_wrong, half.n_judged, half.error_high) == pytest.approx(0.05)
+    assert levels[-1].error is None  # four rows are too few
+
+
+def test_all_wrong_is_all_wrong():
+    judged = HeldOut(np.zeros(20, dtype=bool), np.ones(20), np.ones(20))
+    assert acceptance_levels(np.full(5, 0.5), judged)[0].error_high == 1.0
+
+
+def test_a_large_pool_is_sampled_for_the_check(monkeypatch):
+    import chary.jobs.label as module
+
+    seen = []
+    monkeypatch.setattr(module, "_HELD_OUT_POOL", {module.NETWORK: 30, module.MIXED: 10})
+    monkeypatch.setattr(module, "held_out", lambda model, X, codes, random_state: seen.append(codes) or HeldOut(
+        np.zeros(0, dtype=bool), np.zeros(0), np.zeros(0)))  # fmt: skip
+    label_table(table(biased=True), "y", rounds=0)
+    assert (seen[0] >= 0).sum() == 40
+    assert (seen[0] < 0).sum() == 30
+
+
+def test_the_check_knows_that_labelled_rows_are_many_among_few():
+    """Of 1,000 rows 200 are yes; 100 are labelled, half of them yes; so are 150 of the 900 others."""
+    codes = np.array([0] * 50 + [1] * 50 + [-1] * 900)
+    rows, prior = np.arange(130), np.array([0.8, 0.2])  # all labelled rows and 30 others, 5 of them yes
+    np.testing.assert_allclose(workflow._prior_among(rows, codes, {}, prior), [75 / 130, 55 / 130])
+    assert workflow._prior_among(rows, codes, "labeled", prior) == "labeled"
+    assert workflow._prior_among(rows, codes, None, None) is None

@@ -1,0 +1,139 @@
+"""Confidences against their definitions, and what they promise for any probabilities."""
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import softmax
+from scipy.stats import entropy as scipy_entropy
+
+from chary.method.confidence import entropy, margin, max_probability, t_similarity
+
+
+@st.composite
+def head_probs(draw):
+    """Probabilities (n, M, C), among them certain and nearly certain ones."""
+    shape = draw(st.integers(1, 5)), draw(st.integers(2, 5)), draw(st.integers(2, 5))
+    return softmax(draw(arrays(np.float64, shape, elements=st.floats(-800, 800))), axis=-1)
+
+
+def by_pairs(head_probs, weights=None):
+    """The definition, class by class: the mean over ordered pairs of different heads."""
+    n_heads = head_probs.shape[1]
+    weights = np.ones(n_heads) if weights is None else weights
+    pairs = list(permutations(range(n_heads), 2))
+    terms = sum(weights[m] * weights[k] * head_probs[:, m] * head_probs[:, k] for m, k in pairs)
+    return terms / sum(weights[m] * weights[k] for m, k in pairs)  # (n, C)
+
+
+@given(head_probs())
+def test_t_similarity_is_the_mean_over_pairs(probs):
+    assert_allclose(t_similarity(probs), by_pairs(probs).sum(axis=1), rtol=0, atol=1e-12)
+    assert_allclose(t_similarity(probs, per_class=True), by_pairs(probs), rtol=0, atol=1e-12)
+
+
+@given(head_probs(), st.data())
+def test_weighted_t_similarity_weighs_each_pair_by_both_heads(probs, data):
+    weights = np.array(data.draw(st.lists(st.floats(0.01, 10), min_size=probs.shape[1], max_size=probs.shape[1])))
+    assert_allclose(t_similarity(probs, weights=weights), by_pairs(probs, weights).sum(axis=1), atol=1e-11)
+    assert_allclose(t_similarity(probs, weights=7 * weights), t_similarity(probs, weights=weights), atol=1e-11)
+    assert_allclose(t_similarity(probs, weights=np.ones_like(weights)), t_similarity(probs), atol=1e-12)
+
+
+@given(head_probs())
+def test_t_similarity_lies_between_0_and_1_and_is_the_sum_of_its_classes(probs):
+    similarity = t_similarity(probs)
+    assert similarity.shape == (len(probs),)
+    assert ((similarity >= 0) & (similarity <= 1)).all()
+    assert_allclose(t_similarity(probs, per_class=True).sum(axis=1), similarity, rtol=0, atol=1e-12)
+
+
+@given(head_probs(), st.randoms(use_true_random=False))
+def test_t_similarity_does_not_depend_on_the_order_of_heads_or_classes(probs, random):
+    heads = random.sample(range(probs.shape[1]), probs.shape[1])
+    classes = random.sample(range(probs.shape[2]), probs.shape[2])
+    assert_allclose(t_similarity(probs[:, heads]), t_similarity(probs), rtol=0, atol=1e-14)
+    assert_allclose(t_similarity(probs[:, :, classes]), t_similarity(probs), rtol=0, atol=1e-14)
+
+
+@given(st.integers(2, 20), st.integers(2, 20), st.data())
+def test_t_similarity_is_1_when_all_heads_are_certain_of_one_class(n_heads, n_classes, data):
+    certain = np.zeros((1, n_heads, n_classes))
+    certain[:, :, data.draw(st.integers(0, n_classes - 1))] = 1
+    assert t_similarity(certain).item() == 1
+
+
+def test_t_similarity_is_0_when_heads_are_certain_of_different_classes():
+    assert t_similarity(np.eye(3)[None]).item() == 0
+
+
+def test_t_similarity_is_small_when_heads_hesitate_alike():
+    assert_allclose(t_similarity(np.full((1, 5, 4), 1 / 4)), 1 / 4)
+
+
+@given(head_probs())
+def test_t_similarity_serves_torch_tensors_alike(probs):
+    weights = np.arange(1.0, 1 + probs.shape[1])
+    tensor = torch.from_numpy(probs)
+    for per_class in (False, True):
+        similarity = t_similarity(tensor, per_class)
+        assert isinstance(similarity, torch.Tensor)
+        assert_allclose(similarity.numpy(), t_similarity(probs, per_class), rtol=0, atol=1e-14)
+    weighted = t_similarity(tensor, weights=torch.from_numpy(weights))
+    assert_allclose(weighted.numpy(), t_similarity(probs, weights=weights), rtol=0, atol=1e-14)
+
+
+def test_t_similarity_of_a_tensor_can_be_differentiated():
+    probs = torch.full((1, 3, 2), 0.5, dtype=torch.float64, requires_grad=True)
+    t_similarity(probs).sum().backward()
+    assert_allclose(probs.grad.numpy(), 1 / 3)  # d/dh_m = 2 (sum of the other heads) / (M (M - 1))
+
+
+def test_t_similarity_keeps_the_precision_of_its_input():
+    assert t_similarity(np.full((1, 2, 2), 0.5, dtype=np.float32)).dtype == np.float32
+
+
+def test_t_similarity_needs_two_heads():
+    with pytest.raises(ValueError, match="compares heads with each other: got 1, at least 2"):
+        t_similarity(np.ones((3, 1, 2)))
+
+
+@pytest.mark.parametrize("weights", [[1.0, 0.0, 0.0], [0.0, 0.0, 0.0], [2.0, -1.0, 1.0]])
+def test_t_similarity_needs_two_positive_weights_and_no_negative_one(weights):
+    with pytest.raises(ValueError, match="weights of the heads must be at least 0, two of them positive"):
+        t_similarity(np.full((1, 3, 2), 0.5), weights=np.array(weights))
+
+
+@st.composite
+def class_probs(draw):
+    return draw(head_probs())[:, 0]
+
+
+@given(class_probs())
+def test_probability_confidences_follow_their_definitions(probs):
+    n_classes = probs.shape[1]
+    descending = np.sort(probs, axis=1)[:, ::-1]
+    assert_array_equal(max_probability(probs), descending[:, 0])
+    assert_array_equal(margin(probs), descending[:, 0] - descending[:, 1])
+    assert_allclose(entropy(probs), 1 - scipy_entropy(probs, base=n_classes, axis=1), rtol=0, atol=1e-12)
+
+
+@given(class_probs())
+def test_probability_confidences_lie_between_0_and_1(probs):
+    for confidence in (max_probability, margin, entropy):
+        values = confidence(probs)
+        assert values.shape == (len(probs),)
+        assert ((values >= 0) & (values <= 1)).all()
+
+
+@given(st.integers(2, 30))
+def test_probability_confidences_at_their_ends(n_classes):
+    certain, uniform = np.eye(n_classes)[:1], np.full((1, n_classes), 1 / n_classes)
+    for confidence, least in ((max_probability, 1 / n_classes), (margin, 0), (entropy, 0)):
+        assert confidence(certain).item() == 1
+        assert confidence(uniform).item() == pytest.approx(least, abs=1e-12)

@@ -1,0 +1,119 @@
+"""What counts as unlabelled, and what the errors say."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chary.method.labels import decode, encode
+
+NAN = float("nan")
+
+
+@pytest.mark.parametrize(
+    ("y", "classes"),
+    [
+        (np.array([0, 2, -1, 0]), [0, 2]),
+        (np.array([0.0, 2.0, NAN, 0.0]), [0.0, 2.0]),
+        (np.array([0.0, 2.0, -1.0, 0.0]), [0.0, 2.0]),
+        (["a", "b", None, "a"], ["a", "b"]),
+        (["a", "b", NAN, "a"], ["a", "b"]),
+        (["a", "b", pd.NA, "a"], ["a", "b"]),
+        (["a", "b", -1, "a"], ["a", "b"]),
+        (np.array(["a", "b", None, "a"], dtype=object), ["a", "b"]),
+        ([False, True, None, False], [False, True]),
+        ([7, 8, None, 7], [7, 8]),
+        (pd.Series(["a", "b", None, "a"]), ["a", "b"]),
+        (pd.Series(["a", "b", None, "a"], dtype="category"), ["a", "b"]),
+        (pd.Series(["a", "b", None, "a"], dtype="string"), ["a", "b"]),
+        (pd.Series([7, 8, None, 7], dtype="Int64"), [7, 8]),
+        (pd.Series([7, 8, None, 7], dtype="category"), [7, 8]),
+        (pd.Series([False, True, None, False], dtype="boolean"), [False, True]),
+        (pd.Categorical(["a", "b", None, "a"], categories=["z", "b", "a"]), ["a", "b"]),
+        (pl.Series(["a", "b", None, "a"]), ["a", "b"]),
+        (pl.Series([7, 8, None, 7]), [7, 8]),
+        (pl.Series([7, 8, -1, 7]), [7, 8]),
+        (pl.Series(["a", "b", None, "a"], dtype=pl.Categorical), ["a", "b"]),
+        (pl.Series([False, True, None, False]), [False, True]),
+    ],
+)
+def test_every_container_means_the_same(y, classes):
+    labels = encode(y)
+    assert labels.classes.tolist() == classes
+    assert labels.classes.dtype == np.asarray(classes).dtype
+    assert labels.codes.tolist() == [0, 1, -1, 0]
+    assert labels.labeled.tolist() == [True, True, False, True]
+
+
+def test_marker_can_be_any_label():
+    assert encode(["a", "?", "b"], unlabeled="?").codes.tolist() == [0, -1, 1]
+    assert encode([0, 1, 2], unlabeled=0).codes.tolist() == [-1, 0, 1]
+
+
+def test_missing_stays_unlabelled_beside_another_marker():
+    assert encode(["a", "?", "b", None], unlabeled="?").codes.tolist() == [0, -1, 1, -1]
+
+
+def test_without_a_marker_minus_one_is_a_class():
+    labels = encode([-1, 1, NAN, -1], unlabeled=None)
+    assert labels.classes.tolist() == [-1, 1]
+    assert labels.codes.tolist() == [0, 1, -1, 0]
+
+
+@pytest.mark.parametrize("missing", [None, NAN, pd.NA])
+def test_a_missing_marker_means_missing_values_only(missing):
+    assert encode([-1, 1, None], unlabeled=missing).codes.tolist() == [0, 1, -1]
+
+
+def test_a_marker_is_one_label():
+    with pytest.raises(ValueError, match=r"unlabeled must be one label or None, got \[0, 1\]"):
+        encode([0, 1, 2], unlabeled=[0, 1])
+
+
+def test_absent_marker_is_fine():
+    assert encode([3, 1, 3]).labeled.all()
+
+
+def test_the_input_is_not_changed():
+    y = np.array([0, 1, -1])
+    encode(y)
+    assert y.tolist() == [0, 1, -1]
+
+
+@pytest.mark.parametrize(
+    ("y", "unlabeled", "message"),
+    [
+        ([-1, -1], -1, "no labelled row: all 2 values are missing or the marker -1"),
+        ([NAN, None], None, "no labelled row: all 2 values are missing;"),
+        (["a", "a", None], -1, r"hold one class only \('a', 2 rows\)"),
+        ([-1, 1, 1], -1, "If -1 is a class here, pass unlabeled=None"),
+        ([0.0, 1.0, np.inf], -1, "Input y contains infinity"),
+        ([0.5, 1.0, 2.0], -1, "Unknown label type: continuous. y holds fractions such as 0.5"),
+        (["a", 3, "b"], -1, r"mixes text and numbers \('a' and 3\)"),
+        ([(1, 2), (3, 4)], -1, "1d array"),
+        ([{1}, {2}], -1, r"Unknown label type: y holds set values such as \{1\}"),
+        (np.array(["a", "b", -1]), -1, "pass unlabeled='-1' if it does"),
+        (np.array(["a", "b", NAN]), -1, "pass unlabeled='nan' if it does"),
+        (["a", "b", ""], -1, "pass unlabeled='' if it does"),
+    ],
+)
+def test_errors_say_what_was_given_and_what_to_do(y, unlabeled, message):
+    with pytest.raises(ValueError, match=message):
+        encode(y, unlabeled=unlabeled)
+
+
+@given(st.lists(st.integers(-1, 5), min_size=2).filter(lambda y: len({*y} - {-1}) >= 2))
+def test_decode_inverts_encode(y):
+    labels = encode(y)
+    assert decode(labels.codes, labels.classes).tolist() == y
+
+
+def test_decode_marks_unlabelled_rows_in_the_classes_own_type_where_it_fits():
+    codes = np.array([0, -1])
+    assert decode(codes, np.array([1, 2])).dtype.kind == "i"
+    assert decode(codes, np.array([1, 2], dtype=np.uint8)).tolist() == [1, -1]
+    assert decode(codes, np.array(["a", "b"]), unlabeled=None).tolist() == ["a", None]
+    assert decode(codes, np.array(["a", "b"]), unlabeled="unknown").tolist() == ["a", "unknown"]
+    assert decode(np.array([1, 0]), np.array(["a", "b"])).dtype.kind == "U"

@@ -1,0 +1,207 @@
+"""What a class prior may be, what it does to the scores, and the sentence that owns up to it."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import softmax
+
+from chary.method import priors
+from chary.method.assignment import whole_counts
+from chary.method.priors import align, describe_prior, prior_of_rest, resolve_prior, sensitivity
+
+CLASSES = np.array(["no", "yes"])
+CODES = np.array([0, 1, 1, 1, -1])
+
+
+def shares_of(scores, offset):
+    return np.bincount((scores + offset).argmax(axis=1), minlength=scores.shape[1]) / len(scores)
+
+
+@given(st.integers(2, 5), st.integers(1, 60), st.integers(0, 2**32 - 1))
+def test_predictions_have_the_wanted_proportions(n_classes, n, seed):
+    rng = np.random.default_rng(seed)
+    scores, prior = rng.standard_normal((n, n_classes)), rng.dirichlet(np.ones(n_classes))
+    offset = align(scores, prior)
+    assert shares_of(scores, offset) * n == pytest.approx(whole_counts(prior, n))
+    assert offset.mean() == pytest.approx(0)
+
+
+@given(st.integers(2, 5), st.integers(0, 2**32 - 1))
+def test_what_is_common_to_a_row_does_not_matter(n_classes, seed):
+    """Logits and log-probabilities give the same offset."""
+    rng = np.random.default_rng(seed)
+    logits, prior = rng.standard_normal((50, n_classes)), rng.dirichlet(np.ones(n_classes))
+    for soft in (False, True):
+        offset = align(logits, prior, soft=soft)
+        np.testing.assert_allclose(align(np.log(softmax(logits, axis=1)), prior, soft=soft), offset, atol=1e-7)
+
+
+def test_soft_matches_mean_probabilities():
+    rng = np.random.default_rng(0)
+    scores, prior = rng.standard_normal((200, 3)), np.array([0.2, 0.5, 0.3])
+    probs = softmax(scores + align(scores, prior, soft=True), axis=1)
+    np.testing.assert_allclose(probs.mean(axis=0), prior, atol=1e-9)
+
+
+@pytest.mark.parametrize("soft", [False, True])
+def test_a_class_of_share_zero_is_never_predicted(soft):
+    scores = np.random.default_rng(0).standard_normal((100, 3))
+    offset = align(scores, [0.5, 0.0, 0.5], soft=soft)
+    assert offset[1] == -np.inf
+    assert np.isfinite(offset[[0, 2]]).all()
+    assert (scores + offset).argmax(axis=1).tolist().count(1) == 0
+    assert align(scores, [1.0, 0.0, 0.0], soft=soft).tolist() == [0.0, -np.inf, -np.inf]
+
+
+def test_a_class_the_model_never_predicts_gets_its_share():
+    rng = np.random.default_rng(0)
+    scores, prior = rng.standard_normal((1000, 3)) + np.array([0, 0, -2000]), np.array([0.4, 0.4, 0.2])
+    np.testing.assert_allclose(shares_of(scores, align(scores, prior)), prior)
+    probs = softmax(scores + align(scores, prior, soft=True), axis=1)
+    np.testing.assert_allclose(probs.mean(axis=0), prior, atol=1e-9)
+
+
+def test_strength_goes_from_the_models_own_proportions_to_the_prior():
+    rng = np.random.default_rng(0)
+    scores, prior = rng.standard_normal((1000, 3)) + np.eye(3)[0], np.array([0.1, 0.6, 0.3])
+    own = shares_of(scores, 0)
+    half = shares_of(scores, align(scores, prior, strength=0.5))
+    np.testing.assert_allclose(half, (own + prior) / 2, atol=1e-3)
+    assert align(scores, prior, strength=0).tolist() == [0, 0, 0]
+    half = softmax(scores + align(scores, prior, strength=0.5, soft=True), axis=1).mean(axis=0)
+    np.testing.assert_allclose(half, (softmax(scores, axis=1).mean(axis=0) + prior) / 2, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("scores", "prior", "strength", "message"),
+    [
+        (np.zeros((3, 2)), [0.5, 0.5], 1.5, "strength=1.5 is out of range"),
+        (np.zeros((3, 1)), [1.0], 1, r"at least one row and two classes; got shape \(3, 1\)"),
+        (np.zeros((0, 2)), [0.5, 0.5], 1, r"got shape \(0, 2\)"),
+        (np.array([[0.0, -np.inf]]), [0.5, 0.5], 1, "NaN or infinity"),
+        (np.zeros((3, 2)), [0.5, 0.3, 0.2], 1, r"prior has shape \(3,\)"),
+    ],
+)
+def test_align_refuses_what_it_cannot_use(scores, prior, strength, message):
+    with pytest.raises(ValueError, match=message):
+        align(scores, prior, strength=strength)
+
+
+def test_a_prior_is_nothing_the_labelled_shares_a_mapping_or_an_array():
+    assert resolve_prior(None, CLASSES, CODES) is None
+    assert resolve_prior("labeled", CLASSES, CODES).tolist() == [0.25, 0.75]
+    assert resolve_prior({"yes": 0.3, "no": 0.7}, CLASSES, CODES).tolist() == [0.7, 0.3]
+    assert resolve_prior({np.str_("yes"): 0.3, np.str_("no"): 0.7}, CLASSES, CODES).tolist() == [0.7, 0.3]
+    assert resolve_prior({1: 0.3, 0: 0.7}, np.array([0, 1]), CODES).tolist() == [0.7, 0.3]
+    assert resolve_prior([0.7, 0.3], CLASSES, CODES).tolist() == [0.7, 0.3]
+
+
+def test_shares_that_sum_to_one_but_for_rounding_are_made_to():
+    assert resolve_prior([1 / 3, 1 / 3, 0.3333333], np.arange(3), CODES).sum() == 1
+
+
+@pytest.mark.parametrize(
+    ("class_prior", "message"),
+    [
+        ("labelled", "class_prior='labelled' is not known; give 'labeled'"),
+        ({"yes": 0.3}, "lacks the class 'no'; give the share of every class: 'no' and 'yes'"),
+        (
+            {"yes": 0.3, "no": 0.6, "maybe": 0.1},
+            "names 'maybe', which no labelled row has; the classes are 'no'",
+        ),
+        ({"yes": 30, "no": 70}, r"sums to 100 \(percentages\? divide them by 100\)"),
+        ([0.5, 0.4], "class_prior sums to 0.9; the shares of all classes must sum to 1"),
+        ([1.5, -0.5], "class_prior holds -0.5; shares must be numbers from 0 to 1"),
+        ([np.nan, 1.0], "class_prior holds nan"),
+        ([0.2, 0.3, 0.5], r"class_prior has shape \(3,\); give one share for each of the 2 classes"),
+        (["much", "little"], "class_prior must hold one number per class; got"),
+        (0.3, r"class_prior has shape \(\)"),
+    ],
+)
+def test_errors_say_what_was_given_and_what_to_do(class_prior, message):
+    with pytest.raises(ValueError, match=message):
+        resolve_prior(class_prior, CLASSES, CODES)
+
+
+def test_the_assumption_is_one_plain_sentence():
+    prior = np.array([0.7, 0.3])
+    assert describe_prior(None, None, CLASSES).startswith("you told chary nothing")
+    assert describe_prior([0.7, 0.3], prior, CLASSES) == (
+        "you told chary that 70 % of all rows are 'no' and 30 % are 'yes'"
+    )
+    assert "labelled rows have the proportions of all rows" in describe_prior("labeled", prior, CLASSES)
+    assert "0.125 % are 1" in describe_prior([0.99875, 0.00125], np.array([0.99875, 0.00125]), np.array([0, 1]))
+
+
+def test_of_many_classes_the_sentence_names_the_largest():
+    prior = np.array([0.02, 0.03, 0.05, 0.1, 0.1, 0.1, 0.2, 0.4])
+    sentence = describe_prior(prior, prior, np.arange(8))
+    assert sentence.startswith("you told chary that 40 % of all rows are 7, 20 % are 6")
+    assert sentence.endswith("and 5 % are of 2 other classes")
+
+
+def test_sensitivity_moves_the_odds_of_one_class_and_counts_the_labels_that_flip():
+    rng = np.random.default_rng(0)
+    scores = np.column_stack([np.zeros(1000), rng.standard_normal(1000), np.full(1000, -50.0)])
+    code, levels = sensitivity(scores, [0.6, 0.4, 0.0], code=1)
+    assert code == 1
+    assert [level.factor for level in levels] == [1 / 2, 2 / 3, 1, 3 / 2, 2]
+    for level in levels:
+        odds = level.factor * 0.4 / 0.6
+        assert level.share == pytest.approx(odds / (1 + odds))
+        assert level.predicted == pytest.approx([1 - level.share, level.share, 0], abs=1e-3)
+        assert level.flipped == pytest.approx(abs(level.share - 0.4), abs=1e-3)  # two classes: nested labels
+
+
+def test_sensitivity_tries_every_class_on_a_part_of_many_rows(monkeypatch):
+    sizes = []
+    monkeypatch.setattr(priors, "align", lambda scores, prior: sizes.append(len(scores)) or align(scores, prior))
+    scores = np.random.default_rng(0).standard_normal((5000, 8))
+    first = sensitivity(scores, np.full(8, 1 / 8))
+    assert sizes.count(5000) == 5  # the belief and four others
+    assert set(sizes) == {5000, 2000}
+    assert first[0] == sensitivity(scores, np.full(8, 1 / 8))[0]
+
+
+def test_sensitivity_finds_the_class_that_matters_most():
+    rng = np.random.default_rng(0)
+    scores = rng.standard_normal((1000, 3))
+    assert sensitivity(scores, [0.01, 0.2, 0.79])[0] == 1
+    many = np.tile(scores, (5, 1))  # chosen on some of the rows, told of all of them
+    code, levels = sensitivity(many, [0.01, 0.2, 0.79])
+    assert code == 1
+    assert levels[-1].flipped == pytest.approx(sensitivity(scores, [0.01, 0.2, 0.79])[1][-1].flipped, abs=0.01)
+    code, levels = sensitivity(scores, [1.0, 0.0, 0.0])  # nothing to move
+    assert code == 0
+    assert {level.flipped for level in levels} == {0}
+
+
+@given(st.integers(2, 5), st.integers(0, 2**32 - 1))
+def test_the_rest_and_the_labelled_rows_together_have_the_prior(n_classes, seed):
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(-1, n_classes, size=40)
+    counts = np.bincount(codes[codes >= 0], minlength=n_classes)
+    n_rest = int((codes < 0).sum())
+    rest_counts = rng.multinomial(n_rest, np.full(n_classes, 1 / n_classes))
+    prior = (counts + rest_counts) / 40
+    floored = np.maximum(rest_counts, 0.5 * (prior > 0))
+    rest = prior_of_rest(prior, codes)
+    np.testing.assert_allclose(rest, floored / floored.sum() if n_rest else prior, atol=1e-12)
+
+
+def test_the_proportions_of_the_labelled_rows_are_those_of_the_rest():
+    codes = np.array([0, 0, 1] * 7 + [-1] * 50)
+    prior = resolve_prior("labeled", np.array(["a", "b"]), codes)
+    np.testing.assert_allclose(prior_of_rest(prior, codes), prior)
+
+
+def test_a_class_with_more_labels_than_its_share_gets_half_a_row():
+    codes = np.array([0, 0, 0, 1, -1, -1])
+    np.testing.assert_allclose(prior_of_rest(np.array([0.25, 0.75]), codes), [0.5 / 4, 3.5 / 4])
+
+
+def test_a_share_that_the_labelled_rows_contradict_is_refused():
+    codes = np.array([0] * 50 + [1] * 10 + [-1] * 40)
+    with pytest.raises(ValueError, match="10 % of all 100 rows are of a class that 50 labelled rows have"):
+        prior_of_rest(np.array([0.1, 0.9]), codes)

@@ -1,0 +1,430 @@
+"""The rounds of self-training; the promises it shares with every policy are in common/test_semi_supervised.py."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import sklearn.semi_supervised
+from scipy.sparse import coo_matrix, csr_matrix
+from sklearn.compose import make_column_transformer
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris
+from sklearn.ensemble import BaggingClassifier, RandomForestClassifier, VotingClassifier
+from sklearn.exceptions import NotFittedError
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+
+from chary import (
+    Curriculum,
+    DiverseEnsembleClassifier,
+    FixedThreshold,
+    RisingShare,
+    SelfTrainingClassifier,
+    TransductiveBound,
+)
+from chary.method.policies import Acceptance
+
+X, y_true = load_iris(return_X_y=True)
+y = np.where(np.random.default_rng(0).random(150) < 0.2, y_true, -1)
+logistic = LogisticRegression(max_iter=1000)
+
+
+def network(**parameters):
+    return DiverseEnsembleClassifier((16,), n_steps=100, learning_rate=0.01, random_state=0, **parameters)
+
+
+class Recorder:
+    """Accepts the three surest rows a round and keeps what it was shown."""
+
+    rescore = False
+
+    def __init__(self, posterior="current"):
+        self.posterior = posterior
+        self.rounds = []
+
+    def accept(self, round):
+        self.rounds.append(round)
+        return Acceptance(round.confidence >= np.sort(round.confidence)[-3], {"seen": len(round.confidence)})
+
+
+def fit_recorded(recorder, estimator=logistic, confidence="max_probability", max_rounds=2):
+    model = SelfTrainingClassifier(estimator, confidence=confidence, max_rounds=max_rounds)
+    model.policy = recorder
+    return model.fit(X, y)
+
+
+def test_the_pool_shrinks_and_its_scores_come_from_the_current_model():
+    recorder = Recorder()
+    fit_recorded(recorder)
+    first, second = recorder.rounds
+    unlabeled = X[y == -1]
+    base = LogisticRegression(max_iter=1000).fit(X[y != -1], y[y != -1])
+    np.testing.assert_array_equal(first.posterior, base.predict_proba(unlabeled))
+    np.testing.assert_array_equal(first.prediction, base.predict(unlabeled))
+    left = first.confidence < np.sort(first.confidence)[-3]
+    assert len(second.confidence) == left.sum()
+    assert (second.number, first.number) == (2, 1)
+    assert not np.allclose(second.posterior, first.posterior[left])
+
+
+def test_a_policy_may_ask_for_the_posterior_of_the_initial_model():
+    recorder = Recorder(posterior="initial")
+    fit_recorded(recorder)
+    first, second = recorder.rounds
+    left = first.confidence < np.sort(first.confidence)[-3]
+    np.testing.assert_array_equal(second.posterior, first.posterior[left])
+
+
+def test_a_refit_uses_given_and_accepted_labels():
+    model = SelfTrainingClassifier(logistic, confidence="softmax", max_rounds=2).fit(X, y)
+    labeled = model.labeled_iter_ >= 0
+    expected = LogisticRegression(max_iter=1000).fit(X[labeled], model.transduction_[labeled])
+    np.testing.assert_array_equal(model.predict_proba(X), expected.predict_proba(X))
+
+
+def test_pseudo_labels_come_from_the_prediction_not_from_the_members():
+    recorder = Recorder()
+    model = fit_recorded(recorder, network(), "t_similarity", max_rounds=1)
+    first = recorder.rounds[0]
+    assert (first.class_confidence.argmax(axis=1) != first.prediction).any()
+    new = model.labeled_iter_ == 1
+    np.testing.assert_array_equal(
+        model.transduction_[new], first.prediction[first.confidence >= np.sort(first.confidence)[-3]]
+    )
+
+
+def test_rescoring_takes_labels_back():
+    model = SelfTrainingClassifier(logistic, confidence="softmax", policy=RisingShare()).fit(X, y)
+    assert [record["n_pool"] for record in model.history_] == [(y == -1).sum()] * 5
+    accepted = [record["n_accepted"] for record in model.history_]
+    assert accepted == sorted(accepted)
+    assert (model.labeled_iter_[y == -1] != -1).sum() == accepted[-1]
+    assert set(model.labeled_iter_) == {-1, 0, 5}
+
+
+def test_the_first_fit_can_be_shared():
+    base = SelfTrainingClassifier(network(), max_rounds=0).fit(X, y)
+    alone = SelfTrainingClassifier(network()).fit(X, y)
+    shared = SelfTrainingClassifier(network()).fit(X, y, initial=base.estimator_)
+    np.testing.assert_array_equal(shared.predict_proba(X), alone.predict_proba(X))
+    np.testing.assert_array_equal(shared.confidence_, alone.confidence_)
+
+
+@pytest.mark.parametrize(
+    "ensemble",
+    [
+        RandomForestClassifier(20, random_state=0),
+        BaggingClassifier(GaussianNB(), random_state=0),
+        VotingClassifier(
+            [("tree", DecisionTreeClassifier(random_state=0)), ("bayes", GaussianNB())], voting="soft"
+        ),
+        make_pipeline(StandardScaler(), RandomForestClassifier(20, random_state=0)),
+        make_pipeline(StandardScaler(), network()),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_t_similarity_of_any_ensemble(ensemble):
+    model = SelfTrainingClassifier(ensemble).fit(X, y)
+    assert model.score(X, y_true) > 0.8
+    confidence = model.predict_confidence(X)
+    assert ((confidence >= 0) & (confidence <= 1)).all()
+    assert model.predict_head_proba(X).shape[::2] == (150, 3)
+
+
+def test_t_similarity_without_members_is_a_clear_error():
+    with pytest.raises(ValueError, match="LogisticRegression has none that give probabilities; pass confidence="):
+        SelfTrainingClassifier(logistic).fit(X, y)
+
+
+@pytest.mark.parametrize("confidence", ["softmax", "max_probability", "margin", "entropy"])
+def test_probability_confidences(confidence):
+    model = SelfTrainingClassifier(logistic, confidence=confidence, policy=TransductiveBound()).fit(X, y)
+    assert model.score(X, y_true) > 0.9
+
+
+def test_confidence_may_be_a_function_of_the_model_and_the_rows():
+    by_distance = SelfTrainingClassifier(
+        logistic, confidence=lambda model, rows: 1 / (1 + np.abs(rows).sum(axis=1))
+    )
+    model = by_distance.fit(X, y)
+    np.testing.assert_allclose(model.predict_confidence(X), 1 / (1 + np.abs(X).sum(axis=1)))
+    class_wise = SelfTrainingClassifier(logistic, confidence=lambda model, rows: model.predict_proba(rows) ** 2)
+    np.testing.assert_allclose(class_wise.fit(X, y).predict_confidence(X), class_wise.predict_proba(X).max(1) ** 2)
+
+
+def test_a_classifier_with_decision_values_only():
+    model = SelfTrainingClassifier(RidgeClassifier(), confidence="margin").fit(X, y)
+    assert model.decision_function(X).shape == (150, 3)
+    assert not hasattr(model, "predict_proba")
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_frames_reach_the_classifier_as_frames(frame):
+    class Keeper(LogisticRegression):
+        def fit(self, X, y, sample_weight=None):
+            assert isinstance(X, frame)
+            return super().fit(X, y, sample_weight)
+
+    data = frame(dict(zip("abcd", X.T, strict=True)))
+    model = SelfTrainingClassifier(Keeper(max_iter=1000), confidence="softmax").fit(data, y)
+    assert model.feature_names_in_.tolist() == list("abcd")
+    assert model.n_features_in_ == 4
+
+
+def test_sparse_and_text_input():
+    expected = SelfTrainingClassifier(network()).fit(X, y).predict(X)
+    np.testing.assert_array_equal(SelfTrainingClassifier(network()).fit(csr_matrix(X), y).predict(X), expected)
+    SelfTrainingClassifier(logistic, confidence="softmax").fit(coo_matrix(X), y)
+    texts = ["good film", "bad film", "good good", "bad bad", "very good", "very bad"]
+    sentiment = SelfTrainingClassifier(
+        make_pipeline(TfidfVectorizer(), LogisticRegression()), confidence="softmax"
+    )
+    sentiment.fit(texts, ["+", "-", None, None, None, None])
+    assert sentiment.transduction_.tolist() == ["+", "-"] * 3
+
+
+def test_replaces_scikit_learns_class_where_columns_are_mixed_and_cells_are_empty():
+    """The example of the documentation."""
+    customers = pd.DataFrame(
+        {
+            "plan": ["basic", "gold", "basic", "gold", "basic", "gold", "basic", "gold"],
+            "visits": [1.0, 9.0, 2.0, 8.0, 1.5, 9.5, 2.5, 7.5],
+            "churn": ["yes", "no", None, None, None, None, None, None],
+        }
+    )
+    columns = make_column_transformer((OneHotEncoder(), ["plan"]), (StandardScaler(), ["visits"]))
+    pipeline = make_pipeline(columns, LogisticRegression())
+    model = SelfTrainingClassifier(pipeline, confidence="max_probability")
+    model.fit(customers[["plan", "visits"]], customers["churn"])
+    assert model.transduction_.tolist() == ["yes", "no"] * 4
+    with pytest.raises((ValueError, TypeError)):
+        sklearn.semi_supervised.SelfTrainingClassifier(pipeline).fit(
+            customers[["plan", "visits"]], customers["churn"]
+        )
+
+
+class WeightKeeper(LogisticRegression):
+    """Remembers what its last fit was given."""
+
+    seen: tuple
+
+    def fit(self, X, y, sample_weight=None, note=None):
+        WeightKeeper.seen = X[:, 0].copy(), sample_weight, note
+        return super().fit(X, y, sample_weight)
+
+
+def test_weights_and_other_row_metadata_travel_with_their_rows():
+    model = SelfTrainingClassifier(WeightKeeper(max_iter=1000), confidence="softmax", max_rounds=1)
+    tagged = X.copy()
+    tagged[:, 0] = np.arange(150)
+    model.fit(tagged, y, sample_weight=np.arange(150) / 150, note=np.arange(150))
+    first_column, weight, note = WeightKeeper.seen
+    assert len(first_column) < 150
+    np.testing.assert_allclose(weight, first_column / 150)
+    np.testing.assert_array_equal(note, first_column)
+
+
+def test_balanced_weights_give_both_kinds_of_label_the_same_total():
+    model = SelfTrainingClassifier(WeightKeeper(max_iter=1000), confidence="softmax", balance_weights=True)
+    model.set_params(max_rounds=1).fit(X, y)
+    weight = WeightKeeper.seen[1]
+    given = y[model.labeled_iter_ >= 0] != -1
+    np.testing.assert_allclose(weight[given], 1)
+    np.testing.assert_allclose(weight[~given].sum(), given.sum())
+
+
+def test_weights_for_a_classifier_that_takes_none_are_refused():
+    model = SelfTrainingClassifier(KNeighborsClassifier(), confidence="softmax")
+    with pytest.raises(ValueError, match="KNeighborsClassifier takes no sample_weight"):
+        model.fit(X, y, sample_weight=np.ones(150))
+
+
+def test_weights_reach_the_last_step_of_a_pipeline():
+    model = SelfTrainingClassifier(make_pipeline(StandardScaler(), logistic), confidence="softmax", max_rounds=0)
+    weight = np.where(y_true == 2, 0.01, 1.0)
+    assert (model.fit(X, y, sample_weight=weight).predict(X) == 2).sum() < (model.fit(X, y).predict(X) == 2).sum()
+
+
+def test_random_state_seeds_the_classifier_without_changing_it():
+    forest = RandomForestClassifier(10)
+    model = SelfTrainingClassifier(forest, random_state=0)
+    first = model.fit(X, y).predict_proba(X)
+    np.testing.assert_array_equal(model.fit(X, y).predict_proba(X), first)
+    assert forest.random_state is None
+    assert isinstance(model.estimator_.random_state, int)
+    seeded = SelfTrainingClassifier(RandomForestClassifier(10, random_state=5), random_state=0).fit(X, y)
+    assert seeded.estimator_.random_state == 5
+
+
+def test_verbose_shows_the_rounds_and_nothing_else_does(capsys):
+    SelfTrainingClassifier(logistic, confidence="softmax").fit(X, y)
+    assert capsys.readouterr() == ("", "")
+    SelfTrainingClassifier(logistic, confidence="softmax", verbose=True).fit(X, y)
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "round 1: accepted" in captured.err
+
+
+def test_text_labels_keep_none_where_never_accepted():
+    texts = np.where(y == -1, None, np.array(["setosa", "versicolor", "virginica"])[y])
+    model = SelfTrainingClassifier(logistic, confidence="softmax", unlabeled=None, max_rounds=1).fit(X, texts)
+    assert set(model.transduction_) == {"setosa", "versicolor", "virginica", None}
+    assert np.isnan(model.confidence_[model.labeled_iter_ == -1]).all()
+    assert (model.confidence_[model.labeled_iter_ == 0] == 1).all()
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"max_rounds": -1}, "max_rounds"),
+        ({"confidence": "sureness"}, "confidence"),
+        ({"policy": 0.8}, "policy"),
+        ({"estimator": 3}, "estimator"),
+    ],
+)
+def test_bad_parameters(parameters, message):
+    with pytest.raises(ValueError, match=f"The '{message}' parameter of SelfTrainingClassifier must be"):
+        SelfTrainingClassifier(**parameters).fit(X, y)
+
+
+def test_bad_input():
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        SelfTrainingClassifier().fit(X, y[:-1])
+    with pytest.raises(NotFittedError):
+        SelfTrainingClassifier().predict(X)
+
+
+def test_a_class_prior_rules_every_round_and_the_predictions():
+    recorder = Recorder()
+    model = SelfTrainingClassifier(logistic, confidence="softmax", max_rounds=1, class_prior=[0.6, 0.2, 0.2])
+    model.policy = recorder
+    model.fit(X, y)
+    unlabeled = y == -1
+    expected = len(y) * np.array([0.6, 0.2, 0.2]) - np.bincount(y[~unlabeled])  # of all rows, less those given
+    assert np.abs(np.bincount(recorder.rounds[0].prediction) - expected).max() < 1
+    assert np.abs(np.bincount(model.predict(X[unlabeled])) - expected).max() < 1
+    np.testing.assert_array_equal(model.predict_proba(X).argmax(axis=1), model.predict(X))
+    log_probs = np.log(model.estimator_.predict_proba(X)) + model.class_bias_
+    np.testing.assert_allclose(
+        np.log(model.predict_proba(X)), log_probs - np.logaddexp.reduce(log_probs, 1)[:, None]
+    )
+    assert not hasattr(model, "decision_function")
+
+
+def test_members_are_moved_by_the_class_prior_too():
+    prior = {0: 0.6, 1: 0.2, 2: 0.2}
+    model = SelfTrainingClassifier(network(), class_prior=prior, max_rounds=0).fit(X, y)
+    inside = SelfTrainingClassifier(network(class_prior=prior), max_rounds=0).fit(X, y)
+    np.testing.assert_allclose(model.predict_proba(X), inside.predict_proba(X), atol=1e-9)
+    np.testing.assert_allclose(model.predict_head_proba(X), inside.predict_head_proba(X), atol=1e-9)
+    np.testing.assert_allclose(model.predict_confidence(X), inside.predict_confidence(X), atol=1e-9)
+
+
+def test_of_a_large_pool_some_rows_take_part_drawn_by_the_seed():
+    def fit(seed, X=X, y=y):
+        model = SelfTrainingClassifier(
+            logistic, policy=Curriculum(1), confidence="softmax", max_rounds=1, max_pool=40, random_state=seed
+        )
+        return model.fit(X, y, sample_weight=np.ones(len(X)))
+
+    model = fit(0)
+    part = model.labeled_iter_ >= 0
+    given = y != -1
+    assert part[given].all()
+    assert (part & ~given).sum() == model.history_[0]["n_pool"] == 40
+    assert (model.transduction_[~part] == -1).all()
+    assert (np.isnan(model.confidence_) == ~part).all()
+    alone = SelfTrainingClassifier(logistic, policy=Curriculum(1), confidence="softmax", max_rounds=1)
+    expected = alone.fit(X[part], y[part], sample_weight=np.ones(part.sum()))
+    np.testing.assert_array_equal(model.predict_proba(X), expected.predict_proba(X))
+    assert (fit(0).labeled_iter_ == model.labeled_iter_).all()
+    assert (fit(1).labeled_iter_ != model.labeled_iter_).any()
+
+
+def test_a_class_prior_is_met_on_all_rows_also_where_few_take_part():
+    model = SelfTrainingClassifier(
+        logistic, confidence="softmax", class_prior=[0.5, 0.3, 0.2], max_pool=30, random_state=0
+    ).fit(X, y)
+    labels = np.where(y == -1, model.predict(X), y)
+    assert np.bincount(labels).tolist() == [75, 45, 30]
+
+
+def test_labels_and_confidence_in_one_pass():
+    for class_prior in (None, [0.5, 0.3, 0.2]):
+        model = SelfTrainingClassifier(network(), max_rounds=1, class_prior=class_prior).fit(X, y)
+        labels, confidence = model.predict_with_confidence(X)
+        np.testing.assert_array_equal(labels, model.predict(X))
+        np.testing.assert_array_equal(confidence, model.predict_confidence(X))
+
+
+def test_a_bad_class_prior_is_one_sentence():
+    with pytest.raises(ValueError, match=r"class_prior sums to 1\.5"):
+        SelfTrainingClassifier(class_prior=[0.5, 0.5, 0.5]).fit(X, y)
+
+
+@pytest.mark.parametrize("load", [load_iris, load_breast_cancer, load_digits])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_agrees_with_scikit_learn_where_the_two_definitions_coincide(load, seed):
+    """Same threshold, softmax, same number of rounds, no confidence exactly at the threshold."""
+    rows, labels = load(return_X_y=True)
+    rows = StandardScaler().fit_transform(rows)
+    partly = np.where(np.random.default_rng(seed).random(len(labels)) < 0.1, labels, -1)
+    theirs = sklearn.semi_supervised.SelfTrainingClassifier(logistic, threshold=0.75, max_iter=10).fit(
+        rows, partly
+    )
+    ours = SelfTrainingClassifier(logistic, policy=FixedThreshold(0.75), confidence="softmax", max_rounds=10)
+    ours.fit(rows, partly)
+    np.testing.assert_array_equal(ours.transduction_, theirs.transduction_)
+    np.testing.assert_array_equal(ours.labeled_iter_, theirs.labeled_iter_)
+
+
+@pytest.mark.skipif("CHARY_DATA" not in os.environ, reason="CHARY_DATA does not point at the benchmark data")
+def test_t_similarity_helps_under_selection_bias_as_in_the_paper():
+    """Mushrooms, biased labels: softmax makes the supervised model worse, T-similarity makes it better."""
+    archive = np.load(Path(os.environ["CHARY_DATA"]) / "mushrooms.npz")
+    rows, labels = StandardScaler().fit_transform(archive["X"]), archive["y"]
+    gains = {"softmax": [], "t_similarity": []}
+    for seed in (0, 1, 42):
+        rng = np.random.default_rng(seed)
+        partly = np.full(len(labels), -1)
+        for value, count in ((1, 39), (2, 41)):
+            members = np.flatnonzero(labels == value)
+            centred = rows[members] - rows[members].mean(axis=0)
+            score = 2 * np.abs(centred @ np.linalg.svd(centred, full_matrices=False)[2][0])
+            chosen = np.argsort(-(score + rng.gumbel(size=len(members))))[:count]
+            partly[members[chosen]] = value
+        base = DiverseEnsembleClassifier(random_state=seed)
+        supervised = SelfTrainingClassifier(base, max_rounds=0).fit(rows, partly)
+        for confidence, gain in gains.items():
+            model = SelfTrainingClassifier(base, policy=Curriculum(0.4), confidence=confidence)
+            model.fit(rows, partly, initial=supervised.estimator_)
+            gain.append(model.score(rows, labels) - supervised.score(rows, labels))
+    assert np.mean(gains["softmax"]) < 0 < np.mean(gains["t_similarity"])
+
+
+def test_a_class_whose_labels_all_have_weight_zero_is_refused():
+    weights = np.where(y == 0, 0.0, 1.0)
+    with pytest.raises(ValueError, match=r"no class may have all its labels at sample_weight 0"):
+        SelfTrainingClassifier(network(), max_rounds=1).fit(X, y, sample_weight=weights)
+
+
+def test_an_initial_classifier_of_other_classes_is_refused():
+    other = LogisticRegression().fit(X[y > 0], y[y > 0])
+    model = SelfTrainingClassifier(LogisticRegression(), confidence="softmax")
+    with pytest.raises(ValueError, match="an initial classifier must know the same"):
+        model.fit(X, y, initial=other)
+
+
+def test_balanced_weights_of_accepted_rows_that_weigh_nothing():
+    weights = np.where(y >= 0, 1.0, 0.0)
+    model = SelfTrainingClassifier(LogisticRegression(), confidence="softmax", balance_weights=True, max_rounds=1)
+    plain = LogisticRegression().fit(X[y >= 0], y[y >= 0])
+    model.fit(X, y, sample_weight=weights)
+    np.testing.assert_allclose(model.predict_proba(X), plain.predict_proba(X), atol=1e-3)

@@ -1,0 +1,132 @@
+"""One file per cell: whole or absent, verified on reading, swept of the remains of dead processes."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from chary.studies.store import Record, Store, key_of
+
+CELL = {"dataset": "digits", "method": "erm", "seed": 0}
+
+
+@pytest.fixture
+def store(tmp_path):
+    return Store(tmp_path / "cells")
+
+
+def test_what_is_written_is_read_and_describes_itself(store):
+    key = store.write(CELL, {"accuracy": 0.5, "curve": [0.1, 0.2]}, {"seconds": 1.5})
+    assert store.read(key) == Record(CELL, {"accuracy": 0.5, "curve": [0.1, 0.2]}, {"seconds": 1.5})
+    content = json.loads(store.path(key).read_text())
+    assert set(content) == {"schema", "key", "cell", "result", "env", "sha256"}
+    assert content["key"] == key == key_of(CELL)
+
+
+def test_keys_depend_on_content_alone():
+    assert key_of(CELL) == key_of(dict(reversed(CELL.items())))
+    assert len({key_of(CELL), key_of({**CELL, "seed": 1}), key_of({**CELL, "alpha": None})}) == 3
+
+
+def test_an_absent_cell_is_none(store):
+    assert store.read(key_of(CELL)) is None
+    assert store.failure(key_of(CELL)) is None
+
+
+def test_every_torn_file_is_set_aside(store):
+    key = store.write(CELL, {"accuracy": 0.5})
+    path, whole = store.path(key), store.path(key).read_bytes()
+    for length in range(len(whole)):
+        path.write_bytes(whole[:length])
+        assert store.read(key) is None, length
+        assert not path.exists()
+    assert set(store.set_aside) == {path.with_suffix(".corrupt")}
+    path.write_bytes(whole)
+    assert store.read(key) is not None
+
+
+def test_every_altered_character_is_noticed(store):
+    key = store.write(CELL, {"accuracy": 0.5}, {"seconds": 2})
+    path, whole = store.path(key), store.path(key).read_text()
+    for i, character in enumerate(whole):
+        if character.isspace():
+            continue  # layout between values carries nothing
+        path.write_text(whole[:i] + ("7" if character != "7" else "8") + whole[i + 1 :])
+        assert store.read(key) is None, whole[max(0, i - 20) : i + 20]
+
+
+@pytest.mark.parametrize("text", ["", "[]", "null", "{}", '"x"', '{"sha256": 1}', "\x00\x01"])
+def test_strange_files_are_set_aside(store, text):
+    key = store.write(CELL, {})
+    store.path(key).write_text(text)
+    assert store.read(key) is None
+
+
+def test_a_file_under_another_name_is_not_believed(store):
+    key, other = store.write(CELL, {}), key_of({**CELL, "seed": 1})
+    store.path(other).parent.mkdir(exist_ok=True)
+    store.path(key).rename(store.path(other))
+    assert store.read(other) is None
+
+
+def test_nan_is_refused_and_leaves_nothing(store):
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        store.write(CELL, {"accuracy": float("nan")})
+    assert not [path for path in store.directory.rglob("*") if path.is_file()]
+
+
+def test_failures_are_kept_apart_and_forgotten_on_success(store):
+    store.fail(CELL, "killed by SIGKILL")
+    assert store.failure(key_of(CELL)) == "killed by SIGKILL"
+    assert store.read(key_of(CELL)) is None
+    store.write(CELL, {})
+    assert store.failure(key_of(CELL)) is None
+    store.fail(CELL, "x")
+    (store.directory / "failed" / f"{key_of(CELL)}.json").write_text("{")
+    assert "cannot be read" in store.failure(key_of(CELL))
+
+
+def test_remains_of_dead_processes_are_swept_and_those_of_living_ones_stay(store):
+    key = store.write(CELL, {})
+    folder = store.path(key).parent
+    host = os.uname().nodename
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+    for name in (f".a@{host}@{dead.pid}.tmp", f".b@{host}@{os.getpid()}.tmp", f".c@elsewhere@{dead.pid}.tmp"):
+        (folder / name).write_text("half")
+    assert store.sweep() == 1
+    assert not (folder / f".a@{host}@{dead.pid}.tmp").exists()
+    assert store.read(key) is not None
+    assert Store(folder / "none").sweep() == 0
+
+
+WRITER = """
+import sys
+from chary.studies.store import Store
+store = Store(sys.argv[1])
+for seed in range(10**6):
+    store.write({"seed": seed}, {"values": list(range(2000))})
+    print(seed, flush=True)
+"""
+
+
+def test_a_killed_writer_leaves_no_torn_file(tmp_path):
+    for attempt in range(3):
+        directory = tmp_path / str(attempt)
+        writer = subprocess.Popen([sys.executable, "-c", WRITER, str(directory)], stdout=subprocess.PIPE)
+        writer.stdout.readline()
+        time.sleep(0.017 * attempt)
+        writer.send_signal(signal.SIGKILL)
+        n_reported = 1 + len(writer.stdout.read().splitlines())
+        writer.stdout.close()
+        writer.wait()
+        store = Store(directory)
+        files = list(directory.glob("*/*.json"))
+        assert all(store.read(path.stem) is not None for path in files)
+        assert len(files) >= n_reported
+        store.sweep()
+        assert not list(directory.rglob("*.tmp"))

@@ -1,0 +1,315 @@
+"""Cells in, features out: kinds found, nothing unseen refused, the arithmetic that of scikit-learn."""
+
+import datetime as dt
+import decimal
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+from chary.tables.preparation import TablePreparation, preparation_state, restore_preparation
+from chary.tables.reading import MAX_COLUMNS, TableError
+
+N = 60
+RNG = np.random.default_rng(0)
+
+
+def kind_of(cells, **overrides):
+    """The kind that a column x is taken for, beside a column that is always fine."""
+    frame = {"x": cells, "fine": [i % 7 for i in range(len(cells))]}
+    return TablePreparation(**overrides).fit(frame).columns_[0]
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind"),
+    [
+        ([str(i * 37 % 101) for i in range(N)], "numeric"),
+        ([f"{i}.5" for i in range(N)], "numeric"),
+        ([f" {i}e-3 " for i in range(N)], "numeric"),
+        ([f"{i},5" for i in range(N)], "numeric"),
+        ([f"1.{i:03d},5" for i in range(N)], "numeric"),
+        ([*[str(i % 9) for i in range(N - 1)], "oops"], "numeric"),
+        ([*[str(i % 9) for i in range(N - 9)], *["oops"] * 9], "categorical"),
+        (["NA", "?", *[str(i % 9) for i in range(N)]], "numeric"),
+        (RNG.normal(size=N), "numeric"),
+        ([decimal.Decimal(i * i) for i in range(N)], "numeric"),
+        ([dt.timedelta(days=i % 11) for i in range(N)], "numeric"),
+        ([i % 2 == 0 for i in range(N)], "boolean"),
+        (["yes", "No"] * 30, "boolean"),
+        (["TRUE", "false", None] * 20, "boolean"),
+        (["red", "green", "blue"] * 20, "categorical"),
+        (["red", None] * 30, "categorical"),
+        (pl.Series(["red", "blue"] * 30, dtype=pl.Categorical), "categorical"),
+        ([f"2024-01-{i % 28 + 1:02d}" for i in range(N)], "date"),
+        ([f"2024-01-{i % 28 + 1:02d}T10:30:00Z" for i in range(N)], "date"),
+        ([f"{i % 28 + 1}.1.2024" for i in range(N)], "date"),
+        ([dt.date(2024, 1, 1) + dt.timedelta(days=i) for i in range(N)], "date"),
+        ([dt.datetime(2024, 1, 1) + dt.timedelta(hours=i) for i in range(N)], "date"),
+        ([f"it was {i} o'clock" for i in range(N)], "identifier"),
+        ([f"it was {i // 2} o'clock" for i in range(N)], "text"),
+        (range(N), "identifier"),
+        ([str(i) for i in range(1000, 1000 + N)], "identifier"),
+        (["x"] * N, "constant"),
+        ([None] * N, "constant"),
+        (["", "NA"] * 30, "constant"),
+        ([[1]] * N, "unsupported"),
+        ([b"x"] * N, "unsupported"),
+    ],
+)
+def test_kinds(cells, kind):
+    assert kind_of(cells).kind == kind
+
+
+@pytest.mark.parametrize(
+    ("cells", "note"),
+    [
+        ([f"{i},5" for i in range(N)], "decimal comma"),
+        (["900", "1,200", "15,000", "850", "2,500"] * 12, "thousands separated by commas"),
+        ([*["900", "12"] * 100, "1,200"], "thousands separated by commas"),
+        (["1,200", "15,000.50", "1,234,567"] * 20, "thousands separated by commas"),
+        (["1,200", "15,000", "0,125"] * 20, "decimal comma"),
+        (["1,200", "15,000", "2,5"] * 20, "decimal comma"),
+        (
+            [*[str(i % 9) for i in range(N - 1)], "1 or 2, who knows"],
+            "1 cells that are no number count as missing",
+        ),
+        ([*[str(i % 9) for i in range(N - 1)], "oops"], "1 cells that are no number count as missing"),
+        ([*["a", "b"] * 30, "c"], "2 values, 1 rare ones grouped"),
+        ([f"{i % 12 + 1}/{i % 12 + 1}/2024" for i in range(N)], "day first assumed, month first would fit too"),
+        ([f"{i % 12 + 1}/{i % 28 + 1}/2024" for i in range(N)], "month first"),
+    ],
+)
+def test_notes(cells, note):
+    assert kind_of(cells).note == note
+
+
+@pytest.mark.parametrize(
+    ("learned", "new", "expected"),
+    [
+        (["900", "1,200", "15,000"], ["900", "1,200", "15,000.5", "1500"], [900, 1200, 15000.5, 1500]),
+        (["1,5", "2,25", "1.200,5"], ["1,5", "1.200", "7"], [1.5, 1200, 7]),
+        (["1.5", "2.25", "7"], ["1.5", "1e2", ".5"], [1.5, 100, 0.5]),
+    ],
+)
+def test_numbers_are_read_as_they_are_written(learned, new, expected):
+    preparation = TablePreparation().fit({"x": learned * 20})
+    mean, scale = preparation.original_scale()
+    np.testing.assert_allclose(mean + scale * preparation.transform({"x": new})[:, 0], expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("learned", "new", "said"),
+    [
+        ([f"{i},5" for i in range(N)], [f"{i}.5" for i in range(9)], "holds '0.5': 9 of 9 .* such as 1234,5"),
+        ([f"{i},5" for i in range(N)], ["1.125", "2.375", "4"], "holds '1.125': 2 of 3"),
+        ([f"{i}.5" for i in range(N)], [f"{i},5" for i in range(9)], "holds '0,5': 9 of 9 .* such as 1234.5"),
+        ([f"{i}.5" for i in range(N)], ["1,200"], "holds '1,200': 1 of 1"),
+        ([f"{i}.5" for i in range(N)], [*["7"] * 96, *["1,5"] * 8], "8 of 104"),
+        (["900", "1,200"] * 30, ["1,5", "2,5"], "such as 1,234.5"),
+        ([f"2024-{i % 12 + 1:02d}-28" for i in range(N)], ["28.01.2024"] * 3, "dates such as 2024-01-31"),
+        ([f"{i % 28 + 1}.1.2024" for i in range(N)], ["1/28/2024", "1/29/2024"], "dates such as 31.01.2024"),
+        ([f"1/{i % 28 + 1}/2024" for i in range(N)], ["28/1/2024", "29/1/2024"], "dates such as 01/31/2024"),
+        ([dt.date(2024, 1, 1 + i % 28) for i in range(N)], [20240131, 20240201], "dates such as 2024-01-31"),
+        ([i * i for i in range(N)], [dt.date(2024, 1, 1)], "numbers such as 1234.5"),
+        (["yes", "no"] * 30, ["true", "false"], "holds 'true': 2 of 2 .* yes or its opposite"),
+    ],
+)
+def test_cells_written_otherwise_than_learned_are_refused(learned, new, said):
+    preparation = TablePreparation().fit({"x": learned, "fine": [i % 7 for i in range(N)]})
+    with pytest.raises(TableError, match=f"^Column 'x' .*{said}") as caught:
+        preparation.transform({"x": new, "fine": [1] * len(new)})
+    assert "\n" not in str(caught.value)
+
+
+def test_a_few_odd_cells_are_missing_as_they_are_when_learning():
+    learned = [*[f"{i % 49}.5" for i in range(98)], "oops", "1,5"]
+    preparation = TablePreparation().fit({"x": learned})
+    assert preparation.columns_[0].note == "2 cells that are no number count as missing"
+    assert preparation.transform({"x": learned})[-2:, 1].tolist() == [1, 1]
+    assert preparation.transform({"x": [*["7"] * 20, "oops"]})[-1, 1] == 1
+    assert preparation.transform({"x": ["", None, "NA"]})[:, 1].tolist() == [1, 1, 1]
+
+
+def test_a_column_said_to_be_numeric_may_hold_anything_but_not_nothing_but():
+    preparation = TablePreparation(numeric=["x"]).fit({"x": ["1,5", "7", "8", "a", "b"] * 12})
+    assert preparation.columns_[0].form == "comma"
+    assert np.isfinite(preparation.transform({"x": ["1,5", "a", "b"]})).all()
+    with pytest.raises(TableError, match=r"Column 'x' holds '1\.5'"):
+        preparation.transform({"x": ["1.5", "2.5"]})
+
+
+def test_a_third_word_makes_yes_and_no_categories_in_any_order():
+    words = ["yes", "Yes", "no", "maybe"] * 15
+    for seed in range(20):
+        shuffled = np.random.default_rng(seed).permutation(words).tolist()
+        assert kind_of(shuffled).kind == "categorical"
+
+
+def test_a_column_may_be_called_as_polars_calls_counts():
+    preparation = TablePreparation().fit({"count": ["few", "many"] * 30, "value": ["a", "b"] * 30})
+    assert [column.kind for column in preparation.columns_] == ["categorical", "categorical"]
+
+
+def test_numbers_among_pandas_categories_are_read():
+    preparation = TablePreparation().fit({"x": pl.Series(["10", "30"] * 30, dtype=pl.Categorical)})
+    mean, scale = preparation.original_scale()
+    cells = pl.Series(["30", "10"], dtype=pl.Categorical)
+    np.testing.assert_allclose(mean + scale * preparation.transform({"x": cells})[:, 0], [30, 10])
+
+
+def test_identifiers_are_known_by_name_only_when_every_value_differs():
+    shuffled = RNG.permutation(10_000)[:N]
+    for name in ("id", "customer_id", "customerId", "Kunden-Nr", "UUID"):
+        assert TablePreparation().fit({name: shuffled, "x": shuffled % 5}).columns_[0].kind == "identifier"
+    for name in ("paid", "amount", "grid"):
+        assert TablePreparation().fit({name: shuffled, "x": shuffled % 5}).columns_[0].kind == "numeric"
+
+
+def test_overrides():
+    zips = [str(10_000 + i % 5) for i in range(N)]
+    assert kind_of(zips).kind == "numeric"
+    assert kind_of(zips, categorical=["x"]).kind == "categorical"
+    assert kind_of(zips, drop=["x"]).kind == "dropped"
+    assert kind_of(zips, identifier=["x"]).kind == "identifier"
+    assert kind_of(range(N)).kind == "identifier"
+    assert kind_of(range(N), numeric=["x"]).kind == "numeric"
+    with pytest.raises(TableError, match="no column 'nope' to override"):
+        kind_of(zips, drop=["nope"])
+
+
+def test_the_arithmetic_is_that_of_a_column_transformer():
+    frame = pd.DataFrame(
+        {
+            "a": RNG.normal(3, 2, N),
+            "b": np.where(RNG.random(N) < 0.3, np.nan, RNG.normal(size=N)),
+            "c": RNG.choice(["u", "v", "w"], N),
+        }
+    )
+    expected = ColumnTransformer(
+        [
+            ("number", make_pipeline(SimpleImputer(strategy="median"), StandardScaler()), ["a", "b"]),
+            ("missing", make_pipeline(SimpleImputer(strategy="constant", add_indicator=True)), ["b"]),
+            ("category", OneHotEncoder(sparse_output=False), ["c"]),
+        ]
+    ).fit_transform(frame)
+    expected = np.delete(expected, 2, axis=1)  # the indicator's own copy of b
+    preparation = TablePreparation()
+    np.testing.assert_allclose(preparation.fit_transform(frame), expected, rtol=1e-6)
+    assert preparation.get_feature_names_out().tolist() == ["a", "b", "b is missing", "c = u", "c = v", "c = w"]
+
+
+def test_dates_become_year_month_weekday_and_days():
+    days = [dt.date(2024, 1, 31), dt.date(2023, 12, 25), dt.date(2024, 2, 29)] * 3
+    for cells in (days, [day.isoformat() for day in days], [f"{day:%d.%m.%Y 12:00}" for day in days]):
+        preparation = TablePreparation().fit({"d": cells})
+        mean, scale = preparation.original_scale()
+        back = mean + scale * preparation.transform({"d": cells})
+        expected = [[d.year, d.month, d.isoweekday(), (d - dt.date(1970, 1, 1)).days] for d in days]
+        np.testing.assert_allclose(back, expected, rtol=1e-5)
+
+
+def test_unseen_rare_missing_and_unreadable_cells_are_accepted():
+    colours = ["red"] * 30 + ["blue"] * 27 + ["odd", "rare", ""]
+    frame = {"colour": colours, "n": [*[str(i % 9) for i in range(N - 1)], ""], "flag": ["yes", "no"] * 30}
+    preparation = TablePreparation().fit(frame)
+    names = preparation.get_feature_names_out().tolist()
+    new = preparation.transform({"colour": ["red", "rare", "new", None], "n": ["1", "x", "", "1"],
+                                 "flag": ["YES", "no", "maybe", None], "extra": [1, 2, 3, 4]})  # fmt: skip
+    colour = new[:, [names.index(f"colour = {value}") for value in ("blue", "red", "(other)", "(missing)")]]
+    assert colour.tolist() == [[0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 1, 0], [0, 0, 0, 1]]
+    assert new[:, names.index("n is missing")].tolist() == [0, 1, 1, 0]
+    assert np.isfinite(new).all()
+
+
+def test_categories_without_a_group_for_others_become_zeros():
+    preparation = TablePreparation().fit({"c": ["u", "v"] * 30})
+    assert preparation.transform({"c": ["w", None]}).tolist() == [[0, 0], [0, 0]]
+
+
+def test_values_are_finite_and_bounded_however_large_the_cells():
+    preparation = TablePreparation().fit(
+        {"x": [*[0.0] * 59, 1e99], "y": [1e300, np.inf, -np.inf] * 20, "z": range(60)},
+    )
+    features = preparation.transform({"x": [1e99, 1e308, -1e99], "y": [1.0, np.nan, 5e20]})
+    assert np.isfinite(features).all()
+    assert np.abs(features).max() <= 100
+
+
+def test_a_missing_column_is_named():
+    preparation = TablePreparation().fit({"a": [1, 2, 3], "b": [1, 5, 3]})
+    with pytest.raises(TableError, match="Column 'b' is missing"):
+        preparation.transform({"a": [1]})
+
+
+def test_nothing_to_learn_from_is_refused():
+    with pytest.raises(TableError, match=r"No column is left to learn from \('x' is the same in every row"):
+        TablePreparation().fit({"x": [1] * N})
+
+
+def test_too_many_features_are_refused():
+    cells = [f"{i % 20}x" for i in range(200)]
+    with pytest.raises(TableError, match="features; chary takes up to 4,096"):
+        TablePreparation().fit({f"c{i}": cells for i in range(MAX_COLUMNS // 20 + 1)})
+
+
+def test_long_tables_are_measured_on_a_sample_and_transformed_in_chunks(monkeypatch):
+    import chary.tables.preparation as module
+
+    frame = {"a": RNG.normal(size=5000), "c": RNG.choice(["u", "v"], 5000)}
+    whole = TablePreparation().fit(frame)
+    monkeypatch.setattr(module, "_CHUNK_CELLS", 3000)
+    assert np.array_equal(whole.transform(frame), TablePreparation().fit(frame).transform(frame))
+    monkeypatch.setattr(module, "_STATISTICS_ROWS", 1000)
+    sampled = TablePreparation().fit(frame)
+    assert abs(sampled.original_scale()[0][0] - np.mean(frame["a"])) < 0.15
+    assert np.array_equal(sampled.transform(frame), TablePreparation().fit(frame).transform(frame))
+
+
+cell = st.one_of(
+    st.none(), st.text(max_size=6), st.integers(-99, 99).map(str), st.sampled_from(["yes", "no", "2024-01-31"])
+)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.tuples(cell, cell), min_size=3, max_size=30), st.lists(st.tuples(cell, cell), max_size=5))
+def test_restored_state_gives_the_same_bits(rows, new_rows):
+    frame = pl.DataFrame([*rows], schema={"a": pl.String, "b": pl.String}, orient="row")
+    frame = frame.with_columns(fine=pl.Series(range(len(rows))) % 3)
+    preparation = TablePreparation().fit(frame)
+    restored = restore_preparation(TablePreparation(), *preparation_state(preparation))
+    new_frame = pl.DataFrame(new_rows, schema={"a": pl.String, "b": pl.String}, orient="row")
+    new = pl.concat([frame, new_frame.with_columns(fine=pl.lit(7, pl.Int64))])
+    try:
+        features = preparation.transform(new)
+    except TableError:
+        with pytest.raises(TableError):
+            restored.transform(new)
+        return
+    assert np.isfinite(features).all()
+    assert features.tobytes() == restored.transform(new).tobytes()
+    assert restored.get_feature_names_out().tolist() == preparation.get_feature_names_out().tolist()
+
+
+def test_it_can_be_cloned():
+    preparation = TablePreparation(drop=["a"], categorical=["b"])
+    assert clone(preparation).get_params() == preparation.get_params()
+
+
+def test_every_feature_knows_its_column():
+    table = {
+        "age": ["31", "", "47", "52"],
+        "city": ["Ulm", "Bonn", "Ulm", "Bonn"],
+        "day": ["2024-01-31", "2024-02-01", "2024-02-02", "2024-02-05"],
+    }
+    preparation = TablePreparation().fit(table)
+    names, columns = preparation.get_feature_names_out(), preparation.feature_columns()
+    assert columns == ["age", *["day"] * 4, "age", "city", "city"]
+    assert all(name.startswith(column) for name, column in zip(names, columns, strict=True))

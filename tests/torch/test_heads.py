@@ -1,0 +1,243 @@
+"""The heads and losses in torch: against the NumPy network, finite differences, and by hand."""
+
+import warnings
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+import chary.method.confidence
+import chary.torch
+from chary.method.network import Network, loss_and_gradient
+from chary.method.training import Adam
+from chary.torch.heads import DiverseHeads, DiverseNetwork, diverse_losses, diversity_loss, ensemble_loss
+
+PRECISIONS = [("float32", 1e-5), ("float64", 1e-10)]
+D, HIDDEN, C, M, B, U = 12, (16, 8), 4, 5, 10, 14
+
+
+def two_engines(dtype):
+    """The same random weights as a NumPy network and as a torch network."""
+    network = Network(D, HIDDEN, C, M, np.dtype(dtype))
+    network.initialize(np.random.default_rng(0))
+    widths = (D, *HIDDEN)
+    backbone = nn.Sequential()
+    for n_in, n_out in pairwise(widths):
+        backbone.extend([nn.Linear(n_in, n_out), nn.ReLU()])
+    twin = DiverseNetwork(backbone, DiverseHeads(HIDDEN[-1], C, M)).to(getattr(torch, dtype))
+    with torch.no_grad():
+        for layer, linear in zip(network.layers(network.params), linears(twin), strict=True):
+            linear.weight.copy_(torch.as_tensor(layer.weight.T))
+            linear.bias.copy_(torch.as_tensor(layer.bias))
+    return network, twin
+
+
+def linears(network):
+    return [module for module in network.modules() if isinstance(module, nn.Linear)]
+
+
+def batch(dtype, seed=1):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((B + U, D)).astype(dtype)
+    return X, rng.integers(C, size=B), rng.uniform(0.5, 2, B).astype(dtype)
+
+
+def twin_losses(twin, X, codes, weights, gamma):
+    targets = torch.as_tensor(np.concatenate([codes, np.full(U, -1)]))
+    row_weights = torch.as_tensor(np.concatenate([weights, np.zeros(U, weights.dtype)]))
+    logits, head_logits = twin(torch.as_tensor(X), B)
+    losses = diverse_losses(logits, head_logits, targets, row_weights)
+    return losses, losses.total(gamma)
+
+
+def assert_same(network, flat, twin, of, tolerance):
+    for layer, linear in zip(network.layers(flat), linears(twin), strict=True):
+        np.testing.assert_allclose(of(linear.weight).T, layer.weight, rtol=0, atol=tolerance)
+        np.testing.assert_allclose(of(linear.bias), layer.bias, rtol=0, atol=tolerance)
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), PRECISIONS)
+@pytest.mark.parametrize("weight_decay", [0.0, 0.1])
+def test_a_training_step_is_that_of_the_numpy_network(dtype, tolerance, weight_decay):
+    network, twin = two_engines(dtype)
+    X, codes, weights = batch(dtype)
+    gradient = np.empty_like(network.params)
+    losses = loss_and_gradient(
+        network.layers(network.params), network.layers(gradient), X, codes, weights, M, gamma=0.7
+    )
+    twin_terms, total = twin_losses(twin, X, codes, weights, gamma=0.7)
+    total.backward()
+    np.testing.assert_allclose([term.item() for term in twin_terms], losses, rtol=0, atol=tolerance)
+    assert_same(network, gradient, twin, lambda parameter: parameter.grad.numpy(), tolerance)
+
+    Adam(network.params, 1e-3, weight_decay).step(gradient)
+    torch.optim.AdamW(twin.parameters(), 1e-3, weight_decay=weight_decay).step()
+    assert_same(network, network.params, twin, lambda parameter: parameter.detach().numpy(), tolerance)
+
+
+def test_twenty_steps_stay_those_of_the_numpy_network():
+    network, twin = two_engines("float64")
+    gradient = np.empty_like(network.params)
+    adam, adamw = Adam(network.params, 1e-2), torch.optim.AdamW(twin.parameters(), 1e-2, weight_decay=0.0)
+    for seed in range(20):
+        X, codes, weights = batch("float64", seed)
+        loss_and_gradient(network.layers(network.params), network.layers(gradient), X, codes, weights, M, 1.0)
+        adam.step(gradient)
+        adamw.zero_grad()
+        twin_losses(twin, X, codes, weights, 1.0)[1].backward()
+        adamw.step()
+    assert_same(network, network.params, twin, lambda parameter: parameter.detach().numpy(), 1e-10)
+
+
+def random_logits(n=6, heads=M, classes=C, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    logits = torch.randn(n, heads, classes, generator=generator, dtype=torch.float64, requires_grad=True)
+    targets = torch.tensor([0, -1, 3, 2, -1, 1])[:n]
+    return logits, targets
+
+
+def test_gradcheck_of_every_loss():
+    head_logits, targets = random_logits()
+    logits = head_logits[:, 0].detach().clone().requires_grad_()
+    weights = torch.linspace(0.5, 2, 6, dtype=torch.float64)
+    check = torch.autograd.gradcheck
+    assert check(lambda h: ensemble_loss(h, targets), head_logits)
+    assert check(lambda h: ensemble_loss(h, targets, weights), head_logits)
+    assert check(diversity_loss, head_logits)
+    assert check(lambda h: diversity_loss(h, targets < 0), head_logits)
+    for gamma in (0.0, 1.0, 10.0):
+        assert check(lambda p, h: diverse_losses(p, h, targets, weights).total(gamma), (logits, head_logits))  # noqa: B023
+
+
+def test_losses_by_hand():
+    head_logits, targets = random_logits()
+    probs = head_logits.detach().softmax(-1).numpy()
+    labeled, unlabeled = [0, 2, 3, 5], [1, 4]
+    weights = np.array([1.0, 9.0, 2.0, 0.5, 9.0, 3.0])
+    by_hand = np.mean([-weights[i] * np.log(probs[i, m, targets[i]]) for i in labeled for m in range(M)])
+    pairs = [probs[i, m] @ probs[i, k] for i in unlabeled for m in range(M) for k in range(M) if m != k]
+    logits = head_logits[:, 0]
+    supervised = np.mean([-weights[i] * np.log(probs[i, 0, targets[i]]) for i in labeled])
+
+    losses = diverse_losses(logits, head_logits, targets, torch.as_tensor(weights))
+    assert [term.item() for term in losses] == pytest.approx([supervised, by_hand, np.mean(pairs)], abs=1e-12)
+    assert losses.total(0.3).item() == pytest.approx(supervised + by_hand + 0.3 * np.mean(pairs), abs=1e-12)
+
+
+def test_order_of_rows_does_not_matter():
+    head_logits, targets = random_logits()
+    order = torch.tensor([4, 2, 0, 5, 1, 3])
+    losses = diverse_losses(head_logits[:, 0], head_logits, targets)
+    shuffled = diverse_losses(head_logits[order, 0], head_logits[order], targets[order])
+    assert torch.allclose(torch.stack([*losses]), torch.stack([*shuffled]), rtol=0, atol=1e-15)
+
+
+def test_a_batch_without_labelled_or_without_unlabelled_rows():
+    head_logits, _ = random_logits()
+    none_labeled = diverse_losses(head_logits[:, 0], head_logits, torch.full((6,), -1))
+    assert none_labeled.supervised.item() == none_labeled.ensemble.item() == 0
+    all_labeled = diverse_losses(head_logits[:, 0], head_logits, torch.zeros(6, dtype=torch.int64))
+    assert all_labeled.similarity.item() == 0
+
+
+def test_t_similarity_is_the_one_of_confidence():
+    assert chary.torch.t_similarity is chary.method.confidence.t_similarity
+
+
+def gradients(module):
+    return [parameter.grad.clone() for parameter in module.parameters() if parameter.grad is not None]
+
+
+@pytest.mark.parametrize("joint", [False, True])
+def test_the_ensemble_moves_the_backbone_only_when_joint(joint):
+    torch.manual_seed(0)
+    backbone, heads = nn.Sequential(nn.Linear(D, 8), nn.Tanh()), DiverseHeads(8, C, joint=joint)
+    X, targets = torch.randn(B + U, D), torch.cat([torch.randint(C, (B,)), torch.full((U,), -1)])
+    for parameter in backbone.parameters():
+        parameter.grad = torch.zeros_like(parameter)
+
+    losses = diverse_losses(*heads(backbone(X)), targets)
+    (losses.ensemble + losses.similarity + 0 * losses.supervised).backward()
+    assert all(grad.count_nonzero() == 0 for grad in gradients(backbone)) != joint
+    assert heads.linear.weight.grad[C:].count_nonzero() > 0
+    assert heads.linear.weight.grad[:C].count_nonzero() == 0
+
+
+def test_the_backbone_learns_exactly_what_it_would_without_the_ensemble():
+    torch.manual_seed(0)
+    backbone, heads = nn.Sequential(nn.Linear(D, 8), nn.Tanh()), DiverseHeads(8, C)
+    X, targets = torch.randn(B + U, D), torch.cat([torch.randint(C, (B,)), torch.full((U,), -1)])
+    diverse_losses(*heads(backbone(X)), targets).total(10.0).backward()
+    with_ensemble = gradients(backbone)
+    backbone.zero_grad()
+    nn.functional.cross_entropy(heads(backbone(X))[0][:B], targets[:B]).backward()
+    for grad, alone in zip(with_ensemble, gradients(backbone), strict=True):
+        torch.testing.assert_close(grad, alone, rtol=0, atol=1e-7)
+
+
+def test_rows_left_out_of_the_backward_pass_change_no_value_and_no_gradient():
+    _, twin = two_engines("float64")
+    X = torch.as_tensor(batch("float64")[0])
+    targets = torch.cat([torch.arange(B) % C, torch.full((U,), -1)])
+    results = []
+    for n_backward in (None, B):
+        twin.zero_grad()
+        logits, head_logits = twin(X, n_backward)
+        diverse_losses(logits, head_logits, targets).total().backward()
+        results.append([logits, head_logits, *gradients(twin)])
+    for full, short in zip(*results, strict=True):
+        torch.testing.assert_close(short, full, rtol=0, atol=1e-14)
+
+
+def test_a_single_head_is_refused():
+    with pytest.raises(ValueError, match=r"n_heads=1.*2 or more"):
+        DiverseHeads(3, 2, n_heads=1)
+
+
+def test_reordered_classes():
+    heads = DiverseHeads(7, C, M)
+    X = torch.randn(3, 7, generator=torch.Generator().manual_seed(0))
+    logits, head_logits = heads(X)
+    order = torch.tensor([2, 0, 3, 1])
+    heads.reorder_classes(order)
+    reordered, heads_reordered = heads(X)
+    torch.testing.assert_close(reordered, logits[:, order])
+    torch.testing.assert_close(heads_reordered, head_logits[:, :, order])
+
+
+@pytest.mark.parametrize("joint", [False, True])
+def test_export_is_one_graph_whatever_the_number_of_heads(joint):
+    X = torch.randn(9, 7, generator=torch.Generator().manual_seed(0))
+    sizes = []
+    for n_heads in (2, 50):
+        heads = DiverseHeads(7, C, n_heads, joint=joint)
+        batch_size = torch.export.Dim("batch_size", min=2)
+        program = torch.export.export(heads, (X[:4],), dynamic_shapes=({0: batch_size},))
+        torch.testing.assert_close(program.module()(X), heads(X))
+        sizes.append(len(program.graph.nodes))
+    assert sizes[0] == sizes[1]  # no loop over the heads was unrolled
+
+
+def test_compiles_without_a_graph_break():
+    heads = DiverseHeads(7, C)
+    X, targets = torch.randn(6, 7, generator=torch.Generator().manual_seed(0)), torch.tensor([0, -1, 3, 2, -1, 1])
+
+    def total(X, targets):
+        return diverse_losses(*heads(X), targets).total()
+
+    compiled = torch.compile(total, backend="eager", fullgraph=True)
+    torch.testing.assert_close(compiled(X, targets), total(X, targets))
+
+
+@pytest.mark.parametrize("joint", [False, True])
+def test_torchscript(joint):
+    heads = DiverseHeads(7, C, joint=joint)
+    X = torch.randn(6, 7, generator=torch.Generator().manual_seed(0))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # newer versions of PyTorch advise torch.export
+        scripted = torch.jit.script(heads)
+        traced = torch.jit.trace(heads, X[:3])
+    torch.testing.assert_close(scripted(X), heads(X))
+    torch.testing.assert_close(traced(X), heads(X))

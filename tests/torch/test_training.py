@@ -1,0 +1,148 @@
+"""Rows, generators, devices and stopping: what a fit in torch stands on."""
+
+from contextlib import suppress
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from torch.utils.data import Dataset
+
+from chary.torch import training as torch_training
+from chary.torch.training import EarlyStopping, Rows, find_device, local_generators, own_share, train
+
+
+class Pairs(Dataset):
+    """Five rows of two numbers with a label each."""
+
+    def __len__(self):
+        return 5
+
+    def __getitem__(self, row):
+        return np.array([row, -row]), row % 2
+
+
+@pytest.mark.parametrize(
+    ("X", "dtype"),
+    [
+        (np.arange(10, dtype=np.uint8).reshape(5, 2), torch.float32),
+        (np.arange(10.0).reshape(5, 2), torch.float32),
+        (torch.arange(10).reshape(5, 2), torch.int64),
+        (torch.arange(10.0, dtype=torch.float64).reshape(5, 2), torch.float32),
+    ],
+)
+def test_rows_by_number(X, dtype):
+    rows = Rows(X, torch.float32)
+    batch = rows[np.array([3, 0])]
+    assert len(rows) == 5
+    assert batch.dtype == dtype
+    assert batch.tolist() == [[6, 7], [0, 1]]
+
+
+def test_rows_of_a_dataset_are_the_first_of_each_item():
+    batch = Rows(Pairs(), torch.float32)[np.array([3, 0])]
+    assert batch.tolist() == [[3, -3], [0, 0]]
+    assert batch.dtype == torch.int64  # as the data set has them
+
+
+@pytest.mark.parametrize("num_workers", [0, 1])
+def test_batches_come_in_order_and_draw_nothing_from_the_global_generator(num_workers):
+    rows = Rows(np.arange(10.0).reshape(5, 2), torch.float32)
+    before = torch.get_rng_state()
+    batches = [batch[:, 0].tolist() for batch in rows.batches([np.array([4, 1]), np.array([0])], num_workers)]
+    assert batches == [[8, 2], [0]]
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_read_only_rows_give_no_warning():
+    X = np.arange(10.0).reshape(5, 2)
+    X.flags.writeable = False
+    assert Rows(X, torch.float64)[np.arange(2)].tolist() == [[0, 1], [2, 3]]
+
+
+def test_generators_are_seeded_inside_and_put_back():
+    cpu = torch.device("cpu")
+    before = torch.get_rng_state()
+    with local_generators(3, cpu):
+        first = torch.rand(2)
+    with suppress(RuntimeError), local_generators(3, cpu):
+        again = torch.rand(2)
+        raise RuntimeError("in the middle")
+    assert torch.equal(first, again)
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_devices(monkeypatch):
+    assert find_device("cpu") == torch.device("cpu")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
+    assert find_device("auto") == torch.device("cpu")
+    with pytest.raises(ValueError, match="device='cuda' is not there; this PyTorch finds cpu"):
+        find_device("cuda")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    assert find_device("auto") == torch.device("cuda")
+
+
+def test_early_stopping_keeps_the_best_weights():
+    network = nn.Linear(1, 1, bias=False)
+    losses = iter([3.0, 1.0, 2.0, 1.0, 0.5])
+    stopping = EarlyStopping(network, lambda: next(losses), every=2, patience=2)
+    done = []
+    for step in range(1, 9):
+        nn.init.constant_(network.weight, step)
+        done.append(stopping(step))
+    # Looks at steps 2, 4, 6, 8: the best is at 4, and 8 is the second look without a lower loss.
+    assert done == [False] * 7 + [True]
+    stopping.restore()
+    assert network.weight.item() == 4
+
+
+def least_squares(module, step, X):
+    loss = (module(X) ** 2).mean()
+    return loss, {"supervised": loss, "double": 2 * loss}
+
+
+def test_train_records_every_term_and_stops_when_told():
+    network = nn.Linear(2, 1)
+    optimizer = torch.optim.SGD(network.parameters(), 0.1)
+    scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 1, gamma=0.5)
+    batches = [torch.ones(3, 2)] * 10
+    curve = train(
+        network, batches, least_squares, optimizer, scheduler, n_steps=10, is_done=lambda n_steps: n_steps == 4
+    )
+    assert list(curve) == ["supervised", "double"]
+    assert np.all(np.diff(curve["supervised"]) < 0)
+    assert curve["double"] == pytest.approx(2 * curve["supervised"])
+    assert len(curve["double"]) == 4
+    assert optimizer.param_groups[0]["lr"] == pytest.approx(0.1 / 16)
+
+
+def test_a_loss_that_is_not_finite_is_an_error():
+    network = nn.Linear(2, 1)
+    batches = [torch.ones(3, 2), torch.full((3, 2), 1e30)]
+    with pytest.raises(ValueError, match="not finite from step 1 on; lower learning_rate"):
+        train(network, batches, least_squares, torch.optim.SGD(network.parameters(), 0.1), n_steps=2)
+
+
+def test_progress_goes_to_stderr_and_only_when_asked(capsys):
+    for verbose in (False, True):
+        network = nn.Linear(2, 1)
+        optimizer = torch.optim.SGD(network.parameters(), 0.1)
+        train(network, [torch.ones(3, 2)], least_squares, optimizer, n_steps=1, verbose=verbose)
+        shown = capsys.readouterr()
+        assert shown.out == ""
+        assert ("Training" in shown.err) == verbose
+
+
+def test_processes_share_batches_evenly(monkeypatch):
+    batches = np.arange(12).reshape(2, 6)
+    assert own_share(batches) is batches
+    monkeypatch.setattr(torch_training, "n_processes", lambda: 2)
+    shares = []
+    for rank in (0, 1):
+        monkeypatch.setattr(torch.distributed, "get_rank", lambda: rank)  # noqa: B023
+        shares.append(own_share(batches))
+    assert shares[0].shape == shares[1].shape == (2, 3)
+    assert np.array_equal(np.sort(np.hstack(shares), axis=1), batches)
+    with pytest.raises(ValueError, match="A batch of 5 rows cannot be shared evenly by 2 processes"):
+        own_share(batches[:, :5])
