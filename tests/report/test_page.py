@@ -7,15 +7,13 @@ from html.parser import HTMLParser
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from chary.evaluation.diagnosis import MILD, REPRESENTATIVE, STRONG, UNKNOWN, Density
 from chary.jobs.label import label_table
 from chary.report import page as report
-from chary.report.page import render_report, visible
+from chary.report.page import render_report
 from chary.tables.reading import Table
 
 
@@ -191,9 +189,3 @@ def test_the_histogram_counts_every_row():
     assert bars[-1]["title"] == "0.95 to 1.00: 2 accepted, 0 predicted"
     assert bars[1]["other_height"] == pytest.approx(76)
     assert bars[-1]["accepted_height"] == pytest.approx(152)
-
-
-@given(st.text())
-def test_visible_text_is_printable_and_short(text):
-    assert visible(text).isprintable()
-    assert len(visible(text)) <= 80

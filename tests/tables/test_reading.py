@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chary.tables.reading import Table, TableError, from_dataframe, read_table, shown, target_labels, write_table
+from chary.tables.reading import Table, TableError, from_dataframe, read_table, target_labels, write_table
 
 ROWS = [("31", "Ulm, old town", "yes"), ("47", 'the "blue"\nhouse', ""), ("", "Köln", "no")]
 COLUMNS = ["age", "place", "churn"]
@@ -294,10 +294,3 @@ def test_what_is_no_table_is_refused():
         from_dataframe(np.zeros((2, 2)))
     with pytest.raises(TableError, match="both called 'a'"):
         from_dataframe(pd.DataFrame([[1, 2]], columns=["a", "a"]))
-
-
-@given(st.text(), st.integers(5, 100))
-def test_shown_text_is_short_and_printable(value, limit):
-    result = shown(value, limit)
-    assert len(result) <= limit + 2
-    assert result.isprintable()

@@ -320,7 +320,7 @@ def test_joint_training_moves_the_backbone():
 
 
 def bfloat16_dies() -> bool:
-    """Whether PyTorch's half-precision kernels hold instructions that this processor, or its host, does not run."""
+    """Whether PyTorch's half-precision kernels hold instructions that this processor does not run."""
     code = "import torch; a = torch.ones(64, 64, dtype=torch.bfloat16); (a @ a).sum().item()"
     return subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode < 0
 

@@ -19,6 +19,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from chary._files import atomic_write
+from chary._words import shown, visible
 from chary.cli.console import read_quietly, require_free
 from chary.evaluation import accuracy_interval, draw
 from chary.jobs import ERRORS, AuditFigures, LabeledTable, load_table_model, predict_table
@@ -32,7 +33,6 @@ from chary.tables import (
     TableError,
     drawn_from,
     read_audit_table,
-    shown,
     target_labels,
     with_answers,
     write_audit,
@@ -176,7 +176,7 @@ def _invitation(result: LabeledTable) -> Text:
     number = "Thirty" if result.audit_size == 30 else result.audit_size
     return Text(
         f"{nobody} {number} labels of rows drawn at random can, and the model learns from them:  "
-        f"{shown(result.audit_command, 800)[1:-1]}"
+        f"{visible(result.audit_command, 800)}"
     )
 
 
@@ -245,7 +245,7 @@ class _Sheet:
         keys = _CLASS_KEYS[: len(self.classes)]
         if len(key) == 1 and key in keys:
             return self.classes[keys.index(key)]
-        self.remark = "no such key" + (f": {shown(key, 20)[1:-1]}" if key.isprintable() else "")
+        self.remark = "no such key" + (f": {visible(key, 20)}" if key.isprintable() else "")
         return None
 
     def _new_class(self, name: str) -> str | None:
@@ -312,7 +312,7 @@ class _Sheet:
         keys = self._keys()
         room = shutil.get_terminal_size().lines - 10 - str(keys).count("\n")
         body = Group(self._cells(max(5, room)), Text(), keys)
-        name = shown(self.target)[1:-1]
+        name = visible(self.target, 60)
         title = Text.assemble((f" {name}? ", "bold"), f"row {self.place + 1} of {n}: {self.progress} ")
         self.console.clear()
         self.console.print(Panel(body, title=title, title_align="left", padding=(1, 2)))
@@ -329,9 +329,7 @@ class _Sheet:
         for _ in range(n_columns):
             grid.add_column(style="dim", overflow="fold")
             grid.add_column(overflow="fold")
-        cells = [
-            (shown(name, 40)[1:-1], "" if row[name] is None else shown(row[name], 300)[1:-1]) for name in fields
-        ]
+        cells = [(visible(name, 40), "" if row[name] is None else visible(row[name], 300)) for name in fields]
         cells += [("", "")] * (n_columns * height - len(cells))
         for i in range(height):
             grid.add_row(*(Text(part) for j in range(n_columns) for part in cells[i + j * height]))
@@ -340,7 +338,7 @@ class _Sheet:
         return grid
 
     def _keys(self) -> Text:
-        named = [(key, shown(name, 40)[1:-1]) for key, name in zip(_CLASS_KEYS, self.classes, strict=False)]
+        named = [(key, visible(name, 40)) for key, name in zip(_CLASS_KEYS, self.classes, strict=False)]
         colon, new = "", "another class"
         if self.by_line:
             colon, new = ":", "NAME another class"
@@ -348,7 +346,7 @@ class _Sheet:
             keys = [f"{i:{digits}}" if self.numbered else "" for i in range(1, len(self.classes) + 1)]
             width = max(1, self.console.width // 4 - 8 - len(keys[-1]))
             named = [
-                (key, f"{shown(name, width)[1:-1]:{width}}") for key, name in zip(keys, self.classes, strict=True)
+                (key, f"{visible(name, width):{width}}") for key, name in zip(keys, self.classes, strict=True)
             ]
             named = named[:_LISTED]
         actions = [(_SKIP, "skip"), (_NEW, new), (_UNDO, "undo"), (_QUIT, "quit and go on later")]

@@ -20,6 +20,7 @@ from rich.table import Table as Grid
 
 from chary import __version__
 from chary._files import atomic_write
+from chary._words import p_value
 from chary.cli.audit import audit_app, audit_json, show_audit
 from chary.cli.console import plain, print_json, read_quietly, require_free, stderr, stdout, steps
 from chary.cli.demo import N_LABELED, TARGET, HiddenLabels, hide_labels, rivals
@@ -355,8 +356,7 @@ def _show_diagnosis(diagnosis: Diagnosis) -> None:
     for column in grid.columns[1:]:
         column.justify = "right"
     for shift in diagnosis.shifts[:10]:
-        p_value = "< 0.001" if shift.p_value < 0.001 else f"{shift.p_value:.3f}"
-        grid.add_row(plain(shift.name), f"{shift.difference:+.2f}", p_value)
+        grid.add_row(plain(shift.name), f"{shift.difference:+.2f}", p_value(shift.p_value))
     console = stdout()
     if diagnosis.shifts:
         console.print("What differs most between labelled and other rows, in standard deviations:")

@@ -15,7 +15,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from chary.tables import Table, TableError, read_table, shown
+from chary._words import listed, visible
+from chary.tables import Table, TableError, read_table
 
 
 def read_quietly(file: Path, delimiter: str | None, encoding: str) -> Table:
@@ -34,12 +35,11 @@ def read_quietly(file: Path, delimiter: str | None, encoding: str) -> Table:
 def require_free(paths: Iterable[Path], force: bool) -> None:
     """Refuse before any work what could not be written after it."""
     paths = list(paths)
-    *most, last = [str(path) for path in paths if path.exists() and not force] or [""]
-    if last:
-        exist, them = ("exist", "them") if most else ("exists", "it")
-        listed = f"{', '.join(most)} and {last}" if most else last
+    there = [str(path) for path in paths if path.exists() and not force]
+    if there:
+        exist, them = ("exist", "them") if len(there) > 1 else ("exists", "it")
         raise TableError(
-            f"{listed} {exist} already; pass --force to overwrite {them}, or --out for another folder."
+            f"{listed(there)} {exist} already; pass --force to overwrite {them}, or --out for another folder."
         )
     for path in paths:
         if not path.parent.is_dir():
@@ -67,7 +67,7 @@ def plain(text: object, limit: int = 60) -> str:
     >>> plain("[red]\\x1b[1m")
     '\\\\[red]\\\\x1b[1m'
     """
-    return escape(shown(text, limit)[1:-1])
+    return escape(visible(text, limit))
 
 
 def stdout() -> Console:

@@ -17,6 +17,7 @@ from scipy.stats import beta
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
+from chary._words import shown
 from chary.evaluation import (
     STRONG,
     UNKNOWN,
@@ -39,7 +40,7 @@ from chary.method import (
     decode,
     prior_of_rest,
 )
-from chary.tables import Table, TableError, TablePreparation, read_audit, shown, target_labels
+from chary.tables import Table, TableError, TablePreparation, read_audit, target_labels
 
 GIVEN, ACCEPTED, PREDICTED = "given", "accepted", "predicted"
 NETWORK, MIXED = "network", "mixed"

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from chary._words import exact_percent, listed
 from chary.method.assignment import match_counts, match_mean, mean_softmax, whole_counts
 
 Floats = NDArray[np.float64]
@@ -121,7 +122,7 @@ def prior_of_rest(prior: Floats, codes: Codes) -> Floats:
     worst = int(excess.argmax())
     if (codes < 0).any() and excess[worst] > 0:
         raise ValueError(
-            f"class_prior says that {_percent(prior[worst])} of all {len(codes):,} rows are of a class that "
+            f"class_prior says that {exact_percent(prior[worst])} of all {len(codes):,} rows are of a class that "
             f"{labeled[worst]:,} labelled rows have; give shares of all rows, labelled ones included."
         )
     rest = np.maximum(expected - labeled, 0.5 * (prior > 0))  # new rows may be of any class that there is
@@ -142,13 +143,13 @@ def describe_prior(class_prior: Any, prior: Floats | None, classes: NDArray[Any]
     named = np.arange(len(prior))
     if len(prior) > _NAMED_CLASSES:
         named = np.argsort(-prior, kind="stable")[:_NAMED_CLASSES]
-    parts = [f"{_percent(prior[c])} are {_plain(classes[c])!r}" for c in named]
+    parts = [f"{exact_percent(prior[c])} are {_plain(classes[c])!r}" for c in named]
     if len(prior) > len(named):
-        parts.append(f"{_percent(1 - prior[named].sum())} are of {len(prior) - len(named)} other classes")
+        parts.append(f"{exact_percent(1 - prior[named].sum())} are of {len(prior) - len(named)} other classes")
     if isinstance(class_prior, str):
-        return f"you told chary that the labelled rows have the proportions of all rows: {_listed(parts)}"
+        return f"you told chary that the labelled rows have the proportions of all rows: {listed(parts)}"
     parts[0] = parts[0].replace(" are ", " of all rows are ", 1)
-    return f"you told chary that {_listed(parts)}"
+    return f"you told chary that {listed(parts)}"
 
 
 class Sensitivity(NamedTuple):
@@ -245,13 +246,13 @@ def _shares_in_order(class_prior: Mapping[Any, float], classes: NDArray[Any]) ->
     if unknown:
         raise ValueError(
             f"class_prior names {_plain(unknown[0])!r}, which no labelled row has; "
-            f"the classes are {_listed([repr(name) for name in names])}."
+            f"the classes are {listed([repr(name) for name in names])}."
         )
     missing = [name for name in names if name not in class_prior]
     if missing:
         raise ValueError(
             f"class_prior lacks the class {missing[0]!r}; "
-            f"give the share of every class: {_listed([repr(name) for name in names])}."
+            f"give the share of every class: {listed([repr(name) for name in names])}."
         )
     return [class_prior[name] for name in names]
 
@@ -259,11 +260,3 @@ def _shares_in_order(class_prior: Mapping[Any, float], classes: NDArray[Any]) ->
 def _plain(value: Any) -> Any:
     """A NumPy scalar as the Python value that it holds."""
     return value.item() if isinstance(value, np.generic) else value
-
-
-def _listed(parts: list[str]) -> str:
-    return f"{', '.join(parts[:-1])} and {parts[-1]}"
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.3g} %"

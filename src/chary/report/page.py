@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -12,9 +11,10 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from numpy.typing import NDArray
 
 from chary import __version__
+from chary._words import p_value, percent, ratio, visible
 from chary.evaluation import MILD, REPRESENTATIVE, STRONG, Density, FeatureShift, expected_calibration_error
 from chary.jobs import ACCEPTED, GIVEN, MIXED, NETWORK, PREDICTED, LabeledTable, advice
-from chary.tables import TablePreparation, shown
+from chary.tables import TablePreparation
 
 _N_BINS, _N_SHIFTS = 20, 10
 # Of the rows to label next: columns, those of them that name the row, and characters of a cell.
@@ -35,17 +35,8 @@ def render_report(result: LabeledTable) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"visible": visible, "percent": _percent, "count": "{:,}".format, "fraction": _fraction}
+    environment.filters |= {"visible": visible, "percent": percent, "count": "{:,}".format, "fraction": ratio}
     return environment.get_template("report.html").render(**_figures(result))
-
-
-def visible(text: object, limit: int = 80) -> str:
-    """Text from a file, short and with nothing invisible in it; escaping is left to the template.
-
-    >>> visible("a\\x00\\u202eb")
-    'a\\\\x00\\\\u202eb'
-    """
-    return shown(text, limit)[1:-1]
 
 
 def _figures(result: LabeledTable) -> dict[str, Any]:
@@ -114,11 +105,11 @@ def _shift(shift: FeatureShift, preparation: TablePreparation) -> dict[str, Any]
     """A feature's means in the table's own units, and the length of its bar."""
     mean, scale = preparation.original_scale()
     j = shift.feature
-    in_percent = scale[j] == 1 and mean[j] == 0  # categories and indicators are 0 or 1
+    inpercent = scale[j] == 1 and mean[j] == 0  # categories and indicators are 0 or 1
 
     def text(value: float) -> str:
-        if in_percent:
-            return _percent(value)
+        if inpercent:
+            return percent(value)
         number = mean[j] + scale[j] * value
         return f"{number:,.0f}" if abs(number) >= 10_000 else f"{number:.4g}"
 
@@ -128,7 +119,7 @@ def _shift(shift: FeatureShift, preparation: TablePreparation) -> dict[str, Any]
         "unlabeled": text(shift.unlabeled_mean),
         "difference": f"{shift.difference:+.2f}" if np.isfinite(shift.difference) else "∞",
         "width": round(min(abs(shift.difference), 2.0) / 2 * 100),
-        "p_value": "< 0.001" if shift.p_value < 0.001 else f"{shift.p_value:.3f}",
+        "p_value": p_value(shift.p_value),
     }
 
 
@@ -204,21 +195,3 @@ def _histogram(confidence: NDArray[Any], accepted: NDArray[Any], height: int = 1
         }
         for b in range(_N_BINS)
     ]
-
-
-def _fraction(factor: float) -> str:
-    """A simple ratio as such.
-
-    >>> _fraction(2 / 3), _fraction(2.0)
-    ('2/3', '2')
-    """
-    return str(Fraction(factor).limit_denominator(10))
-
-
-def _percent(share: float) -> str:
-    """A share in percent, with as many digits as it needs.
-
-    >>> _percent(0.123), _percent(0.004), _percent(1.0)
-    ('12%', '0.4%', '100%')
-    """
-    return f"{share:.1%}" if 0 < share < 0.1 else f"{share:.0%}"

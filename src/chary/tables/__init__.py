@@ -1,7 +1,7 @@
 """Files of strangers in; cells, kinds of columns and numeric features out; and tables written back."""
 
 from chary.tables.preparation import USED_KINDS, Column, TablePreparation, preparation_state, restore_preparation
-from chary.tables.reading import Table, TableError, read_table, shown, target_labels, write_table
+from chary.tables.reading import Table, TableError, read_table, target_labels, write_table
 from chary.tables.sheets import (
     CLASSES,
     GUESS,
@@ -34,7 +34,6 @@ __all__ = [
     "read_audit_table",
     "read_table",
     "restore_preparation",
-    "shown",
     "target_labels",
     "with_answers",
     "write_audit",

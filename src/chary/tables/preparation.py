@@ -19,7 +19,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
-from chary.tables.reading import MAX_COLUMNS, TableError, column_hint, from_dataframe, shown
+from chary._words import shown
+from chary.tables.reading import MAX_COLUMNS, TableError, column_hint, from_dataframe
 
 USED_KINDS = ("numeric", "boolean", "date", "categorical")
 

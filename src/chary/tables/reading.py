@@ -23,6 +23,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from chary._words import shown, visible
 from chary.method import Labels, encode
 
 MAX_COLUMNS = 4096
@@ -202,17 +203,6 @@ def write_table(table: Table, added: Mapping[str, Any], file: BinaryIO) -> None:
     frame.with_columns([_without_formulas(name) for name in texts]).write_csv(
         file, separator=table.delimiter, include_bom=table.bom
     )
-
-
-def shown(text: object, limit: int = 60) -> str:
-    """Text from a file in quotes, short, on one line, with nothing invisible in it.
-
-    >>> shown("a\\x00b" + 100 * "c", limit=12)
-    "'a\\\\x00bccc...'"
-    """
-    text = str(text)
-    visible = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text[:limit])
-    return f"'{visible}'" if len(visible) <= limit and len(text) <= limit else f"'{visible[: limit - 3]}...'"
 
 
 def as_typed(text: str) -> str:
@@ -432,4 +422,4 @@ def _reason(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror:
         return error.strerror.lower()
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return shown(lines[0] if lines else type(error).__name__, 100)[1:-1]
+    return visible(lines[0] if lines else type(error).__name__, 100)

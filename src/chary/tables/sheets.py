@@ -21,6 +21,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from chary._words import shown, visible
 from chary.method import Labels
 from chary.tables.reading import (
     MAX_COLUMNS,
@@ -29,7 +30,6 @@ from chary.tables.reading import (
     as_typed,
     column_named,
     read_table,
-    shown,
     write_table,
 )
 
@@ -290,7 +290,7 @@ def _check_marker(audit: Table, marker: str) -> None:
     if origin.says_unlabeled and told != marker:
         drawn, remedy = ("without --unlabeled", "leave it out")
         if told:
-            drawn, remedy = f"with --unlabeled {shlex.quote(shown(told)[1:-1])}", "pass the same"
+            drawn, remedy = f"with --unlabeled {shlex.quote(visible(told, 60))}", "pass the same"
         raise TableError(
             f"{audit.name} was drawn {drawn}, so its rows are not random among those unlabelled now; {remedy}, or "
             "draw again."

@@ -1,0 +1,72 @@
+"""A value, a share or a list in; how a person is shown it out: short, visible, on one line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+
+def visible(text: object, limit: int = 80) -> str:
+    """Text from elsewhere, short, on one line, with nothing invisible in it; escaping is left to who shows it.
+
+    >>> visible("a\\x00\\u202eb")
+    'a\\\\x00\\\\u202eb'
+    """
+    text = str(text)
+    seen = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text[:limit])
+    return seen if len(seen) <= limit and len(text) <= limit else f"{seen[: limit - 3]}..."
+
+
+def shown(text: object, limit: int = 60) -> str:
+    """The same in quotes, as sentences name a column or a cell.
+
+    >>> shown("a\\x00b" + 100 * "c", limit=12)
+    "'a\\\\x00bccc...'"
+    """
+    return f"'{visible(text, limit)}'"
+
+
+def percent(share: float) -> str:
+    """A share in percent, with as many digits as it needs.
+
+    >>> percent(0.123), percent(0.004), percent(1.0)
+    ('12%', '0.4%', '100%')
+    """
+    return f"{share:.1%}" if 0 < share < 0.1 else f"{share:.0%}"
+
+
+def exact_percent(share: float) -> str:
+    """A share that somebody stated, in percent as it was meant: three digits of it.
+
+    >>> exact_percent(0.7), exact_percent(1 / 3)
+    ('70 %', '33.3 %')
+    """
+    return f"{100 * share:.3g} %"
+
+
+def listed(parts: Sequence[str]) -> str:
+    """Parts of a sentence, the last after an "and".
+
+    >>> listed(["a", "b", "c"]), listed(["a"])
+    ('a, b and c', 'a')
+    """
+    *most, last = parts
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def p_value(p: float) -> str:
+    """A p-value, no smaller than can be told.
+
+    >>> p_value(0.0004), p_value(0.25)
+    ('< 0.001', '0.250')
+    """
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def ratio(factor: float) -> str:
+    """A simple ratio as such.
+
+    >>> ratio(2 / 3), ratio(2.0)
+    ('2/3', '2')
+    """
+    return str(Fraction(factor).limit_denominator(10))
