@@ -1,4 +1,4 @@
-"""A path and bytes in; a file that is there whole or not at all out."""
+"""A path and bytes in; a file that is there whole or not at all out; and why a file cannot be read."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
+
+from chary._words import shown
 
 
 @contextmanager
@@ -38,6 +40,22 @@ def atomic_write(path: str | os.PathLike[str], *, overwrite: bool = False) -> It
         temporary.unlink(missing_ok=True)
         raise
     _fsync_folder(path.parent)
+
+
+def why_unreadable(path: str | os.PathLike[str]) -> str | None:
+    """The sentence that says why a file cannot be opened; None where it can.
+
+    >>> why_unreadable("nowhere.csv")
+    "'nowhere.csv' cannot be read (no such file or directory); check the path."
+    """
+    if os.path.isdir(path) or (os.path.exists(path) and not os.path.isfile(path)):
+        return None  # there, and no file: what else it may be, its reader says
+    try:
+        with open(path, "rb"):
+            return None
+    except (OSError, ValueError) as error:
+        reason = (getattr(error, "strerror", None) or str(error)).lower()
+        return f"{shown(path, 200)} cannot be read ({reason}); check the path."
 
 
 def _fsync_folder(folder: Path) -> None:

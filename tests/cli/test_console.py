@@ -8,7 +8,6 @@ import polars as pl
 import pytest
 
 from chary.cli.console import plain, print_json, read_quietly, require_free, steps
-from chary.tables.reading import TableError
 
 
 def test_paths_must_be_free_and_their_folder_there(tmp_path):
@@ -17,13 +16,13 @@ def test_paths_must_be_free_and_their_folder_there(tmp_path):
     (tmp_path / "other.csv").touch()
     require_free([tmp_path / "new.csv"], force=False)
     require_free([taken], force=True)
-    with pytest.raises(TableError, match=r"taken.csv exists already; pass --force"):
+    with pytest.raises(ValueError, match=r"taken.csv exists already; pass --force"):
         require_free([tmp_path / "new.csv", taken], force=False)
     with pytest.raises(
-        TableError, match=r"taken.csv, .*other.csv and .* exist already; pass --force to overwrite them"
+        ValueError, match=r"taken.csv, .*other.csv and .* exist already; pass --force to overwrite them"
     ):
         require_free([taken, tmp_path / "new.csv", tmp_path / "other.csv", tmp_path], force=False)
-    with pytest.raises(TableError, match=r"The folder .*nosuch does not exist; create it first"):
+    with pytest.raises(ValueError, match=r"The folder .*nosuch does not exist; create it first"):
         require_free([tmp_path / "nosuch" / "new.csv"], force=True)
 
 

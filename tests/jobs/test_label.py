@@ -6,20 +6,12 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 import pytest
-from scipy.stats import binom
-from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import StandardScaler
 
-from chary.evaluation.audit import draw
-from chary.evaluation.diagnosis import MILD, REPRESENTATIVE, STRONG, UNKNOWN, HeldOut
-from chary.jobs import label as workflow
-from chary.jobs.label import acceptance_levels, label_table, load_table_model, predict_table
-from chary.jobs.model_file import load, save
-from chary.method.diverse import DiverseEnsembleClassifier
-from chary.method.mixed import MixedEnsembleClassifier
-from chary.tables.preparation import TablePreparation
-from chary.tables.reading import Table, TableError, target_labels, write_table
-from chary.tables.sheets import write_audit
+from chary import DiverseEnsembleClassifier, MixedEnsembleClassifier
+from chary.evaluation import HeldOut, draw
+from chary.jobs import label, label_table, load, predict_table, save
+from chary.jobs.learners import LEARNERS, MIXED, NETWORK
+from chary.tables import Table, TableError, target_labels, write_audit, write_table
 
 
 def table(n=150, n_labeled=40, seed=0, dtype=pl.String, biased=False):
@@ -94,16 +86,6 @@ def test_the_same_seed_gives_the_same_outcome(result):
     assert again.levels == result.levels
 
 
-def test_a_table_model_without_self_training_predicts_too(tmp_path):
-    frame = table().frame
-    X = TablePreparation().fit(frame.drop("y"))
-    codes = target_labels(table(), "y", None).codes
-    classifier = DiverseEnsembleClassifier(n_steps=20, random_state=0).fit(X.transform(frame.drop("y")), codes)
-    save(Pipeline([("prepare", X), ("classify", classifier)]), tmp_path / "m.chary")
-    added = predict_table(load_table_model(tmp_path / "m.chary"), Table(frame.drop("y"), "new.csv", ","))
-    assert set(added["chary_label"]) <= {"0", "1"}
-
-
 def test_a_class_prior_is_met_kept_and_saved(result, tmp_path):
     names = result.labels.classes.tolist()
     told = label_table(table(), "y", seed=3, rounds=0, class_prior={names[0]: 0.8, names[1]: 0.2})
@@ -140,24 +122,8 @@ def test_labels_like_the_rest_are_learned_by_unlike_learners_and_nothing_is_acce
     assert set(fair.source) == {"given", "predicted"}
 
 
-@pytest.mark.parametrize(
-    ("verdict", "prior", "n_labeled", "learner", "rounds"),
-    [
-        (REPRESENTATIVE, None, 50, "mixed", 0),
-        (MILD, None, 50, "mixed", 0),
-        (STRONG, None, 50, "network", 1),
-        (UNKNOWN, None, 5, "network", 1),
-        (MILD, None, 20_000, "network", 1),
-        (REPRESENTATIVE, "labeled", 50, "mixed", 5),
-        (STRONG, {"yes": 0.3, "no": 0.7}, 50, "mixed", 5),
-    ],
-)
-def test_what_is_known_decides_who_learns(verdict, prior, n_labeled, learner, rounds):
-    assert workflow._usual(verdict, prior, n_labeled) == (learner, rounds)
-
-
 def test_of_a_large_table_a_part_takes_part_and_all_rows_are_labelled(monkeypatch):
-    monkeypatch.setattr(workflow, "_POOL", 50)
+    monkeypatch.setitem(LEARNERS, MIXED, LEARNERS[MIXED]._replace(most_rows=50))
     told = label_table(table(n=400), "y", rounds=1, class_prior={"=yes": 0.3, "no": 0.7})
     assert told.model[-1].history_[0]["n_pool"] == 50
     assert (told.codes == 0).sum() == 120  # the prior is met on all rows all the same
@@ -211,26 +177,6 @@ def test_a_class_prior_cannot_stand_beside_a_new_class_of_an_audit(tmp_path):
             label_table(source, "y", audit=tmp_path / "a.csv", class_prior=prior)
 
 
-def test_an_audit_is_suggested_that_leaves_rows_to_label(result):
-    assert result.audit_command == "chary audit draw t.csv --target y"
-    few = result.labels._replace(labeled=np.arange(150) >= 5)
-    assert replace(result, labels=few).audit_command == "chary audit draw t.csv --target y -k 4"
-    marked = replace(result, settings={**result.settings, "unlabeled": "to do"})
-    assert marked.audit_command == "chary audit draw t.csv --target y --unlabeled 'to do'"
-    two = result.labels._replace(labeled=np.arange(150) >= 2)
-    assert replace(result, labels=two).audit_command == ""
-
-
-@pytest.mark.parametrize("steps", [[], [StandardScaler()]])
-def test_a_model_that_takes_no_tables_is_refused(tmp_path, steps):
-    X = np.random.default_rng(0).normal(size=(40, 2))
-    y = np.where(np.arange(40) < 20, X[:, 0] > 0, -1)
-    model = make_pipeline(*steps, DiverseEnsembleClassifier(n_steps=3, random_state=0)).fit(X, y)
-    save(model if steps else model[-1], tmp_path / "m.chary")
-    with pytest.raises(TableError, match=r"'m.chary' holds no table model; use one that chary label wrote"):
-        load_table_model(tmp_path / "m.chary")
-
-
 def test_without_rounds_nothing_is_accepted():
     outcome = label_table(table(), "y", rounds=0)
     assert set(outcome.source) == {"given", "predicted"}
@@ -254,32 +200,10 @@ def test_a_full_column_is_refused():
         label_table(table(n_labeled=150), "y")
 
 
-def test_acceptance_levels_count_held_out_errors():
-    confidence = np.linspace(0, 1, 100)
-    judged = HeldOut(np.arange(40) % 4 > 0, np.linspace(0, 1, 40), np.ones(40))
-    levels = acceptance_levels(confidence, judged)
-    assert [level.n_rows for level in levels] == [100, 90, 75, 50, 25, 10]
-    half = levels[3]
-    as_confident = judged.confidence >= half.threshold
-    assert half.n_judged == as_confident.sum() == 20
-    assert half.error == pytest.approx((~judged.correct[as_confident]).mean())
-    # Clopper and Pearson: at the limit, so few errors have a chance of five in a hundred.
-    n_wrong = int((~judged.correct[as_confident]).sum())
-    assert binom.cdf(n_wrong, half.n_judged, half.error_high) == pytest.approx(0.05)
-    assert levels[-1].error is None  # four rows are too few
-
-
-def test_all_wrong_is_all_wrong():
-    judged = HeldOut(np.zeros(20, dtype=bool), np.ones(20), np.ones(20))
-    assert acceptance_levels(np.full(5, 0.5), judged)[0].error_high == 1.0
-
-
 def test_a_large_pool_is_sampled_for_the_check(monkeypatch):
-    import chary.jobs.label as module
-
     seen = []
-    monkeypatch.setattr(module, "_HELD_OUT_POOL", {module.NETWORK: 30, module.MIXED: 10})
-    monkeypatch.setattr(module, "held_out", lambda model, X, codes, random_state: seen.append(codes) or HeldOut(
+    monkeypatch.setitem(LEARNERS, NETWORK, LEARNERS[NETWORK]._replace(held_out_rows=30))
+    monkeypatch.setattr(label, "held_out", lambda model, X, codes, random_state: seen.append(codes) or HeldOut(
         np.zeros(0, dtype=bool), np.zeros(0), np.zeros(0)))  # fmt: skip
     label_table(table(biased=True), "y", rounds=0)
     assert (seen[0] >= 0).sum() == 40
@@ -290,6 +214,13 @@ def test_the_check_knows_that_labelled_rows_are_many_among_few():
     """Of 1,000 rows 200 are yes; 100 are labelled, half of them yes; so are 150 of the 900 others."""
     codes = np.array([0] * 50 + [1] * 50 + [-1] * 900)
     rows, prior = np.arange(130), np.array([0.8, 0.2])  # all labelled rows and 30 others, 5 of them yes
-    np.testing.assert_allclose(workflow._prior_among(rows, codes, {}, prior), [75 / 130, 55 / 130])
-    assert workflow._prior_among(rows, codes, "labeled", prior) == "labeled"
-    assert workflow._prior_among(rows, codes, None, None) is None
+    np.testing.assert_allclose(label._prior_among(rows, codes, {}, prior), [75 / 130, 55 / 130])
+    assert label._prior_among(rows, codes, "labeled", prior) == "labeled"
+    assert label._prior_among(rows, codes, None, None) is None
+
+
+def test_an_audit_is_suggested_that_leaves_rows_to_label(result):
+    assert result.audit_size == 30
+    for n_unlabeled, size in ((31, 30), (5, 4), (3, 2), (2, 0), (1, 0)):
+        few = result.labels._replace(labeled=np.arange(150) >= n_unlabeled)
+        assert replace(result, labels=few).audit_size == size

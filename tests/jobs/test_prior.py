@@ -6,9 +6,7 @@ from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 
 from chary import SelfTrainingClassifier
-from chary.evaluation.diagnosis import MILD, REPRESENTATIVE, STRONG, UNKNOWN
 from chary.jobs import prior as prior_figures
-from chary.jobs.prior import advice, parse_prior
 
 X, y_true = make_classification(400, 5, n_informative=3, n_redundant=0, class_sep=0.5, random_state=0)
 y = np.where(np.arange(400) < 60, np.array(["no", "yes"])[y_true], None)
@@ -55,50 +53,3 @@ def test_of_many_rows_a_sample_tells(monkeypatch):
     _, found = figures([0.5, 0.5], random_state=0)
     assert found.levels[2].predicted == pytest.approx([0.5, 0.5], abs=0.15)
     assert found.levels[2].flipped == 0
-
-
-def test_advice_is_for_those_with_biased_labels_who_told_nothing():
-    assert advice(REPRESENTATIVE) == advice(UNKNOWN) == advice(STRONG, told=True) == ""
-    for verdict in (MILD, STRONG):
-        assert "pass it with --class-prior" in advice(verdict)
-        assert "If you are not sure, do not" in advice(verdict)
-    assert "points of accuracy" in advice(STRONG)
-    assert "points of accuracy" not in advice(MILD)  # the benchmarks are strongly biased
-
-
-@pytest.mark.parametrize(
-    ("texts", "expected"),
-    [
-        ([], None),
-        (["labeled"], "labeled"),
-        (["yes=0.3", "no=0.7"], {"yes": 0.3, "no": 0.7}),
-        (["yes=30 %", "no=70%"], {"yes": 0.3, "no": 0.7}),
-        (["a=b=1", "c, d=0"], {"a=b": 1.0, "c, d": 0.0}),
-    ],
-)
-def test_shares_as_typed(texts, expected):
-    assert parse_prior(texts) == expected
-
-
-@pytest.mark.parametrize("text", ["yes", "yes=", "=0.3", "yes=many", "yes=nan", "0.3"])
-def test_what_cannot_be_understood_is_said_so(text):
-    with pytest.raises(ValueError, match="is not understood; give NAME=SHARE"):
-        parse_prior([text])
-
-
-def test_a_class_is_named_once():
-    with pytest.raises(ValueError, match="names 'yes' twice"):
-        parse_prior(["yes=0.3", "yes=0.7"])
-
-
-def test_per_cent_need_their_sign():
-    with pytest.raises(
-        ValueError, match=r"--class-prior 'yes=30' is more than all rows; write yes=30% if you mean"
-    ):
-        parse_prior(["yes=30", "no=70"])
-
-
-@pytest.mark.parametrize("text", ["yes=30%,no=70%", "yes=0.3, no=0.7", "yes=30 %;no=70 %"])
-def test_several_classes_need_several_options(text):
-    with pytest.raises(ValueError, match="holds more than one class; repeat the option for each"):
-        parse_prior([text])

@@ -3,6 +3,7 @@
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
+from importlib import resources
 
 import numpy as np
 import polars as pl
@@ -10,11 +11,12 @@ import pytest
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
-from chary.evaluation.diagnosis import MILD, REPRESENTATIVE, STRONG, UNKNOWN, Density
-from chary.jobs.label import label_table
-from chary.report import page as report
-from chary.report.page import render_report
-from chary.tables.reading import Table
+from chary.cli.label import hints_for
+from chary.evaluation import MILD, REPRESENTATIVE, STRONG, UNKNOWN
+from chary.jobs import label_table
+from chary.report import render_page, summarize
+from chary.report.summary import SECTIONS
+from chary.tables import Table
 
 
 class Tree(HTMLParser):
@@ -38,6 +40,11 @@ class Tree(HTMLParser):
         self.text.append(data)
 
 
+def page_of(result):
+    """The page as the command line makes it."""
+    return render_page(summarize(result), hints_for(result))
+
+
 @pytest.fixture(scope="module")
 def result():
     rng = np.random.default_rng(0)
@@ -54,7 +61,7 @@ def result():
 
 @pytest.fixture(scope="module")
 def page(result):
-    return render_report(result)
+    return page_of(result)
 
 
 def test_the_page_is_well_formed_and_asks_for_nothing(page):
@@ -101,7 +108,7 @@ def test_of_many_columns_those_that_differ_most_are_shown():
     y = [(name if i % 2 else "no") if i < 60 else None for i in range(n)]
     cells = {f"mean of x{j}": rng.normal(size=n) + 3.0 * (j == 10) * (np.arange(n) < 60) for j in range(12)}
     frame = pl.DataFrame({**cells, "essay": [f"{i} " + "word " * 30 for i in range(n)], "y": y})
-    page = render_report(label_table(Table(frame, "wide.csv", ","), "y", rounds=0))
+    page = page_of(label_table(Table(frame, "wide.csv", ","), "y", rounds=0))
     shown = columns_of_next_rows(page)
     assert shown[:2] == ["essay", "mean of x10"]
     assert len(shown) == 6
@@ -117,7 +124,7 @@ def test_dark_and_print_are_provided_for(page):
     ("verdict", "tone"), [(REPRESENTATIVE, "good"), (MILD, "fair"), (STRONG, "bad"), (UNKNOWN, "fair")]
 )
 def test_the_verdict_has_its_colour(result, verdict, tone):
-    page = render_report(replace(result, diagnosis=replace(result.diagnosis, verdict=verdict)))
+    page = page_of(replace(result, diagnosis=replace(result.diagnosis, verdict=verdict)))
     assert f'class="verdict {tone}"' in page
     assert ("fair guide.\n" in page) == (verdict == REPRESENTATIVE)
     assert ("The labelled rows are not representative" in page) == (verdict in (MILD, STRONG))
@@ -127,9 +134,9 @@ def test_the_verdict_has_its_colour(result, verdict, tone):
 
 def test_biased_labels_bring_the_advice_unless_proportions_were_told(result):
     biased = replace(result, diagnosis=replace(result.diagnosis, verdict=STRONG))
-    assert "pass it with --class-prior" in render_report(biased)
+    assert "pass it with --class-prior" in page_of(biased)
     told = replace(biased, prior=result.prior._replace(told=True, sentence="you told chary that <b> is all"))
-    page = render_report(told)
+    page = page_of(told)
     assert "pass it with --class-prior" not in page
     assert "You told chary that &lt;b&gt; is all." in page
     assert "If they are not true, many labels are wrong" in page
@@ -137,7 +144,7 @@ def test_biased_labels_bring_the_advice_unless_proportions_were_told(result):
 
 def test_another_belief_shows_as_labels_that_change(result):
     level = next(level for level in result.prior.levels if level.factor == 2)
-    assert '<tr><td class="n">2</td><td' in (page := render_report(result))
+    assert '<tr><td class="n">2</td><td' in (page := page_of(result))
     assert f"{level.flipped:.0%}" in page or f"{level.flipped:.1%}" in page
 
 
@@ -147,45 +154,40 @@ def test_labels_that_are_not_strongly_biased_bring_no_rounds_and_the_page_says_w
     labels = np.where(x > 0, "yes", "no").astype(object)
     labels[rng.permutation(120)[:80]] = None
     fair = label_table(Table(pl.DataFrame({"x": x, "y": labels.tolist()}), "fair.csv", ","), "y")
-    page = " ".join(render_report(fair).split())
+    page = " ".join(page_of(fair).split())
     assert "No label was accepted" in page
     assert "chary does not unless asked" in page
     assert "Learners of unlike kinds" in page
 
 
 def test_of_a_large_table_the_page_says_how_many_rows_took_part(result):
-    all_took_part = render_report(result)
+    all_took_part = page_of(result)
     assert "took part" not in all_took_part
     record = {**result.model[-1].history_[0], "n_pool": 20}
     classifier = clone(result.model[-1])
     classifier.__dict__.update(result.model[-1].__dict__, history_=[record])
     part = replace(result, model=Pipeline([result.model.steps[0], ("classify", classifier)]))
     n_unlabeled = int((~result.labels.labeled).sum())
-    page = " ".join(render_report(part).split())
+    page = " ".join(page_of(part).split())
     assert f"Of {n_unlabeled} unlabelled rows, 20 drawn at random took part" in page
 
 
 def test_a_report_without_figures_can_be_made():
     frame = pl.DataFrame({"x": range(12), "c": ["u", "v"] * 6, "y": ["a", "b", *[None] * 10]})
-    page = render_report(label_table(Table(frame, "tiny.csv", ","), "y", rounds=0))
+    page = page_of(label_table(Table(frame, "tiny.csv", ","), "y", rounds=0))
     assert Tree(page).depth == 0
     assert "cannot be told" in page
     assert "No label was accepted" in page
     assert "too few" in page
 
 
-def test_density_outlines_have_a_common_top():
-    density = Density(np.arange(3.0), np.array([0.0, 1.0, 0.0]), np.array([0.0, 0.5, 0.0]))
-    lines = report._density_lines(density, width=20, height=108)
-    assert lines["labeled"] == "0,108 0.0,108.0 10.0,8.0 20.0,108.0 20,108"
-    assert lines["unlabeled"] == "0,108 0.0,108.0 10.0,58.0 20.0,108.0 20,108"
+def test_a_python_caller_is_told_parameters_and_no_flag(result):
+    page = render_page(summarize(replace(result, diagnosis=replace(result.diagnosis, verdict=STRONG))))
+    assert "pass it as class_prior={name: share, ...}" in page
+    assert not re.search(r"[^-]--[a-z]|chary (label|audit|predict)", page.split("</style>")[1])
 
 
-def test_the_histogram_counts_every_row():
-    confidence = np.array([0.0, 0.04, 0.05, 0.99, 1.0])
-    bars = report._histogram(confidence, np.array([True, False, False, True, True]))
-    assert len(bars) == 20
-    assert bars[0]["title"] == "0.00 to 0.05: 1 accepted, 1 predicted"
-    assert bars[-1]["title"] == "0.95 to 1.00: 2 accepted, 0 predicted"
-    assert bars[1]["other_height"] == pytest.approx(76)
-    assert bars[-1]["accepted_height"] == pytest.approx(152)
+def test_every_section_has_its_template_and_every_template_its_section(page):
+    templates = resources.files("chary.report") / "templates" / "sections"
+    assert sorted(SECTIONS) == sorted(path.name.removesuffix(".html") for path in templates.iterdir())
+    assert re.findall(r'<h2 id="(\w+)">', page) == list(SECTIONS)

@@ -1,8 +1,5 @@
 """Words typed after ``chary`` in; files, a summary and an exit code out."""
 
-from chary.cli.commands import app, main
+from chary.cli.app import app, main
 
-__all__ = [
-    "app",
-    "main",
-]
+__all__ = ["app", "main"]

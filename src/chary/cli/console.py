@@ -5,22 +5,33 @@ from __future__ import annotations
 import json
 import math
 import os
+import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from threading import current_thread, main_thread
+from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-from rich.markup import escape
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
+from chary._files import why_unreadable
 from chary._words import listed, visible
-from chary.tables import Table, TableError, read_table
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from chary.tables import Table
+
+
+def require_readable(file: Path) -> None:
+    """Refuse a file that cannot be opened before anything heavy is imported."""
+    if sentence := why_unreadable(file):
+        raise ValueError(sentence)
 
 
 def read_quietly(file: Path, delimiter: str | None, encoding: str) -> Table:
     """Read a table; what Polars itself says of a damaged Parquet file, before it raises, is not repeated."""
+    from chary.tables import read_table
+
     sys.stderr.flush()
     original = os.dup(2)
     with open(os.devnull, "wb") as nowhere:
@@ -38,22 +49,31 @@ def require_free(paths: Iterable[Path], force: bool) -> None:
     there = [str(path) for path in paths if path.exists() and not force]
     if there:
         exist, them = ("exist", "them") if len(there) > 1 else ("exists", "it")
-        raise TableError(
+        raise ValueError(
             f"{listed(there)} {exist} already; pass --force to overwrite {them}, or --out for another folder."
         )
     for path in paths:
         if not path.parent.is_dir():
-            raise TableError(f"The folder {path.parent} does not exist; create it first.")
+            raise ValueError(f"The folder {path.parent} does not exist; create it first.")
 
 
 @contextmanager
 def steps() -> Iterator[Callable[[str], None]]:
     """A spinner on the error stream that names the step at hand; nothing where that is not a terminal."""
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    heed_interrupts()
     console = stderr()
     columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task("")
         yield lambda step: progress.update(task, description=step)
+
+
+def heed_interrupts() -> None:
+    """Have Ctrl-C heard: Polars, once imported, puts a handler of its own in place, which can swallow it."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler and current_thread() is main_thread():
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def print_json(figures: dict[str, Any]) -> None:
@@ -67,16 +87,22 @@ def plain(text: object, limit: int = 60) -> str:
     >>> plain("[red]\\x1b[1m")
     '\\\\[red]\\\\x1b[1m'
     """
+    from rich.markup import escape
+
     return escape(visible(text, limit))
 
 
 def stdout() -> Console:
     """Where results go."""
+    from rich.console import Console
+
     return Console(file=sys.stdout)
 
 
 def stderr() -> Console:
     """Where everything else goes."""
+    from rich.console import Console
+
     return Console(file=sys.stderr)
 
 

@@ -1,59 +1,78 @@
-"""A table that ships with scikit-learn in; the same with most labels hidden, and who finds them again, out."""
+"""The word ``chary demo`` in; the main job on a table that ships with scikit-learn, beside the truth, out."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
-import polars as pl
-from numpy.typing import NDArray
-from sklearn.datasets import load_breast_cancer
-from sklearn.linear_model import LogisticRegression
-from sklearn.preprocessing import StandardScaler
-from sklearn.semi_supervised import SelfTrainingClassifier as ScikitSelfTraining
+import typer
 
-from chary.method import Curriculum, DiverseEnsembleClassifier, SelfTrainingClassifier
-from chary.studies import selection_biased
+from chary.cli import options
+from chary.cli.console import plain, require_free, stdout
+from chary.cli.label import Done, run_label
 
-TARGET = "diagnosis"
-# As many labels as a person gives in an hour, and the strength of the bias in the paper's studies.
-N_LABELED, STRENGTH = 30, 2.0
+if TYPE_CHECKING:
+    from chary.cli.hidden_labels import HiddenLabels
+
+demo_app = typer.Typer(rich_markup_mode="rich")
 
 
-class HiddenLabels(NamedTuple):
-    """A table with most labels hidden."""
+@demo_app.command()
+def demo(
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where to write.")] = Path("chary-demo"),
+    seed: options.SEED = 0,
+    force: options.FORCE = False,
+) -> None:
+    """Hide most labels of a table that ships with scikit-learn, find them again, and compare with the truth."""
+    from chary._files import atomic_write
+    from chary.cli.hidden_labels import N_LABELED, TARGET, hide_labels
 
-    frame: pl.DataFrame  # features, and the target with its gaps
-    X: NDArray[np.float64]  # the features, standardised
-    truth: NDArray[Any]  # (n,) all labels
-    labeled: NDArray[np.bool_]  # (n,) where the label was kept
-
-
-def hide_labels(seed: int = 0) -> HiddenLabels:
-    """Breast tumours under the microscope; the more extreme a case for its class, the sooner it got a label."""
-    data = load_breast_cancer(as_frame=False)
-    X = StandardScaler().fit_transform(data.data)
-    truth = np.array(["malignant", "benign"], dtype=object)[data.target]
-    labeled = selection_biased(X, truth.astype(str), N_LABELED, STRENGTH, random_state=seed)
-    columns = {name: data.data[:, j] for j, name in enumerate(data.feature_names)}
-    given = [label if kept else None for label, kept in zip(truth, labeled, strict=True)]
-    frame = pl.DataFrame({**columns, TARGET: given})
-    return HiddenLabels(frame, X, truth.astype(str), labeled)
-
-
-def rivals(hidden: HiddenLabels, seed: int = 0) -> dict[str, float]:
-    """Accuracy on the hidden labels of classifiers that saw the same given ones."""
-    X, truth, labeled = hidden.X, hidden.truth, hidden.labeled
-    codes = np.where(labeled, truth == "malignant", -1)
-    plain = LogisticRegression(max_iter=1000).fit(X[labeled], codes[labeled])
-    scikit = ScikitSelfTraining(LogisticRegression(max_iter=1000)).fit(X, codes)
-    chary = SelfTrainingClassifier(
-        DiverseEnsembleClassifier(random_state=seed), policy=Curriculum(0.4), max_rounds=1
+    start = time.perf_counter()
+    path = out / "tumours.csv"
+    out.mkdir(parents=True, exist_ok=True)
+    require_free([path], force)
+    hidden = hide_labels(seed)
+    with atomic_write(path, overwrite=force) as stream:
+        hidden.frame.write_csv(stream)
+    console = stdout()
+    console.print(
+        f"\n{len(hidden.truth)} tumours, {N_LABELED} of them with a label. Extreme cases were labelled first, as "
+        f"happens.\n\n[bold]$ chary label {plain(path)} --target {TARGET}[/bold]",
+        highlight=False,
     )
-    models = {
-        "logistic regression": plain,
-        "scikit-learn's self-training": scikit,
-        "chary": chary.fit(X, codes),
-    }
-    hidden_truth = (truth == "malignant")[~labeled]
-    return {name: float(np.mean(model.predict(X[~labeled]) == hidden_truth)) for name, model in models.items()}
+    done = run_label(path, TARGET, out, force, seed=seed)
+    done.show()
+    _show_truth(done, hidden, seed)
+    console.print(f"Open the report: [bold]{plain(done.paths['report'], 500)}[/bold]", soft_wrap=True)
+    console.print(f"[dim]{time.perf_counter() - start:.0f} seconds in all.[/dim]")
+
+
+def _show_truth(done: Done, hidden: HiddenLabels, seed: int) -> None:
+    """What the user could not know: accuracy on the labels that were hidden."""
+    import numpy as np
+    from rich import box
+    from rich.table import Table as Grid
+
+    from chary.cli.hidden_labels import hide_labels, rivals
+
+    result, pool = done.result, ~hidden.labeled
+    right = result.labels.classes[result.codes][pool] == hidden.truth[pool]
+    order = np.argsort(-result.confidence[pool], kind="stable")
+    others = [rivals(hide_labels(seed + draw), seed) for draw in range(1, 10)]
+    this = {**rivals(hidden, seed), "chary": float(right.mean())}
+    grid = Grid("Share of the hidden labels found", "here", "mean of 10 such draws", box=box.SIMPLE)
+    for column in grid.columns[1:]:
+        column.justify = "right"
+    for name, accuracy in this.items():
+        mean = np.mean([accuracy, *(other[name] for other in others)])
+        grid.add_row(name, f"{accuracy:.1%}", f"{mean:.1%}")
+    console = stdout()
+    console.print("\n[bold]And what the user could not know:[/bold]")
+    console.print(grid)
+    console.print(
+        f"Cross-validation on the given labels promised {result.judged.correct.mean():.1%}. Of the most confident "
+        f"half of the rows {right[order[: len(right) // 2]].mean():.1%} were right, of the other half "
+        f"{right[order[len(right) // 2 :]].mean():.1%}.\n",
+        highlight=False,
+    )

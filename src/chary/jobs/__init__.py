@@ -1,37 +1,28 @@
 """A table in; what a command does with it out, without a word to anybody."""
 
+from chary.jobs.acceptance import AcceptanceLevel
 from chary.jobs.audit import ERRORS, AuditFigures
-from chary.jobs.label import (
-    ACCEPTED,
-    GIVEN,
-    MIXED,
-    NETWORK,
-    PREDICTED,
-    LabeledTable,
-    diagnose_features,
-    label_table,
-    load_table_model,
-    predict_table,
-)
+from chary.jobs.diagnose import DiagnosedTable, diagnose_table
+from chary.jobs.label import SOURCES, LabeledTable, label_table
+from chary.jobs.learners import LEARNERS
 from chary.jobs.model_file import ModelFileError, load, save
-from chary.jobs.prior import advice, parse_prior
+from chary.jobs.predict import load_table_model, predict_table
+from chary.jobs.prior import PriorFigures
 
 __all__ = [
-    "ACCEPTED",
     "ERRORS",
-    "GIVEN",
-    "MIXED",
-    "NETWORK",
-    "PREDICTED",
+    "LEARNERS",
+    "SOURCES",
+    "AcceptanceLevel",
     "AuditFigures",
+    "DiagnosedTable",
     "LabeledTable",
     "ModelFileError",
-    "advice",
-    "diagnose_features",
+    "PriorFigures",
+    "diagnose_table",
     "label_table",
     "load",
     "load_table_model",
-    "parse_prior",
     "predict_table",
     "save",
 ]

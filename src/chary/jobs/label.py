@@ -1,66 +1,32 @@
-"""A table with a few labels in; labels, confidence, a model and the figures of a report out."""
+"""A table with a few labels in; labels, confidence, a model and what can be said of them out."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from scipy.stats import beta
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from chary._words import shown
-from chary.evaluation import (
-    STRONG,
-    UNKNOWN,
-    Diagnosis,
-    HeldOut,
-    diagnose,
-    held_out,
-    rows_to_label,
-)
+from chary.evaluation import Diagnosis, HeldOut, held_out, rows_to_label
+from chary.jobs.acceptance import AcceptanceLevel, acceptance_levels
 from chary.jobs.audit import AuditFigures, judge, merge
-from chary.jobs.model_file import load
+from chary.jobs.diagnose import compare_rows, prepare
+from chary.jobs.learners import LEARNERS, MIXED, Choice, choose
 from chary.jobs.prior import PriorFigures, prior_figures
-from chary.method import (
-    Curriculum,
-    DiverseEnsembleClassifier,
-    Labels,
-    MixedEnsembleClassifier,
-    RisingShare,
-    SelfTrainingClassifier,
-    decode,
-    prior_of_rest,
-)
-from chary.tables import Table, TableError, TablePreparation, read_audit, target_labels
+from chary.method import Labels, SelfTrainingClassifier, decode, prior_of_rest
+from chary.tables import AuditAnswers, Table, TableError, read_audit, target_labels
 
-GIVEN, ACCEPTED, PREDICTED = "given", "accepted", "predicted"
-NETWORK, MIXED = "network", "mixed"
-
-# Unlabelled rows that stay in training while labelled rows are held out: as many as can be afforded.
-_HELD_OUT_POOL = {NETWORK: 20_000, MIXED: 2_000}
-# Unlike learners cost more, the more rows there are: most that take part, are accepted in a round, have labels.
-_POOL, _MOST_ACCEPTED, _MOST_LABELED = 50_000, 10_000, 5_000
-_SHARES = (1.0, 0.9, 0.75, 0.5, 0.25, 0.1)
-
-
-class AcceptanceLevel(NamedTuple):
-    """What accepting the most confident rows would mean."""
-
-    share: float  # of the unlabelled rows
-    n_rows: int
-    threshold: float  # their least confidence
-    n_judged: int  # held-out labelled rows as confident
-    error: float | None  # share of those that were wrong; None: too few to say
-    error_high: float | None  # its one-sided 95 % limit (Clopper-Pearson)
+GIVEN, ACCEPTED, PREDICTED = SOURCES = ("given", "accepted", "predicted")
+AUDIT_SIZE = 30
 
 
 @dataclass(frozen=True)
@@ -85,15 +51,9 @@ class LabeledTable:
 
     @property
     def audit_size(self) -> int:
-        """How many rows to draw for an audit; some must be left to label."""
-        return min(30, int((~self.labels.labeled).sum()) - 1)
-
-    @property
-    def audit_command(self) -> str:
-        """What to type to draw them; nothing, where the unlabelled rows are too few."""
-        k = self.audit_size
-        more = () if k == 30 else ("-k", str(k))
-        return self.table.command("audit draw", self.target, self.settings["unlabeled"], *more) if k >= 2 else ""
+        """How many rows to draw for an audit, so that some are left to label; 0: there are too few."""
+        size = min(AUDIT_SIZE, int((~self.labels.labeled).sum()) - 1)
+        return size if size >= 2 else 0
 
     @property
     def added_columns(self) -> dict[str, pl.Series]:
@@ -139,7 +99,7 @@ def label_table(
         accurate and leave its heads nothing to disagree on; otherwise not at all, and with an audit only if once
         proves clearly better on it.
     audit : path, default=None
-        A file of ``chary audit draw`` with a person's labels. The model is judged on them, then learns from them.
+        A sheet of randomly drawn rows with a person's labels. The model is judged on them, then learns from them.
     class_prior : None, "labeled" or mapping, default=None
         The share of each class among all rows, if you know it, as in ``SelfTrainingClassifier``. Without it and
         without an audit, a network takes the place of unlike learners if the labelled rows differ strongly from
@@ -150,153 +110,124 @@ def label_table(
     """
     watch = _Watch(progress)
     watch.start("Preparing columns")
-    labels = target_labels(table, target, unlabeled)
-    if labels.labeled.all():
-        raise TableError(f"Every row of column {shown(target)} has a label; there is nothing to label.")
-    answers = None if audit is None else read_audit(audit, table, target, labels, unlabeled)
-    if answers and answers.new_classes and not (class_prior is None or isinstance(class_prior, str)):
-        raise TableError(
-            f"The audit found the class {shown(next(iter(answers.new_classes)))}, which none of your labels has, "
-            "so the shares given for the known ones cannot be right; leave --class-prior out."
-        )
-    given, labels = (labels, labels) if answers is None else merge(labels, answers)
-    if labels.labeled.all():
-        raise TableError(
-            f"With the audit every row of column {shown(target)} has a label; nothing is left to label."
-        )
-    features = table.frame.drop(target)
-    preparation = TablePreparation(drop=drop, categorical=categorical, numeric=numeric, identifier=identifier)
-    X = preparation.fit(features).transform(features)
+    labels = read_labels(table, target, unlabeled, audit, class_prior)
+    X, preparation = prepared = prepare(table, target, drop, categorical, numeric, identifier)
 
     watch.start("Comparing labelled and unlabelled rows")
-    diagnosis = diagnose_features(X, given, preparation, seed)
-    diagnosis = replace(diagnosis, audited=answers is not None)
+    diagnosis = replace(compare_rows(prepared, labels.given, seed), audited=labels.answers is not None)
 
     watch.start("Training")
-    learner, usual_rounds = _usual(diagnosis.verdict, class_prior, int(given.labeled.sum()))
-    classifier = _classifier(usual_rounds if rounds is None else rounds, learner, seed, class_prior)
-    unaudited, unaudited_learner, audited = classifier, learner, None
-    if answers is None:
-        classifier.fit(X, decode(labels.codes, labels.classes, unlabeled=None))
-    else:
-        learner, make = MIXED, partial(_classifier, learner=MIXED, seed=seed, class_prior=class_prior)
-        classifier, audited = judge(make, X, labels, answers, unaudited=unaudited, rounds=rounds, seed=seed)
+    choice = choose(diagnosis.verdict, class_prior, int(labels.given.labeled.sum()))
+    fitted = fit(X, labels, choice, rounds, class_prior, seed)
 
     watch.start("Labelling")
-    codes, confidence, source = _label_rows(classifier, X, labels)
+    rows = label_rows(fitted.classifier, X, labels.every)
 
     watch.start("Checking against held-out labels")
-    rows = _with_pool(given.labeled, _HELD_OUT_POOL[unaudited_learner], np.random.default_rng(seed))
-    same = clone(unaudited).set_params(
-        class_prior=_prior_among(rows, given.codes, class_prior, classifier.class_prior_), unlabeled=-1
-    )
-    judged = held_out(same, X[rows], given.codes[rows], random_state=seed)
-    levels = acceptance_levels(confidence[~labels.labeled], judged)
+    judged = check(fitted, X, labels.given, class_prior, seed)
+    levels = acceptance_levels(rows.confidence[~labels.every.labeled], judged)
 
     watch.start("Choosing rows to label next")
-    next_rows = rows_to_label(X, labels.labeled, confidence, random_state=seed)
+    next_rows = rows_to_label(X, labels.every.labeled, rows.confidence, random_state=seed)
 
     watch.start("Trying other class proportions")
-    prior = prior_figures(classifier, X[~labels.labeled], random_state=seed)
+    prior = prior_figures(fitted.classifier, X[~labels.every.labeled], random_state=seed)
     watch.stop()
     return LabeledTable(
         table=table,
         target=target,
         settings={
             "seed": seed,
-            "rounds": classifier.max_rounds,
+            "rounds": fitted.classifier.max_rounds,
             "unlabeled": unlabeled,
             "class_prior": class_prior,
-            "learner": learner,
+            "learner": fitted.learner,
         },
-        labels=labels,
-        codes=codes,
-        confidence=confidence,
-        source=source,
-        model=Pipeline([("prepare", preparation), ("classify", classifier)]),
+        labels=labels.every,
+        **rows._asdict(),
+        model=Pipeline([("prepare", preparation), ("classify", fitted.classifier)]),
         diagnosis=diagnosis,
         judged=judged,
         levels=levels,
         next_rows=next_rows,
         prior=prior,
-        audit=audited,
+        audit=fitted.audit,
         seconds=watch.seconds,
     )
 
 
-def _usual(verdict: str, class_prior: Any, n_labeled: int) -> tuple[str, int]:
-    """Learner and rounds of self-training for what is known: see docs/label.md for the figures behind it."""
-    if class_prior is not None:
-        return MIXED, 5
-    if verdict in (STRONG, UNKNOWN) or n_labeled > _MOST_LABELED:
-        return NETWORK, 1  # with nothing but strongly biased labels to go by, unlike learners can fail together
-    return MIXED, 0  # with little bias to undo, rounds help some tables and harm others
+# ---------------------------------------------------------------- the steps
 
 
-def _classifier(rounds: int, learner: str, seed: int, class_prior: Any) -> SelfTrainingClassifier:
-    mixed = learner == MIXED
-    return SelfTrainingClassifier(
-        (MixedEnsembleClassifier if mixed else DiverseEnsembleClassifier)(random_state=seed),
-        policy=RisingShare(max_rows=_MOST_ACCEPTED) if mixed else Curriculum(step=0.4),
-        confidence="t_similarity",
-        max_rounds=rounds,
-        class_prior=class_prior,
-        max_pool=_POOL if mixed else None,
-        unlabeled=None,
-        random_state=seed,
-    )
+class ReadLabels(NamedTuple):
+    """The labels of a table and of its audit; both know every class."""
+
+    given: Labels  # those of the table, without the audited rows
+    every: Labels  # all together
+    answers: AuditAnswers | None
 
 
-def diagnose_features(X: NDArray[Any], labels: Labels, preparation: TablePreparation, seed: int) -> Diagnosis:
-    """Compare labelled and unlabelled rows, with the names and counts that a person needs."""
-    counts = np.bincount(labels.codes[labels.labeled], minlength=len(labels.classes)).tolist()
-    return diagnose(
-        X,
-        labels.labeled,
-        feature_names=preparation.get_feature_names_out().tolist(),
-        class_counts=dict(zip(labels.classes.tolist(), counts, strict=True)),
-        random_state=seed,
-    )
+def read_labels(
+    table: Table,
+    target: str,
+    unlabeled: str | None = None,
+    audit: str | os.PathLike[str] | None = None,
+    class_prior: Any = None,
+) -> ReadLabels:
+    """What the target column says, and a person who looked at some rows; some must be left to label."""
+    labels = target_labels(table, target, unlabeled)
+    if labels.labeled.all():
+        raise TableError(f"Every row of column {shown(target)} has a label; there is nothing to label.")
+    if audit is None:
+        return ReadLabels(labels, labels, None)
+    answers = read_audit(audit, table, target, labels, unlabeled)
+    if answers.new_classes and (isinstance(class_prior, Mapping) or np.ndim(class_prior)):
+        raise TableError(
+            f"The audit found the class {shown(next(iter(answers.new_classes)))}, which none of your labels has, "
+            "so the shares given for the known ones cannot be right; leave --class-prior out."
+        )
+    given, every = merge(labels, answers)
+    if every.labeled.all():
+        raise TableError(
+            f"With the audit every row of column {shown(target)} has a label; nothing is left to label."
+        )
+    return ReadLabels(given, every, answers)
 
 
-def load_table_model(path: str | os.PathLike[str]) -> Pipeline:
-    """Read a model that takes tables, as ``chary label`` writes them."""
-    model = load(path)
-    if not isinstance(model, Pipeline) or not isinstance(model[0], TablePreparation):
-        raise TableError(f"{shown(Path(path).name)} holds no table model; use one that chary label wrote.")
-    return model
+class Fitted(NamedTuple):
+    """A classifier, and what would have been used without an audit."""
+
+    learner: str  # of LEARNERS
+    classifier: SelfTrainingClassifier
+    unaudited_learner: str
+    unaudited: SelfTrainingClassifier
+    audit: AuditFigures | None
 
 
-def predict_table(model: Pipeline, table: Table) -> dict[str, pl.Series]:
-    """Columns with label and confidence for the rows of a new table."""
-    preparation, classifier = model[0], model[-1]
-    X = preparation.transform(table.frame)
-    return {
-        "chary_label": pl.Series(classifier.predict(X).astype(str).tolist(), dtype=pl.String),
-        "chary_confidence": pl.Series(np.round(classifier.predict_confidence(X), 4)),
-    }
+def fit(
+    X: NDArray[Any], labels: ReadLabels, choice: Choice, rounds: int | None, class_prior: Any, seed: int
+) -> Fitted:
+    """Fit the learner that was chosen; with an audit unlike learners, judged on it."""
+    usual = choice.rounds if rounds is None else rounds
+    classifier = LEARNERS[choice.name].classifier(usual, seed, class_prior)
+    if labels.answers is None:
+        classifier.fit(X, decode(labels.every.codes, labels.every.classes, unlabeled=None))
+        return Fitted(choice.name, classifier, choice.name, classifier, None)
+    make = partial(LEARNERS[MIXED].classifier, seed=seed, class_prior=class_prior)
+    model, figures = judge(make, X, labels.every, labels.answers, unaudited=classifier, rounds=rounds, seed=seed)
+    return Fitted(MIXED, model, choice.name, classifier, figures)
 
 
-def acceptance_levels(confidence: NDArray[Any], judged: HeldOut) -> list[AcceptanceLevel]:
-    """How many rows could be accepted, and how often labelled rows as confident were wrong when held out."""
-    levels = []
-    for share in _SHARES:
-        n_rows = max(1, round(share * len(confidence)))
-        threshold = float(np.partition(confidence, len(confidence) - n_rows)[len(confidence) - n_rows])
-        as_confident = judged.confidence >= threshold
-        n_judged, n_wrong = int(as_confident.sum()), int((as_confident & ~judged.correct).sum())
-        error = high = None
-        if n_judged >= 10:
-            error = n_wrong / n_judged
-            high = 1.0 if n_wrong == n_judged else float(beta.ppf(0.95, n_wrong + 1, n_judged - n_wrong))
-        levels.append(AcceptanceLevel(share, n_rows, threshold, n_judged, error, high))
-    return levels
+class LabeledRows(NamedTuple):
+    """Code, confidence and source of every row."""
+
+    codes: NDArray[np.intp]  # (n,)
+    confidence: NDArray[np.float64]  # (n,)
+    source: NDArray[Any]  # (n,)
 
 
-def _label_rows(
-    classifier: SelfTrainingClassifier, X: NDArray[Any], labels: Labels
-) -> tuple[NDArray[np.intp], NDArray[np.float64], NDArray[Any]]:
-    """Code, confidence and source of every row; what was given stays as it was."""
+def label_rows(classifier: SelfTrainingClassifier, X: NDArray[Any], labels: Labels) -> LabeledRows:
+    """Label the rows that have none; what was given stays as it was."""
     pool = np.flatnonzero(~labels.labeled)
     codes = labels.codes.copy()
     confidence = np.ones(len(codes))
@@ -306,7 +237,16 @@ def _label_rows(
     codes[accepted] = np.searchsorted(labels.classes, classifier.transduction_[accepted].astype(str))
     source = np.full(len(codes), PREDICTED, dtype=object)
     source[accepted], source[labels.labeled] = ACCEPTED, GIVEN
-    return codes, confidence, source
+    return LabeledRows(codes, confidence, source)
+
+
+def check(fitted: Fitted, X: NDArray[Any], given: Labels, class_prior: Any, seed: int) -> HeldOut:
+    """The given labels, held out in turn, as seen by what is used without an audit."""
+    most = LEARNERS[fitted.unaudited_learner].held_out_rows
+    rows = _with_pool(given.labeled, most, np.random.default_rng(seed))
+    prior = _prior_among(rows, given.codes, class_prior, fitted.classifier.class_prior_)
+    same = clone(fitted.unaudited).set_params(class_prior=prior, unlabeled=-1)
+    return held_out(same, X[rows], given.codes[rows], random_state=seed)
 
 
 def _prior_among(rows: NDArray[np.intp], codes: NDArray[np.intp], told: Any, prior: Any) -> Any:

@@ -1,7 +1,8 @@
-"""The result of a job in; one HTML page out."""
+"""The result of a job in; one summary of it out, and what terminal, programs and browsers show of it."""
 
-from chary.report.page import render_report
+from chary.report.hints import Hints
+from chary.report.page import render_page
+from chary.report.summary import Summary, summarize, summarize_diagnosis
+from chary.report.terminal import show_diagnosis, show_labels
 
-__all__ = [
-    "render_report",
-]
+__all__ = ["Hints", "Summary", "render_page", "show_diagnosis", "show_labels", "summarize", "summarize_diagnosis"]

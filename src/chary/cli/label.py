@@ -1,0 +1,240 @@
+"""Words typed after ``chary label``, ``diagnose`` or ``predict`` in; files and a summary out."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from chary.cli import options
+from chary.cli.console import plain, print_json, read_quietly, require_free, require_readable, stdout, steps
+from chary.cli.prior import parse_prior
+
+if TYPE_CHECKING:
+    from chary.jobs import LabeledTable
+    from chary.report import Hints, Summary
+    from chary.tables import Table
+
+label_app = typer.Typer(rich_markup_mode="rich")
+
+
+@label_app.command("label", epilog="Example:  chary label customers.csv --target churn")
+def label_command(
+    file: options.TABLE,
+    target: options.TARGET,
+    unlabeled: options.UNLABELED = None,
+    drop: options.DROP = None,
+    categorical: options.CATEGORICAL = None,
+    numeric: options.NUMERIC = None,
+    identifier: options.IDENTIFIER = None,
+    audit: options.AUDIT = None,
+    class_prior: options.CLASS_PRIOR = None,
+    rounds: options.ROUNDS = None,
+    delimiter: options.DELIMITER = None,
+    encoding: options.ENCODING = "utf-8",
+    seed: options.SEED = 0,
+    out: options.OUT = None,
+    force: options.FORCE = False,
+    as_json: options.JSON = False,
+) -> None:
+    """Fill the empty cells of one column, and say how far each label can be trusted.
+
+    Rows of FILE whose target cell is empty get a label. Three files appear next to it:
+
+    FILE.labeled.csv: your table, with the columns chary_label, chary_confidence, chary_source.
+
+    FILE.model.chary: the model, for [bold]chary predict[/bold].
+
+    FILE.report.html: are your labels biased, what can be trusted, what to label next.
+    """
+    done = run_label(
+        file,
+        target,
+        out,
+        force,
+        delimiter,
+        encoding,
+        unlabeled=unlabeled,
+        rounds=rounds,
+        audit=audit,
+        class_prior=parse_prior(class_prior or []),
+        seed=seed,
+        **_kinds(drop, categorical, numeric, identifier),
+    )
+    if as_json:
+        print_json({**done.summary, "files": {kind: str(path) for kind, path in done.paths.items()}})
+    else:
+        done.show()
+
+
+@label_app.command("diagnose", epilog="Example:  chary diagnose customers.csv --target churn")
+def diagnose_command(
+    file: options.TABLE,
+    target: options.TARGET,
+    unlabeled: options.UNLABELED = None,
+    drop: options.DROP = None,
+    categorical: options.CATEGORICAL = None,
+    numeric: options.NUMERIC = None,
+    identifier: options.IDENTIFIER = None,
+    delimiter: options.DELIMITER = None,
+    encoding: options.ENCODING = "utf-8",
+    seed: options.SEED = 0,
+    as_json: options.JSON = False,
+) -> None:
+    """Tell whether the labelled rows are like the rest, and where not. Writes nothing."""
+    require_readable(file)
+    from chary.jobs import diagnose_table
+    from chary.report import Hints, show_diagnosis, summarize_diagnosis
+
+    with steps() as step:
+        step("Reading")
+        table = read_quietly(file, delimiter, encoding)
+        kinds = _kinds(drop, categorical, numeric, identifier)
+        diagnosed = diagnose_table(table, target, unlabeled=unlabeled, seed=seed, progress=step, **kinds)
+    summary = summarize_diagnosis(diagnosed)
+    if as_json:
+        print_json(summary)
+    else:
+        show_diagnosis(stdout(), summary, Hints(*_HINTS))
+
+
+@label_app.command(epilog="Example:  chary predict customers.model.chary new-customers.csv")
+def predict(
+    model_file: Annotated[Path, typer.Argument(metavar="MODEL", help="A FILE.model.chary.")],
+    file: options.TABLE,
+    delimiter: options.DELIMITER = None,
+    encoding: options.ENCODING = "utf-8",
+    out: options.OUT = None,
+    force: options.FORCE = False,
+    as_json: options.JSON = False,
+) -> None:
+    """Label the rows of a new table with a model made by [bold]chary label[/bold].
+
+    Writes FILE.predicted.csv (or .parquet): the table, plus chary_label and chary_confidence.
+    """
+    if file.suffix == ".chary" != model_file.suffix:
+        raise ValueError(f"The model comes first: {shlex.join(['chary', 'predict', str(file), str(model_file)])}")
+    require_readable(model_file)
+    require_readable(file)
+    from chary._files import atomic_write
+    from chary.jobs import load_table_model, predict_table
+    from chary.tables import TableError, write_table
+
+    with steps() as step:
+        step("Loading the model")
+        model = load_table_model(model_file)
+        step("Reading")
+        table = read_quietly(file, delimiter, encoding)
+        path = (out or file.parent) / f"{file.stem}.predicted{_suffix(table, file)}"
+        require_free([path], force)
+        step("Labelling")
+        try:
+            added = predict_table(model, table)
+        except TableError as error:
+            raise TableError(f"{table.name}: {error}") from None
+        step("Writing")
+        with atomic_write(path, overwrite=force) as stream:
+            write_table(table, added, stream)
+    counts = dict(added["chary_label"].value_counts(sort=True).rows())
+    if as_json:
+        print_json({"rows": table.frame.height, "labels": counts, "files": {"predicted": str(path)}})
+    else:
+        _show_predicted(counts, path)
+
+
+class Done:
+    """A table that was labelled: what came of it, and where it is."""
+
+    def __init__(self, result: LabeledTable, summary: Summary, hints: Hints, paths: dict[str, Path]) -> None:
+        self.result, self.summary, self.hints, self.paths = result, summary, hints, paths
+
+    def show(self) -> None:
+        """For a person: the summary and the files."""
+        from chary.report import show_labels
+
+        console = stdout()
+        show_labels(console, self.summary, self.hints)
+        for kind, path in self.paths.items():
+            console.print(f"{kind:>8}  {plain(path, 500)}", soft_wrap=True, highlight=False)
+
+
+def run_label(
+    file: Path,
+    target: str,
+    out: Path | None,
+    force: bool,
+    delimiter: str | None = None,
+    encoding: str = "utf-8",
+    **settings: Any,
+) -> Done:
+    """Read, label, write."""
+    require_readable(file)
+    from chary._files import atomic_write
+    from chary.jobs import label_table, save
+    from chary.report import render_page, summarize
+    from chary.tables import target_labels, write_table
+
+    folder = out or file.parent
+    with steps() as step:
+        step("Reading")
+        table = read_quietly(file, delimiter, encoding)
+        target_labels(table, target, settings.get("unlabeled"))  # a wrong target is said first
+        paths = {
+            "labeled": folder / f"{file.stem}.labeled{_suffix(table, file)}",
+            "model": folder / f"{file.stem}.model.chary",
+            "report": folder / f"{file.stem}.report.html",
+        }
+        require_free(paths.values(), force)
+        result = label_table(table, target, progress=step, **settings)
+        step("Writing")
+        summary, hints = summarize(result), hints_for(result)
+        with atomic_write(paths["labeled"], overwrite=force) as stream:
+            write_table(table, result.added_columns, stream)
+        save(result.model, paths["model"], overwrite=force)
+        with atomic_write(paths["report"], overwrite=force) as stream:
+            stream.write(render_page(summary, hints).encode("utf-8", "backslashreplace"))
+    return Done(result, summary, hints, paths)
+
+
+# How the command line says what a report suggests.
+_HINTS = "pass it with --class-prior NAME=SHARE", "--rounds 5"
+
+
+def hints_for(result: LabeledTable) -> Hints:
+    """The commands and options that do what a report suggests."""
+    from chary.report import Hints
+
+    k = result.audit_size
+    more = () if k == 30 else ("-k", str(k))
+    draw = result.table.command("audit draw", result.target, result.settings["unlabeled"], *more) if k else ""
+    return Hints(*_HINTS, draw)
+
+
+def _kinds(
+    drop: list[str] | None,
+    categorical: list[str] | None,
+    numeric: list[str] | None,
+    identifier: list[str] | None,
+) -> dict[str, Sequence[str]]:
+    given = {"drop": drop, "categorical": categorical, "numeric": numeric, "identifier": identifier}
+    return {kind: names or () for kind, names in given.items()}
+
+
+def _show_predicted(counts: dict[str, int], path: Path) -> None:
+    from rich import box
+    from rich.table import Table as Grid
+
+    grid = Grid("Label", "Rows", box=box.SIMPLE)
+    grid.columns[1].justify = "right"
+    for name, count in counts.items():
+        grid.add_row(plain(name), f"{count:,}")
+    stdout().print(grid)
+    stdout().print(f"Wrote {plain(path, 500)}", soft_wrap=True)
+
+
+def _suffix(table: Table, file: Path) -> str:
+    """The input's own extension where it names a text table."""
+    return file.suffix if table.delimiter and file.suffix.lower() in (".tsv", ".txt", ".tab") else table.suffix

@@ -1,0 +1,140 @@
+"""A summary in; what a person sees of it in a terminal out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.panel import Panel
+from rich.table import Table as Grid
+from rich.text import Text
+
+from chary._words import p_value, visible
+from chary.report.hints import Hints, prior_advice
+from chary.report.summary import Summary
+
+_WIDTH, _N_SHIFTS, _N_COLUMNS, _N_NAMED = 100, 10, 40, 5
+
+
+def show_labels(console: Console, summary: Summary, hints: Hints) -> None:
+    """What came of labelling a table: counts, columns, the verdict, how accurate it is."""
+    console.print(_counts(summary))
+    columns = summary["columns"]
+    _show_columns(console, "Left out", [column for column in columns if not column["used"]])
+    _show_columns(console, "Read as", [column for column in columns if column["read_otherwise"]])
+    prior = summary["class_prior"]
+    _show_verdict(console, summary["diagnosis"], f"Y{prior['sentence'][1:]}." if prior["told"] else "")
+    if summary["audit"] is None:
+        console.print(Panel(_invitation(summary, hints), title="how accurate?", title_align="left", width=_WIDTH))
+    else:
+        _show_audit(console, summary["audit"], summary["held_out"])
+
+
+def show_diagnosis(console: Console, diagnosis: dict[str, Any], hints: Hints) -> None:
+    """What each column was taken for, and how the labelled rows differ from the rest."""
+    console.print(_columns(diagnosis["columns"]))
+    if diagnosis["shifts"]:
+        grid = _grid("Feature", "Difference", "p")
+        for shift in diagnosis["shifts"][:_N_SHIFTS]:
+            grid.add_row(_plain(shift["name"]), f"{shift['difference']:+.2f}", p_value(shift["p_value"]))
+        console.print("What differs most between labelled and other rows, in standard deviations:")
+        console.print(grid)
+    separation, coverage = diagnosis["separation"], diagnosis["coverage"]
+    if separation and coverage is not None:
+        auc, low, high = (separation[name] for name in ("auc", "low", "high"))
+        console.print(
+            f"Telling labelled from other rows: AUC {auc:.2f} ({low:.2f} to {high:.2f}; 0.5 is chance).\n"
+            f"Other rows that have a label near: {coverage:.0%} (95% if labels were drawn at random).\n",
+            highlight=False,
+        )
+    _show_verdict(console, diagnosis, prior_advice(diagnosis, hints))
+
+
+def _counts(summary: Summary) -> Grid:
+    """Rows by class and by where their label comes from."""
+    grid = _grid("Class", *(source.capitalize() for source in summary["sources"]))
+    for of_class in summary["classes"]:
+        counts = (f"{of_class[source]:,}" for source in summary["sources"])
+        grid.add_row(_plain(of_class["name"]), *counts)
+    grid.add_section()
+    grid.add_row("all", *(f"{count:,}" for count in summary["sources"].values()))
+    return grid
+
+
+def _show_columns(console: Console, what: str, columns: list[dict[str, Any]]) -> None:
+    if columns:
+        names = ", ".join(f"{visible(column['name'], 30)} ({column['note']})" for column in columns[:_N_NAMED])
+        more = f" and {len(columns) - _N_NAMED} more" if len(columns) > _N_NAMED else ""
+        console.print(Text(f"{what}: {names}{more}.\n"))
+
+
+def _columns(columns: list[dict[str, Any]]) -> Grid:
+    grid = Grid("Column", "Kind", "Note", box=box.SIMPLE)
+    for column in columns[:_N_COLUMNS]:
+        grid.add_row(_plain(column["name"]), column["kind"], _plain(column["note"]))
+    if len(columns) > _N_COLUMNS:
+        grid.add_row(f"and {len(columns) - _N_COLUMNS:,} more", "", "")
+    return grid
+
+
+def _show_verdict(console: Console, diagnosis: dict[str, Any], remark: str) -> None:
+    colour = "green" if diagnosis["representative"] else "red" if diagnosis["strongly"] else "yellow"
+    console.print(
+        Panel(
+            Text(diagnosis["sentence"]),
+            title=diagnosis["verdict"],
+            title_align="left",
+            border_style=colour,
+            width=_WIDTH,
+        )
+    )
+    if remark:
+        console.print(Text(f"{visible(remark, 500)}\n"))
+
+
+def _invitation(summary: Summary, hints: Hints) -> Text:
+    nobody = "No figure computed from labels that were not drawn at random can tell."
+    if not summary["audit_size"]:
+        return Text(f"{nobody} There are so few rows without a label that you can look at each.")
+    number = "Thirty" if summary["audit_size"] == 30 else summary["audit_size"]
+    how = f":  {visible(hints.draw, 800)}" if hints.draw else "."
+    return Text(f"{nobody} {number} labels of rows drawn at random can, and the model learns from them{how}")
+
+
+def _show_audit(console: Console, audit: dict[str, Any], held_out: dict[str, Any] | None) -> None:
+    promised = f"{held_out['accuracy']:.1%}" if held_out else "-"
+    grid = Grid("Accuracy elsewhere", "", "95% interval", "", box=box.SIMPLE)
+    grid.columns[1].justify = "right"
+    grid.add_row("promised by your labels", promised, "", "no estimate: not random", style="dim")
+    for name, found, kind in (
+        ("model of your labels", audit["before"], f"exact, {audit['before']['n']} random rows"),
+        ("model of all labels", audit["after"], "approximate, cross-fitted"),
+    ):
+        grid.add_row(name, f"{found['share']:.1%}", f"{found['low']:.1%} to {found['high']:.1%}", kind)
+    console.print(grid)
+    for note in audit["notes"]:
+        console.print(Text(visible(note["text"], 400), "bold red" if note["warning"] else ""), soft_wrap=True)
+    accepted = next((found for found in audit["accept"] if found["n_accepted"]), None)
+    if accepted is None:
+        largest = audit["accept"][-1]["error"]
+        console.print(Text(f"On the word of this audit no row can be accepted at {largest:.0%} error or less.\n"))
+        return
+    sentence = (
+        "{n_accepted:,} new labels, those of confidence {threshold:.4f} and more, can be accepted with at most "
+        "{error:.0%} wrong (level {level:.0%}, approximate).\n"
+    )
+    console.print(Text(sentence.format(**accepted)), soft_wrap=True)
+
+
+def _grid(first: str, *numbers: str) -> Grid:
+    """A name, and numbers that stand under each other."""
+    grid = Grid(first, *numbers, box=box.SIMPLE, title_justify="left")
+    for column in grid.columns[1:]:
+        column.justify = "right"
+    return grid
+
+
+def _plain(text: object) -> Text:
+    """Text from elsewhere: visible, short, and no markup."""
+    return Text(visible(text, 60))

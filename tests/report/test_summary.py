@@ -1,0 +1,120 @@
+"""One summary: it adds up, any program can read it, and page and terminal show no other figure."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pytest
+
+from chary.evaluation import MILD, REPRESENTATIVE, STRONG, UNKNOWN, expected_calibration_error
+from chary.jobs import diagnose_table, label_table
+from chary.report import Summary, summarize, summarize_diagnosis
+from chary.tables import Table
+
+ROWS = 120
+
+
+def table():
+    rng = np.random.default_rng(0)
+    x, z = rng.normal(size=(2, ROWS))
+    frame = pl.DataFrame({
+        "age": 40 + 10 * x,
+        "score": (z - z.mean()) / z.std(),  # mean 0, scale 1: a number all the same
+        "city": rng.choice(["Ulm", "Bonn"], ROWS),
+        "note": [f"free text {i}" for i in range(ROWS)],
+        "y": [("yes" if x[i] > 0 else "no") if abs(x[i]) > 0.8 and i < 90 else None for i in range(ROWS)],
+    })  # fmt: skip
+    return Table(frame, "shop.csv", ",")
+
+
+@pytest.fixture(scope="module")
+def result():
+    return label_table(table(), "y")
+
+
+@pytest.fixture(scope="module")
+def summary(result):
+    return summarize(result)
+
+
+def test_any_program_can_read_it_and_every_key_is_documented(summary):
+    assert json.loads(json.dumps(summary, allow_nan=False)) == summary
+    assert set(summary) == set(Summary.__annotations__)
+
+
+def test_counts_add_up(summary):
+    assert summary["rows"] == sum(summary["sources"].values()) == sum(summary["labels"].values()) == ROWS
+    for source, count in summary["sources"].items():
+        assert sum(of_class[source] for of_class in summary["classes"]) == count
+    assert sum(of_class["given_share"] for of_class in summary["classes"]) == pytest.approx(1)
+    assert sum(of_class["new_share"] for of_class in summary["classes"]) == pytest.approx(1)
+    for source in ("accepted", "predicted"):
+        assert sum(summary["confidence"][source]) == summary["sources"][source]
+    assert summary["rounds"][0]["n_accepted"] == summary["sources"]["accepted"]
+
+
+def test_confidences_fall_into_their_bins(summary, result):
+    predicted = result.confidence[result.source == "predicted"]
+    by_hand, _ = np.histogram(predicted, 20, (0, 1))
+    assert summary["confidence"]["predicted"] == by_hand.tolist()
+
+
+def test_held_out_labels(summary, result):
+    found, judged = summary["held_out"], result.judged
+    assert found["n"] == len(judged.correct)
+    assert found["accuracy"] == judged.correct.mean()
+    assert found["calibration_error"] == expected_calibration_error(judged.probability, judged.correct)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "flags"),
+    [
+        (REPRESENTATIVE, (True, False, False)),
+        (MILD, (False, True, False)),
+        (STRONG, (False, True, True)),
+        (UNKNOWN, (False, False, False)),
+    ],
+)
+def test_flags_say_what_a_verdict_is(result, verdict, flags):
+    found = summarize(replace(result, diagnosis=replace(result.diagnosis, verdict=verdict)))["diagnosis"]
+    assert (found["representative"], found["biased"], found["strongly"]) == flags
+
+
+def test_features_that_differ_are_told_in_the_tables_own_units(summary):
+    frame = table().frame
+    labeled = frame["y"].is_not_null()
+    shifts = {shift["name"]: shift for shift in summary["diagnosis"]["shifts"]}
+    for name in ("age", "score"):  # the mean of score is 0 and its scale 1, as if it were a category
+        assert shifts[name]["labeled"] == pytest.approx(frame[name].filter(labeled).mean(), abs=1e-4)
+        assert shifts[name]["unlabeled"] == pytest.approx(frame[name].filter(~labeled).mean(), abs=1e-4)
+        assert not shifts[name]["is_share"]
+    ulm = shifts["city = Ulm"]
+    assert ulm["labeled"] == pytest.approx((frame["city"].filter(labeled) == "Ulm").mean(), rel=1e-4)
+    assert ulm["is_share"]
+
+
+def test_rows_to_label_are_named_by_what_names_them(summary, result):
+    first = summary["rows_to_label"][0]
+    assert first["row"] == result.next_rows[0] + 1
+    assert next(iter(first["cells"])) == "note"
+    assert set(first["cells"]) == {"note", "age", "city", "score"}
+    assert first["cells"]["note"] == f"free text {first['row'] - 1}"
+    assert first["label"] in ("yes", "no")
+
+
+def test_columns_say_what_they_were_taken_for(summary):
+    kinds = {column["name"]: (column["kind"], column["used"]) for column in summary["columns"]}
+    assert kinds["note"] == ("identifier", False)
+    assert kinds["city"] == ("categorical", True)
+
+
+def test_a_diagnosis_alone_says_the_same_of_the_rows(summary):
+    alone = summarize_diagnosis(diagnose_table(table(), "y"))
+    assert alone.pop("columns") == summary["columns"]
+    assert alone == summary["diagnosis"]
+
+
+def test_without_an_audit_there_is_none_and_its_size_is_suggested(summary):
+    assert summary["audit"] is None
+    assert summary["audit_size"] == 30

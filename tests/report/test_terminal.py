@@ -1,0 +1,94 @@
+"""What a terminal shows of a summary: everything that matters, nothing of it as markup."""
+
+import io
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pytest
+from rich.console import Console
+
+from chary.jobs import diagnose_table, label_table
+from chary.report import Hints, show_diagnosis, show_labels, summarize, summarize_diagnosis
+from chary.tables import Table
+
+
+def screen(show, *arguments):
+    buffer = io.StringIO()
+    show(Console(file=buffer, width=100), *arguments)
+    return " ".join(buffer.getvalue().replace("│", " ").split())
+
+
+@pytest.fixture(scope="module")
+def result():
+    x = np.random.default_rng(0).normal(size=120)
+    y = [("[red]yes" if value > 0 else "no") if abs(value) > 1 else None for value in x]
+    frame = pl.DataFrame({"[b]x": x, "id": range(120), "y": y})
+    return label_table(Table(frame, "t.csv", ","), "y", rounds=0)
+
+
+@pytest.fixture(scope="module")
+def summary(result):
+    return summarize(result)
+
+
+def test_names_from_a_file_are_no_markup(summary):
+    text = screen(show_labels, summary, Hints())
+    assert "[red]yes" in text
+    assert "Left out: id (a number that counts or names the rows)." in text
+
+
+def test_the_verdict_and_the_way_to_the_truth(summary):
+    text = screen(show_labels, summary, Hints(draw="draw them so"))
+    assert "strongly biased" in text
+    assert summary["diagnosis"]["sentence"] in text
+    assert "Thirty labels of rows drawn at random can, and the model learns from them: draw them so" in text
+    assert "learns from them." in screen(show_labels, summary, Hints())
+
+
+def test_few_rows_can_be_looked_at_each(summary):
+    assert "so few rows without a label" in screen(show_labels, {**summary, "audit_size": 0}, Hints())
+    assert "7 labels of rows" in screen(show_labels, {**summary, "audit_size": 7}, Hints())
+
+
+SCORE = {"share": 0.9, "correct": 27, "n": 30, "low": 0.735, "high": 0.979, "level": 0.95}
+NONE = {"n_accepted": 0, "threshold": np.inf, "error": 0.2, "level": 0.9}
+SOME = {**NONE, "n_accepted": 1234, "threshold": 0.5, "error": 0.1}
+
+
+@pytest.mark.parametrize(
+    ("accept", "said"),
+    [
+        ([NONE], "On the word of this audit no row can be accepted at 20% error or less."),
+        (
+            [NONE, SOME],
+            "1,234 new labels, those of confidence 0.5000 and more, can be accepted with at most 10% wrong",
+        ),
+    ],
+)
+def test_an_audit_is_shown_beside_what_the_labels_promised(summary, accept, said):
+    note = {"text": "a note", "warning": True}
+    audit = {"before": SCORE, "after": SCORE, "notes": [note], "accept": accept}
+    text = screen(show_labels, {**summary, "audit": audit}, Hints())
+    for words in ("promised by your labels", "90.0% 73.5% to 97.9% exact, 30 random rows", "a note", said):
+        assert words in text
+
+
+def test_a_diagnosis_shows_columns_differences_and_advice(result):
+    diagnosed = diagnose_table(result.table, "y")
+    text = screen(show_diagnosis, summarize_diagnosis(diagnosed), Hints(class_prior="say so"))
+    assert "[b]x numeric" in text
+    assert "Telling labelled from other rows: AUC" in text
+    assert "share of each class among all rows, say so: on 13 benchmarks" in text
+
+
+def test_many_columns_are_counted(result):
+    summary = summarize_diagnosis(diagnose_table(result.table, "y"))
+    many = {**summary, "columns": [{**summary["columns"][0], "name": f"c{i}"} for i in range(50)]}
+    assert "and 10 more" in screen(show_diagnosis, many, Hints())
+
+
+def test_too_few_rows_to_tell_are_said_so(result):
+    frame = result.table.frame.head(12).with_columns(y=pl.Series(["a", "b", *[None] * 10]))
+    few = replace(result.table, frame=frame)
+    assert "cannot be told" in screen(show_diagnosis, summarize_diagnosis(diagnose_table(few, "y")), Hints())
