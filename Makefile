@@ -2,19 +2,29 @@
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
+WHEEL  := build/wheel
 
-.PHONY: demo test lint clean
+.PHONY: demo test lint wheel clean
 
 demo: $(VENV)/.installed
 	$(BIN)/chary demo --force
 
 test: $(VENV)/.installed-test lint
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --cov
+	@$(MAKE) --no-print-directory wheel
 
 lint: $(VENV)/.installed-test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# What users install, in an environment that holds nothing else: templates and tables must be in the wheel, too.
+wheel:
+	@echo "Building the wheel and running the demo from it ..."
+	@rm -rf $(WHEEL) && $(PYTHON) -m venv $(WHEEL)/venv
+	@$(WHEEL)/venv/bin/python -m pip wheel --quiet --disable-pip-version-check --no-deps -c constraints.txt -w $(WHEEL) .
+	@$(WHEEL)/venv/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt $(WHEEL)/*.whl
+	@cd $(WHEEL) && venv/bin/chary demo --force > demo.txt && tail -n 2 demo.txt
 
 # Installed anew only when the requirements change; the package itself is editable.
 INSTALL = test -x $(BIN)/python || $(PYTHON) -m venv $(VENV); echo "Installing into $(VENV) ..."; \
@@ -27,4 +37,4 @@ $(VENV)/.installed-test: pyproject.toml constraints.txt
 	@$(INSTALL) ".[test]" && touch $@
 
 clean:
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build .coverage .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -41,11 +41,11 @@ _N_CELLS, _N_NAMES, _CELL = 6, 2, 20
 class Summary(TypedDict):
     """What came of labelling a table."""
 
-    file: str
-    target: str
     rows: int
     sources: dict[str, int]  # rows by where their label comes from: given, accepted, predicted
     labels: dict[str, int]  # rows by their label
+    file: str
+    target: str
     classes: list[dict[str, Any]]  # name, rows by source, share of the given and of the new labels
     diagnosis: dict[str, Any]  # see ``summarize_diagnosis``
     held_out: dict[str, Any] | None  # given labels judged without being seen: n, accuracy, what was promised
@@ -66,13 +66,13 @@ def summarize(result: LabeledTable) -> Summary:
     """The summary of ``label_table``."""
     preparation, classifier = result.model[0], result.model[-1]
     return {
-        "file": result.table.name,
-        "target": result.target,
         "rows": len(result.codes),
         "sources": {source: int((result.source == source).sum()) for source in SOURCES},
         "labels": {
             str(name): int((result.codes == code).sum()) for code, name in enumerate(result.labels.classes)
         },
+        "file": result.table.name,
+        "target": result.target,
         "classes": _classes(result),
         "diagnosis": _diagnosis(result.diagnosis, preparation),
         "held_out": _held_out(result),
