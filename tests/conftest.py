@@ -1,12 +1,31 @@
 """What every test runs under."""
 
 import os
+from functools import partial
 
 # scikit-learn's estimator checks skip one of their own without it; SciPy reads it when it is imported.
 os.environ["SCIPY_ARRAY_API"] = "1"
 
+import pytest
 from hypothesis import settings
 
 # Examples are the same in every run, and a busy machine is no failure.
 settings.register_profile("chary", deadline=None, derandomize=True)
 settings.load_profile("chary")
+
+
+@pytest.fixture(scope="module")
+def quick_learners():
+    """The learners of ``chary label`` with few trees and short training, where nothing shown depends on it."""
+    from sklearn.ensemble import ExtraTreesClassifier
+
+    import chary.method.mixed
+    from chary.jobs import LEARNERS
+
+    network = LEARNERS["network"]
+    with pytest.MonkeyPatch.context() as patch:
+        few = lambda n, **rest: ExtraTreesClassifier(10, **rest)  # noqa: E731
+        patch.setattr(chary.method.mixed, "ExtraTreesClassifier", few)
+        short = network._replace(estimator=partial(network.estimator, n_steps=150))
+        patch.setitem(LEARNERS, "network", short)
+        yield

@@ -13,6 +13,8 @@ import chary.report
 from chary import __version__
 from chary.cli import main
 
+pytestmark = pytest.mark.usefixtures("quick_learners")
+
 
 @pytest.mark.parametrize(
     ("arguments", "message"),

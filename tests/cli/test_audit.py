@@ -13,6 +13,8 @@ from sklearn.preprocessing import StandardScaler
 from chary import DiverseEnsembleClassifier
 from chary.jobs.model_file import save
 
+pytestmark = pytest.mark.usefixtures("quick_learners")
+
 
 def test_draw_says_what_to_do_next_and_betrays_nothing(animals, run):
     path, _ = animals

@@ -2,7 +2,11 @@
 
 import re
 
+import pytest
+
 from chary.cli import hidden_labels
+
+pytestmark = pytest.mark.usefixtures("quick_learners")
 
 
 def test_the_demo_tells_what_the_user_could_not_know(tmp_path, run, monkeypatch):

@@ -5,6 +5,10 @@ import os
 import re
 
 import polars as pl
+import pytest
+
+pytestmark = pytest.mark.usefixtures("quick_learners")
+
 
 HEADER = "id;age;colour;churn"
 

@@ -11,6 +11,8 @@ import polars as pl
 import pytest
 import typer
 
+pytestmark = pytest.mark.usefixtures("quick_learners")
+
 
 def test_fill_takes_a_key_for_each_class(drawn, run, keys, answers):
     path, truth = drawn

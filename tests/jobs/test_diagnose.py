@@ -7,6 +7,8 @@ import pytest
 from chary.jobs import diagnose_table, label_table
 from chary.tables import Table, TableError
 
+pytestmark = pytest.mark.usefixtures("quick_learners")
+
 
 @pytest.fixture(scope="module")
 def table():

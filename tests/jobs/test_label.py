@@ -13,6 +13,8 @@ from chary.jobs import label, label_table, load, predict_table, save
 from chary.jobs.learners import LEARNERS, MIXED, NETWORK
 from chary.tables import Table, TableError, target_labels, write_audit, write_table
 
+pytestmark = pytest.mark.usefixtures("quick_learners")
+
 
 def table(n=150, n_labeled=40, seed=0, dtype=pl.String, biased=False):
     """The first rows have a label; under bias, x is extreme in them."""
@@ -33,7 +35,7 @@ def table(n=150, n_labeled=40, seed=0, dtype=pl.String, biased=False):
 
 
 @pytest.fixture(scope="module")
-def result():
+def result(quick_learners):
     return label_table(table(biased=True), "y", seed=3)
 
 

@@ -18,6 +18,8 @@ from chary.report import render_page, summarize
 from chary.report.summary import SECTIONS
 from chary.tables import Table
 
+pytestmark = pytest.mark.usefixtures("quick_learners")
+
 
 class Tree(HTMLParser):
     """Elements in order with their depth, and all text."""
@@ -46,7 +48,7 @@ def page_of(result):
 
 
 @pytest.fixture(scope="module")
-def result():
+def result(quick_learners):
     rng = np.random.default_rng(0)
     n = 120
     x = rng.normal(size=n)

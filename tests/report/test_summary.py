@@ -12,6 +12,9 @@ from chary.jobs import diagnose_table, label_table
 from chary.report import Summary, summarize, summarize_diagnosis
 from chary.tables import Table
 
+pytestmark = pytest.mark.usefixtures("quick_learners")
+
+
 ROWS = 120
 
 
@@ -29,7 +32,7 @@ def table():
 
 
 @pytest.fixture(scope="module")
-def result():
+def result(quick_learners):
     return label_table(table(), "y")
 
 

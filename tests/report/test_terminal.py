@@ -12,6 +12,8 @@ from chary.jobs import diagnose_table, label_table
 from chary.report import Hints, show_diagnosis, show_labels, summarize, summarize_diagnosis
 from chary.tables import Table
 
+pytestmark = pytest.mark.usefixtures("quick_learners")
+
 
 def screen(show, *arguments):
     buffer = io.StringIO()
@@ -20,7 +22,7 @@ def screen(show, *arguments):
 
 
 @pytest.fixture(scope="module")
-def result():
+def result(quick_learners):
     x = np.random.default_rng(0).normal(size=120)
     y = [("[red]yes" if value > 0 else "no") if abs(value) > 1 else None for value in x]
     frame = pl.DataFrame({"[b]x": x, "id": range(120), "y": y})
