@@ -21,6 +21,7 @@ from rich.text import Text
 from chary._files import atomic_write
 from chary._words import shown, visible
 from chary.cli.console import read_quietly, require_free
+from chary.cli.remedies import command
 from chary.evaluation import accuracy_interval, draw
 from chary.jobs import ERRORS, AuditFigures, LabeledTable, load_table_model, predict_table
 from chary.tables import (
@@ -185,7 +186,7 @@ class _Sheet:
 
     def __init__(self, path: Path, audit: Table, origin: DrawnFrom) -> None:
         self.path, self.audit, self.target, self.classes = path, audit, origin.target, origin.classes
-        self.marker = (origin.unlabeled or "").strip()
+        self.marker = origin.marker
         self.by_line = len(self.classes) > len(_CLASS_KEYS)  # a key each does not do: names or numbers are typed
         self.numbered = self.by_line and not any(name.isdecimal() for name in self.classes)
         self.remark = ""  # on what was typed last
@@ -368,8 +369,8 @@ def _label_command(audit: Path, origin: DrawnFrom) -> str:
     outputs = (".model.chary", ".report.html", ".labeled.csv", ".labeled.parquet")
     labeled_before = any(file.with_name(file.stem + suffix).exists() for suffix in outputs)
     more = ["--audit", str(audit), *["--force"] * labeled_before]
-    table = Table(pl.DataFrame(), file.name, path=str(file), options=origin.options)
-    return table.command("label", origin.target, origin.unlabeled, *more)
+    table = Table(pl.DataFrame(), file.name, path=str(file), read_with=origin.read_with)
+    return command(table, "label", origin.target, origin.unlabeled, *more)
 
 
 def _table_of(audit: Path, typed: str) -> Path:

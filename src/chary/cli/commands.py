@@ -24,6 +24,7 @@ from chary._words import p_value
 from chary.cli.audit import audit_app, audit_json, show_audit
 from chary.cli.console import plain, print_json, read_quietly, require_free, stderr, stdout, steps
 from chary.cli.demo import N_LABELED, TARGET, HiddenLabels, hide_labels, rivals
+from chary.cli.remedies import sentence
 from chary.cli.study import datasets_app, study_app
 from chary.evaluation import REPRESENTATIVE, STRONG, Diagnosis
 from chary.jobs import (
@@ -209,7 +210,7 @@ def predict(
         try:
             added = predict_table(model, table)
         except TableError as error:
-            raise TableError(f"{table.name}: {error}") from None
+            raise TableError(f"{table.name}: ", *error.args) from None
         step("Writing")
         with atomic_write(path, overwrite=force) as stream:
             write_table(table, added, stream)
@@ -270,7 +271,7 @@ def main(arguments: list[str] | None = None) -> int:
     except (typer.Abort, KeyboardInterrupt):
         return _fail(_INTERRUPTED, 130)
     except (ValueError, OSError) as error:
-        return _fail(str(error), 1)
+        return _fail(sentence(error), 1)
     except MemoryError:
         return _fail("The table does not fit into memory; leave columns out with --drop, or take fewer rows.", 1)
     except (Exception, pl.exceptions.PanicException) as error:

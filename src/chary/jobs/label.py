@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -93,7 +94,10 @@ class LabeledTable:
         """What to type to draw them; nothing, where the unlabelled rows are too few."""
         k = self.audit_size
         more = () if k == 30 else ("-k", str(k))
-        return self.table.command("audit draw", self.target, self.settings["unlabeled"], *more) if k >= 2 else ""
+        marker = {} if self.settings["unlabeled"] is None else {"unlabeled": self.settings["unlabeled"]}
+        given = [w for name, value in {**marker, **self.table.read_with}.items() for w in (f"--{name}", value)]
+        words = ["audit", "draw", self.table.path or self.table.name, "--target", self.target, *given, *more]
+        return shlex.join(["chary", *words]) if k >= 2 else ""
 
     @property
     def added_columns(self) -> dict[str, pl.Series]:

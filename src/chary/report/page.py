@@ -103,14 +103,12 @@ def _class_rows(result: LabeledTable) -> list[dict[str, Any]]:
 
 def _shift(shift: FeatureShift, preparation: TablePreparation) -> dict[str, Any]:
     """A feature's means in the table's own units, and the length of its bar."""
-    mean, scale = preparation.original_scale()
-    j = shift.feature
-    inpercent = scale[j] == 1 and mean[j] == 0  # categories and indicators are 0 or 1
+    feature = preparation.features()[shift.feature]
 
     def text(value: float) -> str:
-        if inpercent:
+        if feature.indicator:
             return percent(value)
-        number = mean[j] + scale[j] * value
+        number = feature.in_units(value)
         return f"{number:,.0f}" if abs(number) >= 10_000 else f"{number:.4g}"
 
     return {
@@ -140,7 +138,7 @@ def _shown_columns(result: LabeledTable) -> list[str]:
     """Columns to know a row by: what names it, then what differs most."""
     preparation = result.model[0]
     names = [column.name for column in preparation.columns_ if column.kind == "identifier"][:_N_NAMES]
-    of_feature = preparation.feature_columns()
+    of_feature = [feature.column for feature in preparation.features()]
     by_shift = [of_feature[shift.feature] for shift in result.diagnosis.shifts]
     return list(dict.fromkeys([*names, *by_shift, *of_feature]))[:_N_CELLS]
 
