@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from chary.cli.console import plain, print_json, read_quietly, require_free, steps
-from chary.tables.reading import TableError
+from chary.tables import TableError
 
 
 def test_paths_must_be_free_and_their_folder_there(tmp_path):

@@ -26,7 +26,7 @@ from chary.jobs.label import label_table
 from chary.jobs.model_file import ModelFileError, load, save
 from chary.method.labels import Labels
 from chary.report.page import render_report
-from chary.tables.reading import Table, write_table
+from chary.tables import Table, write_table
 
 FULL = os.environ.get("CHARY_FUZZ") == "full"
 N_TABLES, N_NAMES, N_NAMED_TABLES, N_MODELS = (2000, 1000, 1000, 2000) if FULL else (140, 150, 12, 500)

@@ -17,9 +17,7 @@ from chary.jobs.label import acceptance_levels, label_table, load_table_model, p
 from chary.jobs.model_file import load, save
 from chary.method.diverse import DiverseEnsembleClassifier
 from chary.method.mixed import MixedEnsembleClassifier
-from chary.tables.preparation import TablePreparation
-from chary.tables.reading import Table, TableError, target_labels, write_table
-from chary.tables.sheets import write_audit
+from chary.tables import Table, TableError, TablePreparation, target_labels, write_audit, write_table
 
 
 def table(n=150, n_labeled=40, seed=0, dtype=pl.String, biased=False):

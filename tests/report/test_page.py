@@ -14,7 +14,7 @@ from chary.evaluation.diagnosis import MILD, REPRESENTATIVE, STRONG, UNKNOWN, De
 from chary.jobs.label import label_table
 from chary.report import page as report
 from chary.report.page import render_report
-from chary.tables.reading import Table
+from chary.tables import Table
 
 
 class Tree(HTMLParser):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 # What people and programs write where there is nothing, in upper or lower case, whatever the column is for.
@@ -24,7 +25,7 @@ def is_missing(value: Any) -> bool:
     return (
         value is None
         or type(value).__name__ in ("NAType", "NaTType")
-        or (isinstance(value, float) and math.isnan(value))
+        or (isinstance(value, float | np.floating) and math.isnan(value))
     )
 
 

@@ -254,7 +254,8 @@ def _refuse_another_form(cells: pl.Series, column: Column, kind: Kind, forced: b
     usual = n - n_odd >= READABLE * n or binom.sf(n_odd - 1, n, 1 - READABLE) >= _UNLIKELY
     if n == 0 or (n_odd < n and (usual or forced)):
         return
+    first = unread.head(1).to_list()[0]  # a list as such, not as a column of its own
     raise TableError(
-        f"Column {shown(column.name)} holds {shown(unread[0])}: {n_odd:,} of {n:,} cells cannot be read, because "
+        f"Column {shown(column.name)} holds {shown(first)}: {n_odd:,} of {n:,} cells cannot be read, because "
         f"the model learned from {kind.expected(column)}; write them so."
     )

@@ -38,5 +38,9 @@ class Booleans(Kind):
         known = words.is_in([yes, _OPPOSITE[yes]])
         return (words == yes).set(~known.fill_null(False), None).cast(pl.Float64).to_numpy()[:, None]
 
+    def unread(self, filled: pl.Series, column: Column) -> pl.Series:
+        """Words that are neither of the pair; numbers stand for themselves."""
+        return filled.clear() if filled.dtype.is_numeric() else super().unread(filled, column)
+
     def expected(self, column: Column) -> str:
         return f"{'/'.join(column.categories)} or its opposite"
