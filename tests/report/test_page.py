@@ -10,11 +10,11 @@ import pytest
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
-from chary.evaluation.diagnosis import MILD, REPRESENTATIVE, STRONG, UNKNOWN, Density
+from chary.evaluation.diagnosis import MILD, REPRESENTATIVE, STRONG, UNKNOWN, Density, FeatureShift
 from chary.jobs.label import label_table
 from chary.report import page as report
 from chary.report.page import render_report
-from chary.tables import Table
+from chary.tables import Table, TablePreparation
 
 
 class Tree(HTMLParser):
@@ -189,3 +189,11 @@ def test_the_histogram_counts_every_row():
     assert bars[-1]["title"] == "0.95 to 1.00: 2 accepted, 0 predicted"
     assert bars[1]["other_height"] == pytest.approx(76)
     assert bars[-1]["accepted_height"] == pytest.approx(152)
+
+
+def test_a_number_is_not_taken_for_a_category_because_it_is_standardised():
+    preparation = TablePreparation().fit({"x": [-1.0, 1.0] * 30, "c": ["u", "v"] * 30})
+    shifts = [FeatureShift(j, name, -0.1, 0.25, -0.35, "KS", 0.5) for j, name in enumerate(["x", "c = u"])]
+    number, category = [report._shift(shift, preparation) for shift in shifts]
+    assert (number["labeled"], number["unlabeled"]) == ("-0.1", "0.25")
+    assert category["unlabeled"] == "25%"

@@ -36,8 +36,8 @@ def test_words_that_may_mean_unlabelled_are_asked_about(word):
     with pytest.raises(TableError) as caught:
         target_labels(table, "y")
     assert str(caught.value) == (
-        f"Column 'y' holds '{word}' in 2 rows, which may or may not mean unlabelled; pass unlabeled='{word}' if it "
-        "does, or unlabeled='' if it is a class."
+        f"Column 'y' holds '{word}' in 2 rows, which may or may not mean unlabelled; pass unlabeled='{word}' if "
+        "it does, or unlabeled='' if it is a class."
     )
     assert target_labels(table, "y", word).classes.tolist() == ["a", "b"]
     assert len(target_labels(table, "y", "").classes) == 3
