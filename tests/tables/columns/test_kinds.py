@@ -13,7 +13,7 @@ from chary.tables.columns.column import Column, Kind
 from chary.tables.columns.kinds import KINDS, as_categories, find_column, kind_of, plain
 from chary.tables.errors import TableError
 from chary.tables.frames import from_dataframe
-from chary.tables.preparation import TablePreparation
+from chary.tables.preparation import TablePreparation, restore_preparation
 
 N = 60
 RNG = np.random.default_rng(0)
@@ -68,6 +68,11 @@ def test_every_kind_is_found_by_its_name():
     assert [kind_of(Column("x", kind.name)) for kind in KINDS] == list(KINDS)
     assert len({kind.name for kind in KINDS}) == len(KINDS)
     assert all(Column("x", kind.name).used for kind in KINDS)
+
+
+def test_a_kind_of_another_version_is_refused():
+    with pytest.raises(TableError, match="Column 'x' is of kind 'smell', which this version"):
+        restore_preparation(TablePreparation(), [Column("x", "smell")], {})
 
 
 def test_gaps_are_known():

@@ -9,12 +9,14 @@ from dataclasses import replace
 
 import polars as pl
 
+from chary._words import shown
 from chary.tables.columns import left_out
 from chary.tables.columns.booleans import Booleans
 from chary.tables.columns.categories import Categories
 from chary.tables.columns.column import Column, Kind
 from chary.tables.columns.dates import Dates
 from chary.tables.columns.numbers import Numbers
+from chary.tables.errors import TableError
 from chary.tables.missing import filled_cells
 from chary.tables.table import has_texts, texts
 
@@ -40,8 +42,14 @@ def as_categories(cells: pl.Series) -> Column:
 
 
 def kind_of(column: Column) -> Kind:
-    """The kind that a column is of, which must be a used one."""
-    return next(kind for kind in KINDS if kind.name == column.kind)
+    """The kind that a used column is of."""
+    for kind in KINDS:
+        if kind.name == column.kind:
+            return kind
+    raise TableError(
+        f"Column {shown(column.name)} is of kind {shown(column.kind)}, which this version of chary does not know; "
+        "use the version that the model was made with."
+    )
 
 
 def plain(cells: pl.Series) -> pl.Series:
