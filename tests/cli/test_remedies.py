@@ -11,10 +11,11 @@ import pytest
 import typer
 
 import chary
+from chary._words import Parameter, Step
 from chary.cli import main
 from chary.cli.commands import app
 from chary.cli.remedies import _COMMANDS, command, option, sentence
-from chary.tables import Parameter, Step, Table, TableError, read_table, target_labels, write_audit
+from chary.tables import Table, TableError, read_table, target_labels, write_audit
 
 ROOT = typer.main.get_command(app)
 PACKAGE = Path(chary.__file__).parent

@@ -5,15 +5,13 @@ import re
 from pathlib import Path
 
 import pytest
+import typer
 
 import chary
 from chary.cli.commands import app
 
 PACKAGE = Path(chary.__file__).parent
-COMMANDS = sorted(
-    {command.name or command.callback.__name__ for command in app.registered_commands}
-    | {group.name for group in app.registered_groups}
-)
+COMMANDS = sorted(typer.main.get_command(app).commands)
 WORDS = re.compile(rf"--[a-z]|\bchary ({'|'.join(COMMANDS)})\b")
 
 

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import shlex
+from typing import TYPE_CHECKING
 
-from chary._words import visible
-from chary.tables import Parameter, Step, Table, TableError
+from chary._words import Parameter, Step, visible
+
+if TYPE_CHECKING:
+    from chary.tables import Table
 
 # Parameters that are called otherwise where they are typed, and what to type for a step.
 _OPTIONS = {"identifier": "--id"}
 _COMMANDS = {"draw": "audit draw", "fill": "audit fill", "label": "label"}
 
 
-def sentence(error: Exception) -> str:
+def sentence(error: BaseException) -> str:
     """What an error says, with options where it speaks of parameters and commands where of steps."""
-    return "".join(map(_typed, error.args)) if isinstance(error, TableError) else str(error)
+    in_parts = any(isinstance(part, Parameter | Step) for part in error.args)
+    return "".join(map(_typed, error.args)) if in_parts else str(error)
 
 
 def option(name: str) -> str:
@@ -30,6 +34,7 @@ def command(table: Table, verb: str, target: str, unlabeled: str | None = None, 
     """A command on a table, to be copied into a shell.
 
     >>> import polars as pl
+    >>> from chary.tables import Table
     >>> command(Table(pl.DataFrame(), "my data.csv", path="in/my data.csv"), "label", "y", "?")
     "chary label 'in/my data.csv' --target y --unlabeled '?'"
     """

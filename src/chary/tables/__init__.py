@@ -1,7 +1,7 @@
 """Files of strangers in; cells, kinds of columns and numeric features out; and tables written back."""
 
 from chary.tables.columns.column import Column
-from chary.tables.errors import Parameter, Step, TableError
+from chary.tables.errors import TableError
 from chary.tables.preparation import TablePreparation, preparation_state, restore_preparation
 from chary.tables.reading import read_table
 from chary.tables.sheets import (
@@ -29,8 +29,6 @@ __all__ = [
     "AuditAnswers",
     "Column",
     "DrawnFrom",
-    "Parameter",
-    "Step",
     "Table",
     "TableError",
     "TablePreparation",

@@ -12,8 +12,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from chary._words import shown
-from chary.tables.errors import EncodingError, Parameter, TableError, reason
+from chary._words import Parameter, shown
+from chary.tables.errors import EncodingError, TableError, reason
 from chary.tables.table import MAX_COLUMNS, Table, refuse_duplicates
 
 _DELIMITERS = (",", ";", "\t", "|")

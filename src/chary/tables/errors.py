@@ -2,34 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-from chary._words import shown, visible
-
-
-class Parameter(NamedTuple):
-    """A parameter that a sentence speaks of, and the value to pass if it names one; typed, it is an option.
-
-    >>> str(Parameter("unlabeled", "NA")), str(Parameter("drop"))
-    ("unlabeled='NA'", 'the parameter drop')
-    """
-
-    name: str
-    value: str | None = None
-
-    def __str__(self) -> str:
-        return f"the parameter {self.name}" if self.value is None else f"{self.name}={shown(self.value)}"
-
-
-class Step(NamedTuple):
-    """Something else that a person does with a table or a sheet, in plain words; typed, it is a command."""
-
-    name: str  # "draw" rows for an audit, "fill" its sheet, "label" a table
-    words: str
-    path: str = ""  # of the file to do it with
-
-    def __str__(self) -> str:
-        return self.words
+from chary._words import Parameter, Step, visible
 
 
 class TableError(ValueError):

@@ -16,11 +16,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
-from chary._words import shown
+from chary._words import Parameter, shown
 from chary.tables.columns import left_out
 from chary.tables.columns.column import READABLE, Column, Kind
 from chary.tables.columns.kinds import as_categories, find_column, kind_of, plain
-from chary.tables.errors import Parameter, TableError
+from chary.tables.errors import TableError
 from chary.tables.frames import from_dataframe
 from chary.tables.missing import filled_cells
 from chary.tables.table import MAX_COLUMNS, column_hint

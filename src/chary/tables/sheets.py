@@ -20,9 +20,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from chary._words import shown
+from chary._words import Parameter, Step, shown
 from chary.method import Labels
-from chary.tables.errors import EncodingError, Parameter, Step, TableError
+from chary.tables.errors import EncodingError, TableError
 from chary.tables.missing import is_no_answer, unlabeled_marker
 from chary.tables.reading import read_table
 from chary.tables.table import MAX_COLUMNS, Table, column_named, has_texts

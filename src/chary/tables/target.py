@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import polars as pl
 
-from chary._words import shown
+from chary._words import Parameter, shown
 from chary.method import Labels, encode
-from chary.tables.errors import Parameter, TableError
+from chary.tables.errors import TableError
 from chary.tables.missing import label_texts, may_be_unlabeled, unlabeled_marker
 from chary.tables.table import Table, column_named, has_texts
 
