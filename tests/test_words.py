@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chary._words import exact_percent, listed, p_value, percent, ratio, shown, visible
+from chary._words import Parameter, Step, exact_percent, listed, p_value, percent, ratio, shown, visible
 
 
 @given(st.text(), st.integers(4, 100))
@@ -42,3 +42,13 @@ def test_p_values_and_ratios():
     assert p_value(0.001) == "0.001"
     assert p_value(0.00099) == "< 0.001"
     assert ratio(0.5) == "1/2"
+
+
+def test_a_parameter_is_named_alone_or_with_a_value_short_and_visible():
+    assert str(Parameter("class_prior")) == "the parameter class_prior"
+    assert str(Parameter("unlabeled", "")) == "unlabeled=''"
+    assert str(Parameter("unlabeled", "\x1b" + "x" * 100)) == f"unlabeled='\\x1b{'x' * 53}...'"
+
+
+def test_a_step_is_said_in_plain_words():
+    assert str(Step("fill", "fill in the sheet", "a.csv")) == "fill in the sheet"

@@ -1,9 +1,10 @@
-"""A value, a share or a list in; how a person is shown it out: short, visible, on one line."""
+"""A value, a share, a list or a parameter in; how a person is shown it out: short, visible, on one line."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import NamedTuple
 
 
 def visible(text: object, limit: int = 80) -> str:
@@ -70,3 +71,28 @@ def ratio(factor: float) -> str:
     ('2/3', '2')
     """
     return str(Fraction(factor).limit_denominator(10))
+
+
+class Parameter(NamedTuple):
+    """A parameter that a sentence speaks of, and the value to pass if it names one; typed, it is an option.
+
+    >>> str(Parameter("unlabeled", "NA")), str(Parameter("drop"))
+    ("unlabeled='NA'", 'the parameter drop')
+    """
+
+    name: str
+    value: str | None = None
+
+    def __str__(self) -> str:
+        return f"the parameter {self.name}" if self.value is None else f"{self.name}={shown(self.value)}"
+
+
+class Step(NamedTuple):
+    """Something else that a person does with a table or a sheet, in plain words; typed, it is a command."""
+
+    name: str  # "draw" rows for an audit, "fill" its sheet, "label" a table
+    words: str
+    path: str = ""  # of the file to do it with
+
+    def __str__(self) -> str:
+        return self.words

@@ -8,7 +8,7 @@ import pytest
 import sklearn
 
 from chary.jobs.model_file import _metadata, load
-from chary.tables.reading import read_table
+from chary.tables import read_table
 
 GOLDEN = Path(__file__).parents[1] / "fixtures" / "golden"
 EXPECTED = json.loads((GOLDEN / "expected.json").read_text())

@@ -17,6 +17,7 @@ import polars as pl
 import pytest
 import safetensors.numpy
 from sklearn.ensemble import ExtraTreesClassifier
+from threadpoolctl import threadpool_limits
 
 import chary.jobs.label
 import chary.method.mixed
@@ -26,21 +27,25 @@ from chary.jobs.label import label_table
 from chary.jobs.model_file import ModelFileError, load, save
 from chary.method.labels import Labels
 from chary.report.page import render_report
-from chary.tables.reading import Table, write_table
+from chary.tables import Table, write_table
 
 FULL = os.environ.get("CHARY_FUZZ") == "full"
-N_TABLES, N_NAMES, N_NAMED_TABLES, N_MODELS = (2000, 1000, 1000, 2000) if FULL else (140, 150, 12, 500)
+N_TABLES, N_NAMES, N_NAMED_TABLES, N_MODELS = (2000, 1000, 1000, 2000) if FULL else (120, 40, 8, 330)
 
 
-@pytest.fixture(autouse=True)
-def short_training(monkeypatch):
-    """What is tested here does not depend on how long the network trains, nor on how many trees there are."""
-    monkeypatch.setattr(
-        chary.jobs.label, "DiverseEnsembleClassifier", partial(DiverseEnsembleClassifier, n_steps=3)
-    )
-    monkeypatch.setattr(
-        chary.method.mixed, "ExtraTreesClassifier", lambda n, **rest: ExtraTreesClassifier(5, **rest)
-    )
+@pytest.fixture(autouse=True, scope="module")
+def short_training():
+    """What is tested here does not depend on how long the network trains, nor on how many trees there are.
+
+    Small products gain nothing by a second thread, and wait for it where the processor is busy.
+    """
+    short = partial(DiverseEnsembleClassifier, n_steps=3)
+    with threadpool_limits(1), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(chary.jobs.label, "DiverseEnsembleClassifier", short)
+        patch.setattr(
+            chary.method.mixed, "ExtraTreesClassifier", lambda n, **rest: ExtraTreesClassifier(5, **rest)
+        )
+        yield
 
 
 # ---------------------------------------------------------------- malformed tables
@@ -148,13 +153,18 @@ CSV_MUTATIONS = [
     lambda data, rng: rng.randbytes(rng.randrange(1, 3000)),
     lambda data, rng: data.replace(b",", rng.choice([b";", b"\t", b"|", b" ", b":", b",,"])),
     lambda data, rng: data.replace(b"\n", rng.choice([b"\r", b"\r\n", b"\n\n", b""])),
-    lambda data, rng: data + b"x" * 300_000,
+    lambda data, rng: data + b"x" * (300_000 if FULL else 30_000),
     lambda data, rng: b"y,x\n" + b"yes," + b"9" * 5000 + b"\nno,1e999\n,-inf\n,nan\n" * 12,
     lambda data, rng: data.split(b"\n")[0],
     shuffle_lines,
     lambda data, rng: b"x,y\n" + b"".join(b"%d,%s\n" % (i % 5, b"NA" if i % 2 else b"a") for i in range(40)),
 ]
 PARQUET_MUTATIONS = [lambda data, rng: data, flip_bits, cut, insert(b"\x00"), insert(b"PAR1")]
+
+
+def csv_mutation(seed):
+    """Each in turn, whatever comes between."""
+    return (seed - seed // 6) % len(CSV_MUTATIONS)
 
 
 def malformed(seed):
@@ -165,11 +175,17 @@ def malformed(seed):
     if seed % 6 == 5:
         mutate = PARQUET_MUTATIONS[(seed // 6) % len(PARQUET_MUTATIONS)]
         return rng.choice(["t.parquet", "t.csv"]), mutate(good_parquet(rng), rng)
-    mutate = CSV_MUTATIONS[seed % len(CSV_MUTATIONS)]
+    mutate = CSV_MUTATIONS[csv_mutation(seed)]
     data = mutate(good_csv(rng), rng)
     if rng.random() < 0.2 and len(data) > 1:
         data = rng.choice([flip_bits, cut])(data, rng)
     return rng.choice(["t.csv", "t.csv", "t.txt", "t.parquet"]), data
+
+
+def test_a_part_tries_every_mutation():
+    of_csv = {csv_mutation(seed) for seed in range(N_TABLES) if seed % 6 != 5 and seed % 50 != 49}
+    of_parquet = {(seed // 6) % len(PARQUET_MUTATIONS) for seed in range(5, N_TABLES, 6)}
+    assert (len(of_csv), len(of_parquet)) == (len(CSV_MUTATIONS), len(PARQUET_MUTATIONS))
 
 
 PANICS = [1433]  # Polars gives up on this Parquet file in its own words
@@ -279,6 +295,11 @@ def dressed(result, rng):
         diagnosis=replace(result.diagnosis, shifts=shifts),
         model=model,
     )
+
+
+def test_a_part_tries_every_payload():
+    tried = "|".join(text for seed in range(N_NAMES) for text in names(random.Random(seed), 8))
+    assert [payload for payload in PAYLOADS if payload not in tried] == []
 
 
 def test_hostile_names_do_not_change_the_report(benign):

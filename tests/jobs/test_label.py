@@ -175,7 +175,9 @@ def test_a_class_prior_cannot_stand_beside_a_new_class_of_an_audit(tmp_path):
     frame = pl.read_csv(tmp_path / "a.csv", infer_schema=False)
     frame.with_columns(pl.Series("y", ["no", "maybe", "no", "no"])).write_csv(tmp_path / "a.csv")
     for prior in ({"=yes": 0.4, "no": 0.6}, {"=yes": 0.4, "no": 0.5, "maybe": 0.1}, [0.4, 0.6]):
-        with pytest.raises(TableError, match=r"The audit found the class 'maybe', .* leave --class-prior out"):
+        with pytest.raises(
+            TableError, match=r"The audit found the class 'maybe', .* leave the parameter class_prior out"
+        ):
             label_table(source, "y", audit=tmp_path / "a.csv", class_prior=prior)
 
 

@@ -2,7 +2,9 @@
 
 import io
 import json
+import os
 import random
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -10,9 +12,13 @@ import pytest
 
 from chary.evaluation import audit
 from chary.tables import sheets as audit_files
-from chary.tables.reading import Table, TableError, read_table, target_labels
+from chary.tables.errors import TableError
+from chary.tables.reading import read_table
+from chary.tables.table import Table
+from chary.tables.target import target_labels
 
 N, K = 60, 12
+N_MANGLED = 500 if os.environ.get("CHARY_FUZZ") == "full" else 200
 
 
 @pytest.fixture(name="table")
@@ -159,12 +165,12 @@ def test_an_audit_must_be_read_with_the_marker_it_was_drawn_with(table, drawn):
     answer(drawn, answers=["cat", "todo"] * (K // 2))
     found = audit_files.read_audit(drawn, table, "animal", labels, " todo ")
     assert (len(found.rows), found.n_skipped, found.new_classes) == (K // 2, K // 2, {})  # no class
-    with pytest.raises(TableError, match="was drawn with --unlabeled todo, so its rows are not random"):
+    with pytest.raises(TableError, match="was drawn with unlabeled='todo', so its rows are not random"):
         read(drawn, table)
     draw_with_marker(table, drawn, None)
     answer(drawn)
     assert len(audit_files.read_audit(drawn, table, "animal", target_labels(table, "animal"), "").rows) == K
-    with pytest.raises(TableError, match=r"was drawn without --unlabeled, .* leave it out"):
+    with pytest.raises(TableError, match=r"was drawn without the parameter unlabeled, so .* leave it out"):
         audit_files.read_audit(drawn, table, "animal", labels, "todo")
 
 
@@ -174,6 +180,41 @@ def test_files_that_do_not_tell_their_marker_are_read(table, drawn):
         answer(drawn, change)
         labels = target_labels(table, "animal", "todo")
         assert len(audit_files.read_audit(drawn, table, "animal", labels, "todo").rows) == K
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"chary_read_with": {"delimiter": ":", "encoding": "cp1252"}},
+        {"chary_options": ["--delimiter", ":", "--encoding", "cp1252"]},  # as older files say it
+        {"chary_options": ["--delimiter", ":", "--encoding", "cp1252", "--force", "yes", "more"]},
+        {"chary_read_with": {"delimiter": ":", "encoding": "cp1252", "path": "/etc/passwd"}},
+    ],
+)
+def test_a_file_tells_how_its_table_was_read(drawn, told):
+    about = json.dumps({"animal": ["cat", "dog"], "chary_unlabeled": " todo", "chary_table": "a.csv", **told})
+    answer(drawn, lambda f: f.with_columns(pl.lit(about).alias("chary_classes")))
+    origin = audit_files.drawn_from(read_table(drawn))
+    assert origin.read_with == {"delimiter": ":", "encoding": "cp1252"}
+    assert (origin.unlabeled, origin.marker, origin.table) == (" todo", "todo", "a.csv")
+
+
+def test_what_a_draw_was_told_is_in_its_file(table, drawn):
+    table = replace(table, path="in/a.csv", read_with={"delimiter": ":"})
+    draw_with_marker(table, drawn, "?")
+    origin = audit_files.drawn_from(read_table(drawn))
+    assert origin == ("animal", ["cat", "dog"], "?", True, "in/a.csv", {"delimiter": ":"})
+    answer(drawn, lambda f: f.with_columns(pl.lit('{"animal": ["cat", "dog"]}').alias("chary_classes")))
+    assert audit_files.drawn_from(read_table(drawn)) == ("animal", ["cat", "dog"], None, False, "", {})
+
+
+@pytest.mark.parametrize(
+    "about", ["", "7", "{}", "[]", '{"animal": 7}', '{"animal": [], "chary_read_with": [1]}', "[" * 100_000]
+)
+def test_a_file_that_does_not_tell_where_it_comes_from_is_refused(drawn, about):
+    answer(drawn, lambda f: f.with_columns(pl.lit(about).alias("chary_classes")))
+    with pytest.raises(TableError, match="has no usable column 'chary_classes'"):
+        audit_files.drawn_from(read_table(drawn))
 
 
 def test_a_table_too_wide_to_be_read_back_is_refused(monkeypatch):
@@ -334,13 +375,13 @@ def mangled(data, rng):
     return text.replace("chary_", rng.choice(["", "Chary_", "chary "])).encode()
 
 
-def test_five_hundred_mangled_files_are_understood_or_refused_in_one_sentence(table, drawn):
+def test_mangled_files_are_understood_or_refused_in_one_sentence(table, drawn):
     answer(drawn)
     data, whole = drawn.read_bytes(), read(drawn, table)
     truth = dict(zip(whole.rows.tolist(), whole.labels.tolist(), strict=True))
     rng = random.Random(0)
     outcomes = {"understood": [], "refused": []}
-    for _ in range(500):
+    for _ in range(N_MANGLED):
         broken = mangled(data, rng)
         drawn.write_bytes(broken)
         try:
@@ -351,10 +392,10 @@ def test_five_hundred_mangled_files_are_understood_or_refused_in_one_sentence(ta
             outcomes["understood"].append(found)
             assert set(found.rows.tolist()) <= set(truth)
         assert drawn.read_bytes() == broken
-    assert len(outcomes["refused"]) > 200
-    assert len(outcomes["understood"]) > 50
+    assert len(outcomes["refused"]) > 0.4 * N_MANGLED
+    assert len(outcomes["understood"]) > 0.1 * N_MANGLED
     for sentence in outcomes["refused"]:
-        assert sentence.endswith((".", "?", "animals.audit.csv"))
+        assert sentence.endswith((".", "?"))
         assert sentence.isprintable()
         assert len(sentence) < 600
 

@@ -12,6 +12,7 @@ from chary.cli.audit import audit_app
 from chary.cli.console import plain, stderr
 from chary.cli.demo import demo_app
 from chary.cli.label import label_app
+from chary.cli.remedies import sentence
 from chary.cli.study import datasets_app, study_app
 
 app = typer.Typer(
@@ -46,7 +47,7 @@ def main(arguments: list[str] | None = None) -> int:
     except (typer.Abort, KeyboardInterrupt):
         return _fail(_INTERRUPTED, 130)
     except (ValueError, OSError) as error:
-        return _fail(str(error), 1)
+        return _fail(sentence(error), 1)
     except MemoryError:
         return _fail("The table does not fit into memory; leave columns out with --drop, or take fewer rows.", 1)
     except BaseException as error:

@@ -10,6 +10,7 @@ import typer
 
 from chary.cli import options
 from chary.cli.console import heed_interrupts, read_quietly, require_free, require_readable, stdout
+from chary.cli.remedies import command
 
 if TYPE_CHECKING:
     from chary.tables import DrawnFrom
@@ -117,8 +118,8 @@ def _label_command(audit: Path, origin: DrawnFrom) -> str:
     outputs = (".model.chary", ".report.html", ".labeled.csv", ".labeled.parquet")
     labeled_before = any(file.with_name(file.stem + suffix).exists() for suffix in outputs)
     more = ["--audit", str(audit), *["--force"] * labeled_before]
-    table = Table(pl.DataFrame(), file.name, path=str(file), options=origin.options)
-    return table.command("label", origin.target, origin.unlabeled, *more)
+    table = Table(pl.DataFrame(), file.name, path=str(file), read_with=origin.read_with)
+    return command(table, "label", origin.target, origin.unlabeled, *more)
 
 
 def _table_of(audit: Path, typed: str) -> Path:

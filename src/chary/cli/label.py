@@ -12,6 +12,7 @@ import typer
 from chary.cli import options
 from chary.cli.console import plain, print_json, read_quietly, require_free, require_readable, stdout, steps
 from chary.cli.prior import parse_prior
+from chary.cli.remedies import command
 
 if TYPE_CHECKING:
     from chary.jobs import LabeledTable
@@ -134,7 +135,7 @@ def predict(
         try:
             added = predict_table(model, table)
         except TableError as error:
-            raise TableError(f"{table.name}: {error}") from None
+            raise TableError(f"{table.name}: ", *error.args) from None
         step("Writing")
         with atomic_write(path, overwrite=force) as stream:
             write_table(table, added, stream)
@@ -209,7 +210,7 @@ def hints_for(result: LabeledTable) -> Hints:
 
     k = result.audit_size
     more = () if k == 30 else ("-k", str(k))
-    draw = result.table.command("audit draw", result.target, result.settings["unlabeled"], *more) if k else ""
+    draw = command(result.table, "audit draw", result.target, result.settings["unlabeled"], *more) if k else ""
     return Hints(*_HINTS, draw)
 
 

@@ -30,7 +30,7 @@ class Sheet:
 
     def __init__(self, path: Path, audit: Table, origin: DrawnFrom) -> None:
         self.path, self.audit, self.target, self.classes = path, audit, origin.target, origin.classes
-        self.marker = (origin.unlabeled or "").strip()
+        self.marker = origin.marker
         self.by_line = len(self.classes) > len(_CLASS_KEYS)  # a key each does not do: names or numbers are typed
         self.numbered = self.by_line and not any(name.isdecimal() for name in self.classes)
         self.remark = ""  # on what was typed last

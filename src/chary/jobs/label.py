@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
-from chary._words import shown
+from chary._words import Parameter, shown
 from chary.evaluation import Diagnosis, HeldOut, held_out, rows_to_label
 from chary.jobs.acceptance import AcceptanceLevel, acceptance_levels
 from chary.jobs.audit import AuditFigures, judge, merge
@@ -184,7 +184,9 @@ def read_labels(
     if answers.new_classes and (isinstance(class_prior, Mapping) or np.ndim(class_prior)):
         raise TableError(
             f"The audit found the class {shown(next(iter(answers.new_classes)))}, which none of your labels has, "
-            "so the shares given for the known ones cannot be right; leave --class-prior out."
+            "so the shares given for the known ones cannot be right; leave ",
+            Parameter("class_prior"),
+            " out.",
         )
     given, every = merge(labels, answers)
     if every.labeled.all():

@@ -48,7 +48,7 @@ from chary.method import (
     TopK,
     TransductiveBound,
 )
-from chary.tables import USED_KINDS, Column, TablePreparation, preparation_state, restore_preparation
+from chary.tables import Column, TablePreparation, preparation_state, restore_preparation
 
 FORMAT = "chary-model-1"
 
@@ -279,7 +279,7 @@ def _table_state(preparation: TablePreparation) -> dict[str, Any]:
 def _restore_table(saved: dict[str, Any]) -> TablePreparation:
     columns, statistics = saved["columns"], saved["statistics"]
     _require(all(isinstance(column, Column) and isinstance(column.name, str) for column in columns))
-    _require(any(column.kind in USED_KINDS for column in columns))
+    _require(any(column.used for column in columns))
     restored = restore_preparation(TablePreparation(**saved["params"]), columns, statistics)
     restored.get_feature_names_out()
     return restored

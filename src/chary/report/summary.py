@@ -131,13 +131,14 @@ def _diagnosis(diagnosis: Diagnosis, preparation: TablePreparation) -> dict[str,
 
 def _shifts(diagnosis: Diagnosis, preparation: TablePreparation) -> list[dict[str, Any]]:
     """Means also as the table writes them; of a category or an indicator they are shares."""
-    mean, scale = preparation.original_scale()
-    is_share = scale == 1
-    shifts = []
+    features, shifts = preparation.features(), []
     for shift in diagnosis.shifts[:_N_SHIFTS]:
-        j = shift.feature
-        labeled, unlabeled = (float(mean[j] + scale[j] * x) for x in (shift.labeled_mean, shift.unlabeled_mean))
-        own = {"labeled": labeled, "unlabeled": unlabeled, "is_share": bool(is_share[j])}
+        feature = features[shift.feature]
+        own = {
+            "labeled": feature.in_units(shift.labeled_mean),
+            "unlabeled": feature.in_units(shift.unlabeled_mean),
+            "is_share": feature.indicator,
+        }
         shifts.append({**shift._asdict(), **own})
     return shifts
 
@@ -230,7 +231,7 @@ def _naming_columns(result: LabeledTable) -> list[str]:
     """Columns to know a row by: what names it, then what differs most."""
     preparation = result.model[0]
     names = [column.name for column in preparation.columns_ if column.kind == "identifier"][:_N_NAMES]
-    of_feature = preparation.feature_columns()
+    of_feature = [feature.column for feature in preparation.features()]
     by_shift = [of_feature[shift.feature] for shift in result.diagnosis.shifts]
     return list(dict.fromkeys([*names, *by_shift, *of_feature]))[:_N_CELLS]
 

@@ -1,7 +1,9 @@
 """Files of strangers in; cells, kinds of columns and numeric features out; and tables written back."""
 
-from chary.tables.preparation import USED_KINDS, Column, TablePreparation, preparation_state, restore_preparation
-from chary.tables.reading import Table, TableError, read_table, target_labels, write_table
+from chary.tables.columns.column import Column
+from chary.tables.errors import TableError
+from chary.tables.preparation import TablePreparation, preparation_state, restore_preparation
+from chary.tables.reading import read_table
 from chary.tables.sheets import (
     CLASSES,
     GUESS,
@@ -15,13 +17,15 @@ from chary.tables.sheets import (
     with_answers,
     write_audit,
 )
+from chary.tables.table import Table
+from chary.tables.target import target_labels
+from chary.tables.writing import write_table
 
 __all__ = [
     "CLASSES",
     "GUESS",
     "ROW",
     "SKIPPED",
-    "USED_KINDS",
     "AuditAnswers",
     "Column",
     "DrawnFrom",

@@ -10,7 +10,6 @@ import hashlib
 import json
 import os
 import re
-import shlex
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -21,28 +20,25 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from chary._words import shown, visible
+from chary._words import Parameter, Step, shown
 from chary.method import Labels
-from chary.tables.reading import (
-    MAX_COLUMNS,
-    Table,
-    TableError,
-    as_typed,
-    column_named,
-    read_table,
-    write_table,
-)
+from chary.tables.errors import EncodingError, TableError
+from chary.tables.missing import is_no_answer, unlabeled_marker
+from chary.tables.reading import read_table
+from chary.tables.table import MAX_COLUMNS, Table, column_named, has_texts
+from chary.tables.writing import as_typed, write_table
 
 ROW, CLASSES, GUESS = "chary_row", "chary_classes", "chary_guess"
 SKIPPED = "?"
 
 # In the cells of CLASSES, after the target and its classes.
-_UNLABELED, _TABLE, _OPTIONS = "chary_unlabeled", "chary_table", "chary_options"
+_UNLABELED, _TABLE, _READ_WITH = "chary_unlabeled", "chary_table", "chary_read_with"
+# Older files hold the words of the command line instead, a name and a value after each other.
+_OPTIONS = "chary_options"
+_PARAMETERS = ("delimiter", "encoding")  # of ``read_table``
 
 # Place in the draw, number of rows drawn, row of the table, checksum of all that: text to any spreadsheet.
 _TOKEN = re.compile(r"(\d{1,9})/(\d{1,9}): row (\d{1,12}) of x[0-9a-f]{10}")
-_UNSHOWN = (pl.Binary, pl.Object)
-_DONT_KNOW = frozenset(("?", "??", "???", "na", "n/a", "nan", "null", "none", "-", "skip", "skipped", "unknown"))
 
 
 @dataclass(frozen=True)
@@ -63,10 +59,15 @@ class DrawnFrom(NamedTuple):
 
     target: str
     classes: list[str]  # known when it was drawn
-    unlabeled: str | None = None  # as given to ``target_labels``
-    says_unlabeled: bool = False  # whether the file says so; older ones do not
-    table: str = ""  # path as typed; empty if unknown
-    options: tuple[str, ...] = ()  # of the command line, to read the table
+    unlabeled: str | None  # as given to ``target_labels``
+    says_unlabeled: bool  # whether the file says so; older ones do not
+    table: str  # path as typed; empty if unknown
+    read_with: dict[str, str]  # the parameters to read it with
+
+    @property
+    def marker(self) -> str:
+        """The label that stands for none; empty if there is no such label."""
+        return unlabeled_marker(self.unlabeled)
 
 
 def write_audit(
@@ -105,7 +106,7 @@ def write_audit(
         target: labels.classes.tolist(),
         _UNLABELED: unlabeled,
         _TABLE: table.path,
-        _OPTIONS: table.options,
+        _READ_WITH: dict(table.read_with),
     }
     added[CLASSES] = pl.Series([json.dumps(about, ensure_ascii=False)] * k)
     if len(added) + 1 > MAX_COLUMNS:
@@ -128,16 +129,14 @@ def read_audit(
     """
     audit, notes = read_audit_table(path)
     drawn, n_drawn = _drawn_rows(audit, table, target, notes)
-    marker = _marker(unlabeled)
+    marker = unlabeled_marker(unlabeled)
     _check_marker(audit, marker)
     texts = {place: _known(row.answer, labels, notes, marker) for place, row in drawn.items()}
     places = [place for place, text in sorted(texts.items()) if text not in ("", SKIPPED)]
     if len(places) < 2:
         found = "One row" if places else "No row"
-        raise TableError(
-            f"{found} of {audit.name} has a label; at least two are needed: chary audit fill "
-            f"{shlex.quote(audit.path)}"
-        )
+        fill = Step("fill", f"fill in column {shown(target)}.", audit.path)
+        raise TableError(f"{found} of {audit.name} has a label; at least two are needed: ", fill)
     rows = np.array([drawn[place].number for place in places], dtype=np.intp)
     answers = np.array([texts[place] for place in places])
     _check_given(rows, answers, labels, audit.name)
@@ -161,15 +160,14 @@ def read_audit_table(path: str | os.PathLike[str]) -> tuple[Table, list[str]]:
     notes = []
     try:
         audit = read_table(path)
-    except TableError as error:
-        if "not valid utf-8" not in str(error):
-            raise
+    except EncodingError:
         audit = read_table(path, encoding="cp1252")
         notes = [f"{audit.name} is not UTF-8 and was read as cp1252, as some spreadsheets write it."]
     if ROW not in audit.frame.columns:
         raise TableError(
-            f"{audit.name} has no column {shown(ROW)}, which says which row is which; it was not written by "
-            "chary audit draw, or the column was removed: draw again, or put it back."
+            f"{audit.name} has no column {shown(ROW)}, which says which row is which; it was not written by ",
+            Step("draw", "a draw of random rows"),
+            ", or the column was removed: draw again, or put it back.",
         )
     return audit, notes
 
@@ -191,8 +189,8 @@ def drawn_from(audit: Table) -> DrawnFrom:
         found = json.loads(cells[0])
         (target, classes), *_ = found.items()
         classes = [str(name) for name in classes]
-        unlabeled, options = found.get(_UNLABELED), tuple(map(str, found.get(_OPTIONS, ())))
-    except (IndexError, ValueError, AttributeError, TypeError):
+        unlabeled, read_with = found.get(_UNLABELED), _told_to_read(found)
+    except (IndexError, ValueError, AttributeError, TypeError, RecursionError):
         raise TableError(
             f"{audit.name} has no usable column {shown(CLASSES)}, which tells the target and its classes; fill in "
             "the target column in a spreadsheet, or draw again."
@@ -203,7 +201,7 @@ def drawn_from(audit: Table) -> DrawnFrom:
         unlabeled=None if unlabeled is None else str(unlabeled),
         says_unlabeled=_UNLABELED in found,
         table=str(found.get(_TABLE, "")),
-        options=options,
+        read_with=read_with,
     )
 
 
@@ -212,10 +210,17 @@ def with_answers(audit: Table, target: str, answers: list[str], file: BinaryIO) 
     write_table(audit, {target: pl.Series([answer or None for answer in answers], dtype=pl.String)}, file)
 
 
+def _told_to_read(about: dict[str, Any]) -> dict[str, str]:
+    words = [str(word) for word in about.get(_OPTIONS, ())]
+    told = {name.lstrip("-"): value for name, value in zip(words[::2], words[1::2], strict=False)}
+    told |= about.get(_READ_WITH, {})
+    return {name: str(told[name]) for name in _PARAMETERS if name in told}
+
+
 def _texts(frame: pl.DataFrame) -> pl.DataFrame:
     """The columns that can be shown in a cell, as text."""
-    plain = [name for name, dtype in frame.schema.items() if not dtype.is_nested() and dtype not in _UNSHOWN]
-    return frame.select(pl.col(plain).cast(pl.String))
+    shown_ones = [cells.name for cells in frame if has_texts(cells)]
+    return frame.select(pl.col(shown_ones).cast(pl.String))
 
 
 class _DrawnRow(NamedTuple):
@@ -276,25 +281,22 @@ def _parse(token: str, where: str) -> tuple[int, int, int, str]:
     return int(found[1]), int(found[2]), int(found[3]), found[0]
 
 
-def _marker(unlabeled: str | None) -> str:
-    return (unlabeled or "").strip()
-
-
 def _check_marker(audit: Table, marker: str) -> None:
     """Rows drawn among others than those now unlabelled are no random draw of these."""
     try:
         origin = drawn_from(audit)
-    except TableError:  # the column is for ``chary audit fill``; a spreadsheet may have lost it
+    except TableError:  # the column is for filling in a terminal; a spreadsheet may have lost it
         return
-    told = _marker(origin.unlabeled)
-    if origin.says_unlabeled and told != marker:
-        drawn, remedy = ("without --unlabeled", "leave it out")
-        if told:
-            drawn, remedy = f"with --unlabeled {shlex.quote(visible(told, 60))}", "pass the same"
-        raise TableError(
-            f"{audit.name} was drawn {drawn}, so its rows are not random among those unlabelled now; {remedy}, or "
-            "draw again."
-        )
+    if not origin.says_unlabeled or origin.marker == marker:
+        return
+    drawn, parameter, remedy = "without", Parameter("unlabeled"), "leave it out"
+    if origin.marker:
+        drawn, parameter, remedy = "with", Parameter("unlabeled", origin.marker), "pass the same"
+    raise TableError(
+        f"{audit.name} was drawn {drawn} ",
+        parameter,
+        f", so its rows are not random among those unlabelled now; {remedy}, or draw again.",
+    )
 
 
 def _known(answer: str, labels: Labels, notes: list[str], marker: str) -> str:
@@ -313,7 +315,7 @@ def _known(answer: str, labels: Labels, notes: list[str], marker: str) -> str:
     if len(same) == 1:
         notes.append(f"The answer {shown(answer)} was read as the class {shown(same[0])}.")
         return same[0]
-    return SKIPPED if answer.casefold() in _DONT_KNOW else answer
+    return SKIPPED if is_no_answer(answer) else answer
 
 
 def _same(name: str, answer: str) -> bool:

@@ -1,0 +1,53 @@
+"""Cells in; whether a few values cover them, which, and the group that each cell belongs to out."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from chary.tables.columns.column import Column, Kind
+from chary.tables.missing import missing_cells
+from chary.tables.table import texts
+
+# A column is categorical if its frequent values cover at least this share of its filled cells.
+_COVERED = 0.5
+_MAX_CATEGORIES = 30
+
+
+class Categories(Kind):
+    """One of a few values in each cell; rare and unseen ones share a group, missing ones are a group."""
+
+    name = "categorical"
+    grouped = True
+
+    def find(self, filled: pl.Series, forced: bool = False) -> Column | None:
+        """Texts of which the frequent ones cover the column; any texts, if it is ``forced``."""
+        if filled.dtype != pl.String:
+            return None
+        smallest = 1 if forced else math.ceil(max(0.005 * len(filled), min(5, len(filled) / 10), 2))
+        counts = filled.alias("value").value_counts(sort=True)
+        frequent = counts.filter(pl.col("count") >= smallest).head(_MAX_CATEGORIES)
+        if not len(frequent) or frequent["count"].sum() < (0 if forced else _COVERED) * len(filled):
+            return None
+        n_rare = len(counts) - len(frequent)
+        note = f"{len(frequent)} value{'s' * (len(frequent) > 1)}"
+        note += f", {n_rare:,} rare ones grouped" if n_rare else ""
+        categories = tuple(sorted(frequent["value"].to_list()))
+        return Column(filled.name, self.name, note, categories=categories, other=n_rare > 0)
+
+    def feature_names(self, column: Column) -> list[str]:
+        groups = [*column.categories, *["(other)"] * column.other, *["(missing)"] * column.missing]
+        return [f"{column.name} = {group}" for group in groups]
+
+    def read(self, cells: pl.Series, column: Column) -> NDArray[np.float64]:
+        """The place of the cell's group among the features; -1, which stands for nothing, if there is none."""
+        n_categories = len(column.categories)
+        other = float(n_categories) if column.other else -1.0
+        missing = float(n_categories + column.other) if column.missing else -1.0
+        code_of = {value: float(code) for code, value in enumerate(column.categories)}
+        cells = texts(cells).str.strip_chars()
+        codes = cells.replace_strict(code_of, default=other, return_dtype=pl.Float64)
+        return codes.set(missing_cells(cells), missing).to_numpy()[:, None]

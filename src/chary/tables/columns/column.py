@@ -1,0 +1,75 @@
+"""What a column was taken for, and the questions that every kind of column answers of its cells."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+# Why a column is left out.
+IDENTIFIER, TEXT, CONSTANT, DROPPED, UNSUPPORTED = "identifier", "text", "constant", "dropped", "unsupported"
+
+# A column is numeric, or a date, if at least this share of its filled cells reads as one; the rest is missing.
+READABLE = 0.98
+
+
+@dataclass(frozen=True)
+class Column:
+    """What a column was taken for: all that a model file says of it."""
+
+    name: str
+    kind: str  # the name of a ``Kind``, or why the column is left out
+    note: str = ""  # for people
+    form: str = ""  # how to read a cell: numbers "comma" or "thousands"; dates "ymd", "dmy" or "mdy"
+    categories: tuple[str, ...] = ()  # categorical: its frequent values; boolean: the value read as 1
+    other: bool = False  # categorical: rare and unseen values share a feature
+    missing: bool = False  # cells were missing when the preparation was fitted
+    learned: dict[str, NDArray[Any]] = field(default_factory=dict, compare=False)  # what else a kind goes by
+
+    @property
+    def used(self) -> bool:
+        """Whether the column becomes features."""
+        return self.kind not in (IDENTIFIER, TEXT, CONSTANT, DROPPED, UNSUPPORTED)
+
+
+class Kind:
+    """What there is to know of a kind of column; each is a subclass in a file of its own, listed in ``kinds``.
+
+    A kind makes k numbers of a cell. They are standardised later, missing ones filled with their median and told
+    of by a feature of their own. A kind that is ``grouped`` makes one number, the group that a cell belongs to;
+    each group is a feature then, 1 in it and 0 elsewhere.
+    """
+
+    name: ClassVar[str]  # the ``kind`` of its columns
+    grouped: ClassVar[bool] = False
+
+    def find(self, filled: pl.Series, forced: bool = False) -> Column | None:
+        """What the column is, if it is of this kind; None if not.
+
+        ``filled`` are the cells that hold something, of whatever type, and are not all the same. A column is
+        ``forced`` if somebody said that it is of this kind.
+        """
+        raise NotImplementedError
+
+    def feature_names(self, column: Column) -> list[str]:
+        """A name for each of the k numbers, or for each group."""
+        raise NotImplementedError
+
+    def read(self, cells: pl.Series, column: Column) -> NDArray[np.float64]:
+        """The numbers (n, k) of cells; NaN where they are missing or written otherwise than in this column."""
+        raise NotImplementedError
+
+    def ambiguous(self, column: Column) -> bool:
+        """Whether cells that are written otherwise may pass for such as are not, as 1.234 does for 1234."""
+        return False
+
+    def unread(self, filled: pl.Series, column: Column) -> pl.Series:
+        """Those of the cells that are written otherwise than in this column."""
+        return filled.filter(np.isnan(self.read(filled, column)[:, 0]))
+
+    def expected(self, column: Column) -> str:
+        """How the cells of this column are written, for who wrote them otherwise; a grouped kind is not asked."""
+        raise NotImplementedError

@@ -1,0 +1,52 @@
+"""What is typed after ``chary`` is written in ``cli`` alone: other rooms speak of parameters and steps."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+import typer
+
+import chary
+from chary.cli import app
+
+PACKAGE = Path(chary.__file__).parent
+COMMANDS = sorted(typer.main.get_command(app).commands)
+WORDS = re.compile(rf"--[a-z]|\bchary ({'|'.join(COMMANDS)})\b")
+
+
+def words_in(text):
+    """Every text of a module, docstrings left out, that names an option or a command."""
+    tree = ast.parse(text)
+    explained = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    docstrings = {id(n.body[0].value) for n in ast.walk(tree) if isinstance(n, explained) and ast.get_docstring(n)}
+    texts = [n for n in ast.walk(tree) if isinstance(n, ast.Constant) and isinstance(n.value, str)]
+    return [f"line {n.lineno}: {n.value}" for n in texts if id(n) not in docstrings and WORDS.search(n.value)]
+
+
+@pytest.mark.parametrize("room", ["method", "evaluation", "tables", "jobs", "report"])
+def test_a_room_names_no_option_and_no_command(room):
+    modules = sorted((PACKAGE / room).rglob("*.py"))
+    found = {str(path.relative_to(PACKAGE)): words_in(path.read_text()) for path in modules}
+    assert modules
+    assert {place: words for place, words in found.items() if words} == {}
+
+
+def test_the_commands_are_known():
+    assert {"label", "diagnose", "predict", "demo", "audit", "study", "datasets"} <= set(COMMANDS)
+
+
+@pytest.mark.parametrize(
+    ("text", "offends"),
+    [
+        ('raise ValueError(f"{name} is odd; pass --drop {name}")', True),
+        ('words = ["--target", target]', True),
+        ('f"{a}: chary audit fill {b}"', True),
+        ('def f():\n    "Written by ``chary label``."\n    return "chary label"', True),
+        ('def f():\n    "Written by ``chary label --force``."', False),
+        ('"chary takes up to 4,096 columns -- and no more: chary_label"', False),
+        ("x = 1  # as chary label --force does", False),
+    ],
+)
+def test_words_of_the_command_line_are_found_wherever_they_stand(text, offends):
+    assert bool(words_in(text)) == offends

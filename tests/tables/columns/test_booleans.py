@@ -1,0 +1,56 @@
+"""Yes and no in pairs of words."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+from chary.tables.columns.booleans import Booleans
+from chary.tables.columns.column import Column
+from chary.tables.columns.kinds import find_column
+
+KIND = Booleans()
+
+
+@pytest.mark.parametrize(
+    ("cells", "yes"),
+    [
+        (["yes", "No"], "yes"),
+        (["TRUE", "false"], "true"),
+        (["Y", "n", "N"], "y"),
+        (["t", "f"], "t"),
+        (["no"], "yes"),
+        ([True, False], "true"),
+    ],
+)
+def test_pairs_of_words(cells, yes):
+    assert KIND.find(pl.Series("x", cells)) == Column("x", "boolean", categories=(yes,))
+
+
+@pytest.mark.parametrize("cells", [["yes", "false"], ["yes", "no", "maybe"], [0, 1], [[True]]])
+def test_what_is_no_pair(cells):
+    assert KIND.find(pl.Series("x", cells)) is None
+
+
+def test_a_third_word_makes_yes_and_no_categories_in_any_order():
+    words = ["yes", "Yes", "no", "maybe"] * 15
+    for seed in range(20):
+        shuffled = np.random.default_rng(seed).permutation(words).tolist()
+        assert find_column(pl.Series("x", shuffled)).kind == "categorical"
+
+
+@pytest.mark.parametrize(
+    ("cells", "numbers", "unread"),
+    [
+        ([" YES", "no", "maybe", None], [1, 0, np.nan, np.nan], ["maybe"]),
+        ([True, False, None], [1, 0, np.nan], []),
+        ([1, 0, 7], [1, 0, 7], []),
+        ([1e300, 0], [np.nan, 0], []),
+    ],
+)
+def test_ones_and_zeros(cells, numbers, unread):
+    column = KIND.find(pl.Series("x", ["yes", "no"]))
+    assert KIND.feature_names(column) == ["x"]
+    np.testing.assert_array_equal(KIND.read(pl.Series(cells), column)[:, 0], numbers)
+    filled = pl.Series(cells).drop_nulls()
+    assert KIND.unread(filled, column).to_list() == unread
+    assert KIND.expected(column) == "yes or its opposite"

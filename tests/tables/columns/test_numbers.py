@@ -1,0 +1,114 @@
+"""Numbers however they are written, and only as they were written first."""
+
+import datetime as dt
+
+import numpy as np
+import polars as pl
+import pytest
+
+from chary.tables.columns.column import Column
+from chary.tables.columns.numbers import Numbers, read_numbers
+
+N = 60
+KIND = Numbers()
+
+
+@pytest.mark.parametrize(
+    ("cells", "note"),
+    [
+        ([f"{i}.5" for i in range(N)], ""),
+        ([f"{i},5" for i in range(N)], "decimal comma"),
+        (["900", "1,200", "15,000", "850", "2,500"] * 12, "thousands separated by commas"),
+        ([*["900", "12"] * 100, "1,200"], "thousands separated by commas"),
+        (["1,200", "15,000.50", "1,234,567"] * 20, "thousands separated by commas"),
+        (["1,200", "15,000", "0,125"] * 20, "decimal comma"),
+        (["1,200", "15,000", "2,5"] * 20, "decimal comma"),
+        (
+            [*[str(i % 9) for i in range(N - 1)], "1 or 2, who knows"],
+            "1 cells that are no number count as missing",
+        ),
+        ([*[str(i % 9) for i in range(N - 1)], "oops"], "1 cells that are no number count as missing"),
+        ([*["1,5", "2"] * 100, "oops"], "decimal comma, 1 cells that are no number count as missing"),
+    ],
+)
+def test_notes(cells, note):
+    column = KIND.find(pl.Series("x", cells))
+    assert (column.kind, column.note, column.missing) == ("numeric", note, "missing" in note)
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["a", "b"],
+        [*["1"] * 9, "x"],
+        [True, False],
+        [dt.date(2024, 1, 1), dt.date(2024, 1, 2)],
+        [[1], [2]],
+        [b"1", b"2"],
+        [1e300, -1e300],
+    ],
+)
+def test_what_is_no_number(cells):
+    assert KIND.find(pl.Series("x", cells)) is None
+
+
+def test_objects_of_python_are_no_numbers():
+    assert KIND.find(pl.Series("x", [object(), object()], dtype=pl.Object)) is None
+
+
+def test_one_number_is_enough_where_somebody_says_so():
+    column = KIND.find(pl.Series("x", ["1,5", "a", "b"]), forced=True)
+    assert (column.form, column.note) == ("comma", "decimal comma, 2 cells that are no number count as missing")
+    assert KIND.find(pl.Series("x", ["a", "b"]), forced=True) is None
+    assert KIND.find(pl.Series("id", range(N)), forced=True).kind == "numeric"
+
+
+def test_numbers_that_count_the_rows_are_an_identifier():
+    assert KIND.find(pl.Series("x", [str(i) for i in range(N)])).kind == "identifier"
+    assert KIND.find(pl.Series("x", [*[str(i) for i in range(200)], "oops"])).kind == "numeric"
+
+
+@pytest.mark.parametrize(
+    ("learned", "new", "expected"),
+    [
+        (["900", "1,200", "15,000"], ["900", "1,200", "15,000.5", "1500"], [900, 1200, 15000.5, 1500]),
+        (["1,5", "2,25", "1.200,5"], ["1,5", "1.200", "7"], [1.5, 1200, 7]),
+        (["1.5", "2.25", "7"], ["1.5", "1e2", ".5", " 3 "], [1.5, 100, 0.5, 3]),
+        ([1.5, 2.5], [float("inf"), 1e100, -3, None], [np.nan, np.nan, -3, np.nan]),
+    ],
+)
+def test_numbers_are_read_as_they_are_written(learned, new, expected):
+    column = KIND.find(pl.Series("x", learned))
+    assert KIND.feature_names(column) == ["x"]
+    np.testing.assert_array_equal(KIND.read(pl.Series(new), column), np.array(expected, dtype=float)[:, None])
+
+
+@pytest.mark.parametrize("cells", [[dt.date(2024, 1, 1)], [[1]], [b"1"]])
+def test_cells_of_other_types_hold_no_number(cells):
+    numbers = read_numbers(pl.Series(cells), "")
+    assert (numbers.dtype, numbers.to_list()) == (pl.Float64, [None])
+
+
+@pytest.mark.parametrize(
+    ("form", "cells", "unread"),
+    [
+        ("", ["1.5", "1,5", "x"], ["1,5", "x"]),
+        ("comma", ["1.5", "2.5", "3"], ["1.5", "2.5"]),  # no comma at all, and points that may be decimal ones
+        ("comma", ["1.500", "2", "3", "4"], []),
+        ("comma", ["1.500", "2.500", "3,5", "1.5"], ["1.5"]),
+        ("thousands", ["1,234.5", "1,5"], ["1,5"]),
+        ("comma", [1.5, 2.5], []),
+        ("", [1e300, 2e300], []),  # too large, which is no matter of writing
+    ],
+)
+def test_what_is_written_otherwise(form, cells, unread):
+    column = Column("x", "numeric", form=form)
+    assert KIND.unread(pl.Series(cells), column).to_list() == unread
+    assert KIND.ambiguous(column) == (form == "comma")
+
+
+@pytest.mark.parametrize(
+    ("form", "example"), [("", "1234.5"), ("comma", "1234,5"), ("thousands", "1,234.5"), ("of old", "1234.5")]
+)
+def test_what_is_expected_is_shown_by_an_example(form, example):
+    assert KIND.expected(Column("x", "numeric", form=form)).endswith(f"such as {example}")
