@@ -138,8 +138,8 @@ def test_a_new_class_is_said_loudly_and_kept(table, drawn):
     found = read(drawn, table)
     assert found.new_classes == {"fox": 1, "dogg": 1}
     assert found.labels.tolist()[-2:] == ["fox", "dogg"]
-    assert "NEW CLASS: the audit found 'fox'" in found.notes[0]
-    assert "slip for 'dog'" in found.notes[1]
+    assert "NEW CLASS: the audit found 'fox'" in found.warnings[0]
+    assert "slip for 'dog'" in found.warnings[1]
 
 
 def test_an_apostrophe_that_chary_put_before_an_answer_is_taken_away(table, drawn):

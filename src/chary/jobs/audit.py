@@ -49,7 +49,7 @@ class AuditFigures:
     @property
     def notes(self) -> list[str]:
         """What there is to say of the answers and of what was made of them, a sentence each."""
-        notes = list(self.answers.notes)
+        notes = [*self.answers.notes, *self.answers.warnings]
         if self.answers.n_skipped:
             before, n_all = self.before, self.before.n + self.answers.n_skipped
             low, high = accuracy_interval(before.correct, n_all, before.level)

@@ -185,7 +185,7 @@ def _audit(audit: AuditFigures | None) -> dict[str, Any] | None:
         "drawn": audit.answers.n_drawn,
         "skipped": audit.answers.n_skipped,
         "new_classes": audit.answers.new_classes,
-        "notes": [{"text": text, "warning": text.startswith("NEW CLASS")} for text in audit.notes],
+        "notes": [{"text": text, "warning": text in audit.answers.warnings} for text in audit.notes],
         "before": _score(audit.before),
         "after": _score(audit.after),
         "classes": {name: _score(found) for name, found in audit.classes.items()},

@@ -52,6 +52,7 @@ class AuditAnswers:
     n_left: int  # drawn after it: not reached yet, which biases nothing
     new_classes: dict[str, int] = field(default_factory=dict)  # classes that no label of the table has
     notes: list[str] = field(default_factory=list)  # one sentence for whatever was set right or left out
+    warnings: list[str] = field(default_factory=list)  # one for each new class
 
 
 class DrawnFrom(NamedTuple):
@@ -151,8 +152,8 @@ def read_audit(
             "model, so the figures may be too good."
         )
     new = Counter(unknown)
-    notes += [_new_class(name, count, labels) for name, count in new.items()]
-    return AuditAnswers(rows, answers, n_drawn, n_skipped, n_left, dict(new), list(dict.fromkeys(notes)))
+    warnings = [_new_class(name, count, labels) for name, count in new.items()]
+    return AuditAnswers(rows, answers, n_drawn, n_skipped, n_left, dict(new), list(dict.fromkeys(notes)), warnings)
 
 
 def read_audit_table(path: str | os.PathLike[str]) -> tuple[Table, list[str]]:
