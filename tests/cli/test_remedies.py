@@ -12,8 +12,7 @@ import typer
 
 import chary
 from chary._words import Parameter, Step
-from chary.cli import main
-from chary.cli.commands import app
+from chary.cli import app, main
 from chary.cli.remedies import _COMMANDS, command, option, sentence
 from chary.tables import Table, TableError, read_table, target_labels, write_audit
 

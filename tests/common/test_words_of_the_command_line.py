@@ -8,7 +8,7 @@ import pytest
 import typer
 
 import chary
-from chary.cli.commands import app
+from chary.cli import app
 
 PACKAGE = Path(chary.__file__).parent
 COMMANDS = sorted(typer.main.get_command(app).commands)
