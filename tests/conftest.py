@@ -5,6 +5,8 @@ from functools import partial
 
 # scikit-learn's estimator checks skip one of their own without it; SciPy reads it when it is imported.
 os.environ["SCIPY_ARRAY_API"] = "1"
+# Tests run on every core at once: more threads than that only wait for each other.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import pytest
 from hypothesis import settings

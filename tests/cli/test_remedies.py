@@ -9,11 +9,10 @@ import numpy as np
 import polars as pl
 import pytest
 import typer
-from chary.cli.commands import app
 
 import chary
 from chary._words import Parameter, Step
-from chary.cli import main
+from chary.cli import app, main
 from chary.cli.remedies import _COMMANDS, command, option, sentence
 from chary.tables import Table, TableError, read_table, target_labels, write_audit
 

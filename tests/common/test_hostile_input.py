@@ -19,14 +19,13 @@ import safetensors.numpy
 from sklearn.ensemble import ExtraTreesClassifier
 from threadpoolctl import threadpool_limits
 
-import chary.jobs.label
 import chary.method.mixed
 from chary import DiverseEnsembleClassifier, SelfTrainingClassifier
 from chary.cli import main
-from chary.jobs.label import label_table
-from chary.jobs.model_file import ModelFileError, load, save
+from chary.cli.label import hints_for
+from chary.jobs import LEARNERS, ModelFileError, label_table, load, save
 from chary.method.labels import Labels
-from chary.report.page import render_report
+from chary.report import render_page, summarize
 from chary.tables import Table, write_table
 
 FULL = os.environ.get("CHARY_FUZZ") == "full"
@@ -41,11 +40,16 @@ def short_training():
     """
     short = partial(DiverseEnsembleClassifier, n_steps=3)
     with threadpool_limits(1), pytest.MonkeyPatch.context() as patch:
-        patch.setattr(chary.jobs.label, "DiverseEnsembleClassifier", short)
+        patch.setitem(LEARNERS, "network", LEARNERS["network"]._replace(estimator=short))
         patch.setattr(
             chary.method.mixed, "ExtraTreesClassifier", lambda n, **rest: ExtraTreesClassifier(5, **rest)
         )
         yield
+
+
+def page_of(result):
+    """The page as the command line makes it."""
+    return render_page(summarize(result), hints_for(result))
 
 
 # ---------------------------------------------------------------- malformed tables
@@ -271,7 +275,7 @@ def benign_frame():
 @pytest.fixture(scope="module")
 def benign():
     result = label_table(Table(benign_frame(), "table.csv", ","), "y")
-    return result, Elements(render_report(result)).found
+    return result, Elements(page_of(result)).found
 
 
 def dressed(result, rng):
@@ -305,7 +309,7 @@ def test_a_part_tries_every_payload():
 def test_hostile_names_do_not_change_the_report(benign):
     result, expected = benign
     for seed in range(N_NAMES):
-        page = render_report(dressed(result, random.Random(seed)))
+        page = page_of(dressed(result, random.Random(seed)))
         assert Elements(page).found == expected, seed
         assert "\x00" not in page
         assert not any(mark in page for mark in "\u202e\u2066\ufeff\x1b"), seed

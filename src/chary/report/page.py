@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from chary._words import p_value, percent, ratio, visible
@@ -12,6 +14,22 @@ from chary.report.summary import SECTIONS, Summary
 
 def render_page(summary: Summary, hints: Hints = Hints()) -> str:  # noqa: B008 - immutable
     """The report of a labelled table as HTML."""
+    return (
+        _templates()
+        .get_template("page.html")
+        .render(
+            **summary,
+            sections=SECTIONS,
+            hints=hints,
+            advice=prior_advice(summary["diagnosis"], hints, summary["class_prior"]["told"]),
+            outlines=density_outlines(summary["diagnosis"]["density"]),
+            bars=histogram_bars(summary["confidence"]),
+        )
+    )
+
+
+@cache
+def _templates() -> Environment:
     environment = Environment(
         loader=PackageLoader("chary.report"),
         autoescape=True,
@@ -28,14 +46,7 @@ def render_page(summary: Summary, hints: Hints = Hints()) -> str:  # noqa: B008 
         "bar_length": bar_length,
         "own_units": _own_units,
     }
-    return environment.get_template("page.html").render(
-        **summary,
-        sections=SECTIONS,
-        hints=hints,
-        advice=prior_advice(summary["diagnosis"], hints, summary["class_prior"]["told"]),
-        outlines=density_outlines(summary["diagnosis"]["density"]),
-        bars=histogram_bars(summary["confidence"]),
-    )
+    return environment
 
 
 def _own_units(number: float, is_share: bool) -> str:
