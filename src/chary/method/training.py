@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 from math import ceil, sqrt
-from threading import Lock
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import ThreadpoolController
+from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 from chary.method.network import Floats, Network, loss_and_gradient
 
@@ -36,7 +35,8 @@ def train(
     """Train a network in place by mini-batches and Adam.
 
     The steps run on one BLAS thread: their matrices are so small that more threads wait for each other longer than
-    they work. The result is therefore the same to the bit whatever the number of threads before.
+    they work. The result is therefore the same to the bit whatever the number of threads before (as long as no
+    other Python thread sets it meanwhile: it is one number for the whole process, put back at the end).
 
     Parameters
     ----------
@@ -67,7 +67,10 @@ def train(
     optimizer = Adam(network.params, learning_rate, weight_decay)
     losses = np.empty((n_steps, 3))
     steps_per_block = max(1, _BLOCK_NUMBERS // (numbers.shape[1] * network.n_features))
-    with one_blas_thread, np.errstate(over="ignore", invalid="ignore"):  # checked once, at the end
+    with (
+        _controller().limit(limits=1, user_api="blas"),
+        np.errstate(over="ignore", invalid="ignore"),
+    ):  # checked once, at the end
         for start in range(0, n_steps, steps_per_block):
             block = numbers[start : start + steps_per_block]
             X_block = fetch(block.ravel()).reshape(*block.shape, -1)  # (steps, B + U, d)
@@ -79,32 +82,6 @@ def train(
                 optimizer.step(gradient)
     _refuse_divergence(losses, network.params, optimizer.second)
     return losses
-
-
-class _OneThread:
-    """Holds BLAS at one thread while anybody in the process is inside; the last to leave puts back what there was.
-
-    The number of threads is one for the whole process: restored by each who limits it for himself, as two models
-    are trained in two threads, it would stay at one.
-    """
-
-    def __init__(self) -> None:
-        self._lock, self._n_inside = Lock(), 0
-
-    def __enter__(self) -> None:
-        with self._lock:
-            if not self._n_inside:
-                self._limit = _controller().limit(limits=1, user_api="blas")
-            self._n_inside += 1
-
-    def __exit__(self, *error: object) -> None:
-        with self._lock:
-            self._n_inside -= 1
-            if not self._n_inside:
-                self._limit.restore_original_limits()
-
-
-one_blas_thread = _OneThread()
 
 
 @cache
