@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from functools import cache
 from math import ceil, sqrt
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,10 +69,7 @@ def train(
     optimizer = Adam(network.params, learning_rate, weight_decay)
     losses = np.empty((n_steps, 3))
     steps_per_block = max(1, _BLOCK_NUMBERS // (numbers.shape[1] * network.n_features))
-    with (
-        _controller().limit(limits=1, user_api="blas"),
-        np.errstate(over="ignore", invalid="ignore"),
-    ):  # checked once, at the end
+    with _one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):  # checked once, at the end
         for start in range(0, n_steps, steps_per_block):
             block = numbers[start : start + steps_per_block]
             X_block = fetch(block.ravel()).reshape(*block.shape, -1)  # (steps, B + U, d)
@@ -82,6 +81,10 @@ def train(
                 optimizer.step(gradient)
     _refuse_divergence(losses, network.params, optimizer.second)
     return losses
+
+
+def _one_blas_thread() -> AbstractContextManager[Any]:
+    return _controller().limit(limits=1, user_api="blas")
 
 
 @cache
