@@ -4,6 +4,8 @@ import os
 
 # scikit-learn's estimator checks skip one of their own without it; SciPy reads it when it is imported.
 os.environ["SCIPY_ARRAY_API"] = "1"
+# The matrices of tests are small: more threads only wait for each other, and several workers share the machine.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from hypothesis import settings
 

@@ -7,6 +7,7 @@ from scipy.sparse import csr_matrix
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.model_selection import FixedThresholdClassifier, LeaveOneOut
+from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -177,7 +178,12 @@ def test_confidence_is_the_models_own_or_its_highest_probability():
     "model",
     [
         SelfTrainingClassifier(DiverseEnsembleClassifier((8,), n_steps=5), max_rounds=2),
-        SelfTrainingClassifier(MixedEnsembleClassifier(), class_prior="labeled", max_rounds=1, max_pool=10),
+        SelfTrainingClassifier(
+            MixedEnsembleClassifier([("linear", LogisticRegression()), ("bayes", GaussianNB())]),
+            class_prior="labeled",
+            max_rounds=1,
+            max_pool=10,
+        ),
     ],
 )
 def test_a_whole_run_encodes_one_column(model, monkeypatch):

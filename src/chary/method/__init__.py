@@ -3,10 +3,10 @@
 from chary.method.assignment import whole_counts
 from chary.method.confidence import CONFIDENCES, entropy, margin, max_probability, t_similarity
 from chary.method.diverse import DiverseEnsembleClassifier, content_order
-from chary.method.fitting import fit_partly, last_step, takes_unlabeled
+from chary.method.fitting import fit_partly, last_step
 from chary.method.labels import Labels, decode, encode, is_missing
 from chary.method.linear import LinearDiverseEnsemble
-from chary.method.members import member_probabilities, probabilities
+from chary.method.members import probabilities
 from chary.method.mixed import Member, MixedEnsembleClassifier
 from chary.method.model_selection import LabeledScorer, LabeledStratifiedKFold
 from chary.method.network import Floats, Network, default_hidden_sizes
@@ -60,11 +60,9 @@ __all__ = [
     "last_step",
     "margin",
     "max_probability",
-    "member_probabilities",
     "prior_of_rest",
     "probabilities",
     "sensitivity",
     "t_similarity",
-    "takes_unlabeled",
     "whole_counts",
 ]
