@@ -253,7 +253,7 @@ def test_too_few_rows_say_so():
     assert "at least 10 of each are needed" in diagnosis.sentence
 
 
-def test_the_same_seed_gives_the_same_diagnosis_and_rows_beyond_the_sample_are_counted():
+def test_the_same_seed_gives_the_same_diagnosis_and_rows_beyond_the_sample_are_counted(few_permutations):
     X, rng = table(3000, 3)
     labeled = rng.random(3000) < 0.45
     first, second = (diagnose(X, labeled, random_state=5, class_counts={"a": 1}) for _ in range(2))

@@ -104,7 +104,7 @@ def linear_programme(votes, posterior, index, thresholds):
 
 @pytest.mark.parametrize("index", ["confidence", "prediction"])
 def test_exact_search_equals_brute_force(index):
-    for number, (votes, posterior) in enumerate(problems(1500, max_rows=9, max_classes=4)):
+    for number, (votes, posterior) in enumerate(problems(600, max_rows=9, max_classes=4)):
         prediction = np.random.default_rng(number).integers(0, votes.shape[1], len(votes))
         chosen = votes.argmax(axis=1) if index == "confidence" else prediction
         accepted, used = TransductiveBound(index=index).accept(a_vote(votes, posterior, prediction))
@@ -125,7 +125,7 @@ def test_exact_search_equals_brute_force(index):
 
 
 def test_bound_equals_a_linear_programme():
-    for problem in problems(600, max_rows=12, max_classes=4, seed=1):
+    for problem in problems(250, max_rows=12, max_classes=4, seed=1):
         votes, posterior = (dyadic(values, 12) for values in problem)  # the solver drops weights below 1e-9
         used = TransductiveBound().accept(a_vote(votes, posterior)).used
         value = linear_programme(votes, posterior, votes.argmax(axis=1), used["thresholds"])
@@ -197,7 +197,7 @@ def published_stop(values):
 
 def test_grid_search_equals_the_published_loops():
     # The early stops compare sums that can be equal but for rounding, so here nothing is rounded.
-    for problem in problems(40, max_rows=25, max_classes=3, seed=3):
+    for problem in problems(25, max_rows=20, max_classes=3, seed=3):
         votes, posterior = (dyadic(values, 20) for values in problem)
         found = thresholds(votes, posterior, search="grid")
         np.testing.assert_array_equal(found, published_grid(votes, posterior))
