@@ -3,6 +3,7 @@
 from unittest import SkipTest
 
 import pytest
+from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -14,6 +15,7 @@ from chary import (
     SelfTrainingClassifier,
     TransductiveBound,
 )
+from chary.method import mixed
 
 MINI_BATCHES = (
     "A row of weight 2 and two copies of it fall into different mini-batches; "
@@ -28,9 +30,9 @@ QUANTILES = (
 
 TWO_KINDS = [("linear", LogisticRegression()), ("tree", DecisionTreeClassifier(random_state=0))]
 ESTIMATORS = [
-    DiverseEnsembleClassifier(unlabeled=None),
+    DiverseEnsembleClassifier(n_steps=200, unlabeled=None),
     DiverseEnsembleClassifier(),
-    DiverseEnsembleClassifier(class_prior="labeled", unlabeled=None),
+    DiverseEnsembleClassifier(n_steps=200, class_prior="labeled", unlabeled=None),
     MixedEnsembleClassifier(TWO_KINDS, unlabeled=None),
     MixedEnsembleClassifier(unlabeled=None),
     MixedEnsembleClassifier(TWO_KINDS, class_prior="labeled"),
@@ -56,6 +58,19 @@ def expected_failures(estimator):
     if estimator.unlabeled is not None and not isinstance(estimator, SelfTrainingClassifier):
         failures["check_classifiers_classes"] = MINUS_ONE
     return failures
+
+
+@pytest.fixture(autouse=True)
+def small_forest(monkeypatch):
+    """The default members with a tenth of the trees: what the checks ask does not depend on their number."""
+    usual = mixed.default_members
+
+    def members(n_rows):
+        linear, quantile, trees = usual(n_rows)
+        assert isinstance(trees.estimator, ExtraTreesClassifier)
+        return [linear, quantile, trees._replace(estimator=trees.estimator.set_params(n_estimators=20))]
+
+    monkeypatch.setattr(mixed, "default_members", members)
 
 
 @parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)

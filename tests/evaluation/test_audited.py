@@ -17,7 +17,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from chary import DiverseEnsembleClassifier, SelfTrainingClassifier
 from chary.evaluation import audit
-from chary.evaluation.audited import confidence_of, fit_with_audit
+from chary.evaluation.audited import fit_with_audit
+from chary.evaluation.held_out import confidence_of
 
 DOCS = Path(__file__).parents[2] / "docs" / "audit.md"
 

@@ -7,10 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.calibration import calibration_curve
-from sklearn.metrics import brier_score_loss
 
 from chary.evaluation.metrics import (
-    brier_score,
     confidence_auroc,
     expected_calibration_error,
     recovered_share,
@@ -89,19 +87,6 @@ def test_auroc_counts_pairs(rows):
     else:
         wins = (right[:, None] > wrong).mean() + 0.5 * (right[:, None] == wrong).mean()
         assert confidence_auroc(confidence, correct) == pytest.approx(wins)
-
-
-def test_brier_score_against_its_definition_and_scikit_learn():
-    rng = np.random.default_rng(0)
-    probs, codes = rng.dirichlet([1, 1, 1], size=50), rng.integers(3, size=50)
-    one_hot = np.eye(3)[codes]
-    assert brier_score(probs, codes) == pytest.approx(
-        np.mean([((p - o) ** 2).sum() for p, o in zip(probs, one_hot, strict=True)])
-    )
-    binary = np.column_stack([1 - probs[:, 0], probs[:, 0]])
-    assert brier_score(binary, (codes > 0).astype(int)) == pytest.approx(
-        2 * brier_score_loss(codes > 0, probs[:, 0])
-    )
 
 
 def test_a_calibrated_confidence_has_no_error_and_an_overconfident_one_has():

@@ -10,7 +10,7 @@ from chary.jobs.acceptance import acceptance_levels
 
 def test_acceptance_levels_count_held_out_errors():
     confidence = np.linspace(0, 1, 100)
-    judged = HeldOut(np.arange(40) % 4 > 0, np.linspace(0, 1, 40), np.ones(40))
+    judged = HeldOut(np.zeros(40), np.arange(40) % 4 > 0, np.linspace(0, 1, 40), np.ones(40))
     levels = acceptance_levels(confidence, judged)
     assert [level.n_rows for level in levels] == [100, 90, 75, 50, 25, 10]
     half = levels[3]
@@ -24,5 +24,5 @@ def test_acceptance_levels_count_held_out_errors():
 
 
 def test_all_wrong_is_all_wrong():
-    judged = HeldOut(np.zeros(20, dtype=bool), np.ones(20), np.ones(20))
+    judged = HeldOut(np.zeros(20), np.zeros(20, dtype=bool), np.ones(20), np.ones(20))
     assert acceptance_levels(np.full(5, 0.5), judged)[0].error_high == 1.0

@@ -11,6 +11,7 @@ from chary import DiverseEnsembleClassifier, MixedEnsembleClassifier
 from chary.evaluation import HeldOut, draw
 from chary.jobs import label, label_table, load, predict_table, save
 from chary.jobs.learners import LEARNERS, MIXED, NETWORK
+from chary.method import labels
 from chary.tables import Table, TableError, target_labels, write_audit, write_table
 
 pytestmark = pytest.mark.usefixtures("quick_learners")
@@ -205,13 +206,11 @@ def test_a_full_column_is_refused():
 
 
 def test_a_large_pool_is_sampled_for_the_check(monkeypatch):
-    seen = []
+    seen, nothing = [], HeldOut(np.zeros(0), np.zeros(0, dtype=bool), np.zeros(0), np.zeros(0))
     monkeypatch.setitem(LEARNERS, NETWORK, LEARNERS[NETWORK]._replace(held_out_rows=30))
-    monkeypatch.setattr(label, "held_out", lambda model, X, codes, random_state: seen.append(codes) or HeldOut(
-        np.zeros(0, dtype=bool), np.zeros(0), np.zeros(0)))  # fmt: skip
+    monkeypatch.setattr(label, "held_out", lambda model, X, labels, random_state: seen.append(labels) or nothing)
     label_table(table(biased=True), "y", rounds=0)
-    assert (seen[0] >= 0).sum() == 40
-    assert (seen[0] < 0).sum() == 30
+    assert (seen[0].labeled.sum(), (~seen[0].labeled).sum()) == (40, 30)
 
 
 def test_the_check_knows_that_labelled_rows_are_many_among_few():
@@ -228,3 +227,12 @@ def test_an_audit_is_suggested_that_leaves_rows_to_label(result):
     for n_unlabeled, size in ((31, 30), (5, 4), (3, 2), (2, 0), (1, 0)):
         few = result.labels._replace(labeled=np.arange(150) >= n_unlabeled)
         assert replace(result, labels=few).audit_size == size
+
+
+def test_labels_are_encoded_once_in_a_run(monkeypatch):
+    """Text is sorted and looked up when the target is read; every fit after that is handed codes."""
+    encoded = []
+    whole = labels._encoded
+    monkeypatch.setattr(labels, "_encoded", lambda y, unlabeled: encoded.append(len(y)) or whole(y, unlabeled))
+    label_table(table(biased=True), "y", rounds=2)
+    assert encoded == [150]

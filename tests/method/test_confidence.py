@@ -12,7 +12,14 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import softmax
 from scipy.stats import entropy as scipy_entropy
 
-from chary.method.confidence import entropy, margin, max_probability, t_similarity
+from chary.method.confidence import (
+    CONFIDENCES,
+    check_confidence,
+    entropy,
+    margin,
+    max_probability,
+    t_similarity,
+)
 
 
 @st.composite
@@ -125,7 +132,7 @@ def test_probability_confidences_follow_their_definitions(probs):
 
 @given(class_probs())
 def test_probability_confidences_lie_between_0_and_1(probs):
-    for confidence in (max_probability, margin, entropy):
+    for confidence in CONFIDENCES.values():
         values = confidence(probs)
         assert values.shape == (len(probs),)
         assert ((values >= 0) & (values <= 1)).all()
@@ -137,3 +144,11 @@ def test_probability_confidences_at_their_ends(n_classes):
     for confidence, least in ((max_probability, 1 / n_classes), (margin, 0), (entropy, 0)):
         assert confidence(certain).item() == 1
         assert confidence(uniform).item() == pytest.approx(least, abs=1e-12)
+
+
+def test_a_confidence_is_called_by_the_name_of_its_function():
+    assert {name: function.__name__ for name, function in CONFIDENCES.items()} == {n: n for n in CONFIDENCES}
+    for name in ("t_similarity", *CONFIDENCES):
+        check_confidence(name)
+    with pytest.raises(ValueError, match="kind='sure' is not a confidence; choose one of t_similarity, max_prob"):
+        check_confidence("sure")

@@ -257,9 +257,10 @@ def test_chunked_scores_equal_scores_at_once(monkeypatch):
 
 
 @pytest.mark.parametrize("method", ["predict", "predict_confidence"])
-def test_scoring_a_million_rows_takes_little_memory(method):
+def test_scoring_many_rows_takes_little_memory(method):
+    """Probabilities of all rows and heads at once would take 115 MiB."""
     rng = np.random.default_rng(0)
-    X = rng.integers(0, 255, (1_000_000, 8), dtype=np.uint8)
+    X = rng.integers(0, 255, (250_000, 8), dtype=np.uint8)
     fitted = model(hidden_sizes=(8,), n_steps=1).fit(X[:100], np.arange(100) % 10)
     tracemalloc.start()
     try:
@@ -267,7 +268,7 @@ def test_scoring_a_million_rows_takes_little_memory(method):
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert peak < 100 * 2**20
+    assert peak < 30 * 2**20
 
 
 # Corners

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chary.method.labels import decode, encode
+from chary.method.labels import Labels, decode, encode, is_missing
 
 NAN = float("nan")
 
@@ -117,3 +117,65 @@ def test_decode_marks_unlabelled_rows_in_the_classes_own_type_where_it_fits():
     assert decode(codes, np.array(["a", "b"]), unlabeled=None).tolist() == ["a", None]
     assert decode(codes, np.array(["a", "b"]), unlabeled="unknown").tolist() == ["a", "unknown"]
     assert decode(np.array([1, 0]), np.array(["a", "b"])).dtype.kind == "U"
+
+
+@pytest.mark.parametrize("value", [None, NAN, np.float32("nan"), np.datetime64("NaT"), pd.NaT, pd.NA])
+def test_what_is_missing(value):
+    assert is_missing(value)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "",
+        "nan",
+        "NA",
+        "None",
+        0,
+        -1,
+        False,
+        np.inf,
+        np.datetime64("2020-01-01"),
+        np.array([np.nan]),
+        [float("nan")],
+    ],
+)
+def test_what_is_not_missing(value):
+    assert not is_missing(value)
+
+
+def test_labels_are_passed_on_whatever_the_marker():
+    labels = encode(["b", None, "a", "b"])
+    assert encode(labels) is labels
+    assert encode(labels, unlabeled="a") is labels
+
+
+@given(st.lists(st.integers(-1, 5), min_size=2).filter(lambda y: len({*y} - {-1}) >= 2), st.data())
+def test_labels_of_some_rows_are_those_of_the_rows_encoded(y, data):
+    """Classes that no row is left of are dropped, as they are when the rows are encoded anew."""
+    y, labels = np.array(y), encode(y)
+    kept = np.array(data.draw(st.lists(st.booleans(), min_size=len(y), max_size=len(y))))
+    for part, rows in ((labels.part(kept), y[kept]), (labels.without(~kept), np.where(kept, y, -1))):
+        if len({*rows.tolist()} - {-1}) < 2:
+            with pytest.raises(ValueError, match=r"no labelled row|hold one class only"):
+                encode(part)
+        else:
+            for found, expected in zip(encode(part), encode(rows), strict=True):
+                np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(labels.codes, encode(y).codes)  # nothing was written into
+
+
+def test_one_class_is_enough_to_score():
+    labels = encode(["b", None, "a"]).without(np.array([2]))
+    assert encode(labels, one_class=True).classes.tolist() == ["b"]
+
+
+def test_the_rest_is_what_has_no_label_or_all():
+    labels = encode([0, 1, -1, 1, -1])
+    assert labels.rest.tolist() == [2, 4]
+    assert labels.part(labels.labeled).rest.tolist() == [0, 1, 2]
+
+
+def test_labels_are_told_from_a_tuple():
+    assert encode((0, 1, -1)).codes.tolist() == [0, 1, -1]
+    assert isinstance(encode((0, 1, -1)), Labels)

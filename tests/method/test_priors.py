@@ -8,10 +8,15 @@ from scipy.special import softmax
 
 from chary.method import priors
 from chary.method.assignment import whole_counts
-from chary.method.priors import align, describe_prior, prior_of_rest, resolve_prior, sensitivity
+from chary.method.labels import Labels
+from chary.method.priors import ClassPrior, align, describe_prior, prior_of_rest, sensitivity
 
 CLASSES = np.array(["no", "yes"])
 CODES = np.array([0, 1, 1, 1, -1])
+
+
+def shares(class_prior, classes=CLASSES, codes=CODES):
+    return ClassPrior.of(class_prior, Labels(classes, codes, codes >= 0)).shares
 
 
 def shares_of(scores, offset):
@@ -32,73 +37,61 @@ def test_what_is_common_to_a_row_does_not_matter(n_classes, seed):
     """Logits and log-probabilities give the same offset."""
     rng = np.random.default_rng(seed)
     logits, prior = rng.standard_normal((50, n_classes)), rng.dirichlet(np.ones(n_classes))
-    for soft in (False, True):
-        offset = align(logits, prior, soft=soft)
-        np.testing.assert_allclose(align(np.log(softmax(logits, axis=1)), prior, soft=soft), offset, atol=1e-7)
+    log_probs = np.log(softmax(logits, axis=1))
+    np.testing.assert_allclose(align(log_probs, prior), align(logits, prior), atol=1e-7)
 
 
-def test_soft_matches_mean_probabilities():
-    rng = np.random.default_rng(0)
-    scores, prior = rng.standard_normal((200, 3)), np.array([0.2, 0.5, 0.3])
-    probs = softmax(scores + align(scores, prior, soft=True), axis=1)
-    np.testing.assert_allclose(probs.mean(axis=0), prior, atol=1e-9)
-
-
-@pytest.mark.parametrize("soft", [False, True])
-def test_a_class_of_share_zero_is_never_predicted(soft):
+def test_a_class_of_share_zero_is_never_predicted():
     scores = np.random.default_rng(0).standard_normal((100, 3))
-    offset = align(scores, [0.5, 0.0, 0.5], soft=soft)
+    offset = align(scores, [0.5, 0.0, 0.5])
     assert offset[1] == -np.inf
     assert np.isfinite(offset[[0, 2]]).all()
     assert (scores + offset).argmax(axis=1).tolist().count(1) == 0
-    assert align(scores, [1.0, 0.0, 0.0], soft=soft).tolist() == [0.0, -np.inf, -np.inf]
+    assert align(scores, [1.0, 0.0, 0.0]).tolist() == [0.0, -np.inf, -np.inf]
 
 
 def test_a_class_the_model_never_predicts_gets_its_share():
     rng = np.random.default_rng(0)
     scores, prior = rng.standard_normal((1000, 3)) + np.array([0, 0, -2000]), np.array([0.4, 0.4, 0.2])
     np.testing.assert_allclose(shares_of(scores, align(scores, prior)), prior)
-    probs = softmax(scores + align(scores, prior, soft=True), axis=1)
-    np.testing.assert_allclose(probs.mean(axis=0), prior, atol=1e-9)
-
-
-def test_strength_goes_from_the_models_own_proportions_to_the_prior():
-    rng = np.random.default_rng(0)
-    scores, prior = rng.standard_normal((1000, 3)) + np.eye(3)[0], np.array([0.1, 0.6, 0.3])
-    own = shares_of(scores, 0)
-    half = shares_of(scores, align(scores, prior, strength=0.5))
-    np.testing.assert_allclose(half, (own + prior) / 2, atol=1e-3)
-    assert align(scores, prior, strength=0).tolist() == [0, 0, 0]
-    half = softmax(scores + align(scores, prior, strength=0.5, soft=True), axis=1).mean(axis=0)
-    np.testing.assert_allclose(half, (softmax(scores, axis=1).mean(axis=0) + prior) / 2, atol=1e-9)
 
 
 @pytest.mark.parametrize(
-    ("scores", "prior", "strength", "message"),
+    ("scores", "prior", "message"),
     [
-        (np.zeros((3, 2)), [0.5, 0.5], 1.5, "strength=1.5 is out of range"),
-        (np.zeros((3, 1)), [1.0], 1, r"at least one row and two classes; got shape \(3, 1\)"),
-        (np.zeros((0, 2)), [0.5, 0.5], 1, r"got shape \(0, 2\)"),
-        (np.array([[0.0, -np.inf]]), [0.5, 0.5], 1, "NaN or infinity"),
-        (np.zeros((3, 2)), [0.5, 0.3, 0.2], 1, r"prior has shape \(3,\)"),
+        (np.zeros((3, 1)), [1.0], r"at least one row and two classes; got shape \(3, 1\)"),
+        (np.zeros((0, 2)), [0.5, 0.5], r"got shape \(0, 2\)"),
+        (np.array([[0.0, -np.inf]]), [0.5, 0.5], "NaN or infinity"),
+        (np.zeros((3, 2)), [0.5, 0.3, 0.2], r"prior has shape \(3,\)"),
     ],
 )
-def test_align_refuses_what_it_cannot_use(scores, prior, strength, message):
+def test_align_refuses_what_it_cannot_use(scores, prior, message):
     with pytest.raises(ValueError, match=message):
-        align(scores, prior, strength=strength)
+        align(scores, prior)
 
 
 def test_a_prior_is_nothing_the_labelled_shares_a_mapping_or_an_array():
-    assert resolve_prior(None, CLASSES, CODES) is None
-    assert resolve_prior("labeled", CLASSES, CODES).tolist() == [0.25, 0.75]
-    assert resolve_prior({"yes": 0.3, "no": 0.7}, CLASSES, CODES).tolist() == [0.7, 0.3]
-    assert resolve_prior({np.str_("yes"): 0.3, np.str_("no"): 0.7}, CLASSES, CODES).tolist() == [0.7, 0.3]
-    assert resolve_prior({1: 0.3, 0: 0.7}, np.array([0, 1]), CODES).tolist() == [0.7, 0.3]
-    assert resolve_prior([0.7, 0.3], CLASSES, CODES).tolist() == [0.7, 0.3]
+    assert shares(None) is None
+    assert shares("labeled").tolist() == [0.25, 0.75]
+    assert shares({"yes": 0.3, "no": 0.7}).tolist() == [0.7, 0.3]
+    assert shares({np.str_("yes"): 0.3, np.str_("no"): 0.7}).tolist() == [0.7, 0.3]
+    assert shares({1: 0.3, 0: 0.7}, np.array([0, 1])).tolist() == [0.7, 0.3]
+    assert shares([0.7, 0.3]).tolist() == [0.7, 0.3]
+
+
+def test_the_offset_is_that_of_the_unlabelled_rows_and_scores_are_not_worked_out_for_nothing():
+    labels = Labels(CLASSES, np.array([0, 0, 0, 1, -1, -1, -1, -1]), np.arange(8) < 4)
+    scores = np.array([[0.0, -3.0], [0.0, -1.0], [0.0, 1.0], [0.0, 2.0]])  # of the last four
+    prior = ClassPrior.of([0.5, 0.5], labels)
+    np.testing.assert_allclose(prior.rest, [0.25, 0.75])  # four of eight in all, and three are labelled
+    offset = prior.offset(lambda: scores)
+    np.testing.assert_array_equal(offset, align(scores, [0.25, 0.75]))
+    assert (scores + offset).argmax(axis=1).tolist() == [0, 1, 1, 1]
+    assert ClassPrior.of(None, labels).offset(lambda: pytest.fail("worked out")).tolist() == [0, 0]
 
 
 def test_shares_that_sum_to_one_but_for_rounding_are_made_to():
-    assert resolve_prior([1 / 3, 1 / 3, 0.3333333], np.arange(3), CODES).sum() == 1
+    assert shares([1 / 3, 1 / 3, 0.3333333], np.arange(3)).sum() == 1
 
 
 @pytest.mark.parametrize(
@@ -121,7 +114,7 @@ def test_shares_that_sum_to_one_but_for_rounding_are_made_to():
 )
 def test_errors_say_what_was_given_and_what_to_do(class_prior, message):
     with pytest.raises(ValueError, match=message):
-        resolve_prior(class_prior, CLASSES, CODES)
+        shares(class_prior)
 
 
 def test_the_assumption_is_one_plain_sentence():
@@ -192,8 +185,8 @@ def test_the_rest_and_the_labelled_rows_together_have_the_prior(n_classes, seed)
 
 def test_the_proportions_of_the_labelled_rows_are_those_of_the_rest():
     codes = np.array([0, 0, 1] * 7 + [-1] * 50)
-    prior = resolve_prior("labeled", np.array(["a", "b"]), codes)
-    np.testing.assert_allclose(prior_of_rest(prior, codes), prior)
+    prior = ClassPrior.of("labeled", Labels(CLASSES, codes, codes >= 0))
+    np.testing.assert_allclose(prior.rest, prior.shares)
 
 
 def test_a_class_with_more_labels_than_its_share_gets_half_a_row():

@@ -9,12 +9,14 @@ import polars as pl
 import pytest
 import sklearn.semi_supervised
 from scipy.sparse import coo_matrix, csr_matrix
+from sklearn.base import BaseEstimator, clone
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris
 from sklearn.ensemble import BaggingClassifier, RandomForestClassifier, VotingClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
@@ -25,8 +27,10 @@ from chary import (
     Curriculum,
     DiverseEnsembleClassifier,
     FixedThreshold,
+    LabeledStratifiedKFold,
     RisingShare,
     SelfTrainingClassifier,
+    TopK,
     TransductiveBound,
 )
 from chary.method.policies import Acceptance
@@ -428,3 +432,91 @@ def test_balanced_weights_of_accepted_rows_that_weigh_nothing():
     plain = LogisticRegression().fit(X[y >= 0], y[y >= 0])
     model.fit(X, y, sample_weight=weights)
     np.testing.assert_allclose(model.predict_proba(X), plain.predict_proba(X), atol=1e-3)
+
+
+# --- Parameters of the policy ---------------------------------------------------------------------------
+
+
+def test_a_grid_search_over_a_parameter_of_the_policy():
+    model = SelfTrainingClassifier(logistic, policy=Curriculum(), confidence="softmax", max_rounds=1)
+    grid = {"policy__step": [0.2, 0.4], "estimator__C": [0.1, 1.0]}
+    search = GridSearchCV(model, grid, cv=LabeledStratifiedKFold(2)).fit(X, y)
+    assert {point["policy__step"] for point in search.cv_results_["params"]} == {0.2, 0.4}
+    assert search.best_estimator_.policy == Curriculum(search.best_params_["policy__step"])
+    shares = [
+        clone(model).set_params(policy__step=step).fit(X, y).history_[0]["n_accepted"] for step in (0.2, 0.4)
+    ]
+    assert shares[0] < shares[1]
+    assert model.policy == Curriculum()
+
+
+def test_get_params_tells_those_of_the_policy_and_a_clone_has_them():
+    model = SelfTrainingClassifier(logistic, policy=RisingShare(first=0.3))
+    params = model.get_params()
+    assert (params["policy__first"], params["policy__max_rows"], params["estimator__C"]) == (0.3, None, 1.0)
+    assert "policy__first" not in model.get_params(deep=False)
+    assert clone(model).policy == RisingShare(first=0.3)
+    assert "policy__step" not in SelfTrainingClassifier().get_params()
+    assert SelfTrainingClassifier().set_params(policy__step=0.2).policy == Curriculum(step=0.2)
+
+
+def test_a_policy_that_two_models_share_never_changes():
+    policy = Curriculum(step=0.3)
+    one, other = SelfTrainingClassifier(policy=policy), SelfTrainingClassifier(policy=policy)
+    one.set_params(policy__step=0.5, max_rounds=2)
+    assert (one.policy, one.max_rounds) == (Curriculum(step=0.5), 2)
+    assert other.policy is policy
+    assert policy.step == 0.3
+    pipeline = make_pipeline(StandardScaler(), other)
+    pipeline.set_params(selftrainingclassifier__policy__rescore=True)
+    assert other.policy == Curriculum(step=0.3, rescore=True)
+    assert not policy.rescore
+
+
+def test_a_policy_and_its_parameter_can_be_set_together():
+    model = SelfTrainingClassifier(policy=Curriculum())
+    assert model.set_params(policy__k=3, policy=TopK(99)).policy == TopK(3)
+
+
+@pytest.mark.parametrize("name", ["policy__stp", "polcy", "estimator__none"])
+def test_an_unknown_parameter_is_refused_as_scikit_learn_does(name):
+    model = SelfTrainingClassifier(logistic, policy=Curriculum())
+    last = name.split("__")[-1]
+    with pytest.raises(ValueError, match=rf"(?s)Invalid parameter '{last}' for .*Valid parameters are: \["):
+        model.set_params(**{name: 0.2})
+
+
+def test_a_users_own_policy_needs_no_parameters():
+    class Own:
+        rescore = False
+
+        def accept(self, round):
+            return Acceptance(round.confidence > 0.9, {})
+
+    model = clone(SelfTrainingClassifier(logistic, policy=Own(), confidence="softmax"))
+    assert model.fit(X, y).history_
+    assert not [name for name in model.get_params() if name.startswith("policy__")]
+    with pytest.raises(ValueError, match="Invalid parameter 'step'"):
+        model.set_params(policy__step=0.2)
+
+
+def test_a_users_own_policy_may_have_parameters_as_scikit_learn_knows_them():
+    class Own(BaseEstimator):
+        rescore = False
+
+        def __init__(self, above=0.9):
+            self.above = above
+
+        def accept(self, round):
+            return Acceptance(round.confidence > self.above, {})
+
+    model = SelfTrainingClassifier(logistic, policy=Own(), confidence="softmax")
+    assert model.get_params()["policy__above"] == 0.9
+    assert clone(model).set_params(policy__above=0.5).policy.above == 0.5
+    assert model.policy.above == 0.9
+
+
+def test_the_description_of_a_model_shows_its_policy():
+    model = SelfTrainingClassifier(logistic, policy=Curriculum(0.3))
+    assert "Curriculum(step=0.3, rescore=False)" in repr(model)
+    assert "Curriculum(step=0.3, rescore=False)" in model._repr_html_()

@@ -6,6 +6,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from chary.method import training
 from chary.method.network import Network
@@ -140,3 +141,65 @@ def test_float32_follows_float64():
 def test_divergence_is_an_error_that_says_what_to_lower(options):
     with pytest.raises(ValueError, match=r"Training diverged.*lower learning_rate, weight_decay or gamma"):
         trained(*blobs(), n_steps=30, **options)
+
+
+# --- Threads -------------------------------------------------------------------------------------------
+
+
+def n_blas_threads():
+    return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
+
+
+@pytest.fixture
+def two_threads():
+    with threadpool_limits(2, user_api="blas"):
+        assert n_blas_threads() == {2}
+        yield
+        assert n_blas_threads() == {2}
+
+
+def test_training_takes_one_blas_thread_and_gives_the_others_back(two_threads):
+    fetch, *data = blobs()
+    seen = []
+    trained(lambda rows: seen.append(n_blas_threads()) or fetch(rows), *data, n_steps=2)
+    assert seen == [{1}]
+    assert n_blas_threads() == {2}
+
+
+def test_threads_are_given_back_after_an_error(two_threads):
+    fetch, *data = blobs()
+
+    def fail(rows):
+        assert n_blas_threads() == {1}
+        raise OSError("no such row")
+
+    with pytest.raises(OSError, match="no such row"):
+        trained(fail, *data)
+    assert n_blas_threads() == {2}
+    with pytest.raises(ValueError, match="diverged"):
+        trained(fetch, *data, learning_rate=1e30, n_steps=30)
+    assert n_blas_threads() == {2}
+
+
+def test_the_number_of_threads_before_changes_no_bit():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 300)).astype(np.float32)
+    codes, ones, rows = np.arange(100) % 2, np.ones(100, np.float32), np.arange(200)
+    weights = []
+    for n_threads in (1, 2):
+        with threadpool_limits(n_threads, user_api="blas"):
+            network = Network(300, (256, 64), 2, 3)
+            network.initialize(np.random.default_rng(0))
+            options = {"batch_size": 100, "unlabeled_batch_size": 100, "n_steps": 5}
+            train(
+                network,
+                X.__getitem__,
+                rows[:100],
+                codes,
+                ones,
+                rows[100:],
+                rng=np.random.default_rng(0),
+                **options,
+            )
+            weights.append(network.params)
+    assert_array_equal(*weights)

@@ -2,14 +2,11 @@
 
 import datetime as dt
 
-import numpy as np
-import pandas as pd
 import polars as pl
 import pytest
 
 from chary.tables.missing import (
     filled_cells,
-    is_missing,
     is_no_answer,
     label_texts,
     may_be_unlabeled,
@@ -64,13 +61,3 @@ def test_a_label_has_no_white_space_around_it_and_an_empty_cell_is_none():
 
 def test_a_marker_is_text_or_nothing():
     assert [unlabeled_marker(given) for given in (None, "", "  ", " todo ")] == ["", "", "", "todo"]
-
-
-@pytest.mark.parametrize("value", [None, float("nan"), np.float64("nan"), np.float32("nan"), pd.NA, pd.NaT])
-def test_values_that_stand_for_none(value):
-    assert is_missing(value)
-
-
-@pytest.mark.parametrize("value", [0, "", "nan", False, np.array([np.nan, 1.0]), [None], pd.Timestamp(0)])
-def test_values_that_are_there(value):
-    assert not is_missing(value)

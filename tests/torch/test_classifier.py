@@ -33,6 +33,7 @@ from chary import (
     TopK,
     TransductiveBound,
 )
+from chary.method import encode
 from chary.torch import TorchDiverseClassifier, t_similarity
 
 ROOT = Path(__file__).parents[2]
@@ -246,6 +247,17 @@ def test_data_frames_and_text_labels():
     assert set(model.predict(frame)) <= {"blue", "green", "red"}
     with pytest.raises(ValueError, match="feature names should match"):
         model.predict(frame[list("bacdef")])
+
+
+@pytest.mark.parametrize("weights", [None, np.where(np.arange(120) % 7, 1.0, 0.0)])
+def test_encoded_labels_fit_the_same_model(weights, monkeypatch):
+    X, y, _ = table()
+    labels = encode(y)
+    expected = quick().fit(X, y, weights)
+    monkeypatch.setattr("chary.method.labels._encoded", lambda y, unlabeled: pytest.fail("encoded again"))
+    model = quick().fit(X, labels, weights)
+    np.testing.assert_array_equal(model.predict_head_proba(X), expected.predict_head_proba(X))
+    SelfTrainingClassifier(quick(), max_rounds=1).fit(X, labels)
 
 
 def test_order_of_rows_does_not_matter():
@@ -556,9 +568,11 @@ def test_the_tables_of_the_documentation_are_the_stored_results(name):
         assert f"| {' | '.join(row)} |" in page
 
 
-def test_two_processes_train_the_same_weights_as_one(tmp_path):
+def test_two_processes_train_the_same_weights_as_one(tmp_path, monkeypatch, capsys):
     script = EXAMPLES / "two_processes.py"
-    assert "1 process(es)" in run(script, tmp_path / "one")
+    monkeypatch.setattr(sys, "argv", [str(script), str(tmp_path / "one")])
+    runpy.run_path(str(script))
+    assert "1 process(es)" in capsys.readouterr().out
     torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", 2]
     assert "2 process(es)" in run(*torchrun, script, tmp_path / "two")
     one, two = load_file(tmp_path / "one"), load_file(tmp_path / "two")

@@ -15,7 +15,7 @@ from chary.evaluation.audit import (
     score,
     smallest_audit,
 )
-from chary.evaluation.audited import AuditedResult, confidence_of, fit_with_audit
+from chary.evaluation.audited import AuditedResult, fit_with_audit
 from chary.evaluation.diagnosis import (
     MILD,
     REPRESENTATIVE,
@@ -24,11 +24,9 @@ from chary.evaluation.diagnosis import (
     Density,
     Diagnosis,
     FeatureShift,
-    HeldOut,
     diagnose,
-    held_out,
-    rows_to_label,
 )
+from chary.evaluation.held_out import HeldOut, confidence_of, held_out, judge_folds
 from chary.evaluation.metrics import (
     ReliabilityCurve,
     RiskCoverageCurve,
@@ -38,6 +36,7 @@ from chary.evaluation.metrics import (
     reliability_curve,
     risk_coverage_curve,
 )
+from chary.evaluation.rows_to_check import rows_to_label
 
 __all__ = [
     "MILD",
@@ -67,6 +66,7 @@ __all__ = [
     "expected_calibration_error",
     "fit_with_audit",
     "held_out",
+    "judge_folds",
     "recovered_share",
     "reliability_curve",
     "required_size",

@@ -3,30 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import clone
 from sklearn.model_selection import KFold
-from sklearn.pipeline import Pipeline
-from sklearn.utils import _safe_indexing, check_consistent_length, indexable
+from sklearn.utils import check_consistent_length, indexable
 
-from chary.evaluation.audit import Floats, Score, score
-from chary.method import decode, encode, max_probability, probabilities
-
-
-class Judged(NamedTuple):
-    """The audited rows as seen by a model that has not seen their labels."""
-
-    prediction: NDArray[Any]  # (k,)
-    correct: NDArray[np.bool_]  # (k,)
-    confidence: Floats  # (k,)
-
-    @property
-    def score(self) -> Score:
-        """The share of right rows, with its 95 % interval."""
-        return score(self.correct)
+from chary.evaluation.held_out import HeldOut, encode_for, fit_without, judge, judge_folds
+from chary.method import Labels
 
 
 @dataclass(frozen=True)
@@ -37,8 +22,8 @@ class AuditedResult:
     unaudited_model: Any  # fitted without the audited labels
     rows: NDArray[np.intp]  # (k,) the audited rows
     labels: NDArray[Any]  # (k,) and their labels
-    before: Judged  # by ``unaudited_model``: exact
-    after: Judged  # by models like ``model``, each without some audited labels: approximate
+    before: HeldOut  # by ``unaudited_model``: exact
+    after: HeldOut  # by models like ``model``, each without some audited labels: approximate
 
     def __str__(self) -> str:
         return (
@@ -48,7 +33,13 @@ class AuditedResult:
 
 
 def fit_with_audit(
-    estimator: Any, X: Any, y: ArrayLike, audit: ArrayLike, *, n_folds: int = 5, random_state: Any = None
+    estimator: Any,
+    X: Any,
+    y: ArrayLike | Labels,
+    audit: ArrayLike,
+    *,
+    n_folds: int = 5,
+    random_state: Any = None,
 ) -> AuditedResult:
     """Fit a classifier on biased labels and an audit, and say how good it is.
 
@@ -66,7 +57,7 @@ def fit_with_audit(
     estimator : classifier
         Any; it is cloned. One with a parameter ``unlabeled`` is given the unlabelled rows too.
     X : array, DataFrame or sparse matrix of shape (n, ...)
-    y : array-like of shape (n,)
+    y : array-like of shape (n,), or Labels
         All labels, those of the audited rows among them; missing (or the classifier's marker) where none.
     audit : array-like, bool of shape (n,) or row numbers of shape (k,)
         The rows that were drawn at random (``chary.evaluation.audit.draw``) and labelled by a person.
@@ -103,46 +94,22 @@ def fit_with_audit(
     95.4%
     """
     (X,) = indexable(X)
-    last = estimator[-1] if isinstance(estimator, Pipeline) else estimator
-    params = last.get_params(deep=False)
-    labels = encode(y, unlabeled=params.get("unlabeled", -1))
+    labels = encode_for(estimator, y)
     check_consistent_length(X, labels.codes)
     rows = _audited_rows(audit, labels.labeled)
-    target = labels.classes[labels.codes]  # of labelled rows
-
-    def fit_without(hidden: NDArray[np.intp]) -> Any:
-        kept = labels.labeled.copy()
-        kept[hidden] = False
-        if "unlabeled" in params:
-            codes = np.where(kept, labels.codes, -1)
-            return clone(estimator).fit(X, decode(codes, labels.classes, unlabeled=params["unlabeled"]))
-        used = np.flatnonzero(kept)
-        return clone(estimator).fit(_safe_indexing(X, used), target[used])
-
-    def judge(model: Any, judged: NDArray[np.intp]) -> Judged:
-        prediction = model.predict(_safe_indexing(X, judged))
-        return Judged(prediction, prediction == target[judged], confidence_of(model, _safe_indexing(X, judged)))
-
-    unaudited_model = fit_without(rows)
-    folds = KFold(min(n_folds, len(rows)), shuffle=True, random_state=_integer_seed(random_state))
-    parts = [judge(fit_without(rows[fold]), rows[fold]) for _, fold in folds.split(rows)]
-    order = np.argsort(np.concatenate([fold for _, fold in folds.split(rows)]))
-    after = Judged(*(np.concatenate(part)[order] for part in zip(*parts, strict=True)))
+    unaudited_model = fit_without(estimator, X, labels, rows)
+    splitter = KFold(min(n_folds, len(rows)), shuffle=True, random_state=_integer_seed(random_state))
+    folds = [fold for _, fold in splitter.split(rows)]
+    after = judge_folds(estimator, X, labels, [rows[fold] for fold in folds])
+    order = np.argsort(np.concatenate(folds))
     return AuditedResult(
-        model=fit_without(np.empty(0, dtype=np.intp)),
+        model=fit_without(estimator, X, labels, rows[:0]),
         unaudited_model=unaudited_model,
         rows=rows,
-        labels=target[rows],
-        before=judge(unaudited_model, rows),
-        after=after,
+        labels=labels.classes[labels.codes[rows]],
+        before=judge(unaudited_model, X, labels, rows),
+        after=after.part(order),
     )
-
-
-def confidence_of(model: Any, X: Any) -> Floats:
-    """The model's own confidence in its predictions, or their probability where it has none."""
-    if hasattr(model, "predict_confidence"):
-        return model.predict_confidence(X)
-    return max_probability(probabilities(model, X))
 
 
 def _audited_rows(audit: ArrayLike, labeled: NDArray[np.bool_]) -> NDArray[np.intp]:

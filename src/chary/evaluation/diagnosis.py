@@ -12,9 +12,9 @@ from scipy import stats
 from scipy.linalg import cho_factor, cho_solve, eigh
 from scipy.spatial.distance import cdist
 from scipy.special import expit, logit
-from sklearn.base import clone
-from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import check_array, check_consistent_length
+
+from chary.evaluation.held_out import stratified_folds
 
 Floats = NDArray[np.floating[Any]]
 
@@ -26,7 +26,7 @@ SIGNIFICANCE, STRONG_AUC = 0.01, 0.75
 
 # Rows of either side that are looked at, drawn at random, and the fewest that say anything.
 _MAX_ROWS, _MIN_ROWS = 600, 10
-_N_FOLDS, _N_PERMUTATIONS, _N_COMPONENTS = 5, 999, 10
+_N_PERMUTATIONS, _N_COMPONENTS = 999, 10
 
 
 class FeatureShift(NamedTuple):
@@ -141,7 +141,7 @@ def diagnose(
     if min(n_labeled, n_unlabeled) < _MIN_ROWS:
         return Diagnosis(UNKNOWN, None, None, [], None, counts, n_labeled, n_unlabeled)
     rng = np.random.default_rng(random_state)
-    rows = np.concatenate([_draw(np.flatnonzero(mask), rng), _draw(np.flatnonzero(~mask), rng)])
+    rows = np.concatenate([some_of(np.flatnonzero(side), _MAX_ROWS, rng) for side in (mask, ~mask)])
     sample, is_labeled = features[rows].astype(np.float64), mask[rows]
     standardized = _standardized(sample)
     separation = measure_separation(standardized, is_labeled, rng)
@@ -181,7 +181,7 @@ def measure_separation(X: Floats, labeled: NDArray[np.bool_], random_state: Any 
     K = _kernel(X)
     targets = np.empty((len(X), 1 + _N_PERMUTATIONS))  # (n, 1 + P): the truth, then its permutations
     scores = np.empty_like(targets)
-    folds = _folds(labeled, rng)
+    folds = stratified_folds(labeled, rng)
     for fold in folds:
         shuffled = rng.permuted(np.tile(labeled[fold], (_N_PERMUTATIONS, 1)), axis=1)
         targets[fold] = np.vstack([labeled[fold], shuffled]).T
@@ -251,80 +251,15 @@ def feature_shifts(X: Floats, labeled: NDArray[np.bool_], names: Sequence[str]) 
     ]
 
 
-class HeldOut(NamedTuple):
-    """Labelled rows judged by models that had not seen their labels."""
-
-    correct: NDArray[np.bool_]  # (n_judged,)
-    confidence: Floats  # (n_judged,)
-    probability: Floats  # (n_judged,) of the predicted class
-
-
-def held_out(estimator: Any, X: Any, codes: NDArray[np.intp], random_state: Any = None) -> HeldOut:
-    """Cross-validate a classifier of chary on the labelled rows; the unlabelled ones stay in training.
-
-    Rows of a class with a single label are never judged: without them the class would be unknown. Under selection
-    bias the outcome is optimistic, because all judged rows come from where the labels are.
-    """
-    rng = np.random.default_rng(random_state)
-    labeled = np.flatnonzero(codes >= 0)
-    counts = np.bincount(codes[labeled])
-    judged = labeled[counts[codes[labeled]] >= 2]
-    n_folds = int(min(_N_FOLDS, counts[counts >= 2].min(initial=_N_FOLDS)))
-    if len(judged) < 2 or n_folds < 2:
-        return HeldOut(np.zeros(0, dtype=bool), np.zeros(0), np.zeros(0))
-    found = []
-    for fold in _folds(codes[judged], rng, n_folds):
-        rows = judged[fold]
-        y = codes.copy()
-        y[rows] = -1
-        model = clone(estimator).fit(X, y)
-        probs = model.predict_proba(X[rows])
-        predicted = model.classes_[probs.argmax(axis=1)]
-        found.append((predicted == codes[rows], model.predict_confidence(X[rows]), probs.max(axis=1)))
-    return HeldOut(*(np.concatenate(part) for part in zip(*found, strict=True)))
-
-
-def rows_to_label(
-    X: Floats, labeled: NDArray[np.bool_], confidence: Floats, k: int = 50, random_state: Any = None
-) -> NDArray[np.intp]:
-    """Up to k unlabelled rows worth a label: of low confidence, far from labels, and unlike each other.
-
-    Among the 20 k rows of highest doubt, the product of one minus the confidence and the distance to the nearest
-    labelled row, they are chosen one after the other, each the one whose confidence lacks most times its distance
-    to the nearest row labelled or chosen before.
-    """
-    rng = np.random.default_rng(random_state)
-    unlabeled = _draw(np.flatnonzero(~labeled), rng, 20_000)
-    reference = X[_draw(np.flatnonzero(labeled), rng)]
-    lacking = 1 - confidence[unlabeled] + 1e-9
-    nearest = np.concatenate(
-        [cdist(X[unlabeled[i : i + 2000]], reference).min(axis=1) for i in range(0, len(unlabeled), 2000)] or [[]]
-    )
-    doubtful = np.argsort(-lacking * nearest, kind="stable")[: 20 * k]
-    rows, lacking, nearest = unlabeled[doubtful], lacking[doubtful], nearest[doubtful]
-    chosen: list[int] = []
-    for _ in range(min(k, len(rows))):
-        value = lacking * nearest
-        value[chosen] = -1
-        best = int(value.argmax())
-        chosen.append(best)
-        nearest = np.minimum(nearest, cdist(X[rows], X[rows[best : best + 1]])[:, 0])
-    return rows[chosen]
+def some_of(rows: NDArray[np.intp], n_most: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    """At most so many of the rows, in their order."""
+    return rows if len(rows) <= n_most else np.sort(rng.choice(rows, n_most, replace=False))
 
 
 def _verdict(separation: Separation) -> str:
     if separation.p_value > SIGNIFICANCE:
         return REPRESENTATIVE
     return STRONG if separation.auc >= STRONG_AUC else MILD
-
-
-def _draw(rows: NDArray[np.intp], rng: np.random.Generator, size: int = _MAX_ROWS) -> NDArray[np.intp]:
-    return rows if len(rows) <= size else np.sort(rng.choice(rows, size, replace=False))
-
-
-def _folds(groups: NDArray[Any], rng: np.random.Generator, n_folds: int = _N_FOLDS) -> list[NDArray[np.intp]]:
-    splitter = StratifiedKFold(n_folds, shuffle=True, random_state=int(rng.integers(2**31)))
-    return [test for _, test in splitter.split(np.zeros(len(groups)), groups)]
 
 
 def _standardized(X: Floats) -> Floats:

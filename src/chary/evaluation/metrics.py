@@ -96,18 +96,6 @@ def confidence_auroc(confidence: ArrayLike, correct: ArrayLike) -> float:
     return float(roc_auc_score(right, conf)) if 0 < right.mean() < 1 else float("nan")
 
 
-def brier_score(probs: ArrayLike, codes: ArrayLike) -> float:
-    """Mean squared distance of class probabilities (n, C) from the true class (n,), between 0 and 2.
-
-    >>> brier_score([[1.0, 0.0], [0.5, 0.5]], [0, 0])
-    0.25
-    """
-    p = np.array(probs, dtype=np.float64)
-    check_consistent_length(p, codes)
-    p[np.arange(len(p)), np.asarray(codes)] -= 1
-    return float((p * p).sum(axis=1).mean())
-
-
 def recovered_share(method: ArrayLike, erm_biased: ArrayLike, erm_iid: ArrayLike) -> Any:
     """What part of the accuracy lost to biased labels a method wins back: 1 is all of it, below 0 is a harm.
 

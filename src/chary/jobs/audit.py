@@ -25,7 +25,7 @@ from chary.evaluation import (
     score,
     smallest_audit,
 )
-from chary.method import Labels, SelfTrainingClassifier, decode
+from chary.method import Labels, SelfTrainingClassifier
 from chary.tables import AuditAnswers
 
 # The errors at which the report says what can be accepted, and the level of each statement.
@@ -114,18 +114,17 @@ def judge(
         None: no self-training, unless one round proves clearly better on the audit (p < 0.05).
     seed : int, default=0
     """
-    y = decode(every.codes, every.classes, unlabeled=None)
-    result = fit_with_audit(make(rounds or 0), X, y, answers.rows, random_state=seed)
+    result = fit_with_audit(make(rounds or 0), X, every, answers.rows, random_state=seed)
     before = result.before.score  # of the model that was decided on before anybody looked: exact in any case
     if unaudited is not None:
-        model = clone(unaudited).fit(X, _without(y, answers.rows))
+        model = clone(unaudited).fit(X, every.without(answers.rows))
         before = score(model.predict(X[answers.rows]) == result.labels)
     comparison = None
     if rounds is None:
-        comparison = _self_training_against(result, make, X, y)
+        comparison = _self_training_against(result, make, X, every)
         rounds = int(comparison.p_value < _CLEAR and comparison.only_first > comparison.only_second)
         if rounds:
-            result = fit_with_audit(make(rounds), X, y, answers.rows, random_state=seed)
+            result = fit_with_audit(make(rounds), X, every, answers.rows, random_state=seed)
     pool = np.flatnonzero(~every.labeled)
     pool = np.concatenate([pool, answers.rows])
     confidence = confidence_of(result.model, X[pool])
@@ -158,14 +157,8 @@ def _of_rows_to_label(found: Acceptance, confidence: NDArray[Any]) -> Acceptance
 
 
 def _self_training_against(
-    result: AuditedResult, make: Callable[[int], SelfTrainingClassifier], X: NDArray[Any], y: NDArray[Any]
+    result: AuditedResult, make: Callable[[int], SelfTrainingClassifier], X: NDArray[Any], every: Labels
 ) -> Comparison:
     """One round of self-training against none, both without the audited labels, on the audited rows."""
-    trained = make(1).fit(X, _without(y, result.rows), initial=result.unaudited_model.estimator_)
+    trained = make(1).fit(X, every.without(result.rows), initial=result.unaudited_model.estimator_)
     return compare(trained.predict(X[result.rows]) == result.labels, result.before.correct)
-
-
-def _without(y: NDArray[Any], rows: NDArray[np.intp]) -> NDArray[Any]:
-    given = y.copy().astype(object)
-    given[rows] = None
-    return given

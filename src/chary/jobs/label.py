@@ -22,7 +22,7 @@ from chary.jobs.audit import AuditFigures, judge, merge
 from chary.jobs.diagnose import compare_rows, prepare
 from chary.jobs.learners import LEARNERS, MIXED, Choice, choose
 from chary.jobs.prior import PriorFigures, prior_figures
-from chary.method import Labels, SelfTrainingClassifier, decode, prior_of_rest
+from chary.method import Labels, SelfTrainingClassifier, prior_of_rest
 from chary.tables import AuditAnswers, Table, TableError, read_audit, target_labels
 
 GIVEN, ACCEPTED, PREDICTED = SOURCES = ("given", "accepted", "predicted")
@@ -213,7 +213,7 @@ def fit(
     usual = choice.rounds if rounds is None else rounds
     classifier = LEARNERS[choice.name].classifier(usual, seed, class_prior)
     if labels.answers is None:
-        classifier.fit(X, decode(labels.every.codes, labels.every.classes, unlabeled=None))
+        classifier.fit(X, labels.every)
         return Fitted(choice.name, classifier, choice.name, classifier, None)
     make = partial(LEARNERS[MIXED].classifier, seed=seed, class_prior=class_prior)
     model, figures = judge(make, X, labels.every, labels.answers, unaudited=classifier, rounds=rounds, seed=seed)
@@ -247,8 +247,8 @@ def check(fitted: Fitted, X: NDArray[Any], given: Labels, class_prior: Any, seed
     most = LEARNERS[fitted.unaudited_learner].held_out_rows
     rows = _with_pool(given.labeled, most, np.random.default_rng(seed))
     prior = _prior_among(rows, given.codes, class_prior, fitted.classifier.class_prior_)
-    same = clone(fitted.unaudited).set_params(class_prior=prior, unlabeled=-1)
-    return held_out(same, X[rows], given.codes[rows], random_state=seed)
+    same = clone(fitted.unaudited).set_params(class_prior=prior)
+    return held_out(same, X[rows], given.part(rows), random_state=seed)
 
 
 def _prior_among(rows: NDArray[np.intp], codes: NDArray[np.intp], told: Any, prior: Any) -> Any:

@@ -30,11 +30,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import QuantileTransformer, StandardScaler
 from sklearn.tree import ExtraTreeClassifier
-from sklearn.tree._tree import Tree
 from sklearn.utils.validation import check_is_fitted
 
 from chary import __version__
 from chary._files import atomic_write
+from chary._sklearn import Tree
 from chary.method import (
     ClassBalanced,
     Curriculum,

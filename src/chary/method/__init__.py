@@ -1,11 +1,12 @@
 """Arrays in; labels, confidence and all that the method is made of out: no file, no table, no word."""
 
 from chary.method.assignment import whole_counts
-from chary.method.confidence import entropy, margin, max_probability, t_similarity
+from chary.method.confidence import CONFIDENCES, entropy, margin, max_probability, t_similarity
 from chary.method.diverse import DiverseEnsembleClassifier, content_order
-from chary.method.labels import Labels, decode, encode
+from chary.method.fitting import fit_partly, last_step
+from chary.method.labels import Labels, decode, encode, is_missing
 from chary.method.linear import LinearDiverseEnsemble
-from chary.method.members import member_probabilities, probabilities
+from chary.method.members import probabilities
 from chary.method.mixed import Member, MixedEnsembleClassifier
 from chary.method.model_selection import LabeledScorer, LabeledStratifiedKFold
 from chary.method.network import Floats, Network, default_hidden_sizes
@@ -25,6 +26,7 @@ from chary.method.self_training import SelfTrainingClassifier
 from chary.method.training import draw_batches
 
 __all__ = [
+    "CONFIDENCES",
     "Acceptance",
     "ClassBalanced",
     "Curriculum",
@@ -53,9 +55,11 @@ __all__ = [
     "draw_batches",
     "encode",
     "entropy",
+    "fit_partly",
+    "is_missing",
+    "last_step",
     "margin",
     "max_probability",
-    "member_probabilities",
     "prior_of_rest",
     "probabilities",
     "sensitivity",

@@ -58,28 +58,6 @@ def match_counts(columns: Floats, counts: Codes) -> Floats:
     return offset
 
 
-def match_mean(columns: Floats, shares: Floats) -> Floats:
-    r"""Offsets b with which the mean of softmax(s + b) equals the shares p, to 1e-10.
-
-    They minimise the convex :math:`\frac1n \sum_i \log \sum_c e^{s_{ic} + b_c} - \sum_c p_c b_c`.
-    """
-    offset, converged = _newton(columns, shares, np.zeros(len(shares)), 1e-10)
-    if converged:
-        return offset
-    # Scores so far apart that all is flat between them: approach them from a high temperature.
-    temperature = float(_top_two(columns, offset)[1].max())
-    offset = np.zeros(len(shares))
-    while temperature > 1:
-        offset = temperature * _newton(columns / temperature, shares, offset / temperature, 1e-6)[0]
-        temperature /= 4
-    return _newton(columns, shares, offset, 1e-10)[0]
-
-
-def mean_softmax(columns: Floats) -> Floats:
-    """Mean probability of each class, (C,)."""
-    return np.exp(_soft_moments(columns, np.zeros(len(columns)))[0])
-
-
 def _two_class_offset(columns: Floats, counts: Codes) -> Floats:
     """One sort: the rows that lean least to the second class are the first class's."""
     leaning = np.sort(columns[1] - columns[0])
@@ -200,7 +178,7 @@ def _assign_core(columns: Floats, counts: Codes, offset: Floats) -> tuple[Floats
     n_levels_without_gain = 0
     while best[2] > _FEW_MOVES and temperature > finest:
         scaled = columns / temperature
-        offset = temperature * _newton(scaled, shares, offset / temperature, 1 / n_rows)[0]
+        offset = temperature * _newton(scaled, shares, offset / temperature, 1 / n_rows)
         owner, _ = _top_two(columns, offset)
         n_misplaced = _n_misplaced(owner, counts)
         n_levels_without_gain = 0 if n_misplaced < best[2] else n_levels_without_gain + 1
@@ -318,8 +296,8 @@ def _top_two(columns: Floats, offset: Floats) -> tuple[Codes, Floats]:
     return first, highest - second
 
 
-def _newton(columns: Floats, shares: Floats, offset: Floats, tolerance: float) -> tuple[Floats, bool]:
-    """Offsets that match the mean softmax, and whether they do to within the tolerance.
+def _newton(columns: Floats, shares: Floats, offset: Floats, tolerance: float) -> Floats:
+    """Offsets with which the mean softmax comes to within the tolerance of the shares, if steps suffice.
 
     Over a step whose largest and smallest entry differ by r, the curvature of log-sum-exp changes at most by the
     factor e^r; therefore the share log(1 + r) / r of a Newton step always descends, and no search is needed.
@@ -328,7 +306,7 @@ def _newton(columns: Floats, shares: Floats, offset: Floats, tolerance: float) -
         log_mean, curvature = _soft_moments(columns, offset)
         missing = shares - np.exp(log_mean)
         if np.abs(missing).max() <= tolerance:
-            return offset, True
+            return offset
         if (missing > np.maximum(0.99 * shares, tolerance)).any():
             offset = offset + np.log(shares) - log_mean  # far off and flat: this step always descends too
             continue
@@ -336,7 +314,7 @@ def _newton(columns: Floats, shares: Floats, offset: Floats, tolerance: float) -
         step = np.linalg.lstsq(curvature + 1, missing, rcond=None)[0]
         r = np.ptp(step)
         offset = offset + step * (np.log1p(r) / r if r > 0 else 1)
-    return offset, False
+    return offset
 
 
 def _soft_moments(columns: Floats, offset: Floats) -> tuple[Floats, Floats]:

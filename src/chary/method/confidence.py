@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,21 @@ def entropy(probs: Floats) -> Floats:
     """
     n_classes = probs.shape[-1]
     return np.clip(1 - entr(probs).sum(axis=-1) / np.log(n_classes), 0, 1)
+
+
+# Those that class probabilities (n, C) give, by name. A new one is a function above, a line here, and a test.
+CONFIDENCES: dict[str, Callable[[Floats], Floats]] = {
+    "max_probability": max_probability,
+    "margin": margin,
+    "entropy": entropy,
+}
+
+
+def check_confidence(kind: str) -> None:
+    """Refuse a name that is neither ``"t_similarity"`` nor one of ``CONFIDENCES``."""
+    names = ("t_similarity", *CONFIDENCES)
+    if kind not in names:
+        raise ValueError(f"kind={kind!r} is not a confidence; choose one of {', '.join(names)}.")
 
 
 def t_similarity(head_probs: Any, per_class: bool = False, *, weights: Any = None) -> Any:

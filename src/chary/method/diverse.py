@@ -14,25 +14,19 @@ from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import Tags
-from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    check_consistent_length,
-    check_is_fitted,
-    validate_data,
-)
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
-from chary.method.confidence import entropy, margin, max_probability, t_similarity
-from chary.method.labels import decode, encode
+from chary._sklearn import Interval, StrOptions, check_sample_weight
+from chary.method.confidence import CONFIDENCES, check_confidence, t_similarity
+from chary.method.labels import Labels, encode
 from chary.method.network import Floats, Losses, Network, default_hidden_sizes
-from chary.method.priors import align, prior_of_rest, resolve_prior
+from chary.method.priors import ClassPrior
 from chary.method.training import train
 
 # Rows are scored in chunks whose largest intermediate array holds about this many numbers (4 MiB).
 _CHUNK_NUMBERS = 2**19
 # Other kinds of X become float64 as a whole; these are kept, and their rows become floats chunk by chunk.
 _KEPT_DTYPES = [np.float64, np.float32, *map(np.dtype, np.typecodes["AllInteger"]), np.bool_]
-_PROBABILITY_CONFIDENCES = {"max_probability": max_probability, "margin": margin, "entropy": entropy}
 
 
 class DiverseEnsembleClassifier(ClassifierMixin, BaseEstimator):
@@ -69,8 +63,9 @@ class DiverseEnsembleClassifier(ClassifierMixin, BaseEstimator):
         Marks unlabelled rows in ``y``, besides missing values, which always do. None: missing values only, so
         that -1 can be a class.
     random_state : int, Generator, RandomState or None, default=None
-        Same number, same model to the bit (on one number of BLAS threads), whatever the order of the rows or the
-        names of the classes. None draws fresh entropy; NumPy's global state is never used.
+        Same number, same network to the bit, whatever the order of the rows, the names of the classes or the
+        number of BLAS threads: training takes one, only scores may differ with it in their last digits. None draws
+        fresh entropy; NumPy's global state is never used.
 
     Attributes
     ----------
@@ -153,13 +148,15 @@ class DiverseEnsembleClassifier(ClassifierMixin, BaseEstimator):
         self.unlabeled = unlabeled
         self.random_state = random_state
 
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> DiverseEnsembleClassifier:
+    def fit(
+        self, X: Any, y: ArrayLike | Labels, sample_weight: ArrayLike | None = None
+    ) -> DiverseEnsembleClassifier:
         """Fit on labelled and unlabelled rows.
 
         Parameters
         ----------
         X : array, DataFrame of numbers or sparse matrix of shape (n, d)
-        y : array-like of shape (n,)
+        y : array-like of shape (n,), or Labels
             Labels; missing or ``unlabeled`` where there is none.
         sample_weight : array-like of shape (n,), default=None
             Weights of labelled rows in the losses. A row of weight 0, labelled or not, is as if absent.
@@ -170,20 +167,17 @@ class DiverseEnsembleClassifier(ClassifierMixin, BaseEstimator):
         X = self._validated(X, reset=True)
         labels = encode(y, unlabeled=self.unlabeled)
         check_consistent_length(X, labels.codes)
-        weights = _check_sample_weight(sample_weight, X, ensure_non_negative=True, dtype=np.float64)
+        weights = check_sample_weight(sample_weight, X, ensure_non_negative=True, dtype=np.float64)
         if not weights.all():
             present = weights > 0
-            X, weights = X[present], weights[present]
-            y_present = decode(labels.codes[present], labels.classes, unlabeled=None)
-            labels = encode(y_present, unlabeled=None)
+            X, weights, labels = X[present], weights[present], encode(labels.part(present), unlabeled=None)
         self.classes_ = labels.classes
+        prior = ClassPrior.of(self.class_prior, labels)
         self._train(X, labels.codes, weights)
-        self.class_prior_ = resolve_prior(self.class_prior, labels.classes, labels.codes)
-        self.class_bias_ = np.zeros(len(labels.classes))
-        if self.class_prior_ is not None:
-            rest = X if labels.labeled.all() else X[~labels.labeled]
-            scores = np.concatenate([logits[:, 0] for logits in self._head_logits(rest, slice(1))])
-            self.class_bias_ = align(scores, prior_of_rest(self.class_prior_, labels.codes))
+        self.class_prior_ = prior.shares
+        self.class_bias_ = prior.offset(
+            lambda: np.concatenate([logits[:, 0] for logits in self._head_logits(X[labels.rest], slice(1))])
+        )
         return self
 
     def _train(self, X: Any, codes: NDArray[np.intp], weights: Floats) -> None:
@@ -244,15 +238,14 @@ class DiverseEnsembleClassifier(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n, d)
-        kind : {"t_similarity", "max_probability", "margin", "entropy"}, default="t_similarity"
-            ``t_similarity`` asks the diverse heads, the others the prediction head's probabilities.
+        kind : str, default="t_similarity"
+            ``"t_similarity"`` asks the diverse heads; those of ``chary.method.CONFIDENCES``, such as
+            ``"max_probability"``, the prediction head's probabilities.
         """
+        check_confidence(kind)
         if kind == "t_similarity":
             return np.concatenate([t_similarity(probs) for probs in self._head_probs(X, slice(1, None))])
-        if kind not in _PROBABILITY_CONFIDENCES:
-            kinds = ", ".join(["t_similarity", *_PROBABILITY_CONFIDENCES])
-            raise ValueError(f"kind={kind!r} is not a confidence; choose one of {kinds}.")
-        confidence = _PROBABILITY_CONFIDENCES[kind]
+        confidence = CONFIDENCES[kind]
         return np.concatenate([confidence(probs[:, 0]) for probs in self._head_probs(X, slice(1))])
 
     def _head_probs(self, X: Any, heads: slice) -> Iterator[Floats]:

@@ -19,17 +19,46 @@ class Labels(NamedTuple):
     codes: NDArray[np.intp]  # (n,) index into classes; -1 where unlabelled
     labeled: NDArray[np.bool_]  # (n,) True where a label was given
 
+    @property
+    def rest(self) -> NDArray[np.intp]:
+        """Row numbers of the unlabelled rows; of all rows where each has a label."""
+        rows = np.flatnonzero(~self.labeled)
+        return rows if len(rows) else np.arange(len(self.codes))
 
-def encode(y: ArrayLike, *, unlabeled: Any = -1, one_class: bool = False) -> Labels:
+    def part(self, rows: NDArray[Any]) -> Labels:
+        """The labels of some rows, given by number or mask."""
+        return Labels(self.classes, self.codes[rows], self.labeled[rows])
+
+    def without(self, rows: NDArray[Any]) -> Labels:
+        """The same labels, but none for these rows, given by number or mask."""
+        codes, labeled = self.codes.copy(), self.labeled.copy()
+        codes[rows], labeled[rows] = -1, False
+        return Labels(self.classes, codes, labeled)
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a value says that there is none: None, NaN, NaT, ``pandas.NA``.
+
+    >>> [is_missing(value) for value in (None, float("nan"), np.datetime64("NaT"), "", 0)]
+    [True, True, True, False, False]
+    """
+    if value is None or type(value).__name__ == "NAType":
+        return True
+    differs = value != value
+    return np.ndim(differs) == 0 and bool(differs)  # an array is a value, whatever it holds
+
+
+def encode(y: Labels | ArrayLike, *, unlabeled: Any = -1, one_class: bool = False) -> Labels:
     """Encode a partially labelled target.
 
-    Missing values (NaN, None, ``pandas.NA``, null) are always unlabelled, and so is the marker.
+    Missing values (see ``is_missing``) are always unlabelled, and so is the marker.
 
     Parameters
     ----------
-    y : array-like of shape (n,)
+    y : array-like of shape (n,), or Labels
         Integers, whole floats, booleans or text, in a list, a NumPy array, or a pandas or polars column
-        (categorical and nullable ones too).
+        (categorical and nullable ones too). ``Labels`` are passed on, less the classes that no row has: every
+        classifier of chary takes them in place of y, so that a column is encoded once.
     unlabeled : label or None, default=-1
         The value that marks an unlabelled row. None: missing values only, so that -1 can be a class.
     one_class : bool, default=False
@@ -49,25 +78,12 @@ def encode(y: ArrayLike, *, unlabeled: Any = -1, one_class: bool = False) -> Lab
     """
     if np.ndim(unlabeled) != 0:
         raise ValueError(f"unlabeled must be one label or None, got {unlabeled!r}.")
-    if _is_missing(unlabeled):
+    if is_missing(unlabeled):
         unlabeled = None
-    values, labeled = _split_missing(y)
-    if unlabeled is not None:
-        given = ~_equals(values, unlabeled)
-        labeled[labeled] = given
-        values = values[given]
-    values = _natural(values)
-    if values.dtype.kind == "f":
-        assert_all_finite(values, input_name="y")
-        _refuse_fractions(values)
-    elif values.dtype.kind == "U" and unlabeled is not None:
-        _refuse_suspect_texts(values, unlabeled)
-    classes, class_of_value = np.unique(values, return_inverse=True)
-    if len(classes) != 1 or not one_class:
-        _refuse_too_few(classes, labeled, unlabeled)
-    codes = np.full(labeled.shape, -1, dtype=np.intp)
-    codes[labeled] = class_of_value
-    return Labels(classes, codes, labeled)
+    labels = _with_rows(y) if isinstance(y, Labels) else _encoded(y, unlabeled)
+    if len(labels.classes) != 1 or not one_class:
+        _refuse_too_few(labels.classes, labels.labeled, unlabeled)
+    return labels
 
 
 def decode(codes: NDArray[np.intp], classes: NDArray[Any], *, unlabeled: Any = -1) -> NDArray[Any]:
@@ -91,6 +107,33 @@ def decode(codes: NDArray[np.intp], classes: NDArray[Any], *, unlabeled: Any = -
     return labels
 
 
+def _with_rows(labels: Labels) -> Labels:
+    """Labels without the classes that no row has."""
+    there = np.bincount(labels.codes[labels.labeled], minlength=len(labels.classes)) > 0
+    if there.all():
+        return labels
+    renumbered = np.append(np.cumsum(there) - 1, -1)  # the last: that of the code -1
+    return Labels(labels.classes[there], renumbered[labels.codes], labels.labeled)
+
+
+def _encoded(y: ArrayLike, unlabeled: Any) -> Labels:
+    values, labeled = _split_missing(y)
+    if unlabeled is not None:
+        given = ~_equals(values, unlabeled)
+        labeled[labeled] = given
+        values = values[given]
+    values = _natural(values)
+    if values.dtype.kind == "f":
+        assert_all_finite(values, input_name="y")
+        _refuse_fractions(values)
+    elif values.dtype.kind == "U" and unlabeled is not None:
+        _refuse_suspect_texts(values, unlabeled)
+    classes, class_of_value = np.unique(values, return_inverse=True)
+    codes = np.full(labeled.shape, -1, dtype=np.intp)
+    codes[labeled] = class_of_value
+    return Labels(classes, codes, labeled)
+
+
 def _split_missing(y: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     """The values that are there and the mask of where they are."""
     if hasattr(y, "is_null") and hasattr(y, "to_list"):  # a polars Series: keeps its integers whole
@@ -103,7 +146,7 @@ def _split_missing(y: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     if y.dtype.kind == "f":
         there = ~np.isnan(y)
     elif y.dtype.kind == "O":
-        there = ~np.frompyfunc(_is_missing, 1, 1)(y).astype(bool)
+        there = ~np.frompyfunc(is_missing, 1, 1)(y).astype(bool)
     else:
         there = np.ones(y.shape, dtype=bool)
     return y[there], there
@@ -114,10 +157,6 @@ def _objects(values: list[Any] | tuple[Any, ...]) -> NDArray[Any]:
     if any(isinstance(value, (list, tuple, np.ndarray)) for value in values):
         return np.asarray(values)  # two-dimensional: refused, or unrolled with a warning, further on
     return np.fromiter(values, dtype=object, count=len(values))
-
-
-def _is_missing(value: Any) -> bool:
-    return value is None or type(value).__name__ == "NAType" or bool(value != value)
 
 
 def _equals(values: NDArray[Any], marker: Any) -> NDArray[np.bool_]:

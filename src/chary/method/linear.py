@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh, eigvalsh, orth
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_array, check_consistent_length
-from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
+from chary._sklearn import Interval, check_sample_weight
 from chary.method.labels import encode
 
 Array = NDArray[np.float64]
@@ -337,7 +337,7 @@ class _Solution(NamedTuple):
 
 
 def _weights(sample_weight: Any, rows: Array, codes: NDArray[np.intp]) -> Array:
-    weights: Array = _check_sample_weight(sample_weight, rows, dtype=np.float64)
+    weights: Array = check_sample_weight(sample_weight, rows, dtype=np.float64)
     if weights.min() < 0:
         raise ValueError(f"sample_weight holds the negative value {weights.min():g}; weights must be at least 0.")
     if not all(weights[codes == code].any() for code in (0, 1)):

@@ -10,31 +10,25 @@ from joblib import Parallel, delayed
 from numpy.random import Generator, RandomState
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import QuantileTransformer, StandardScaler
 from sklearn.utils import gen_batches
-from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    check_consistent_length,
-    check_is_fitted,
-    has_fit_parameter,
-    validate_data,
-)
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, has_fit_parameter, validate_data
 
-from chary.method.confidence import entropy, margin, max_probability, t_similarity
-from chary.method.labels import decode, encode
+from chary._sklearn import Interval, check_sample_weight
+from chary.method.confidence import CONFIDENCES, check_confidence, t_similarity
+from chary.method.fitting import last_step, seeded_clone
+from chary.method.labels import Labels, encode
 from chary.method.network import Floats
-from chary.method.priors import align, prior_of_rest, resolve_prior
+from chary.method.priors import ClassPrior
 
 # Added to every probability of a member that gives no decision values: the logarithm of 0 stays finite.
 _FLOOR = 1e-3
 # Rows scored at a time: members make copies of them.
 _BLOCK = 100_000
-_PROBABILITY_CONFIDENCES = {"max_probability": max_probability, "margin": margin, "entropy": entropy}
 
 
 class Member(NamedTuple):
@@ -53,15 +47,6 @@ def default_members(n_rows: int) -> list[Member]:
         Member("quantile", make_pipeline(quantiles, LogisticRegression(max_iter=1000))),
         Member("trees", ExtraTreesClassifier(200, max_features=0.5), 2.0),
     ]
-
-
-def seeded_clone(estimator: Any, rng: np.random.Generator) -> Any:
-    """An unfitted clone in which every ``random_state`` that was None, however deep, is a number."""
-    estimator = clone(estimator)
-    for name, value in sorted(estimator.get_params().items()):
-        if value is None and (name == "random_state" or name.endswith("__random_state")):
-            estimator.set_params(**{name: int(rng.integers(2**31))})
-    return estimator
 
 
 class MixedEnsembleClassifier(ClassifierMixin, BaseEstimator):
@@ -96,7 +81,7 @@ class MixedEnsembleClassifier(ClassifierMixin, BaseEstimator):
     ----------
     classes_ : array of shape (C,)
     members_ : list of Member
-        The fitted members.
+        The fitted members; the default ones know a class by its number in ``classes_``.
     scales_ : array of shape (M,)
         a_m, the spread of each member's centred logits.
     weights_ : array of shape (M,)
@@ -139,13 +124,15 @@ class MixedEnsembleClassifier(ClassifierMixin, BaseEstimator):
         self.unlabeled = unlabeled
         self.random_state = random_state
 
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> MixedEnsembleClassifier:
+    def fit(
+        self, X: Any, y: ArrayLike | Labels, sample_weight: ArrayLike | None = None
+    ) -> MixedEnsembleClassifier:
         """Fit every member on the labelled rows and scale it on the unlabelled ones.
 
         Parameters
         ----------
         X : array or DataFrame of numbers of shape (n, d)
-        y : array-like of shape (n,)
+        y : array-like of shape (n,), or Labels
             Labels; missing or ``unlabeled`` where there is none.
         sample_weight : array-like of shape (n,), default=None
             Handed to the members with the labelled rows. A row of weight 0, labelled or not, is as if absent.
@@ -158,29 +145,28 @@ class MixedEnsembleClassifier(ClassifierMixin, BaseEstimator):
         check_consistent_length(X, labels.codes)
         weights = None
         if sample_weight is not None:
-            weights = _check_sample_weight(sample_weight, X, ensure_non_negative=True, dtype=np.float64)
+            weights = check_sample_weight(sample_weight, X, ensure_non_negative=True, dtype=np.float64)
             present = weights > 0
-            X, weights = X[present], weights[present]
-            labels = encode(decode(labels.codes[present], labels.classes, unlabeled=None), unlabeled=None)
+            X, weights, labels = X[present], weights[present], encode(labels.part(present), unlabeled=None)
         self.classes_ = labels.classes
+        prior = ClassPrior.of(self.class_prior, labels)
         members = self._seeded_members(len(X))
         if weights is not None:
             _refuse_weightless(members)
+        # Numbers are quicker to tell apart than text, but only a user's own members may know classes by name.
+        names = np.arange(len(labels.classes)) if self.members is None else labels.classes
         self.members_ = Parallel(n_jobs=self.n_jobs)(
-            delayed(_fitted)(member, X, labels.codes, labels.classes, weights) for member in members
+            delayed(_fitted)(member, X, labels, names, weights) for member in members
         )
         raw_weights = np.array([member.weight for member in members], dtype=float)
         self.weights_ = raw_weights / raw_weights.sum()
 
-        rest = np.ones(len(X), dtype=bool) if labels.labeled.all() else ~labels.labeled
+        rest = labels.rest
         logits = self._centred_logits(X[rest])  # (n, M, C)
         squares = np.square(logits).mean(axis=2)  # (n, M)
         self.scales_ = np.sqrt(np.average(squares, axis=0, weights=None if weights is None else weights[rest]))
-        self.class_prior_ = resolve_prior(self.class_prior, labels.classes, labels.codes)
-        self.class_bias_ = np.zeros(len(labels.classes))
-        if self.class_prior_ is not None:
-            rest_prior = prior_of_rest(self.class_prior_, labels.codes)
-            self.class_bias_ = align(self._mean_scores(logits), rest_prior)
+        self.class_prior_ = prior.shares
+        self.class_bias_ = prior.offset(lambda: self._mean_scores(logits))
         return self
 
     def _seeded_members(self, n_rows: int) -> list[Member]:
@@ -220,16 +206,15 @@ class MixedEnsembleClassifier(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n, d)
-        kind : {"t_similarity", "max_probability", "margin", "entropy"}, default="t_similarity"
-            ``t_similarity`` is the weighted agreement of the members, the others use the ensemble's probabilities.
+        kind : str, default="t_similarity"
+            ``"t_similarity"`` is the weighted agreement of the members; those of ``chary.method.CONFIDENCES``,
+            such as ``"max_probability"``, use the ensemble's probabilities.
         """
-        if kind not in ("t_similarity", *_PROBABILITY_CONFIDENCES):
-            kinds = ", ".join(["t_similarity", *_PROBABILITY_CONFIDENCES])
-            raise ValueError(f"kind={kind!r} is not a confidence; choose one of {kinds}.")
+        check_confidence(kind)
         probs, head_probs = self.predict_joint_proba(X)
         if kind == "t_similarity":
             return t_similarity(head_probs, weights=self.weights_)
-        return _PROBABILITY_CONFIDENCES[kind](probs)
+        return CONFIDENCES[kind](probs)
 
     def _centred_logits(self, X: Floats) -> Floats:
         logits = np.empty((len(X), len(self.members_), len(self.classes_)))  # (n, M, C)
@@ -265,7 +250,7 @@ def _checked_members(entries: Any) -> list[Member]:
 
 def _refuse_weightless(members: list[Member]) -> None:
     for member in members:
-        last = member.estimator[-1] if isinstance(member.estimator, Pipeline) else member.estimator
+        last = last_step(member.estimator)
         if not has_fit_parameter(last, "sample_weight"):
             raise ValueError(
                 f"Member {member.name!r} ({type(last).__name__}) takes no sample_weight in fit; "
@@ -273,29 +258,24 @@ def _refuse_weightless(members: list[Member]) -> None:
             )
 
 
-def _fitted(
-    member: Member, X: Floats, codes: NDArray[np.intp], classes: NDArray[Any], weights: Floats | None
-) -> Member:
-    labeled = codes >= 0
-    estimator, rows = member.estimator, X
-    last, steps = estimator, []
-    if isinstance(estimator, Pipeline):
-        last = estimator[-1]
-        steps = [step for _, step in estimator.steps[:-1] if step not in (None, "passthrough")]
+def _fitted(member: Member, X: Floats, labels: Labels, names: NDArray[Any], weights: Floats | None) -> Member:
+    """The member, fitted; ``names`` (C,) is how it is told the classes."""
+    labeled, rows = labels.labeled, X
+    steps = member.estimator.steps[:-1] if isinstance(member.estimator, Pipeline) else []
+    steps = [step for _, step in steps if step not in (None, "passthrough")]
     for step in steps:
-        _fit_step(step, rows, codes)
+        _fit_step(step, rows, labels)
         rows = step.transform(rows if step is not steps[-1] else rows[labeled])  # the last step needs no others
     params = {} if weights is None else {"sample_weight": weights[labeled]}
-    last.fit(rows if steps else X[labeled], classes[codes[labeled]], **params)
+    last_step(member.estimator).fit(rows if steps else X[labeled], names[labels.codes[labeled]], **params)
     return member
 
 
-def _fit_step(step: Any, rows: Floats, codes: NDArray[np.intp]) -> None:
+def _fit_step(step: Any, rows: Floats, labels: Labels) -> None:
     try:
         step.fit(rows)
     except (TypeError, ValueError):  # tags do not tell: SelectKBest may need labels, or not
-        labeled = codes >= 0
-        step.fit(rows[labeled], codes[labeled])
+        step.fit(rows[labels.labeled], labels.codes[labels.labeled])
 
 
 def _logits(estimator: Any, X: Floats, n_classes: int) -> Floats:

@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import StratifiedKFold
-from sklearn.utils import _safe_indexing, indexable
+from sklearn.utils import indexable
 
+from chary._sklearn import safe_indexing
+from chary.method.fitting import rows_of
 from chary.method.labels import encode
 
 
@@ -59,11 +61,5 @@ class LabeledScorer:
         rows = np.flatnonzero(labels.labeled)
         params = {name: rows_of(value, rows, len(labels.codes)) for name, value in params.items()}
         return get_scorer(self.scoring)(
-            estimator, _safe_indexing(X, rows), labels.classes[labels.codes[rows]], **params
+            estimator, safe_indexing(X, rows), labels.classes[labels.codes[rows]], **params
         )
-
-
-def rows_of(value: Any, rows: NDArray[np.intp], n_rows: int) -> Any:
-    """A per-row parameter sliced with its rows; anything else as it is."""
-    per_row = hasattr(value, "__len__") and not isinstance(value, (str, dict)) and len(value) == n_rows
-    return _safe_indexing(value, rows) if per_row else value

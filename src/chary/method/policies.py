@@ -7,15 +7,14 @@ at the cut are accepted together. (``max_rows`` takes any of the rows that have 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from numbers import Integral, Real
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
+from chary.method.bound import transductive_thresholds
 
 
 class Round(NamedTuple):
@@ -23,7 +22,7 @@ class Round(NamedTuple):
 
     confidence: NDArray[Any]  # (n,) one number per row, high is confident
     class_confidence: NDArray[Any]  # (n, C) one number per row and class: softmax, class-wise T-similarity
-    prediction: Indices  # (n,) class that the prediction head gives the row
+    prediction: NDArray[np.intp]  # (n,) class that the prediction head gives the row
     posterior: NDArray[Any]  # (n, C) estimate of the class probabilities
     number: int  # t = 1, 2, ...
 
@@ -196,15 +195,16 @@ class RisingShare:
 class TransductiveBound:
     """Accept by class thresholds that minimise a bound on the error per accepted row (MSTA).
 
-    The thresholds are those of :func:`transductive_thresholds`. The history gets them and the ``bound``
-    R = (1/n) sum_j N_j(theta_j): n * R bounds the expected number of wrong labels among the accepted rows,
-    if the posterior is right.
+    The thresholds are those of ``chary.method.bound.transductive_thresholds``, which has the maths. The history
+    gets them and the ``bound`` R = (1/n) sum_j N_j(theta_j): n * R bounds the expected number of wrong labels
+    among the accepted rows, if the posterior is right.
 
     Parameters
     ----------
     search : {"exact", "grid"}, default="exact"
+        "grid" is the published search, for reproduction.
     objective : {"per_class", "joint"}, default="per_class"
-        For both see :func:`transductive_thresholds`.
+        One ratio per class, as in the published code, or one over the whole vector, as in the paper.
     index : {"confidence", "prediction"}, default="confidence"
         The class whose threshold a row has to reach: the one of highest class-wise confidence, as
         published, or the one that the prediction head gives it. They differ on some rows when the
@@ -233,196 +233,34 @@ class TransductiveBound:
 
     def accept(self, round: Round) -> Acceptance:
         """The rows that reach the threshold of their class."""
-        votes, posterior = _votes_and_posterior(round.class_confidence, round.posterior)  # (C, n) each
-        index = votes.argmax(axis=0) if self.index == "confidence" else np.asarray(round.prediction)
-        best = _search(votes, posterior, index, self.search, self.objective)
-        accepted = votes[index, np.arange(len(index))] >= best.thresholds[index]
-        bound = float(best.bounds.sum() / max(1, len(index)))
-        return Acceptance(accepted, {"thresholds": best.thresholds, "bound": bound})
+        index = None if self.index == "confidence" else np.asarray(round.prediction)
+        best = transductive_thresholds(
+            round.class_confidence, round.posterior, index, search=self.search, objective=self.objective
+        )
+        return Acceptance(best.accepted, {"thresholds": best.thresholds, "bound": best.bound})
 
 
-def transductive_thresholds(
-    class_confidence: ArrayLike,
-    posterior: ArrayLike,
-    *,
-    search: str = "exact",
-    objective: str = "per_class",
-) -> Floats:
-    r"""Class thresholds that minimise the bound on the transductive error per accepted row.
+def policy_params(policy: Any) -> dict[str, Any]:
+    """The parameters of a policy that is a dataclass; none of any other.
 
-    A row x is accepted when v_yhat(x) >= theta_yhat, yhat(x) = argmax_c v_c(x). Solves
-
-        theta_j = argmin N_j(theta) / n_j(theta)                            (objective="per_class")
-        theta   = argmin sum_j N_j(theta_j) / sum_j n_j(theta_j)            (objective="joint")
-
-    where v_j(x) is the class-j confidence, p_i(x) the posterior and
-
-        n_j(theta)  = #{x : yhat = j, v_j >= theta}                         rows accepted as j
-        N_j(theta)  = sum over i != j of B_ij(theta)                        bound on the wrong ones
-        B_ij(theta) = inf over g in [theta, 1], g > 0, of  S0_ij + max(0, kappa_ij - S1_ij) / g
-        S0_ij       = sum_x p_i     [theta <= v_j < g]
-        S1_ij       = sum_x p_i v_j [theta <= v_j < g]
-        kappa_ij    = sum_x p_i v_j [yhat = j].
-
-    N_j does not increase with theta and n_j falls only at the votes v_j of rows predicted j, so these votes
-    are the only candidates; each class with a predicted row accepts at least one. The exact search sorts
-    each class once and finds every infimum by binary search in prefix sums: O(C^2 n log n).
-
-    Parameters
-    ----------
-    class_confidence : array-like of shape (n, C)
-        v, in [0, 1]; the rows need not sum to one.
-    posterior : array-like of shape (n, C)
-        p, in [0, 1].
-    search : {"exact", "grid"}, default="exact"
-        "grid" is the published search, for reproduction: 50 thresholds per class, 50 values of g for
-        each, and both loops stop early.
-    objective : {"per_class", "joint"}, default="per_class"
-        One ratio per class, as in the published code, or one over the whole vector, as in the paper.
-
-    Returns
-    -------
-    ndarray of shape (C,)
-        The thresholds; the smallest on ties, +inf for a class to which no row is predicted.
-
-    Examples
-    --------
-    >>> v = [[0.99, 0.01], [0.95, 0.05], [0.55, 0.45], [0.2, 0.8]]
-    >>> transductive_thresholds(v, v)
-    array([0.95, 0.8 ])
+    >>> policy_params(Curriculum())
+    {'step': 0.4, 'rescore': False}
     """
-    _require_choice("search", search, ("exact", "grid"))
-    _require_choice("objective", objective, ("per_class", "joint"))
-    votes, probs = _votes_and_posterior(class_confidence, posterior)
-    return _search(votes, probs, votes.argmax(axis=0), search, objective).thresholds
+    params = fields(policy) if is_dataclass(policy) else ()
+    return {param.name: getattr(policy, param.name) for param in params if param.init}
 
 
-class _Best(NamedTuple):
-    thresholds: Floats  # (C,)
-    bounds: Floats  # (C,) N_j there
+def changed_policy(policy: Any, changes: dict[str, Any]) -> Any:
+    """Another policy, like this one but for some parameters.
 
-
-class _Curve(NamedTuple):
-    """One class's candidates, ascending."""
-
-    threshold: Floats  # (T,)
-    bound: Floats  # (T,) N_j
-    accepted: Floats  # (T,) n_j, or a trifle where it is 0, so that one can divide by it
-
-    def at(self, k: np.intp) -> tuple[float, float, float]:
-        return self.threshold[k], self.bound[k], self.accepted[k]
-
-
-def _search(votes: Floats, posterior: Floats, index: Indices, search: str, objective: str) -> _Best:
-    """Best thresholds when row x counts for class index(x); votes and posterior are (C, n)."""
-    n_classes, n_rows = votes.shape
-    if n_rows == 0:
-        return _Best(np.full(n_classes, np.inf), np.zeros(n_classes))
-    curve_of = _exact_curve if search == "exact" else _grid_curve
-    curves = [curve_of(j, votes[j], posterior, index == j) for j in range(n_classes)]
-    best = _best_jointly(curves) if objective == "joint" else _best_per_class(curves)
-    return _Best(best[:, 0], best[:, 1])
-
-
-def _best_per_class(curves: list[_Curve]) -> Floats:
-    return np.array([curve.at(np.argmin(curve.bound / curve.accepted)) for curve in curves])  # (C, 3)
-
-
-def _best_jointly(curves: list[_Curve]) -> Floats:
-    """Dinkelbach's iteration: minimise bound - ratio * accepted, class by class, until the ratio stays."""
-    best = _best_per_class(curves)  # (C, 3)
-    ratio = math.inf
-    while (lower := best[:, 1].sum() / best[:, 2].sum()) < ratio:
-        ratio = lower
-        best = np.array([curve.at(np.argmin(curve.bound - ratio * curve.accepted)) for curve in curves])
-    return best
-
-
-def _exact_curve(j: int, votes: Floats, posterior: Floats, predicted: NDArray[np.bool_]) -> _Curve:
-    """N_j and n_j at every distinct vote of the rows predicted j."""
-    if not predicted.any():
-        return _Curve(np.array([np.inf]), np.zeros(1), np.array([np.finfo(np.float64).tiny]))
-    rows = _ascending(votes, posterior, lowest=votes[predicted].min())  # no threshold lies below
-    v, own = votes[rows], predicted[rows]  # (m,)
-    own_votes = v[own]
-    first = np.flatnonzero(np.append(True, own_votes[1:] > own_votes[:-1]))  # one of each distinct vote
-    thresholds = own_votes[first]  # (T,)
-    start = np.searchsorted(v, thresholds)
-    cut = np.append(v, 1.0)  # the g at which the knapsack of _infimum is full; past the last vote, 1
-    bound = np.zeros(len(thresholds))
-    for i in np.delete(np.arange(len(posterior)), j):
-        bound += _infimum(posterior[i, rows], v, own, start, cut)
-    return _Curve(thresholds, bound, (len(own_votes) - first).astype(np.float64))
-
-
-def _infimum(p: Floats, v: Floats, own: NDArray[np.bool_], start: Indices, cut: Floats) -> Floats:
-    """B_ij for thresholds at the given positions of the ascending votes v.
-
-    The infimum is the value of a fractional knapsack of capacity kappa: maximise sum_x q_x + s subject to
-    sum_x q_x v_x + s <= kappa, 0 <= q_x <= p_x on v_x >= theta, s >= 0. Lightest first: whole rows up to
-    position ``end``, and what is left of the capacity goes to the row there, or to s, of weight 1.
+    >>> changed_policy(Curriculum(rescore=True), {"step": 0.2})
+    Curriculum(step=0.2, rescore=True)
     """
-    weight = p * v
-    kappa = weight[own].sum()
-    mass = _prefix_sums(p)  # (m + 1,)
-    weight = _prefix_sums(weight)
-    end = np.searchsorted(weight, weight[start] + kappa, side="right") - 1  # in start..m
-    rest = np.maximum(0.0, kappa - (weight[end] - weight[start]))
-    return mass[end] - mass[start] + rest / cut[end]  # cut > 0: a row that overfills weighs something
-
-
-def _grid_curve(j: int, votes: Floats, posterior: Floats, predicted: NDArray[np.bool_]) -> _Curve:
-    """The published candidates of class j, up to where the published loop stops."""
-    rows = _ascending(votes, posterior, lowest=votes.min())
-    v, own = votes[rows], predicted[rows]
-    size = 50
-    steps = np.arange(size)
-    thetas = v[0] + steps * (v[-1] - v[0]) / size  # (T,)
-    if not posterior[j].any():
-        thetas = np.ones(size)  # as published for a class without posterior mass
-    gammas = thetas[:, None] + (steps + 1) * (1 - thetas[:, None]) / size  # (T, G)
-    low, high = np.searchsorted(v, thetas)[:, None], np.searchsorted(v, gammas)
-    bound = np.zeros(size)
-    for i in np.delete(np.arange(len(posterior)), j):
-        p = posterior[i, rows]
-        mass, weight = _prefix_sums(p), _prefix_sums(p * v)
-        rest = np.maximum(0.0, (p * v)[own].sum() - (weight[high] - weight[low]))
-        bound += _until_stop(mass[high] - mass[low] + rest / gammas).min(axis=1)
-    accepted = own.sum() - np.searchsorted(v[own], thetas)
-    accepted = np.where(accepted > 0, accepted, 1e-8 * len(votes))  # as published
-    visited = np.isfinite(_until_stop(bound / accepted))
-    return _Curve(thetas[visited], bound[visited], accepted[visited])
-
-
-def _until_stop(values: Floats) -> Floats:
-    """Infinity past the first index above 3 where the values, not having fallen before, rise."""
-    stops = np.zeros(values.shape, dtype=bool)
-    before, middle, last = values[..., 2:-2], values[..., 3:-1], values[..., 4:]
-    stops[..., 4:] = (last > middle) & (middle >= before)
-    past = np.cumsum(stops, axis=-1) - stops > 0
-    return np.where(past, np.inf, values)
-
-
-def _ascending(votes: Floats, posterior: Floats, lowest: float) -> Indices:
-    """The rows with a vote of at least ``lowest``, by vote.
-
-    Tied rows go by their posterior, so that the rounding of sums over the rows, and with it the choice
-    among thresholds that are equally good, cannot depend on the order in which the rows came.
-    """
-    rows = np.flatnonzero(votes >= lowest)
-    rows = rows[np.argsort(votes[rows])]
-    v = votes[rows]
-    same = v[1:] == v[:-1]
-    tied = np.flatnonzero(np.append(same, False) | np.append(False, same))
-    group = rows[tied]
-    rows[tied] = group[np.lexsort((*posterior[:, group], v[tied]))]
-    return rows
-
-
-def _prefix_sums(values: Floats) -> Floats:
-    sums = np.zeros(len(values) + 1)
-    np.cumsum(values, out=sums[1:])
-    return sums
+    known = list(policy_params(policy))
+    for name in changes:
+        if name not in known:
+            raise ValueError(f"Invalid parameter {name!r} for policy {policy!r}. Valid parameters are: {known!r}.")
+    return replace(policy, **changes)
 
 
 def _accept_top_share(round: Round, share: float) -> Acceptance:
@@ -451,25 +289,6 @@ def _kth_highest(values: NDArray[Any], k: int) -> float:
     """The k-th highest value, the lowest of fewer than k, infinity of none."""
     cut = max(0, len(values) - k)
     return float(np.partition(values, cut)[cut]) if len(values) else math.inf
-
-
-def _votes_and_posterior(class_confidence: ArrayLike, posterior: ArrayLike) -> tuple[Floats, Floats]:
-    """Both as contiguous (C, n) float64 arrays within [0, 1]."""
-    votes, probs = np.asarray(class_confidence), np.asarray(posterior)
-    _require(
-        votes.ndim == 2 and votes.shape == probs.shape and votes.shape[1] > 0,
-        f"class_confidence has shape {votes.shape} and posterior {probs.shape}; "
-        "give both as (rows, classes), of the same shape.",
-    )
-    return _unit_columns("class_confidence", votes), _unit_columns("posterior", probs)
-
-
-def _unit_columns(name: str, values: NDArray[Any]) -> Floats:
-    columns = np.array(values.T, dtype=np.float64, order="C")
-    low, high = (columns.min(), columns.max()) if columns.size else (0.0, 1.0)
-    within = low >= -1e-6 and high <= 1 + 1e-6  # float32 rounding is forgiven; NaN is not
-    _require(bool(within), f"{name} ranges from {low:g} to {high:g}; give finite values in [0, 1].")
-    return np.clip(columns, 0.0, 1.0, out=columns)
 
 
 def _require(condition: bool, sentence: str) -> None:

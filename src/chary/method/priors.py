@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chary._words import exact_percent, listed
-from chary.method.assignment import match_counts, match_mean, mean_softmax, whole_counts
+from chary.method.assignment import match_counts, whole_counts
+from chary.method.labels import Labels
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]
@@ -20,7 +21,7 @@ _CHOICE_ROWS = 2_000  # on which the class is chosen whose share matters most
 _NAMED_CLASSES = 6  # of more, a sentence names the largest
 
 
-def align(scores: ArrayLike, prior: ArrayLike, *, strength: float = 1.0, soft: bool = False) -> Floats:
+def align(scores: ArrayLike, prior: ArrayLike) -> Floats:
     r"""Offset of each class with which the predictions have the wanted class proportions.
 
     With scores s_ic of n rows and proportions p, the offset b is such that :math:`\arg\max_c (s_{ic} + b_c)` gives
@@ -34,10 +35,6 @@ def align(scores: ArrayLike, prior: ArrayLike, *, strength: float = 1.0, soft: b
         Logits or log-probabilities, finite.
     prior : array-like of shape (C,)
         Wanted proportions p, summing to 1.
-    strength : float in [0, 1], default=1.0
-        Between the proportions of the scores themselves (0: b is 0) and the prior (1).
-    soft : bool, default=False
-        Match the mean of softmax(s + b) instead of the shares of its largest entry.
 
     Returns
     -------
@@ -56,56 +53,51 @@ def align(scores: ArrayLike, prior: ArrayLike, *, strength: float = 1.0, soft: b
     columns = _checked_scores(scores)  # (C, n)
     n_classes, n = columns.shape
     target = _checked_shares(prior, n_classes)
-    if not 0 <= strength <= 1:
-        raise ValueError(f"strength={strength!r} is out of range; give a number from 0 to 1.")
-    if strength == 0:
-        return np.zeros(n_classes)
-    if strength < 1:
-        own = mean_softmax(columns) if soft else np.bincount(columns.argmax(axis=0), minlength=n_classes) / n
-        target = (1 - strength) * own + strength * target
     wanted = target > 0
     columns, target = (columns, target) if wanted.all() else (columns[wanted], target[wanted])
     offset = np.full(n_classes, -np.inf)
-    if soft:
-        offset[wanted] = match_mean(columns, target)
-    else:  # a row that two classes have an equal claim to goes where the scores lean, whatever the classes' names
-        counts = whole_counts(target, n, favor=columns.mean(axis=1))
-        offset[wanted] = match_counts(columns, counts)
+    # A row that two classes have an equal claim to goes where the scores lean, whatever the classes' names.
+    counts = whole_counts(target, n, favor=columns.mean(axis=1))
+    offset[wanted] = match_counts(columns, counts)
     return offset - offset[wanted].mean()
 
 
-def resolve_prior(class_prior: Any, classes: NDArray[Any], codes: Codes) -> Floats | None:
-    """The proportions (C,) that the parameter ``class_prior`` of an estimator stands for.
+class ClassPrior(NamedTuple):
+    """What the parameter ``class_prior`` of an estimator means for the rows that it is fitted on."""
 
-    Parameters
-    ----------
-    class_prior : None, "labeled", mapping or array-like
-        None imposes nothing. "labeled": the proportions of the labelled rows. A mapping from each class to its
-        share, or the shares in the order of the classes.
-    classes : array of shape (C,)
-    codes : array of shape (n,)
-        Index into classes; -1 where unlabelled.
+    shares: Floats | None  # (C,) of all rows; None: nothing is known
+    rest: Floats  # (C,) of the unlabelled rows; NaN where nothing is known
 
-    Examples
-    --------
-    >>> classes = np.array(["no", "yes"])
-    >>> resolve_prior({"yes": 0.3, "no": 0.7}, classes, np.array([0, 1]))
-    array([0.7, 0.3])
-    >>> resolve_prior("labeled", classes, np.array([0, 1, 1, 1, -1]))
-    array([0.25, 0.75])
-    """
-    if class_prior is None:
-        return None
-    if isinstance(class_prior, str):
-        if class_prior != "labeled":
-            raise ValueError(
-                f"class_prior={class_prior!r} is not known; give 'labeled', the share of each class, or None."
-            )
-        counts = np.bincount(codes[codes >= 0], minlength=len(classes))
-        return counts / counts.sum()
-    if isinstance(class_prior, Mapping):
-        class_prior = _shares_in_order(class_prior, classes)
-    return _checked_shares(class_prior, len(classes), "class_prior")
+    @classmethod
+    def of(cls, class_prior: Any, labels: Labels) -> ClassPrior:
+        """Resolve the parameter.
+
+        Parameters
+        ----------
+        class_prior : None, "labeled", mapping or array-like
+            None imposes nothing. "labeled": the proportions of the labelled rows. A mapping from each class to its
+            share, or the shares in the order of the classes.
+        labels : Labels
+
+        Examples
+        --------
+        >>> labels = Labels(np.array(["no", "yes"]), np.array([0, 1, 1, 1, -1]), np.arange(5) < 4)
+        >>> ClassPrior.of({"yes": 0.6, "no": 0.4}, labels).shares
+        array([0.4, 0.6])
+        >>> ClassPrior.of("labeled", labels).shares
+        array([0.25, 0.75])
+        """
+        if class_prior is None:
+            return cls(None, np.full(len(labels.classes), np.nan))
+        shares = _resolved(class_prior, labels)
+        return cls(shares, prior_of_rest(shares, labels.codes))
+
+    def offset(self, scores: Callable[[], ArrayLike]) -> Floats:
+        """What to add to the scores (n, C) of the unlabelled rows (``Labels.rest``); 0 where nothing is known.
+
+        The scores are worked out only where they are needed.
+        """
+        return np.zeros(len(self.rest)) if self.shares is None else align(scores(), self.rest)
 
 
 def prior_of_rest(prior: Floats, codes: Codes) -> Floats:
@@ -199,6 +191,19 @@ def sensitivity(
         code = max(possible, key=lambda c: _level(some, own, prior, c, 2.0).flipped, default=0)
     believed = (scores + align(scores, prior)).argmax(axis=1)
     return code, [_level(scores, believed, prior, code, factor) for factor in factors]
+
+
+def _resolved(class_prior: Any, labels: Labels) -> Floats:
+    if isinstance(class_prior, str):
+        if class_prior != "labeled":
+            raise ValueError(
+                f"class_prior={class_prior!r} is not known; give 'labeled', the share of each class, or None."
+            )
+        counts = np.bincount(labels.codes[labels.labeled], minlength=len(labels.classes))
+        return counts / counts.sum()
+    if isinstance(class_prior, Mapping):
+        class_prior = _shares_in_order(class_prior, labels.classes)
+    return _checked_shares(class_prior, len(labels.classes), "class_prior")
 
 
 def _level(scores: Floats, believed: Codes, prior: Floats, code: int, factor: float) -> Sensitivity:

@@ -11,33 +11,21 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
-from sklearn.pipeline import Pipeline
-from sklearn.utils import Tags, _safe_indexing, assert_all_finite, get_tags, indexable
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils import Tags, assert_all_finite, get_tags, indexable
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    check_consistent_length,
-    check_is_fitted,
-    has_fit_parameter,
-)
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from chary.method.confidence import entropy, margin, max_probability, t_similarity
+from chary._sklearn import HasMethods, Interval, StrOptions, check_sample_weight, safe_indexing
+from chary.method.confidence import CONFIDENCES, max_probability, t_similarity
 from chary.method.diverse import DiverseEnsembleClassifier
-from chary.method.labels import decode, encode
+from chary.method.fitting import fit_partly, last_step, rows_of, seeded_clone, takes_unlabeled
+from chary.method.labels import Labels, decode, encode
 from chary.method.members import member_probabilities, probabilities, probabilities_with_members
-from chary.method.mixed import seeded_clone
-from chary.method.model_selection import rows_of
 from chary.method.network import Floats
-from chary.method.policies import Curriculum, Policy, Round
-from chary.method.priors import align, prior_of_rest, resolve_prior
+from chary.method.policies import Curriculum, Policy, Round, changed_policy, policy_params
+from chary.method.priors import ClassPrior
 
-_PROBABILITY_CONFIDENCES = {
-    "softmax": max_probability,
-    "max_probability": max_probability,
-    "margin": margin,
-    "entropy": entropy,
-}
+_CONFIDENCES = {**CONFIDENCES, "softmax": max_probability}  # by its usual name, too
 
 
 def _estimator_has(method: str) -> Callable[[Any], bool]:
@@ -69,7 +57,8 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
     confidence : str or callable, default="t_similarity"
         ``"t_similarity"``: agreement of the members of the classifier: the heads of a
         ``DiverseEnsembleClassifier``, or the members of a voting, bagging or forest classifier.
-        ``"max_probability"`` (also ``"softmax"``), ``"margin"``, ``"entropy"``: of its class probabilities.
+        One of ``chary.method.CONFIDENCES``, such as ``"max_probability"`` (also ``"softmax"``): of its class
+        probabilities.
         A callable ``(fitted estimator, X) -> (n,)`` or class-wise ``(n, C)``, high where confident.
     max_rounds : int, default=5
         Most rounds; with 0 the classifier is the supervised one.
@@ -133,7 +122,7 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
     _parameter_constraints = {  # noqa: RUF012
         "estimator": [HasMethods(["fit"]), None],
         "policy": [HasMethods(["accept"]), None],
-        "confidence": [StrOptions({"t_similarity", *_PROBABILITY_CONFIDENCES}), callable],
+        "confidence": [StrOptions({"t_similarity", *_CONFIDENCES}), callable],
         "max_rounds": [Interval(Integral, 0, None, closed="left")],
         "class_prior": "no_validation",
         "balance_weights": ["boolean"],
@@ -171,7 +160,7 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
     def fit(
         self,
         X: Any,
-        y: ArrayLike,
+        y: ArrayLike | Labels,
         sample_weight: ArrayLike | None = None,
         *,
         initial: Any = None,
@@ -183,7 +172,7 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         ----------
         X : array, DataFrame, sparse matrix or list of shape (n, ...)
             Whatever ``estimator`` accepts; handed to it as it is.
-        y : array-like of shape (n,)
+        y : array-like of shape (n,), or Labels
             Labels; missing or ``unlabeled`` where there is none.
         sample_weight : array-like of shape (n,), default=None
             Handed to the classifier with the rows it belongs to, also once their labels are accepted.
@@ -200,18 +189,17 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         check_consistent_length(X, labels.codes)
         self._check_finite(X)
         if sample_weight is not None:
-            params["sample_weight"] = _check_sample_weight(sample_weight, labels.codes, ensure_non_negative=True)
+            params["sample_weight"] = check_sample_weight(sample_weight, labels.codes, ensure_non_negative=True)
         self.classes_ = labels.classes
-        self.class_prior_ = resolve_prior(self.class_prior, labels.classes, labels.codes)
-        self.class_bias_ = np.zeros(len(labels.classes))
-        rest_prior = None if self.class_prior_ is None else prior_of_rest(self.class_prior_, labels.codes)
+        prior = ClassPrior.of(self.class_prior, labels)
+        self.class_prior_ = prior.shares
         rows = self._taking_part(labels.labeled)
-        data = _TrainingData(X, labels.classes, labels.labeled, params, self.balance_weights)
+        data = _TrainingData(X, labels, params, self.balance_weights, prior)
         codes = labels.codes.copy()
-        codes[rows] = self._run(data.part(rows), codes[rows], rest_prior, initial)
+        codes[rows] = self._run(data.part(rows), initial)
         self.transduction_ = decode(codes, self.classes_, unlabeled=self.unlabeled)
         if len(rows) < len(codes):
-            self._adopt(self.estimator_, X, np.flatnonzero(~labels.labeled), rest_prior)
+            self._adopt(self.estimator_, data)
             self._make_room(rows, len(codes))
         return self
 
@@ -223,31 +211,26 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         drawn = np.random.default_rng(self.random_state).choice(pool, self.max_pool, replace=False)
         return np.sort(np.concatenate([np.flatnonzero(labeled), drawn]))
 
-    def _run(
-        self, data: _TrainingData, codes: NDArray[np.intp], rest_prior: Floats | None, initial: Any
-    ) -> NDArray[np.intp]:
-        """The rounds: score, accept, refit. Fills in the labels."""
-        policy = Curriculum() if self.policy is None else self.policy
-        posterior_is_initial = getattr(policy, "posterior", "current") == "initial"
-        unlabeled = np.flatnonzero(codes < 0)
-        self.labeled_iter_ = np.where(codes >= 0, 0, -1)
-        self.confidence_ = np.where(codes >= 0, 1.0, np.nan)
+    def _run(self, data: _TrainingData, initial: Any) -> NDArray[np.intp]:
+        """The rounds: score, accept, refit. The codes of the labels given and accepted."""
+        policy = self._policy()
+        codes, given = data.labels.codes.copy(), data.labels.labeled
+        unlabeled = np.flatnonzero(~given)
+        self.labeled_iter_ = np.where(given, 0, -1)
+        self.confidence_ = np.where(given, 1.0, np.nan)
         self.history_: list[dict[str, Any]] = []
         self.termination_condition_ = "max_rounds"
         template = self._template()
-        self._adopt(data.fit(template, codes) if initial is None else initial, data.X, unlabeled, rest_prior)
-        first_posterior: Floats = np.empty(0)
-        pool = unlabeled
+        self._adopt(data.fit(template, codes) if initial is None else initial, data)
+        first, pool = None, unlabeled
         for number in range(1, self.max_rounds + 1):
             if not len(pool):
                 break
             start = perf_counter()
-            scores = self._scores(self.estimator_, _safe_indexing(data.X, pool))
-            if number == 1:
-                first_posterior = scores.probs
-            posterior = first_posterior[np.searchsorted(unlabeled, pool)] if posterior_is_initial else scores.probs
-            prediction = scores.probs.argmax(axis=1)
-            view = Round(scores.confidence, scores.class_confidence, prediction, posterior, number)
+            view = self._view(number, safe_indexing(data.X, pool))
+            if getattr(policy, "posterior", "current") == "initial":
+                first = view.posterior if first is None else first
+                view = view._replace(posterior=first[np.searchsorted(unlabeled, pool)])
             accepted, used = policy.accept(view)
             if not accepted.any():
                 self.termination_condition_ = "no_change"
@@ -255,17 +238,23 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
             if policy.rescore:  # earlier labels are taken back
                 codes[unlabeled], self.labeled_iter_[unlabeled], self.confidence_[unlabeled] = -1, -1, np.nan
             rows = pool[accepted]
-            codes[rows] = prediction[accepted]
+            codes[rows] = view.prediction[accepted]
             self.labeled_iter_[rows] = number
-            self.confidence_[rows] = scores.confidence[accepted]
-            self._adopt(data.fit(template, codes), data.X, unlabeled, rest_prior)
+            self.confidence_[rows] = view.confidence[accepted]
+            self._adopt(data.fit(template, codes), data)
             if not policy.rescore or accepted.all():
                 pool = pool[~accepted]
-            self._record(number, accepted, codes[rows], scores.confidence[accepted], used, perf_counter() - start)
+            self._record(view, accepted, used, perf_counter() - start)
         if not len(pool):
             self.termination_condition_ = "all_labeled"
         self.n_rounds_ = len(self.history_)
         return codes
+
+    def _view(self, number: int, X_pool: Any) -> Round:
+        """What a policy sees of a round."""
+        scores = self._scores(self.estimator_, X_pool)
+        prediction = scores.probs.argmax(axis=1)
+        return Round(scores.confidence, scores.class_confidence, prediction, scores.probs, number)
 
     def _make_room(self, rows: NDArray[np.intp], n_rows: int) -> None:
         """Attributes of the rows that took part become those of all rows."""
@@ -273,7 +262,7 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         rounds[rows], confidence[rows] = self.labeled_iter_, self.confidence_
         self.labeled_iter_, self.confidence_ = rounds, confidence
 
-    def _adopt(self, estimator: Any, X: Any, unlabeled: NDArray[np.intp], rest_prior: Floats | None) -> None:
+    def _adopt(self, estimator: Any, data: _TrainingData) -> None:
         """Make a fitted classifier the current one, in line with the class prior on the unlabelled rows."""
         known = getattr(estimator, "classes_", self.classes_)
         if not np.array_equal(known, self.classes_):
@@ -282,31 +271,23 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
                 "initial classifier must know the same, and no class may have all its labels at sample_weight 0."
             )
         self.estimator_ = estimator
-        if rest_prior is not None:
-            rest = _safe_indexing(X, unlabeled) if len(unlabeled) else X
-            self.class_bias_ = align(_log(probabilities(estimator, rest)), rest_prior)
+        self.class_bias_ = data.prior.offset(
+            lambda: _log(probabilities(estimator, safe_indexing(data.X, data.labels.rest)))
+        )
 
     def _with_prior(self, probs: Floats) -> Floats:
         if self.class_prior_ is None:
             return probs
         return softmax(_log(probs) + self.class_bias_, axis=-1)
 
-    def _record(
-        self,
-        number: int,
-        accepted: NDArray[np.bool_],
-        codes: NDArray[np.intp],
-        confidence: Floats,
-        used: dict[str, Any],
-        seconds: float,
-    ) -> None:
-        counts = np.bincount(codes, minlength=len(self.classes_)).tolist()
+    def _record(self, view: Round, accepted: NDArray[np.bool_], used: dict[str, Any], seconds: float) -> None:
+        counts = np.bincount(view.prediction[accepted], minlength=len(self.classes_)).tolist()
         record = {
-            "round": number,
+            "round": view.number,
             "n_pool": len(accepted),
-            "n_accepted": len(codes),
+            "n_accepted": int(accepted.sum()),
             "accepted": dict(zip(self.classes_.tolist(), counts, strict=True)),
-            "mean_confidence": float(confidence.mean()),
+            "mean_confidence": float(view.confidence[accepted].mean()),
             "used": used,
             "seconds": seconds,
         }
@@ -358,6 +339,27 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         """Names of the columns seen in ``fit``, where it was given a DataFrame."""
         return self.estimator_.feature_names_in_
 
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The parameters; with ``deep`` those of the classifier and of the policy, too."""
+        inner = policy_params(self.policy) if deep and not hasattr(self.policy, "get_params") else {}
+        return {**super().get_params(deep), **{f"policy__{name}": value for name, value in inner.items()}}
+
+    def set_params(self, **params: Any) -> SelfTrainingClassifier:
+        """Set parameters, those of the classifier (``estimator__C``) and of the policy (``policy__step``) too.
+
+        A policy never changes: this classifier gets another one, and whoever shares the old one keeps it.
+        """
+        if "policy" in params:
+            self.policy = params.pop("policy")
+        nested = [name for name in params if name.startswith("policy__")]
+        if nested and not hasattr(self.policy, "set_params"):
+            changes = {name.removeprefix("policy__"): params.pop(name) for name in nested}
+            self.policy = changed_policy(self._policy(), changes)
+        return super().set_params(**params)
+
+    def _policy(self) -> Policy:
+        return Curriculum() if self.policy is None else self.policy
+
     def _base_estimator(self) -> Any:
         return DiverseEnsembleClassifier() if self.estimator is None else self.estimator
 
@@ -366,8 +368,8 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         template = clone(self._base_estimator())
         if self.random_state is not None:
             template = seeded_clone(template, np.random.default_rng(self.random_state))
-        if _takes_unlabeled(template):
-            _last_step(template).set_params(unlabeled=None)
+        if takes_unlabeled(template):
+            last_step(template).set_params(unlabeled=None)
         return template
 
     def _check_finite(self, X: Any) -> None:
@@ -381,7 +383,7 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         """Probabilities and confidences of some rows."""
         if self.confidence == "t_similarity":
             probs, head_probs = probabilities_with_members(estimator, X)
-            weights = getattr(_last_step(estimator), "head_weights_", None)
+            weights = getattr(last_step(estimator), "head_weights_", None)
             class_confidence = t_similarity(
                 self._with_prior(head_probs), per_class=True, weights=weights
             )  # (n, C)
@@ -392,8 +394,9 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
             if confidence.ndim == 2:
                 return _Scores(probs, confidence.max(axis=1), confidence)
         else:
-            confidence = _PROBABILITY_CONFIDENCES[self.confidence](probs)
-            if self.confidence in ("softmax", "max_probability"):
+            measure = _CONFIDENCES[self.confidence]
+            confidence = measure(probs)
+            if measure is max_probability:
                 return _Scores(probs, confidence, probs)
         # One number a row: all of it goes to the class predicted.
         class_confidence = np.where(
@@ -419,62 +422,33 @@ class _TrainingData(NamedTuple):
     """What every fit of the rounds shares."""
 
     X: Any
-    classes: NDArray[Any]
-    given: NDArray[np.bool_]  # (n,) rows whose label was given
+    labels: Labels  # as given
     params: dict[str, Any]
     balance_weights: bool
+    prior: ClassPrior  # of all rows, however few take part
 
     def part(self, rows: NDArray[np.intp]) -> _TrainingData:
         """The same with some of the rows, in their order."""
-        n = len(self.given)
+        n = len(self.labels.codes)
         if len(rows) == n:
             return self
         params = {name: rows_of(value, rows, n) for name, value in self.params.items()}
-        return self._replace(X=_safe_indexing(self.X, rows), given=self.given[rows], params=params)
+        return self._replace(X=safe_indexing(self.X, rows), labels=self.labels.part(rows), params=params)
 
     def fit(self, template: Any, codes: NDArray[np.intp]) -> Any:
         """A clone fitted on the rows that have a label, and on the others where it can use them."""
-        labeled = codes >= 0
+        given, labeled = self.labels.labeled, codes >= 0
         params = dict(self.params)
-        if self.balance_weights and (accepted := labeled & ~self.given).any():
+        if self.balance_weights and (accepted := labeled & ~given).any():
             weights = np.array(params.get("sample_weight", np.ones(len(codes))), dtype=float)
             total = weights[accepted].sum()
-            weights[accepted] *= weights[self.given].sum() / total if total > 0 else 1.0
+            weights[accepted] *= weights[given].sum() / total if total > 0 else 1.0
             params["sample_weight"] = weights
-        params = _addressed(template, params)
-        estimator = clone(template)
-        if labeled.all() or _takes_unlabeled(template):
-            return estimator.fit(self.X, decode(codes, self.classes, unlabeled=None), **params)
-        rows = np.flatnonzero(labeled)
-        params = {name: rows_of(value, rows, len(codes)) for name, value in params.items()}
-        return estimator.fit(_safe_indexing(self.X, rows), self.classes[codes[rows]], **params)
-
-
-def _addressed(template: Any, params: dict[str, Any]) -> dict[str, Any]:
-    """Fit parameters under the names by which the template takes them."""
-    if "sample_weight" not in params:
-        return params
-    last = _last_step(template)
-    if not has_fit_parameter(last, "sample_weight"):
-        raise ValueError(
-            f"{type(last).__name__} takes no sample_weight in fit; "
-            "leave sample_weight and balance_weights out, or choose a classifier that does."
-        )
-    weights = params.pop("sample_weight")
-    step = f"{template.steps[-1][0]}__" if isinstance(template, Pipeline) else ""
-    return {**params, f"{step}sample_weight": weights}
+        return fit_partly(clone(template), self.X, Labels(self.labels.classes, codes, labeled), **params)
 
 
 def _log(probs: Floats) -> Floats:
     return np.log(np.maximum(probs, np.finfo(np.float64).tiny))
-
-
-def _last_step(estimator: Any) -> Any:
-    return estimator[-1] if isinstance(estimator, Pipeline) else estimator
-
-
-def _takes_unlabeled(estimator: Any) -> bool:
-    return "unlabeled" in _last_step(estimator).get_params(deep=False)
 
 
 def _show(record: dict[str, Any]) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from chary.method import is_missing
 from chary.tables.errors import TableError
-from chary.tables.missing import is_missing
 from chary.tables.table import refuse_duplicates
 
 

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from typing import Any
-
-import numpy as np
 import polars as pl
 
 # What people and programs write where there is nothing, in upper or lower case, whatever the column is for.
@@ -18,15 +14,6 @@ _MAY_BE_UNLABELED = (*_NOTHING, "-1")
 _NO_ANSWER = frozenset((*_NOTHING, "none", "-", "??", "???", "skip", "skipped", "unknown"))
 # Around a label; NumPy drops a NUL at the end of text anyway.
 _SPACE = " \t\r\n\x0b\x0c\x00\ufeff\u00a0"
-
-
-def is_missing(value: Any) -> bool:
-    """Whether a value of Python stands for none: None, NaN, and what pandas has for them."""
-    return (
-        value is None
-        or type(value).__name__ in ("NAType", "NaTType")
-        or (isinstance(value, float | np.floating) and math.isnan(value))
-    )
 
 
 def missing_cells(cells: pl.Series) -> pl.Series:

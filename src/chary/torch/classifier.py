@@ -18,32 +18,22 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 from scipy.special import softmax
 from sklearn.utils import Tags
-from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    check_consistent_length,
-    check_is_fitted,
-    validate_data,
-)
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 from torch import Tensor, nn
 from torch.nn import functional
 from torch.optim.lr_scheduler import CosineAnnealingLR, LRScheduler
 from torch.utils.data import Dataset
 
+from chary._sklearn import Interval, StrOptions, check_sample_weight
 from chary.method import (
     DiverseEnsembleClassifier,
     Floats,
     content_order,
-    decode,
     default_hidden_sizes,
     draw_batches,
     encode,
 )
-from chary.torch.heads import (
-    DiverseHeads,
-    DiverseNetwork,
-    diverse_losses,
-)
+from chary.torch.heads import DiverseHeads, DiverseNetwork, diverse_losses
 from chary.torch.training import (
     BatchLoss,
     EarlyStopping,
@@ -206,7 +196,7 @@ class TorchDiverseClassifier(DiverseEnsembleClassifier):
         X : array or DataFrame of shape (n, d, ...), Tensor, or Dataset
             Arrays reach the backbone as floats; integers in a Tensor or Dataset stay integers (token numbers).
             An item of a Dataset is one row, or a tuple that begins with it.
-        y : array-like of shape (n,)
+        y : array-like of shape (n,), or Labels
             Labels; missing or ``unlabeled`` where there is none. None with a Dataset: its items are (row, label).
         sample_weight : array-like of shape (n,), default=None
             Weights of labelled rows in the losses. A row of weight 0, labelled or not, is as if absent.
@@ -223,11 +213,10 @@ class TorchDiverseClassifier(DiverseEnsembleClassifier):
             y = [label.item() if isinstance(label, Tensor) else label for label in given]
         labels = encode(y, unlabeled=self.unlabeled)
         check_consistent_length(rows, labels.codes)
-        weights = _check_sample_weight(sample_weight, labels.codes, ensure_non_negative=True, dtype=np.float64)
+        weights = check_sample_weight(sample_weight, labels.codes, ensure_non_negative=True, dtype=np.float64)
         present = weights > 0
         if not present.all():
-            y_present = decode(np.where(present, labels.codes, -1), labels.classes, unlabeled=None)
-            labels = encode(y_present, unlabeled=None)
+            labels = encode(labels.without(~present), unlabeled=None)
         self.classes_ = labels.classes
         if n_processes() > 1 and not isinstance(self.random_state, Integral):
             raise ValueError("All processes must draw the same batches: give random_state a whole number.")

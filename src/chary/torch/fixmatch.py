@@ -9,9 +9,9 @@ from typing import Any
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.utils import Tags, get_tags
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from chary._sklearn import Interval, StrOptions
 from chary.method import Floats, t_similarity
 from chary.torch.classifier import TorchDiverseClassifier
 from chary.torch.heads import Losses, diversity_loss, ensemble_loss
