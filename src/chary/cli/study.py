@@ -131,7 +131,7 @@ def report(
         written.append(write_figure(study, results, folder))
     except MissingExtraError as missing:
         _say(str(missing))
-    _say(f"Written: {', '.join(map(str, written))}")
+    _say(f"Written to {folder}: {', '.join(path.name for path in written)}")
 
 
 @study_app.command("export")

@@ -1,6 +1,6 @@
 """A name of a study in; its cells, results, tables beside the paper's and figures out."""
 
-from chary.studies import datasets, figures
+from chary.studies import datasets, figures, findings
 from chary.studies.catalogue import NAMES, STUDIES, find_study
 from chary.studies.datasets import dataset_title
 from chary.studies.folder import companion_of, write_figure, write_report
@@ -43,6 +43,7 @@ __all__ = [
     "export",
     "figures",
     "find_study",
+    "findings",
     "iid",
     "import_results",
     "key_of",

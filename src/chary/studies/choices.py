@@ -7,19 +7,19 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from chary._words import listed
 from chary.evaluation import MILD, REPRESENTATIVE, STRONG, Diagnosis, confidence_auroc, diagnose
 from chary.studies import figures
 from chary.studies.datasets import dataset_title
-from chary.studies.figures.canvas import BLUE, GREEN, ORANGE
 from chary.studies.findings import data_sets
 from chary.studies.methods import curriculum
 from chary.studies.priors import mixed
 from chary.studies.results import summarize
-from chary.studies.study import LABELINGS, SEEDS, Method, Results, Study, Task, TextTable, accuracy
+from chary.studies.study import SEEDS, Method, Results, Study, Task, TextTable, accuracy
 
-VERDICTS = (REPRESENTATIVE, MILD, STRONG)
+KINDS = (REPRESENTATIVE, MILD, STRONG)
 _CSTA = {"confidence": "t_similarity", "step": 0.4}
 
 
@@ -60,7 +60,7 @@ def _fits(study: Study, results: Results) -> dict[str, dict[str, list[list[float
     draws: dict[tuple[str, str, str], dict[str, float]] = defaultdict(dict)
     for cell, result in results:
         draws[result["verdict"], cell.dataset, cell.group][cell.method] = result["accuracy"]
-    found: dict[str, dict[str, list[list[float]]]] = {verdict: defaultdict(list) for verdict in VERDICTS}
+    found: dict[str, dict[str, list[list[float]]]] = {verdict: defaultdict(list) for verdict in KINDS}
     for (verdict, dataset, _), by_method in draws.items():
         if verdict in found and len(by_method) == len(study.methods):
             found[verdict][dataset].append([by_method[method] for method in study.methods])
@@ -104,46 +104,42 @@ def on_the_rest(task: Task, fitted: Any) -> dict[str, Any]:
 
 def by_rounds(study: Study, results: Results) -> TextTable:
     """For each data set, and on average of them, the three numbers after each number of rounds."""
-    means = _by_rounds(study, results)
-    values = study.vary[1] if study.vary else ()
-    rows = [
-        [dataset_title(name), *(_slashed([by.get((value, metric)) for metric in _REST]) for value in values)]
-        for name, by in means.items()
-    ]
-    average = {value: _average(means, value) for value in values}
-    rows += [["Mean", *(_slashed(average[value]) for value in values)]] if len(rows) > 1 else []
+    names, values, numbers = _by_rounds(study, results)
+    rows = [[dataset_title(name), *map(_slashed, of_set)] for name, of_set in zip(names, numbers, strict=True)]
+    rows += [["Mean", *map(_slashed, numbers.mean(axis=0))]] if len(rows) > 1 else []
     caption = "On the unlabelled rows, in percent: accuracy / mean confidence / AUROC of the confidence"
     return TextTable(caption, ["Data set", *(f"{value} rounds" for value in values)], rows)
 
 
 def gain_of_rounds(study: Study, results: Results) -> str:
-    """What each number of rounds does to accuracy and confidence."""
-    means = _by_rounds(study, results)
-    found = {value: _average(means, value) for value in (study.vary[1] if study.vary else ())}
-    parts = [
-        f"{a:.1f} % after {value} rounds (confidence {c:.1f})" for value, (a, c, _) in found.items() if a and c
-    ]
-    return f"Accuracy on the unlabelled rows, {data_sets(len(means))}: {listed(parts)}" if parts else ""
+    """What each number of rounds does to accuracy and confidence, where all data sets have it."""
+    names, values, numbers = _by_rounds(study, results)
+    means = dict(zip(values, numbers.mean(axis=0), strict=True)) if names else {}
+    found = {value: mean for value, mean in means.items() if not np.isnan(mean[0])}
+    if not found:
+        return ""
+    accuracy, confidence = (listed([f"{mean[column]:.1f}" for mean in found.values()]) for column in (0, 1))
+    after = f"after {listed([str(value) for value in found])} rounds"
+    return (
+        f"Accuracy on the unlabelled rows {after}: {accuracy}; mean confidence: {confidence} "
+        f"(percent, {data_sets(len(names))})"
+    )
 
 
 _REST = ("rest_accuracy", "confidence", "auroc")
 
 
-def _by_rounds(study: Study, results: Results) -> dict[str, dict[tuple[Any, str], float]]:
-    means: dict[str, dict[tuple[Any, str], float]] = defaultdict(dict)
-    for line in summarize(study, results):
-        means[line.dataset][line.value, line.metric] = line.mean
-    return means
+def _by_rounds(study: Study, results: Results) -> tuple[list[str], tuple[Any, ...], NDArray[np.float64]]:
+    """Data sets, numbers of rounds, and three means of each: (data sets, rounds, 3), NaN where there is none."""
+    lines = {(line.dataset, line.value, line.metric): line.mean for line in summarize(study, results)}
+    names = list(dict.fromkeys(dataset for dataset, _, _ in lines))
+    values = study.vary[1] if study.vary else ()
+    numbers = [[[lines.get((name, value, m), np.nan) for m in _REST] for value in values] for name in names]
+    return names, values, np.array(numbers)
 
 
-def _average(means: dict[str, dict[tuple[Any, str], float]], value: Any) -> list[float | None]:
-    """Over the data sets, where all have it."""
-    columns = [[by.get((value, metric)) for by in means.values()] for metric in _REST]
-    return [None if None in column else float(np.mean(column)) for column in columns]  # type: ignore[arg-type]
-
-
-def _slashed(numbers: list[float | None]) -> str:
-    return " / ".join("-" if number is None else f"{number:.1f}" for number in numbers)
+def _slashed(numbers: NDArray[np.float64]) -> str:
+    return " / ".join("-" if np.isnan(number) else f"{number:.1f}" for number in numbers)
 
 
 ROUNDS = Study(
@@ -183,7 +179,7 @@ def verdict_of(task: Task, found: Diagnosis) -> dict[str, Any]:
 
 def shares_of_verdicts(result: dict[str, Any]) -> dict[str, float]:
     """One for the verdict that was given, zero for the others: their means are shares."""
-    return {verdict: float(result["verdict"] == verdict) for verdict in VERDICTS}
+    return {verdict: float(result["verdict"] == verdict) for verdict in KINDS}
 
 
 def by_labeling(study: Study, results: Results) -> TextTable:
@@ -197,10 +193,10 @@ def by_labeling(study: Study, results: Results) -> TextTable:
         aucs = [result["auc"] for result in found if result["auc"] is not None]
         coverages = [result["coverage"] for result in found if result["coverage"] is not None]
         numbers = [f"{min(aucs):.2f} to {max(aucs):.2f}", f"{np.mean(coverages):.0%}"] if aucs else ["-", "-"]
-        counted = [str(counts[verdict]) for verdict in VERDICTS]
-        rows.append([dataset_title(dataset), LABELINGS[labeling], *counted, *numbers])
+        counted = [str(counts[verdict]) for verdict in KINDS]
+        rows.append([dataset_title(dataset), _DRAWN[labeling], *counted, *numbers])
     caption = f"Verdicts over {len({cell.seed for cell, _ in results})} seeds"
-    return TextTable(caption, ["Data set", "Labels", *VERDICTS, "AUC, range", "Coverage, mean"], rows)
+    return TextTable(caption, ["Data set", "Labels drawn", *KINDS, "AUC, range", "Coverage, mean"], rows)
 
 
 def taken_for_representative(study: Study, results: Results) -> str:
@@ -208,11 +204,17 @@ def taken_for_representative(study: Study, results: Results) -> str:
     parts = []
     for labeling in study.labelings:
         found = [result["verdict"] == REPRESENTATIVE for cell, result in results if cell.labeling == labeling]
-        parts += [f"{sum(found)} of {len(found)} {LABELINGS[labeling]}"] if found else []
-    return f"Taken for representative: {listed(parts)}" if parts else ""
+        parts += [f"{sum(found)} of {len(found)} drawn {_DRAWN[labeling]}"] if found else []
+    return f"Taken for representative: {'; '.join(parts)}" if parts else ""
 
 
-VERDICT = Study(
+_DRAWN = {
+    "ssb": "with the paper's bias",
+    "random": "at random from all rows",
+    "stratified": "at random within each class",
+    "iid": "as many of each class, at random",
+}
+VERDICTS = Study(
     "verdicts",
     "How often the verdict on the labelled rows is right, by how they were drawn",
     ("mushrooms", "phishing", "svmguide1"),
@@ -225,7 +227,9 @@ VERDICT = Study(
     caption="Draws taken for representative",
     table=by_labeling,
     headline=taken_for_representative,
-    figure=partial(figures.shares, colors=dict(zip(VERDICTS, (GREEN, ORANGE, BLUE), strict=True))),
+    figure=partial(
+        figures.shares, colors=dict(zip(KINDS, (figures.GREEN, figures.ORANGE, figures.BLUE), strict=True))
+    ),
 )
 
-CHOICES = (LEARNERS, ROUNDS, VERDICT)
+CHOICES = (LEARNERS, ROUNDS, VERDICTS)

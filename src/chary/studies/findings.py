@@ -136,13 +136,13 @@ def distance_of_the_labels(study: Study, results: Results) -> str:
     )
 
 
-def right_above_wrong(study: Study, results: Results) -> str:
-    """How often each confidence is higher for a right prediction than for a wrong one."""
+def confidence_over_the_plane(study: Study, results: Results) -> str:
+    """The mean of each confidence over the plane that the points lie in."""
     parts = []
     for kind, title in zip(CONFIDENCES, ("softmax", "T-similarity"), strict=True):
-        found = [r[f"{kind}_auroc"] for _, r in results if r.get(f"{kind}_auroc") is not None]
-        parts += [f"{title} {100 * np.mean(found):.0f} % of the time"] if found else []
-    return f"More confident of a right than of a wrong prediction: {listed(parts)}" if parts else ""
+        means = [np.mean(r[kind]) for _, r in results]
+        parts += [f"{title} {np.mean(means):.2f}"] if means else []
+    return f"Mean confidence over the plane, near the labels and far from them: {listed(parts)}" if parts else ""
 
 
 # -- Conclusions: further sentences --------------------------------------------------------------------------

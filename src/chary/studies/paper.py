@@ -198,7 +198,7 @@ FIGURE_INTRO = Study(
     labelings=("ssb",),
     measure=plane,
     seeds=SEEDS[:1],
-    headline=findings.right_above_wrong,
+    headline=findings.confidence_over_the_plane,
     figure=figures.intro,
 )
 

@@ -24,7 +24,6 @@ from chary.method import (
 )
 from chary.studies import figures
 from chary.studies.datasets import dataset_title
-from chary.studies.figures.canvas import BLUE, GREEN, GREY, ORANGE
 from chary.studies.findings import data_sets, signed, won_back
 from chary.studies.methods import CSTA, MSTA
 from chary.studies.paper import accuracy_tables
@@ -174,7 +173,7 @@ def worth_of_being_told(study: Study, results: Results) -> str:
         }
         shown = [f"{signed(np.mean(found))} at {ratio(value)}" for value, found in gains.items() if found]
         parts += [f"{study.title_of(method)} {', '.join(shown)}"] if shown else []
-    return f"Points gained by being told shares, by the factor on the odds: {'; '.join(parts)}" if parts else ""
+    return f"Points gained over being told nothing, by the factor on the odds: {'; '.join(parts)}" if parts else ""
 
 
 def beyond_bias(study: Study, results: Results, companion: Results) -> list[str]:
@@ -341,12 +340,12 @@ _TOLD = {
 }
 _SMALL = ("digits", "dna", "dry_bean", "mushrooms", "phishing", "protein", "rice", "splice", "svmguide1")
 _STYLES: dict[str, dict[str, Any]] = {
-    "erm": {"color": GREY, "marker": "s"},
-    "csta-tsim": {"color": ORANGE, "marker": "^"},
-    "mixed": {"color": BLUE, "marker": "o"},
-    "mixed-st": {"color": BLUE, "marker": "o", "fillstyle": "none"},
-    "mixed-prior": {"color": GREEN, "marker": "D", "fillstyle": "none"},
-    "mixed-prior-st": {"color": GREEN, "marker": "D"},
+    "erm": {"color": figures.GREY, "marker": "s"},
+    "csta-tsim": {"color": figures.ORANGE, "marker": "^"},
+    "mixed": {"color": figures.BLUE, "marker": "o"},
+    "mixed-st": {"color": figures.BLUE, "marker": "o", "fillstyle": "none"},
+    "mixed-prior": {"color": figures.GREEN, "marker": "D", "fillstyle": "none"},
+    "mixed-prior-st": {"color": figures.GREEN, "marker": "D"},
     "mixed-true-st": {"color": "black", "marker": "x"},
 }
 _BELIEFS = {

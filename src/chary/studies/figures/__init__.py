@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from chary.studies.figures.accuracy import curves, dots, duels, extra_labels, failure_of_softmax, means, shares
+from chary.studies.figures.canvas import BLUE, GREEN, GREY, ORANGE
 from chary.studies.figures.confidence import bias, calibration, confidence, intro, model_selection
 from chary.studies.study import Results, Study
 
@@ -12,6 +13,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = [
+    "BLUE",
+    "GREEN",
+    "GREY",
+    "ORANGE",
     "bias",
     "calibration",
     "confidence",
