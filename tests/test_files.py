@@ -2,10 +2,12 @@
 
 import os
 import stat
+import subprocess
+import sys
 
 import pytest
 
-from chary._files import atomic_write
+from chary._files import atomic_write, sweep
 
 
 def test_writes_the_bytes_and_leaves_nothing_else(tmp_path):
@@ -62,8 +64,35 @@ def test_permissions_are_those_of_any_new_file(tmp_path):
     assert len(modes) == 1
 
 
-def test_a_long_name_is_no_problem(tmp_path):
-    path = tmp_path / ("n" * 250)
-    with atomic_write(path) as file:
+@pytest.mark.parametrize("name", ["n" * 250, "\N{OCTOPUS}" * 60, "a@b@c@d.part"])
+def test_a_strange_name_is_no_problem(tmp_path, name):
+    with atomic_write(tmp_path / name) as file:
         file.write(b"x")
-    assert path.exists()
+        assert sweep(tmp_path) == 0  # what is being written stays
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+def test_a_killed_writer_leaves_remains_that_are_swept_once_it_is_dead(tmp_path):
+    code = """
+import os, sys
+from chary._files import atomic_write
+with atomic_write(sys.argv[1]) as file:
+    file.write(b"half")
+    file.flush()
+    print("writing", flush=True)
+    sys.stdin.read()
+"""
+    command = [sys.executable, "-c", code, str(tmp_path / "a.txt")]
+    writer = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    with writer:
+        writer.stdout.readline()
+        (remains,) = tmp_path.iterdir()
+        assert remains.read_bytes() == b"half"
+        assert sweep(tmp_path) == 0
+        writer.kill()
+    (tmp_path / remains.name.replace("@", "@elsewhere", 1)).touch()
+    (tmp_path / ".mine@x@y@z.part").touch()
+    assert sweep(tmp_path) == 1
+    assert not remains.exists()
+    assert len(list(tmp_path.iterdir())) == 2  # of another machine, or none of ours
+    assert sweep(tmp_path / "none") == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,7 +30,7 @@ def atomic_write(path: str | os.PathLike[str], *, overwrite: bool = False) -> It
     path = Path(path)
     if path.exists() and not overwrite:
         raise FileExistsError(f"{path} exists already; choose another name, or allow overwriting it.")
-    temporary = path.parent / f".{path.name[:60]}.{secrets.token_hex(8)}.part"
+    temporary = path.parent / f".{path.name[:30]}@{_host()}@{os.getpid()}@{secrets.token_hex(8)}.part"
     try:
         with open(temporary, "xb") as file:
             yield file
@@ -56,6 +57,33 @@ def why_unreadable(path: str | os.PathLike[str]) -> str | None:
     except (OSError, ValueError) as error:
         reason = (getattr(error, "strerror", None) or str(error)).lower()
         return f"{shown(path, 200)} cannot be read ({reason}); check the path."
+
+
+def sweep(folder: str | os.PathLike[str]) -> int:
+    """Delete the temporary files in a folder that dead processes of this machine left behind; returns how many."""
+    n_swept = 0
+    for path in Path(folder).glob(".*@*@*@*.part"):
+        host, pid, _ = path.name.split("@")[-3:]
+        if host == _host() and pid.isdigit() and not _is_alive(int(pid)):
+            path.unlink(missing_ok=True)
+            n_swept += 1
+    return n_swept
+
+
+def _host() -> str:
+    return socket.gethostname().replace("@", "-").replace("/", "-")[:40]
+
+
+def _is_alive(pid: int) -> bool:
+    if os.name != "posix":  # elsewhere signal 0 is not a question
+        return True
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True
 
 
 def _fsync_folder(folder: Path) -> None:

@@ -3,17 +3,19 @@
 import gzip
 import json
 import re
+import subprocess
+import sys
 
 import pytest
 from rich.console import Console
-from typer.testing import CliRunner
 
+from chary.cli import app, main
 from chary.cli import study as study_cli
-from chary.cli.study import datasets_app, study_app
-from chary.studies import datasets
-from chary.studies.paper import STUDIES
-from chary.studies.runner import Interrupted, Progress
+from chary.studies import catalogue, datasets, folder
+from chary.studies.catalogue import NAMES, STUDIES
+from chary.studies.runner import CannotRunError, Interrupted, Progress
 from chary.studies.store import Store, key_of
+from chary.studies.study import MissingExtraError
 
 
 @pytest.fixture(autouse=True)
@@ -26,10 +28,19 @@ def fresh(monkeypatch, tmp_path):
     monkeypatch.setenv("NO_COLOR", "1")
 
 
-def call(app, *words, exit_code=0):
-    result = CliRunner().invoke(app, [str(word) for word in words])
-    assert result.exit_code == exit_code, result.output
-    return re.sub(r"\s+", " ", result.output)
+@pytest.fixture
+def call(capsys):
+    """Type words after ``chary``; what is printed comes back, its spaces made one."""
+
+    def run(*words, exit_code=0, raw=False):
+        code = main([str(word) for word in words])
+        printed = capsys.readouterr()
+        assert code == exit_code, printed.err
+        assert not printed.err or printed.err.startswith("chary: ")
+        text = printed.out + printed.err
+        return text if raw else re.sub(r"\s+", " ", text)
+
+    return run
 
 
 @pytest.fixture
@@ -43,64 +54,64 @@ def finished(tmp_path):
     return store
 
 
-def test_from_a_fresh_clone_to_the_table(tmp_path):
+def test_from_a_fresh_clone_to_the_table(call, tmp_path):
     """The first command of the documentation, with one seed."""
     words = ("table-ssb", "--datasets", "digits", "--seeds", "1")
-    only_erm = call(study_app, "run", *words, "--methods", "erm", "--jobs", "1")
+    only_erm = call("study", "run", *words, "--methods", "erm", "--jobs", "1")
     assert "1 cells worked out, 0 were there, 0 failed." in only_erm
-    assert "7 cells worked out, 1 were there, 0 failed." in call(study_app, "run", *words, "--jobs", "1")
-    assert "0 cells worked out, 8 were there, 0 failed." in call(study_app, "run", *words)
-    shown = call(study_app, "report", *words)
+    assert "7 cells worked out, 1 were there, 0 failed." in call("study", "run", *words, "--jobs", "1")
+    assert "0 cells worked out, 8 were there, 0 failed." in call("study", "run", *words)
+    shown = call("study", "report", *words)
     assert "Digits" in shown
     assert "75.7 ± 4.6" in shown  # the paper's
-    written = {path.suffix for path in (tmp_path / "studies" / "partial").iterdir()}
-    assert written == {".md", ".csv", ".png", ".svg"}
+    written = {path.name for path in (tmp_path / "studies" / "partial" / "table-ssb").iterdir()}
+    assert written == {"report.md", "results.csv", "figure.png"}
     assert not (tmp_path / "studies" / "results").exists()  # which is for whole studies
 
 
-def test_a_report_gives_the_paper_wins_and_recovered_share(finished, tmp_path):
-    shown = call(study_app, "report", "table-ssb", "--datasets", "digits", "--seeds", "2", "--out", "out")
+def test_a_report_gives_the_paper_wins_and_recovered_share(call, finished, tmp_path):
+    shown = call("study", "report", "table-ssb", "--datasets", "digits", "--seeds", "2", "--out", "out")
     assert "T-similarity beats softmax in 3 of 3 pairs" in shown
     assert "PL T-sim wins back 10 % of the accuracy lost to the bias" in shown
-    first = {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
-    call(study_app, "report", "table-ssb", "--datasets", "digits", "--seeds", "2", "--out", "out")
-    assert {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()} == first
+    first = {path.name: path.read_bytes() for path in (tmp_path / "out" / "table-ssb").iterdir()}
+    call("study", "report", "table-ssb", "--datasets", "digits", "--seeds", "2", "--out", "out")
+    assert {path.name: path.read_bytes() for path in (tmp_path / "out" / "table-ssb").iterdir()} == first
 
 
-def test_a_narrow_window_keeps_the_table_whole(finished, monkeypatch):
+def test_a_narrow_window_keeps_the_table_whole(call, finished, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
-    result = CliRunner().invoke(study_app, ["report", "table-ssb", "--datasets", "digits", "--seeds", "2"])
-    row = next(line for line in result.output.splitlines() if "Digits" in line)
+    output = call("study", "report", "table-ssb", "--datasets", "digits", "--seeds", "2", raw=True)
+    row = next(line for line in output.splitlines() if "Digits" in line)
     assert "…" not in row
     assert len(row.split()) == 1 + len(STUDIES["table-ssb"].methods)
-    assert max(map(len, result.output.splitlines())) <= 80
+    assert max(map(len, output.splitlines())) <= 80
 
 
-def test_status_counts_done_missing_and_failed(finished):
+def test_status_counts_done_missing_and_failed(call, finished):
     cell = STUDIES["table-ssb"].cells(["digits"], 3)[-1]
     finished.fail(cell.content(), "its worker was killed by SIGKILL, 3 times")
-    shown = call(study_app, "status", "table-ssb", "--datasets", "digits", "--seeds", "3")
+    shown = call("study", "status", "table-ssb", "--datasets", "digits", "--seeds", "3")
     assert "Digits 16 1 7 16 min 16 s" in shown
     assert "Failed: Digits: its worker was killed by SIGKILL, 3 times" in shown
     path = finished.path(key_of(STUDIES["table-ssb"].cells(["digits"], 1)[0].content()))
     path.write_text("{")
-    shown = call(study_app, "status", "table-ssb", "--datasets", "digits", "--seeds", "3")
+    shown = call("study", "status", "table-ssb", "--datasets", "digits", "--seeds", "3")
     assert "1 damaged files were set aside" in shown
 
 
-def test_list_shows_every_study_and_how_far_it_is(finished):
-    shown = call(study_app, "list")
-    assert all(name in shown for name in STUDIES)
+def test_list_shows_every_study_and_how_far_it_is(call, finished):
+    shown = call("study", "list")
+    assert all(name in shown for name in NAMES)
     assert "936 16" in shown
 
 
-def test_an_export_can_be_reported_without_the_store(finished, tmp_path):
+def test_an_export_can_be_reported_without_the_store(call, finished, tmp_path):
     words = ("--datasets", "digits", "--seeds", "2")
-    assert "16 cells in all.json.gz" in call(study_app, "export", "table-ssb", "all.json.gz", *words)
+    assert "16 cells in all.json.gz" in call("study", "export", "table-ssb", "all.json.gz", *words)
     rows = json.loads(gzip.decompress((tmp_path / "all.json.gz").read_bytes()))
     assert {row["cell"]["method"] for row in rows} == set(STUDIES["table-ssb"].methods)
-    direct = call(study_app, "report", "table-ssb", *words)
-    again = call(study_app, "report", "table-ssb", *words, "--from", "all.json.gz", "--store", "nowhere")
+    direct = call("study", "report", "table-ssb", *words)
+    again = call("study", "report", "table-ssb", *words, "--from", "all.json.gz", "--store", "nowhere")
     assert again.split("•")[0] == direct.split("•")[0]
 
 
@@ -119,31 +130,83 @@ def test_an_export_can_be_reported_without_the_store(finished, tmp_path):
         (("status", "figure"), "There is no study 'figure'"),
     ],
 )
-def test_errors_are_one_sentence(words, message):
-    output = call(study_app, *words, exit_code=1)
+def test_errors_are_one_sentence(call, words, message):
+    output = call("study", *words, exit_code=1)
     assert message in output
+    assert output.startswith("chary: ")
     assert "Traceback" not in output
 
 
-def test_failed_cells_make_the_exit_status_1(monkeypatch):
+def test_failed_cells_make_the_exit_status_1(call, monkeypatch):
     cell = STUDIES["table-ssb"].cells(["digits"], 1)[0]
     outcome = Progress(8, 0, n_done=7, failed=[(cell, "ValueError: no luck")], set_aside=2)
-    monkeypatch.setattr(study_cli, "run", lambda *args, **options: outcome)
-    output = call(study_app, "run", "table-ssb", "--datasets", "digits", exit_code=1)
+    monkeypatch.setattr("chary.studies.run", lambda *args, **options: outcome)
+    output = call("study", "run", "table-ssb", "--datasets", "digits", exit_code=1)
     assert "7 cells worked out, 0 were there, 1 failed." in output
     assert "Failed: Digits, erm, seed 0: ValueError: no luck" in output
     assert "2 damaged files" in output
 
 
-@pytest.mark.parametrize(("signum", "exit_code"), [(2, 130), (15, 143)])
-def test_an_interrupted_run_says_how_to_go_on(monkeypatch, signum, exit_code):
-    def interrupted(*args, **options):
-        raise Interrupted(signum)
+@pytest.mark.parametrize(
+    ("error", "sentence", "exit_code"),
+    [
+        (Interrupted(2), "Stopped by SIGINT; run again to resume.", 130),
+        (Interrupted(15), "Stopped by SIGTERM; run again to resume.", 143),
+        (CannotRunError("No worker could be started."), "No worker could be started.", 1),
+    ],
+)
+def test_what_ends_a_run_rises_with_its_sentence_and_exit_code(monkeypatch, error, sentence, exit_code):
+    def end(*args, **options):
+        raise error
 
-    monkeypatch.setattr(study_cli, "run", interrupted)
-    assert "run again to resume" in call(
-        study_app, "run", "table-ssb", "--datasets", "digits", exit_code=exit_code
-    )
+    monkeypatch.setattr("chary.studies.run", end)
+    with pytest.raises(type(error)) as raised:
+        app(["study", "run", "table-ssb", "--datasets", "digits"], standalone_mode=False)
+    assert (str(raised.value), raised.value.exit_code) == (sentence, exit_code)
+
+
+def test_without_matplotlib_everything_but_the_figure_is_written(call, finished, tmp_path, monkeypatch):
+    def refuse(study, results):
+        raise ModuleNotFoundError("No module named 'matplotlib'", name="matplotlib")
+
+    monkeypatch.setattr(folder, "draw", refuse)
+    shown = call("study", "report", "table-ssb", "--datasets", "digits", "--seeds", "2")
+    assert "The figure needs matplotlib: pip install 'chary[plots]'. Written to" in shown
+    written = {path.name for path in (tmp_path / "studies" / "partial" / "table-ssb").iterdir()}
+    assert written == {"report.md", "results.csv"}
+
+
+def test_without_pytorch_the_list_says_what_its_study_needs(call, monkeypatch):
+    def refuse(name):
+        if name == "deep":
+            raise MissingExtraError("The study deep needs PyTorch: pip install 'chary[torch]'.")
+        return catalogue.STUDIES[name]
+
+    monkeypatch.setattr("chary.studies.find_study", refuse)
+    assert "deep The study deep needs PyTorch" in call("study", "list")
+    assert "needs PyTorch" in call("study", "run", "deep", exit_code=1)
+
+
+def test_a_study_with_a_table_of_its_own_shows_it(call, tmp_path):
+    store = Store(tmp_path / "studies" / "cells")
+    for cell in STUDIES["verdicts"].cells(["svmguide1"], 2):
+        verdict = "strongly biased" if cell.labeling == "ssb" else "representative"
+        store.write(cell.content(), {"verdict": verdict, "auc": 0.75, "coverage": 0.5})
+    shown = call("study", "report", "verdicts", "--datasets", "svmguide1", "--seeds", "2")
+    assert "Svmguide1 with the paper's bias 0 0 2 0.75 to 0.75 50%" in shown
+    assert "Verdicts over 2 seeds." in shown
+    assert "• Taken for representative: 0 of 2 drawn with the paper's bias" in shown
+
+
+def test_the_words_are_known_without_importing_what_they_call():
+    code = """
+import runpy, sys
+runpy.run_path(sys.argv[1])
+sys.exit(", ".join({"sklearn", "numpy", "chary.studies", "rich.table", "rich.live"} & set(sys.modules)) or 0)
+"""
+    command = [sys.executable, "-c", code, study_cli.__file__]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def test_the_display_shows_done_running_failed_rate_and_time_left():
@@ -160,8 +223,8 @@ def test_the_display_shows_done_running_failed_rate_and_time_left():
     assert "4/4 done" in console.export_text()
 
 
-def test_datasets_shows_facts_origin_licence_and_cautions():
-    shown = call(datasets_app)
+def test_datasets_shows_facts_origin_licence_and_cautions(call):
+    shown = call("datasets")
     assert "mushrooms 8124 112 2 79 2 no" in shown
     assert "digits 1797 64 10 99 0.5 yes" in shown
     assert "Licence: CC BY 4.0" in shown
@@ -169,12 +232,14 @@ def test_datasets_shows_facts_origin_licence_and_cautions():
     assert "5270 repeated rows" in shown
 
 
-def test_fetch_says_where_or_why_not(monkeypatch):
-    assert "nothing to do" in call(datasets_app, "fetch", "digits")
+def test_fetch_says_where_or_why_not(call, monkeypatch):
+    assert "nothing to do" in call("datasets", "fetch", "digits")
 
     def refuse(name):
         raise datasets.DatasetError(f"{name} could not be downloaded; nothing was kept, try again.")
 
     monkeypatch.setattr(datasets, "fetch", refuse)
-    output = call(datasets_app, "fetch", "all", exit_code=1)
+    assert call("datasets", "fetch", "dna", exit_code=1).startswith("chary: dna could not be downloaded")
+    output = call("datasets", "fetch", "all", exit_code=1)
     assert output.count("could not be downloaded") == 12
+    assert "chary: 12 of 12 data sets could not be had, as said above." in output

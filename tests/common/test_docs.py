@@ -58,7 +58,7 @@ def test_commands_of_the_documentation(name, tmp_path):
 
 
 def test_the_table_of_the_readme_is_the_stored_result():
-    with (ROOT / "studies/results/table-ssb.csv").open() as file:
+    with (ROOT / "studies/results/table-ssb/results.csv").open() as file:
         rows = [row for row in csv.DictReader(file) if row["metric"] == "accuracy" and row["paper_mean"]]
     shown = re.findall(r"^\| [A-Z][\w-]+ \| \d.*\|$", TEXTS["README.md"], flags=re.MULTILINE)
     numbers = [[float(text) for text in re.findall(r"\d+\.\d", line)] for line in shown]

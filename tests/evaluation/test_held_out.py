@@ -201,3 +201,22 @@ def test_a_whole_run_encodes_one_column(model, monkeypatch):
     for found, expected in ((judged, plain), (audited.before, again.before), (audited.after, again.after)):
         for name in found._fields:
             np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
+
+
+def test_rows_of_a_fold_can_be_kept_out_of_training_altogether():
+    class Counting(LogisticRegression):
+        seen = []  # noqa: RUF012
+
+        def fit(self, X, y):
+            self.seen.append(len(y))
+            return super().fit(X, y)
+
+    X, y = np.arange(12.0)[:, None], np.array([0, 1] * 6)
+    folds = [np.array([0, 1, 2]), np.array([5])]
+    judged = judge_folds(Counting(), X, y, folds, transductive=False)
+    assert Counting.seen == [9, 11]
+    assert len(judged.correct) == 4
+    network = DiverseEnsembleClassifier(n_steps=5, random_state=0)
+    alone = network.fit(X[1:], y[1:]).predict_proba(X[:1]).max()
+    assert judge_folds(network, X, y, [np.array([0])], transductive=False).probability[0] == alone
+    assert judge_folds(network, X, y, [np.array([0])]).probability[0] != alone

@@ -1,4 +1,4 @@
-"""Reports: summaries against plain NumPy, the paper's numbers, wins, recovered share, files that round-trip."""
+"""Results: summaries against plain NumPy, tables with the paper's numbers beside, files that round-trip."""
 
 import csv
 import io
@@ -6,16 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.stats import wilcoxon
 
-from chary.studies.paper import PL, STUDIES, Study
+from chary.studies.catalogue import STUDIES
+from chary.studies.methods import PL
 from chary.studies.results import (
     bests,
     entry,
     export,
-    findings,
     import_results,
-    paper_numbers,
     pivot,
     results_of,
     summarize,
@@ -23,6 +21,7 @@ from chary.studies.results import (
     to_markdown,
 )
 from chary.studies.store import Store
+from chary.studies.study import Study, TextTable
 
 SSB = STUDIES["table-ssb"]
 
@@ -53,65 +52,6 @@ def test_means_and_deviations_are_those_of_numpy(results):
         [result["accuracy"] for cell, result in results if (cell.dataset, cell.method) == line[:3:2]]
     )
     assert entry(SSB, line)[:3] == pytest.approx((numbers.mean(), numbers.std(ddof=0), 9))
-
-
-def test_the_papers_numbers_are_beside_ours():
-    assert paper_numbers("table-ssb", "ssb")["svmguide1", "pl-tsim"] == (81.07, 5.39)
-    assert paper_numbers("table-iid", "iid")["cod_rna", "erm"] == (89.28, 2.13)
-    assert paper_numbers("failure-of-softmax", "ssb")["mushrooms", "pl-softmax"] == (54.08, 5.56)
-    assert paper_numbers("failure-of-softmax", "iid")["mushrooms", "erm"] == (96.48, 1.57)
-    assert paper_numbers("figure-gamma", "ssb") == {}
-    assert len(paper_numbers("table-ssb", "ssb")) == 13 * 7
-
-
-def test_the_paper_counted_from_its_own_table():
-    paper = paper_numbers("table-ssb", "ssb")
-    names = {dataset for dataset, _ in paper}
-    wins = {
-        p: sum(paper[n, f"{p}-tsim"][0] > paper[n, f"{p}-softmax"][0] for n in names)
-        for p in ("pl", "csta", "msta")
-    }
-    assert wins == {"pl": 9, "csta": 12, "msta": 11}  # its text says 8, 11 and 11
-
-
-def test_findings_count_wins_and_test_them_over_seeds(results):
-    said = " ".join(findings(SSB, results))
-    assert "PL T-sim beats PL softmax under SSB on 1 of 2 data sets (0 in the paper's table)" in said
-    assert "MSTA T-sim pred. beats MSTA softmax under SSB on 1 of 2 data sets, by" in said
-    assert "better on 1, worse on 1" in said
-    assert "In all, SSB: T-similarity beats softmax in 3 of 6 pairs" in said
-    assert (
-        "ERM under SSB is within one standard deviation of the paper's on 0 of 2 data sets; beyond it: Digits"
-        in said
-    )
-    few = [(cell, result) for cell, result in results if cell.seed in SSB.seeds[:5]]
-    assert "better on 0, worse on 0" in " ".join(findings(SSB, few))  # five seeds prove nothing
-
-
-def test_p_values_are_those_of_scipy(results):
-    rng = np.random.default_rng(0)
-    noisy = [(cell, {"accuracy": result["accuracy"] + rng.normal(0, 0.05)}) for cell, result in results]
-    gains = []
-    for name in ("digits", "dna"):
-        by_method = {
-            m: [r["accuracy"] for c, r in noisy if (c.dataset, c.method) == (name, m)]
-            for m in ("pl-tsim", "pl-softmax")
-        }
-        a, b = (np.array(by_method[m]) for m in ("pl-tsim", "pl-softmax"))
-        gains.append((wilcoxon(a, b).pvalue < 0.05, (a - b).mean() > 0))
-    better, worse = gains.count((True, True)), gains.count((True, False))
-    sentence = next(s for s in findings(SSB, noisy) if s.startswith("PL"))
-    assert f"better on {better}, worse on {worse}" in sentence
-
-
-def test_recovered_share_needs_both_labellings(results):
-    assert not any("wins back" in sentence for sentence in findings(SSB, results))
-    baseline = replace(STUDIES["table-iid"], methods={"erm": SSB.methods["erm"]})
-    companion = made_up(baseline, ["digits", "dna"], lambda cell, i: 0.8 + 0.01 * i)
-    said = findings(SSB, results, companion)
-    # Softmax gains 0.02 of the 0.2 lost on both sets; T-similarity 0.05 on one and loses as much on the other.
-    assert any(s.startswith("PL softmax wins back 10 % of the accuracy lost") for s in said)
-    assert any("median over 2 data sets; from -25 % to 25 %" in s for s in said)
 
 
 def test_markdown_sets_the_better_of_each_pair_in_bold(results):
@@ -145,7 +85,6 @@ def test_tables_of_varied_studies_have_a_row_per_value():
     assert methods == list(study.methods)
     assert rows[0][0] == ["Mushrooms", "IID", "20"]
     assert len(rows) == 2 * 7
-    assert findings(study, made_up(study, None, lambda cell, i: 0.5, 2)) == []
     assert bests(["pl-softmax", "pl-tsim", "mine"], [None, None, None]) == [False, False, False]
 
 
@@ -159,7 +98,7 @@ def test_missing_cells_leave_gaps(tmp_path, results):
     assert results_of(SSB, cells, store) == [(cells[0], {"accuracy": 0.5})]
 
 
-def test_histograms_become_shares_of_confident_mistakes():
+def test_numbers_derived_from_a_result_count_as_its_own():
     study = STUDIES["figure-confidence"]
     counts = [0] * 17 + [10, 20, 10]
     results = [
@@ -170,6 +109,25 @@ def test_histograms_become_shares_of_confident_mistakes():
     assert lines["softmax_wrong_above_0.9"] == [0.75]
     cell = study.cells(["digits"], 1)[0]
     assert {line.metric for line in summarize(study, [(cell, {"n_wrong": 3})])} == {"n_wrong"}
+    assert summarize(replace(study, derive=None), results) == []
+
+
+def test_a_study_may_lay_out_its_table_itself(results):
+    study = replace(
+        SSB, table=lambda study, results: TextTable("Cells", ["n"], [[str(len(results))]]), conclude=()
+    )
+    text = to_markdown(replace(study, headline=None), results)
+    assert text == f"# table-ssb: {SSB.title}\n\nCells.\n\n| n |\n| --- |\n| {len(results)} |\n"
+
+
+def test_the_first_line_claims_nothing_of_results_it_was_not_made_from(results):
+    digits = [(cell, result) for cell, result in results if cell.dataset == "digits" and cell.seed == 0]
+    first, *_ = to_markdown(SSB, digits).splitlines()
+    assert first == f"# table-ssb: {SSB.title}"
+    assert (
+        "- T-similarity beats softmax in 3 of 3 pairs with biased labels (+3.0 points on average)."
+        in to_markdown(SSB, digits)
+    )
 
 
 def test_a_varied_parameter_may_be_text():
@@ -184,3 +142,5 @@ def test_an_export_holds_everything_and_is_the_same_bytes_each_time(tmp_path, re
     export(results, tmp_path / "b.json.gz")
     assert (tmp_path / "a.json.gz").read_bytes() == (tmp_path / "b.json.gz").read_bytes()
     assert import_results(tmp_path / "a.json.gz") == results
+    few = SSB.cells(["dna"], 1)
+    assert [cell for cell, _ in import_results(tmp_path / "a.json.gz", few)] == few

@@ -11,16 +11,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import cloudpickle
-import numpy as np
 import pytest
 import threadpoolctl
 from sklearn.neighbors import KNeighborsClassifier
 
 from chary.studies import runner
-from chary.studies.paper import STUDIES, Method, Study
+from chary.studies.catalogue import STUDIES
 from chary.studies.results import results_of, to_csv
-from chary.studies.runner import Interrupted, run, work_out
+from chary.studies.runner import CannotRunError, Interrupted, run, work_out
 from chary.studies.store import Store, key_of
+from chary.studies.study import Method, Study, Task
 
 # Workers cannot import a test module: its functions travel by value.
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
@@ -58,15 +58,6 @@ def accuracy_and_threads(task, fitted):
     return {"accuracy": fitted.score(task.X_test, task.y_test), "threads": n_threads}
 
 
-@pytest.fixture(scope="module")
-def blobs(tmp_path_factory):
-    rng = np.random.default_rng(0)
-    y = np.repeat([0, 1], [90, 110])
-    path = tmp_path_factory.mktemp("data") / "blobs.npz"
-    np.savez(path, X=rng.normal(size=(200, 3)) + y[:, None], y=y, n_labeled=20, r=1.0)
-    return str(path)
-
-
 @pytest.fixture
 def store(tmp_path):
     return Store(tmp_path / "cells")
@@ -96,18 +87,18 @@ def test_a_study_runs_resumes_and_repairs(blobs, store):
     # A torn file and an altered one: set aside, worked out again, the same table.
     first, second = (store.path(key_of(cell.content())) for cell in cells[:2])
     first.write_bytes(first.read_bytes()[:100])
-    second.write_text(second.read_text().replace('"accuracy": 0.', '"accuracy": 0.9'))
+    second.write_text(second.read_text().replace('"accuracy": ', '"accuracy": -'))
     repaired = run(study, cells, store)
     assert (repaired.n_done, repaired.n_found, repaired.set_aside) == (2, 4, 2)
     assert first.with_suffix(".corrupt").exists()
     assert to_csv(study, results_of(study, cells, store)) == whole
 
 
-def test_one_process_two_and_dask_give_identical_results(tmp_path):
+def test_one_process_two_and_dask_give_identical_results(blobs, tmp_path):
     """Twenty cells of the paper's own methods."""
     study = STUDIES["table-ssb"]
     methods = ("erm", "csta-softmax", "pl-tsim", "msta-tsim")
-    cells = [replace(c, model={"n_steps": 40}) for c in study.cells(["digits"], 5) if c.method in methods]
+    cells = [replace(c, model={"n_steps": 40}) for c in study.cells([blobs], 5) if c.method in methods]
     tables = []
     for name, options in (("one", {"jobs": 1}), ("two", {"jobs": 2}), ("dask", {"jobs": 2, "engine": "dask"})):
         store = Store(tmp_path / name)
@@ -153,6 +144,19 @@ def test_a_measure_sees_the_cell_it_measures(blobs, store):
     assert [store.read(key_of(cell.content())).result["k"] for cell in cells] == [1, 2]
 
 
+def test_a_study_may_bring_a_task_of_its_own(blobs):
+    class Shuffled(Task):
+        def __init__(self, cell):
+            super().__init__(cell)
+            self.X = self.X[::-1]
+
+    study = replace(study_of(blobs, one=(lambda task: task,)), task=Shuffled)
+    study = replace(study, measure=lambda task, fitted: {"same": fitted is task, "first": float(task.X[0, 0])})
+    (cell,) = study.cells(n_seeds=1)
+    ((_, answer),) = work_out(replace(study), [replace(cell, measure="any")])
+    assert answer["result"] == {"same": True, "first": float(Task(cell).X[-1, 0])}
+
+
 def test_a_worker_that_dies_costs_its_cell_a_retry_and_three_deaths_end_it(blobs, store, tmp_path):
     def deadly(name, times, how):
         return (die, {"marker": str(tmp_path / name), "times": times, "how": how})
@@ -187,7 +191,7 @@ def test_a_dask_worker_that_dies_costs_its_cell_a_retry_too(blobs, store, tmp_pa
 def test_a_worker_that_cannot_start_is_one_sentence(blobs, store, monkeypatch):
     monkeypatch.setattr(runner, "__name__", "chary.nowhere")
     study = study_of(blobs, one=(nearest,))
-    with pytest.raises(RuntimeError, match="No worker could be started: its worker ended with status 1"):
+    with pytest.raises(CannotRunError, match="No worker could be started: its worker ended with status 1"):
         run(study, study.cells(n_seeds=1), store)
 
 
@@ -206,7 +210,7 @@ SCRIPT = """
 import sys, time
 from chary.studies.runner import Interrupted, run
 from chary.studies.store import Store
-from chary.studies.paper import Method, Study
+from chary.studies.study import Method, Study
 from sklearn.neighbors import KNeighborsClassifier
 
 def slow(task, k):
@@ -264,7 +268,7 @@ def test_ctrl_c_ends_it_within_two_seconds_with_nothing_torn_and_no_orphan(start
     assert time.monotonic() - began < 2
     assert process.returncode == 128 + signal.SIGINT
     assert children_of(process.pid) == []
-    assert not list(tmp_path.glob("cells/**/*.tmp"))
+    assert not list(tmp_path.glob("cells/**/*.part"))
     files = list(tmp_path.glob("cells/*/*.json"))
     assert len(files) >= 2
     assert all(Store(tmp_path / "cells").read(path.stem) for path in files)
@@ -280,8 +284,9 @@ def test_sigterm_interrupts_a_cell_that_would_take_long(blobs, store):
             os.kill(os.getpid(), signal.SIGTERM)
 
     before = signal.getsignal(signal.SIGTERM)
-    with pytest.raises(Interrupted, match="Stopped by SIGTERM; run again to resume"):
+    with pytest.raises(Interrupted, match="Stopped by SIGTERM; run again to resume") as stopped:
         run(study, study.cells(n_seeds=1), store, report=tell)
+    assert stopped.value.exit_code == 143
     assert time.monotonic() - told[0] < 2
     assert signal.getsignal(signal.SIGTERM) is before
 
@@ -303,7 +308,7 @@ def test_killed_at_random_moments_and_resumed_it_ends_as_if_nothing_had_happened
     last = start(tmp_path / "cells")
     last.communicate()
     assert last.returncode == 0
-    assert not list(tmp_path.glob("cells/**/*.tmp"))
+    assert not list(tmp_path.glob("cells/**/*.part"))
     assert not list(tmp_path.glob("cells/**/*.corrupt"))
     store = Store(tmp_path / "cells")
     files = list(store.directory.glob("*/*.json"))

@@ -96,10 +96,11 @@ def test_remains_of_dead_processes_are_swept_and_those_of_living_ones_stay(store
     host = os.uname().nodename
     dead = subprocess.Popen([sys.executable, "-c", ""])
     dead.wait()
-    for name in (f".a@{host}@{dead.pid}.tmp", f".b@{host}@{os.getpid()}.tmp", f".c@elsewhere@{dead.pid}.tmp"):
+    names = [f".a@{host}@{dead.pid}@1.part", f".b@{host}@{os.getpid()}@2.part", f".c@elsewhere@{dead.pid}@3.part"]
+    for name in names:
         (folder / name).write_text("half")
     assert store.sweep() == 1
-    assert not (folder / f".a@{host}@{dead.pid}.tmp").exists()
+    assert [(folder / name).exists() for name in names] == [False, True, True]
     assert store.read(key) is not None
     assert Store(folder / "none").sweep() == 0
 
@@ -129,4 +130,4 @@ def test_a_killed_writer_leaves_no_torn_file(tmp_path):
         assert all(store.read(path.stem) is not None for path in files)
         assert len(files) >= n_reported
         store.sweep()
-        assert not list(directory.rglob("*.tmp"))
+        assert not list(directory.rglob("*.part"))

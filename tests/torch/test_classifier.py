@@ -559,15 +559,6 @@ def test_own_backbone_takes_at_most_ten_lines(tmp_path, capsys):
     assert right_of_trusted > right + 3
 
 
-@pytest.mark.parametrize("name", ["digits", "mnist"])
-def test_the_tables_of_the_documentation_are_the_stored_results(name):
-    study = runpy.run_path(str(ROOT / "examples" / "3_article" / "deep.py"))
-    cells = json.loads((ROOT / "studies" / "results" / f"deep_{name}.json").read_text())
-    page = (ROOT / "docs" / "deep.md").read_text()
-    for row in study["summary"](cells):
-        assert f"| {' | '.join(row)} |" in page
-
-
 def test_two_processes_train_the_same_weights_as_one(tmp_path, monkeypatch, capsys):
     script = EXAMPLES / "two_processes.py"
     monkeypatch.setattr(sys, "argv", [str(script), str(tmp_path / "one")])

@@ -4,48 +4,22 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich import box
-from rich.console import Console
-from rich.live import Live
-from rich.table import Table
-from rich.text import Text
 
-from chary.studies import (
-    AUDIT,
-    PRIOR_STUDIES,
-    Cell,
-    Entry,
-    Interrupted,
-    Progress,
-    Results,
-    Store,
-    Study,
-    bests,
-    dataset_title,
-    datasets,
-    export,
-    figures,
-    findings,
-    import_results,
-    key_of,
-    pivot,
-    results_of,
-    run,
-    seeds_of,
-    title_of,
-    to_csv,
-    to_markdown,
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from chary.studies import Cell, Entry, Progress, Results, Study
+
+study_app = typer.Typer(
+    no_args_is_help=True, help="The paper's tables and figures, and more: run, resume, report."
 )
-from chary.studies import STUDIES as PAPER_STUDIES
-
-study_app = typer.Typer(no_args_is_help=True, help="The paper's tables and figures: run, resume, report.")
 datasets_app = typer.Typer(
     invoke_without_command=True, help="The benchmark data sets: what is here, and the rest."
 )
@@ -55,7 +29,6 @@ _DATASETS = Annotated[str, typer.Option(help="Names, separated by commas; `all` 
 _METHODS = Annotated[str, typer.Option(help="Methods, separated by commas; `all` for those of the study.")]
 _SEEDS = Annotated[int | None, typer.Option(min=1, help="How many seeds. Default: the study's own, mostly nine.")]
 _STORE = Annotated[Path, typer.Option(help="Directory of finished cells.")]
-STUDIES = {**PAPER_STUDIES, AUDIT.name: AUDIT, **PRIOR_STUDIES}
 CELLS = Path("studies/cells")
 RESULTS = Path("studies/results")
 PARTIAL = Path("studies/partial")
@@ -64,13 +37,20 @@ PARTIAL = Path("studies/partial")
 @study_app.command("list")
 def list_studies(store: _STORE = CELLS) -> None:
     """Show the studies and how far each is."""
-    table = _table("Study", "What it shows", "Sets", "Cells", "Done", right=(2, 3, 4))
+    from chary.studies import NAMES, MissingExtraError, Store, find_study, key_of
+
+    table = _table("Study", "What is studied", "Sets", "Cells", "Done", right=(2, 3, 4))
     finished = Store(store)
-    for study in STUDIES.values():
+    for name in NAMES:
+        try:
+            study = find_study(name)
+        except MissingExtraError as missing:
+            table.add_row(name, str(missing))
+            continue
         cells = study.cells()
         done = sum(finished.path(key_of(cell.content())).exists() for cell in cells)
         table.add_row(study.name, study.title, str(len(study.datasets)), str(len(cells)), str(done))
-    Console().print(table)
+    _say(table)
 
 
 @study_app.command("run")
@@ -85,25 +65,27 @@ def run_study(
     store: _STORE = CELLS,
 ) -> None:
     """Work out what is missing of a study. Stop it any time; run it again to resume."""
-    with _one_sentence():
-        study, cells = _select(name, datasets, seeds)
-        cells = _of_methods(study, cells, methods)
-        _refuse_missing(cells)
-        with _display(study.name) as show:
-            progress = run(
-                study, cells, Store(store), jobs=jobs or _n_cores(), engine=engine, address=address, report=show
-            )
-        _say_outcome(progress)
+    from chary.studies import Store, run
+
+    study, cells = _select(name, datasets, seeds)
+    cells = _of_methods(study, cells, methods)
+    _refuse_missing(cells)
+    with _display(study.name) as show:
+        progress = run(
+            study, cells, Store(store), jobs=jobs or _n_cores(), engine=engine, address=address, report=show
+        )
+    _say_outcome(progress)
     if progress.failed:
         raise typer.Exit(1)
-    Console().print(Text(f"Next:  chary study report {name}"), soft_wrap=True)
+    _say(f"Next:  chary study report {name}")
 
 
 @study_app.command()
 def status(name: _NAME, datasets: _DATASETS = "all", seeds: _SEEDS = None, store: _STORE = CELLS) -> None:
     """Show what is done, missing and failed, data set by data set."""
-    with _one_sentence():
-        study, cells = _select(name, datasets, seeds)
+    from chary.studies import Store, dataset_title, key_of
+
+    study, cells = _select(name, datasets, seeds)
     finished = Store(store)
     table = _table("Data set", "Done", "Failed", "Missing", "CPU time", right=(1, 2, 3, 4))
     table.title = f"{study.name}: {study.title}"
@@ -117,10 +99,7 @@ def status(name: _NAME, datasets: _DATASETS = "all", seeds: _SEEDS = None, store
         n_failed = sum(reason is not None for reason in failures.values())
         numbers = (len(keys) - len(failures), n_failed, len(failures) - n_failed)
         table.add_row(dataset_title(dataset), *map(str, numbers), _duration(seconds))
-    console = Console()
-    console.print(table)
-    for reason in reasons:
-        console.print(Text(f"Failed: {reason}"))
+    _say(table, *(f"Failed: {reason}" for reason in reasons))
     _say_set_aside(len(finished.set_aside))
 
 
@@ -133,30 +112,26 @@ def report(
     out: Annotated[
         Path | None,
         typer.Option(
-            help="Where Markdown, CSV, PNG and SVG go.", show_default=f"{RESULTS}; {PARTIAL} if cells are missing"
+            help="Where the folder of the study goes.", show_default=f"{RESULTS}; {PARTIAL} if cells are missing"
         ),
     ] = None,
     source: Annotated[Path | None, typer.Option("--from", help="An exported file instead of the store.")] = None,
 ) -> None:
-    """Print a study beside the paper; write it as Markdown, CSV and figures."""
-    with _one_sentence():
-        study, cells = _select(name, datasets, seeds)
-        results = _results(study, cells, store, source)
-        baseline = replace(study, labelings=("iid",))
-        companion: Results = []
-        if study.labelings == ("ssb",) and study.vary is None:
-            chosen = list(dict.fromkeys(cell.dataset for cell, _ in results))
-            companion = _companion(baseline, baseline.cells(chosen, seeds), store, source)
-        console = Console()
-        _print_table(console, study, results)
-        for sentence in findings(study, results, companion):
-            console.print(Text(f"• {sentence}"))
-        out = out or (RESULTS if len(results) == len(_distinct(study.cells())) else PARTIAL)
-        out.mkdir(parents=True, exist_ok=True)
-        (out / f"{study.name}.md").write_text(to_markdown(study, results, companion), encoding="utf-8")
-        (out / f"{study.name}.csv").write_text(to_csv(study, results), encoding="utf-8")
-        _draw(study, results, out)
-        console.print(Text(f"Written: {out / study.name}.md, .csv, .png, .svg"))
+    """Print a study beside the paper; write it as Markdown, CSV and a figure."""
+    from chary.studies import MissingExtraError, Store, companion_of, write_figure, write_report
+
+    study, cells = _select(name, datasets, seeds)
+    results = _results(study, cells, store, source)
+    companion = companion_of(study, results, seeds, Store(store), source)
+    _print_table(study, results)
+    _say(*(f"• {sentence}" for sentence in study.findings(results, companion)))
+    folder = (out or (RESULTS if len(results) == len(_distinct(study.cells())) else PARTIAL)) / study.name
+    written = write_report(study, results, folder, companion)
+    try:
+        written.append(write_figure(study, results, folder))
+    except MissingExtraError as missing:
+        _say(str(missing))
+    _say(f"Written to {folder}: {', '.join(path.name for path in written)}")
 
 
 @study_app.command("export")
@@ -168,66 +143,83 @@ def export_study(
     store: _STORE = CELLS,
 ) -> None:
     """Write every cell of a study with its result into one compressed JSON file."""
-    with _one_sentence():
-        study, cells = _select(name, datasets, seeds)
-        results = _results(study, cells, store, None)
-        export(results, path)
-        Console().print(Text(f"Written: {len(results)} cells in {path}"))
+    from chary.studies import export
+
+    study, cells = _select(name, datasets, seeds)
+    results = _results(study, cells, store, None)
+    export(results, path)
+    _say(f"Written: {len(results)} cells in {path}")
 
 
 @datasets_app.callback()
 def list_datasets(context: typer.Context) -> None:
     """Show the data sets: facts, origin, licence, whether they are here, and what to beware of."""
+    from rich.text import Text
+
+    from chary.studies import datasets
+
     if context.invoked_subcommand:
         return
     table = _table("Name", "Rows", "Features", "Classes", "Labels", "r", "Here", right=(1, 2, 3, 4, 5))
-    console = Console()
     entries = datasets.catalogue()
     for facts, where in entries:
         numbers = (facts.n, facts.d, facts.n_classes, facts.n_labeled)
         table.add_row(facts.name, *map(str, numbers), f"{facts.r:g}", "yes" if where else "no")
-    console.print(table)
+    _say(table)
     for facts, _ in entries:
         beware = f" Beware: {facts.caution}." if facts.caution else ""
-        console.print(Text.assemble((facts.name, "bold"), f": {facts.origin}. Licence: {facts.licence}.{beware}"))
-    console.print(
-        Text("\n`chary datasets fetch NAME` downloads one; CHARY_DATA names a directory that holds them.")
-    )
+        _say(Text.assemble((facts.name, "bold"), f": {facts.origin}. Licence: {facts.licence}.{beware}"))
+    _say("\n`chary datasets fetch NAME` downloads one; CHARY_DATA names a directory that holds them.")
 
 
 @datasets_app.command()
 def fetch(name: Annotated[str, typer.Argument(help="A data set, or `all` for those that are not here.")]) -> None:
     """Download a data set from its home into the cache, verified."""
-    console = Console()
-    names = [entry.facts.name for entry in datasets.catalogue() if not entry.where] if name == "all" else [name]
+    from chary.studies import datasets
+
+    if name != "all":
+        _fetch(name)
+        return
+    names = [entry.facts.name for entry in datasets.catalogue() if not entry.where]
     n_refused = 0
     for one in names:
         try:
-            path = datasets.fetch(one)
-            console.print(Text(f"{dataset_title(one)}: {path or 'comes with scikit-learn, nothing to do'}"))
-        except datasets.DatasetError as error:
-            Console(stderr=True).print(Text(str(error)))
+            _fetch(one)
+        except datasets.DatasetError as error:  # the others may be had all the same
+            _say(str(error))
             n_refused += 1
     if n_refused:
-        raise typer.Exit(1)
+        raise datasets.DatasetError(f"{n_refused} of {len(names)} data sets could not be had, as said above.")
+
+
+def _fetch(name: str) -> None:
+    from chary.studies import dataset_title, datasets
+
+    path = datasets.fetch(name)
+    _say(f"{dataset_title(name)}: {path or 'comes with scikit-learn, nothing to do'}")
 
 
 def _select(name: str, names: str, n_seeds: int | None) -> tuple[Study, list[Cell]]:
-    if name not in STUDIES:
-        raise ValueError(f"There is no study {name!r}; choose one of {', '.join(STUDIES)}.")
-    study = STUDIES[name]
-    chosen = None if names == "all" else [part.strip() for part in names.split(",") if part.strip()]
-    return study, study.cells(chosen, n_seeds)
+    from chary.studies import find_study
+
+    study = find_study(name)
+    return study, study.cells(None if names == "all" else _parts(names), n_seeds)
 
 
-def _distinct(cells: list[Cell]) -> set[str]:
+def _parts(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _distinct(cells: Iterable[Cell]) -> set[str]:
+    from chary.studies import key_of
+
     return {key_of(cell.content()) for cell in cells}
 
 
 def _of_methods(study: Study, cells: list[Cell], methods: str) -> list[Cell]:
     if methods == "all":
         return cells
-    chosen = [part.strip() for part in methods.split(",") if part.strip()]
+    chosen = _parts(methods)
     unknown = [method for method in chosen if method not in study.methods]
     if unknown or not chosen:
         raise ValueError(
@@ -238,6 +230,8 @@ def _of_methods(study: Study, cells: list[Cell], methods: str) -> list[Cell]:
 
 
 def _refuse_missing(cells: list[Cell]) -> None:
+    from chary.studies import datasets
+
     absent = {entry.facts.name for entry in datasets.catalogue() if not entry.where}
     missing = sorted(absent & {cell.dataset for cell in cells})
     if missing:
@@ -249,7 +243,9 @@ def _refuse_missing(cells: list[Cell]) -> None:
 
 
 def _results(study: Study, cells: list[Cell], store: Path, source: Path | None) -> Results:
-    results = results_of(study, cells, Store(store)) if source is None else _exported(cells, source)
+    from chary.studies import Store, import_results, results_of
+
+    results = results_of(study, cells, Store(store)) if source is None else import_results(source, cells)
     if not results:
         raise ValueError(
             f"Nothing of {study.name} is finished in {source or store}; run `chary study run {study.name}`."
@@ -257,38 +253,16 @@ def _results(study: Study, cells: list[Cell], store: Path, source: Path | None) 
     return results
 
 
-def _companion(baseline: Study, cells: list[Cell], store: Path, source: Path | None) -> Results:
-    """The same under random labels: from the store, or from the export beside that of ``table-ssb``: table-iid."""
-    if source is None:
-        return results_of(baseline, cells, Store(store))
-    beside = source.with_name(source.name.replace("-ssb", "-iid"))
-    return _exported(cells, beside) if beside != source and beside.exists() else []
-
-
-def _exported(cells: list[Cell], path: Path) -> Results:
-    wanted = {key_of(cell.content()) for cell in cells}
-    return [(cell, result) for cell, result in import_results(path) if key_of(cell.content()) in wanted]
-
-
-@contextmanager
-def _one_sentence() -> Iterator[None]:
-    """Expected troubles as one sentence on the error stream, never a traceback."""
-    try:
-        yield
-    except Interrupted as stopped:
-        Console(stderr=True).print(Text(str(stopped)))
-        raise typer.Exit(128 + stopped.signum) from None
-    except (ValueError, RuntimeError, OSError) as error:
-        Console(stderr=True).print(Text(str(error)))
-        raise typer.Exit(1) from None
-
-
 class _display:  # noqa: N801 - used as a context manager only
     """Cells done, running and failed, rate and time left, on one line; nothing when not a terminal."""
 
     def __init__(self, name: str) -> None:
+        from rich.live import Live
+
+        from chary.cli.console import stderr
+
         self.name = name
-        console = Console(stderr=True)
+        console = stderr()
         self.live = Live(console=console, auto_refresh=False, transient=True) if console.is_terminal else None
 
     def __enter__(self) -> _display:
@@ -305,6 +279,8 @@ class _display:  # noqa: N801 - used as a context manager only
             self.live.stop()
 
     def line(self, progress: Progress) -> Text:
+        from rich.text import Text
+
         done = progress.n_found + progress.n_done
         filled = round(24 * done / max(1, progress.n_cells))
         text = Text(f"{self.name} ")
@@ -318,48 +294,77 @@ class _display:  # noqa: N801 - used as a context manager only
 
 
 def _say_outcome(progress: Progress) -> None:
-    console = Console()
-    console.print(
-        Text(f"{progress.n_done} cells worked out, {progress.n_found} were there, {len(progress.failed)} failed.")
-    )
+    from chary.studies import dataset_title
+
+    _say(f"{progress.n_done} cells worked out, {progress.n_found} were there, {len(progress.failed)} failed.")
     for cell, reason in progress.failed[:10]:
-        console.print(Text(f"Failed: {dataset_title(cell.dataset)}, {cell.method}, seed {cell.seed}: {reason}"))
+        _say(f"Failed: {dataset_title(cell.dataset)}, {cell.method}, seed {cell.seed}: {reason}")
     _say_set_aside(progress.set_aside)
 
 
 def _say_set_aside(n: int) -> None:
     if n:
-        Console().print(Text(f"{n} damaged files were set aside (.corrupt) and count as missing."))
+        _say(f"{n} damaged files were set aside (.corrupt) and count as missing.")
 
 
-def _print_table(console: Console, study: Study, results: Results) -> None:
+def _say(*parts: Any) -> None:
+    """Sentences, as they are, and tables."""
+    from rich.text import Text
+
+    from chary.cli.console import stdout
+
+    console = stdout()
+    for part in parts:
+        console.print(Text(part) if isinstance(part, str) else part)
+
+
+def _print_table(study: Study, results: Results) -> None:
+    from rich.text import Text
+
+    from chary.cli.console import stdout
+
+    console = stdout()
+    if study.table:
+        caption, heads, rows = study.table(study, results)
+        table = _table(*heads)
+        for row in rows:
+            table.add_row(*row)
+        legend = f"{caption}."
+    else:
+        table, legend = _pivoted(console, study, results)
+    if table.row_count:
+        table.title = f"{study.name}: {study.title}"
+        console.print(table)
+        console.print(Text(legend, "dim"))
+
+
+def _pivoted(console: Console, study: Study, results: Results) -> tuple[Table, str]:
+    """Data sets by methods, the paper's numbers on a second line; and what the numbers are."""
+    from chary.studies import bests, pivot, row_heads, seeds_of
+
     methods, rows = pivot(study, results)
-    if not rows:
-        return
-    heads = [
-        "Data set",
-        *(["Labels"] if len(study.labelings) > 1 else []),
-        *([study.vary[0]] if study.vary else []),
-    ]
+    heads = row_heads(study)
     table = _table(*heads)
-    table.title = f"{study.name}: {study.title}"
+    if not rows:
+        return table, ""
     for method in methods:
-        table.add_column(title_of(method).replace(" ", "\n"), justify="right", no_wrap=True)
+        table.add_column(study.title_of(method).replace(" ", "\n"), justify="right", no_wrap=True)
     with_std = console.width >= 14 * (len(heads) + len(methods))
     most = max(e.n for _, entries in rows for e in entries if e)
     for label, entries in rows:
         marks = bests(methods, entries)
         texts = (_cell_text(e, best, with_std, most) for e, best in zip(entries, marks, strict=True))
         table.add_row(*label, *texts)
-    console.print(table)
     deviation = " ± standard deviation" if with_std else " (widen the window for standard deviations)"
     legend = f"Percent, mean{deviation} over {seeds_of(rows)}."
     if any(e and e.paper for _, entries in rows for e in entries):
         legend += " Second line: the paper. Bold: the better of softmax and T-similarity."
-    console.print(Text(legend, "dim"))
+    return table, legend
 
 
 def _cell_text(e: Entry | None, best: bool, with_std: bool, most: int) -> Text:
+    from rich.text import Text
+
     if e is None:
         return Text("-")
     ours, paper = (
@@ -370,20 +375,14 @@ def _cell_text(e: Entry | None, best: bool, with_std: bool, most: int) -> Text:
 
 
 def _table(*heads: str, right: tuple[int, ...] = ()) -> Table:
+    from rich import box
+    from rich.table import Table
+
     table = Table(*heads, box=box.SIMPLE_HEAD, pad_edge=False, title_justify="left")
     table.columns[0].no_wrap = True
     for column in right:
         table.columns[column].justify = "right"
     return table
-
-
-def _draw(study: Study, results: Results, out: Path) -> None:
-    import matplotlib
-
-    with matplotlib.rc_context({"svg.hashsalt": "chary"}):  # the same bytes for the same results
-        figure: Any = figures.draw(study, results).figure
-        figure.savefig(out / f"{study.name}.png", metadata={"Software": None})
-        figure.savefig(out / f"{study.name}.svg", metadata={"Date": None})
 
 
 def _duration(seconds: float) -> str:

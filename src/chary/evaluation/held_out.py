@@ -56,7 +56,9 @@ def held_out(estimator: Any, X: Any, y: ArrayLike | Labels, random_state: Any = 
     return judge_folds(estimator, X, labels, [judged[fold] for fold in folds])
 
 
-def judge_folds(estimator: Any, X: Any, y: ArrayLike | Labels, folds: Iterable[Rows]) -> HeldOut:
+def judge_folds(
+    estimator: Any, X: Any, y: ArrayLike | Labels, folds: Iterable[Rows], *, transductive: bool = True
+) -> HeldOut:
     """Judge the rows of each fold by a model that has every label but theirs.
 
     Parameters
@@ -69,6 +71,8 @@ def judge_folds(estimator: Any, X: Any, y: ArrayLike | Labels, folds: Iterable[R
         Missing (or the classifier's marker) where there is no label.
     folds : iterable of arrays of row numbers
         Labelled rows; those of no fold stay in training throughout.
+    transductive : bool, default=True
+        Whether the rows of a fold stay in training, too, without their labels.
 
     Returns
     -------
@@ -83,7 +87,8 @@ def judge_folds(estimator: Any, X: Any, y: ArrayLike | Labels, folds: Iterable[R
     array(['low', 'high', 'high'], dtype='<U4')
     """
     labels = encode_for(estimator, y)
-    parts = [judge(fit_without(estimator, X, labels, rows), X, labels, rows) for rows in folds]
+    fit = fit_without if transductive else _fit_on_others
+    parts = [judge(fit(estimator, X, labels, rows), X, labels, rows) for rows in folds]
     return HeldOut(*(np.concatenate(part) for part in zip(*parts, strict=True)))
 
 
@@ -95,6 +100,11 @@ def encode_for(estimator: Any, y: ArrayLike | Labels) -> Labels:
 def fit_without(estimator: Any, X: Any, labels: Labels, rows: Rows) -> Any:
     """A clone fitted on all labels but those of some rows."""
     return fit_partly(clone(estimator), X, labels.without(rows))
+
+
+def _fit_on_others(estimator: Any, X: Any, labels: Labels, rows: Rows) -> Any:
+    others = np.setdiff1d(np.arange(len(labels.codes)), rows)
+    return fit_partly(clone(estimator), safe_indexing(X, others), labels.part(others))
 
 
 def judge(model: Any, X: Any, labels: Labels, rows: Rows) -> HeldOut:

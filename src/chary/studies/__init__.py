@@ -1,57 +1,60 @@
 """A name of a study in; its cells, results, tables beside the paper's and figures out."""
 
-from chary.studies import datasets, figures
-from chary.studies.audits import AUDIT
-from chary.studies.labeling import iid, selection_biased, train_test_protocol
-from chary.studies.paper import STUDIES, Cell, Method, Study, Task
-from chary.studies.priors import PRIOR_STUDIES
+from chary.studies import datasets, figures, findings
+from chary.studies.catalogue import NAMES, STUDIES, find_study
+from chary.studies.datasets import dataset_title
+from chary.studies.folder import companion_of, write_figure, write_report
+from chary.studies.labeling import iid, selection_biased
 from chary.studies.results import (
     Entry,
-    Results,
     bests,
-    dataset_title,
     export,
-    findings,
     import_results,
     pivot,
     results_of,
+    row_heads,
     seeds_of,
-    title_of,
     to_csv,
     to_markdown,
 )
-from chary.studies.runner import Interrupted, Progress, run
+from chary.studies.runner import CannotRunError, Interrupted, Progress, run
 from chary.studies.store import Store, key_of
+from chary.studies.study import Cell, Method, MissingExtraError, Results, Study, Task, TextTable
 
 __all__ = [
-    "AUDIT",
-    "PRIOR_STUDIES",
+    "NAMES",
     "STUDIES",
+    "CannotRunError",
     "Cell",
     "Entry",
     "Interrupted",
     "Method",
+    "MissingExtraError",
     "Progress",
     "Results",
     "Store",
     "Study",
     "Task",
+    "TextTable",
     "bests",
+    "companion_of",
     "dataset_title",
     "datasets",
     "export",
     "figures",
+    "find_study",
     "findings",
     "iid",
     "import_results",
     "key_of",
     "pivot",
     "results_of",
+    "row_heads",
     "run",
     "seeds_of",
     "selection_biased",
-    "title_of",
     "to_csv",
     "to_markdown",
-    "train_test_protocol",
+    "write_figure",
+    "write_report",
 ]

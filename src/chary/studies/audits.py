@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import KFold, StratifiedKFold
 
-from chary.evaluation import accept_threshold, draw, score
+from chary.evaluation import accept_threshold, draw, judge_folds, score
 from chary.method import Curriculum, DiverseEnsembleClassifier, MixedEnsembleClassifier, SelfTrainingClassifier
+from chary.studies import figures
+from chary.studies.findings import data_sets
 from chary.studies.labeling import selection_biased
-from chary.studies.paper import Cell, Method, Study, Task
+from chary.studies.study import Method, Results, Study, Task
 
 SIZES = (0, 10, 20, 30, 50)
 RANDOM, SAME = "random", "same"
@@ -85,23 +88,27 @@ def audited(task: Task, trained: Trained) -> dict[str, Any]:
     return result
 
 
-_METHODS = {"erm": supervised, "csta-tsim": curriculum, "mixed": mixed}
-
-AUDIT = Study(
-    "audit",
-    "Biased labels: a few random rows are worth far more than as many from the same source",
-    methods={
-        f"{name}-{source}": Method(run, {"source": source, "k": 0})
-        for name, run in _METHODS.items()
-        for source in (RANDOM, SAME)
-    },
-    measure=audited,
-    vary=("k", SIZES),
-    conclude=lambda results, companion: findings(results),
-)
+_MODELS = {"erm": supervised, "csta-tsim": curriculum, "mixed": mixed}
+_TITLES = {"erm": "ERM", "csta-tsim": "CSTA T-sim", "mixed": "Mixed"}
+_SOURCES = {RANDOM: "random", SAME: "same source"}
 
 
-def findings(results: list[tuple[Cell, dict[str, Any]]]) -> list[str]:
+def headline(study: Study, results: Results) -> str:
+    """What the largest number of biased labels that was tried is worth, from either source."""
+    biased = [(cell, result) for cell, result in results if cell.labeling == "ssb"]
+    found = _worth(biased)
+    if not found:
+        return ""
+    k = max(worth.k for worth in found)
+    found = [worth for worth in found if worth.k == k]
+    random, same = [x.random - x.start for x in found], [x.same - x.start for x in found]
+    return (
+        f"Where labels are biased, {k} random ones more add {_span(random)} points, {k} from the same source "
+        f"{_span(same)} ({data_sets(min(x.n_sets for x in found))})"
+    )
+
+
+def conclude(study: Study, results: Results, companion: Results) -> list[str]:
     """What the study says, in sentences."""
     said = []
     for labeling in ("ssb", "iid"):
@@ -111,25 +118,62 @@ def findings(results: list[tuple[Cell, dict[str, Any]]]) -> list[str]:
     return said
 
 
-def _gains(results: list[tuple[Cell, dict[str, Any]]], labeling: str) -> list[str]:
-    """Accuracy with k random labels and with k from the same source, over data sets that have all of them."""
+AUDIT = Study(
+    "audit",
+    "A few labels more: of random rows, and of as many from the same source",
+    methods={
+        f"{name}-{source}": Method(run, {"source": source, "k": 0}, f"{_TITLES[name]} + {_SOURCES[source]}")
+        for name, run in _MODELS.items()
+        for source in _SOURCES
+    },
+    measure=audited,
+    vary=("k", SIZES),
+    axis="Labels added",
+    headline=headline,
+    conclude=(conclude,),
+    figure=partial(figures.extra_labels, models=_TITLES),
+)
+
+
+def _gains(results: Results, labeling: str) -> list[str]:
+    return [
+        f"{labeling}, {x.model}, {x.n_sets} data sets: {x.start:.1f} without more labels, {x.random:.1f} with "
+        f"{x.k} random ones ({x.random - x.start:+.1f}), {x.same:.1f} with {x.k} from the same source "
+        f"({x.same - x.start:+.1f})."
+        for x in _worth(results)
+    ]
+
+
+class _Worth(NamedTuple):
+    """Accuracy of a model in percent, without more labels and with k of either source."""
+
+    model: str
+    k: int
+    n_sets: int
+    start: float
+    random: float
+    same: float
+
+
+def _worth(results: Results) -> list[_Worth]:
+    """Means over the data sets and seeds that have all three."""
     cells: dict[tuple[str, int], dict[tuple[str, int], float]] = defaultdict(dict)
     for cell, result in results:
         cells[cell.method, cell.options["k"]][cell.dataset, cell.seed] = 100 * result["accuracy"]
-    said = []
-    for name in _METHODS:
+    found = []
+    for name in _MODELS:
         for k in SIZES[1:]:
             parts = [cells[f"{name}-{RANDOM}", 0], cells[f"{name}-{RANDOM}", k], cells[f"{name}-{SAME}", k]]
             common = set.intersection(*(set(part) for part in parts))
             if common:
-                start, audit, same = (_mean_over_sets(part, common) for part in parts)
                 n_sets = len({dataset for dataset, _ in common})
-                said.append(
-                    f"{labeling}, {name}, {n_sets} data sets: {start:.1f} without more labels, {audit:.1f} with "
-                    f"{k} random ones ({audit - start:+.1f}), {same:.1f} with {k} from the same source "
-                    f"({same - start:+.1f})."
-                )
-    return said
+                found.append(_Worth(name, k, n_sets, *(_mean_over_sets(part, common) for part in parts)))
+    return found
+
+
+def _span(gains: list[float]) -> str:
+    low, high = f"{min(gains):.1f}", f"{max(gains):.1f}"
+    return low if low == high else f"{low} to {high}"
 
 
 def _mean_over_sets(numbers: dict[tuple[str, int], float], places: set[tuple[str, int]]) -> float:
@@ -138,7 +182,7 @@ def _mean_over_sets(numbers: dict[tuple[str, int], float], places: set[tuple[str
     return float(np.mean([np.mean([numbers[place] for place in places if place[0] == name]) for name in names]))
 
 
-def _honesty(results: list[tuple[Cell, dict[str, Any]]], labeling: str) -> list[str]:
+def _honesty(results: Results, labeling: str) -> list[str]:
     """How often the intervals cover the truth and accepted rows keep their error."""
     said = []
     validated = [result for _, result in results if "cv_covers" in result]
@@ -222,10 +266,7 @@ def _pool_right(task: Task) -> NDArray[np.bool_]:
 def _cross_fitted(task: Task, trained: Trained) -> dict[str, Any]:
     """Audited rows judged by models with the other audited rows, beside the truth of the model with all."""
     y, rows = _with(task, trained.rows), trained.rows
-    right = np.zeros(len(rows), dtype=bool)
-    for _, fold in KFold(5).split(rows):
-        known = np.setdiff1d(np.flatnonzero(y >= 0), rows[fold])
-        right[fold] = _light_fit(task, known, y).predict(task.X[rows[fold]]) == y[rows[fold]]
+    right = _right(task, np.flatnonzero(y >= 0), y, [rows[fold] for _, fold in KFold(5).split(rows)])
     rest = y < 0
     truth = float(np.mean(trained.model.predict(task.X[rest]) == task.y_true[rest]))
     found = score(right)
@@ -241,14 +282,16 @@ def _cross_validated(task: Task) -> dict[str, Any]:
     rows = np.flatnonzero(task.labeled)
     counts = np.bincount(task.y[rows])
     rows = rows[counts[task.y[rows]] >= 2]
-    right = np.zeros(len(rows), dtype=bool)
     folds = StratifiedKFold(int(min(5, counts[counts >= 2].min())), shuffle=True, random_state=task._seed(5))
-    for train, test in folds.split(rows, task.y[rows]):
-        right[test] = _light_fit(task, rows[train], task.y).predict(task.X[rows[test]]) == task.y[rows[test]]
+    right = _right(task, rows, task.y, [rows[test] for _, test in folds.split(rows, task.y[rows])])
     found, truth = score(right), float(_pool_right(task).mean())
     return {"cv": found.share, "truth": truth, "cv_covers": float(found.low <= truth <= found.high)}
 
 
-def _light_fit(task: Task, rows: NDArray[np.intp], y: NDArray[Any]) -> Any:
+def _right(
+    task: Task, known: NDArray[np.intp], y: NDArray[Any], folds: list[NDArray[np.intp]]
+) -> NDArray[np.bool_]:
+    """Whether the rows of each fold are predicted right by a model of the other known ones."""
     # Predictions depend neither on the ensemble nor on unlabelled rows: leave both out.
-    return task.estimator(n_heads=2).fit(task.X[rows], y[rows])
+    inside = [np.searchsorted(known, fold) for fold in folds]
+    return judge_folds(task.estimator(n_heads=2), task.X[known], y[known], inside, transductive=False).correct

@@ -141,6 +141,18 @@ def find(name: str) -> Facts:
     raise DatasetError(f"There is no data set {name!r}; choose one of {known}, or give the path of an .npz file.")
 
 
+def dataset_title(dataset: str) -> str:
+    """A data set's name in tables; a file of one's own by its name.
+
+    >>> dataset_title("cod_rna"), dataset_title("of/mine.npz")
+    ('Cod-RNA', 'mine')
+    """
+    try:
+        return find(dataset).title
+    except DatasetError:
+        return Path(dataset).stem
+
+
 def catalogue() -> list[Entry]:
     """Every data set with its facts and where it is on this machine.
 

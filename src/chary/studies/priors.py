@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from chary._words import ratio
 from chary.evaluation import REPRESENTATIVE, diagnose, recovered_share, risk_coverage_curve
 from chary.method import (
     Curriculum,
@@ -21,8 +22,12 @@ from chary.method import (
     max_probability,
     t_similarity,
 )
-from chary.studies.paper import CSTA, ERM, MSTA, Method, Study, Task, accuracy
-from chary.studies.results import Results, dataset_title, paper_numbers, title_of
+from chary.studies import figures
+from chary.studies.datasets import dataset_title
+from chary.studies.findings import data_sets, signed, won_back
+from chary.studies.methods import CSTA, MSTA
+from chary.studies.paper import accuracy_tables
+from chary.studies.study import ERM, Method, Results, Study, Task, accuracy
 
 # How the class proportions are known: "labeled" believes those of the labelled rows, "true" is told those of all.
 NONE, LABELED, TRUE = None, "labeled", "true"
@@ -143,26 +148,57 @@ def tilted(shares: Floats, odds: float) -> Floats:
     return moved / moved.sum()
 
 
-def beyond_bias(results: Results, companion: Results) -> list[str]:
+def best_on_average(study: Study, results: Results) -> str:
+    """The method with the highest mean over the data sets that all methods have, beside the baseline."""
+    ranked, n_sets = _ranked(_means(results))
+    if len(ranked) < 2:
+        return ""
+    (best, mean), *_ = ranked.items()
+    beside = (
+        f", where {study.title_of('erm')} has {ranked['erm']:.1f}" if "erm" in ranked and best != "erm" else ""
+    )
+    return f"Best of {len(ranked)} methods, {data_sets(n_sets)}: {study.title_of(best)} with {mean:.1f}{beside}"
+
+
+def worth_of_being_told(study: Study, results: Results) -> str:
+    """What telling class shares changes, at the ends of the parameter and where the odds are as they should be."""
+    values = study.vary[1] if study.vary else ()
+    at = {value: _means([pair for pair in results if study.value_of(pair[0]) == value]) for value in values}
+    parts = []
+    for method in study.methods:
+        gains = {
+            value: [by[method][d] - by["mixed"][d] for d in by[method] if d in by["mixed"]]
+            for value, by in at.items()
+            if method != "mixed" and value in (values[0], 1.0, values[-1])
+        }
+        shown = [f"{signed(np.mean(found))} at {ratio(value)}" for value, found in gains.items() if found]
+        parts += [f"{study.title_of(method)} {', '.join(shown)}"] if shown else []
+    return f"Points gained over being told nothing, by the factor on the odds: {'; '.join(parts)}" if parts else ""
+
+
+def beyond_bias(study: Study, results: Results, companion: Results) -> list[str]:
     """What ``beyond-ssb`` says, in sentences."""
     biased, random = _means(results), _means(companion)
-    said = _ranking(biased)
-    said += _change(biased, "erm", "erm-prior") + _change(biased, "mixed", "mixed-prior")
-    said += _change(biased, "mixed", "mixed-st-if-biased") + _change(biased, "mixed-prior", "mixed-prior-st")
-    said += _change(biased, "heads", "diverse-heads")
-    said += _against_paper(biased["mixed-prior-st"], "mixed-prior-st")
+    said = _ranking(study, biased)
+    said += _change(study, biased, "erm", "erm-prior") + _change(study, biased, "mixed", "mixed-prior")
+    said += _change(study, biased, "mixed", "mixed-st-if-biased")
+    said += _change(study, biased, "mixed-prior", "mixed-prior-st")
+    said += _change(study, biased, "heads", "diverse-heads")
+    said += _against_paper(study, biased["mixed-prior-st"], "mixed-prior-st")
     for method in ("mixed-prior", "mixed-prior-st"):
-        said += _won_back(biased, random, method)
+        said += _won_back(study, biased, random, method)
     for method in ("erm", "mixed", "mixed-prior-st"):
-        said += _ordering(results, method)
+        said += _ordering(study, results, method)
     return said
 
 
-def beyond_random(results: Results, companion: Results) -> list[str]:
+def beyond_random(study: Study, results: Results, companion: Results) -> list[str]:
     """What ``beyond-iid`` says, in sentences."""
     means = _means(results)
     steps = ("mixed-st", "mixed-st-if-biased", "mixed-prior", "mixed-true", "mixed-true-st")
-    return _ranking(means) + [sentence for step in steps for sentence in _change(means, "mixed", step)]
+    return _ranking(study, means) + [
+        sentence for step in steps for sentence in _change(study, means, "mixed", step)
+    ]
 
 
 def _means(results: Results, metric: str = "accuracy") -> dict[str, dict[str, float]]:
@@ -179,48 +215,53 @@ def _means(results: Results, metric: str = "accuracy") -> dict[str, dict[str, fl
     return means
 
 
-def _ranking(means: dict[str, dict[str, float]]) -> list[str]:
-    """Methods by their mean over the data sets that all of them have."""
-    if not means:
-        return []
-    shared = set.intersection(*(set(by) for by in means.values()))
+def _ranked(means: dict[str, dict[str, float]]) -> tuple[dict[str, float], int]:
+    """Methods by their mean over the data sets that all of them have, the best first; how many these are."""
+    shared = set.intersection(*(set(by) for by in means.values())) if means else set()
     if not shared:
-        return []
+        return {}, 0
     order = sorted(means, key=lambda method: -sum(means[method][name] for name in shared))
-    listed = ", ".join(f"{title_of(m)} {np.mean([means[m][name] for name in shared]):.1f}" for m in order)
-    return [f"Mean over {len(shared)} data sets: {listed}."]
+    return {method: float(np.mean([means[method][name] for name in shared])) for method in order}, len(shared)
 
 
-def _change(means: dict[str, dict[str, float]], before: str, after: str) -> list[str]:
+def _ranking(study: Study, means: dict[str, dict[str, float]]) -> list[str]:
+    ranked, n_sets = _ranked(means)
+    listed = ", ".join(f"{study.title_of(method)} {mean:.1f}" for method, mean in ranked.items())
+    return [f"Mean over {n_sets} data sets: {listed}."] if ranked else []
+
+
+def _change(study: Study, means: dict[str, dict[str, float]], before: str, after: str) -> list[str]:
     """What one step changes, on average and at the extremes."""
     gains = {name: means[after][name] - means[before][name] for name in means[after] if name in means[before]}
     if not gains:
         return []
     worst, best = min(gains, key=gains.__getitem__), max(gains, key=gains.__getitem__)
+    ends = [f"{signed(gains[name])} ({dataset_title(name)})" for name in (worst, best)]
     return [
-        f"From {title_of(before)} to {title_of(after)}: {_signed(_mean(gains))} points on average over "
-        f"{len(gains)} data sets, from {_signed(gains[worst])} ({dataset_title(worst)}) to {_signed(gains[best])} "
-        f"({dataset_title(best)})."
+        f"From {study.title_of(before)} to {study.title_of(after)}: {signed(_mean(gains))} points on average over "
+        f"{len(gains)} data sets, from {ends[0]} to {ends[1]}."
     ]
 
 
-def _against_paper(means: dict[str, float], method: str) -> list[str]:
+def _against_paper(study: Study, means: dict[str, float], method: str) -> list[str]:
     """Data set by data set against the best number that the paper's table has for it."""
     paper: dict[str, float] = {}
-    for (name, _), (mean, _) in paper_numbers("table-ssb", "ssb").items():
+    for (name, _), (mean, _) in accuracy_tables("ssb").items():
         paper[name] = max(mean, paper.get(name, 0))
     lead = {name: mean - paper[name] for name, mean in means.items() if name in paper}
     if not lead:
         return []
     behind = ", ".join(f"{dataset_title(name)} {gap:+.1f}" for name, gap in lead.items() if gap < 0)
     return [
-        f"{title_of(method)} is at least as good as the paper's best number on "
+        f"{study.title_of(method)} is at least as good as the paper's best number on "
         f"{sum(gap >= 0 for gap in lead.values())} of {len(lead)} data sets ({_mean(lead):+.1f} points on average)"
         f"{'; behind: ' + behind if behind else ''}."
     ]
 
 
-def _won_back(biased: dict[str, dict[str, float]], random: dict[str, dict[str, float]], method: str) -> list[str]:
+def _won_back(
+    study: Study, biased: dict[str, dict[str, float]], random: dict[str, dict[str, float]], method: str
+) -> list[str]:
     """How much of what the bias cost the same learners is won back."""
     shared = [name for name in biased[method] if name in random["mixed"] and name in biased["mixed"]]
     if not shared:
@@ -229,19 +270,19 @@ def _won_back(biased: dict[str, dict[str, float]], random: dict[str, dict[str, f
         np.mean([by[name] for name in shared]) for by in (biased[method], biased["mixed"], random["mixed"])
     )
     return [
-        f"{title_of(method)}: {ours:.1f}, where the same learners have {without:.1f} without the prior and "
+        f"{study.title_of(method)}: {ours:.1f}, where the same learners have {without:.1f} without the prior and "
         f"{ceiling:.1f} with labels drawn at random: {100 * recovered_share(ours, without, ceiling):.0f} % of the "
         f"loss won back ({len(shared)} data sets)."
     ]
 
 
-def _ordering(results: Results, method: str) -> list[str]:
+def _ordering(study: Study, results: Results, method: str) -> list[str]:
     """Which confidence puts the mistakes last."""
     tsim, softmax = (_means(results, f"{kind}_aurc")[method] for kind in ("t_similarity", "softmax"))
     if not tsim:
         return []
     return [
-        f"{title_of(method)}: area under the risk-coverage curve {_mean(tsim):.1f} with T-similarity, "
+        f"{study.title_of(method)}: area under the risk-coverage curve {_mean(tsim):.1f} with T-similarity, "
         f"{_mean(softmax):.1f} with the largest probability (percent, less is better; T-similarity is better on "
         f"{sum(tsim[name] < softmax[name] for name in tsim)} of {len(tsim)} data sets)."
     ]
@@ -249,10 +290,6 @@ def _ordering(results: Results, method: str) -> list[str]:
 
 def _mean(by_dataset: dict[str, float]) -> float:
     return float(np.mean(list(by_dataset.values())))
-
-
-def _signed(points: float) -> str:
-    return f"{round(points, 1) + 0.0:+.1f}"  # no -0.0
 
 
 def _belief(task: Task, prior: str | None, odds: float = 1.0) -> Any:
@@ -282,69 +319,94 @@ def _mixed_ensemble(task: Task) -> MixedEnsembleClassifier:
 
 _PAPER = {**ERM, "csta-tsim": CSTA["csta-tsim"], "msta-tsim": MSTA["msta-tsim"]}
 _NETWORK = {
-    "erm-prior": Method(network, {"prior": LABELED}),
-    "csta-tsim-prior": Method(network_curriculum, {"prior": LABELED}),
-    "msta-tsim-prior": Method(network_transductive, {"prior": LABELED}),
-    "heads": Method(heads, {"gamma": 0.0}),
-    "diverse-heads": Method(heads, {"gamma": 1.0}),
+    "erm-prior": Method(network, {"prior": LABELED}, "ERM + prior"),
+    "csta-tsim-prior": Method(network_curriculum, {"prior": LABELED}, "CSTA T-sim + prior"),
+    "msta-tsim-prior": Method(network_transductive, {"prior": LABELED}, "MSTA T-sim + prior"),
+    "heads": Method(heads, {"gamma": 0.0}, "mean of heads"),
+    "diverse-heads": Method(heads, {"gamma": 1.0}, "mean of diverse heads"),
 }
+_SOFTMAX = {"prior": LABELED, "rounds": 5, "confidence": "max_probability"}
 _MIXED = {
     "mixed": Method(mixed, {"prior": NONE}),
-    "mixed-st": Method(mixed, {"prior": NONE, "rounds": 5}),
-    "mixed-st-if-biased": Method(mixed_if_biased),
-    "mixed-prior": Method(mixed, {"prior": LABELED}),
-    "mixed-prior-st": Method(mixed, {"prior": LABELED, "rounds": 5}),
-    "mixed-prior-st-softmax": Method(mixed, {"prior": LABELED, "rounds": 5, "confidence": "max_probability"}),
+    "mixed-st": Method(mixed, {"prior": NONE, "rounds": 5}, "mixed + ST"),
+    "mixed-st-if-biased": Method(mixed_if_biased, title="mixed + ST if biased"),
+    "mixed-prior": Method(mixed, {"prior": LABELED}, "mixed + prior"),
+    "mixed-prior-st": Method(mixed, {"prior": LABELED, "rounds": 5}, "mixed + prior + ST"),
+    "mixed-prior-st-softmax": Method(mixed, _SOFTMAX, "mixed + prior + ST softmax"),
 }
 _TOLD = {
-    "mixed-true": Method(mixed, {"prior": TRUE}),
-    "mixed-true-st": Method(mixed, {"prior": TRUE, "rounds": 5}),
+    "mixed-true": Method(mixed, {"prior": TRUE}, "mixed + true prior"),
+    "mixed-true-st": Method(mixed, {"prior": TRUE, "rounds": 5}, "mixed + true prior + ST"),
 }
 _SMALL = ("digits", "dna", "dry_bean", "mushrooms", "phishing", "protein", "rice", "splice", "svmguide1")
-
-PRIOR_STUDIES: Mapping[str, Study] = {
-    study.name: study
-    for study in (
-        Study(
-            "beyond-ssb",
-            "Biased labels: unlike learners that are told the class shares do best",
-            labelings=("ssb",),
-            methods=_PAPER | _NETWORK | _MIXED,
-            measure=accuracy_and_ranking,
-            conclude=beyond_bias,
-        ),
-        Study(
-            "beyond-iid",
-            "Class-balanced labels: told their shares, learners do worse; told the true ones, better",
-            labelings=("iid",),
-            methods=_PAPER | _NETWORK | _MIXED | _TOLD,
-            measure=accuracy_and_ranking,
-            conclude=beyond_random,
-        ),
-        Study(
-            "prior-misspecification",
-            "Class odds off by a factor of two still help on average, by three they hurt",
-            _SMALL,
-            labelings=("ssb",),
-            methods={
-                "mixed": Method(mixed, {"prior": NONE, "odds": 1.0}),  # for comparison: it is told nothing
-                "mixed-true": Method(mixed, {"prior": TRUE, "odds": 1.0}),
-            },
-            measure=accuracy_and_ranking,
-            vary=("odds", ODDS),
-        ),
-        Study(
-            "label-shift",
-            "Shares of the labelled rows hurt where the true odds are four times off; true shares help",
-            _SMALL,
-            labelings=("ssb",),
-            methods={
-                "mixed": Method(shifted, {"prior": NONE, "shift": 1.0}),
-                "mixed-prior": Method(shifted, {"prior": LABELED, "shift": 1.0}),
-                "mixed-true": Method(shifted, {"prior": TRUE, "shift": 1.0}),
-            },
-            measure=shifted_accuracy,
-            vary=("shift", SHIFTS),
-        ),
-    )
+_STYLES: dict[str, dict[str, Any]] = {
+    "erm": {"color": figures.GREY, "marker": "s"},
+    "csta-tsim": {"color": figures.ORANGE, "marker": "^"},
+    "mixed": {"color": figures.BLUE, "marker": "o"},
+    "mixed-st": {"color": figures.BLUE, "marker": "o", "fillstyle": "none"},
+    "mixed-prior": {"color": figures.GREEN, "marker": "D", "fillstyle": "none"},
+    "mixed-prior-st": {"color": figures.GREEN, "marker": "D"},
+    "mixed-true-st": {"color": "black", "marker": "x"},
 }
+_BELIEFS = {
+    "mixed": ("erm", "told nothing"),
+    "mixed-prior": ("tsim", "told the shares of the labelled rows"),
+    "mixed-true": ("softmax", "told the shares on the axis"),
+}
+
+BEYOND_SSB = Study(
+    "beyond-ssb",
+    "Biased labels: the paper's network, unlike learners, and known class shares",
+    labelings=("ssb",),
+    methods=_PAPER | _NETWORK | _MIXED,
+    measure=accuracy_and_ranking,
+    companion="beyond-iid",
+    headline=best_on_average,
+    conclude=(beyond_bias, won_back),
+    figure=partial(
+        figures.dots, styles={m: _STYLES[m] for m in _STYLES if m not in ("mixed-st", "mixed-true-st")}
+    ),
+)
+BEYOND_IID = Study(
+    "beyond-iid",
+    "Class-balanced labels: the paper's network, unlike learners, and class shares told rightly or wrongly",
+    labelings=("iid",),
+    methods=_PAPER | _NETWORK | _MIXED | _TOLD,
+    measure=accuracy_and_ranking,
+    headline=best_on_average,
+    conclude=(beyond_random,),
+    figure=partial(figures.dots, styles=_STYLES),
+)
+PRIOR_MISSPECIFICATION = Study(
+    "prior-misspecification",
+    "Accuracy against how far the believed class odds are off",
+    _SMALL,
+    labelings=("ssb",),
+    methods={
+        "mixed": Method(mixed, {"prior": NONE, "odds": 1.0}),  # for comparison: it is told nothing
+        "mixed-true": Method(mixed, {"prior": TRUE, "odds": 1.0}, "mixed + true prior"),
+    },
+    measure=accuracy_and_ranking,
+    vary=("odds", ODDS),
+    axis="Believed odds, as a multiple of the true ones",
+    headline=worth_of_being_told,
+    figure=partial(figures.means, drawn=_BELIEFS, odds=True),
+)
+LABEL_SHIFT = Study(
+    "label-shift",
+    "Accuracy where the unlabelled rows have other class shares than the labelled ones",
+    _SMALL,
+    labelings=("ssb",),
+    methods={
+        "mixed": Method(shifted, {"prior": NONE, "shift": 1.0}),
+        "mixed-prior": Method(shifted, {"prior": LABELED, "shift": 1.0}, "mixed + prior"),
+        "mixed-true": Method(shifted, {"prior": TRUE, "shift": 1.0}, "mixed + true prior"),
+    },
+    measure=shifted_accuracy,
+    vary=("shift", SHIFTS),
+    axis="Class odds of the unlabelled rows, as a multiple of those of the labelled ones",
+    headline=worth_of_being_told,
+    figure=partial(figures.means, drawn=_BELIEFS, odds=True),
+)
+
+PRIORS = (BEYOND_SSB, BEYOND_IID, PRIOR_MISSPECIFICATION, LABEL_SHIFT)

@@ -28,8 +28,8 @@ import sklearn
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from chary import __version__
-from chary.studies.paper import Cell, Study, Task
 from chary.studies.store import Store, key_of
+from chary.studies.study import Cell, Study
 
 try:  # both come with scikit-learn
     import cloudpickle  # type: ignore[import-untyped]
@@ -46,6 +46,13 @@ class Interrupted(Exception):  # noqa: N818 - not an error: somebody asked for i
     def __init__(self, signum: int) -> None:
         super().__init__(f"Stopped by {signal.Signals(signum).name}; run again to resume.")
         self.signum = signum
+        self.exit_code = 128 + signum  # as a shell reports it
+
+
+class CannotRunError(RuntimeError):
+    """There is nobody to do the work: in one sentence, why."""
+
+    exit_code = 1
 
 
 @dataclass
@@ -196,11 +203,11 @@ def _give_up(cell: Cell, reason: str, store: Store, progress: Progress) -> None:
 
 def work_out(study: Study, cells: list[Cell]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Results of cells that share a first fit, one by one: ("result", ...) or ("error", why)."""
-    task: Task | None = None
+    task: Any = None
     for cell in cells:
         start, cpu_start = time.perf_counter(), time.process_time()
         try:
-            task = task or Task(cell)
+            task = task or study.task(cell)
             task.cell = cell  # of the same group: data, labels and first fit are the same
             fitted = study.methods[cell.method].run(task, **cell.options)
             result = study.measure(task, fitted)
@@ -342,7 +349,7 @@ def _on_processes(job: bytes, pending: deque[list[Cell]], jobs: int, stop: _Stop
                 reason = worker.why_dead()
                 worker.close()
                 if not worker.ready:
-                    raise RuntimeError(f"No worker could be started: {reason}.")
+                    raise CannotRunError(f"No worker could be started: {reason}.")
                 yield _Event("death", worker.group, {"reason": reason})
             elif answer == "ready":
                 worker.ready = True
@@ -408,7 +415,7 @@ def _on_dask(
     try:
         dask, distributed = importlib.import_module("dask"), importlib.import_module("distributed")
     except ImportError as error:
-        raise RuntimeError("The Dask engine needs `pip install chary[dask]`.") from error
+        raise CannotRunError("The Dask engine needs `pip install chary[dask]`.") from error
     # Deaths are counted here, as for processes; a scheduler at an address keeps its own patience.
     with (
         dask.config.set({"distributed.scheduler.allowed-failures": 0}),

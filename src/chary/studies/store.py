@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import socket
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from chary._files import atomic_write, sweep
 
 # Part of every key: raise it when a change to the methods or the protocol makes old results wrong.
 SCHEMA = 1
@@ -33,9 +33,8 @@ def key_of(cell: dict[str, Any]) -> str:
 class Store:
     """A directory of finished cells.
 
-    A file appears under its name only when it is complete: it is written under a temporary name, flushed to
-    the disk, and renamed. Reading verifies the checksum; a file that is torn or altered is set aside as
-    ``.corrupt``, listed in ``set_aside``, and counts as absent.
+    A file appears under its name only when it is complete. Reading verifies the checksum; a file that is torn
+    or altered is set aside as ``.corrupt``, listed in ``set_aside``, and counts as absent.
 
     Examples
     --------
@@ -93,13 +92,7 @@ class Store:
 
     def sweep(self) -> int:
         """Delete temporary files left behind by processes of this machine that are dead; returns how many."""
-        n_swept = 0
-        for path in self.directory.glob("*/.*.tmp"):
-            host, pid = path.name.removesuffix(".tmp").split("@")[-2:]
-            if host == _host() and not _is_alive(int(pid)):
-                path.unlink(missing_ok=True)
-                n_swept += 1
-        return n_swept
+        return sum(sweep(folder) for folder in self.directory.glob("*"))
 
     def _failure_path(self, key: str) -> Path:
         return self.directory / "failed" / f"{key}.json"
@@ -116,45 +109,12 @@ def _verified(text: bytes, key: str) -> Record | None:
 
 
 def _write_whole(path: Path, content: dict[str, Any]) -> None:
+    text = json.dumps(content, indent=1, sort_keys=True, allow_nan=False)
     path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.stem}@{_host()}@{os.getpid()}.tmp")
-    try:
-        with draft.open("w", encoding="utf-8") as file:
-            json.dump(content, file, indent=1, sort_keys=True, allow_nan=False)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
-    _flush_directory(path.parent)
-
-
-def _flush_directory(directory: Path) -> None:
-    """Make the rename itself survive a power cut, where the system can."""
-    if os.name == "posix":
-        descriptor = os.open(directory, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+    with atomic_write(path, overwrite=True) as file:
+        file.write(text.encode())
 
 
 def _digest(content: dict[str, Any]) -> str:
     canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(canonical.encode()).hexdigest()
-
-
-def _host() -> str:
-    return socket.gethostname().replace("@", "-").replace("/", "-")
-
-
-def _is_alive(pid: int) -> bool:
-    if os.name != "posix":  # elsewhere signal 0 is not a question
-        return True
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        pass
-    return True

@@ -1,0 +1,300 @@
+"""Results of a study in; sentences that follow from them out, each with what it was counted on."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+import numpy as np
+from scipy.stats import wilcoxon
+
+from chary._words import listed
+from chary.evaluation import recovered_share
+from chary.studies.datasets import dataset_title
+from chary.studies.measures import CONFIDENCES
+from chary.studies.methods import POLICIES
+from chary.studies.results import Line, entry, shown_value, summarize
+from chary.studies.study import LABELINGS, Results, Study
+
+# -- Headlines: one sentence ---------------------------------------------------------------------------------
+
+
+def pairs_won(study: Study, results: Results) -> str:
+    """In how many pairs of data set, policy and setting T-similarity beats softmax."""
+    parts = []
+    for labeling, gains in _gains(study, results).items():
+        won = sum(gain > 0 for _, gain in gains)
+        mean = np.mean([gain for _, gain in gains])
+        parts.append(
+            f"in {won} of {len(gains)} pairs with {LABELINGS[labeling]} ({signed(mean)} points on average)"
+        )
+    return f"T-similarity beats softmax {listed(parts)}" if parts else ""
+
+
+def gain_at_the_ends(study: Study, results: Results) -> str:
+    """How far T-similarity is ahead of softmax at the first and the last value of the varied parameter."""
+    name, first, last = _ends(study)
+    parts = []
+    for labeling, gains in _gains(study, results).items():
+        ends = {end: [gain for value, gain in gains if value == end] for end in (first, last)}
+        if all(ends.values()):
+            at = [f"{signed(np.mean(found))} at {name} = {shown_value(end)}" for end, found in ends.items()]
+            parts.append(f"with {LABELINGS[labeling]} {listed(at)}")
+    return f"T-similarity against softmax, points on average: {'; '.join(parts)}" if parts else ""
+
+
+def change_from_end_to_end(study: Study, results: Results) -> str:
+    """Which method loses and which gains most from the first to the last value of the varied parameter."""
+    name, first, last = _ends(study)
+    lines = [line for line in summarize(study, results) if line.metric == study.metric]
+    parts = []
+    for labeling in study.labelings:
+        changes = {}
+        for method in study.methods:
+            before, after = (
+                [x.mean for x in lines if x[1:4] == (labeling, method, value)] for value in (first, last)
+            )
+            if before and after:
+                changes[study.title_of(method)] = float(np.mean(after) - np.mean(before))
+        if changes:
+            least, most = min(changes, key=changes.__getitem__), max(changes, key=changes.__getitem__)
+            ends = [f"{signed(changes[title])} ({title})" for title in (least, most)]
+            parts.append(f"with {LABELINGS[labeling]} by {ends[0]} to {ends[1]}")
+    span = f"From {name} = {shown_value(first)} to {shown_value(last)}"
+    return f"{span} accuracy changes {listed(parts)}" if parts else ""
+
+
+def cost_of_the_bias(study: Study, results: Results) -> str:
+    """What biased labels cost the baseline, and what self-training wins back of it."""
+    lines = _accuracies(study, results)
+    costs = [
+        line.mean - lines[name, "ssb", "erm"].mean
+        for (name, labeling, method), line in lines.items()
+        if (labeling, method) == ("iid", "erm") and (name, "ssb", "erm") in lines
+    ]
+    if not costs:
+        return ""
+    medians = {study.title_of(m): np.median(share) for m, share in _recovered_shares(study, results, ()).items()}
+    won = listed([f"{title} {median:.0f} %" for title, median in medians.items()]) if medians else ""
+    return (
+        f"Biased labels cost {np.mean(costs):.1f} points on average over {data_sets(len(costs))}"
+        f"{f'; won back (median): {won}' if won else ''}"
+    )
+
+
+def sure_mistakes(study: Study, results: Results) -> str:
+    """The share of wrong predictions that each confidence gives more than 0.9."""
+    parts = []
+    for kind, title in zip(CONFIDENCES, ("softmax", "T-similarity"), strict=True):
+        means = [x.mean for x in summarize(study, results) if x.metric == f"{kind}_wrong_above_0.9"]
+        parts += [f"{np.mean(means):.1f} % with {title}"] if means else []
+    sets = data_sets(len({cell.dataset for cell, _ in results}))
+    return f"Wrong predictions with a confidence above 0.9, {sets}: {listed(parts)}" if parts else ""
+
+
+def calibration_at_the_ends(study: Study, results: Results) -> str:
+    """The calibration error of T-similarity at the first and last strength of the diversity, beside softmax's."""
+    name, first, last = _ends(study)
+    lines = summarize(study, results)
+    parts = []
+    for labeling in study.labelings:
+        here = [x for x in lines if x.labeling == labeling]
+        ends = [[x.mean for x in here if (x.metric, x.value) == (study.metric, end)] for end in (first, last)]
+        softmax = [x.mean for x in here if x.metric == "softmax_ece"]
+        if all(ends) and softmax:
+            low, high = map(np.mean, ends)
+            parts.append(f"{low:.1f} to {high:.1f} with {LABELINGS[labeling]} (softmax {np.mean(softmax):.1f})")
+    span = f"From {name} = {shown_value(first)} to {shown_value(last)}"
+    return f"{span} the error of T-similarity goes from {listed(parts)}" if parts else ""
+
+
+def promised_and_kept(study: Study, results: Results) -> str:
+    """What leave-one-out promises, and what the test set gives."""
+    lines = summarize(study, results)
+    parts = []
+    for labeling in study.labelings:
+        promised, kept = (
+            [x.mean for x in lines if (x.labeling, x.metric) == (labeling, metric)]
+            for metric in ("leave_one_out", "accuracy")
+        )
+        if promised and kept:
+            parts.append(
+                f"with {LABELINGS[labeling]} it promises {np.mean(promised):.1f}, the test set gives "
+                f"{np.mean(kept):.1f}"
+            )
+    return f"Leave-one-out on the labels: {'; '.join(parts)}" if parts else ""
+
+
+def distance_of_the_labels(study: Study, results: Results) -> str:
+    """How far out labelled rows lie on the first principal component, beside all rows."""
+    parts = []
+    for labeling in study.labelings:
+        ratios = [_far_out(r, "labeled") / _far_out(r, "all") for cell, r in results if cell.labeling == labeling]
+        parts += [f"{np.mean(ratios):.1f} with {LABELINGS[labeling]}"] if ratios else []
+    return (
+        f"How far out labelled rows lie on the first component, all rows being 1: {listed(parts)}" if parts else ""
+    )
+
+
+def confidence_over_the_plane(study: Study, results: Results) -> str:
+    """The mean of each confidence over the plane that the points lie in."""
+    parts = []
+    for kind, title in zip(CONFIDENCES, ("softmax", "T-similarity"), strict=True):
+        means = [np.mean(r[kind]) for _, r in results]
+        parts += [f"{title} {np.mean(means):.2f}"] if means else []
+    return f"Mean confidence over the plane, near the labels and far from them: {listed(parts)}" if parts else ""
+
+
+# -- Conclusions: further sentences --------------------------------------------------------------------------
+
+
+def beside_the_paper(study: Study, results: Results, companion: Results) -> list[str]:
+    """Agreement of the baseline with the paper's, and T-similarity against softmax, under each labelling."""
+    lines = _accuracies(study, results)
+    said = []
+    for labeling in study.labelings if lines else ():
+        said += _agreement(study, lines, labeling) + _wins(study, lines, labeling)
+    return said
+
+
+def won_back(study: Study, results: Results, companion: Results) -> list[str]:
+    """How much of the accuracy lost to the bias each method wins back."""
+    return [
+        f"{study.title_of(method)} wins back {np.median(share):.0f} % of the accuracy lost to the bias "
+        f"(median over {len(share)} data sets; from {min(share):.0f} % to {max(share):.0f} %)."
+        for method, share in _recovered_shares(study, results, companion).items()
+    ]
+
+
+def _agreement(study: Study, lines: dict[Any, Line], labeling: str) -> list[str]:
+    paper = study.published(labeling)
+    near: list[str] = []
+    far: list[str] = []
+    for (dataset, of, method), line in lines.items():
+        if of == labeling and method == "erm" and (dataset, method) in paper:
+            mean, std = paper[dataset, method]
+            ours = entry(study, line).mean
+            (near if abs(ours - mean) <= std else far).append(f"{dataset_title(dataset)} {ours - mean:+.1f}")
+    if not near and not far:
+        return []
+    tail = f"; beyond it: {', '.join(far)} points" if far else ""
+    return [
+        f"ERM under {labeling.upper()} is within one standard deviation of the paper's on {len(near)} of "
+        f"{len(near) + len(far)} data sets{tail}."
+    ]
+
+
+def _wins(study: Study, lines: dict[Any, Line], labeling: str) -> list[str]:
+    """T-similarity against softmax, policy by policy, and in all as the paper counts."""
+    said, ours, theirs, n_pairs = [], 0, 0, 0
+    for policy in POLICIES:
+        won, papers, n, sentence = _duel(study, lines, labeling, f"{policy}-tsim", f"{policy}-softmax")
+        ours, theirs, n_pairs = ours + won, theirs + papers, n_pairs + n
+        said += [sentence] if n else []
+    if n_pairs:
+        said.append(
+            f"In all, {labeling.upper()}: T-similarity beats softmax in {ours} of {n_pairs} pairs of data set and "
+            f"policy ({theirs} in the paper's table)."
+        )
+    *_, n, sentence = _duel(study, lines, labeling, "msta-tsim-prediction", "msta-softmax")
+    return [*said, sentence] if n else said
+
+
+def _duel(
+    study: Study, lines: dict[Any, Line], labeling: str, challenger: str, rival: str
+) -> tuple[int, int, int, str]:
+    """Data sets won here, won in the paper's table, and compared; and a sentence on it."""
+    names = [name for name, of, method in lines if (of, method) == (labeling, challenger)]
+    pairs = [
+        (lines[n, labeling, challenger], lines[n, labeling, rival]) for n in names if (n, labeling, rival) in lines
+    ]
+    if not pairs:
+        return 0, 0, 0, ""
+    gains = np.array([entry(study, a).mean - entry(study, b).mean for a, b in pairs])
+    significant = np.array([_p_value(a, b) < 0.05 for a, b in pairs])
+    won = int(np.sum(gains > 0))
+    paper = study.published(labeling)
+    papers = sum(paper[n, challenger][0] > paper[n, rival][0] for n in names if (n, challenger) in paper)
+    beside = f" ({papers} in the paper's table)" if any((n, challenger) in paper for n in names) else ""
+    sentence = (
+        f"{study.title_of(challenger)} beats {study.title_of(rival)} under {labeling.upper()} on {won} of "
+        f"{len(pairs)} data sets{beside}, by {gains.mean():+.1f} points on average; paired over seeds (Wilcoxon, "
+        f"p < 0.05) better on {np.sum(significant & (gains > 0))}, worse on {np.sum(significant & (gains < 0))}."
+    )
+    return won, papers, len(pairs), sentence
+
+
+def _recovered_shares(study: Study, results: Results, companion: Results) -> dict[str, list[float]]:
+    """For each method, data set by data set, the percentage won back of what the bias cost the baseline."""
+    lines = _accuracies(study, results)
+    baseline: dict[str, dict[int, float]] = defaultdict(dict)
+    for cell, result in companion:
+        if cell.labeling == "iid" and cell.method == "erm":
+            baseline[cell.dataset][cell.seed] = result["accuracy"]
+    for (dataset, labeling, method), line in lines.items():
+        if labeling == "iid" and method == "erm":
+            baseline[dataset] = line.by_seed
+    shares: dict[str, list[float]] = defaultdict(list)
+    for (dataset, labeling, method), line in lines.items():
+        biased = lines.get((dataset, "ssb", "erm"))
+        if labeling == "ssb" and method != "erm" and biased and dataset in baseline:
+            means = [np.mean(list(d.values())) for d in (line.by_seed, biased.by_seed, baseline[dataset])]
+            share = 100 * float(recovered_share(*means))
+            shares[method] += [] if np.isnan(share) else [share]
+    return {method: share for method, share in shares.items() if share}
+
+
+def _p_value(a: Line, b: Line) -> float:
+    """Two-sided Wilcoxon signed-rank test over the seeds both have."""
+    seeds = sorted(set(a.by_seed) & set(b.by_seed))
+    differences = np.array([a.by_seed[seed] - b.by_seed[seed] for seed in seeds]).round(12)
+    if len(differences) < 6 or not differences.any():  # fewer can never reach p < 0.05
+        return 1.0
+    return float(wilcoxon(differences, zero_method="zsplit").pvalue)
+
+
+def _accuracies(study: Study, results: Results) -> dict[tuple[str, str, str], Line]:
+    lines = summarize(study, results)
+    return {(x.dataset, x.labeling, x.method): x for x in lines if x.metric == "accuracy"}
+
+
+def _gains(study: Study, results: Results) -> dict[str, list[tuple[Any, float]]]:
+    """Under each labelling that has any: value of the parameter and gain of T-similarity, pair by pair."""
+    lines = {x[:4]: x for x in summarize(study, results) if x.metric == "accuracy"}
+    gains: dict[str, list[tuple[Any, float]]] = defaultdict(list)
+    for (dataset, labeling, method, value), line in lines.items():
+        policy, _, kind = method.partition("-")
+        rival = lines.get((dataset, labeling, f"{policy}-softmax", value))
+        if kind == "tsim" and rival is not None:
+            gains[labeling].append((value, line.mean - rival.mean))
+    return gains
+
+
+def signed(points: Any) -> str:
+    """A difference in points.
+
+    >>> signed(-0.04), signed(2.0)
+    ('+0.0', '+2.0')
+    """
+    return f"{round(float(points), 1) + 0.0:+.1f}"  # no -0.0
+
+
+def data_sets(n: int) -> str:
+    """How many data sets.
+
+    >>> data_sets(1), data_sets(13)
+    ('1 data set', '13 data sets')
+    """
+    return "1 data set" if n == 1 else f"{n} data sets"
+
+
+def _ends(study: Study) -> tuple[str, Any, Any]:
+    """Name, first and last value of the varied parameter."""
+    name, values = study.vary or ("", (None,))
+    return name, values[0], values[-1]
+
+
+def _far_out(result: dict[str, Any], which: str) -> float:
+    """Mean distance from zero, of a histogram."""
+    edges = np.array(result["edges"])
+    return float(np.average(np.abs(edges[:-1] + edges[1:]) / 2, weights=result[which]))

@@ -1,0 +1,90 @@
+"""A task and its fitted model in; the numbers that a study of the paper keeps of them out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.decomposition import PCA
+
+from chary.evaluation import confidence_auroc, expected_calibration_error, judge_folds, risk_coverage_curve
+from chary.studies.study import Task, accuracy
+
+CONFIDENCES = ("softmax", "t_similarity")
+_KIND = {"softmax": "max_probability", "t_similarity": "t_similarity"}
+
+
+def calibration(task: Task, fitted: Any) -> dict[str, Any]:
+    """How honest both confidences are on the unlabelled rows."""
+    result: dict[str, Any] = {"accuracy": float(np.mean(fitted.predict(task.X_test) == task.y_test))}
+    for name, confidence, right in _confidences(task, fitted):
+        auroc = confidence_auroc(confidence, right)
+        result[f"{name}_ece"] = expected_calibration_error(confidence, right)
+        result[f"{name}_ece_mass"] = expected_calibration_error(confidence, right, bins="mass")
+        result[f"{name}_auroc"] = None if np.isnan(auroc) else auroc
+        result[f"{name}_aurc"] = risk_coverage_curve(confidence, right).area
+    return result
+
+
+def confidence_histogram(task: Task, fitted: Any) -> dict[str, Any]:
+    """Counts of right and wrong predictions on the unlabelled rows, in 20 bins of confidence."""
+    result = {}
+    for name, confidence, right in _confidences(task, fitted):
+        result[f"{name}_right"] = np.histogram(confidence[right], 20, (0, 1))[0].tolist()
+        result[f"{name}_wrong"] = np.histogram(confidence[~right], 20, (0, 1))[0].tolist()
+    return result
+
+
+def shares_of_the_sure(result: dict[str, Any]) -> dict[str, float]:
+    """From such counts, the share of the right and of the wrong predictions with a confidence above 0.9."""
+    names = [f"{kind}_{outcome}" for kind in CONFIDENCES for outcome in ("right", "wrong")]
+    return {f"{name}_above_0.9": sum(result[name][18:]) / n for name in names if (n := sum(result.get(name, ())))}
+
+
+def leave_one_out(task: Task, fitted: Any) -> dict[str, Any]:
+    """Accuracy on each labelled row by a model of the others, beside the test accuracy of the full model."""
+    # Backbone and prediction head never see the unlabelled rows, nor the ensemble's gradient: leave them out.
+    X, y = task.X[task.labeled], task.y[task.labeled]
+    judged = judge_folds(task.estimator(), X, y, np.arange(len(y))[:, None], transductive=False)
+    return {"leave_one_out": float(judged.correct.mean()), **accuracy(task, fitted)}
+
+
+def projections(task: Task, fitted: Any) -> dict[str, Any]:
+    """All training rows and the labelled ones on the first two principal components, rows thinned to 600."""
+    scores = PCA(2, svd_solver="covariance_eigh").fit_transform(task.X)
+    shown = np.random.default_rng(task.random_state).permutation(len(scores))[:600]
+    edges = np.histogram_bin_edges(scores[:, 0], 40)
+    return {
+        "edges": edges.round(4).tolist(),
+        "all": np.histogram(scores[:, 0], edges)[0].tolist(),
+        "labeled": np.histogram(scores[task.labeled, 0], edges)[0].tolist(),
+        "points_all": scores[shown].round(3).tolist(),
+        "points_labeled": scores[task.labeled].round(3).tolist(),
+    }
+
+
+def plane(task: Task, fitted: Any) -> dict[str, Any]:
+    """Both confidences and the prediction on a grid over two-dimensional data."""
+    low, high = task.X.min(axis=0) - 0.4, task.X.max(axis=0) + 0.4
+    axes = [np.linspace(low[k], high[k], 60) for k in (0, 1)]
+    grid = np.stack(np.meshgrid(*axes), axis=-1).reshape(-1, 2)
+    maps = {name: fitted.predict_confidence(grid, _KIND[name]).round(3).tolist() for name in CONFIDENCES}
+    shown = np.random.default_rng(task.random_state).permutation(len(task.X))[:400]
+    return {
+        "axes": [axis.round(4).tolist() for axis in axes],
+        **maps,
+        "prediction": fitted.predict(grid).tolist(),
+        "points": task.X[shown].round(3).tolist(),
+        "points_class": task.y_true[shown].tolist(),
+        "labeled": task.X[task.labeled].round(3).tolist(),
+        "labeled_class": task.y[task.labeled].tolist(),
+        **calibration(task, fitted),
+    }
+
+
+def _confidences(task: Task, fitted: Any) -> Iterable[tuple[str, NDArray[Any], NDArray[np.bool_]]]:
+    X, y = task.X[~task.labeled], task.y_true[~task.labeled]
+    right = fitted.predict(X) == y
+    return [(name, fitted.predict_confidence(X, _KIND[name]), right) for name in CONFIDENCES]

@@ -1,0 +1,52 @@
+"""What the tests of figures share: results of the right shape, made up."""
+
+import numpy as np
+import pytest
+
+from chary.studies.choices import KINDS
+
+PAIRS = [(k, what) for k in ("softmax", "t_similarity") for what in ("ece", "auroc", "right", "wrong")]
+
+
+@pytest.fixture(scope="session")
+def plausible():
+    """A study -> results for its first seeds."""
+
+    def made_up(study):
+        rng = np.random.default_rng(0)
+        counts = rng.integers(0, 50, size=20).tolist()
+        grid = rng.uniform(size=3600).round(3).tolist()
+        points, classes = rng.normal(size=(30, 2)).tolist(), (np.arange(30) % 2).tolist()
+        shapes = {
+            "calibration": lambda: {f"{k}_{w}": float(rng.uniform()) for k, w in PAIRS if w in ("ece", "auroc")},
+            "confidence_histogram": lambda: {f"{k}_{w}": counts for k, w in PAIRS if w in ("right", "wrong")},
+            "leave_one_out": lambda: {"leave_one_out": float(rng.uniform(0.5, 1)), "accuracy": 0.7},
+            "projections": lambda: {
+                "edges": np.linspace(-3, 3, 21).tolist(),
+                "all": counts,
+                "labeled": counts,
+                "points_all": points,
+                "points_labeled": points,
+            },
+            "plane": lambda: {
+                "axes": [np.linspace(-2, 2, 60).tolist()] * 2,
+                "softmax": grid,
+                "t_similarity": grid,
+                "prediction": (np.array(grid) > 0.5).astype(int).tolist(),
+                "points": points,
+                "points_class": classes,
+                "labeled": points,
+                "labeled_class": classes,
+                "softmax_auroc": 0.7,
+                "t_similarity_auroc": None,
+            },
+            "accuracy_by_verdict": lambda: {"accuracy": 0.7, "verdict": KINDS[0]},
+            "on_the_rest": lambda: {"rest_accuracy": float(rng.uniform(0.5, 1)), "confidence": 0.7, "auroc": 0.8},
+            "verdict_of": lambda: {"verdict": KINDS[rng.integers(3)], "auc": 0.6, "coverage": 0.9},
+        }
+        cells = study.cells(n_seeds=min(3, len(study.seeds)))
+        return [
+            (cell, shapes.get(cell.measure, lambda: {"accuracy": float(rng.uniform(0.5, 1))})()) for cell in cells
+        ]
+
+    return made_up

@@ -1,0 +1,184 @@
+"""The core of a study: its grid, what cells share, what methods get, and what it says of results at hand."""
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
+
+from chary.studies.catalogue import STUDIES
+from chary.studies.methods import PL, TABLE
+from chary.studies.store import key_of
+from chary.studies.study import ALL, LABELINGS, SEEDS, Method, Study, Task, accuracy
+
+
+def one_cell(name, dataset, labeling="ssb", method="erm", **changes):
+    cells = STUDIES[name].cells([dataset], 1)
+    (cell,) = [c for c in cells if c.labeling == labeling and c.method == method][:1]
+    return replace(cell, model={"n_steps": 30}, **changes)
+
+
+def test_a_grid_names_every_cell_once_and_can_be_restricted():
+    for study in STUDIES.values():
+        keys = [key_of(cell.content()) for cell in study.cells()]
+        assert len(set(keys)) == len(keys), study.name
+    cells = STUDIES["table-ssb"].cells(["digits"], 2)
+    assert {cell.seed for cell in cells} == set(SEEDS[:2])
+    assert {cell.method for cell in cells} == set(TABLE)
+
+
+def test_studies_share_the_cells_they_have_in_common():
+    def keys(name):
+        return {key_of(cell.content()) for cell in STUDIES[name].cells()}
+
+    tables = keys("table-ssb") | keys("table-iid")
+    assert keys("failure-of-softmax") <= tables
+    for name, value in (("threshold", 0.8), ("gamma", 1.0), ("n-heads", 5), ("interpolation", 1.0)):
+        study = STUDIES[f"figure-{name}"]
+        at_default = {key_of(c.content()) for c in study.cells() if study.value_of(c) == value}
+        assert at_default, name
+        assert at_default <= tables, name
+
+
+def test_adding_cells_moves_no_other_and_every_field_counts():
+    cell = STUDIES["table-ssb"].cells(["digits"], 1)[0]
+    changes = {"seed": 1, "alpha": 0.5, "n_labeled": 50, "r": 1.0, "model": {"gamma": 0.0}, "method": "other"}
+    keys = {key_of(replace(cell, **{name: value}).content()) for name, value in changes.items()}
+    assert len(keys | {key_of(cell.content())}) == len(changes) + 1
+
+
+def test_what_a_study_is_called_and_says_is_no_part_of_its_cells():
+    study = STUDIES["table-ssb"]
+    other = replace(study, name="mine", title="Mine", caption="Mine", headline=None, conclude=(), figure=None)
+    assert other.cells(["digits"], 1) == study.cells(["digits"], 1)
+
+
+def test_labels_follow_the_paper():
+    task = Task(one_cell("table-ssb", "digits"))
+    assert task.labeled.sum() == 99
+    assert len(task.y_test) == 450
+    assert set(task.y[~task.labeled]) == {-1}
+    assert np.array_equal(task.y[task.labeled], task.y_true[task.labeled])
+    task = Task(one_cell("table-iid", "digits", "iid"))
+    assert np.bincount(task.y[task.labeled]).tolist() == [10] * 10
+
+
+def test_labels_can_also_be_drawn_from_all_rows_or_within_each_class(blobs):
+    study = Study("mine", "", (blobs,), ("random", "stratified"))
+    cells = {cell.labeling: cell for cell in study.cells(n_seeds=1)}
+    assert {(cell.n_labeled, cell.r, cell.alpha) for cell in cells.values()} == {(20, None, None)}
+    assert set(cells) < set(LABELINGS)
+    counts = {
+        labeling: [
+            np.bincount(task.y[task.labeled], minlength=2).tolist()
+            for task in (Task(replace(cell, seed=seed)) for seed in range(8))
+        ]
+        for labeling, cell in cells.items()
+    }
+    assert counts["stratified"] == [[9, 11]] * 8
+    assert all(sum(count) == 20 for count in counts["random"])
+    assert len({count[0] for count in counts["random"]}) > 1
+
+
+def test_a_study_may_fix_the_number_of_labels(blobs):
+    study = Study("mine", "", (blobs,), n_labeled=12)
+    assert {cell.n_labeled for cell in study.cells(n_seeds=1)} == {12}
+
+
+def test_labellings_of_a_seed_share_the_split_and_seeds_differ(blobs):
+    cells = [
+        one_cell("table-ssb", blobs),
+        one_cell("table-iid", blobs, "iid"),
+        one_cell("table-ssb", blobs, seed=1),
+    ]
+    ssb, iid, other = (Task(cell) for cell in cells)
+    assert np.array_equal(ssb.X, iid.X)
+    assert not np.array_equal(ssb.X, other.X)
+    assert ssb.random_state == iid.random_state != other.random_state
+
+
+def test_work_done_once_is_kept(blobs):
+    task, done = Task(one_cell("table-ssb", blobs)), []
+    assert [task.once("a", lambda: done.append(1) or len(done)) for _ in range(3)] == [1, 1, 1]
+    assert task.once("b", lambda: 2) == 2
+    assert task.initial is task.initial
+
+
+def test_accuracy_is_that_of_the_test_rows_and_any_classifier_will_do(blobs):
+    task = Task(one_cell("table-ssb", blobs))
+    model = LogisticRegression().fit(task.X[task.labeled], task.y[task.labeled])
+    assert accuracy(task, model) == {"accuracy": model.score(task.X_test, task.y_test)}
+    trained = TABLE["csta-tsim"].run(task, **TABLE["csta-tsim"].options)
+    result = accuracy(task, trained)
+    right = trained.transduction_[~task.labeled] == task.y_true[~task.labeled]
+    assert result["share_accepted"] == 1
+    assert result["accepted_accuracy"] == pytest.approx(right.mean())
+    assert (result["stopped"], result["n_rounds"]) == ("all_labeled", 3)
+
+
+def test_a_parameter_of_the_cell_of_the_network_and_of_the_method_can_vary(blobs):
+    def varied(name, values):
+        study = Study("mine", "", (blobs,), ("ssb",), PL, vary=(name, values))
+        return study, study.cells(n_seeds=1)
+
+    study, cells = varied("n_labeled", (10, 20))
+    assert [cell.n_labeled for cell in cells] == [10, 20, 10, 20] == [study.value_of(cell) for cell in cells]
+    study, cells = varied("gamma", (0.0, 1.0))
+    assert [cell.model for cell in cells[:2]] == [{"gamma": 0.0}, {}]
+    assert [study.value_of(cell) for cell in cells[:2]] == [0.0, 1.0]
+    study, cells = varied("threshold", (0.7, 0.9))
+    assert [cell.options["threshold"] for cell in cells[:2]] == [0.7, 0.9]
+    with pytest.raises(ValueError, match=r"'width' cannot be varied: .*no option of pl-softmax"):
+        varied("width", (1, 2))
+
+
+def test_a_method_of_ones_own_joins_a_study(blobs):
+    def nearest(task, k):
+        return KNeighborsClassifier(k).fit(task.X[task.labeled], task.y[task.labeled])
+
+    study = replace(STUDIES["table-ssb"], methods={"nearest": Method(nearest, {"k": 3})})
+    (cell,) = study.cells([blobs], 1)
+    assert (cell.method, cell.options) == ("nearest", {"k": 3})
+    task = Task(cell)
+    assert accuracy(task, nearest(task, **cell.options))["accuracy"] > 0.5
+
+
+def test_cells_of_one_first_fit_form_a_group():
+    cells = STUDIES["table-ssb"].cells(["digits"], 2)
+    groups = [cell.group for cell in cells]
+    assert len(set(groups)) == 2
+    assert sum(a != b for a, b in pairwise(groups)) == 1
+
+
+def test_the_thirteen_sets_in_the_order_of_the_paper():
+    assert ALL[:3] == ("cod_rna", "coil20", "digits")
+    assert len(ALL) == 13
+
+
+def test_methods_are_called_by_their_title_or_else_their_name():
+    study = Study("mine", "", methods={"a": Method(print, title="A method"), "b": Method(print)})
+    assert [study.title_of(name) for name in ("a", "b", "gone")] == ["A method", "b", "gone"]
+
+
+def test_a_study_says_what_its_results_say():
+    study = Study(
+        "mine",
+        "What is studied",
+        headline=lambda study, results: f"{len(results)} cells" if results else "",
+        conclude=(lambda study, results, companion: [f"{study.name}: {len(companion)} to compare."],),
+    )
+    results = [(cell, {"accuracy": 0.5}) for cell in study.cells(["digits"], 1)]
+    assert study.says(results) == "2 cells"
+    assert study.findings(results, results[:1]) == ["2 cells.", "mine: 1 to compare."]
+    assert study.says([]) == "What is studied"
+    assert study.findings([]) == ["mine: 0 to compare."]
+    assert replace(study, headline=None).says(results) == "What is studied"
+
+
+def test_the_papers_numbers_stand_beside_those_of_the_same_setting_only():
+    study = STUDIES["table-ssb"]
+    assert study.published("ssb")["svmguide1", "pl-tsim"] == (81.07, 5.39)
+    assert replace(study, vary=("gamma", (0.0, 1.0))).published("ssb") == {}
+    assert replace(study, paper=None).published("ssb") == {}
