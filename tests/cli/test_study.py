@@ -183,7 +183,7 @@ def test_without_pytorch_the_list_says_what_its_study_needs(call, monkeypatch):
         return catalogue.STUDIES[name]
 
     monkeypatch.setattr("chary.studies.find_study", refuse)
-    assert "deep The study deep needs PyTorch" in call("study", "list")
+    assert "deep The study deep needs PyTorch: pip install 'chary[torch]'." in call("study", "list")
     assert "needs PyTorch" in call("study", "run", "deep", exit_code=1)
 
 

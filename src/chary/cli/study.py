@@ -37,6 +37,8 @@ PARTIAL = Path("studies/partial")
 @study_app.command("list")
 def list_studies(store: _STORE = CELLS) -> None:
     """Show the studies and how far each is."""
+    from rich.text import Text
+
     from chary.studies import NAMES, MissingExtraError, Store, find_study, key_of
 
     table = _table("Study", "What is studied", "Sets", "Cells", "Done", right=(2, 3, 4))
@@ -45,7 +47,7 @@ def list_studies(store: _STORE = CELLS) -> None:
         try:
             study = find_study(name)
         except MissingExtraError as missing:
-            table.add_row(name, str(missing))
+            table.add_row(name, Text(str(missing)))
             continue
         cells = study.cells()
         done = sum(finished.path(key_of(cell.content())).exists() for cell in cells)
@@ -328,7 +330,7 @@ def _print_table(study: Study, results: Results) -> None:
         caption, heads, rows = study.table(study, results)
         table = _table(*heads)
         for row in rows:
-            table.add_row(*row)
+            table.add_row(*map(Text, row))
         legend = f"{caption}."
     else:
         table, legend = _pivoted(console, study, results)
@@ -340,6 +342,8 @@ def _print_table(study: Study, results: Results) -> None:
 
 def _pivoted(console: Console, study: Study, results: Results) -> tuple[Table, str]:
     """Data sets by methods, the paper's numbers on a second line; and what the numbers are."""
+    from rich.text import Text
+
     from chary.studies import bests, pivot, row_heads, seeds_of
 
     methods, rows = pivot(study, results)
@@ -354,7 +358,7 @@ def _pivoted(console: Console, study: Study, results: Results) -> tuple[Table, s
     for label, entries in rows:
         marks = bests(methods, entries)
         texts = (_cell_text(e, best, with_std, most) for e, best in zip(entries, marks, strict=True))
-        table.add_row(*label, *texts)
+        table.add_row(*map(Text, label), *texts)
     deviation = " ± standard deviation" if with_std else " (widen the window for standard deviations)"
     legend = f"Percent, mean{deviation} over {seeds_of(rows)}."
     if any(e and e.paper for _, entries in rows for e in entries):

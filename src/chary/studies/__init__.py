@@ -17,14 +17,13 @@ from chary.studies.results import (
     to_csv,
     to_markdown,
 )
-from chary.studies.runner import CannotRunError, Interrupted, Progress, run
+from chary.studies.runner import Interrupted, Progress, run
 from chary.studies.store import Store, key_of
 from chary.studies.study import Cell, Method, MissingExtraError, Results, Study, Task, TextTable
 
 __all__ = [
     "NAMES",
     "STUDIES",
-    "CannotRunError",
     "Cell",
     "Entry",
     "Interrupted",

@@ -27,7 +27,7 @@ def write_figure(study: Study, results: Results, folder: Path) -> Path:
     try:
         figure = draw(study, results).figure
     except ModuleNotFoundError as error:
-        if error.name != "matplotlib":
+        if (error.name or "").partition(".")[0] != "matplotlib":
             raise
         raise MissingExtraError("The figure needs matplotlib: pip install 'chary[plots]'.") from error
     with atomic_write(folder / "figure.png", overwrite=True) as file:

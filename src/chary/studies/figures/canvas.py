@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from chary.studies.datasets import FACTS
 from chary.studies.results import Line, summarize
-from chary.studies.study import Results, Study
+from chary.studies.study import Results, Study, Task
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -60,7 +60,8 @@ def finish(axes: NDArray[Any], study: Study, results: Results, handles: list[Any
         {len({c.seed for c, _ in results if c.dataset == name}) for name in {c.dataset for c, _ in results}}
     )
     labels = sorted({cell.n_labeled for cell, _ in results})
-    rows = sorted({n_rows for cell, _ in results if (n_rows := _n_training_rows(cell.dataset))})
+    # Another task than the paper's may take part of a data set only.
+    rows = sorted({n for cell, _ in results if (n := _n_training_rows(cell.dataset)) and study.task is Task})
     of = f" of {_span(rows)} training rows" if rows else ""
     width = first.figure.get_figwidth()  # type: ignore[union-attr]
     figure.suptitle(textwrap.fill(study.says(results), round(9 * width)), fontsize=12, fontweight="bold")
@@ -71,7 +72,7 @@ def finish(axes: NDArray[Any], study: Study, results: Results, handles: list[Any
         title=f"{_span(seeds)} {noun}, {_span(labels)} labelled rows{of}{band}",
         title_fontsize=8,
         loc="outside lower center",
-        ncols=len(handles) if width > 9 else min(4, len(handles)),
+        ncols=len(handles) if width > 9 else min(4 if len(handles) < 9 else 3, len(handles)),
         frameon=False,
         fontsize=9,
     )
