@@ -55,6 +55,15 @@ def listed(parts: Sequence[str]) -> str:
     return f"{', '.join(most)} and {last}" if most else last
 
 
+def number(n: int) -> str:
+    """A count as a sentence begins with it.
+
+    >>> number(30), number(7)
+    ('Thirty', '7')
+    """
+    return {10: "Ten", 20: "Twenty", 30: "Thirty"}.get(n, f"{n:,}")
+
+
 def p_value(p: float) -> str:
     """A p-value, no smaller than can be told.
 

@@ -206,10 +206,11 @@ _HINTS = "pass it with --class-prior NAME=SHARE", "--rounds 5"
 
 def hints_for(result: LabeledTable) -> Hints:
     """The commands and options that do what a report suggests."""
+    from chary.jobs import AUDIT_SIZE
     from chary.report import Hints
 
     k = result.audit_size
-    more = () if k == 30 else ("-k", str(k))
+    more = () if k == AUDIT_SIZE else ("-k", str(k))
     draw = command(result.table, "audit draw", result.target, result.settings["unlabeled"], *more) if k else ""
     return Hints(*_HINTS, draw)
 

@@ -3,13 +3,14 @@
 from chary.jobs.acceptance import AcceptanceLevel
 from chary.jobs.audit import ERRORS, AuditFigures
 from chary.jobs.diagnose import DiagnosedTable, diagnose_table
-from chary.jobs.label import SOURCES, LabeledTable, label_table
+from chary.jobs.label import AUDIT_SIZE, SOURCES, LabeledTable, label_table
 from chary.jobs.learners import LEARNERS
 from chary.jobs.model_file import ModelFileError, load, save
 from chary.jobs.predict import load_table_model, predict_table
 from chary.jobs.prior import PriorFigures
 
 __all__ = [
+    "AUDIT_SIZE",
     "ERRORS",
     "LEARNERS",
     "SOURCES",

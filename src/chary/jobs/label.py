@@ -20,7 +20,7 @@ from chary.evaluation import Diagnosis, HeldOut, held_out, rows_to_label
 from chary.jobs.acceptance import AcceptanceLevel, acceptance_levels
 from chary.jobs.audit import AuditFigures, judge, merge
 from chary.jobs.diagnose import compare_rows, prepare
-from chary.jobs.learners import LEARNERS, MIXED, Choice, choose
+from chary.jobs.learners import LEARNERS, WITH_AUDIT, Choice, choose
 from chary.jobs.prior import PriorFigures, prior_figures
 from chary.method import Labels, SelfTrainingClassifier, prior_of_rest
 from chary.tables import AuditAnswers, Table, TableError, read_audit, target_labels
@@ -215,9 +215,9 @@ def fit(
     if labels.answers is None:
         classifier.fit(X, labels.every)
         return Fitted(choice.name, classifier, choice.name, classifier, None)
-    make = partial(LEARNERS[MIXED].classifier, seed=seed, class_prior=class_prior)
+    make = partial(LEARNERS[WITH_AUDIT].classifier, seed=seed, class_prior=class_prior)
     model, figures = judge(make, X, labels.every, labels.answers, unaudited=classifier, rounds=rounds, seed=seed)
-    return Fitted(MIXED, model, choice.name, classifier, figures)
+    return Fitted(WITH_AUDIT, model, choice.name, classifier, figures)
 
 
 class LabeledRows(NamedTuple):

@@ -36,17 +36,12 @@ from chary import __version__
 from chary._files import atomic_write
 from chary._sklearn import Tree
 from chary.method import (
-    ClassBalanced,
-    Curriculum,
+    POLICIES,
     DiverseEnsembleClassifier,
-    FixedThreshold,
     Member,
     MixedEnsembleClassifier,
     Network,
-    RisingShare,
     SelfTrainingClassifier,
-    TopK,
-    TransductiveBound,
 )
 from chary.tables import Column, TablePreparation, preparation_state, restore_preparation
 
@@ -54,7 +49,6 @@ FORMAT = "chary-model-1"
 
 _MAX_BYTES, _MAX_HEADER_BYTES = 2**33, 2**28
 _FITTED_NAME = re.compile(r"[a-z][a-z0-9_]*_")
-_POLICIES = (FixedThreshold, Curriculum, TransductiveBound, TopK, ClassBalanced, RisingShare)
 
 
 class ModelFileError(ValueError):
@@ -401,6 +395,6 @@ _CODECS = {
         _estimator_codec(ExtraTreesClassifier, _trees_fit),
         _estimator_codec(ExtraTreeClassifier, _tree_fits),
         _Codec(Tree, _tree_state, _restore_tree),
-        *map(_dataclass_codec, (Column, *_POLICIES)),
+        *map(_dataclass_codec, (Column, *POLICIES)),
     )
 }

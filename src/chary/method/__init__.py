@@ -11,6 +11,7 @@ from chary.method.mixed import Member, MixedEnsembleClassifier
 from chary.method.model_selection import LabeledScorer, LabeledStratifiedKFold
 from chary.method.network import Floats, Network, default_hidden_sizes
 from chary.method.policies import (
+    POLICIES,
     Acceptance,
     ClassBalanced,
     Curriculum,
@@ -27,6 +28,7 @@ from chary.method.training import draw_batches
 
 __all__ = [
     "CONFIDENCES",
+    "POLICIES",
     "Acceptance",
     "ClassBalanced",
     "Curriculum",

@@ -263,6 +263,10 @@ def changed_policy(policy: Any, changes: dict[str, Any]) -> Any:
     return replace(policy, **changes)
 
 
+# All of them, simplest first: what a model file may hold.
+POLICIES = (FixedThreshold, Curriculum, TransductiveBound, TopK, ClassBalanced, RisingShare)
+
+
 def _accept_top_share(round: Round, share: float) -> Acceptance:
     """The floor(share * n_c) most confident rows of each predicted class, at least one, ties included."""
     thresholds = np.full(round.class_confidence.shape[1], np.inf)  # (C,)

@@ -6,7 +6,7 @@ from functools import cache
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from chary._words import p_value, percent, ratio, visible
+from chary._words import number, p_value, percent, ratio, visible
 from chary.report.hints import Hints, prior_advice
 from chary.report.pictures import bar_length, density_outlines, histogram_bars
 from chary.report.summary import SECTIONS, Summary
@@ -42,6 +42,7 @@ def _templates() -> Environment:
         "percent": percent,
         "count": "{:,}".format,
         "fraction": ratio,
+        "number": number,
         "p_value": p_value,
         "bar_length": bar_length,
         "own_units": _own_units,

@@ -7,6 +7,7 @@ are counted from 1, without the header. Texts of the user's table are as they ar
 from __future__ import annotations
 
 import platform
+from dataclasses import fields
 from typing import Any, TypedDict
 
 import numpy as np
@@ -111,22 +112,26 @@ def summarize_diagnosis(result: DiagnosedTable) -> dict[str, Any]:
 
 
 def _diagnosis(diagnosis: Diagnosis, preparation: TablePreparation) -> dict[str, Any]:
-    """Verdict, its sentence and figures; the most different features, in the table's own units too."""
-    density = diagnosis.density
+    """Every field of a diagnosis, its sentence and what its verdict is; features in the table's own units, too."""
+    figures = {field.name: _plain(getattr(diagnosis, field.name)) for field in fields(diagnosis)}
+    names = {"n_labeled": "labeled", "n_unlabeled": "unlabeled", "class_counts": "classes"}
     return {
-        "verdict": diagnosis.verdict,
+        **{names.get(name, name): figure for name, figure in figures.items()},
         "representative": diagnosis.verdict == REPRESENTATIVE,
         "biased": diagnosis.verdict in (MILD, STRONG),
         "strongly": diagnosis.verdict == STRONG,
         "sentence": diagnosis.sentence,
-        "separation": diagnosis.separation._asdict() if diagnosis.separation else None,
-        "coverage": diagnosis.coverage,
-        "labeled": diagnosis.n_labeled,
-        "unlabeled": diagnosis.n_unlabeled,
-        "classes": diagnosis.class_counts,
         "shifts": _shifts(diagnosis, preparation),
-        "density": None if density is None else {name: line.tolist() for name, line in density._asdict().items()},
     }
+
+
+def _plain(value: Any) -> Any:
+    """Records as dicts and arrays as lists, however deep."""
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if hasattr(value, "_asdict"):
+        return {name: _plain(item) for name, item in value._asdict().items()}
+    return [_plain(item) for item in value] if isinstance(value, list) else value
 
 
 def _shifts(diagnosis: Diagnosis, preparation: TablePreparation) -> list[dict[str, Any]]:

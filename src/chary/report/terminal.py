@@ -10,7 +10,7 @@ from rich.panel import Panel
 from rich.table import Table as Grid
 from rich.text import Text
 
-from chary._words import p_value, visible
+from chary._words import number, p_value, visible
 from chary.report.hints import Hints, prior_advice
 from chary.report.summary import Summary
 
@@ -97,9 +97,9 @@ def _invitation(summary: Summary, hints: Hints) -> Text:
     nobody = "No figure computed from labels that were not drawn at random can tell."
     if not summary["audit_size"]:
         return Text(f"{nobody} There are so few rows without a label that you can look at each.")
-    number = "Thirty" if summary["audit_size"] == 30 else summary["audit_size"]
     how = f":  {visible(hints.draw, 800)}" if hints.draw else "."
-    return Text(f"{nobody} {number} labels of rows drawn at random can, and the model learns from them{how}")
+    labels = f"{number(summary['audit_size'])} labels of rows drawn at random can, and the model learns from them"
+    return Text(f"{nobody} {labels}{how}")
 
 
 def _show_audit(console: Console, audit: dict[str, Any], held_out: dict[str, Any] | None) -> None:
