@@ -65,7 +65,8 @@ def _counts(summary: Summary) -> Grid:
 
 def _show_columns(console: Console, what: str, columns: list[dict[str, Any]]) -> None:
     if columns:
-        names = ", ".join(f"{visible(column['name'], 30)} ({column['note']})" for column in columns[:_N_NAMED])
+        told = [f"{visible(column['name'], 30)} ({visible(column['note'], 200)})" for column in columns[:_N_NAMED]]
+        names = ", ".join(told)
         more = f" and {len(columns) - _N_NAMED} more" if len(columns) > _N_NAMED else ""
         console.print(Text(f"{what}: {names}{more}.\n"))
 

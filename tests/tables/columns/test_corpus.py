@@ -63,7 +63,7 @@ CORPUS = [
     ("change", column("-5", "+3", "7"), "numeric", "", "", [-5, 3, 7]),
     ("followers", column("1.2k", "3M", "900"), "numeric", ";k;", "multiplied out", [1200, 3e6, 900]),
     ("views", column("1.5M", "850", "12M"), "numeric", ";k;", "multiplied out", [1.5e6, 850, 1.2e7]),
-    ("rating", column("4.5/5", "3/5"), "numeric", ";/5", "in /5", [4.5, 3]),
+    ("rating", column("4.5/5", "3/5"), "numeric", ";/5", "out of 5", [4.5, 3]),
     # units
     ("distance", column("5.4 km", "12 km", "0"), "numeric", ";km", "in km", [5.4, 12, 0]),
     ("distance", column("5 km", "3 mi"), "categorical", "", "units differ ('km' and 'mi')", None),

@@ -96,13 +96,9 @@ def test_one_number_is_enough_where_somebody_says_so():
     assert found(["7"] * N, numeric=True).kind == "constant"
 
 
-@pytest.mark.parametrize(
-    "cells", [["a", "b"] * 30, ["12:30", "7:00"] * 30, [dt.date(2024, 1, 1), dt.date(2024, 1, 2)] * 9]
-)
+@pytest.mark.parametrize("cells", [["a", "b"], ["12:30", "7:00"], [dt.date(2024, 1, 1), dt.date(2024, 1, 2)]])
 def test_what_holds_no_number_cannot_be_said_to_be_numeric(cells):
-    with pytest.raises(
-        TableError, match="Column 'x' holds '.*' and no number at all; leave it out of the parameter"
-    ):
+    with pytest.raises(TableError, match=r"^Column 'x' holds '.*' and no number at all; leave it out of the p"):
         found(cells, numeric=True)
 
 

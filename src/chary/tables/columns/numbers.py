@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from chary._words import listed, percent, shown
+from chary._words import listed, percent, shown, visible
 from chary.tables.columns import left_out, units
 from chary.tables.columns.column import READABLE, Column, Kind
 from chary.tables.columns.numerals import Form, find_form, looks_numeric, read_form, units_of
@@ -171,7 +171,7 @@ def _doubts(filled: pl.Series, text: str, numbers: pl.Series) -> list[str]:
     doubts, form = [], Form.of(text)
     if form is not None and form.bare:
         n_bare = len(filled) - read_numbers(filled, replace(form, bare=False).text).count()
-        doubts += [f"{n_bare:,} cells without {form.unit} taken as such"] * (n_bare > 0)
+        doubts += [f"{n_bare:,} cells without {visible(form.unit, 30)} taken as such"] * (n_bare > 0)
     if form is not None and form.decimal == "" and form.unit:
         doubts.append("points taken for marks between thousands")
     if filled.dtype == pl.String and not text and _like_codes(filled):
@@ -198,7 +198,9 @@ def _needs_words(text: str) -> bool:
 
 
 def _in_unit(unit: str) -> str:
-    return " in percent" if units.is_percent(unit) else f" in {unit}" if unit else ""
+    if units.is_percent(unit):
+        return " in percent"
+    return f" out of {unit[1:].strip()}" if unit.startswith("/") else f" in {visible(unit, 30)}" if unit else ""
 
 
 def _share(which: pl.Series) -> float:

@@ -14,7 +14,7 @@ _MINUS = r"[\u2212\u2012\u2013\ufe63\uff0d]"
 _APOSTROPHES = r"[\u2019\u02bc\u00b4`]"
 _NUMERAL = r"\d[\d.,' ]*\d(?:[eE][+-]?\d{1,3})?|\d+[.,]?(?:[eE][+-]?\d{1,3})?|[.,]\d+"
 _BEFORE = r"[A-Za-zžřčłé]{0,4}\.?[$€£¥\u20a0-\u20c0]|[A-Za-zčł]{2,4}\.?"
-_AFTER = r"[^\d\s()+\-.,:;/<>=~'#*_|&!?\[\]{}@][^()]{0,23}|/ ?\d{1,3}"
+_AFTER = r"[^\d\s\p{C}()+\-.,:;/<>=~'#*_|&!?\[\]{}@][^()\p{C}]{0,23}|/ ?\d{1,3}"
 _CELL = (
     rf"^(?P<open>\()? ?(?P<sign>[+-])? ?(?P<before>{_BEFORE})? ?(?P<inner>[+-])? ?(?P<number>{_NUMERAL}) ?"
     rf"(?P<after>{_AFTER})? ?(?P<trailing>-)?(?P<close>\))?$"
@@ -166,7 +166,7 @@ def _as_said(parts: pl.DataFrame, form: Form) -> pl.Series:
 
 
 def _marks(numbers: pl.Series, is_money: bool) -> tuple[str, str]:
-    """The marks with which most numbers can be read; in doubt a comma is between thousands, in money a point too."""
+    """The marks with which most numbers can be read; in doubt commas, in money points, part thousands."""
     read = {marks: int(numbers.str.contains(_pattern(*marks)).sum()) for marks in _MARKS}
     good = [marks for marks in _MARKS if read[marks] == max(read.values())]
     decimal, thousands = good[0]
