@@ -6,12 +6,15 @@ import polars as pl
 import pytest
 
 from chary.tables.missing import (
+    codes_of,
     filled_cells,
     is_no_answer,
     label_texts,
+    likely_codes,
     may_be_unlabeled,
     missing_cells,
     unlabeled_marker,
+    without_codes,
 )
 
 # Word, and whether it means nothing in a feature, may mean so in a target, and does as an answer.
@@ -61,3 +64,46 @@ def test_a_label_has_no_white_space_around_it_and_an_empty_cell_is_none():
 
 def test_a_marker_is_text_or_nothing():
     assert [unlabeled_marker(given) for given in (None, "", "  ", " todo ")] == ["", "", "", "todo"]
+
+
+@pytest.mark.parametrize(
+    ("cells", "codes", "left"),
+    [
+        ([" -9 ", "-9.0", "9", "x"], ["-9"], [None, None, "9", "x"]),
+        (["Refused", "no"], ["refused"], [None, "no"]),
+        ([-9, 5, None], ["-9"], [None, 5, None]),
+        ([-9.0, 5.5], ["-9", "5.5"], [None, None]),
+        ([dt.date(1900, 1, 1), dt.date(2024, 1, 1)], ["1900-01-01"], [None, dt.date(2024, 1, 1)]),
+        ([True, False], ["false"], [True, None]),
+        ([[1]], ["1"], [[1]]),
+        (["a"], [], ["a"]),
+    ],
+)
+def test_codes_for_nothing_are_taken_out(cells, codes, left):
+    assert without_codes(pl.Series(cells), codes).to_list() == left
+
+
+def test_a_code_is_for_every_column_or_for_one():
+    assert codes_of("a=b", ["-9", "a=b=7", "a=8", "c=9"]) == ["-9", "7"]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "codes"),
+    [
+        ([*range(18, 80), *[99] * 5], [("99", 5)]),
+        ([*range(18, 80), *[999] * 5, *[998] * 4], [("999", 5), ("998", 4)]),
+        ([*[0, 1, 2, 3] * 9, *[-9] * 5, *[-8] * 3], [("-9", 5), ("-8", 3)]),
+        ([*[1, 2, 3, 4, 5] * 9, *[9] * 5], [("9", 5)]),
+        ([*range(50), *[-1] * 9], [("-1", 9)]),
+        ([*range(18, 80), 99], []),  # once is no code
+        ([*range(18, 100), *[99] * 5], []),  # among the others
+        ([*[9, 10, 11, 12] * 20], []),
+        ([*[0, 1] * 20, *[9] * 5], []),  # too few others to be far from
+        ([*range(-50, 50), *[-99] * 5], [("-99", 5)]),
+        ([*range(-98, 50), *[-99] * 5], []),
+        ([1.5, 2.5] * 20, []),
+        ([], []),
+    ],
+)
+def test_a_lone_far_value_that_repeats_may_mean_nothing(numbers, codes):
+    assert likely_codes(pl.Series(numbers, dtype=pl.Float64)) == codes

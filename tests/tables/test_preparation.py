@@ -15,6 +15,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
+from chary.jobs.model_file import load, save
 from chary.tables.errors import TableError
 from chary.tables.preparation import TablePreparation, preparation_state, restore_preparation
 from chary.tables.table import MAX_COLUMNS
@@ -44,6 +45,16 @@ def kind_of(cells, **overrides):
         ([dt.date(2024, 1, 1 + i % 28) for i in range(N)], [20240131, 20240201], "dates such as 2024-01-31"),
         ([i * i for i in range(N)], [dt.date(2024, 1, 1)], "numbers such as 1234.5"),
         (["yes", "no"] * 30, ["true", "false"], "holds 'true': 2 of 2 .* yes or its opposite"),
+        (["$1,200", "$900"] * 30, ["€1,200", "€900"], "numbers in .* such as .1,234.5"),
+        (["5.4 km", "7 km"] * 30, ["5 mi"], "holds '5 mi': 1 of 1 .* numbers in km such as 1,234.5 km"),
+        (["12 %", "7 %"] * 30, [0.12, 0.07], "holds '0.12': 2 of 2 .* numbers in percent"),
+        (["12:30", "7:15"] * 30, ["half past"], "times of day such as 12:30"),
+        (["2h 30m", "45m"] * 30, ["02:30:00"], "durations such as 1h 30m"),
+        (
+            ["2024-01-31 10:30", "2024-02-01 7:00"] * 30,
+            ["2024-01-31"],
+            "with a time of day such as 2024-01-31 10:30",
+        ),
     ],
 )
 def test_cells_written_otherwise_than_learned_are_refused(learned, new, said):
@@ -149,7 +160,7 @@ def test_nothing_to_learn_from_is_refused():
 
 
 def test_too_many_features_are_refused():
-    cells = [f"{i % 20}x" for i in range(200)]
+    cells = [f"x{i % 20}" for i in range(200)]
     with pytest.raises(TableError, match="features; chary takes up to 4,096"):
         TablePreparation().fit({f"c{i}": cells for i in range(MAX_COLUMNS // 20 + 1)})
 
@@ -219,3 +230,26 @@ def test_restored_state_gives_the_same_bits(rows, new_rows):
     assert np.isfinite(features).all()
     assert features.tobytes() == restored.transform(new).tobytes()
     assert restored.get_feature_names_out().tolist() == preparation.get_feature_names_out().tolist()
+
+
+def test_codes_for_nothing_are_missing_in_every_column_or_in_one(tmp_path):
+    table = {"age": ["31", "-9", "47", "99"] * 5, "height": ["180", "99", "175", "-9"] * 5}
+    preparation = TablePreparation(missing=["-9", "age=99"]).fit(table)
+    names = preparation.get_feature_names_out().tolist()
+    features = preparation.transform(table)
+    assert features[:4, names.index("age is missing")].tolist() == [0, 1, 0, 1]
+    assert features[:4, names.index("height is missing")].tolist() == [0, 0, 0, 1]
+    save(preparation, tmp_path / "m.chary")
+    assert load(tmp_path / "m.chary").transform(table).tobytes() == features.tobytes()
+    with pytest.raises(TableError, match=r"There is no column 'aeg' for the code 'aeg=9'; did you mean 'age'\?"):
+        TablePreparation(missing=["aeg=9"]).fit(table)
+
+
+def test_money_said_to_be_numeric_is_read_and_words_are_refused():
+    cells = ["$1,200", "$900", "$15,000"] * 20
+    for numeric in ([], ["price"]):
+        preparation = TablePreparation(numeric=numeric).fit({"price": cells})
+        numbers = preparation.features()[0].in_units(preparation.transform({"price": cells[:3]})[:, 0])
+        np.testing.assert_allclose(numbers, [1200, 900, 15000], rtol=1e-5)
+    with pytest.raises(TableError, match="Column 'price' holds 'cheap' and no number at all"):
+        TablePreparation(numeric=["price"]).fit({"price": ["cheap", "dear"] * 30})

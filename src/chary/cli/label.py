@@ -31,6 +31,7 @@ def label_command(
     categorical: options.CATEGORICAL = None,
     numeric: options.NUMERIC = None,
     identifier: options.IDENTIFIER = None,
+    missing: options.MISSING = None,
     audit: options.AUDIT = None,
     class_prior: options.CLASS_PRIOR = None,
     rounds: options.ROUNDS = None,
@@ -63,7 +64,7 @@ def label_command(
         audit=audit,
         class_prior=parse_prior(class_prior or []),
         seed=seed,
-        **_kinds(drop, categorical, numeric, identifier),
+        **_kinds(drop, categorical, numeric, identifier, missing),
     )
     if as_json:
         print_json({**done.summary, "files": {kind: str(path) for kind, path in done.paths.items()}})
@@ -80,6 +81,7 @@ def diagnose_command(
     categorical: options.CATEGORICAL = None,
     numeric: options.NUMERIC = None,
     identifier: options.IDENTIFIER = None,
+    missing: options.MISSING = None,
     delimiter: options.DELIMITER = None,
     encoding: options.ENCODING = "utf-8",
     seed: options.SEED = 0,
@@ -93,7 +95,7 @@ def diagnose_command(
     with steps() as step:
         step("Reading")
         table = read_quietly(file, delimiter, encoding)
-        kinds = _kinds(drop, categorical, numeric, identifier)
+        kinds = _kinds(drop, categorical, numeric, identifier, missing)
         diagnosed = diagnose_table(table, target, unlabeled=unlabeled, seed=seed, progress=step, **kinds)
     summary = summarize_diagnosis(diagnosed)
     if as_json:
@@ -220,8 +222,10 @@ def _kinds(
     categorical: list[str] | None,
     numeric: list[str] | None,
     identifier: list[str] | None,
+    missing: list[str] | None,
 ) -> dict[str, Sequence[str]]:
     given = {"drop": drop, "categorical": categorical, "numeric": numeric, "identifier": identifier}
+    given["missing"] = missing
     return {kind: names or () for kind, names in given.items()}
 
 

@@ -20,6 +20,10 @@ NUMERIC = Annotated[list[str] | None, typer.Option(metavar="COLUMN", help="It ho
 IDENTIFIER = Annotated[
     list[str] | None, typer.Option("--id", metavar="COLUMN", help="It only names rows. Repeatable.")
 ]
+MISSING = Annotated[
+    list[str] | None,
+    typer.Option(metavar="[COLUMN=]CODE", help="A cell that means: nothing, such as -9 or age=-9. Repeatable."),
+]
 CLASS_PRIOR = Annotated[
     list[str] | None,
     typer.Option(metavar="NAME=SHARE", help="Share of a class among all rows, if you know it. For each class."),

@@ -46,13 +46,14 @@ def diagnose_table(
     categorical: Sequence[str] = (),
     numeric: Sequence[str] = (),
     identifier: Sequence[str] = (),
+    missing: Sequence[str] = (),
     seed: int = 0,
     progress: Callable[[str], None] = lambda step: None,
 ) -> DiagnosedTable:
     """Tell whether the labelled rows of a table are like the rest. Parameters as in ``label_table``."""
     progress("Preparing columns")
     labels = target_labels(table, target, unlabeled)
-    prepared = prepare(table, target, drop, categorical, numeric, identifier)
+    prepared = prepare(table, target, drop, categorical, numeric, identifier, missing)
     progress("Comparing labelled and unlabelled rows")
     return DiagnosedTable(table, target, labels, prepared, compare_rows(prepared, labels, seed))
 
@@ -64,10 +65,13 @@ def prepare(
     categorical: Sequence[str] = (),
     numeric: Sequence[str] = (),
     identifier: Sequence[str] = (),
+    missing: Sequence[str] = (),
 ) -> Prepared:
     """The columns of a table, but the target, as features."""
     features = table.frame.drop(target)
-    preparation = TablePreparation(drop=drop, categorical=categorical, numeric=numeric, identifier=identifier)
+    preparation = TablePreparation(
+        drop=drop, categorical=categorical, numeric=numeric, identifier=identifier, missing=missing
+    )
     return Prepared(preparation.fit(features).transform(features), preparation)
 
 

@@ -75,6 +75,7 @@ def label_table(
     categorical: Sequence[str] = (),
     numeric: Sequence[str] = (),
     identifier: Sequence[str] = (),
+    missing: Sequence[str] = (),
     rounds: int | None = None,
     audit: str | os.PathLike[str] | None = None,
     class_prior: Any = None,
@@ -93,6 +94,8 @@ def label_table(
         A cell value that means "no label", besides empty cells.
     drop, categorical, numeric, identifier : sequences of column names
         As in ``TablePreparation``.
+    missing : sequence of str, default=()
+        Codes for nothing, ``"-9"`` or ``"age=-9"``, as in ``TablePreparation``.
     rounds : int, default=None
         How often the most trusted labels are accepted and the model is fitted anew with them. None: five times
         with a class prior, which keeps the shares of the classes in place; the network, once, as more were no more
@@ -111,7 +114,7 @@ def label_table(
     watch = _Watch(progress)
     watch.start("Preparing columns")
     labels = read_labels(table, target, unlabeled, audit, class_prior)
-    X, preparation = prepared = prepare(table, target, drop, categorical, numeric, identifier)
+    X, preparation = prepared = prepare(table, target, drop, categorical, numeric, identifier, missing)
 
     watch.start("Comparing labelled and unlabelled rows")
     diagnosis = replace(compare_rows(prepared, labels.given, seed), audited=labels.answers is not None)

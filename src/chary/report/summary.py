@@ -58,7 +58,7 @@ class Summary(TypedDict):
     rounds: list[dict[str, Any]]  # of self-training: round, n_pool, n_accepted, mean_confidence
     termination: str  # why they ended
     rows_to_label: list[dict[str, Any]]  # row, label now, confidence, cells by column
-    columns: list[dict[str, Any]]  # name, kind, used, note
+    columns: list[dict[str, Any]]  # name, kind, used, note, whether it is doubtful
     settings: dict[str, Any]  # seed, rounds, learner and its words, features, versions
     seconds: dict[str, float]  # by step
 
@@ -251,5 +251,6 @@ def _column(column: Column) -> dict[str, Any]:
         "kind": column.kind,
         "used": column.used,
         "note": column.note,
-        "read_otherwise": column.used and bool(column.form and column.note),
+        "doubtful": column.doubtful,
+        "read_otherwise": column.used and bool(column.form and column.note) and not column.doubtful,
     }

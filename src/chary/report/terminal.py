@@ -14,7 +14,7 @@ from chary._words import number, p_value, visible
 from chary.report.hints import Hints, prior_advice
 from chary.report.summary import Summary
 
-_WIDTH, _N_SHIFTS, _N_COLUMNS, _N_NAMED = 100, 10, 40, 5
+_WIDTH, _N_SHIFTS, _N_NAMED = 100, 10, 5
 
 
 def show_labels(console: Console, summary: Summary, hints: Hints) -> None:
@@ -22,6 +22,7 @@ def show_labels(console: Console, summary: Summary, hints: Hints) -> None:
     console.print(_counts(summary))
     columns = summary["columns"]
     _show_columns(console, "Left out", [column for column in columns if not column["used"]])
+    _show_columns(console, "Doubtful", [column for column in columns if column["used"] and column["doubtful"]])
     _show_columns(console, "Read as", [column for column in columns if column["read_otherwise"]])
     prior = summary["class_prior"]
     _show_verdict(console, summary["diagnosis"], f"Y{prior['sentence'][1:]}." if prior["told"] else "")
@@ -64,17 +65,16 @@ def _counts(summary: Summary) -> Grid:
 
 def _show_columns(console: Console, what: str, columns: list[dict[str, Any]]) -> None:
     if columns:
-        names = ", ".join(f"{visible(column['name'], 30)} ({column['note']})" for column in columns[:_N_NAMED])
+        told = [f"{visible(column['name'], 30)} ({visible(column['note'], 200)})" for column in columns[:_N_NAMED]]
+        names = ", ".join(told)
         more = f" and {len(columns) - _N_NAMED} more" if len(columns) > _N_NAMED else ""
         console.print(Text(f"{what}: {names}{more}.\n"))
 
 
 def _columns(columns: list[dict[str, Any]]) -> Grid:
     grid = Grid("Column", "Kind", "Note", box=box.SIMPLE)
-    for column in columns[:_N_COLUMNS]:
-        grid.add_row(_plain(column["name"]), column["kind"], _plain(column["note"]))
-    if len(columns) > _N_COLUMNS:
-        grid.add_row(f"and {len(columns) - _N_COLUMNS:,} more", "", "")
+    for column in columns:
+        grid.add_row(_plain(column["name"]), column["kind"], Text(visible(column["note"], 200)))
     return grid
 
 

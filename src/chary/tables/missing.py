@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import pairwise
+
 import polars as pl
 
 # What people and programs write where there is nothing, in upper or lower case, whatever the column is for.
@@ -14,6 +17,11 @@ _MAY_BE_UNLABELED = (*_NOTHING, "-1")
 _NO_ANSWER = frozenset((*_NOTHING, "none", "-", "??", "???", "skip", "skipped", "unknown"))
 # Around a label; NumPy drops a NUL at the end of text anyway.
 _SPACE = " \t\r\n\x0b\x0c\x00\ufeff\u00a0"
+
+# Numbers that often stand for nothing; how many of them, beside how many values, in how many cells and in what
+# share of them at least, and how far outside the range of the rest, as a share of that.
+_CODES = {float(digit * n) for digit in "789" for n in range(1, 7)} | {98.0, 97.0, 96.0, 998.0, 997.0, 9998.0}
+_MOST_CODES, _FEWEST_VALUES, _FEWEST_CELLS, _FREQUENT, _FAR = 3, 3, 3, 0.005, 0.25
 
 
 def missing_cells(cells: pl.Series) -> pl.Series:
@@ -31,6 +39,58 @@ def filled_cells(cells: pl.Series) -> pl.Series:
     """The others, text without the white space around it."""
     there = cells.filter(~missing_cells(cells))
     return there.str.strip_chars() if cells.dtype == pl.String else there
+
+
+def without_codes(cells: pl.Series, codes: Sequence[str]) -> pl.Series:
+    """Cells, null where they hold one of the codes that somebody says mean nothing: the same text, or number.
+
+    >>> without_codes(pl.Series([" -9", "-9.0", "9", "refused"]), ["-9", "Refused"]).to_list()
+    [None, None, '9', None]
+    """
+    if not codes or cells.dtype.is_nested() or cells.dtype in (pl.Binary, pl.Object):
+        return cells
+    words = [code.strip().lower() for code in codes]
+    numbers = pl.Series(words, dtype=pl.String).cast(pl.Float64, strict=False).drop_nulls().to_list()
+    coded = cells.cast(pl.String, strict=False).str.strip_chars().str.to_lowercase().is_in(words)
+    if cells.dtype == pl.String or cells.dtype.is_numeric():
+        coded |= cells.cast(pl.Float64, strict=False).is_in(numbers).fill_null(False)
+    return cells.set(coded.fill_null(False), None)
+
+
+def codes_of(column: str, missing: Sequence[str]) -> list[str]:
+    """Those of the codes for nothing that concern a column: all plain ones, and those that name it.
+
+    >>> codes_of("age", ["-9", "age=99", "height=999"])
+    ['-9', '99']
+    """
+    own = f"{column}="
+    named = [code.removeprefix(own) for code in missing if code.startswith(own)]
+    return [*(code for code in missing if "=" not in code), *named]
+
+
+def likely_codes(numbers: pl.Series) -> list[tuple[str, int]]:
+    """Numbers that look like a code for nothing, and how often: -9 or 999, frequent, far from all others."""
+    counts = numbers.alias("value").value_counts().sort("value")
+    values, times = counts["value"].to_list(), counts["count"].to_list()
+    found = []
+    for ends in ((values, times), (values[::-1], times[::-1])):
+        n = _codes_at_the_start(*ends, len(numbers))
+        found += [(f"{value:.0f}", count) for value, count in zip(ends[0][:n], ends[1][:n], strict=True)]
+    return found
+
+
+def _codes_at_the_start(values: list[float], times: list[int], n_cells: int) -> int:
+    """How many of the first values are codes: frequent, and outside the range of the others."""
+    n = 0
+    while n < min(_MOST_CODES, len(values) - _FEWEST_VALUES) and (abs(values[n]) in _CODES or values[n] == -1):
+        n += 1
+    if n == 0 or min(times[:n]) < max(_FEWEST_CELLS, _FREQUENT * n_cells):
+        return 0
+    rest, last = sorted(values[n:]), values[n - 1]
+    below_all = last < 0 <= rest[0]
+    widest = max(b - a for a, b in pairwise(rest))
+    far = abs(values[n] - last) > max(_FAR * (rest[-1] - rest[0]), 2 * widest)
+    return n if below_all or far else 0
 
 
 def label_texts(cells: pl.Series) -> pl.Series:

@@ -22,7 +22,7 @@ from chary.tables.columns.column import READABLE, Column, Kind
 from chary.tables.columns.kinds import as_categories, find_column, kind_of, plain
 from chary.tables.errors import TableError
 from chary.tables.frames import from_dataframe
-from chary.tables.missing import filled_cells
+from chary.tables.missing import codes_of, filled_cells, without_codes
 from chary.tables.table import MAX_COLUMNS, column_hint
 
 # New cells are refused if so many that cannot be read are less likely than this where ``READABLE`` of them can.
@@ -51,16 +51,19 @@ class Feature(NamedTuple):
 class TablePreparation(TransformerMixin, BaseEstimator):
     """Turn the cells of a table into numeric features.
 
-    Kinds are found from the cells: numeric (decimal point or comma), boolean, date (year, month, weekday and
-    elapsed days), categorical (rare values share one feature). Identifiers, free text and constant columns are
-    left out; ``columns_`` says so. Missing numbers become the median, with a feature that tells where; missing
-    categories are a category. Values never seen in ``fit`` are accepted; numbers and dates that are written
-    otherwise than in ``fit`` are refused. All numbers are standardised.
+    Kinds are found from the cells: numeric (with its unit or currency, if there is one throughout), boolean, date
+    (year, month, weekday, elapsed days, and the hour if it is told), time of day, duration, categorical (rare
+    values share one feature). Identifiers, free text and constant columns are left out; ``columns_`` says so.
+    Missing numbers become the median, with a feature that tells where; missing categories are a category. Values
+    never seen in ``fit`` are accepted; numbers and dates that are written otherwise than in ``fit`` are refused.
+    All numbers are standardised.
 
     Parameters
     ----------
     drop, categorical, numeric, identifier : sequences of column names, default=()
         Override what the cells suggest.
+    missing : sequence of str, default=()
+        Cells that hold nothing besides empty ones and NA: ``"-9"`` in every column, ``"age=-9"`` in one.
 
     Attributes
     ----------
@@ -88,11 +91,13 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         categorical: Sequence[str] = (),
         numeric: Sequence[str] = (),
         identifier: Sequence[str] = (),
+        missing: Sequence[str] = (),
     ) -> None:
         self.drop = drop
         self.categorical = categorical
         self.numeric = numeric
         self.identifier = identifier
+        self.missing = missing
 
     def fit(self, X: Any, y: Any = None) -> TablePreparation:
         """Find the kinds of the columns and the statistics of the used ones."""
@@ -101,6 +106,7 @@ class TablePreparation(TransformerMixin, BaseEstimator):
             if name not in frame.columns:
                 hint = column_hint(name, frame.columns)
                 raise TableError(f"The table of features has no column {shown(name)} to override; {hint}")
+        frame = self._without_codes(frame)
         columns = [self._column(frame[name]) for name in frame.columns]
         if not any(column.used for column in columns):
             reasons = "; ".join(f"{shown(column.name)} is {column.note}" for column in columns[:3])
@@ -128,6 +134,7 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         for column in self.columns_:
             if column.used and column.name not in present:
                 raise TableError(f"Column {shown(column.name)} is missing; the model was trained with it: add it.")
+        frame = self._without_codes(frame)
         features = np.empty((frame.height, len(_features(self.columns_))), np.float32)
         size = max(1, _CHUNK_CELLS // features.shape[1])
         n_missing: Any = 0
@@ -153,6 +160,17 @@ class TablePreparation(TransformerMixin, BaseEstimator):
             for j, (mean, scale) in enumerate(zip(scaler.mean_.tolist(), scaler.scale_.tolist(), strict=True)):
                 features[j] = features[j]._replace(mean=mean, scale=scale)
         return features
+
+    def _without_codes(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """The table with nothing where somebody says that a cell holds nothing."""
+        known = [column.name for column in self.columns_] if hasattr(self, "columns_") else frame.columns
+        for code in self.missing:
+            if "=" in code and not any(code.startswith(f"{name}=") for name in known):
+                name = code.partition("=")[0]
+                hint = column_hint(name, frame.columns)
+                raise TableError(f"There is no column {shown(name)} for the code {shown(code)}; {hint}")
+        coded = {name: codes_of(name, self.missing) for name in frame.columns}
+        return frame.with_columns(without_codes(frame[name], codes) for name, codes in coded.items() if codes)
 
     def _column(self, cells: pl.Series) -> Column:
         name = cells.name

@@ -37,7 +37,9 @@ def found(cells, **options):
         (["NA", "?", *[str(i % 9) for i in range(N)]], "numeric"),
         (RNG.normal(size=N), "numeric"),
         ([decimal.Decimal(i * i) for i in range(N)], "numeric"),
-        ([dt.timedelta(days=i % 11) for i in range(N)], "numeric"),
+        ([dt.timedelta(days=i % 11) for i in range(N)], "duration"),
+        ([dt.time(i % 24) for i in range(N)], "time"),
+        ([f"${i * 37 % 101},000" for i in range(N)], "numeric"),
         ([i % 2 == 0 for i in range(N)], "boolean"),
         (["yes", "No"] * 30, "boolean"),
         (["TRUE", "false", None] * 20, "boolean"),
@@ -87,7 +89,25 @@ def test_one_number_is_enough_where_somebody_says_so():
     cells = ["a", "b", "7"] * 20
     assert found(cells).kind == "categorical"
     assert found(cells, numeric=True).kind == "numeric"
-    assert found(["a", "b"] * 30, numeric=True).kind == "categorical"
+    assert found(["$1,200", "$900"] * 30, numeric=True).kind == "numeric"
+    assert found(["20240131", "20240201"] * 30, numeric=True).kind == "numeric"
+    assert found(range(N), numeric=True).kind == "numeric"
+    assert found([True, False] * 30, numeric=True).kind == "boolean"
+    assert found(["7"] * N, numeric=True).kind == "constant"
+
+
+@pytest.mark.parametrize("cells", [["a", "b"], ["12:30", "7:00"], [dt.date(2024, 1, 1), dt.date(2024, 1, 2)]])
+def test_what_holds_no_number_cannot_be_said_to_be_numeric(cells):
+    with pytest.raises(TableError, match=r"^Column 'x' holds '.*' and no number at all; leave it out of the p"):
+        found(cells, numeric=True)
+
+
+def test_what_might_have_been_numbers_says_why_it_is_not():
+    column = found(["5 km", "3 mi"] * 30)
+    assert (column.kind, column.doubtful) == ("categorical", True)
+    assert column.note == "2 values, no numbers: units differ ('km' and 'mi')"
+    assert not found(["red", "blue"] * 30).doubtful
+    assert not found([f"{i} word" if i % 3 else "word" for i in range(N)]).used
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from chary.tables.columns.column import Column
-from chary.tables.columns.numbers import Numbers, read_numbers
+from chary.tables.columns.numbers import Numbers, read_numbers, why_no_numbers
 
 N = 60
 KIND = Numbers()
@@ -112,3 +112,52 @@ def test_what_is_written_otherwise(form, cells, unread):
 )
 def test_what_is_expected_is_shown_by_an_example(form, example):
     assert KIND.expected(Column("x", "numeric", form=form)).endswith(f"such as {example}")
+
+
+@pytest.mark.parametrize(
+    ("learned", "new", "unread", "expected"),
+    [
+        (["$1,200", "$900"], ["€5", "$1,300", "5"], ["€5", "5"], "numbers in $ such as $1,234.5"),
+        (["5 km", "7 km"], ["5 mi", "5 km"], ["5 mi"], "numbers in km such as 12.5 km"),
+        (["12,5 %", "3 %"], ["12.5 %", "1,5 %"], ["12.5 %"], "numbers in percent such as 1.234,5 %"),
+        (
+            ["12,5 €", "3,5 €"],
+            ["1.125 €", "2.375 €", "4 €"],
+            ["1.125 €", "2.375 €"],
+            "numbers in € such as €1.234,5",
+        ),
+        (["5 km", "7 km"], [5.0, 7.0], [5.0, 7.0], "numbers in km such as 12.5 km"),
+        (["1'200", "900"], [1200.0], [], "numbers such as 1'234.5"),
+        (["3/5", "4/5"], ["7/10"], ["7/10"], "numbers out of 5 such as 12.5 /5"),
+    ],
+)
+def test_another_unit_or_mark_is_written_otherwise(learned, new, unread, expected):
+    column = KIND.find(pl.Series("x", learned))
+    assert KIND.unread(pl.Series(new), column).to_list() == unread
+    assert KIND.expected(column) == expected
+
+
+def test_a_unit_and_other_doubts_are_told():
+    assert KIND.find(pl.Series("x", ["5 km", "7 km"])).doubtful
+    assert not KIND.find(pl.Series("x", ["$5", "$7"])).doubtful
+    assert not KIND.find(pl.Series("x", ["5 %", "7 %"])).doubtful
+    assert KIND.find(pl.Series("x", ["5", "a", "b"]), forced=True).doubtful
+    assert KIND.find(pl.Series("x", ["00501", "90210"])).doubtful
+    assert not KIND.find(pl.Series("x", ["01", "12"])).doubtful
+    coded = KIND.find(pl.Series("x", [*range(18, 80), *[99] * 5]))
+    assert (coded.doubtful, coded.note) == (True, "99 in 5 cells may mean missing")
+
+
+@pytest.mark.parametrize(
+    ("cells", "why"),
+    [
+        (["red", "5"], ""),
+        ([1, 2], ""),
+        (["5", "6"], ""),
+        (["5 km", "3 mi"], "no numbers: units differ ('km' and 'mi')"),
+        (["5", "6", "T"], "67% of the cells are numbers, others such as 'T' are not"),
+        (["1-5", "6-10"], "most cells hold digits, but are no numbers"),
+    ],
+)
+def test_why_there_are_no_numbers(cells, why):
+    assert why_no_numbers(pl.Series(cells)) == why

@@ -48,6 +48,17 @@ class Categories(Kind):
         other = float(n_categories) if column.other else -1.0
         missing = float(n_categories + column.other) if column.missing else -1.0
         code_of = {value: float(code) for code, value in enumerate(column.categories)}
-        cells = texts(cells).str.strip_chars()
+        keeps_zeros = any(value.endswith(".0") for value in column.categories)  # as models of old did
+        cells = (texts(cells) if keeps_zeros else category_texts(cells)).str.strip_chars()
         codes = cells.replace_strict(code_of, default=other, return_dtype=pl.Float64)
         return codes.set(missing_cells(cells), missing).to_numpy()[:, None]
+
+
+def category_texts(cells: pl.Series) -> pl.Series:
+    """Cells as text; a whole number is written the same whatever its type.
+
+    >>> category_texts(pl.Series([1.0, 2.5, None])).to_list()
+    ['1', '2.5', None]
+    """
+    found = texts(cells)
+    return found.str.strip_suffix(".0") if cells.dtype.is_float() else found

@@ -23,11 +23,12 @@ class Column:
     name: str
     kind: str  # the name of a ``Kind``, or why the column is left out
     note: str = ""  # for people
-    form: str = ""  # how to read a cell: numbers "comma" or "thousands"; dates "ymd", "dmy" or "mdy"
+    form: str = ""  # how to read a cell, in words of its kind: of numbers "comma", of dates "dmy"
     categories: tuple[str, ...] = ()  # categorical: its frequent values; boolean: the value read as 1
     other: bool = False  # categorical: rare and unseen values share a feature
     missing: bool = False  # cells were missing when the preparation was fitted
     learned: dict[str, NDArray[Any]] = field(default_factory=dict, compare=False)  # what else a kind goes by
+    doubtful: bool = False  # a person should read the note: it may have been meant otherwise
 
     @property
     def used(self) -> bool:

@@ -3,14 +3,28 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import polars as pl
 
+from chary.tables.columns.categories import Categories, category_texts
 from chary.tables.columns.column import CONSTANT, DROPPED, IDENTIFIER, TEXT, UNSUPPORTED, Column
 from chary.tables.table import has_texts
 
-_ID_NAME = re.compile(r"(?i:(^|[_\W])(id|uuid|guid|key|index|row|rowid|no|nr)$)|[a-z](Id|ID)$")
+# Names of an identifier, and such as are one only if every value differs.
+_ID_NAME = re.compile(
+    r"(?i:(^|[_\W])(id|ids|uuid|guid|rowid|identifier|id_?str)$|^id[_\W])|[a-z](Id|ID)$|"
+    r"(?i:^(account|acct|case|client|cust|customer|device|emp|employee|event|game|household|item|listing|member|"
+    r"order|patient|person|player|post|prod|product|rec|record|resp|respondent|school|session|site|store|student|"
+    r"subj|subject|team|ticket|trans|transaction|trip|tweet|unit|user|visitor)_?id$)"
+)
+_PERHAPS_ID_NAME = re.compile(r"(?i:(^|[_\W])(key|index|row|no|nr)$)")
+# Codes that only programs write: long numbers, hashes, UUIDs.
+_MACHINE_CODE = r"(?i)^(?:\d{15,}|[0-9a-f]{24,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$"
 _FEWEST_ROWS = 20  # that numbers must count to be no coincidence
+_GAPS = 0.01  # of the rows, that an identifier must lack, and have, for its gaps to tell something
+# Groups of fewer rows than this on average are too small to learn from.
+_SMALL_GROUP = 2
 
 
 def asked(name: str, *, dropped: bool) -> Column:
@@ -37,9 +51,42 @@ def counting(name: str, numbers: pl.Series) -> Column | None:
     if len(numbers) < _FEWEST_ROWS or not (numbers == numbers.floor()).all() or numbers.n_unique() < len(numbers):
         return None
     in_order = bool((numbers.diff().drop_nulls() == 1).all())
-    if not in_order and _ID_NAME.search(name) is None:
+    if not (in_order or _ID_NAME.search(name) or _PERHAPS_ID_NAME.search(name)):
         return None
     return Column(name, IDENTIFIER, "a number that counts or names the rows")
+
+
+def naming(filled: pl.Series) -> Column | None:
+    """What names rows, by the name of the column or by what only programs write; what names groups, as these.
+
+    An identifier whose values repeat names groups, as a shop's number does: if a few cover the column they are
+    its categories, otherwise it is left out.
+    """
+    is_text = filled.dtype == pl.String
+    if len(filled) < _FEWEST_ROWS or not (is_text or _whole(filled)):
+        return None
+    if not _ID_NAME.search(filled.name) and not (is_text and filled.str.contains(_MACHINE_CODE).all()):
+        return None
+    n, n_different = len(filled), filled.n_unique()
+    if n_different == n:
+        note = "different in every row" if is_text else "a number that counts or names the rows"
+        return Column(filled.name, IDENTIFIER, note)
+    if n >= _SMALL_GROUP * n_different and (groups := Categories().find(category_texts(filled))):
+        note = f"an identifier that repeats, so it names groups: {groups.note}"
+        return replace(groups, note=note, doubtful=not is_text)
+    return Column(filled.name, IDENTIFIER, f"an identifier with {n_different:,} values in {n:,} cells")
+
+
+def told_by_gaps(column: Column, n_filled: int, n_rows: int) -> Column:
+    """An identifier that many rows lack: whether it is there, as a reply's is, may tell something."""
+    if column.kind != IDENTIFIER or not _GAPS * n_rows <= n_filled <= (1 - _GAPS) * n_rows:
+        return column
+    note = f"{column.note}: only whether it is there is used"
+    return Column(column.name, Categories.name, note, other=True, missing=True, doubtful=True)
+
+
+def _whole(filled: pl.Series) -> bool:
+    return filled.dtype.is_integer() or (filled.dtype.is_float() and bool((filled == filled.floor()).all()))
 
 
 def rest(filled: pl.Series) -> Column:
