@@ -31,6 +31,8 @@ def label_command(
     categorical: options.CATEGORICAL = None,
     numeric: options.NUMERIC = None,
     identifier: options.IDENTIFIER = None,
+    text: options.TEXT = None,
+    features: options.FEATURES = None,
     audit: options.AUDIT = None,
     class_prior: options.CLASS_PRIOR = None,
     rounds: options.ROUNDS = None,
@@ -63,7 +65,8 @@ def label_command(
         audit=audit,
         class_prior=parse_prior(class_prior or []),
         seed=seed,
-        **_kinds(drop, categorical, numeric, identifier),
+        features=features,
+        **_kinds(drop, categorical, numeric, identifier, text),
     )
     if as_json:
         print_json({**done.summary, "files": {kind: str(path) for kind, path in done.paths.items()}})
@@ -80,6 +83,8 @@ def diagnose_command(
     categorical: options.CATEGORICAL = None,
     numeric: options.NUMERIC = None,
     identifier: options.IDENTIFIER = None,
+    text: options.TEXT = None,
+    features: options.FEATURES = None,
     delimiter: options.DELIMITER = None,
     encoding: options.ENCODING = "utf-8",
     seed: options.SEED = 0,
@@ -93,8 +98,10 @@ def diagnose_command(
     with steps() as step:
         step("Reading")
         table = read_quietly(file, delimiter, encoding)
-        kinds = _kinds(drop, categorical, numeric, identifier)
-        diagnosed = diagnose_table(table, target, unlabeled=unlabeled, seed=seed, progress=step, **kinds)
+        kinds = _kinds(drop, categorical, numeric, identifier, text)
+        diagnosed = diagnose_table(
+            table, target, unlabeled=unlabeled, features=features, seed=seed, progress=step, **kinds
+        )
     summary = summarize_diagnosis(diagnosed)
     if as_json:
         print_json(summary)
@@ -106,6 +113,7 @@ def diagnose_command(
 def predict(
     model_file: Annotated[Path, typer.Argument(metavar="MODEL", help="A FILE.model.chary.")],
     file: options.TABLE,
+    features: options.FEATURES = None,
     delimiter: options.DELIMITER = None,
     encoding: options.ENCODING = "utf-8",
     out: options.OUT = None,
@@ -133,7 +141,7 @@ def predict(
         require_free([path], force)
         step("Labelling")
         try:
-            added = predict_table(model, table)
+            added = predict_table(model, table, features=features)
         except TableError as error:
             raise TableError(f"{table.name}: ", *error.args) from None
         step("Writing")
@@ -219,8 +227,9 @@ def _kinds(
     categorical: list[str] | None,
     numeric: list[str] | None,
     identifier: list[str] | None,
+    text: list[str] | None,
 ) -> dict[str, Sequence[str]]:
-    given = {"drop": drop, "categorical": categorical, "numeric": numeric, "identifier": identifier}
+    given = {"drop": drop, "categorical": categorical, "numeric": numeric, "identifier": identifier, "text": text}
     return {kind: names or () for kind, names in given.items()}
 
 

@@ -20,6 +20,11 @@ NUMERIC = Annotated[list[str] | None, typer.Option(metavar="COLUMN", help="It ho
 IDENTIFIER = Annotated[
     list[str] | None, typer.Option("--id", metavar="COLUMN", help="It only names rows. Repeatable.")
 ]
+TEXT = Annotated[list[str] | None, typer.Option(metavar="COLUMN", help="It holds free text. Repeatable.")]
+FEATURES = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE.npy", help="More numbers for each row of FILE, from a model for images or text."),
+]
 CLASS_PRIOR = Annotated[
     list[str] | None,
     typer.Option(metavar="NAME=SHARE", help="Share of a class among all rows, if you know it. For each class."),

@@ -15,13 +15,15 @@ from chary.tables.columns.booleans import Booleans
 from chary.tables.columns.categories import Categories
 from chary.tables.columns.column import Column, Kind
 from chary.tables.columns.dates import Dates
+from chary.tables.columns.embeddings import Embeddings
 from chary.tables.columns.numbers import Numbers
+from chary.tables.columns.texts import Texts
 from chary.tables.errors import TableError
 from chary.tables.missing import filled_cells
 from chary.tables.table import has_texts, texts
 
 # In the order in which they are asked.
-KINDS: tuple[Kind, ...] = (Numbers(), Dates(), Booleans(), Categories())
+KINDS: tuple[Kind, ...] = (Numbers(), Dates(), Booleans(), Categories(), Texts(), Embeddings())
 
 
 def find_column(cells: pl.Series, numeric: bool = False) -> Column:
@@ -39,6 +41,13 @@ def as_categories(cells: pl.Series) -> Column:
     if column is None:
         return left_out.empty(cells.name) if has_texts(cells) else left_out.rest(cells)
     return _knowing_gaps(column, filled, cells)
+
+
+def as_text(cells: pl.Series) -> Column:
+    """A column of free text because somebody says so, whatever its cells are like."""
+    filled = filled_cells(texts(cells))
+    column = left_out.constant(filled, len(cells)) if has_texts(cells) else None
+    return _knowing_gaps(column or Texts().find(filled, forced=True) or left_out.rest(cells), filled, cells)
 
 
 def kind_of(column: Column) -> Kind:
