@@ -36,7 +36,7 @@ class Embeddings(Kind):
             )
         n_read, n_different = _different(filled, widths[0]) if widths else (0, 0)
         if n_different < 2 and (n_read == len(filled) or not n_read):
-            return Column(filled.name, CONSTANT, "the same list in every row" if n_read else "empty")
+            return Column(filled.name, CONSTANT, "the same list wherever there is one" if n_read else "empty")
         note, n_odd = f"{widths[0]:,} numbers in each cell", len(filled) - n_read
         note += f", {n_odd:,} cells without all of them count as missing" * (n_odd > 0)
         return Column(filled.name, self.name, note, str(widths[0]), missing=n_odd > 0)

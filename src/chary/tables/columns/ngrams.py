@@ -21,14 +21,12 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-_RUNS = (3, 4, 5)  # letters within a word, the blanks around it among them
+_RUNS = (2, 3, 4, 5)  # letters within a word, the blanks around it among them
 BITS = 18
 N_PLACES = 2**BITS
 # What of a cell is read, and how much at a time.
 MOST_LETTERS = 10_000
 _CHUNK_LETTERS = 2**20
-# Scripts that put no blank between words: South-East Asian ones, Tibetan, and all from the Chinese radicals on.
-_UNSPACED = ((0x0E00, 0x109F), (0x1780, 0x17FF), (0x2E80, 0x10FFFF))
 
 _BASE = 0x9E3779B97F4A7C15
 _INVERSE = pow(_BASE, -1, 2**64)
@@ -52,7 +50,7 @@ def counted(
     """
     for part in chunks(cells):
         text = Letters(part)
-        found = [*map(text.runs, _RUNS), text.unspaced_pairs(), text.words(), text.word_pairs()]
+        found = [*map(text.runs, _RUNS), text.words(), text.word_pairs()]
         cell = np.concatenate([ngrams.cell for ngrams in found])
         column = np.concatenate([ngrams.place for ngrams in found]).astype(np.int32)
         if seen is not None:
@@ -98,21 +96,13 @@ class Letters:
         self._shift = _powers(_INVERSE, len(codes))
 
     def runs(self, n: int) -> Ngrams:
-        """Runs of ``n`` letters within a word and the blank before and after it; three at least."""
+        """Runs of ``n`` letters within a word and the blank before and after it."""
         n_runs = max(0, len(self.codes) - n + 1)
-        valid = ~self.blank[1 : 1 + n_runs]
-        for inner in range(2, n - 1):
+        valid = ~(self.blank[:n_runs] & self.blank[1 : 1 + n_runs])
+        for inner in range(1, n - 1):
             valid &= ~self.blank[inner : inner + n_runs]
         start = np.flatnonzero(valid)
         return Ngrams(self.cell[start], _places(self._numbers(start, start + n), n))
-
-    def unspaced_pairs(self) -> Ngrams:
-        """Two letters in a row of a script that does not tell where words end."""
-        unspaced = np.zeros(len(self.codes), bool)
-        for first, last in _UNSPACED:
-            unspaced |= (self.codes >= first) & (self.codes <= last)
-        start = np.flatnonzero(unspaced[:-1] & unspaced[1:])
-        return Ngrams(self.cell[start], _places(self._numbers(start, start + 2), 2))
 
     def word_bounds(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Where words begin and end: runs of letters, digits and the marks on them."""

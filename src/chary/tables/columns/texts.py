@@ -12,7 +12,7 @@ from sklearn.utils.extmath import randomized_svd
 
 from chary.tables.columns.column import Column, Kind
 from chary.tables.columns.ngrams import N_PLACES, Letters, alike, counted
-from chary.tables.columns.prose import naming
+from chary.tables.columns.prose import disguised, in_digits, naming
 from chary.tables.missing import missing_cells
 from chary.tables.table import texts
 
@@ -39,18 +39,18 @@ class Texts(Kind):
     one_scale = True
 
     def find(self, filled: pl.Series, forced: bool = False) -> Column | None:
-        """Any text but names and codes that are different in nearly every row; these too, if it is ``forced``."""
+        """Any text but names that are different in nearly every row, and digits; any, if it is ``forced``."""
         if filled.dtype != pl.String:
             return None
-        if not forced and (identifier := naming(filled)):
-            return identifier
+        if not forced and (left_out := naming(filled) or disguised(filled)):
+            return left_out
         sample = _sample(filled)
         seen = _seen(sample)
         if not len(seen.places):
             return None
         topics = _topics(weighted(seen.counts, seen.weights), sample["rows"].to_numpy())
         learned = {"places": seen.places, "weights": seen.weights, "topics": topics}
-        note = "free text" + ", though most cells hold digits" * _mostly_digits(sample["value"])
+        note = "free text" + ", though most cells hold digits" * in_digits(sample["value"])
         return Column(filled.name, self.name, note, categories=_names(sample, seen, topics), learned=learned)
 
     def feature_names(self, column: Column) -> list[str]:
@@ -145,9 +145,3 @@ def _names(sample: pl.DataFrame, seen: _Seen, topics: NDArray[np.float32]) -> tu
     words = [text.text[start[i] : stop[i]][:_WORD] for i in first[own].tolist()]
     heaviest = np.argsort(-np.abs(topics[at[own]]), axis=0, kind="stable")[:_N_WORDS]
     return tuple(", ".join(words[i] for i in heavy) for heavy in heaviest.T.tolist())
-
-
-def _mostly_digits(values: pl.Series) -> bool:
-    """Whether most texts have more digits than letters: numbers in a form that is not read, perhaps."""
-    digits, letters = values.str.count_matches(r"\d"), values.str.count_matches(r"\pL")
-    return bool((digits > letters).sum() > len(values) / 2)
