@@ -32,6 +32,8 @@ def label_command(
     numeric: options.NUMERIC = None,
     identifier: options.IDENTIFIER = None,
     missing: options.MISSING = None,
+    text: options.TEXT = None,
+    features: options.FEATURES = None,
     audit: options.AUDIT = None,
     class_prior: options.CLASS_PRIOR = None,
     rounds: options.ROUNDS = None,
@@ -64,7 +66,8 @@ def label_command(
         audit=audit,
         class_prior=parse_prior(class_prior or []),
         seed=seed,
-        **_kinds(drop, categorical, numeric, identifier, missing),
+        features=features,
+        **_kinds(drop, categorical, numeric, identifier, text, missing),
     )
     if as_json:
         print_json({**done.summary, "files": {kind: str(path) for kind, path in done.paths.items()}})
@@ -82,6 +85,8 @@ def diagnose_command(
     numeric: options.NUMERIC = None,
     identifier: options.IDENTIFIER = None,
     missing: options.MISSING = None,
+    text: options.TEXT = None,
+    features: options.FEATURES = None,
     delimiter: options.DELIMITER = None,
     encoding: options.ENCODING = "utf-8",
     seed: options.SEED = 0,
@@ -95,8 +100,10 @@ def diagnose_command(
     with steps() as step:
         step("Reading")
         table = read_quietly(file, delimiter, encoding)
-        kinds = _kinds(drop, categorical, numeric, identifier, missing)
-        diagnosed = diagnose_table(table, target, unlabeled=unlabeled, seed=seed, progress=step, **kinds)
+        kinds = _kinds(drop, categorical, numeric, identifier, text, missing)
+        diagnosed = diagnose_table(
+            table, target, unlabeled=unlabeled, features=features, seed=seed, progress=step, **kinds
+        )
     summary = summarize_diagnosis(diagnosed)
     if as_json:
         print_json(summary)
@@ -108,6 +115,7 @@ def diagnose_command(
 def predict(
     model_file: Annotated[Path, typer.Argument(metavar="MODEL", help="A FILE.model.chary.")],
     file: options.TABLE,
+    features: options.FEATURES = None,
     delimiter: options.DELIMITER = None,
     encoding: options.ENCODING = "utf-8",
     out: options.OUT = None,
@@ -135,7 +143,7 @@ def predict(
         require_free([path], force)
         step("Labelling")
         try:
-            added = predict_table(model, table)
+            added = predict_table(model, table, features=features)
         except TableError as error:
             raise TableError(f"{table.name}: ", *error.args) from None
         step("Writing")
@@ -222,9 +230,10 @@ def _kinds(
     categorical: list[str] | None,
     numeric: list[str] | None,
     identifier: list[str] | None,
+    text: list[str] | None,
     missing: list[str] | None,
 ) -> dict[str, Sequence[str]]:
-    given = {"drop": drop, "categorical": categorical, "numeric": numeric, "identifier": identifier}
+    given = {"drop": drop, "categorical": categorical, "numeric": numeric, "identifier": identifier, "text": text}
     given["missing"] = missing
     return {kind: names or () for kind, names in given.items()}
 

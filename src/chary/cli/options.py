@@ -24,6 +24,11 @@ MISSING = Annotated[
     list[str] | None,
     typer.Option(metavar="[COLUMN=]CODE", help="A cell that means: nothing, such as -9 or age=-9. Repeatable."),
 ]
+TEXT = Annotated[list[str] | None, typer.Option(metavar="COLUMN", help="It holds free text. Repeatable.")]
+FEATURES = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE.npy", help="More numbers for each row of FILE, from a model for images or text."),
+]
 CLASS_PRIOR = Annotated[
     list[str] | None,
     typer.Option(metavar="NAME=SHARE", help="Share of a class among all rows, if you know it. For each class."),

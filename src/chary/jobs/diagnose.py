@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from chary.evaluation import Diagnosis, diagnose
 from chary.method import Labels
-from chary.tables import Column, Table, TablePreparation, target_labels
+from chary.tables import Column, Table, TablePreparation, target_labels, with_features
 
 
 class Prepared(NamedTuple):
@@ -47,32 +48,27 @@ def diagnose_table(
     numeric: Sequence[str] = (),
     identifier: Sequence[str] = (),
     missing: Sequence[str] = (),
+    text: Sequence[str] = (),
+    features: str | os.PathLike[str] | None = None,
     seed: int = 0,
     progress: Callable[[str], None] = lambda step: None,
 ) -> DiagnosedTable:
     """Tell whether the labelled rows of a table are like the rest. Parameters as in ``label_table``."""
     progress("Preparing columns")
     labels = target_labels(table, target, unlabeled)
-    prepared = prepare(table, target, drop, categorical, numeric, identifier, missing)
+    kinds = {"drop": drop, "categorical": categorical, "numeric": numeric, "identifier": identifier, "text": text}
+    prepared = prepare(table, target, features, **kinds, missing=missing)
     progress("Comparing labelled and unlabelled rows")
     return DiagnosedTable(table, target, labels, prepared, compare_rows(prepared, labels, seed))
 
 
 def prepare(
-    table: Table,
-    target: str,
-    drop: Sequence[str] = (),
-    categorical: Sequence[str] = (),
-    numeric: Sequence[str] = (),
-    identifier: Sequence[str] = (),
-    missing: Sequence[str] = (),
+    table: Table, target: str, features: str | os.PathLike[str] | None = None, **kinds: Sequence[str]
 ) -> Prepared:
-    """The columns of a table, but the target, as features."""
-    features = table.frame.drop(target)
-    preparation = TablePreparation(
-        drop=drop, categorical=categorical, numeric=numeric, identifier=identifier, missing=missing
-    )
-    return Prepared(preparation.fit(features).transform(features), preparation)
+    """The columns of a table, but the target, as features; and those of a file beside it, if there is one."""
+    frame = with_features(table.frame.drop(target), features)
+    preparation = TablePreparation(**kinds)
+    return Prepared(preparation.fit(frame).transform(frame), preparation)
 
 
 def compare_rows(prepared: Prepared, labels: Labels, seed: int) -> Diagnosis:

@@ -76,6 +76,8 @@ def label_table(
     numeric: Sequence[str] = (),
     identifier: Sequence[str] = (),
     missing: Sequence[str] = (),
+    text: Sequence[str] = (),
+    features: str | os.PathLike[str] | None = None,
     rounds: int | None = None,
     audit: str | os.PathLike[str] | None = None,
     class_prior: Any = None,
@@ -92,10 +94,13 @@ def label_table(
         The column that holds the labels.
     unlabeled : str, default=None
         A cell value that means "no label", besides empty cells.
-    drop, categorical, numeric, identifier : sequences of column names
+    drop, categorical, numeric, identifier, text : sequences of column names
         As in ``TablePreparation``.
     missing : sequence of str, default=()
         Codes for nothing, ``"-9"`` or ``"age=-9"``, as in ``TablePreparation``.
+    features : path, default=None
+        A NumPy file (.npy) with further numbers for each row of the table, as a model for images or text makes
+        them. To label new rows with the model, such a file is needed for them, too.
     rounds : int, default=None
         How often the most trusted labels are accepted and the model is fitted anew with them. None: five times
         with a class prior, which keeps the shares of the classes in place; the network, once, as more were no more
@@ -114,7 +119,8 @@ def label_table(
     watch = _Watch(progress)
     watch.start("Preparing columns")
     labels = read_labels(table, target, unlabeled, audit, class_prior)
-    X, preparation = prepared = prepare(table, target, drop, categorical, numeric, identifier, missing)
+    kinds = {"drop": drop, "categorical": categorical, "numeric": numeric, "identifier": identifier, "text": text}
+    X, preparation = prepared = prepare(table, target, features, **kinds, missing=missing)
 
     watch.start("Comparing labelled and unlabelled rows")
     diagnosis = replace(compare_rows(prepared, labels.given, seed), audited=labels.answers is not None)

@@ -11,7 +11,7 @@ from sklearn.pipeline import Pipeline
 
 from chary._words import shown
 from chary.jobs.model_file import load
-from chary.tables import Table, TableError, TablePreparation
+from chary.tables import Table, TableError, TablePreparation, with_features
 
 
 def load_table_model(path: str | os.PathLike[str]) -> Pipeline:
@@ -22,10 +22,13 @@ def load_table_model(path: str | os.PathLike[str]) -> Pipeline:
     return model
 
 
-def predict_table(model: Pipeline, table: Table) -> dict[str, pl.Series]:
-    """Columns with label and confidence for the rows of a new table."""
+def predict_table(
+    model: Pipeline, table: Table, *, features: str | os.PathLike[str] | None = None
+) -> dict[str, pl.Series]:
+    """Columns with label and confidence for the rows of a new table; ``features`` as in ``label_table``."""
     preparation, classifier = model[0], model[-1]
-    X = preparation.transform(table.frame)
+    columns = [column.name for column in preparation.columns_]
+    X = preparation.transform(with_features(table.frame, features, known=columns))
     return {
         "chary_label": pl.Series(classifier.predict(X).astype(str).tolist(), dtype=pl.String),
         "chary_confidence": pl.Series(np.round(classifier.predict_confidence(X), 4)),

@@ -2,6 +2,7 @@
 
 from chary.tables.columns.column import Column
 from chary.tables.errors import TableError
+from chary.tables.features import with_features
 from chary.tables.preparation import TablePreparation, preparation_state, restore_preparation
 from chary.tables.reading import read_table
 from chary.tables.sheets import (
@@ -40,6 +41,7 @@ __all__ = [
     "restore_preparation",
     "target_labels",
     "with_answers",
+    "with_features",
     "write_audit",
     "write_table",
 ]

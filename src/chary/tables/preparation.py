@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from chary._words import Parameter, shown
 from chary.tables.columns import left_out
 from chary.tables.columns.column import READABLE, Column, Kind
-from chary.tables.columns.kinds import as_categories, find_column, kind_of, plain
+from chary.tables.columns.kinds import as_categories, as_text, find_column, kind_of, plain
 from chary.tables.errors import TableError
 from chary.tables.frames import from_dataframe
 from chary.tables.missing import codes_of, filled_cells, without_codes
@@ -27,8 +27,8 @@ from chary.tables.table import MAX_COLUMNS, column_hint
 
 # New cells are refused if so many that cannot be read are less likely than this where ``READABLE`` of them can.
 _UNLIKELY = 0.01
-# Medians, means and standard deviations come from at most this many rows.
-_STATISTICS_ROWS = 100_000
+# Medians, means and standard deviations come from at most so many rows and cells.
+_STATISTICS_ROWS, _STATISTICS_CELLS = 100_000, 2**26
 _CHUNK_CELLS = 2**22
 # Standardised values are clipped.
 _CLIP = 100.0
@@ -53,14 +53,15 @@ class TablePreparation(TransformerMixin, BaseEstimator):
 
     Kinds are found from the cells: numeric (with its unit or currency, if there is one throughout), boolean, date
     (year, month, weekday, elapsed days, and the hour if it is told), time of day, duration, categorical (rare
-    values share one feature). Identifiers, free text and constant columns are left out; ``columns_`` says so.
-    Missing numbers become the median, with a feature that tells where; missing categories are a category. Values
-    never seen in ``fit`` are accepted; numbers and dates that are written otherwise than in ``fit`` are refused.
-    All numbers are standardised.
+    values share one feature), free text (thirty topics), embedding (a list of numbers). Identifiers and constant
+    columns are left out; ``columns_`` says so. Missing numbers become the median, with a feature that tells where;
+    missing categories are a category. Values never seen in ``fit`` are accepted; numbers and dates that are
+    written otherwise than in ``fit`` are refused. All numbers are standardised, those of a text or of an embedding
+    by one scale.
 
     Parameters
     ----------
-    drop, categorical, numeric, identifier : sequences of column names, default=()
+    drop, categorical, numeric, identifier, text : sequences of column names, default=()
         Override what the cells suggest.
     missing : sequence of str, default=()
         Cells that hold nothing besides empty ones and NA: ``"-9"`` in every column, ``"age=-9"`` in one.
@@ -91,18 +92,20 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         categorical: Sequence[str] = (),
         numeric: Sequence[str] = (),
         identifier: Sequence[str] = (),
+        text: Sequence[str] = (),
         missing: Sequence[str] = (),
     ) -> None:
         self.drop = drop
         self.categorical = categorical
         self.numeric = numeric
         self.identifier = identifier
+        self.text = text
         self.missing = missing
 
     def fit(self, X: Any, y: Any = None) -> TablePreparation:
         """Find the kinds of the columns and the statistics of the used ones."""
         frame = from_dataframe(X)
-        for name in (*self.drop, *self.categorical, *self.numeric, *self.identifier):
+        for name in (*self.drop, *self.categorical, *self.numeric, *self.identifier, *self.text):
             if name not in frame.columns:
                 hint = column_hint(name, frame.columns)
                 raise TableError(f"The table of features has no column {shown(name)} to override; {hint}")
@@ -120,10 +123,12 @@ class TablePreparation(TransformerMixin, BaseEstimator):
                 ".",
             )
         rows = np.arange(frame.height)
-        if frame.height > _STATISTICS_ROWS:
-            rows = np.sort(np.random.default_rng(0).choice(rows, _STATISTICS_ROWS, replace=False))
+        most = min(_STATISTICS_ROWS, _STATISTICS_CELLS // n_features)
+        if frame.height > most:
+            rows = np.sort(np.random.default_rng(0).choice(rows, most, replace=False))
         self.columns_ = columns
         self.transformer_ = _transformer(columns).fit(_numbers(frame[rows], columns))
+        self._share_scales()
         return self
 
     def transform(self, X: Any) -> NDArray[np.float32]:
@@ -176,7 +181,20 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         name = cells.name
         if name in self.drop or name in self.identifier:
             return left_out.asked(name, dropped=name in self.drop)
+        if name in self.text:
+            return as_text(cells)
         return as_categories(cells) if name in self.categorical else find_column(cells, name in self.numeric)
+
+    def _share_scales(self) -> None:
+        """Give the numbers of a column whose kind asks for it the root mean square of their deviations."""
+        place = 0
+        for column, kind in _used(self.columns_):
+            width = _width(column, kind)
+            if kind.one_scale:
+                scaler = self.transformer_.named_transformers_["number"][-1]
+                mean_square = scaler.var_[place : place + width].mean()
+                scaler.scale_[place : place + width] = np.sqrt(mean_square) if mean_square > 0 else 1.0
+            place += width
 
     def _refuse_other_forms(self, frame: pl.DataFrame, n_missing: NDArray[np.intp]) -> None:
         """Refuse columns written otherwise than in ``fit``; given how many numbers are missing."""
@@ -206,6 +224,9 @@ def restore_preparation(
     preparation: TablePreparation, columns: list[Column], statistics: dict[str, NDArray[np.float64]]
 ) -> TablePreparation:
     """Put learned state into an unfitted preparation."""
+    for column, kind in _used(columns):
+        if not kind.whole(column):
+            raise TableError(f"Column {shown(column.name)} lacks what its kind goes by; train the model again.")
     preparation.columns_ = columns
     n_numbers = sum(_width(column, kind) for column, kind in _used(columns))
     # Fitted on zeros to set scikit-learn's own machinery up, whatever its version; then given what was learned.

@@ -52,13 +52,16 @@ def found(cells, **options):
         ([dt.date(2024, 1, 1) + dt.timedelta(days=i) for i in range(N)], "date"),
         ([dt.datetime(2024, 1, 1) + dt.timedelta(hours=i) for i in range(N)], "date"),
         ([f"it was {i} o'clock" for i in range(N)], "identifier"),
-        ([f"it was {i // 2} o'clock" for i in range(N)], "text"),
+        ([f"it was {i // 2} o'clock" for i in range(N)], "words"),
+        ([f"{'no' if i % 3 else 'so'} much {'wine' if i % 2 else 'rain'} {i}" for i in range(N)], "words"),
         (range(N), "identifier"),
         ([str(i) for i in range(1000, 1000 + N)], "identifier"),
         (["x"] * N, "constant"),
         ([None] * N, "constant"),
         (["", "NA"] * 30, "constant"),
-        ([[1]] * N, "unsupported"),
+        ([[1]] * N, "constant"),
+        ([[i, 2] for i in range(N)], "embedding"),
+        ([["a"], ["b"]] * 30, "unsupported"),
         ([b"x"] * N, "unsupported"),
     ],
 )
@@ -131,15 +134,15 @@ def test_texts_kept_in_a_dictionary_are_texts():
     assert plain(pl.Series([1, 2])).dtype == pl.Int64
 
 
-class Embeddings(Kind):
-    """A kind that might be added: lists of numbers, centred on what was learned."""
+class Words(Kind):
+    """A kind that might be added: lists of words, numbered by how long they are."""
 
-    name = "embedding"
+    name = "lists of words"
 
     def find(self, filled, forced=False):
-        if not isinstance(filled.dtype, pl.List) or filled.list.len().n_unique() > 1:
+        if filled.dtype != pl.List(pl.String) or filled.list.len().n_unique() > 1:
             return None
-        rows = np.array(filled.to_list(), dtype=float)
+        rows = self._lengths(filled)
         return Column(filled.name, self.name, form=str(rows.shape[1]), learned={"centre": rows.mean(axis=0)})
 
     def feature_names(self, column):
@@ -147,22 +150,28 @@ class Embeddings(Kind):
 
     def read(self, cells, column):
         width = int(column.form)
-        rows = [cell if cell and len(cell) == width else [np.nan] * width for cell in cells.to_list()]
-        return np.array(rows, dtype=float) - column.learned["centre"]
+        right = (cells.list.len() == width).fill_null(False).to_numpy()
+        numbers = np.full((len(cells), width), np.nan)
+        if right.any():
+            numbers[right] = self._lengths(cells.filter(right)) - column.learned["centre"]
+        return numbers
 
     def expected(self, column):
-        return f"lists of {column.form} numbers"
+        return f"lists of {column.form} words"
+
+    def _lengths(self, cells):
+        return np.array([[len(word) for word in cell] for cell in cells.to_list()], dtype=float)
 
 
 def test_a_new_kind_is_a_class_and_a_place_among_the_kinds(monkeypatch, tmp_path):
-    monkeypatch.setattr(kinds, "KINDS", (*KINDS, Embeddings()))
+    monkeypatch.setattr(kinds, "KINDS", (*KINDS, Words()))
     table = {
         "n": [1.5, 2.5, 4.0, None] * 5,
-        "e": [[1, 2], [3, 4], [5, 9], None] * 5,
+        "e": [["a", "bb"], ["ccc", "dddd"], ["eeeee", "f" * 9], None] * 5,
         "c": ["u", "v", "u", "u"] * 5,
     }
     preparation = TablePreparation().fit(table)
-    assert [column.kind for column in preparation.columns_] == ["numeric", "embedding", "categorical"]
+    assert [column.kind for column in preparation.columns_] == ["numeric", "lists of words", "categorical"]
     expected = ["n", "e 0", "e 1", "n is missing", "e is missing", "c = u", "c = v"]
     assert preparation.get_feature_names_out().tolist() == expected
     assert [feature.column for feature in preparation.features()] == ["n", "e", "e", "n", "e", "c", "c"]
@@ -170,5 +179,5 @@ def test_a_new_kind_is_a_class_and_a_place_among_the_kinds(monkeypatch, tmp_path
     np.testing.assert_allclose(preparation.features()[1].in_units(features[:3, 1]), [-2, 0, 2], atol=1e-6)
     save(preparation, tmp_path / "m.chary")
     assert load(tmp_path / "m.chary").transform(table).tobytes() == features.tobytes()
-    with pytest.raises(TableError, match=r"Column 'e' holds '\[1\]': 1 of 1 cells .* lists of 2 numbers"):
-        preparation.transform({**table, "n": [1.0], "e": [[1]], "c": ["u"]})
+    with pytest.raises(TableError, match=r"Column 'e' holds .*: 1 of 1 cells .* lists of 2 words"):
+        preparation.transform({**table, "n": [1.0], "e": [["a"]], "c": ["u"]})

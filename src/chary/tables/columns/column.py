@@ -24,7 +24,8 @@ class Column:
     kind: str  # the name of a ``Kind``, or why the column is left out
     note: str = ""  # for people
     form: str = ""  # how to read a cell, in words of its kind: of numbers "comma", of dates "dmy"
-    categories: tuple[str, ...] = ()  # categorical: its frequent values; boolean: the value read as 1
+    # categorical: its frequent values; boolean: the value read as 1; words: what each feature is about
+    categories: tuple[str, ...] = ()
     other: bool = False  # categorical: rare and unseen values share a feature
     missing: bool = False  # cells were missing when the preparation was fitted
     learned: dict[str, NDArray[Any]] = field(default_factory=dict, compare=False)  # what else a kind goes by
@@ -40,12 +41,14 @@ class Kind:
     """What there is to know of a kind of column; each is a subclass in a file of its own, listed in ``kinds``.
 
     A kind makes k numbers of a cell. They are standardised later, missing ones filled with their median and told
-    of by a feature of their own. A kind that is ``grouped`` makes one number, the group that a cell belongs to;
-    each group is a feature then, 1 in it and 0 elsewhere.
+    of by a feature of their own. Where they have ``one_scale``, distances between cells are kept. A kind that is
+    ``grouped`` makes one number, the group that a cell belongs to; each group is a feature then, 1 in it and 0
+    elsewhere.
     """
 
     name: ClassVar[str]  # the ``kind`` of its columns
     grouped: ClassVar[bool] = False
+    one_scale: ClassVar[bool] = False
 
     def find(self, filled: pl.Series, forced: bool = False) -> Column | None:
         """What the column is, if it is of this kind; None if not.
@@ -74,3 +77,7 @@ class Kind:
     def expected(self, column: Column) -> str:
         """How the cells of this column are written, for who wrote them otherwise; a grouped kind is not asked."""
         raise NotImplementedError
+
+    def whole(self, column: Column) -> bool:
+        """Whether a column from a model file has learned all that this kind goes by."""
+        return True

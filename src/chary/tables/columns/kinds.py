@@ -16,17 +16,28 @@ from chary.tables.columns.categories import Categories, category_texts
 from chary.tables.columns.column import IDENTIFIER, TEXT, Column, Kind
 from chary.tables.columns.dates import Dates
 from chary.tables.columns.durations import Durations
+from chary.tables.columns.embeddings import Embeddings
 from chary.tables.columns.numbers import Numbers, why_no_numbers
+from chary.tables.columns.texts import Texts
 from chary.tables.columns.times import TimesOfDay
 from chary.tables.errors import TableError
 from chary.tables.missing import filled_cells
-from chary.tables.table import has_texts
+from chary.tables.table import has_texts, texts
 
 # In the order in which they are asked.
-KINDS: tuple[Kind, ...] = (Dates(), TimesOfDay(), Durations(), Numbers(), Booleans(), Categories())
+KINDS: tuple[Kind, ...] = (
+    Dates(),
+    TimesOfDay(),
+    Durations(),
+    Numbers(),
+    Booleans(),
+    Categories(),
+    Texts(),
+    Embeddings(),
+)
 
 # Kinds of text that might have been numbers.
-_MAY_HOLD_NUMBERS = (Categories.name, TEXT, IDENTIFIER)
+_MAY_HOLD_NUMBERS = (Categories.name, Texts.name, TEXT, IDENTIFIER)
 
 
 def find_column(cells: pl.Series, numeric: bool = False) -> Column:
@@ -47,6 +58,13 @@ def as_categories(cells: pl.Series) -> Column:
     if column is None:
         return left_out.empty(cells.name) if has_texts(cells) else left_out.rest(cells)
     return _knowing_gaps(column, filled, cells)
+
+
+def as_text(cells: pl.Series) -> Column:
+    """A column of free text because somebody says so, whatever its cells are like."""
+    filled = filled_cells(texts(cells))
+    column = left_out.constant(filled, len(cells)) if has_texts(cells) else None
+    return _knowing_gaps(column or Texts().find(filled, forced=True) or left_out.rest(cells), filled, cells)
 
 
 def kind_of(column: Column) -> Kind:
