@@ -2,6 +2,7 @@
 
 from chary.tables.columns.column import Column
 from chary.tables.errors import TableError
+from chary.tables.frames import table_from
 from chary.tables.preparation import TablePreparation, preparation_state, restore_preparation
 from chary.tables.reading import read_table
 from chary.tables.sheets import (
@@ -38,6 +39,7 @@ __all__ = [
     "read_audit_table",
     "read_table",
     "restore_preparation",
+    "table_from",
     "target_labels",
     "with_answers",
     "write_audit",

@@ -45,12 +45,12 @@ def read_table(path: str | os.PathLike[str], *, delimiter: str | None = None, en
         if head.startswith(magic):
             raise TableError(f"{path.name} is {what}.")
     if head.startswith(b"PAR1"):
-        return _named(Table(_read_parquet(path), path.name, path=str(path)))
+        return usable(Table(_read_parquet(path), path.name, path=str(path)))
     if path.suffix.lower() in (".parquet", ".pq"):
         raise TableError(f"{path.name} is not a Parquet file (its first bytes say so); check how it was written.")
     given = {"delimiter": delimiter, "encoding": None if encoding == "utf-8" else encoding}
     read_with = {name: value for name, value in given.items() if value is not None}
-    return _named(replace(read_csv(path, delimiter, encoding), path=str(path), read_with=read_with))
+    return usable(replace(read_csv(path, delimiter, encoding), path=str(path), read_with=read_with))
 
 
 def _head(path: Path) -> bytes:
@@ -65,7 +65,7 @@ def _head(path: Path) -> bytes:
         return file.read(16)
 
 
-def _named(table: Table) -> Table:
+def usable(table: Table) -> Table:
     """The table, once its shape and its column names can be worked with."""
     frame, name = table.frame, table.name
     if frame.width > MAX_COLUMNS:
