@@ -37,8 +37,6 @@ def test_parquet_is_known_by_its_content(tmp_path):
     ("data", "message"),
     [
         (b"a,b\n", "has a header and no rows"),
-        (zip_bytes(), "is a ZIP archive or an Excel workbook; unpack"),
-        (gzip.compress(b"a,b\n1,2\n", mtime=0), "is gzip-compressed; unpack"),
         (b"PAR1 and then nothing", r"is a damaged Parquet file \("),
         (b"a,chary_label\n1,2\n", "already has a column 'chary_label'"),
     ],
@@ -50,7 +48,7 @@ def test_files_that_are_no_table_are_refused(tmp_path, data, message):
 
 
 def test_refusals_of_paths(tmp_path):
-    with pytest.raises(TableError, match="is a directory"):
+    with pytest.raises(TableError, match="^The folder .* holds no table; give a file"):
         read_table(tmp_path)
     with pytest.raises(TableError, match=r"cannot be read \(no such file"):
         read_table(tmp_path / "missing.csv")

@@ -196,16 +196,16 @@ def test_a_file_tells_how_its_table_was_read(drawn, told):
     answer(drawn, lambda f: f.with_columns(pl.lit(about).alias("chary_classes")))
     origin = audit_files.drawn_from(read_table(drawn))
     assert origin.read_with == {"delimiter": ":", "encoding": "cp1252"}
-    assert (origin.unlabeled, origin.marker, origin.table) == (" todo", "todo", "a.csv")
+    assert (origin.unlabeled, origin.markers, origin.table) == ((" todo",), ("todo",), "a.csv")
 
 
 def test_what_a_draw_was_told_is_in_its_file(table, drawn):
     table = replace(table, path="in/a.csv", read_with={"delimiter": ":"})
     draw_with_marker(table, drawn, "?")
     origin = audit_files.drawn_from(read_table(drawn))
-    assert origin == ("animal", ["cat", "dog"], "?", True, "in/a.csv", {"delimiter": ":"})
+    assert origin == ("animal", ["cat", "dog"], ("?",), True, "in/a.csv", {"delimiter": ":"}, (), False)
     answer(drawn, lambda f: f.with_columns(pl.lit('{"animal": ["cat", "dog"]}').alias("chary_classes")))
-    assert audit_files.drawn_from(read_table(drawn)) == ("animal", ["cat", "dog"], None, False, "", {})
+    assert audit_files.drawn_from(read_table(drawn)) == ("animal", ["cat", "dog"], None, False, "", {}, (), False)
 
 
 @pytest.mark.parametrize(

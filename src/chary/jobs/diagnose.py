@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from chary.evaluation import Diagnosis, diagnose
 from chary.method import Labels
-from chary.tables import Column, Table, TablePreparation, target_labels
+from chary.tables import Column, Table, TablePreparation, read_target
 
 
 class Prepared(NamedTuple):
@@ -30,6 +30,10 @@ class DiagnosedTable:
     labels: Labels
     prepared: Prepared
     diagnosis: Diagnosis
+    spellings: dict[str, dict[str, int]] = field(
+        default_factory=dict
+    )  # of classes that have several: see ``Target``
+    notes: list[str] = field(default_factory=list)  # on how table and target were read, a sentence each
 
     @property
     def columns(self) -> list[Column]:
@@ -41,7 +45,8 @@ def diagnose_table(
     table: Table,
     target: str,
     *,
-    unlabeled: str | None = None,
+    unlabeled: str | Sequence[str] | None = None,
+    exact_labels: bool = False,
     drop: Sequence[str] = (),
     categorical: Sequence[str] = (),
     numeric: Sequence[str] = (),
@@ -51,10 +56,12 @@ def diagnose_table(
 ) -> DiagnosedTable:
     """Tell whether the labelled rows of a table are like the rest. Parameters as in ``label_table``."""
     progress("Preparing columns")
-    labels = target_labels(table, target, unlabeled)
+    read = read_target(table, target, unlabeled, exact_labels=exact_labels)
     prepared = prepare(table, target, drop, categorical, numeric, identifier)
     progress("Comparing labelled and unlabelled rows")
-    return DiagnosedTable(table, target, labels, prepared, compare_rows(prepared, labels, seed))
+    diagnosis = compare_rows(prepared, read.labels, seed)
+    notes = [*table.notes, *read.notes]
+    return DiagnosedTable(table, target, read.labels, prepared, diagnosis, read.spellings, notes)
 
 
 def prepare(

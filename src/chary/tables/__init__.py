@@ -18,12 +18,14 @@ from chary.tables.sheets import (
     with_answers,
     write_audit,
 )
-from chary.tables.table import Table
-from chary.tables.target import target_labels
-from chary.tables.writing import write_table
+from chary.tables.spellings import is_marker
+from chary.tables.table import FORMATS, Table
+from chary.tables.target import Target, read_target, target_labels
+from chary.tables.writing import require_writable, write_table
 
 __all__ = [
     "CLASSES",
+    "FORMATS",
     "GUESS",
     "ROW",
     "SKIPPED",
@@ -33,11 +35,15 @@ __all__ = [
     "Table",
     "TableError",
     "TablePreparation",
+    "Target",
     "drawn_from",
+    "is_marker",
     "preparation_state",
     "read_audit",
     "read_audit_table",
     "read_table",
+    "read_target",
+    "require_writable",
     "restore_preparation",
     "table_from",
     "target_labels",

@@ -36,7 +36,9 @@ def table_from(data: Any, *, name: str = "The table", **read_with: Any) -> Table
         return data
     if isinstance(data, (str, os.PathLike, list, tuple)):
         return read_table(data, **read_with)
-    given = [key for key, value in read_with.items() if value is not None and (key, value) != ("encoding", "utf-8")]
+    given = [
+        key for key, value in read_with.items() if value is not None and (key, value) != ("encoding", "utf-8")
+    ]
     if given:
         raise TableError(f"{name} is no file, so ", Parameter(given[0]), " has no meaning; leave it out.")
     if isinstance(data, pl.LazyFrame):

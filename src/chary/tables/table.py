@@ -136,7 +136,12 @@ def column_hint(name: str, columns: Sequence[str]) -> str:
 
 def has_texts(cells: pl.Series) -> bool:
     """Whether its cells can be shown as text: they are no lists, records, bytes or objects of Python."""
-    return not cells.dtype.is_nested() and cells.dtype not in (pl.Binary, pl.Object)
+    return can_be_text(cells.dtype)
+
+
+def can_be_text(dtype: pl.DataType) -> bool:
+    """Whether cells of this type can."""
+    return not dtype.is_nested() and dtype not in (pl.Binary, pl.Object)
 
 
 def texts(cells: pl.Series) -> pl.Series:
