@@ -30,17 +30,20 @@ def test_paths_must_be_free_and_their_folder_there(tmp_path):
 def test_folders_are_made_and_where_writing_fails_nothing_stays(tmp_path):
     deep, old = tmp_path / "a" / "b" / "new.txt", tmp_path / "old.txt"
     old.write_text("mine")
+
+    def fail(path, error):
+        path.write_text("half")
+        raise error
+
     with pytest.raises(KeyboardInterrupt), writing([deep, old]):
-        deep.write_text("half")
-        raise KeyboardInterrupt
+        fail(deep, KeyboardInterrupt)
     assert [path.name for path in tmp_path.iterdir()] == ["old.txt"]
     assert old.read_text() == "mine"
     with writing([deep]):
         deep.write_text("whole")
     assert deep.read_text() == "whole"
     with pytest.raises(OSError, match="disk"), writing([deep.parent / "c" / "more.txt"]):
-        (deep.parent / "c" / "of-somebody-else.txt").touch()
-        raise OSError("disk")
+        fail(deep.parent / "c" / "of-somebody-else.txt", OSError("disk"))
     assert (deep.parent / "c" / "of-somebody-else.txt").exists()
 
 

@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 import polars as pl
 
 from chary.tables.errors import TableError, reason
-from chary.tables.packed import refuse_bomb
+from chary.tables.packed import is_bomb
 
 _MAGIC, _MORE = b"ARROW1", b"\xff\xff\xff\xff"
 _DICTIONARY, _BATCH = 2, 3  # kinds of messages that hold cells
@@ -26,9 +26,11 @@ def read_parquet(source: Path | bytes, name: str) -> pl.DataFrame:
 def read_arrow(data: bytes, name: str) -> pl.DataFrame:
     """The columns of an Arrow file or stream (Feather version 2 is the former)."""
     try:
-        refuse_bomb(_unpacked_size(data), len(data), name)
+        size = _unpacked_size(data)
     except (struct.error, IndexError, OverflowError):
         raise TableError(f"{name} is a damaged Arrow file (it contradicts itself); write it again.") from None
+    if is_bomb(size, len(data)):
+        raise TableError(f"{name} is a damaged Arrow file (it asks for {size >> 20:,} MiB); write it again.")
     is_file = data.startswith(_MAGIC)
     return _read(lambda: pl.read_ipc(data) if is_file else pl.read_ipc_stream(data), name, "Arrow")
 

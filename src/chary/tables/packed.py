@@ -20,9 +20,14 @@ _CHUNK = 2**20
 _BESIDES = ("__MACOSX/", ".DS_Store", "Thumbs.db", "desktop.ini")
 
 
+def is_bomb(size: int, packed: int) -> bool:
+    """Whether no table grows to this size when it is unpacked, from that of its file."""
+    return size > _MOST or (size > _SMALL and size > _RATIO * packed)
+
+
 def refuse_bomb(size: int, packed: int, name: str) -> None:
-    """Refuse what would fill the memory: it is given the sizes of what was unpacked so far, and of the file."""
-    if size > _MOST or (size > _SMALL and size > _RATIO * packed):
+    """Refuse what would fill the memory, by its size so far."""
+    if is_bomb(size, packed):
         raise TableError(
             f"{name} unpacks to {size >> 20:,} MiB or more from {max(1, packed >> 10):,} KiB, as no table does; "
             "unpack it yourself if you trust it."

@@ -87,7 +87,10 @@ def _chosen(paths: list[str], nothing: str, notes: list[str]) -> list[Source]:
     if not kept:
         raise TableError(nothing)
     if len(kept) < len(paths):
-        notes.append(f"{len(paths) - len(kept)} files written by chary were passed over.")
+        n = len(paths) - len(kept)
+        notes.append(
+            f"{n} {'files' if n > 1 else 'file'} written by chary {'were' if n > 1 else 'was'} passed over."
+        )
     return [_file(path) for path in kept]
 
 
