@@ -54,13 +54,13 @@ def read_workbook(data: bytes, name: str, sheet: str | None) -> tuple[pl.DataFra
         reader = fastexcel.read_excel(_checked(data, name))
         found = _sheet_name(reader.sheet_names, sheet, name)
         header = reader.load_sheet(found, header_row=None, n_rows=1, dtypes="string").to_polars()
+        if not header.width:
+            raise TableError(f"Sheet {shown(found)} of {name} is empty; chary needs a header and rows.")
         cells, mixed = _load(reader, found)
     except TableError:
         raise
     except (Exception, pl.exceptions.PanicException) as error:
         raise TableError(f"{name} is a damaged Excel workbook ({reason(error)}); save it again.") from None
-    if not header.width:
-        raise TableError(f"Sheet {shown(found)} of {name} is empty; chary needs a header and rows.")
     names = ["" if text is None else str(text) for text in header.row(0)]
     refuse_duplicates(names, f"{name}, sheet {shown(found)}")
     if not cells.height:
@@ -85,11 +85,13 @@ def require_workbook(frame: pl.DataFrame) -> None:
 def write_workbook(frame: pl.DataFrame, file: BinaryIO) -> None:
     """Write a workbook of one sheet, in which no text is a formula."""
     as_text = {"strings_to_numbers": False, "strings_to_formulas": False, "strings_to_urls": False}
-    with _xlsxwriter().Workbook(file, {"in_memory": True, **as_text}) as workbook:
+    whole = io.BytesIO()  # the package goes back and forth, which a compressed file does not
+    with _xlsxwriter().Workbook(whole, {"in_memory": True, **as_text}) as workbook:
         sheet = workbook.add_worksheet("table")
         for j, cells in enumerate(frame):
             sheet.write_string(0, j, cells.name)
             _write_column(workbook, sheet, j, cells)
+    file.write(whole.getvalue())
 
 
 def _xlsxwriter() -> Any:
