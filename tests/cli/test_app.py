@@ -23,7 +23,13 @@ pytestmark = pytest.mark.usefixtures("quick_learners")
         (["label", "nothing.csv", "-t", "churn"], "cannot be read (no such file or directory)"),
         (["label", "{file}"], "Missing option '--target'"),
         (["label", "{file}", "-t", "churn", "--seed", "x"], "Invalid value for '--seed'"),
-        (["label", "{file}", "-t", "churn", "--out", "nowhere"], "The folder nowhere does not exist"),
+        (["label", "{file}", "-t", "churn", "--out", "{file}"], "is a file, so nothing can be written in it"),
+        (["label", "{file}", "-t", "churn", "--format", "doc"], "The format 'doc' is not known; choose csv,"),
+        (["label", "{file}", "-", "-t", "churn"], "Standard input is one table; give it alone"),
+        (
+            ["label", "{file}", "-t", "churn", "--sheet", "a"],
+            "is a text table, which has no sheets; leave --sheet out",
+        ),
         (
             ["label", "{file}", "-t", "churn", "--drop", "[bold]"],
             "has no column '[bold]' to override; it has 'id'",

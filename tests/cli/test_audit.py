@@ -104,9 +104,11 @@ def test_draw_and_label_must_agree_on_what_is_unlabelled(tmp_path, run, keys):
 
 def test_draw_refuses_what_it_could_not_write_as_other_commands_do(animals, run):
     path, _ = animals
-    code, _, err = run("audit", "draw", path, "-t", "animal", "--out", "nosuch")
+    code, _, err = run("audit", "draw", path, "-t", "animal", "--out", path)
     assert code == 1
-    assert "The folder nosuch does not exist; create it first." in err
+    assert "is a file, so nothing can be written in it; give --out a folder." in err
+    assert run("audit", "draw", path, "-t", "animal", "--out", path.with_name("new") / "folder")[0] == 0
+    assert (path.with_name("new") / "folder" / "animals.audit.csv").exists()
     run("audit", "draw", path, "-t", "animal")
     assert "pass --force to overwrite it" in run("audit", "draw", path, "-t", "animal")[2]
 

@@ -7,7 +7,7 @@ import sys
 import polars as pl
 import pytest
 
-from chary.cli.console import plain, print_json, read_quietly, require_free, steps
+from chary.cli.console import plain, print_json, read_quietly, require_free, require_readable, steps, writing
 
 
 def test_paths_must_be_free_and_their_folder_there(tmp_path):
@@ -22,8 +22,36 @@ def test_paths_must_be_free_and_their_folder_there(tmp_path):
         ValueError, match=r"taken.csv, .*other.csv and .* exist already; pass --force to overwrite them"
     ):
         require_free([taken, tmp_path / "new.csv", tmp_path / "other.csv", tmp_path], force=False)
-    with pytest.raises(ValueError, match=r"The folder .*nosuch does not exist; create it first"):
-        require_free([tmp_path / "nosuch" / "new.csv"], force=True)
+    require_free([tmp_path / "made" / "later" / "new.csv"], force=True)
+    with pytest.raises(ValueError, match=r"taken.csv is a file, so nothing can be written in it"):
+        require_free([taken / "deep" / "new.csv"], force=True)
+
+
+def test_folders_are_made_and_where_writing_fails_nothing_stays(tmp_path):
+    deep, old = tmp_path / "a" / "b" / "new.txt", tmp_path / "old.txt"
+    old.write_text("mine")
+
+    def fail(path, error):
+        path.write_text("half")
+        raise error
+
+    with pytest.raises(KeyboardInterrupt), writing([deep, old]):
+        fail(deep, KeyboardInterrupt)
+    assert [path.name for path in tmp_path.iterdir()] == ["old.txt"]
+    assert old.read_text() == "mine"
+    with writing([deep]):
+        deep.write_text("whole")
+    assert deep.read_text() == "whole"
+    with pytest.raises(OSError, match="disk"), writing([deep.parent / "c" / "more.txt"]):
+        fail(deep.parent / "c" / "of-somebody-else.txt", OSError("disk"))
+    assert (deep.parent / "c" / "of-somebody-else.txt").exists()
+
+
+@pytest.mark.parametrize("given", ["-", "in/*.csv"])
+def test_standard_input_and_patterns_are_left_to_the_reader(given):
+    require_readable(given)
+    with pytest.raises(ValueError, match="cannot be read"):
+        require_readable(given, "nowhere.csv")
 
 
 def test_a_damaged_file_is_one_sentence_and_the_error_stream_works_again(tmp_path):
@@ -32,7 +60,7 @@ def test_a_damaged_file_is_one_sentence_and_the_error_stream_works_again(tmp_pat
     (tmp_path / "t.parquet").write_bytes(data[: len(data) // 2])
     code = (
         "import sys; from pathlib import Path; from chary.cli.console import read_quietly\n"
-        "try: read_quietly(Path(sys.argv[1]), None, 'utf-8')\n"
+        "try: read_quietly([Path(sys.argv[1])])\n"
         "except ValueError as error: print(error, file=sys.stderr)"
     )
     command = [sys.executable, "-c", code, str(tmp_path / "t.parquet")]
@@ -43,7 +71,7 @@ def test_a_damaged_file_is_one_sentence_and_the_error_stream_works_again(tmp_pat
 
 def test_a_table_is_read_as_by_read_table(tmp_path):
     (tmp_path / "t.csv").write_text("a:b\n1:2\n")
-    assert read_quietly(tmp_path / "t.csv", ":", "utf-8").frame.columns == ["a", "b"]
+    assert read_quietly([tmp_path / "t.csv"], delimiter=":").frame.columns == ["a", "b"]
 
 
 def test_infinity_is_null_for_programs(capsys):

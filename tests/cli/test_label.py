@@ -1,8 +1,13 @@
 """label, diagnose and predict, as typed: what they write and what they say."""
 
+import gzip
+import io
 import json
 import os
 import re
+import sys
+import zipfile
+from importlib.util import find_spec
 
 import polars as pl
 import pytest
@@ -146,3 +151,177 @@ def test_nothing_is_overwritten_without_force(table, run):
     assert "did you mean 'churn'?" in run("label", table, "-t", "chrun")[2]  # of two faults the first
     assert run("label", table, "-t", "churn", "--force")[0] == 0
     assert report.read_text() != "mine"
+
+
+# ---------------------------------------------------------------- files of every kind
+
+KINDS = ["csv", "parquet", "jsonl", "arrow", "csv.gz", "jsonl.zip"]
+needs_excel = pytest.mark.skipif(not find_spec("fastexcel"), reason="needs chary[excel]")
+
+
+@pytest.mark.parametrize("kind", [*KINDS, pytest.param("xlsx", marks=needs_excel)])
+def test_a_table_of_any_kind_is_labelled_in_kind(table, tmp_path, run, kind):
+    frame = pl.read_csv(table, separator=";", decimal_comma=True)
+    from chary.tables import Table, read_table, write_table
+
+    path = tmp_path / f"shop.{kind}"
+    with path.open("wb") as file:
+        write_table(Table(frame, "shop").written_as(kind), {}, file)
+    out = tmp_path / "made" / "here"
+    code, said, err = run("label", path, "-t", "churn", "--rounds", 0, "--out", out)
+    assert (code, err) == (0, "")
+    names = sorted(file.name for file in out.iterdir())
+    assert names == [f"shop.labeled.{kind}", "shop.model.chary", "shop.report.html"]
+    code, said, err = run("predict", out / "shop.model.chary", path, "--out", out)
+    assert (code, err) == (0, "")
+    assert f"shop.predicted.{kind}" in said
+    (out / f"shop.labeled.{kind}").rename(tmp_path / f"again.{kind}")
+    again = _read_whatever(tmp_path / f"again.{kind}")
+    before = read_table(path).frame
+    assert again.columns == [*before.columns, "chary_label", "chary_confidence", "chary_source"]
+    assert again.select(before.columns).equals(before)
+    assert again.select(before.columns).schema == before.schema
+
+
+def _read_whatever(path):
+    """What chary wrote, though it takes no table with its own columns."""
+    from chary.tables import reading
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reading, "ADDED_COLUMNS", ())
+        return reading.read_table(path).frame
+
+
+def test_another_format_can_be_asked_for(table, run):
+    code, _, err = run("label", table, "-t", "churn", "--rounds", 0, "--format", "jsonl.gz")
+    assert (code, err) == (0, "")
+    lines = gzip.decompress(table.with_name("customers.labeled.jsonl.gz").read_bytes()).decode().splitlines()
+    assert json.loads(lines[0])["age"] == "20,5"
+    assert json.loads(lines[1])["chary_label"] == "yes"
+    code, _, err = run("predict", table.with_name("customers.model.chary"), table, "--format", "parquet")
+    assert code == 0
+    assert pl.read_parquet(table.with_name("customers.predicted.parquet")).height == 80
+
+
+def test_what_a_format_cannot_hold_is_said_before_any_work(table, tmp_path, run):
+    frame = pl.read_csv(table, separator=";", decimal_comma=True).with_columns(v=pl.lit([1, 2]))
+    frame.write_parquet(tmp_path / "t.parquet")
+    code, _, err = run(
+        "label", tmp_path / "t.parquet", "-t", "churn", "--format", "csv", "--out", tmp_path / "out"
+    )
+    assert code == 1
+    assert "A file of the format csv cannot hold column 'v', which is List(Int64); choose --format parquet." in err
+    assert not (tmp_path / "out").exists()
+
+
+def test_several_files_are_one_table_and_said(table, tmp_path, run):
+    header, *rows = table.read_text().splitlines()
+    folder = tmp_path / "months"
+    folder.mkdir()
+    for k, name in enumerate(["jan.csv", "feb.csv"]):
+        (folder / name).write_text("\n".join([header, *rows[40 * k : 40 * k + 40]]) + "\n")
+    code, out, _ = run("label", folder / "jan.csv", folder / "feb.csv", "-t", "churn", "--rounds", 0)
+    assert code == 0
+    assert "2 files were read as one table, in this order: jan.csv, feb.csv." in re.sub(r"\s+", " ", out)
+    written = (folder / "jan-and-1-more.labeled.csv").read_text().splitlines()
+    assert [line.rsplit(";", 3)[0] for line in written] == [header, *rows]
+    assert "2 files were read as one table" in (folder / "jan-and-1-more.report.html").read_text()
+    assert f"auditdraw{folder}/jan.csv{folder}/feb.csv--targetchurn" in re.sub(r"[\s│]+", "", out)
+    code, out, _ = run("label", f"{folder}/*.csv", "-t", "churn", "--rounds", 0, "--json", "--out", tmp_path)
+    assert code == 0
+    assert "1 file written by chary was passed over." in json.loads(out)["notes"]
+    assert (tmp_path / "feb-and-1-more.labeled.csv").exists()
+    code, out, _ = run("predict", tmp_path / "feb-and-1-more.model.chary", folder, "--json")
+    assert (code, json.loads(out)["rows"]) == (0, 80)
+    assert (tmp_path / "months.predicted.csv").exists()
+    (folder / "mar.csv").write_text("id;age;churn\n1;2;3\n")
+    code, _, err = run("label", folder, "-t", "churn")
+    assert code == 1
+    assert "mar.csv has no column 'colour', which feb.csv has" in err
+
+
+def test_standard_input_goes_to_the_current_folder(table, tmp_path, run, monkeypatch):
+    folder = tmp_path / "here"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(table.read_bytes())))
+    code, _, err = run("label", "-", "-t", "churn", "--rounds", 0)
+    assert (code, err) == (0, "")
+    assert {path.name for path in folder.iterdir()} == {
+        "stdin.labeled.csv",
+        "stdin.model.chary",
+        "stdin.report.html",
+    }
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(table.read_bytes())))
+    code, _, err = run("label", "-", "-t", "churn", "--rounds", 0)
+    assert code == 1
+    assert "stdin.labeled.csv, stdin.model.chary and stdin.report.html exist already" in err
+
+
+def test_where_writing_fails_no_folder_and_no_file_stays(table, tmp_path, run, monkeypatch):
+    import chary.report
+
+    def fail(*arguments):
+        raise OSError("the disk is full")
+
+    monkeypatch.setattr(chary.report, "render_page", fail)
+    code, _, err = run("label", table, "-t", "churn", "--rounds", 0, "--out", tmp_path / "a" / "b")
+    assert (code, "the disk is full" in err) == (1, True)
+    assert [path.name for path in tmp_path.iterdir()] == ["customers.csv"]
+
+
+# ---------------------------------------------------------------- the target
+
+
+def test_spellings_are_folded_said_and_the_cells_left_as_they_are(table, run):
+    table.write_text(table.read_text().replace("yes", "Yes", 3).replace("no\n", "no \n", 1))
+    code, out, _ = run("label", table, "-t", "churn", "--rounds", 0)
+    assert code == 0
+    note = "In column 'churn', 'yes' ("
+    assert note in out
+    assert "In column &#39;churn&#39;, &#39;yes&#39; (" in table.with_name("customers.report.html").read_text()
+    written = pl.read_csv(table.with_name("customers.labeled.csv"), separator=";", infer_schema=False)
+    assert written["churn"].fill_null("").unique().sort().to_list() == ["", "Yes", "no", "no ", "yes"]
+    assert set(written["chary_label"]) == {"yes", "no"}
+    code, out, _ = run("label", table, "-t", "churn", "--rounds", 0, "--json", "--force")
+    figures = json.loads(out)
+    assert figures["spellings"]["yes"]["Yes"] == 3
+    assert figures["notes"][1].startswith(note)
+    code, out, _ = run("diagnose", table, "-t", "churn", "--json")
+    assert json.loads(out)["spellings"] == figures["spellings"]
+    code, out, _ = run("label", table, "-t", "churn", "--rounds", 0, "--json", "--force", "--exact-labels")
+    assert sorted(json.loads(out)["labels"]) == ["Yes", "no", "no ", "yes"]
+    assert json.loads(out)["spellings"] == {}
+
+
+def test_every_marker_that_is_typed_counts(table, run):
+    lines = [
+        re.sub(";$", ";NA" if k % 2 else ";unknown", line) for k, line in enumerate(table.read_text().split("\n"))
+    ]
+    table.write_text("\n".join(lines))
+    words = ["--unlabeled", "NA", "--unlabeled", "unknown"]
+    code, out, _ = run("label", table, "-t", "churn", "--rounds", 0, "--json", *words)
+    assert code == 0
+    assert sorted(json.loads(out)["labels"]) == ["no", "yes"]
+    code, _, err = run("label", table, "-t", "churn", "--force", "--unlabeled", "unknown")
+    assert code == 1
+    assert "pass also --unlabeled NA if it does, or --unlabeled '' if it is a class." in err
+    code, out, _ = run("label", table, "-t", "churn", "--rounds", 0, "--force", *words)
+    assert "--unlabeled NA --unlabeled unknown" in re.sub(r"[\s│]+", " ", out)
+
+
+def test_a_sheet_is_chosen_by_name(table, tmp_path, run):
+    pytest.importorskip("fastexcel", reason="needs chary[excel]")
+    import xlsxwriter
+
+    with xlsxwriter.Workbook(tmp_path / "w.xlsx") as book:
+        for name in ("Data", "Notes"):
+            sheet = book.add_worksheet(name)
+            for i, line in enumerate(table.read_text().splitlines()):
+                sheet.write_row(i, 0, line.split(";"))
+    code, _, err = run("label", tmp_path / "w.xlsx", "-t", "churn")
+    assert (code, "has the sheets 'Data', 'Notes'; name one with --sheet." in err) == (1, True)
+    code, out, _ = run("label", tmp_path / "w.xlsx", "-t", "churn", "--sheet", "Data", "--rounds", 0)
+    assert code == 0
+    assert "--sheet Data" in re.sub(r"[\s│]+", " ", out)
+    assert zipfile.is_zipfile(tmp_path / "w.labeled.xlsx")

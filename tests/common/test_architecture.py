@@ -36,6 +36,8 @@ OPTIONAL = {
     "starlette": {"review"},
     "uvicorn": {"review"},
     "pandas": set(),
+    "fastexcel": set(),
+    "xlsxwriter": set(),
 }
 MOST_LINES = 500
 

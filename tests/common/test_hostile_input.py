@@ -3,14 +3,18 @@
 ``CHARY_FUZZ=full`` runs as many of each as the project promises; without it, a part.
 """
 
+import gzip
 import io
+import json
 import os
 import random
+import sys
 import time
 import zipfile
 from dataclasses import replace
 from functools import partial
 from html.parser import HTMLParser
+from importlib.util import find_spec
 
 import numpy as np
 import polars as pl
@@ -30,6 +34,7 @@ from chary.tables import Table, write_table
 
 FULL = os.environ.get("CHARY_FUZZ") == "full"
 N_TABLES, N_NAMES, N_NAMED_TABLES, N_MODELS = (2000, 1000, 1000, 2000) if FULL else (120, 40, 8, 330)
+N_FILES = 1000 if FULL else 80  # of other kinds than CSV and Parquet
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -217,6 +222,185 @@ def test_malformed_tables_end_in_a_result_or_in_one_sentence(tmp_path, capfd, pa
             assert [p.name for p in path.parent.iterdir()] == [name], seed
         else:
             assert err == "", (seed, err)
+
+
+# ---------------------------------------------------------------- files of other kinds
+
+
+def good_rows(rng, n=60):
+    return [
+        {"age": rng.random(), "city": rng.choice(["Köln", "Ulm"]), "y": rng.choice(["yes", "no"]) if i % 3 == 0 else None}
+        for i in range(n)
+    ]  # fmt: skip
+
+
+def as_lines(rows):
+    return "".join(json.dumps(row) + "\n" for row in rows).encode()
+
+
+def jsonl(change=lambda rows, rng: rows):
+    return lambda rng: as_lines(change(good_rows(rng), rng))
+
+
+def arrow(rng):
+    buffer = io.BytesIO()
+    frame = pl.DataFrame(good_rows(rng))
+    kind = rng.choice([frame.write_ipc, frame.write_ipc_stream])
+    kind(buffer, compression=rng.choice(["uncompressed", "lz4", "zstd"]))
+    return buffer.getvalue()
+
+
+def archive(**members):
+    def make(rng):
+        buffer = io.BytesIO()
+        with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as file:
+            for name, data in members.items():
+                file.writestr(name, good_csv(rng) if data is None else data)
+        return buffer.getvalue()
+
+    return make
+
+
+def workbook(rng):
+    if not find_spec("xlsxwriter"):
+        return archive(**{"[Content_Types].xml": b"<x/>", "xl/workbook.xml": b"<x/>"})(rng)
+    buffer = io.BytesIO()
+    write_table(Table(pl.DataFrame(good_rows(rng)), "t").written_as("xlsx"), {}, buffer)
+    return buffer.getvalue()
+
+
+def with_row(row):
+    return jsonl(lambda rows, rng: [*rows[:30], row, *rows[30:]])
+
+
+# Each is a name and what makes its bytes.
+FILES = [
+    ("t.csv.gz", lambda rng: gzip.compress(good_csv(rng))),
+    ("t.csv.gz", lambda rng: cut(gzip.compress(good_csv(rng)), rng)),
+    ("t.csv.gz", lambda rng: flip_bits(gzip.compress(good_csv(rng)), rng)),
+    ("t.gz", lambda rng: gzip.compress(gzip.compress(good_csv(rng)))),
+    ("t.gz", lambda rng: gzip.compress(bytes(2**20))),
+    ("t.csv.gz", good_csv),
+    ("t.zip", archive(**{"t.csv": None})),
+    ("t.zip", archive(**{"t.csv": None, "u.csv": None})),
+    ("t.zip", archive(**{"../../../tmp/escaped.csv": None})),
+    ("t.zip", archive(**{"/etc/\x1b[31m": None, "C:\\x": b""})),
+    ("t.zip", archive()),
+    ("t.zip", lambda rng: flip_bits(archive(**{"t.csv": None})(rng), rng)),
+    ("t.zip", lambda rng: cut(archive(**{"t.csv": None})(rng), rng)),
+    ("t.zip", archive(**{"t.zip": archive(**{"t.csv": b"x,y\n"})(random.Random(0))})),
+    ("t.xlsx", workbook),
+    ("t.xlsx", lambda rng: flip_bits(workbook(rng), rng)),
+    ("t.xlsx", lambda rng: cut(workbook(rng), rng)),
+    ("t.xlsx", good_csv),
+    ("t.xlsx", archive(**{"t.csv": None})),
+    ("t.xlsx", archive(**{"[Content_Types].xml": b"<x/>", "xl/workbook.xml": b"<x/>"})),
+    ("t.xlsx", archive(**{"[Content_Types].xml": b"<x/>", "word/document.xml": b"<x/>"})),
+    ("t.jsonl", jsonl()),
+    ("t.jsonl", jsonl(lambda rows, rng: [{k: v for k, v in row.items() if rng.random() < 0.7} for row in rows])),
+    ("t.jsonl", jsonl(lambda rows, rng: [{**row, "deep": {"a": [{"b": [1, 2]}]}} for row in rows])),
+    ("t.jsonl", with_row({"age": float("nan"), "y": "yes"})),
+    ("t.jsonl", with_row({"age": [1, 2], "y": "yes"})),
+    ("t.jsonl", with_row({"age": "old", "y": {"a": 1}})),
+    ("t.jsonl", with_row({"age": 10**40, "y": "yes"})),
+    ("t.jsonl", with_row({"age": -(2**64), "y": "yes"})),
+    ("t.jsonl", with_row({"": 1, "\u202e": 2, "\x00": 3, "y": "yes"})),
+    ("t.jsonl", lambda rng: as_lines(good_rows(rng)) + b'{"age": ' + b"[" * 5000 + b"]" * 5000 + b"}\n"),
+    ("t.jsonl", lambda rng: as_lines(good_rows(rng)) + b'{"age": ' + b"9" * 5000 + b"}\n"),
+    ("t.jsonl", lambda rng: as_lines(good_rows(rng)) + b'{"age": 1, "age": 2}\n{"y": "\\ud800"}\n'),
+    ("t.jsonl", lambda rng: b"\xef\xbb\xbf" + as_lines(good_rows(rng))),
+    ("t.jsonl", lambda rng: as_lines(good_rows(rng)).decode().encode("utf-16")),
+    ("t.jsonl", lambda rng: flip_bits(as_lines(good_rows(rng)), rng)),
+    ("t.jsonl", lambda rng: cut(as_lines(good_rows(rng)), rng)),
+    ("t.jsonl", lambda rng: b"{}\n" * 60),
+    ("t.json", lambda rng: json.dumps(good_rows(rng)).encode()),
+    ("t.json", lambda rng: json.dumps(good_rows(rng)[0], indent=1).encode()),
+    ("t.arrow", arrow),
+    ("t.arrow", lambda rng: flip_bits(arrow(rng), rng)),
+    ("t.arrow", lambda rng: cut(arrow(rng), rng)),
+    ("t.feather", good_parquet),
+    ("t.feather", good_csv),
+    ("t.csv", lambda rng: b"<!doctype html><title>Please log in</title>"),
+]
+
+
+def run_on(words, path, capfd, before):
+    """Code and error of a command; after an error there is nothing but what was there."""
+    start = time.process_time()
+    code = main([*words, "--target", "y", "--rounds", "0"])
+    seconds = time.process_time() - start
+    err = capfd.readouterr().err
+    assert seconds < 5, words
+    assert code in (0, 1), words
+    if code == 1:
+        assert err.startswith("chary: "), err
+        assert err.count("\n") == 1, err
+        assert "mistake in chary" not in err, err
+        assert err.rstrip().endswith((".", "?")), err
+        assert len(err) < 900, err
+        assert everything_in(path) == before, words
+    else:
+        assert err == "", err
+    return code, err
+
+
+def everything_in(path):
+    return {str(p): p.is_file() and p.read_bytes() for p in path.rglob("*")}
+
+
+def test_a_part_tries_every_kind_of_file():
+    assert {seed % len(FILES) for seed in range(N_FILES)} == set(range(len(FILES)))
+
+
+@pytest.mark.parametrize("part", range(8))
+def test_files_of_every_kind_end_in_a_result_or_in_one_sentence(tmp_path, capfd, part):
+    for seed in range(part, N_FILES, 8):
+        name, make = FILES[seed % len(FILES)]
+        folder = tmp_path / f"{seed}"
+        folder.mkdir()
+        (folder / name).write_bytes(make(random.Random(seed)))
+        run_on(
+            ["label", str(folder / name), "--out", str(folder / "new" / "out")],
+            folder,
+            capfd,
+            everything_in(folder),
+        )
+    assert not (tmp_path.parent / "escaped.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("files", "given", "said"),
+    [
+        ({"a.csv": "x,y\n1,a\n2,b\n3,\n", ".b.csv": "no\x00table"}, ".", None),
+        ({"a.csv": "x,y\n1,a\n2,b\n3,\n", "b.csv": "x,z\n1,2\n"}, ".", "b.csv has no column 'y', which a.csv has"),
+        (
+            {"a.csv": "x,y\n1,a\n2,b\n3,\n", "b.csv": '{"x": 1}'},
+            ".",
+            "a.csv is a text table and b.csv is JSON lines",
+        ),
+        ({"a.csv": "x,y\n1,a\n2,b\n3,\n", "b.parquet": "PAR1"}, "*.*", "b.parquet is a damaged Parquet file"),
+        ({"a.csv": "x,y\n1,a\n"}, "*.parquet", "No file is called"),
+        ({".hidden": "x,y\n"}, ".", "holds no table"),
+        ({"a.csv": "x,y\n1,a\n2,b\n3,\n", "a.labeled.csv": "mine"}, "a.csv", "exists already; pass --force"),
+    ],
+)
+def test_folders_of_strangers(tmp_path, capfd, files, given, said):
+    folder = tmp_path / "in"
+    folder.mkdir()
+    for name, text in files.items():
+        (folder / name).write_text(text)
+    code, err = run_on(["label", os.path.join(folder, given)], tmp_path, capfd, everything_in(tmp_path))
+    assert (said or "") in err
+    assert code == (said is not None) or "needs" in err or "rows" in err
+
+
+def test_standard_input_of_any_bytes(tmp_path, capfd, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for seed in range(20):
+        rng = random.Random(seed)
+        data = rng.choice([good_csv, arrow, jsonl(), workbook, lambda rng: rng.randbytes(500)])(rng)
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data if seed % 2 else cut(data, rng))))
+        run_on(["label", "-", "--force", "--out", f"{seed}"], tmp_path, capfd, everything_in(tmp_path))
 
 
 # ---------------------------------------------------------------- hostile names and labels

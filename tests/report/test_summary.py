@@ -114,7 +114,8 @@ def test_columns_say_what_they_were_taken_for(summary):
 
 def test_a_diagnosis_alone_says_the_same_of_the_rows(summary):
     alone = summarize_diagnosis(diagnose_table(table(), "y"))
-    assert alone.pop("columns") == summary["columns"]
+    for shared in ("columns", "notes", "spellings"):
+        assert alone.pop(shared) == summary[shared]
     assert alone == summary["diagnosis"]
 
 

@@ -13,7 +13,6 @@ from chary.tables.missing import (
     likely_codes,
     may_be_unlabeled,
     missing_cells,
-    unlabeled_marker,
     without_codes,
 )
 
@@ -60,10 +59,6 @@ def test_a_label_has_no_white_space_around_it_and_an_empty_cell_is_none():
     cells = pl.Series(["a\x00", "\ufeffa", "\u00a0a b\t", "", " \x00", None])
     assert label_texts(cells).to_list() == ["a", "a", "a b", None, None, None]
     assert label_texts(pl.Series([1, None])).to_list() == ["1", None]
-
-
-def test_a_marker_is_text_or_nothing():
-    assert [unlabeled_marker(given) for given in (None, "", "  ", " todo ")] == ["", "", "", "todo"]
 
 
 @pytest.mark.parametrize(

@@ -196,16 +196,16 @@ def test_a_file_tells_how_its_table_was_read(drawn, told):
     answer(drawn, lambda f: f.with_columns(pl.lit(about).alias("chary_classes")))
     origin = audit_files.drawn_from(read_table(drawn))
     assert origin.read_with == {"delimiter": ":", "encoding": "cp1252"}
-    assert (origin.unlabeled, origin.marker, origin.table) == (" todo", "todo", "a.csv")
+    assert (origin.unlabeled, origin.markers, origin.table) == ((" todo",), ("todo",), "a.csv")
 
 
 def test_what_a_draw_was_told_is_in_its_file(table, drawn):
     table = replace(table, path="in/a.csv", read_with={"delimiter": ":"})
     draw_with_marker(table, drawn, "?")
     origin = audit_files.drawn_from(read_table(drawn))
-    assert origin == ("animal", ["cat", "dog"], "?", True, "in/a.csv", {"delimiter": ":"})
+    assert origin == ("animal", ["cat", "dog"], ("?",), True, "in/a.csv", {"delimiter": ":"}, (), False)
     answer(drawn, lambda f: f.with_columns(pl.lit('{"animal": ["cat", "dog"]}').alias("chary_classes")))
-    assert audit_files.drawn_from(read_table(drawn)) == ("animal", ["cat", "dog"], None, False, "", {})
+    assert audit_files.drawn_from(read_table(drawn)) == ("animal", ["cat", "dog"], None, False, "", {}, (), False)
 
 
 @pytest.mark.parametrize(
@@ -403,3 +403,34 @@ def test_mangled_files_are_understood_or_refused_in_one_sentence(table, drawn):
 def _write(path, text):
     path.write_text(text)
     return path
+
+
+def test_every_marker_is_kept_and_compared(table, drawn):
+    draw_with_marker(table, drawn, ["todo", "unknown"])
+    assert audit_files.drawn_from(read_table(drawn)).markers == ("todo", "unknown")
+    answer(drawn)
+    labels = target_labels(table, "animal")
+    for same in (["unknown", "todo"], ["TODO", "unknown", ""]):
+        assert len(audit_files.read_audit(drawn, table, "animal", labels, same).rows) == K
+    with pytest.raises(TableError) as caught:
+        audit_files.read_audit(drawn, table, "animal", labels, "todo")
+    assert "was drawn with unlabeled='todo' unlabeled='unknown', so its rows are not random" in str(caught.value)
+
+
+def test_answers_are_folded_like_labels(table, drawn):
+    spelt = ["CAT", "cat ", " Cat", "cow", "COW", "Cow", "cow", "c a t", "dog", "dog", "Dog", "?"]
+    answer(drawn, lambda f: f.with_columns(pl.Series("animal", spelt)))
+    found = read(drawn, table)
+    assert found.labels.tolist() == ["cat"] * 3 + ["cow"] * 4 + ["c a t"] + ["dog"] * 3
+    assert found.new_classes == {"cow": 4, "c a t": 1}
+    assert "The answer 'COW' was read as 'cow'." in found.notes
+    labels = target_labels(table, "animal")
+    exact = audit_files.read_audit(drawn, table, "animal", labels, exact_labels=True)
+    assert exact.new_classes == {"cow": 2, "COW": 1, "Cow": 1, "c a t": 1}
+
+
+def test_a_sheet_of_several_files_tells_them_all(table, drawn):
+    table = replace(table, path="in/a.csv", more_paths=("in/b.csv",), read_with={"sheet": "Data"})
+    draw_with_marker(table, drawn, None)
+    origin = audit_files.drawn_from(read_table(drawn))
+    assert (origin.table, origin.more_tables, origin.read_with) == ("in/a.csv", ("in/b.csv",), {"sheet": "Data"})

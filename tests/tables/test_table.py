@@ -43,3 +43,50 @@ def test_two_columns_of_one_name_are_refused():
     refuse_duplicates(["a", "b"], "t.csv")
     with pytest.raises(TableError, match=r"^t.csv: columns 2 and 3 are both called 'b'; rename one of them.$"):
         refuse_duplicates(["a", "b", "b"], "t.csv")
+
+
+@pytest.mark.parametrize(
+    ("table", "stem", "suffix", "folder"),
+    [
+        ({}, "t", ".parquet", "."),
+        ({"delimiter": ",", "files": ("in/my.data.csv",)}, "my.data", ".csv", "in"),
+        ({"delimiter": "\t", "files": ("t.TSV",)}, "t", ".TSV", "."),
+        ({"delimiter": ",", "files": ("t.csv.gz",), "packed": "gz"}, "t", ".csv.gz", "."),
+        ({"delimiter": ",", "files": ("a.v2.zip",), "packed": "zip"}, "a.v2", ".csv.zip", "."),
+        ({"delimiter": "\t", "files": ("t.tsv.gz",), "packed": "gz"}, "t", ".tsv.gz", "."),
+        ({"delimiter": ",", "path": "-"}, "stdin", ".csv", "."),
+        ({"format": "arrow", "path": "i/*.a", "files": ("i/x.a", "i/y.a")}, "x-and-1-more", ".arrow", "i"),
+        ({"format": "xlsx", "path": "in/u.csv"}, "u", ".xlsx", "in"),
+    ],
+)
+def test_what_is_made_of_a_table_is_called_after_it(table, stem, suffix, folder):
+    table = Table(pl.DataFrame(), "t", **{"path": table.get("files", [""])[0], **table})
+    assert (table.stem, table.suffix, str(table.folder)) == (stem, suffix, folder)
+
+
+def test_what_is_made_of_a_folder_goes_next_to_it(tmp_path, monkeypatch):
+    (tmp_path / "in").mkdir()
+    for given in ("in", "in/"):
+        monkeypatch.chdir(tmp_path)
+        table = Table(pl.DataFrame(), "t", path=given, files=("in/a.csv", "in/b.csv"))
+        assert (table.stem, table.folder.resolve()) == ("in", tmp_path)
+    monkeypatch.chdir(tmp_path / "in")
+    table = Table(pl.DataFrame(), "t", path=".", files=("a.csv",))
+    assert (table.stem, table.folder.resolve()) == ("in", tmp_path)
+
+
+def test_a_table_is_written_in_the_format_asked_for():
+    table = Table(pl.DataFrame(), "t", ";", path="t.csv", files=("t.csv",))
+    assert table.written_as(None) is table
+    assert table.written_as("Feather").format == "arrow"
+    assert table.written_as("csv").delimiter == ";"
+    assert Table(pl.DataFrame(), "t").written_as("csv").delimiter == ","
+    assert (table.written_as("parquet.zip").suffix, table.written_as(".jsonl").suffix) == (
+        ".parquet.zip",
+        ".jsonl",
+    )
+    for unknown in ("doc", "csv.bz2", "gz", "csv.gz.gz"):
+        with pytest.raises(
+            TableError, match="is not known; choose csv, parquet, jsonl, arrow or xlsx, compressed as"
+        ):
+            table.written_as(unknown)

@@ -1,11 +1,13 @@
 """A target column in; classes and codes out, or why it cannot be learned."""
 
+import random
+
 import polars as pl
 import pytest
 
 from chary.tables.errors import TableError
 from chary.tables.table import Table
-from chary.tables.target import target_labels
+from chary.tables.target import read_target, target_labels
 
 
 def table_of(**columns):
@@ -73,3 +75,77 @@ def test_a_single_column_is_enough_to_predict_but_not_to_learn_from():
     table = Table(pl.DataFrame({"a": ["1", "2"]}), "t.csv", ",")
     with pytest.raises(TableError, match=r"t.csv has one column only, 'a'; .*pass the parameter delimiter\)\.$"):
         target_labels(table, "a")
+
+
+def classes_of(cells, unlabeled=None, **how):
+    labels = target_labels(table_of(y=cells), "y", unlabeled, **how)
+    return [None if code < 0 else str(labels.classes[code]) for code in labels.codes]
+
+
+def test_spellings_of_a_label_are_one_class_and_said():
+    cells = ["Yes", "YES", "yes ", "yes", "yes", "no", None, "not  sure", "Not sure"]
+    read = read_target(table_of(y=cells), "y")
+    assert read.labels.classes.tolist() == ["Not sure", "no", "yes"]
+    assert read.labels.codes.tolist() == [2, 2, 2, 2, 2, 1, -1, 0, 0]
+    assert read.spellings == {
+        "Not sure": {"Not sure": 1, "not  sure": 1},
+        "yes": {"yes": 2, "YES": 1, "Yes": 1, "yes ": 1},
+    }
+    assert read.notes == [
+        "In column 'y', 'Not sure' (1 row) and 'not  sure' (1 row) were read as one class, 'Not sure'.",
+        "In column 'y', 'yes' (2 rows), 'YES' (1 row), 'Yes' (1 row) and 'yes ' (1 row) were read as one class, "
+        "'yes'.",
+    ]
+
+
+def test_exact_labels_are_kept_apart_and_nothing_is_said():
+    read = read_target(table_of(y=["Yes", "YES", "yes ", "yes", " ", None]), "y", exact_labels=True)
+    assert read.labels.classes.tolist() == ["YES", "Yes", "yes", "yes "]
+    assert read.labels.labeled.tolist() == [True] * 4 + [False] * 2
+    assert (read.spellings, read.notes) == ({}, [])
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_the_order_of_the_rows_changes_no_class(exact):
+    cells = ["a", "A", "b", "B ", " b", "B", "c  d", "C d", None] * 2
+    shuffled = random.Random(0).sample(range(len(cells)), len(cells))
+    before = classes_of(cells, exact_labels=exact)
+    assert classes_of([cells[i] for i in shuffled], exact_labels=exact) == [before[i] for i in shuffled]
+
+
+def test_one_spelling_with_white_space_around_it_is_nothing_to_tell():
+    read = read_target(table_of(y=[" a", " a", "b ", None]), "y")
+    assert read.labels.classes.tolist() == ["a", "b"]
+    assert (read.spellings, read.notes) == ({}, [])
+
+
+def test_case_alone_makes_no_two_classes():
+    with pytest.raises(TableError, match="one class only, 'YES' in 2 rows"):
+        target_labels(table_of(y=["yes", "YES", None]), "y")
+
+
+def test_every_marker_counts_in_upper_or_lower_case():
+    cells = ["a", "b", "NA", "unknown", "Unknown", "na", None]
+    assert classes_of(cells, ["NA", "unknown"]) == ["a", "b", None, None, None, None, None]
+    assert read_target(table_of(y=cells), "y", ("NA", "unknown")).notes == [
+        "In column 'y', 'Unknown' counts as unlabelled too.",
+        "In column 'y', 'na' counts as unlabelled too.",
+    ]
+    assert classes_of([*cells[:5], None], ["NA", "unknown"], exact_labels=True)[3:] == [None, "Unknown", None]
+    assert classes_of(["a", "b", "?"], ["", "b "]) == ["a", None, "?"]
+
+
+def test_a_marker_does_not_settle_what_another_word_means():
+    cells = ["a", "b", "NA", "unknown"]
+    with pytest.raises(
+        TableError, match=r"holds 'NA' in 1 rows, .*; pass also unlabeled='NA' if it does, or unlabeled=''"
+    ):
+        target_labels(table_of(y=cells), "y", "unknown")
+    assert classes_of(cells, ["unknown", ""]) == ["a", "b", "NA", None]
+
+
+def test_a_target_of_another_type_has_one_spelling():
+    assert classes_of([True, False, None]) == ["true", "false", None]
+    category = pl.Series(["Yes", "yes", "no", "yes"], dtype=pl.Categorical)
+    assert classes_of(category) == ["yes", "yes", "no", "yes"]
+    assert classes_of(["\u2003", "a", "b"]) == [None, "a", "b"]

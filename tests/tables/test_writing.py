@@ -1,15 +1,20 @@
 """What was read is written back, with columns added and no formula in them."""
 
+import datetime as dt
+import gzip
 import io
+from decimal import Decimal
+from importlib.util import find_spec
 
 import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from chary.tables.errors import TableError
 from chary.tables.reading import read_table
 from chary.tables.table import Table
-from chary.tables.writing import write_table
+from chary.tables.writing import require_writable, write_table
 
 # NUL is refused in a CSV, and a lone surrogate is no text.
 text = st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"]), max_size=8)
@@ -60,3 +65,118 @@ def test_parquet_keeps_types():
     buffer = io.BytesIO()
     write_table(Table(frame, "t"), {"chary_label": ["=x", "y"]}, buffer)
     assert pl.read_parquet(buffer.getvalue()).equals(frame.with_columns(chary_label=pl.Series(["=x", "y"])))
+
+
+# ---------------------------------------------------------------- a round trip for every format
+
+NOON = dt.datetime(2024, 1, 31, 12, 30, 15, 123000)
+COLUMNS = {
+    "whole": pl.Series([1, -2, None]),
+    "small": pl.Series([1, 255, None], dtype=pl.UInt8),
+    "large": pl.Series([2**62, -1, None]),
+    "number": pl.Series([1.5, None, 2.25]),
+    "single": pl.Series([0.1, None, 1.25], dtype=pl.Float32),
+    "text": pl.Series(["=a", "", 'x,"\n;\t'], dtype=pl.String),
+    "flag": pl.Series([True, False, None]),
+    "day": pl.Series([dt.date(2024, 1, 31), None, dt.date(1999, 12, 31)]),
+    "moment": pl.Series([NOON, None, NOON]),
+    "thousandths": pl.Series([NOON, None, NOON], dtype=pl.Datetime("ms")),
+    "zone": pl.Series([NOON, None, NOON]).dt.replace_time_zone("Europe/Berlin"),
+    "time": pl.Series([dt.time(12, 30), None, dt.time(1)]),
+    "duration": pl.Series([dt.timedelta(hours=1), None, dt.timedelta(days=3)]),
+    "category": pl.Series(["u", "v", None], dtype=pl.Categorical),
+    "enum": pl.Series(["u", "v", None], dtype=pl.Enum(["u", "v", "w"])),
+    "list": pl.Series([[1, 2], None, []]),
+    "array": pl.Series([[1.0, 2.0], [3.0, 4.0], None], dtype=pl.Array(pl.Float32, 2)),
+    "record": pl.Series([{"x": 1, "y": "q"}, None, {"x": None, "y": ""}]),
+    "bytes": pl.Series([b"\xff\x00", None, b""]),
+    "nothing": pl.Series([None, None, None], dtype=pl.Null),
+    "exact": pl.Series([Decimal("1.10"), None, Decimal("2.25")]),
+}
+# What a format has no type for and is text, or a wider number, after it was written and read; or is refused.
+TEXT = {"whole", "small", "large", "number", "single", "flag", "day", "moment", "thousandths", "zone", "time"}
+OTHERWISE = {
+    "parquet": {},
+    "arrow": {},
+    "csv": dict.fromkeys([*TEXT, "category", "enum", "exact", "nothing"], pl.String),
+    "jsonl": {
+        "small": pl.Int64, "single": pl.Float64, "array": pl.List(pl.Float64),
+        **dict.fromkeys(["day", "moment", "thousandths", "zone", "time", "duration"], pl.String),
+        **dict.fromkeys(["category", "enum", "exact"], pl.String),
+    },
+    "xlsx": {
+        "small": pl.Int64, "single": pl.Float64, "moment": pl.Datetime("ms"),
+        **dict.fromkeys(["category", "enum", "nothing"], pl.String),
+    },
+}  # fmt: skip
+NESTED = {"list", "array", "record", "bytes"}
+REFUSED = {
+    "parquet": set(),
+    "arrow": set(),
+    "csv": {*NESTED, "duration"},
+    "jsonl": {"bytes"},
+    "xlsx": {*NESTED, "duration", "large", "zone", "exact"},
+}
+FORMATS = [
+    pytest.param(
+        name,
+        marks=[pytest.mark.skipif(not find_spec("fastexcel"), reason="needs chary[excel]")] * (name == "xlsx"),
+    )
+    for name in OTHERWISE
+]
+
+
+def round_trip(table, tmp_path, added=None):
+    path = tmp_path / f"t{table.suffix}"
+    with path.open("wb") as file:
+        write_table(table, added or {}, file)
+    return read_table(path)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("name", COLUMNS)
+def test_every_type_that_a_format_holds_comes_back(tmp_path, format, name):
+    frame = pl.DataFrame({name: COLUMNS[name], "key": ["a", "b", "c"]})
+    table = Table(frame, "t").written_as(format)
+    if name in REFUSED[format]:
+        with pytest.raises(TableError, match=rf"cannot hold .*column '{name}'"):
+            require_writable(table)
+        return
+    again = round_trip(table, tmp_path)
+    assert again.format == format
+    assert again.frame.schema[name] == OTHERWISE[format].get(name, frame.schema[name])
+    if name == "single" and format in ("jsonl", "xlsx"):
+        assert again.frame[name].cast(pl.Float32).equals(frame[name])
+    elif again.frame[name].dtype == pl.String and frame[name].dtype not in (pl.String, pl.Categorical, pl.Enum):
+        assert again.frame[name].is_null().equals(frame[name].is_null())
+    else:
+        assert again.frame[name].to_list() == frame[name].to_list()
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("packed", ["", ".gz", ".zip"])
+def test_what_was_read_in_a_format_is_written_in_it_unchanged(tmp_path, format, packed):
+    """Read, written, read: the second and the third are the same table, cell by cell and type by type."""
+    left = [name for name in COLUMNS if name not in REFUSED[format]]
+    first = round_trip(Table(pl.DataFrame(COLUMNS).select(left), "t").written_as(format + packed), tmp_path)
+    added = {"label": ["=x", "y", None], "confidence": [0.5, 1.0, 0.25]}
+    second = round_trip(first, tmp_path, added)
+    assert second.packed == packed.removeprefix(".")
+    assert second.frame.select(left).equals(first.frame)
+    assert second.frame.select(left).schema == first.frame.schema
+    assert second.frame.columns == [*left, *added]
+
+
+def test_a_compressed_csv_is_the_csv(tmp_path):
+    data = b"id;x\n007;1,50\n008; 2 \n"
+    (tmp_path / "t.csv.gz").write_bytes(gzip.compress(data))
+    buffer = io.BytesIO()
+    write_table(read_table(tmp_path / "t.csv.gz"), {}, buffer)
+    assert gzip.decompress(buffer.getvalue()) == data
+
+
+def test_a_file_written_in_another_format_has_no_lines_of_the_old(tmp_path):
+    (tmp_path / "t.jsonl").write_bytes(b'{"a": 1.50}\n{"a": 2}\n')
+    table = read_table(tmp_path / "t.jsonl")
+    assert table.written_as("csv").lines is None
+    assert round_trip(table.written_as("csv"), tmp_path).frame["a"].to_list() == ["1.5", "2.0"]

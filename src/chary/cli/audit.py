@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import glob
+import re
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -9,11 +11,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from chary.cli import options
-from chary.cli.console import heed_interrupts, read_quietly, require_free, require_readable, stdout
+from chary.cli.console import heed_interrupts, read_quietly, require_free, require_readable, stdout, writing
 from chary.cli.remedies import command
 
 if TYPE_CHECKING:
     from chary.tables import DrawnFrom
+
+_OUTPUT = re.compile(r"\.(model\.chary|report\.html|labeled\.[a-z.]+)$")
 
 audit_app = typer.Typer(
     no_args_is_help=True,
@@ -28,6 +32,7 @@ def draw_command(
     target: options.TARGET,
     k: Annotated[int, typer.Option("-k", min=2, help="How many rows to draw.")] = 30,
     unlabeled: options.UNLABELED = None,
+    exact_labels: options.EXACT_LABELS = False,
     show_guess: Annotated[
         Path | None,
         typer.Option(
@@ -36,6 +41,7 @@ def draw_command(
     ] = None,
     delimiter: options.DELIMITER = None,
     encoding: options.ENCODING = "utf-8",
+    sheet: options.SHEET = None,
     seed: Annotated[int, typer.Option(min=0, max=2**31 - 1, help="Another seed, another draw.")] = 0,
     out: options.OUT = None,
     force: options.FORCE = False,
@@ -45,23 +51,23 @@ def draw_command(
     Writes FILE.audit.csv: the rows with an empty target column. Fill it in with [bold]chary audit fill[/bold] or
     in a spreadsheet, then pass it to [bold]chary label --audit[/bold].
     """
-    require_readable(file)
+    require_readable(*file)
     from chary._files import atomic_write
     from chary.evaluation import draw
     from chary.jobs import load_table_model, predict_table
     from chary.tables import GUESS, Table, target_labels, write_audit
 
-    path = (out or file.parent) / f"{file.stem}.audit.csv"
-    table = read_quietly(file, delimiter, encoding)
-    labels = target_labels(table, target, unlabeled)
+    table = read_quietly(file, delimiter=delimiter, encoding=encoding, sheet=sheet)
+    labels = target_labels(table, target, unlabeled, exact_labels=exact_labels)
+    path = (out or table.folder) / f"{table.stem}.audit.csv"
     require_free([path], force)
     rows = draw(labels.labeled, k, seed)
     guesses = None
     if show_guess is not None:
         drawn = Table(table.frame.drop(target)[rows], table.name, table.delimiter)
         guesses = {GUESS: predict_table(load_table_model(show_guess), drawn)["chary_label"]}
-    with atomic_write(path, overwrite=force) as stream:
-        write_audit(table, target, labels, rows, stream, guesses, unlabeled)
+    with writing([path]), atomic_write(path, overwrite=force) as stream:
+        write_audit(table, target, labels, rows, stream, guesses, unlabeled, exact_labels=exact_labels)
     _say_drawn(k, int((~labels.labeled).sum()), labels.classes.tolist(), path)
     if guesses:
         _say(
@@ -114,11 +120,11 @@ def _label_command(audit: Path, origin: DrawnFrom) -> str:
 
     from chary.tables import Table
 
-    file = _table_of(audit, origin.table)
-    outputs = (".model.chary", ".report.html", ".labeled.csv", ".labeled.parquet")
-    labeled_before = any(file.with_name(file.stem + suffix).exists() for suffix in outputs)
-    more = ["--audit", str(audit), *["--force"] * labeled_before]
-    table = Table(pl.DataFrame(), file.name, path=str(file), read_with=origin.read_with)
+    path = origin.table if origin.more_tables or origin.table == "-" else str(_table_of(audit, origin.table))
+    table = Table(pl.DataFrame(), path, path=path, more_paths=origin.more_tables, read_with=origin.read_with)
+    outputs = table.folder.glob(f"{glob.escape(table.stem)}.*") if table.folder.is_dir() else ()
+    labeled_before = any(_OUTPUT.search(output.name) for output in outputs)
+    more = ["--exact-labels"] * origin.exact_labels + ["--audit", str(audit)] + ["--force"] * labeled_before
     return command(table, "label", origin.target, origin.unlabeled, *more)
 
 

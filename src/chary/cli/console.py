@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import glob
 import json
 import math
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import current_thread, main_thread
 from typing import TYPE_CHECKING, Any
@@ -22,14 +23,18 @@ if TYPE_CHECKING:
     from chary.tables import Table
 
 
-def require_readable(file: Path) -> None:
+def require_readable(*files: str | os.PathLike[str]) -> None:
     """Refuse a file that cannot be opened before anything heavy is imported."""
-    if sentence := why_unreadable(file):
-        raise ValueError(sentence)
+    for path in files:
+        file = os.fspath(path)
+        if file == "-" or (glob.has_magic(file) and not os.path.lexists(file)):
+            continue  # standard input, or a pattern
+        if sentence := why_unreadable(file):
+            raise ValueError(sentence)
 
 
-def read_quietly(file: Path, delimiter: str | None, encoding: str) -> Table:
-    """Read a table; what Polars itself says of a damaged Parquet file, before it raises, is not repeated."""
+def read_quietly(files: Sequence[str | os.PathLike[str]], **how: Any) -> Table:
+    """Read a table; what Polars itself says of a damaged file, before it raises, is not repeated."""
     from chary.tables import read_table
 
     sys.stderr.flush()
@@ -37,7 +42,7 @@ def read_quietly(file: Path, delimiter: str | None, encoding: str) -> Table:
     with open(os.devnull, "wb") as nowhere:
         os.dup2(nowhere.fileno(), 2)
     try:
-        return read_table(file, delimiter=delimiter, encoding=encoding)
+        return read_table(files, **how)
     finally:
         os.dup2(original, 2)
         os.close(original)
@@ -53,8 +58,31 @@ def require_free(paths: Iterable[Path], force: bool) -> None:
             f"{listed(there)} {exist} already; pass --force to overwrite {them}, or --out for another folder."
         )
     for path in paths:
-        if not path.parent.is_dir():
-            raise ValueError(f"The folder {path.parent} does not exist; create it first.")
+        folder = next(parent for parent in path.absolute().parents if parent.exists())
+        if not folder.is_dir():
+            raise ValueError(f"{folder} is a file, so nothing can be written in it; give --out a folder.")
+        if not os.access(folder, os.W_OK):
+            raise ValueError(f"The folder {folder} cannot be written to; give another with --out.")
+
+
+@contextmanager
+def writing(paths: Iterable[Path]) -> Iterator[None]:
+    """Make the folders of files about to be written; where that fails, nothing stays that was not there."""
+    paths = list(paths)
+    new_files = [path for path in paths if not path.exists()]
+    parents = {folder for path in paths for folder in path.absolute().parents}
+    new_folders = sorted(folder for folder in parents if not folder.exists())  # outer ones first
+    try:
+        for folder in new_folders:
+            folder.mkdir(exist_ok=True)
+        yield
+    except BaseException:
+        for path in new_files:
+            path.unlink(missing_ok=True)
+        for folder in reversed(new_folders):
+            with suppress(OSError):  # not empty: somebody else's file is in it
+                folder.rmdir()
+        raise
 
 
 @contextmanager

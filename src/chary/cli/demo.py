@@ -41,7 +41,7 @@ def demo(
         f"happens.\n\n[bold]$ chary label {plain(path)} --target {TARGET}[/bold]",
         highlight=False,
     )
-    done = run_label(path, TARGET, out, force, seed=seed)
+    done = run_label([path], TARGET, out, force, seed=seed)
     done.show()
     _show_truth(done, hidden, seed)
     console.print(f"Open the report: [bold]{plain(done.paths['report'], 500)}[/bold]", soft_wrap=True)

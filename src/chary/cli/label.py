@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+import os
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from chary.cli import options
-from chary.cli.console import plain, print_json, read_quietly, require_free, require_readable, stdout, steps
+from chary.cli.console import (
+    plain,
+    print_json,
+    read_quietly,
+    require_free,
+    require_readable,
+    stdout,
+    steps,
+    writing,
+)
 from chary.cli.prior import parse_prior
 from chary.cli.remedies import command
 
 if TYPE_CHECKING:
     from chary.jobs import LabeledTable
     from chary.report import Hints, Summary
-    from chary.tables import Table
 
 label_app = typer.Typer(rich_markup_mode="rich")
 
@@ -27,6 +36,7 @@ def label_command(
     file: options.TABLE,
     target: options.TARGET,
     unlabeled: options.UNLABELED = None,
+    exact_labels: options.EXACT_LABELS = False,
     drop: options.DROP = None,
     categorical: options.CATEGORICAL = None,
     numeric: options.NUMERIC = None,
@@ -39,8 +49,10 @@ def label_command(
     rounds: options.ROUNDS = None,
     delimiter: options.DELIMITER = None,
     encoding: options.ENCODING = "utf-8",
+    sheet: options.SHEET = None,
     seed: options.SEED = 0,
     out: options.OUT = None,
+    format: options.FORMAT = None,
     force: options.FORCE = False,
     as_json: options.JSON = False,
 ) -> None:
@@ -48,7 +60,7 @@ def label_command(
 
     Rows of FILE whose target cell is empty get a label. Three files appear next to it:
 
-    FILE.labeled.csv: your table, with the columns chary_label, chary_confidence, chary_source.
+    FILE.labeled.csv (or as FILE): your table, with the columns chary_label, chary_confidence, chary_source.
 
     FILE.model.chary: the model, for [bold]chary predict[/bold].
 
@@ -59,9 +71,10 @@ def label_command(
         target,
         out,
         force,
-        delimiter,
-        encoding,
+        format,
+        {"delimiter": delimiter, "encoding": encoding, "sheet": sheet},
         unlabeled=unlabeled,
+        exact_labels=exact_labels,
         rounds=rounds,
         audit=audit,
         class_prior=parse_prior(class_prior or []),
@@ -80,6 +93,7 @@ def diagnose_command(
     file: options.TABLE,
     target: options.TARGET,
     unlabeled: options.UNLABELED = None,
+    exact_labels: options.EXACT_LABELS = False,
     drop: options.DROP = None,
     categorical: options.CATEGORICAL = None,
     numeric: options.NUMERIC = None,
@@ -89,20 +103,28 @@ def diagnose_command(
     features: options.FEATURES = None,
     delimiter: options.DELIMITER = None,
     encoding: options.ENCODING = "utf-8",
+    sheet: options.SHEET = None,
     seed: options.SEED = 0,
     as_json: options.JSON = False,
 ) -> None:
     """Tell whether the labelled rows are like the rest, and where not. Writes nothing."""
-    require_readable(file)
+    require_readable(*file)
     from chary.jobs import diagnose_table
     from chary.report import Hints, show_diagnosis, summarize_diagnosis
 
     with steps() as step:
         step("Reading")
-        table = read_quietly(file, delimiter, encoding)
+        table = read_quietly(file, delimiter=delimiter, encoding=encoding, sheet=sheet)
         kinds = _kinds(drop, categorical, numeric, identifier, text, missing)
         diagnosed = diagnose_table(
-            table, target, unlabeled=unlabeled, features=features, seed=seed, progress=step, **kinds
+            table,
+            target,
+            unlabeled=unlabeled,
+            exact_labels=exact_labels,
+            features=features,
+            seed=seed,
+            progress=step,
+            **kinds,
         )
     summary = summarize_diagnosis(diagnosed)
     if as_json:
@@ -118,42 +140,47 @@ def predict(
     features: options.FEATURES = None,
     delimiter: options.DELIMITER = None,
     encoding: options.ENCODING = "utf-8",
+    sheet: options.SHEET = None,
     out: options.OUT = None,
+    format: options.FORMAT = None,
     force: options.FORCE = False,
     as_json: options.JSON = False,
 ) -> None:
     """Label the rows of a new table with a model made by [bold]chary label[/bold].
 
-    Writes FILE.predicted.csv (or .parquet): the table, plus chary_label and chary_confidence.
+    Writes FILE.predicted.csv (or as FILE): the table, plus chary_label and chary_confidence.
     """
-    if file.suffix == ".chary" != model_file.suffix:
-        raise ValueError(f"The model comes first: {shlex.join(['chary', 'predict', str(file), str(model_file)])}")
-    require_readable(model_file)
-    require_readable(file)
+    models = [name for name in file if name.endswith(".chary")]
+    if models and model_file.suffix != ".chary":
+        others = [str(model_file), *(name for name in file if name != models[0])]
+        raise ValueError(f"The model comes first: {shlex.join(['chary', 'predict', models[0], *others])}")
+    require_readable(model_file, *file)
     from chary._files import atomic_write
     from chary.jobs import load_table_model, predict_table
-    from chary.tables import TableError, write_table
+    from chary.tables import TableError, require_writable, write_table
 
     with steps() as step:
         step("Loading the model")
         model = load_table_model(model_file)
         step("Reading")
-        table = read_quietly(file, delimiter, encoding)
-        path = (out or file.parent) / f"{file.stem}.predicted{_suffix(table, file)}"
+        table = read_quietly(file, delimiter=delimiter, encoding=encoding, sheet=sheet).written_as(format)
+        path = (out or table.folder) / f"{table.stem}.predicted{table.suffix}"
         require_free([path], force)
+        require_writable(table)
         step("Labelling")
         try:
             added = predict_table(model, table, features=features)
         except TableError as error:
             raise TableError(f"{table.name}: ", *error.args) from None
         step("Writing")
-        with atomic_write(path, overwrite=force) as stream:
+        with writing([path]), atomic_write(path, overwrite=force) as stream:
             write_table(table, added, stream)
     counts = dict(added["chary_label"].value_counts(sort=True).rows())
     if as_json:
-        print_json({"rows": table.frame.height, "labels": counts, "files": {"predicted": str(path)}})
+        figures = {"rows": table.frame.height, "labels": counts, "notes": list(table.notes)}
+        print_json({**figures, "files": {"predicted": str(path)}})
     else:
-        _show_predicted(counts, path)
+        _show_predicted(counts, table.notes, path)
 
 
 class Done:
@@ -173,40 +200,43 @@ class Done:
 
 
 def run_label(
-    file: Path,
+    files: Sequence[str | os.PathLike[str]],
     target: str,
     out: Path | None,
     force: bool,
-    delimiter: str | None = None,
-    encoding: str = "utf-8",
+    format: str | None = None,
+    read_with: Mapping[str, Any] | None = None,
     **settings: Any,
 ) -> Done:
     """Read, label, write."""
-    require_readable(file)
+    require_readable(*files)
     from chary._files import atomic_write
     from chary.jobs import label_table, save
     from chary.report import render_page, summarize
-    from chary.tables import target_labels, write_table
+    from chary.tables import require_writable, target_labels, write_table
 
-    folder = out or file.parent
     with steps() as step:
         step("Reading")
-        table = read_quietly(file, delimiter, encoding)
-        target_labels(table, target, settings.get("unlabeled"))  # a wrong target is said first
+        table = read_quietly(files, **(read_with or {})).written_as(format)
+        # A wrong target is said first.
+        target_labels(table, target, settings.get("unlabeled"), exact_labels=settings.get("exact_labels", False))
+        folder = out or table.folder
         paths = {
-            "labeled": folder / f"{file.stem}.labeled{_suffix(table, file)}",
-            "model": folder / f"{file.stem}.model.chary",
-            "report": folder / f"{file.stem}.report.html",
+            "labeled": folder / f"{table.stem}.labeled{table.suffix}",
+            "model": folder / f"{table.stem}.model.chary",
+            "report": folder / f"{table.stem}.report.html",
         }
         require_free(paths.values(), force)
+        require_writable(table)
         result = label_table(table, target, progress=step, **settings)
         step("Writing")
         summary, hints = summarize(result), hints_for(result)
-        with atomic_write(paths["labeled"], overwrite=force) as stream:
-            write_table(table, result.added_columns, stream)
-        save(result.model, paths["model"], overwrite=force)
-        with atomic_write(paths["report"], overwrite=force) as stream:
-            stream.write(render_page(summary, hints).encode("utf-8", "backslashreplace"))
+        with writing(paths.values()):
+            with atomic_write(paths["labeled"], overwrite=force) as stream:
+                write_table(table, result.added_columns, stream)
+            save(result.model, paths["model"], overwrite=force)
+            with atomic_write(paths["report"], overwrite=force) as stream:
+                stream.write(render_page(summary, hints).encode("utf-8", "backslashreplace"))
     return Done(result, summary, hints, paths)
 
 
@@ -220,7 +250,10 @@ def hints_for(result: LabeledTable) -> Hints:
     from chary.report import Hints
 
     k = result.audit_size
-    more = () if k == AUDIT_SIZE else ("-k", str(k))
+    more = [
+        *(["--exact-labels"] if result.settings.get("exact_labels") else []),
+        *([] if k == AUDIT_SIZE else ["-k", str(k)]),
+    ]
     draw = command(result.table, "audit draw", result.target, result.settings["unlabeled"], *more) if k else ""
     return Hints(*_HINTS, draw)
 
@@ -238,7 +271,7 @@ def _kinds(
     return {kind: names or () for kind, names in given.items()}
 
 
-def _show_predicted(counts: dict[str, int], path: Path) -> None:
+def _show_predicted(counts: dict[str, int], notes: Sequence[str], path: Path) -> None:
     from rich import box
     from rich.table import Table as Grid
 
@@ -247,9 +280,6 @@ def _show_predicted(counts: dict[str, int], path: Path) -> None:
     for name, count in counts.items():
         grid.add_row(plain(name), f"{count:,}")
     stdout().print(grid)
+    for note in notes:
+        stdout().print(plain(note, 500), highlight=False)
     stdout().print(f"Wrote {plain(path, 500)}", soft_wrap=True)
-
-
-def _suffix(table: Table, file: Path) -> str:
-    """The input's own extension where it names a text table."""
-    return file.suffix if table.delimiter and file.suffix.lower() in (".tsv", ".txt", ".tab") else table.suffix

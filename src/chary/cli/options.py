@@ -7,10 +7,22 @@ from typing import Annotated
 
 import typer
 
-TABLE = Annotated[Path, typer.Argument(metavar="FILE", help="A CSV or Parquet file.")]
+TABLE = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="FILE...",
+        help="CSV, Parquet, JSON lines, Arrow or Excel, also in gzip or zip; several files, a folder or a pattern "
+        "are one table; - is standard input.",
+    ),
+]
 TARGET = Annotated[str, typer.Option("--target", "-t", help="The column that holds the labels.")]
 UNLABELED = Annotated[
-    str | None, typer.Option(metavar="VALUE", help="A cell value that means: no label. Empty cells always do.")
+    list[str] | None,
+    typer.Option(metavar="VALUE", help="A cell value that means: no label. Empty cells always do. Repeatable."),
+]
+EXACT_LABELS = Annotated[
+    bool,
+    typer.Option("--exact-labels", help="Labels that differ in case or white space only are different classes."),
 ]
 DROP = Annotated[list[str] | None, typer.Option(metavar="COLUMN", help="Leave a column out. Repeatable.")]
 CATEGORICAL = Annotated[
@@ -47,7 +59,18 @@ ROUNDS = Annotated[
 ]
 DELIMITER = Annotated[str | None, typer.Option(help="Of a CSV; found out if not given.")]
 ENCODING = Annotated[str, typer.Option(help="Of a CSV.")]
+SHEET = Annotated[str | None, typer.Option(metavar="NAME", help="Of an Excel workbook that has several.")]
+FORMAT = Annotated[
+    str | None,
+    typer.Option(
+        metavar="KIND",
+        help="Of the table written: csv, parquet, jsonl, arrow or xlsx, or as in csv.gz; as FILE if not given.",
+    ),
+]
 SEED = Annotated[int, typer.Option(min=0, max=2**31 - 1, help="Same seed, same result.")]
-OUT = Annotated[Path | None, typer.Option(metavar="FOLDER", help="Where to write; next to FILE if not given.")]
+OUT = Annotated[
+    Path | None,
+    typer.Option(metavar="FOLDER", help="Where to write, made if it is not there; next to FILE if not given."),
+]
 FORCE = Annotated[bool, typer.Option("--force", help="Overwrite what is there.")]
 JSON = Annotated[bool, typer.Option("--json", help="Print figures for a program instead of for a person.")]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from chary._words import Parameter, Step, visible
@@ -30,7 +31,7 @@ def option(name: str) -> str:
     return _OPTIONS.get(name, f"--{name.replace('_', '-')}")
 
 
-def command(table: Table, verb: str, target: str, unlabeled: str | None = None, *more: str) -> str:
+def command(table: Table, verb: str, target: str, unlabeled: str | Sequence[str] | None = None, *more: str) -> str:
     """A command on a table, to be copied into a shell.
 
     >>> import polars as pl
@@ -38,9 +39,11 @@ def command(table: Table, verb: str, target: str, unlabeled: str | None = None, 
     >>> command(Table(pl.DataFrame(), "my data.csv", path="in/my data.csv"), "label", "y", "?")
     "chary label 'in/my data.csv' --target y --unlabeled '?'"
     """
-    marker = {} if unlabeled is None else {"unlabeled": unlabeled}
-    given = [word for name, value in {**marker, **table.read_with}.items() for word in (option(name), value)]
-    return shlex.join(["chary", *verb.split(), table.path or table.name, "--target", target, *given, *more])
+    markers = [unlabeled] if isinstance(unlabeled, str) else unlabeled or ()
+    told = [*(("unlabeled", marker) for marker in markers), *table.read_with.items()]
+    given = [word for name, value in told for word in (option(name), value)]
+    paths = [table.path or table.name, *table.more_paths]
+    return shlex.join(["chary", *verb.split(), *paths, "--target", target, *given, *more])
 
 
 def _typed(part: str | Parameter | Step) -> str:

@@ -17,7 +17,7 @@ from rich.text import Text
 
 from chary._files import atomic_write
 from chary._words import shown, visible
-from chary.tables import CLASSES, ROW, SKIPPED, DrawnFrom, Table, TableError, with_answers
+from chary.tables import CLASSES, ROW, SKIPPED, DrawnFrom, Table, TableError, is_marker, with_answers
 
 _UNDO, _SKIP, _NEW, _QUIT = "usnq"  # after a colon where whole lines are typed, so that no class is called so
 _ESCAPE = "\x1b"
@@ -30,7 +30,7 @@ class Sheet:
 
     def __init__(self, path: Path, audit: Table, origin: DrawnFrom) -> None:
         self.path, self.audit, self.target, self.classes = path, audit, origin.target, origin.classes
-        self.marker = origin.marker
+        self.markers = origin.markers
         self.by_line = len(self.classes) > len(_CLASS_KEYS)  # a key each does not do: names or numbers are typed
         self.numbered = self.by_line and not any(name.isdecimal() for name in self.classes)
         self.remark = ""  # on what was typed last
@@ -95,11 +95,12 @@ class Sheet:
 
     def _new_class(self, name: str) -> str | None:
         """The name of a class that none of the labels has; None: there is none, back to the row."""
-        if name and name == self.marker:
+        is_none = bool(name) and is_marker(name, self.markers)
+        if is_none:
             self.remark = f"{shown(name)} means: no label"
         elif not name and self.by_line:
             self.remark = f"no name: type it after :{_NEW}"
-        return name if name and name != self.marker else None
+        return name if name and not is_none else None
 
     def _chosen(self, text: str) -> str | None:
         """One of many classes, by name, in upper or lower case, or by number."""

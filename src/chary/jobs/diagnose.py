@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from chary.evaluation import Diagnosis, diagnose
 from chary.method import Labels
-from chary.tables import Column, Table, TablePreparation, target_labels, with_features
+from chary.tables import Column, Table, TablePreparation, read_target, with_features
 
 
 class Prepared(NamedTuple):
@@ -31,6 +31,10 @@ class DiagnosedTable:
     labels: Labels
     prepared: Prepared
     diagnosis: Diagnosis
+    spellings: dict[str, dict[str, int]] = field(
+        default_factory=dict
+    )  # of classes that have several: see ``Target``
+    notes: list[str] = field(default_factory=list)  # on how table and target were read, a sentence each
 
     @property
     def columns(self) -> list[Column]:
@@ -42,7 +46,8 @@ def diagnose_table(
     table: Table,
     target: str,
     *,
-    unlabeled: str | None = None,
+    unlabeled: str | Sequence[str] | None = None,
+    exact_labels: bool = False,
     drop: Sequence[str] = (),
     categorical: Sequence[str] = (),
     numeric: Sequence[str] = (),
@@ -55,11 +60,13 @@ def diagnose_table(
 ) -> DiagnosedTable:
     """Tell whether the labelled rows of a table are like the rest. Parameters as in ``label_table``."""
     progress("Preparing columns")
-    labels = target_labels(table, target, unlabeled)
+    read = read_target(table, target, unlabeled, exact_labels=exact_labels)
     kinds = {"drop": drop, "categorical": categorical, "numeric": numeric, "identifier": identifier, "text": text}
     prepared = prepare(table, target, features, **kinds, missing=missing)
     progress("Comparing labelled and unlabelled rows")
-    return DiagnosedTable(table, target, labels, prepared, compare_rows(prepared, labels, seed))
+    diagnosis = compare_rows(prepared, read.labels, seed)
+    notes = [*table.notes, *read.notes]
+    return DiagnosedTable(table, target, read.labels, prepared, diagnosis, read.spellings, notes)
 
 
 def prepare(

@@ -23,7 +23,7 @@ from chary.jobs.diagnose import compare_rows, prepare
 from chary.jobs.learners import LEARNERS, WITH_AUDIT, Choice, choose
 from chary.jobs.prior import PriorFigures, prior_figures
 from chary.method import Labels, SelfTrainingClassifier, prior_of_rest
-from chary.tables import AuditAnswers, Table, TableError, read_audit, target_labels
+from chary.tables import AuditAnswers, Table, TableError, Target, read_audit, read_target
 
 GIVEN, ACCEPTED, PREDICTED = SOURCES = ("given", "accepted", "predicted")
 AUDIT_SIZE = 30
@@ -47,6 +47,10 @@ class LabeledTable:
     next_rows: NDArray[np.intp]  # worth a label, the most useful first
     prior: PriorFigures
     audit: AuditFigures | None = None
+    spellings: dict[str, dict[str, int]] = field(
+        default_factory=dict
+    )  # of classes that have several: see ``Target``
+    notes: list[str] = field(default_factory=list)  # on how table and target were read, a sentence each
     seconds: dict[str, float] = field(default_factory=dict)  # by step
 
     @property
@@ -70,7 +74,8 @@ def label_table(
     table: Table,
     target: str,
     *,
-    unlabeled: str | None = None,
+    unlabeled: str | Sequence[str] | None = None,
+    exact_labels: bool = False,
     drop: Sequence[str] = (),
     categorical: Sequence[str] = (),
     numeric: Sequence[str] = (),
@@ -92,8 +97,10 @@ def label_table(
         From ``read_table``.
     target : str
         The column that holds the labels.
-    unlabeled : str, default=None
-        A cell value that means "no label", besides empty cells.
+    unlabeled : str or sequence of str, default=None
+        Cell values that mean "no label", besides empty cells.
+    exact_labels : bool, default=False
+        Whether labels that differ in nothing but case and white space are different classes.
     drop, categorical, numeric, identifier, text : sequences of column names
         As in ``TablePreparation``.
     missing : sequence of str, default=()
@@ -118,7 +125,7 @@ def label_table(
     """
     watch = _Watch(progress)
     watch.start("Preparing columns")
-    labels = read_labels(table, target, unlabeled, audit, class_prior)
+    labels = read_labels(table, target, unlabeled, audit, class_prior, exact_labels)
     kinds = {"drop": drop, "categorical": categorical, "numeric": numeric, "identifier": identifier, "text": text}
     X, preparation = prepared = prepare(table, target, features, **kinds, missing=missing)
 
@@ -149,6 +156,7 @@ def label_table(
             "seed": seed,
             "rounds": fitted.classifier.max_rounds,
             "unlabeled": unlabeled,
+            "exact_labels": exact_labels,
             "class_prior": class_prior,
             "learner": fitted.learner,
         },
@@ -161,6 +169,8 @@ def label_table(
         next_rows=next_rows,
         prior=prior,
         audit=fitted.audit,
+        spellings=labels.target.spellings,
+        notes=[*table.notes, *labels.target.notes],
         seconds=watch.seconds,
     )
 
@@ -174,22 +184,25 @@ class ReadLabels(NamedTuple):
     given: Labels  # those of the table, without the audited rows
     every: Labels  # all together
     answers: AuditAnswers | None
+    target: Target  # as read
 
 
 def read_labels(
     table: Table,
     target: str,
-    unlabeled: str | None = None,
+    unlabeled: str | Sequence[str] | None = None,
     audit: str | os.PathLike[str] | None = None,
     class_prior: Any = None,
+    exact_labels: bool = False,
 ) -> ReadLabels:
     """What the target column says, and a person who looked at some rows; some must be left to label."""
-    labels = target_labels(table, target, unlabeled)
+    read = read_target(table, target, unlabeled, exact_labels=exact_labels)
+    labels = read.labels
     if labels.labeled.all():
         raise TableError(f"Every row of column {shown(target)} has a label; there is nothing to label.")
     if audit is None:
-        return ReadLabels(labels, labels, None)
-    answers = read_audit(audit, table, target, labels, unlabeled)
+        return ReadLabels(labels, labels, None, read)
+    answers = read_audit(audit, table, target, labels, unlabeled, exact_labels=exact_labels)
     if answers.new_classes and (isinstance(class_prior, Mapping) or np.ndim(class_prior)):
         raise TableError(
             f"The audit found the class {shown(next(iter(answers.new_classes)))}, which none of your labels has, "
@@ -202,7 +215,7 @@ def read_labels(
         raise TableError(
             f"With the audit every row of column {shown(target)} has a label; nothing is left to label."
         )
-    return ReadLabels(given, every, answers)
+    return ReadLabels(given, every, answers, read)
 
 
 class Fitted(NamedTuple):

@@ -47,6 +47,8 @@ class Summary(TypedDict):
     labels: dict[str, int]  # rows by their label
     file: str
     target: str
+    notes: list[str]  # what there is to know of how the table and its target were read
+    spellings: dict[str, dict[str, int]]  # of classes that the file spells in several ways, rows by spelling
     classes: list[dict[str, Any]]  # name, rows by source, share of the given and of the new labels
     diagnosis: dict[str, Any]  # see ``summarize_diagnosis``
     held_out: dict[str, Any] | None  # given labels judged without being seen: n, accuracy, what was promised
@@ -74,6 +76,8 @@ def summarize(result: LabeledTable) -> Summary:
         },
         "file": result.table.name,
         "target": result.target,
+        "notes": result.notes,
+        "spellings": result.spellings,
         "classes": _classes(result),
         "diagnosis": _diagnosis(result.diagnosis, preparation),
         "held_out": _held_out(result),
@@ -108,7 +112,8 @@ def summarize(result: LabeledTable) -> Summary:
 def summarize_diagnosis(result: DiagnosedTable) -> dict[str, Any]:
     """The summary of ``diagnose_table``: the diagnosis, and what each column was taken for."""
     figures = _diagnosis(result.diagnosis, result.prepared.preparation)
-    return {**figures, "columns": [_column(column) for column in result.columns]}
+    read = {"notes": result.notes, "spellings": result.spellings}
+    return {**figures, **read, "columns": [_column(column) for column in result.columns]}
 
 
 def _diagnosis(diagnosis: Diagnosis, preparation: TablePreparation) -> dict[str, Any]:

@@ -14,12 +14,13 @@ from chary._words import number, p_value, visible
 from chary.report.hints import Hints, prior_advice
 from chary.report.summary import Summary
 
-_WIDTH, _N_SHIFTS, _N_NAMED = 100, 10, 5
+_WIDTH, _N_SHIFTS, _N_NAMED, _N_NOTES = 100, 10, 5, 12
 
 
 def show_labels(console: Console, summary: Summary, hints: Hints) -> None:
     """What came of labelling a table: counts, columns, the verdict, how accurate it is."""
     console.print(_counts(summary))
+    _show_notes(console, summary["notes"])
     columns = summary["columns"]
     _show_columns(console, "Left out", [column for column in columns if not column["used"]])
     _show_columns(console, "Doubtful", [column for column in columns if column["used"] and column["doubtful"]])
@@ -35,6 +36,7 @@ def show_labels(console: Console, summary: Summary, hints: Hints) -> None:
 def show_diagnosis(console: Console, diagnosis: dict[str, Any], hints: Hints) -> None:
     """What each column was taken for, and how the labelled rows differ from the rest."""
     console.print(_columns(diagnosis["columns"]))
+    _show_notes(console, diagnosis["notes"])
     if diagnosis["shifts"]:
         grid = _grid("Feature", "Difference", "p")
         for shift in diagnosis["shifts"][:_N_SHIFTS]:
@@ -69,6 +71,15 @@ def _show_columns(console: Console, what: str, columns: list[dict[str, Any]]) ->
         names = ", ".join(told)
         more = f" and {len(columns) - _N_NAMED} more" if len(columns) > _N_NAMED else ""
         console.print(Text(f"{what}: {names}{more}.\n"))
+
+
+def _show_notes(console: Console, notes: list[str]) -> None:
+    for note in notes[:_N_NOTES]:
+        console.print(Text(visible(note, 500)))
+    if len(notes) > _N_NOTES:
+        console.print(Text(f"And {len(notes) - _N_NOTES} more such notes: see the report."))
+    if notes:
+        console.print()
 
 
 def _columns(columns: list[dict[str, Any]]) -> Grid:

@@ -3,6 +3,7 @@
 from chary.tables.columns.column import Column
 from chary.tables.errors import TableError
 from chary.tables.features import with_features
+from chary.tables.frames import table_from
 from chary.tables.preparation import TablePreparation, preparation_state, restore_preparation
 from chary.tables.reading import read_table
 from chary.tables.sheets import (
@@ -18,12 +19,14 @@ from chary.tables.sheets import (
     with_answers,
     write_audit,
 )
-from chary.tables.table import Table
-from chary.tables.target import target_labels
-from chary.tables.writing import write_table
+from chary.tables.spellings import is_marker
+from chary.tables.table import FORMATS, Table
+from chary.tables.target import Target, read_target, target_labels
+from chary.tables.writing import require_writable, write_table
 
 __all__ = [
     "CLASSES",
+    "FORMATS",
     "GUESS",
     "ROW",
     "SKIPPED",
@@ -33,12 +36,17 @@ __all__ = [
     "Table",
     "TableError",
     "TablePreparation",
+    "Target",
     "drawn_from",
+    "is_marker",
     "preparation_state",
     "read_audit",
     "read_audit_table",
     "read_table",
+    "read_target",
+    "require_writable",
     "restore_preparation",
+    "table_from",
     "target_labels",
     "with_answers",
     "with_features",

@@ -6,7 +6,6 @@ import codecs
 import csv
 import io
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -20,12 +19,11 @@ _DELIMITERS = (",", ";", "\t", "|")
 _QUOTE, _NEWLINE, _RETURN = b'"\n\r'
 
 
-def read_csv(path: Path, delimiter: str | None, encoding: str) -> Table:
+def read_csv(data: bytes, name: str, delimiter: str | None, encoding: str) -> Table:
     """Read a CSV; what is wrong with it is said with its line."""
-    name = path.name
     if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n' or not delimiter.isascii()):
         raise TableError(f"The delimiter {shown(delimiter)} is not usable; give one ASCII character such as ';'.")
-    data, bom = _utf8(path.read_bytes(), encoding, name)
+    data, bom = as_utf8(data, encoding, name)
     if not data.strip():
         raise TableError(f"{name} is empty; chary needs a header and rows.")
     if b"\n" not in data:
@@ -47,26 +45,7 @@ def read_csv(path: Path, delimiter: str | None, encoding: str) -> Table:
     return Table(_parse(data, separator, header, blank, name), name, separator, bom)
 
 
-def _parse(data: bytes, separator: str, header: list[str], blank: NDArray[np.intp], name: str) -> pl.DataFrame:
-    """All cells as text, without blank lines; a table of one column keeps them, as empty cells."""
-    refuse_duplicates(header, name)
-    if len(header) > MAX_COLUMNS:
-        raise TableError(f"{name} has {len(header):,} columns; chary takes up to {MAX_COLUMNS:,}: select some.")
-    try:
-        frame = pl.read_csv(data, separator=separator, infer_schema=False, glob=False)
-    except (Exception, pl.exceptions.PanicException) as error:
-        raise TableError(f"{name} is not a well-formed CSV ({reason(error)}); write it again.") from None
-    if frame.width != len(header):
-        raise TableError(f"{name} is not a well-formed CSV (its header is ambiguous); write it again.")
-    frame.columns = header
-    if len(blank) and frame.width > 1:
-        keep = np.ones(frame.height, dtype=bool)
-        keep[blank[blank < frame.height]] = False
-        frame = frame.filter(pl.Series(keep))
-    return frame
-
-
-def _utf8(data: bytes, encoding: str, name: str) -> tuple[bytes, bool]:
+def as_utf8(data: bytes, encoding: str, name: str) -> tuple[bytes, bool]:
     """The bytes as UTF-8 without byte-order mark, and whether there was one."""
     bom = data.startswith(codecs.BOM_UTF8)
     if bom:
@@ -90,6 +69,25 @@ def _utf8(data: bytes, encoding: str, name: str) -> tuple[bytes, bool]:
             parameter = Parameter("encoding", "cp1252")
         found = f"{name}, line {_line(data, start)}: not valid {codec.name} text"
         raise EncodingError(f"{found}; {remedy}", parameter, ".") from None
+
+
+def _parse(data: bytes, separator: str, header: list[str], blank: NDArray[np.intp], name: str) -> pl.DataFrame:
+    """All cells as text, without blank lines; a table of one column keeps them, as empty cells."""
+    refuse_duplicates(header, name)
+    if len(header) > MAX_COLUMNS:
+        raise TableError(f"{name} has {len(header):,} columns; chary takes up to {MAX_COLUMNS:,}: select some.")
+    try:
+        frame = pl.read_csv(data, separator=separator, infer_schema=False, glob=False)
+    except (Exception, pl.exceptions.PanicException) as error:
+        raise TableError(f"{name} is not a well-formed CSV ({reason(error)}); write it again.") from None
+    if frame.width != len(header):
+        raise TableError(f"{name} is not a well-formed CSV (its header is ambiguous); write it again.")
+    frame.columns = header
+    if len(blank) and frame.width > 1:
+        keep = np.ones(frame.height, dtype=bool)
+        keep[blank[blank < frame.height]] = False
+        frame = frame.filter(pl.Series(keep))
+    return frame
 
 
 @dataclass(frozen=True)

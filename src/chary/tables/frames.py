@@ -1,16 +1,49 @@
-"""A pandas or polars DataFrame, or a mapping of columns, in; a polars DataFrame out."""
+"""Whatever holds a table in, a data frame or a file of any kind; a polars DataFrame or a ``Table`` out."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import polars as pl
 
+from chary._words import Parameter
 from chary.method import is_missing
 from chary.tables.errors import TableError
-from chary.tables.table import refuse_duplicates
+from chary.tables.reading import read_table, usable
+from chary.tables.table import Table, refuse_duplicates
+
+
+def table_from(data: Any, *, name: str = "The table", **read_with: Any) -> Table:
+    """A table of whatever holds one.
+
+    Parameters
+    ----------
+    data : Table, path, sequence of paths, pandas or polars DataFrame, or mapping of columns
+        A path may be a file of any kind, a folder, a pattern such as ``"in/*.csv"``, or ``"-"``. A data frame is
+        kept as ``given``, so that the same kind of frame can be given back.
+    name : str
+        What to call a data frame in sentences.
+    **read_with
+        How to read a file: ``delimiter``, ``encoding``, ``sheet``, as in ``read_table``.
+
+    >>> table_from({"age": [31, 47], "city": ["Ulm", None]}).frame.shape
+    (2, 2)
+    """
+    if isinstance(data, Table):
+        return data
+    if isinstance(data, (str, os.PathLike, list, tuple)):
+        return read_table(data, **read_with)
+    given = [
+        key for key, value in read_with.items() if value is not None and (key, value) != ("encoding", "utf-8")
+    ]
+    if given:
+        raise TableError(f"{name} is no file, so ", Parameter(given[0]), " has no meaning; leave it out.")
+    if isinstance(data, pl.LazyFrame):
+        return usable(Table(data.collect(), name, given=data))
+    return usable(Table(from_dataframe(data), name, given=data))
 
 
 def from_dataframe(data: Any) -> pl.DataFrame:

@@ -99,11 +99,6 @@ def label_texts(cells: pl.Series) -> pl.Series:
     return texts.set(texts == "", None)
 
 
-def unlabeled_marker(unlabeled: str | None) -> str:
-    """The label that stands for none; empty if there is no such label."""
-    return (unlabeled or "").strip()
-
-
 def may_be_unlabeled(label: str) -> bool:
     """Whether only who wrote a label can tell if it is one.
 

@@ -11,7 +11,7 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any, BinaryIO, NamedTuple
@@ -23,8 +23,9 @@ from numpy.typing import NDArray
 from chary._words import Parameter, Step, shown
 from chary.method import Labels
 from chary.tables.errors import EncodingError, TableError
-from chary.tables.missing import is_no_answer, unlabeled_marker
+from chary.tables.missing import is_no_answer
 from chary.tables.reading import read_table
+from chary.tables.spellings import chosen_spellings, folded, is_marker, markers_of
 from chary.tables.table import MAX_COLUMNS, Table, column_named, has_texts
 from chary.tables.writing import as_typed, write_table
 
@@ -33,9 +34,10 @@ SKIPPED = "?"
 
 # In the cells of CLASSES, after the target and its classes.
 _UNLABELED, _TABLE, _READ_WITH = "chary_unlabeled", "chary_table", "chary_read_with"
+_EXACT = "chary_exact_labels"
 # Older files hold the words of the command line instead, a name and a value after each other.
 _OPTIONS = "chary_options"
-_PARAMETERS = ("delimiter", "encoding")  # of ``read_table``
+_PARAMETERS = ("delimiter", "encoding", "sheet")  # of ``read_table``
 
 # Place in the draw, number of rows drawn, row of the table, checksum of all that: text to any spreadsheet.
 _TOKEN = re.compile(r"(\d{1,9})/(\d{1,9}): row (\d{1,12}) of x[0-9a-f]{10}")
@@ -60,15 +62,17 @@ class DrawnFrom(NamedTuple):
 
     target: str
     classes: list[str]  # known when it was drawn
-    unlabeled: str | None  # as given to ``target_labels``
+    unlabeled: tuple[str, ...] | None  # as given to ``target_labels``
     says_unlabeled: bool  # whether the file says so; older ones do not
     table: str  # path as typed; empty if unknown
     read_with: dict[str, str]  # the parameters to read it with
+    more_tables: tuple[str, ...] = ()  # paths, where several files were one table
+    exact_labels: bool = False
 
     @property
-    def marker(self) -> str:
-        """The label that stands for none; empty if there is no such label."""
-        return unlabeled_marker(self.unlabeled)
+    def markers(self) -> tuple[str, ...]:
+        """The labels that stand for none."""
+        return markers_of(self.unlabeled)
 
 
 def write_audit(
@@ -78,7 +82,9 @@ def write_audit(
     rows: NDArray[np.intp],
     file: BinaryIO,
     guesses: Mapping[str, Any] | None = None,
-    unlabeled: str | None = None,
+    unlabeled: str | Sequence[str] | None = None,
+    *,
+    exact_labels: bool = False,
 ) -> None:
     """Write the drawn rows with an empty target column for a person to fill in.
 
@@ -91,9 +97,11 @@ def write_audit(
     file : binary file
     guesses : mapping of column name to k values, default=None
         Columns with a model's opinion, which sway whoever sees them.
-    unlabeled : str, default=None
+    unlabeled : str or sequence of str, default=None
         As given to ``target_labels``. The rows drawn are random among those it calls unlabelled, so the file is
         of use only with the same.
+    exact_labels : bool, default=False
+        As given to ``target_labels``; kept for the next command.
     """
     taken = [name for name in (ROW, CLASSES, GUESS) if name in table.frame.columns]
     if taken:
@@ -105,9 +113,10 @@ def write_audit(
     added = {target: pl.Series([None] * k, dtype=pl.String), **(guesses or {}), **_texts(others).to_dict()}
     about = {
         target: labels.classes.tolist(),
-        _UNLABELED: unlabeled,
-        _TABLE: table.path,
+        _UNLABELED: unlabeled if unlabeled is None or isinstance(unlabeled, str) else list(unlabeled),
+        _TABLE: [table.path, *table.more_paths] if table.more_paths else table.path,
         _READ_WITH: dict(table.read_with),
+        **({_EXACT: True} if exact_labels else {}),
     }
     added[CLASSES] = pl.Series([json.dumps(about, ensure_ascii=False)] * k)
     if len(added) + 1 > MAX_COLUMNS:
@@ -121,18 +130,27 @@ def write_audit(
 
 
 def read_audit(
-    path: str | os.PathLike[str], table: Table, target: str, labels: Labels, unlabeled: str | None = None
+    path: str | os.PathLike[str],
+    table: Table,
+    target: str,
+    labels: Labels,
+    unlabeled: str | Sequence[str] | None = None,
+    *,
+    exact_labels: bool = False,
 ) -> AuditAnswers:
     """Read the answers back and match them with the table they were drawn from.
 
-    Rows may come in any order, with other columns added, removed or retyped, in another delimiter, some not
-    answered. What cannot be understood is refused with a ``TableError``.
+    Answers that differ in nothing but case and white space are one class, unless ``exact_labels`` says otherwise
+    and both are known. Rows may come in any order, with other columns added, removed or retyped, in another
+    delimiter, some not answered. What cannot be understood is refused with a ``TableError``.
     """
     audit, notes = read_audit_table(path)
     drawn, n_drawn = _drawn_rows(audit, table, target, notes)
-    marker = unlabeled_marker(unlabeled)
-    _check_marker(audit, marker)
-    texts = {place: _known(row.answer, labels, notes, marker) for place, row in drawn.items()}
+    markers = markers_of(unlabeled)
+    _check_markers(audit, markers)
+    texts = {place: _known(row.answer, labels, notes, markers) for place, row in drawn.items()}
+    if not exact_labels:
+        texts = _with_new_classes_folded(texts, labels, notes)
     places = [place for place, text in sorted(texts.items()) if text not in ("", SKIPPED)]
     if len(places) < 2:
         found = "One row" if places else "No row"
@@ -190,7 +208,7 @@ def drawn_from(audit: Table) -> DrawnFrom:
         found = json.loads(cells[0])
         (target, classes), *_ = found.items()
         classes = [str(name) for name in classes]
-        unlabeled, read_with = found.get(_UNLABELED), _told_to_read(found)
+        unlabeled, tables, read_with = _texts_in(found, _UNLABELED), _texts_in(found, _TABLE), _told_to_read(found)
     except (IndexError, ValueError, AttributeError, TypeError, RecursionError):
         raise TableError(
             f"{audit.name} has no usable column {shown(CLASSES)}, which tells the target and its classes; fill in "
@@ -199,16 +217,24 @@ def drawn_from(audit: Table) -> DrawnFrom:
     return DrawnFrom(
         column_named(audit, str(target)),
         classes,
-        unlabeled=None if unlabeled is None else str(unlabeled),
+        unlabeled=unlabeled,
         says_unlabeled=_UNLABELED in found,
-        table=str(found.get(_TABLE, "")),
+        table=tables[0] if tables else "",
         read_with=read_with,
+        more_tables=tables[1:] if tables else (),
+        exact_labels=bool(found.get(_EXACT)),
     )
 
 
 def with_answers(audit: Table, target: str, answers: list[str], file: BinaryIO) -> None:
     """Write an audit file again, with these answers in its target column and all else as it was."""
     write_table(audit, {target: pl.Series([answer or None for answer in answers], dtype=pl.String)}, file)
+
+
+def _texts_in(about: dict[str, Any], key: str) -> tuple[str, ...] | None:
+    """One text, as older files have it, or several; None where there is none."""
+    found = about.get(key)
+    return None if found is None else tuple(map(str, found)) if isinstance(found, list) else (str(found),)
 
 
 def _told_to_read(about: dict[str, Any]) -> dict[str, str]:
@@ -250,7 +276,7 @@ def _drawn_rows(audit: Table, table: Table, target: str, notes: list[str]) -> tu
         before = drawn.get(place, _DrawnRow(number - 1, ""))
         if before.number != number - 1 or n_drawn not in (0, of):
             raise TableError(f"{name} mixes two draws (row {line}); keep the rows of one of them.")
-        if before.answer and answer and before.answer != answer:
+        if before.answer and answer and folded(before.answer) != folded(answer):
             raise TableError(
                 f"{name} labels row {number} of the table twice, {shown(before.answer)} and {shown(answer)}; "
                 "decide, and remove one of them."
@@ -282,25 +308,25 @@ def _parse(token: str, where: str) -> tuple[int, int, int, str]:
     return int(found[1]), int(found[2]), int(found[3]), found[0]
 
 
-def _check_marker(audit: Table, marker: str) -> None:
+def _check_markers(audit: Table, markers: Sequence[str]) -> None:
     """Rows drawn among others than those now unlabelled are no random draw of these."""
     try:
         origin = drawn_from(audit)
     except TableError:  # the column is for filling in a terminal; a spreadsheet may have lost it
         return
-    if not origin.says_unlabeled or origin.marker == marker:
+    if not origin.says_unlabeled or set(map(folded, origin.markers)) == set(map(folded, markers)):
         return
-    drawn, parameter, remedy = "without", Parameter("unlabeled"), "leave it out"
-    if origin.marker:
-        drawn, parameter, remedy = "with", Parameter("unlabeled", origin.marker), "pass the same"
+    drawn, remedy, parts = "without", "leave it out", [Parameter("unlabeled")]
+    if origin.markers:
+        drawn, remedy, parts = "with", "pass the same", [Parameter("unlabeled", text) for text in origin.markers]
     raise TableError(
         f"{audit.name} was drawn {drawn} ",
-        parameter,
+        *[part for parameter in parts for part in (parameter, " ")][:-1],
         f", so its rows are not random among those unlabelled now; {remedy}, or draw again.",
     )
 
 
-def _known(answer: str, labels: Labels, notes: list[str], marker: str) -> str:
+def _known(answer: str, labels: Labels, notes: list[str], markers: Sequence[str]) -> str:
     """The class that an answer means: itself, or a known class that a spreadsheet may have retyped."""
     classes = labels.classes.tolist()
     if answer in classes or not answer:
@@ -310,7 +336,7 @@ def _known(answer: str, labels: Labels, notes: list[str], marker: str) -> str:
         return answer[1:]
     if answer in classes:
         return answer
-    if answer == marker:
+    if is_marker(answer, markers):
         return SKIPPED
     same = [name for name in classes if _same(name, answer)]
     if len(same) == 1:
@@ -319,8 +345,18 @@ def _known(answer: str, labels: Labels, notes: list[str], marker: str) -> str:
     return SKIPPED if is_no_answer(answer) else answer
 
 
+def _with_new_classes_folded(texts: dict[int, str], labels: Labels, notes: list[str]) -> dict[int, str]:
+    """Spellings of classes that no label has, as one class each."""
+    known = {"", SKIPPED, *labels.classes.tolist()}
+    chosen = chosen_spellings(Counter(text for text in texts.values() if text not in known))
+    notes += [
+        f"The answer {shown(text)} was read as {shown(name)}." for text, name in chosen.items() if text != name
+    ]
+    return {place: chosen.get(text, text) for place, text in texts.items()}
+
+
 def _same(name: str, answer: str) -> bool:
-    if name.casefold().split() == answer.casefold().split():
+    if folded(name) == folded(answer):
         return True
     try:
         return float(name.replace(",", ".")) == float(answer.replace(",", "."))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -12,24 +14,106 @@ from chary._words import shown
 from chary.tables.errors import TableError
 
 MAX_COLUMNS = 4096
+FORMATS = ("csv", "parquet", "jsonl", "arrow", "xlsx")  # each is the extension of its files
+PACKED = ("gz", "zip")
 ADDED_COLUMNS = ("chary_label", "chary_confidence", "chary_source")
+
+
+_ALSO_CALLED = {"ndjson": "jsonl", "feather": "arrow", "ipc": "arrow", "pq": "parquet", "excel": "xlsx"}
+_TEXTS = (".tsv", ".txt", ".tab")  # a text table keeps such an extension
+_ENDINGS = (*(f".{name}" for name in (*FORMATS, *_ALSO_CALLED)), *_TEXTS, ".json")
+
+
+class Lines(NamedTuple):
+    """JSON lines as they stood in the file, and the cells that they hold: of no other table."""
+
+    texts: pl.Series
+    frame: pl.DataFrame
 
 
 @dataclass(frozen=True)
 class Table:
     """A file's cells and how it was written."""
 
-    frame: pl.DataFrame  # CSV: all text; Parquet: the file's own types
-    name: str
-    delimiter: str = ""  # empty: Parquet
+    frame: pl.DataFrame  # CSV: all text; others: the types of the file
+    name: str  # for people
+    delimiter: str = ""  # of a CSV
     bom: bool = False
-    path: str = ""  # as it was given
+    path: str = ""  # as it was given: a file, a folder, a pattern, "-"
     read_with: Mapping[str, str] = field(default_factory=dict)  # parameters to read it again with
+    format: str = ""  # one of FORMATS; found by the delimiter if not given
+    packed: str = ""  # one of PACKED: the file was compressed
+    more_paths: tuple[str, ...] = ()  # as given, where several were
+    files: tuple[str, ...] = ()  # what was read in the end, in this order
+    notes: tuple[str, ...] = ()  # what a person should know of how it was read, a sentence each
+    lines: Lines | None = None  # JSON lines: as they stood in the file
+    given: Any = None  # the data frame that it was made of, if it was no file
+
+    def __post_init__(self) -> None:
+        if not self.format:
+            object.__setattr__(self, "format", "csv" if self.delimiter else "parquet")
 
     @property
     def suffix(self) -> str:
         """Extension of a file written like this one."""
-        return ".csv" if self.delimiter else ".parquet"
+        _, own = _name_and_ending(self.files[0] if self.files else self.path)
+        ending = own if self.format == "csv" and own.lower() in _TEXTS else f".{self.format}"
+        return f"{ending}.{self.packed}" if self.packed else ending
+
+    @property
+    def stem(self) -> str:
+        """What to call a file made of this one, before its extension."""
+        if self.path == "-":
+            return "stdin"
+        if self._is_folder:
+            return Path(self.path).resolve().name or "table"
+        first, _ = _name_and_ending(self.files[0] if self.files else self.path or self.name)
+        return f"{first}-and-{len(self.files) - 1}-more" if len(self.files) > 1 else first
+
+    @property
+    def folder(self) -> Path:
+        """Where a file made of this one goes: next to it; the current folder if it was no file."""
+        if self.path in ("", "-"):
+            return Path()
+        if self._is_folder:
+            return Path(self.path, "..") if Path(self.path).name in ("", "..") else Path(self.path).parent
+        return Path(self.files[0] if self.files else self.path).parent
+
+    @property
+    def _is_folder(self) -> bool:
+        return bool(self.path) and not self.more_paths and Path(self.path).is_dir()
+
+    def written_as(self, format: str | None) -> Table:
+        """The same table, to be written in another format: one of FORMATS, or such as ``csv.gz``.
+
+        >>> Table(pl.DataFrame({"a": [1]}), "t.parquet").written_as("csv.gz").suffix
+        '.csv.gz'
+        """
+        if not format:
+            return self
+        name, _, packed = format.lower().removeprefix(".").partition(".")
+        name = _ALSO_CALLED.get(name, name)
+        if name not in FORMATS or packed not in ("", *PACKED):
+            raise TableError(
+                f"The format {shown(format)} is not known; choose {', '.join(FORMATS[:-1])} or {FORMATS[-1]}, "
+                "compressed as in csv.gz if you like."
+            )
+        delimiter = (self.delimiter or ",") if name == "csv" else ""
+        lines = self.lines if name == "jsonl" else None
+        return replace(self, format=name, packed=packed, delimiter=delimiter, lines=lines)
+
+
+def _name_and_ending(path: str) -> tuple[str, str]:
+    """A file's name without its extension, and that; of a compressed file those of what is in it.
+
+    >>> _name_and_ending("in/a.csv.gz"), _name_and_ending("b.v2.zip"), _name_and_ending("c.v2.tsv")
+    (('a', '.csv'), ('b.v2', ''), ('c.v2', '.tsv'))
+    """
+    file = Path(path)
+    if file.suffix.lower().removeprefix(".") in PACKED:
+        inner = Path(file.stem)
+        return (inner.stem, inner.suffix) if inner.suffix.lower() in _ENDINGS else (inner.name, "")
+    return file.stem, file.suffix
 
 
 def column_named(table: Table, name: str) -> str:
@@ -52,7 +136,12 @@ def column_hint(name: str, columns: Sequence[str]) -> str:
 
 def has_texts(cells: pl.Series) -> bool:
     """Whether its cells can be shown as text: they are no lists, records, bytes or objects of Python."""
-    return not cells.dtype.is_nested() and cells.dtype not in (pl.Binary, pl.Object)
+    return can_be_text(cells.dtype)
+
+
+def can_be_text(dtype: pl.DataType) -> bool:
+    """Whether cells of this type can."""
+    return not dtype.is_nested() and dtype not in (pl.Binary, pl.Object)
 
 
 def texts(cells: pl.Series) -> pl.Series:

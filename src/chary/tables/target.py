@@ -1,23 +1,54 @@
-"""A table and the name of its target in; classes, codes and which rows have a label out."""
+"""A table and the name of its target in; classes, codes, which rows have a label, and what was folded out."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import polars as pl
 
 from chary._words import Parameter, shown
 from chary.method import Labels, encode
 from chary.tables.errors import TableError
-from chary.tables.missing import label_texts, may_be_unlabeled, unlabeled_marker
+from chary.tables.missing import label_texts, may_be_unlabeled
+from chary.tables.spellings import chosen_spellings, fold_sentences, folded, is_marker, markers_of, says_classes
 from chary.tables.table import Table, column_named, has_texts
 
 _MAX_LABEL_BYTES = 2**31  # of all labels in an array of fixed width
 
 
-def target_labels(table: Table, target: str, unlabeled: str | None = None) -> Labels:
+class Target(NamedTuple):
+    """The target column of a table."""
+
+    labels: Labels
+    spellings: dict[
+        str, dict[str, int]
+    ]  # rows by spelling, the class's own first, for each class that has several
+    notes: list[str]  # what a person should know of how it was read, a sentence each
+
+
+def target_labels(
+    table: Table, target: str, unlabeled: str | Sequence[str] | None = None, *, exact_labels: bool = False
+) -> Labels:
+    """The labels alone, of what ``read_target`` says."""
+    return read_target(table, target, unlabeled, exact_labels=exact_labels).labels
+
+
+def read_target(
+    table: Table, target: str, unlabeled: str | Sequence[str] | None = None, *, exact_labels: bool = False
+) -> Target:
     """The target column of a table, encoded; its empty cells, and cells equal to ``unlabeled``, have no label.
 
-    Classes are text, as in the file. Cells that look like "no label" without being empty (NA, ?, -1) are refused
-    unless ``unlabeled`` says what they are; an empty ``unlabeled`` makes them classes.
+    Parameters
+    ----------
+    table, target
+        The table, and the name of one of its columns.
+    unlabeled : str or sequence of str, default=None
+        What means "no label", in upper or lower case. Cells that look like it without being empty (NA, ?, -1) are
+        refused unless they are named here; an empty text among the names makes them classes.
+    exact_labels : bool, default=False
+        Whether labels that differ in nothing but case and white space are different classes. If not, they are one
+        class, called by its most frequent spelling, and ``spellings`` and ``notes`` say so.
     """
     if table.frame.width < 2:
         raise TableError(
@@ -29,25 +60,68 @@ def target_labels(table: Table, target: str, unlabeled: str | None = None) -> La
     column_named(table, target)
     if not has_texts(table.frame[target]):
         raise TableError(f"Column {shown(target)} holds {table.frame[target].dtype}, not labels; choose another.")
-    cells = label_texts(table.frame[target])
-    if marker := unlabeled_marker(unlabeled):
-        cells = cells.set(cells == marker, None)
-    counts = cells.alias("label").drop_nulls().value_counts(sort=True)
-    if unlabeled is None:
-        _refuse_doubtful(target, counts)
-    _refuse_unlearnable(target, counts)
-    longest = max(map(len, counts["label"].to_list()))
+    raw = table.frame[target].cast(pl.String)
+    cells = _exact_texts(raw) if exact_labels else label_texts(raw)
+    counts = _counts(cells)
+    markers = markers_of(unlabeled)
+    none = [text for text in counts if is_marker(text, markers, exact_labels) or not folded(text)]
+    counts = {text: count for text, count in counts.items() if text not in set(none)}
+    if not says_classes(unlabeled):
+        _refuse_doubtful(target, counts, bool(markers))
+    chosen = {text: text for text in counts} if exact_labels else chosen_spellings(counts)
+    _refuse_unlearnable(target, _by_class(counts, chosen))
+    longest = max(map(len, chosen.values()))
     if 4 * longest * len(cells) > _MAX_LABEL_BYTES:
         raise TableError(f"Column {shown(target)} has a label of {longest:,} characters; shorten it.")
-    return encode(cells, unlabeled=None)
+    classes = cells.replace_strict(chosen, default=None, return_dtype=pl.String)
+    spellings = {} if exact_labels else _spellings(raw, cells, chosen)
+    notes = fold_sentences(spellings, target)
+    odd = [text for text in none if text not in markers and folded(text)]
+    notes += [f"In column {shown(target)}, {shown(text)} counts as unlabelled too." for text in odd]
+    return Target(encode(classes, unlabeled=None), spellings, notes)
 
 
-def _refuse_doubtful(target: str, counts: pl.DataFrame) -> None:
-    for label, count in counts.iter_rows():
-        if may_be_unlabeled(label):
+def _exact_texts(raw: pl.Series) -> pl.Series:
+    """Cells as they are; NumPy drops a NUL at the end of text anyway."""
+    texts = raw.str.strip_chars_end("\x00")
+    return texts.set(label_texts(raw).is_null(), None)
+
+
+def _counts(cells: pl.Series) -> dict[str, int]:
+    """Rows by text, the most frequent first, of equally frequent ones the first by value."""
+    counts = (
+        cells.alias("label").drop_nulls().value_counts(name="rows").sort("rows", "label", descending=[True, False])
+    )
+    return dict(counts.iter_rows())
+
+
+def _by_class(counts: dict[str, int], chosen: dict[str, str]) -> dict[str, int]:
+    """Rows by class."""
+    found: dict[str, int] = {}
+    for text, count in counts.items():
+        found[chosen[text]] = found.get(chosen[text], 0) + count
+    return found
+
+
+def _spellings(raw: pl.Series, cells: pl.Series, chosen: dict[str, str]) -> dict[str, dict[str, int]]:
+    """For each class that the file spells in several ways: rows by spelling, white space included."""
+    classes = cells.replace_strict(chosen, default=None, return_dtype=pl.String)
+    found = pl.DataFrame({"class": classes, "raw": raw}).drop_nulls().group_by("class", "raw").len("rows")
+    found = found.filter(pl.len().over("class") > 1)
+    own = pl.col("raw") == pl.col("class")
+    ordered = found.sort("class", own, "rows", "raw", descending=[False, True, True, False])
+    spellings: dict[str, dict[str, int]] = {}
+    for name, text, rows in ordered.iter_rows():
+        spellings.setdefault(name, {})[text] = rows
+    return spellings
+
+
+def _refuse_doubtful(target: str, counts: dict[str, int], told: bool) -> None:
+    for label, count in counts.items():
+        if may_be_unlabeled(label.strip()):
             raise TableError(
                 f"Column {shown(target)} holds {shown(label)} in {count:,} rows, which may or may not mean "
-                "unlabelled; pass ",
+                f"unlabelled; pass {'also ' * told}",
                 Parameter("unlabeled", label),
                 " if it does, or ",
                 Parameter("unlabeled", ""),
@@ -55,10 +129,10 @@ def _refuse_doubtful(target: str, counts: pl.DataFrame) -> None:
             )
 
 
-def _refuse_unlearnable(target: str, counts: pl.DataFrame) -> None:
-    n_labeled = int(counts["count"].sum())
+def _refuse_unlearnable(target: str, counts: dict[str, int]) -> None:
+    n_labeled = sum(counts.values())
     if len(counts) < 2:
-        found = f"one class only, {shown(counts.item(0, 0))} in {n_labeled:,} rows" if n_labeled else "no label"
+        found = f"one class only, {shown(next(iter(counts)))} in {n_labeled:,} rows" if n_labeled else "no label"
         raise TableError(f"Column {shown(target)} holds {found}; label some rows of at least two classes.")
     if len(counts) > 20 and len(counts) > n_labeled / 2:
         raise TableError(

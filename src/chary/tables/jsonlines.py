@@ -1,0 +1,127 @@
+"""JSON lines in; cells of their own types out, and lines with further keys written back.
+
+Each line is an object; a key that a line lacks is an empty cell. Lines that are written back are as they were.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, BinaryIO
+
+import polars as pl
+
+from chary._words import shown
+from chary.tables.errors import TableError, reason
+from chary.tables.table import Lines, Table
+
+_MOST_DEPTH = 16
+_ORDER_ROWS = 1000  # so many lines tell the order of the columns
+
+
+def read_jsonlines(data: bytes, name: str) -> Table:
+    """Read JSON lines, which are UTF-8; what is wrong with them is said with its line."""
+    texts = pl.Series("line", data.decode().split("\n"), dtype=pl.String)
+    texts = texts.filter(texts.str.strip_chars() != "")
+    try:
+        frame = pl.read_ndjson(data, infer_schema_length=None)
+    except (Exception, pl.exceptions.PanicException) as error:
+        _refuse_first_odd_line(data, name)
+        raise TableError(f"{name} cannot be read as JSON lines ({reason(error)}); write it again.") from None
+    if frame.height != len(texts):
+        _refuse_first_odd_line(data, name)
+        raise TableError(f"{name} has lines that hold more than one object; put each on a line of its own.")
+    for column in frame.columns:
+        if _depth(frame.schema[column]) > _MOST_DEPTH:
+            raise TableError(f"{name}: column {shown(column)} is nested too deeply; write its parts as columns.")
+    frame = frame.select(_in_order(frame.columns, texts))
+    return Table(frame, name, format="jsonl", lines=Lines(texts, frame))
+
+
+def write_jsonlines(table: Table, added: pl.DataFrame, file: BinaryIO) -> None:
+    """Lines as they were with the added keys last; a table that was no JSON lines is written anew."""
+    lines = table.lines
+    if lines is None or lines.frame is not table.frame or set(added.columns) & set(table.frame.columns):
+        table.frame.with_columns(added.get_columns()).write_ndjson(file)
+        return
+    if not added.width:
+        whole = lines.texts
+    else:
+        keys = added.select(pl.struct(pl.all()).struct.json_encode().str.slice(1)).to_series()
+        opened = lines.texts.str.strip_chars().str.strip_suffix("}").str.strip_chars_end()
+        comma = (
+            pl.when(opened.str.ends_with("{") & (opened.str.len_bytes() == 1))
+            .then(pl.lit(""))
+            .otherwise(pl.lit(", "))
+        )
+        whole = pl.select(pl.concat_str([pl.lit(opened), comma, pl.lit(keys)])).to_series()
+    for part in range(0, len(whole), 100_000):
+        file.write(("\n".join(whole[part : part + 100_000].to_list()) + "\n").encode())
+
+
+def parts_of(dtype: pl.DataType) -> list[Any]:
+    """The types of which a list or a record is made."""
+    if isinstance(dtype, pl.Struct):
+        return [field.dtype for field in dtype.fields]
+    return [dtype.inner] if isinstance(dtype, (pl.List, pl.Array)) else []
+
+
+def _refuse_first_odd_line(data: bytes, name: str) -> None:
+    """Say where the first line is that is no object, or that has another type in a column than the ones before."""
+    kinds: dict[str, tuple[str, int]] = {}
+    for number, line in enumerate(data.split(b"\n"), start=1):
+        if not line.strip():
+            continue
+        where = f"{name}, line {number}"
+        try:
+            found = json.loads(line, parse_constant=_refuse_constant)
+        except _NoJsonError as error:
+            raise TableError(f"{where}: {error} is not JSON; write null where there is no number.") from None
+        except RecursionError:
+            raise TableError(f"{where}: nested too deeply; write its parts as columns.") from None
+        except ValueError as error:
+            raise TableError(
+                f"{where}: no JSON object ({reason(error)}); write one object on each line."
+            ) from None
+        if not isinstance(found, dict):
+            raise TableError(f"{where}: no JSON object but {_kind_of(found)}; write one object on each line.")
+        for key, value in found.items():
+            kind, before = kinds.setdefault(key, (_kind_of(value), number)) if value is not None else ("", 0)
+            if value is not None and kind != _kind_of(value):
+                raise TableError(
+                    f"{where}: column {shown(key)} holds {_kind_of(value)} here and {kind} in line {before}; "
+                    "write one type in a column."
+                )
+
+
+class _NoJsonError(Exception):
+    """NaN or Infinity, which Python writes and JSON lacks."""
+
+
+def _refuse_constant(text: str) -> Any:
+    raise _NoJsonError(text)
+
+
+def _kind_of(value: Any) -> str:
+    kinds = {bool: "a truth value", list: "a list", dict: "an object", str: "text", type(None): "null"}
+    return kinds.get(type(value), "a number")
+
+
+def _depth(dtype: pl.DataType) -> int:
+    """How many lists and records stand in each other; as far as it matters."""
+    level, inner = 0, [dtype]
+    while inner and level <= _MOST_DEPTH:
+        inner = [part for kind in inner for part in parts_of(kind)]
+        level += 1
+    return level
+
+
+def _in_order(names: list[str], texts: pl.Series) -> list[str]:
+    """The columns in the order in which the lines name them."""
+    first: dict[str, None] = {}
+    for text in texts.head(_ORDER_ROWS):
+        try:
+            first |= dict.fromkeys(json.loads(text))
+        except (ValueError, RecursionError):  # Python is stricter than Polars: numbers of thousands of digits
+            continue
+    known = [name for name in first if name in set(names)]
+    return [*known, *(name for name in names if name not in first)]

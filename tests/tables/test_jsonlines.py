@@ -1,0 +1,110 @@
+"""JSON lines in, cells out, and the same lines with further keys written back."""
+
+import io
+import json
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chary.tables.errors import TableError
+from chary.tables.jsonlines import parts_of, read_jsonlines, write_jsonlines
+from chary.tables.table import Lines, Table
+
+scalar = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-(2**63), 2**63 - 1),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.text(st.characters(exclude_categories=["Cs"]), max_size=6),
+)
+
+
+def written(table, **added):
+    buffer = io.BytesIO()
+    write_jsonlines(table, pl.DataFrame(added), buffer)
+    return buffer.getvalue()
+
+
+row = st.fixed_dictionaries(
+    {},
+    optional={
+        "a": st.none() | st.booleans(),
+        "b": st.none() | st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False, allow_infinity=False),
+        "c": st.none() | st.text(st.characters(exclude_categories=["Cs"]), max_size=6) | st.integers(0, 9),
+        "d": st.none() | st.lists(st.integers(0, 9), max_size=2),
+    },
+)
+
+
+@given(st.lists(row, min_size=1, max_size=5), st.booleans())
+def test_lines_are_written_back_as_they_were(rows, ascii_only):
+    data = "".join(json.dumps(row, ensure_ascii=ascii_only) + "\n" for row in rows).encode()
+    table = read_jsonlines(data, "t.jsonl")
+    assert written(table) == data
+    labels = [f'"{i}\n' for i in range(len(rows))]
+    again = [json.loads(line) for line in written(table, chary_label=labels).decode().split("\n")[:-1]]
+    assert again == [{**row, "chary_label": label} for row, label in zip(rows, labels, strict=True)]
+
+
+@given(st.lists(st.tuples(scalar, scalar), min_size=1, max_size=5))
+def test_cells_are_what_python_reads(rows):
+    keep = [row for row in rows if type(row[0]) is type(rows[0][0]) and row[0] is not None] or [(1, None)]
+    data = "\n".join(json.dumps({"a": a}) for a, _ in keep).encode()
+    assert read_jsonlines(data, "t").frame["a"].to_list() == [a for a, _ in keep]
+
+
+def test_keys_may_be_lacking_and_columns_stand_in_the_order_of_the_lines():
+    table = read_jsonlines(b'{"z": 1}\r\n\r\n{"b": "x", "z": null, "a": [1, 2]}\n{}', "t")
+    assert table.frame.columns == ["z", "b", "a"]
+    assert table.frame.rows() == [(1, None, None), (None, "x", [1, 2]), (None, None, None)]
+    assert table.suffix == ".jsonl"
+    assert written(table, k=[1, 2, 3]) == b'{"z": 1, "k":1}\n{"b": "x", "z": null, "a": [1, 2], "k":2}\n{"k":3}\n'
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b'{"a": 1}\n{"a": \n', "t, line 2: no JSON object ("),
+        (b'{"a": 1}\n\n[1]\n', "t, line 3: no JSON object but a list; write one object on each line."),
+        (b'{"a": NaN}\n', "t, line 1: NaN is not JSON; write null where there is no number."),
+        (b'{"a": 1}\n{"a": -Infinity}\n', "t, line 2: -Infinity is not JSON"),
+        (
+            b'{"a": [1]}\n{"a": 2}\n',
+            "t, line 2: column 'a' holds a number here and a list in line 1; write one type",
+        ),
+        (b'{"a": true}\n{"a": 2}\n', "t, line 2: column 'a' holds a number here and a truth value in line 1"),
+        (b'{"a": {"x": 1}}\n{"a": 2}\n', "line 2: column 'a' holds a number here and an object in line 1"),
+        (b'{"a": ' + b"[" * 30 + b"]" * 30 + b"}\n", "t: column 'a' is nested too deeply"),
+        (b'{"a": ' + b"[" * 10_000 + b"]" * 10_000 + b"}\n", "nested too deeply"),
+        (b'{"a": 1} {"a": 2}\n', "t, line 1: no JSON object ("),
+        (b'{"a": 1e999}\n', "t cannot be read as JSON lines ("),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_line(data, said):
+    with pytest.raises(TableError) as caught:
+        read_jsonlines(data, "t")
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_huge_whole_numbers_stay_whole():
+    data = b'{"a": 123456789012345678901234567890, "b": 9007199254740993}\n{"a": 1, "b": 0.5}\n'
+    table = read_jsonlines(data, "t")
+    assert table.frame["a"].to_list() == [123456789012345678901234567890, 1]
+    assert written(table) == data
+
+
+def test_another_table_is_never_written_with_these_lines():
+    table = read_jsonlines(b'{"a": 1}\n', "t")
+    other = Table(pl.DataFrame({"a": [2]}), "t", format="jsonl", lines=table.lines)
+    assert written(other, k=["x"]) == b'{"a":2,"k":"x"}\n'
+    assert written(table, a=["x"]) == b'{"a":"x"}\n'  # a column in place of its own
+    assert Lines(*table.lines).frame is table.frame
+
+
+def test_the_parts_of_a_type():
+    assert parts_of(pl.Struct({"a": pl.Int64, "b": pl.List(pl.String)})) == [pl.Int64(), pl.List(pl.String)]
+    assert parts_of(pl.Array(pl.Int8, 2)) == [pl.Int8()]
+    assert parts_of(pl.String()) == []
