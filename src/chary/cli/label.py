@@ -11,7 +11,7 @@ import typer
 
 from chary.cli import options
 from chary.cli.console import plain, print_json, read_quietly, require_free, require_readable, stdout, steps
-from chary.cli.prior import parse_prior
+from chary.cli.prior import parse_error, parse_prior
 from chary.cli.remedies import command
 
 if TYPE_CHECKING:
@@ -33,7 +33,9 @@ def label_command(
     identifier: options.IDENTIFIER = None,
     audit: options.AUDIT = None,
     class_prior: options.CLASS_PRIOR = None,
+    error: options.ERROR = None,
     rounds: options.ROUNDS = None,
+    probabilities: options.PROBABILITIES = False,
     delimiter: options.DELIMITER = None,
     encoding: options.ENCODING = "utf-8",
     seed: options.SEED = 0,
@@ -58,10 +60,12 @@ def label_command(
         force,
         delimiter,
         encoding,
+        probabilities,
         unlabeled=unlabeled,
         rounds=rounds,
         audit=audit,
         class_prior=parse_prior(class_prior or []),
+        error=parse_error(error),
         seed=seed,
         **_kinds(drop, categorical, numeric, identifier),
     )
@@ -106,6 +110,7 @@ def diagnose_command(
 def predict(
     model_file: Annotated[Path, typer.Argument(metavar="MODEL", help="A FILE.model.chary.")],
     file: options.TABLE,
+    probabilities: options.PROBABILITIES = False,
     delimiter: options.DELIMITER = None,
     encoding: options.ENCODING = "utf-8",
     out: options.OUT = None,
@@ -133,7 +138,7 @@ def predict(
         require_free([path], force)
         step("Labelling")
         try:
-            added = predict_table(model, table)
+            added = predict_table(model, table, probabilities=probabilities)
         except TableError as error:
             raise TableError(f"{table.name}: ", *error.args) from None
         step("Writing")
@@ -169,12 +174,13 @@ def run_label(
     force: bool,
     delimiter: str | None = None,
     encoding: str = "utf-8",
+    probabilities: bool = False,
     **settings: Any,
 ) -> Done:
     """Read, label, write."""
     require_readable(file)
     from chary._files import atomic_write
-    from chary.jobs import label_table, save
+    from chary.jobs import label_table, probability_columns, probability_names, refuse_taken, save
     from chary.report import render_page, summarize
     from chary.tables import target_labels, write_table
 
@@ -182,7 +188,8 @@ def run_label(
     with steps() as step:
         step("Reading")
         table = read_quietly(file, delimiter, encoding)
-        target_labels(table, target, settings.get("unlabeled"))  # a wrong target is said first
+        labels = target_labels(table, target, settings.get("unlabeled"))  # a wrong target is said first
+        refuse_taken(table, probability_names(labels.classes) if probabilities else ())
         paths = {
             "labeled": folder / f"{file.stem}.labeled{_suffix(table, file)}",
             "model": folder / f"{file.stem}.model.chary",
@@ -191,9 +198,11 @@ def run_label(
         require_free(paths.values(), force)
         result = label_table(table, target, progress=step, **settings)
         step("Writing")
-        summary, hints = summarize(result), hints_for(result)
+        summary, hints, added = summarize(result), hints_for(result), result.added_columns
+        if probabilities:
+            added |= probability_columns(table, result.labels.classes, result.probabilities())
         with atomic_write(paths["labeled"], overwrite=force) as stream:
-            write_table(table, result.added_columns, stream)
+            write_table(table, added, stream)
         save(result.model, paths["model"], overwrite=force)
         with atomic_write(paths["report"], overwrite=force) as stream:
             stream.write(render_page(summary, hints).encode("utf-8", "backslashreplace"))
@@ -211,7 +220,7 @@ def hints_for(result: LabeledTable) -> Hints:
     k = result.audit_size
     more = () if k == 30 else ("-k", str(k))
     draw = command(result.table, "audit draw", result.target, result.settings["unlabeled"], *more) if k else ""
-    return Hints(*_HINTS, draw)
+    return Hints(*_HINTS, draw, "--error 10%")
 
 
 def _kinds(

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from chary.evaluation import Diagnosis, diagnose
+from chary.jobs.contrasts import Contrast, contrasts
 from chary.method import Labels
 from chary.tables import Column, Table, TablePreparation, target_labels
 
@@ -30,6 +32,7 @@ class DiagnosedTable:
     labels: Labels
     prepared: Prepared
     diagnosis: Diagnosis
+    contrasts: list[Contrast]  # of the columns that differ most
 
     @property
     def columns(self) -> list[Column]:
@@ -54,7 +57,9 @@ def diagnose_table(
     labels = target_labels(table, target, unlabeled)
     prepared = prepare(table, target, drop, categorical, numeric, identifier)
     progress("Comparing labelled and unlabelled rows")
-    return DiagnosedTable(table, target, labels, prepared, compare_rows(prepared, labels, seed))
+    diagnosis = compare_rows(prepared, labels, seed)
+    differing = contrasts(prepared.X, prepared.preparation, labels.labeled, diagnosis)
+    return DiagnosedTable(table, target, labels, prepared, diagnosis, differing)
 
 
 def prepare(
@@ -66,9 +71,14 @@ def prepare(
     identifier: Sequence[str] = (),
 ) -> Prepared:
     """The columns of a table, but the target, as features."""
-    features = table.frame.drop(target)
+    features = features_of(table, target)
     preparation = TablePreparation(drop=drop, categorical=categorical, numeric=numeric, identifier=identifier)
     return Prepared(preparation.fit(features).transform(features), preparation)
+
+
+def features_of(table: Table, target: str) -> pl.DataFrame:
+    """What a preparation is given of a table."""
+    return table.frame.drop(target)
 
 
 def compare_rows(prepared: Prepared, labels: Labels, seed: int) -> Diagnosis:

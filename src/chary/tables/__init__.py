@@ -2,6 +2,8 @@
 
 from chary.tables.columns.column import Column
 from chary.tables.errors import TableError
+from chary.tables.extending import extended, like
+from chary.tables.frames import from_dataframe
 from chary.tables.preparation import TablePreparation, preparation_state, restore_preparation
 from chary.tables.reading import read_table
 from chary.tables.sheets import (
@@ -33,6 +35,9 @@ __all__ = [
     "TableError",
     "TablePreparation",
     "drawn_from",
+    "extended",
+    "from_dataframe",
+    "like",
     "preparation_state",
     "read_audit",
     "read_audit_table",

@@ -12,7 +12,7 @@ from chary._words import shown
 from chary.tables.errors import TableError
 
 MAX_COLUMNS = 4096
-ADDED_COLUMNS = ("chary_label", "chary_confidence", "chary_source")
+ADDED_COLUMNS = ("chary_label", "chary_confidence", "chary_source", "chary_accept")
 
 
 @dataclass(frozen=True)
