@@ -20,7 +20,7 @@ def test_label_writes_three_files_and_a_summary(table, run):
     assert names == {"customers.csv", "customers.labeled.csv", "customers.model.chary", "customers.report.html"}
     for word in (
         "Given",
-        "Accepted",
+        "Learned",
         "Predicted",
         "yes",
         "no",
@@ -33,7 +33,7 @@ def test_label_writes_three_files_and_a_summary(table, run):
     assert lines[0] == HEADER + ";chary_label;chary_confidence;chary_source"
     original = table.read_text().splitlines()[1:]
     assert all(new.startswith(old + ";") for new, old in zip(lines[1:], original, strict=True))
-    assert re.fullmatch(r"000;20,5;red;;(yes|no);[01]\.\d+;(accepted|predicted)", lines[1])
+    assert re.fullmatch(r"000;20,5;red;;(yes|no);[01]\.\d+;(learned|predicted)", lines[1])
     assert lines[2] == "001;57,5;blue;yes;yes;1.0;given"
 
 
@@ -42,7 +42,7 @@ def test_json_is_all_that_is_printed(table, run):
     figures = json.loads(out)
     assert (code, err) == (0, "")
     assert figures["rows"] == 80
-    assert figures["sources"] == {"given": 60, "accepted": 0, "predicted": 20}
+    assert figures["sources"] == {"given": 60, "learned": 0, "predicted": 20}
     assert figures["settings"]["seed"] == 5
     kinds = {column["name"]: column["kind"] for column in figures["columns"]}
     assert kinds == {"id": "identifier", "age": "numeric", "colour": "categorical"}

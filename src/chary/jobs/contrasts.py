@@ -5,6 +5,7 @@ What is drawn beside the verdict: counts of bounded size, over all rows, compute
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -79,7 +80,7 @@ def _of_groups(X: NDArray[Any], column: str, own: dict[str, int], labeled: NDArr
 def _of_numbers(
     column: str, name: str, values: NDArray[Any], missing: NDArray[np.bool_], labeled: NDArray[np.bool_]
 ) -> Contrast:
-    """Shares of bins of equal width between the outer hundredths; of the values themselves where these are few."""
+    """Shares of bins of equal width; of the values themselves where these are few."""
     absent = float(missing[labeled].mean()), float(missing[~labeled].mean())
     sides = values[labeled & ~missing], values[~labeled & ~missing]
     some = np.concatenate([side[:: len(side) // _MOST_ROWS + 1] for side in sides])
@@ -90,11 +91,18 @@ def _of_numbers(
     edges: list[float] = []
     if len(distinct) <= _FEW_VALUES:
         counts = [(np.round((side - low) / step)[:, None] == distinct).sum(axis=0) for side in sides]
-        groups = [f"{low + step * place:.4g}" for place in distinct.tolist()]
+        digits = -1 - math.floor(math.log10(step))  # those that are certain
+        groups = [f"{round(low + step * place, digits) + 0.0:.6g}" for place in distinct.tolist()]
     else:
-        inner = np.quantile(some, [0.01, 0.99])
-        low, high = inner if inner[1] > inner[0] else (low, high)
+        low, high = _ends(some)
         counts = [np.histogram(np.clip(side, low, high), _N_BINS, (low, high))[0] for side in sides]
         edges = np.linspace(low, high, _N_BINS + 1).tolist()
     shares = [(count / max(1, count.sum())).tolist() for count in counts]
     return Contrast(column, name, groups, edges, shares[0], shares[1], absent)
+
+
+def _ends(values: NDArray[Any]) -> tuple[float, float]:
+    """Where bins begin and end: the outer hundredths, but no long tail that would leave one bin for the rest."""
+    first, low, middle, high, last = np.quantile(values, [0.01, 0.1, 0.5, 0.9, 0.99])
+    start, end = max(first, middle - 3 * (middle - low)), min(last, middle + 3 * (high - middle))
+    return (float(start), float(end)) if end > start else (float(values.min()), float(values.max()))

@@ -50,7 +50,10 @@ def _pandas_array(column: pl.Series, dtype: Any) -> Any:
     else:
         values = column.to_list()
     plain = pd.Series(values)
-    if dtype is None or (dtype.kind == "O" and not hasattr(dtype, "categories")):
+    categories = getattr(dtype, "categories", None)
+    if dtype is None or (dtype.kind == "O" and categories is None):
+        return plain.array
+    if categories is not None and not plain.isin(categories).all():
         return plain.array
     try:
         typed = pd.Series(values, dtype=dtype)
