@@ -146,3 +146,32 @@ def test_nothing_is_overwritten_without_force(table, run):
     assert "did you mean 'churn'?" in run("label", table, "-t", "chrun")[2]  # of two faults the first
     assert run("label", table, "-t", "churn", "--force")[0] == 0
     assert report.read_text() != "mine"
+
+
+def test_probabilities_are_added_when_asked_for(table, run):
+    code, _, err = run("label", table, "-t", "churn", "--rounds", 0, "--probabilities")
+    assert (code, err) == (0, "")
+    labeled = pl.read_csv(table.parent / "customers.labeled.csv", separator=";")
+    assert labeled.columns[-2:] == ["chary_p_no", "chary_p_yes"]
+    assert (labeled["chary_p_no"] + labeled["chary_p_yes"]).is_between(0.9998, 1.0002).all()
+    assert ((labeled["chary_p_yes"] > 0.5) == (labeled["chary_label"] == "yes")).all()
+    given = labeled.filter(pl.col("chary_source") == "given")
+    assert set(given["chary_p_yes"]) == {0.0, 1.0}
+    code, _, err = run("predict", table.parent / "customers.model.chary", table, "--probabilities")
+    assert (code, err) == (0, "")
+    predicted = pl.read_csv(table.parent / "customers.predicted.csv", separator=";")
+    assert predicted.columns[-2:] == ["chary_p_no", "chary_p_yes"]
+    table.write_text(table.read_text().replace("colour", "chary_p_no", 1))
+    code, _, err = run("label", table, "-t", "churn", "--force", "--probabilities")
+    assert code == 1
+    assert "already has a column 'chary_p_no'" in err
+
+
+def test_an_error_needs_an_audit_and_is_a_share(table, run):
+    code, _, err = run("label", table, "-t", "churn", "--error", "10%")
+    assert code == 1
+    assert "pass them as --audit, or leave --error out." in err
+    for typed in ("10", "none", "0", "100%"):
+        code, _, err = run("label", table, "-t", "churn", "--error", typed)
+        assert code == 1
+        assert "is no share of wrong labels; give one such as 10% or 0.1" in err

@@ -94,15 +94,20 @@ def _of_numbers(
         digits = -1 - math.floor(math.log10(step))  # those that are certain
         groups = [f"{round(low + step * place, digits) + 0.0:.6g}" for place in distinct.tolist()]
     else:
-        low, high = _ends(some)
+        low, high = _ends(*(side for side in sides if len(side)))
         counts = [np.histogram(np.clip(side, low, high), _N_BINS, (low, high))[0] for side in sides]
         edges = np.linspace(low, high, _N_BINS + 1).tolist()
     shares = [(count / max(1, count.sum())).tolist() for count in counts]
     return Contrast(column, name, groups, edges, shares[0], shares[1], absent)
 
 
-def _ends(values: NDArray[Any]) -> tuple[float, float]:
+def _ends(*sides: NDArray[Any]) -> tuple[float, float]:
     """Where bins begin and end: the outer hundredths, but no long tail that would leave one bin for the rest."""
-    first, low, middle, high, last = np.quantile(values, [0.01, 0.1, 0.5, 0.9, 0.99])
-    start, end = max(first, middle - 3 * (middle - low)), min(last, middle + 3 * (high - middle))
-    return (float(start), float(end)) if end > start else (float(values.min()), float(values.max()))
+    first, low, middle, high, last = np.array([np.quantile(side, [0.01, 0.1, 0.5, 0.9, 0.99]) for side in sides]).T
+    start = np.maximum(first, middle - 3 * (middle - low)).min()
+    end = np.minimum(last, middle + 3 * (high - middle)).max()
+    return (
+        (float(start), float(end))
+        if end > start
+        else (float(min(map(np.min, sides))), float(max(map(np.max, sides))))
+    )

@@ -227,7 +227,7 @@ def _accept(result: LabeledTable) -> dict[str, Any] | None:
         f"confidence {found.threshold:.4f} and more. Column chary_accept marks them and the given ones."
     )
     if not n_rows:
-        why = "on the word of this audit"
+        why = f"the {n_audited} audited rows do not rule out more"
         if needs > n_audited:
             why = f"the audit has {n_audited} rows, and {needs} or more are needed"
         sentence = (
