@@ -56,7 +56,7 @@ def main() -> None:
     n_rows = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
     table = Table(title=f"chary label, {n_rows:,} rows x 50 columns of Parquet, 500 labels", title_justify="left")
     table.add_column("labels")
-    for name in ("wall time", "CPU time", "peak memory", "verdict", "accepted", "predicted"):
+    for name in ("wall time", "CPU time", "peak memory", "verdict", "learned", "predicted"):
         table.add_column(name, justify="right")
     for name, (biased, told) in CASES.items():
         with tempfile.TemporaryDirectory() as folder:
@@ -69,7 +69,7 @@ def main() -> None:
             f"{used.ru_utime + used.ru_stime:.0f} s",
             f"{used.ru_maxrss / 2**20:.2f} GiB",
             figures["diagnosis"]["verdict"],
-            f"{figures['sources']['accepted']:,}",
+            f"{figures['sources']['learned']:,}",
             f"{figures['sources']['predicted']:,}",
         )
     Console(width=110).print(table)

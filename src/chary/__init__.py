@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         TopK,
         TransductiveBound,
     )
+    from chary.report import diagnose, label, load
 
 __version__ = "0.1.0"
 __all__ = [
@@ -52,14 +53,19 @@ __all__ = [
     "TopK",
     "TransductiveBound",
     "__version__",
+    "diagnose",
+    "label",
+    "load",
 ]
+# From a table to its labels; all other names are about arrays.
+_OF_TABLES = ("diagnose", "label", "load")
 
 
 def __getattr__(name: str) -> Any:
     """A public name, from its room, when it is first asked for."""
     if name not in __all__:
         raise AttributeError(f"module 'chary' has no attribute {name!r}")
-    value = getattr(import_module("chary.method"), name)
+    value = getattr(import_module("chary.report" if name in _OF_TABLES else "chary.method"), name)
     globals()[name] = value
     return value
 

@@ -206,3 +206,35 @@ def test_mangled_audits_end_in_one_sentence_and_overwrite_nothing(drawn, animals
         assert err.strip().count("\n") == 0
     assert refused > 10
     assert animals[0].exists()
+
+
+def test_label_marks_the_rows_that_can_be_accepted_at_an_error(animals, run, row_numbers):
+    path, truth = animals
+    sheet = path.with_name("animals.audit.csv")
+    assert run("audit", "draw", path, "-t", "animal", "-k", 60)[0] == 0
+    answers = pl.read_csv(sheet, infer_schema=False)
+    answers.with_columns(pl.Series("animal", [truth[row] for row in row_numbers(sheet)])).write_csv(sheet)
+    words = ("label", path, "-t", "animal", "--audit", sheet, "--force")
+    code, out, _ = run(*words, "--error", "20%", "--json")
+    assert code == 0
+    asked = json.loads(out)["accept"]
+    labeled = pl.read_csv(path.with_name("animals.labeled.csv"))
+    new = labeled.filter(pl.col("chary_source") != "given")
+    assert labeled.filter(pl.col("chary_source") == "given")["chary_accept"].all()
+    assert new["chary_accept"].sum() == asked["n_accepted"] > 0
+    assert (new["chary_accept"] == (new["chary_confidence"] >= asked["threshold"])).all()
+    known = labeled.with_columns(pl.Series("truth", truth.tolist())).filter(
+        (pl.col("chary_source") != "given") & pl.col("chary_accept")
+    )
+    assert (known["chary_label"] != known["truth"]).mean() <= 0.2
+    code, out, _ = run(*words, "--error", "1%")
+    assert code == 0
+    said = " ".join(out.split())
+    assert (
+        "No new label can be accepted with at most 1% wrong: the audit has 60 rows, and 230 or more are needed"
+        in said
+    )
+    labeled = pl.read_csv(path.with_name("animals.labeled.csv"))
+    assert (labeled["chary_accept"] == (labeled["chary_source"] == "given")).all()
+    assert run(*words)[0] == 0
+    assert "chary_accept" not in pl.read_csv(path.with_name("animals.labeled.csv")).columns

@@ -25,7 +25,7 @@ def test_label_writes_three_files_and_a_summary(table, run):
     assert names == {"customers.csv", "customers.labeled.csv", "customers.model.chary", "customers.report.html"}
     for word in (
         "Given",
-        "Accepted",
+        "Learned",
         "Predicted",
         "yes",
         "no",
@@ -38,7 +38,7 @@ def test_label_writes_three_files_and_a_summary(table, run):
     assert lines[0] == HEADER + ";chary_label;chary_confidence;chary_source"
     original = table.read_text().splitlines()[1:]
     assert all(new.startswith(old + ";") for new, old in zip(lines[1:], original, strict=True))
-    assert re.fullmatch(r"000;20,5;red;;(yes|no);[01]\.\d+;(accepted|predicted)", lines[1])
+    assert re.fullmatch(r"000;20,5;red;;(yes|no);[01]\.\d+;(learned|predicted)", lines[1])
     assert lines[2] == "001;57,5;blue;yes;yes;1.0;given"
 
 
@@ -47,7 +47,7 @@ def test_json_is_all_that_is_printed(table, run):
     figures = json.loads(out)
     assert (code, err) == (0, "")
     assert figures["rows"] == 80
-    assert figures["sources"] == {"given": 60, "accepted": 0, "predicted": 20}
+    assert figures["sources"] == {"given": 60, "learned": 0, "predicted": 20}
     assert figures["settings"]["seed"] == 5
     kinds = {column["name"]: column["kind"] for column in figures["columns"]}
     assert kinds == {"id": "identifier", "age": "numeric", "colour": "categorical"}
@@ -325,3 +325,32 @@ def test_a_sheet_is_chosen_by_name(table, tmp_path, run):
     assert code == 0
     assert "--sheet Data" in re.sub(r"[\s│]+", " ", out)
     assert zipfile.is_zipfile(tmp_path / "w.labeled.xlsx")
+
+
+def test_probabilities_are_added_when_asked_for(table, run):
+    code, _, err = run("label", table, "-t", "churn", "--rounds", 0, "--probabilities")
+    assert (code, err) == (0, "")
+    labeled = pl.read_csv(table.parent / "customers.labeled.csv", separator=";")
+    assert labeled.columns[-2:] == ["chary_p_no", "chary_p_yes"]
+    assert (labeled["chary_p_no"] + labeled["chary_p_yes"]).is_between(0.9998, 1.0002).all()
+    assert ((labeled["chary_p_yes"] > 0.5) == (labeled["chary_label"] == "yes")).all()
+    given = labeled.filter(pl.col("chary_source") == "given")
+    assert set(given["chary_p_yes"]) == {0.0, 1.0}
+    code, _, err = run("predict", table.parent / "customers.model.chary", table, "--probabilities")
+    assert (code, err) == (0, "")
+    predicted = pl.read_csv(table.parent / "customers.predicted.csv", separator=";")
+    assert predicted.columns[-2:] == ["chary_p_no", "chary_p_yes"]
+    table.write_text(table.read_text().replace("colour", "chary_p_no", 1))
+    code, _, err = run("label", table, "-t", "churn", "--force", "--probabilities")
+    assert code == 1
+    assert "already has a column 'chary_p_no'" in err
+
+
+def test_an_error_needs_an_audit_and_is_a_share(table, run):
+    code, _, err = run("label", table, "-t", "churn", "--error", "10%")
+    assert code == 1
+    assert "pass them as --audit, or leave --error out." in err
+    for typed in ("10", "none", "0", "100%"):
+        code, _, err = run("label", table, "-t", "churn", "--error", typed)
+        assert code == 1
+        assert "is no share of wrong labels; give one such as 10% or 0.1" in err

@@ -228,10 +228,8 @@ def test_malformed_tables_end_in_a_result_or_in_one_sentence(tmp_path, capfd, pa
 
 
 def good_rows(rng, n=60):
-    return [
-        {"age": rng.random(), "city": rng.choice(["Köln", "Ulm"]), "y": rng.choice(["yes", "no"]) if i % 3 == 0 else None}
-        for i in range(n)
-    ]  # fmt: skip
+    labels = [rng.choice(["yes", "no"]) if i % 3 == 0 else None for i in range(n)]
+    return [{"age": rng.random(), "city": rng.choice(["Köln", "Ulm"]), "y": label} for label in labels]
 
 
 def as_lines(rows):

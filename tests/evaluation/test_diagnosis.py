@@ -266,6 +266,19 @@ def test_the_same_seed_gives_the_same_diagnosis_and_rows_beyond_the_sample_are_c
     assert first.density.labeled.sum() * step == pytest.approx(1, abs=0.05)
 
 
+def test_the_scores_handed_on_are_those_of_the_verdict(few_permutations):
+    X, rng = table(300, 4)
+    labeled = X[:, 0] + 0.5 * rng.normal(size=300) > 0.8
+    diagnosis = diagnose(X, labeled, random_state=0)
+    one, other = diagnosis.likeness
+    assert (len(one), len(other)) == (diagnosis.n_labeled, diagnosis.n_unlabeled)
+    pooled = np.mean((one[:, None] > other) + 0.5 * (one[:, None] == other))  # by hand, over folds together
+    assert pooled == pytest.approx(diagnosis.separation.auc, abs=0.03)
+    density = diagnosis.density
+    above = density.grid > np.quantile(other, 0.95)
+    assert density.labeled[above].sum() > 3 * density.unlabeled[above].sum()  # the picture shows it
+
+
 def test_constant_features_do_no_harm():
     X = np.zeros((60, 3))
     diagnosis = diagnose(X, np.arange(60) < 20, random_state=0)

@@ -49,16 +49,16 @@ def test_given_labels_are_kept_and_every_row_has_one(result):
 
 
 def test_sources_add_up(result):
-    counts = {source: int((result.source == source).sum()) for source in ("given", "accepted", "predicted")}
+    counts = {source: int((result.source == source).sum()) for source in ("given", "learned", "predicted")}
     classifier = result.model[-1]
     assert counts["given"] == 40
-    assert counts["accepted"] == sum(record["n_accepted"] for record in classifier.history_)
+    assert counts["learned"] == sum(record["n_accepted"] for record in classifier.history_)
     assert sum(counts.values()) == 150
-    assert (np.flatnonzero(result.source == "accepted") == np.flatnonzero(classifier.labeled_iter_ > 0)).all()
+    assert (np.flatnonzero(result.source == "learned") == np.flatnonzero(classifier.labeled_iter_ > 0)).all()
 
 
 def test_accepted_rows_are_the_forty_percent_of_highest_confidence_before(result):
-    assert (result.source == "accepted").sum() == 44
+    assert (result.source == "learned").sum() == 44
 
 
 def test_the_columns_come_after_the_tables_own_which_are_unchanged(result):
@@ -130,7 +130,7 @@ def test_of_a_large_table_a_part_takes_part_and_all_rows_are_labelled(monkeypatc
     told = label_table(table(n=400), "y", rounds=1, class_prior={"=yes": 0.3, "no": 0.7})
     assert told.model[-1].history_[0]["n_pool"] == 50
     assert (told.codes == 0).sum() == 120  # the prior is met on all rows all the same
-    assert 0 < (told.source == "accepted").sum() <= 50
+    assert 0 < (told.source == "learned").sum() <= 50
 
 
 def test_rows_to_label_have_no_label(result):

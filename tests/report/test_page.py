@@ -12,11 +12,11 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from chary.cli.label import hints_for
-from chary.evaluation import MILD, REPRESENTATIVE, STRONG, UNKNOWN
-from chary.jobs import label_table
+from chary.evaluation import MILD, REPRESENTATIVE, STRONG, UNKNOWN, Acceptance, Score
+from chary.jobs import AuditFigures, label_table
 from chary.report import render_page, summarize
 from chary.report.summary import SECTIONS
-from chary.tables import Table
+from chary.tables import AuditAnswers, Table
 
 pytestmark = pytest.mark.usefixtures("quick_learners")
 
@@ -62,6 +62,16 @@ def result(quick_learners):
 
 
 @pytest.fixture(scope="module")
+def audited(result):
+    """The same with an audit of which nothing but the figures matters here."""
+    some = Score(27, 30, 0.7, 0.98, 0.95)
+    found = Acceptance(0.4, 12, 25, 1, 0.1, 0.9)
+    answers = AuditAnswers(np.arange(30), np.array(["yes"] * 30), 30, 0, 0)
+    figures = AuditFigures(answers, some, some, {"yes": some}, None, [found] * 5, None, 0, asked=found)
+    return replace(result, audit=figures, accept=result.confidence >= 0.4)
+
+
+@pytest.fixture(scope="module")
 def page(result):
     return page_of(result)
 
@@ -80,7 +90,7 @@ def test_the_page_says_what_was_found(page, result):
     assert result.diagnosis.sentence in text
     assert "Strongly biased" in text
     assert "expect more errors than this" in text
-    for count in (120, int(result.labels.labeled.sum()), int((result.source == "accepted").sum())):
+    for count in (120, int(result.labels.labeled.sum()), int((result.source == "learned").sum())):
         assert f"{count:,}" in text
     assert "expected calibration error" in text
     assert "Under bias both are optimistic." in text
@@ -90,13 +100,13 @@ def test_the_page_says_what_was_found(page, result):
 
 def test_all_fifty_rows_to_label_are_there(page, result):
     section = page.split('id="next"')[1].split("<h2")[0]
-    rows = re.findall(r'<tr><td class="n">([\d,]+)</td>', section)
+    rows = re.findall(r'<tr><th scope="row" class="n" data-head="Row">([\d,]+)</th>', section)
     assert [int(row.replace(",", "")) - 1 for row in rows] == result.next_rows.tolist()
 
 
 def columns_of_next_rows(page):
     section = page.split('id="next"')[1].split("<h2")[0]
-    return re.findall(r"<th>(.*?)</th>", section)[1:]
+    return re.findall(r'<th scope="col">(.*?)</th>', section)[1:]
 
 
 def test_rows_to_label_start_with_what_names_them(page):
@@ -114,7 +124,7 @@ def test_of_many_columns_those_that_differ_most_are_shown():
     shown = columns_of_next_rows(page)
     assert shown[:2] == ["essay", "mean of x10"]
     assert len(shown) == 6
-    assert '<td class="whole">a class with quit...</td>' in page
+    assert '<td data-head="Now">a class with quit...</td>' in page
 
 
 def test_dark_and_print_are_provided_for(page):
@@ -146,7 +156,7 @@ def test_biased_labels_bring_the_advice_unless_proportions_were_told(result):
 
 def test_another_belief_shows_as_labels_that_change(result):
     level = next(level for level in result.prior.levels if level.factor == 2)
-    assert '<tr><td class="n">2</td><td' in (page := page_of(result))
+    assert 'data-head="Odds times">2</th><td' in (page := page_of(result))
     assert f"{level.flipped:.0%}" in page or f"{level.flipped:.1%}" in page
 
 
@@ -157,7 +167,7 @@ def test_labels_that_are_not_strongly_biased_bring_no_rounds_and_the_page_says_w
     labels[rng.permutation(120)[:80]] = None
     fair = label_table(Table(pl.DataFrame({"x": x, "y": labels.tolist()}), "fair.csv", ","), "y")
     page = " ".join(page_of(fair).split())
-    assert "No label was accepted" in page
+    assert "it has learned from the given labels alone" in page
     assert "chary does not unless asked" in page
     assert "Learners of unlike kinds" in page
 
@@ -179,7 +189,7 @@ def test_a_report_without_figures_can_be_made():
     page = page_of(label_table(Table(frame, "tiny.csv", ","), "y", rounds=0))
     assert Tree(page).depth == 0
     assert "cannot be told" in page
-    assert "No label was accepted" in page
+    assert "it has learned from the given labels alone" in page
     assert "too few" in page
 
 
@@ -193,3 +203,112 @@ def test_every_section_has_its_template_and_every_template_its_section(page):
     templates = resources.files("chary.report") / "templates" / "sections"
     assert sorted(SECTIONS) == sorted(path.name.removesuffix(".html") for path in templates.iterdir())
     assert re.findall(r'<h2 id="(\w+)">', page) == list(SECTIONS)
+
+
+def test_the_picture_of_the_bias_is_the_score_that_the_verdict_rests_on(page, result):
+    likeness = result.diagnosis.likeness
+    assert np.mean(likeness.labeled[:, None] > likeness.unlabeled) > 0.9  # strongly biased, and it shows
+    section = page.split('id="bias"')[1].split("<h2")[0]
+    assert section.count("<polygon") == 2 * (1 + sum(bool(c.edges) for c in result.contrasts))
+    assert "looks like a labelled row" in section
+
+
+def test_columns_left_out_and_doubtful_are_in_plain_sight(result):
+    summary = summarize(result)
+    summary["columns"][0]["doubtful"] = "most cells <hold> digits"
+    top = render_page(summary).split("<h2")[0]
+    assert "<b>Left out</b> 1 of 3 columns" in " ".join(top.split())
+    assert '<span class="named">note</span>' in top
+    assert '<span class="named">age</span> (most cells &lt;hold&gt; digits)' in top
+
+
+def test_what_can_be_accepted_is_said_where_it_was_asked(audited):
+    page = page_of(audited)
+    assert "new labels can be accepted with at most 10% wrong" in page
+    assert "--error 10%" not in page
+    unasked = page_of(replace(audited, accept=None, audit=replace(audited.audit, asked=None)))
+    assert "To have them marked: --error 10%" in unasked
+    needs = replace(audited.audit, asked=Acceptance(float("inf"), 0, 0, 0, 0.01, 0.9))
+    none = page_of(replace(audited, audit=needs, accept=audited.labels.labeled))
+    assert "No new label can be accepted with at most 1% wrong: the audit has 30 rows, and 230 or more are" in none
+
+
+# ---------------------------------------------------------------- for everybody's eyes
+
+
+class Accessible(HTMLParser):
+    """What a screen reader or a keyboard needs of a page."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.levels, self.tables, self.open, self.wrong, self.mains = [], 0, [], [], 0
+        self.feed(html)
+
+    def handle_starttag(self, tag, attrs):
+        attributes = dict(attrs)
+        self.levels += [int(tag[1])] if re.fullmatch("h[1-6]", tag) else []
+        self.tables += tag == "table"
+        self.mains += tag == "main"
+        if tag == "th" and attributes.get("scope") not in ("col", "row"):
+            self.wrong.append("th without scope")
+        if tag == "svg" and not (attributes.get("role") == "img" and attributes.get("aria-label")):
+            self.wrong.append("picture without words")
+        if "scroll" in attributes.get("class", "").split() and not (
+            attributes.get("tabindex") == "0"
+            and attributes.get("role") == "region"
+            and attributes.get("aria-label")
+        ):
+            self.wrong.append("scroll area that cannot be focused or has no name")
+
+
+def test_a_page_can_be_read_by_everybody(page, audited):
+    for html in (page, page_of(audited)):
+        found = Accessible(html)
+        assert found.wrong == []
+        assert found.mains == 1
+        assert found.tables > 5
+        assert found.levels[0] == 1
+        assert found.levels.count(1) == 1
+        assert all(after - before <= 1 for before, after in zip(found.levels, found.levels[1:], strict=False))
+
+
+def test_on_a_phone_every_cell_names_its_column(page, audited):
+    """A row becomes a block there, so a cell that names no column must span the row or say it all itself."""
+    for html in (page, page_of(audited)):
+        for table in re.findall(r'<table class="stack">.*?</table>', html, flags=re.DOTALL):
+            for cell in re.findall(r"<td([^>]*)>(.*?)</td>", table):
+                assert "data-head" in cell[0] or "wide" in cell[0] or not cell[1], cell
+
+
+def luminance(colour):
+    channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return sum(w * c for w, c in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+def contrast(one, other):
+    high, low = sorted((luminance(one), luminance(other)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_contrast_is_computed_as_the_guidelines_do():
+    assert contrast("#000000", "#ffffff") == pytest.approx(21)
+    assert contrast("#a86a00", "#f5f7fa") == pytest.approx(4.14, abs=0.01)
+
+
+def schemes():
+    css = (resources.files("chary.report") / "templates" / "style.css").read_text()
+    blocks = [
+        dict(re.findall(r"--(\w+): (#[0-9a-f]{6})", block)) for block in re.findall(r":root \{(.*?)\}", css, re.S)
+    ]
+    return dict(zip(("light", "dark", "print"), blocks, strict=True))
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark", "print"])
+def test_all_text_can_be_told_from_what_is_behind_it(scheme):
+    colours = schemes()[scheme]
+    for text in ("ink", "soft", "good", "fair", "bad"):
+        for behind in ("paper", "panel"):
+            assert contrast(colours[text], colours[behind]) >= 4.5, (text, behind)
+    for mark in ("labelled", "other"):
+        assert contrast(colours[mark], colours["paper"]) >= 3

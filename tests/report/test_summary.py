@@ -52,9 +52,9 @@ def test_counts_add_up(summary):
         assert sum(of_class[source] for of_class in summary["classes"]) == count
     assert sum(of_class["given_share"] for of_class in summary["classes"]) == pytest.approx(1)
     assert sum(of_class["new_share"] for of_class in summary["classes"]) == pytest.approx(1)
-    for source in ("accepted", "predicted"):
+    for source in ("learned", "predicted"):
         assert sum(summary["confidence"][source]) == summary["sources"][source]
-    assert summary["rounds"][0]["n_accepted"] == summary["sources"]["accepted"]
+    assert summary["rounds"][0]["n_learned"] == summary["sources"]["learned"]
 
 
 def test_confidences_fall_into_their_bins(summary, result):
@@ -116,6 +116,8 @@ def test_a_diagnosis_alone_says_the_same_of_the_rows(summary):
     alone = summarize_diagnosis(diagnose_table(table(), "y"))
     for shared in ("columns", "notes", "spellings"):
         assert alone.pop(shared) == summary[shared]
+    assert alone.pop("columns") == summary["columns"]
+    assert (alone.pop("file"), alone.pop("target")) == ("shop.csv", "y")
     assert alone == summary["diagnosis"]
 
 

@@ -84,10 +84,27 @@ def test_a_diagnosis_shows_columns_differences_and_advice(result):
     assert "share of each class among all rows, say so: on 13 benchmarks" in text
 
 
-def test_many_columns_are_counted(result):
+def test_a_diagnosis_lists_all_columns(result):
     summary = summarize_diagnosis(diagnose_table(result.table, "y"))
-    many = {**summary, "columns": [{**summary["columns"][0], "name": f"c{i}"} for i in range(50)]}
-    assert "and 10 more" in screen(show_diagnosis, many, Hints())
+    many = {**summary, "columns": [{**summary["columns"][0], "name": f"c{i}"} for i in range(300)]}
+    text = screen(show_diagnosis, many, Hints())
+    assert all(f"c{i} " in text for i in range(300))
+
+
+def test_of_a_labelled_table_doubtful_columns_are_named(summary):
+    columns = [{**summary["columns"][0], "doubtful": "most cells hold digits"}, *summary["columns"][1:]]
+    text = screen(show_labels, {**summary, "columns": columns}, Hints())
+    assert "Doubtful: [b]x (most cells hold digits)." in text
+    left_out = [{**summary["columns"][-1], "name": f"c{i}", "used": False} for i in range(30)]
+    assert "and 10 more." in screen(show_labels, {**summary, "columns": left_out}, Hints())
+
+
+def test_the_error_asked_for_takes_the_place_of_the_first_that_allows_something(summary):
+    audit = {"before": SCORE, "after": SCORE, "notes": [], "accept": [SOME]}
+    asked = {**NONE, "sentence": "No new label can be accepted"}
+    text = screen(show_labels, {**summary, "audit": audit, "accept": asked}, Hints())
+    assert "No new label can be accepted" in text
+    assert "1,234 new labels" not in text
 
 
 def test_too_few_rows_to_tell_are_said_so(result):

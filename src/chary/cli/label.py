@@ -21,7 +21,7 @@ from chary.cli.console import (
     steps,
     writing,
 )
-from chary.cli.prior import parse_prior
+from chary.cli.prior import parse_error, parse_prior
 from chary.cli.remedies import command
 
 if TYPE_CHECKING:
@@ -46,7 +46,9 @@ def label_command(
     features: options.FEATURES = None,
     audit: options.AUDIT = None,
     class_prior: options.CLASS_PRIOR = None,
+    error: options.ERROR = None,
     rounds: options.ROUNDS = None,
+    probabilities: options.PROBABILITIES = False,
     delimiter: options.DELIMITER = None,
     encoding: options.ENCODING = "utf-8",
     sheet: options.SHEET = None,
@@ -73,11 +75,13 @@ def label_command(
         force,
         format,
         {"delimiter": delimiter, "encoding": encoding, "sheet": sheet},
+        probabilities,
         unlabeled=unlabeled,
         exact_labels=exact_labels,
         rounds=rounds,
         audit=audit,
         class_prior=parse_prior(class_prior or []),
+        error=parse_error(error),
         seed=seed,
         features=features,
         **_kinds(drop, categorical, numeric, identifier, text, missing),
@@ -138,6 +142,7 @@ def predict(
     model_file: Annotated[Path, typer.Argument(metavar="MODEL", help="A FILE.model.chary.")],
     file: options.TABLE,
     features: options.FEATURES = None,
+    probabilities: options.PROBABILITIES = False,
     delimiter: options.DELIMITER = None,
     encoding: options.ENCODING = "utf-8",
     sheet: options.SHEET = None,
@@ -169,7 +174,7 @@ def predict(
         require_writable(table)
         step("Labelling")
         try:
-            added = predict_table(model, table, features=features)
+            added = predict_table(model, table, features=features, probabilities=probabilities)
         except TableError as error:
             raise TableError(f"{table.name}: ", *error.args) from None
         step("Writing")
@@ -206,12 +211,13 @@ def run_label(
     force: bool,
     format: str | None = None,
     read_with: Mapping[str, Any] | None = None,
+    probabilities: bool = False,
     **settings: Any,
 ) -> Done:
     """Read, label, write."""
     require_readable(*files)
     from chary._files import atomic_write
-    from chary.jobs import label_table, save
+    from chary.jobs import label_table, probability_columns, probability_names, refuse_taken, save
     from chary.report import render_page, summarize
     from chary.tables import require_writable, target_labels, write_table
 
@@ -219,7 +225,9 @@ def run_label(
         step("Reading")
         table = read_quietly(files, **(read_with or {})).written_as(format)
         # A wrong target is said first.
-        target_labels(table, target, settings.get("unlabeled"), exact_labels=settings.get("exact_labels", False))
+        exact = settings.get("exact_labels", False)
+        labels = target_labels(table, target, settings.get("unlabeled"), exact_labels=exact)
+        refuse_taken(table, probability_names(labels.classes) if probabilities else ())
         folder = out or table.folder
         paths = {
             "labeled": folder / f"{table.stem}.labeled{table.suffix}",
@@ -230,10 +238,12 @@ def run_label(
         require_writable(table)
         result = label_table(table, target, progress=step, **settings)
         step("Writing")
-        summary, hints = summarize(result), hints_for(result)
+        summary, hints, added = summarize(result), hints_for(result), result.added_columns
+        if probabilities:
+            added |= probability_columns(table, result.labels.classes, result.probabilities())
         with writing(paths.values()):
             with atomic_write(paths["labeled"], overwrite=force) as stream:
-                write_table(table, result.added_columns, stream)
+                write_table(table, added, stream)
             save(result.model, paths["model"], overwrite=force)
             with atomic_write(paths["report"], overwrite=force) as stream:
                 stream.write(render_page(summary, hints).encode("utf-8", "backslashreplace"))
@@ -255,7 +265,7 @@ def hints_for(result: LabeledTable) -> Hints:
         *([] if k == AUDIT_SIZE else ["-k", str(k)]),
     ]
     draw = command(result.table, "audit draw", result.target, result.settings["unlabeled"], *more) if k else ""
-    return Hints(*_HINTS, draw)
+    return Hints(*_HINTS, draw, "--error 10%")
 
 
 def _kinds(

@@ -48,6 +48,13 @@ CLASS_PRIOR = Annotated[
 AUDIT = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Random rows that a person labelled: chary audit draw.")
 ]
+ERROR = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SHARE", help="Mark the rows to accept with at most so many wrong, as 10%. Needs --audit."
+    ),
+]
+PROBABILITIES = Annotated[bool, typer.Option("--probabilities", help="Add the probability of each class.")]
 ROUNDS = Annotated[
     int | None,
     typer.Option(

@@ -1,4 +1,4 @@
-"""What was typed after ``--class-prior`` in; the share of each class out."""
+"""What was typed after ``--class-prior`` or ``--error`` in; the share of each class, or of wrong labels, out."""
 
 from __future__ import annotations
 
@@ -46,3 +46,21 @@ def parse_prior(texts: list[str]) -> Any:
             raise ValueError(f"--class-prior names {name!r} twice; give each class once.")
         shares[name] = share / 100 if percent else share
     return shares
+
+
+def parse_error(text: str | None) -> float | None:
+    """What was typed after ``--error``.
+
+    >>> parse_error("10%"), parse_error("0.1"), parse_error(None)
+    (0.1, 0.1, None)
+    """
+    if text is None:
+        return None
+    percent = text.strip().endswith("%")
+    try:
+        share = float(text.strip().rstrip("%")) / (100 if percent else 1)
+    except ValueError:
+        share = math.nan
+    if not 0 < share < 1:
+        raise ValueError(f"--error {text!r} is no share of wrong labels; give one such as 10% or 0.1.")
+    return share

@@ -24,6 +24,7 @@ from chary.evaluation.diagnosis import (
     Density,
     Diagnosis,
     FeatureShift,
+    Likeness,
     diagnose,
 )
 from chary.evaluation.held_out import HeldOut, confidence_of, held_out, judge_folds
@@ -50,6 +51,7 @@ __all__ = [
     "Diagnosis",
     "FeatureShift",
     "HeldOut",
+    "Likeness",
     "ReliabilityCurve",
     "RiskCoverageCurve",
     "Score",

@@ -50,8 +50,15 @@ class Separation(NamedTuple):
     p_value: float  # by permutation
 
 
+class Likeness(NamedTuple):
+    """How much each row that was looked at is like a labelled one, told by a classifier that had not seen it."""
+
+    labeled: Floats  # (l,) scores of labelled rows: the higher, the more like one
+    unlabeled: Floats  # (u,)
+
+
 class Density(NamedTuple):
-    """Where rows lie along the first principal component."""
+    """How many rows have which ``Likeness``."""
 
     grid: Floats  # (g,)
     labeled: Floats  # (g,)
@@ -71,6 +78,7 @@ class Diagnosis:
     n_labeled: int
     n_unlabeled: int
     audited: bool = False  # whether random rows were labelled besides: changes the advice, not the verdict
+    likeness: Likeness | None = None  # the scores that the verdict rests on
 
     @property
     def sentence(self) -> str:
@@ -144,22 +152,27 @@ def diagnose(
     rows = np.concatenate([some_of(np.flatnonzero(side), _MAX_ROWS, rng) for side in (mask, ~mask)])
     sample, is_labeled = features[rows].astype(np.float64), mask[rows]
     standardized = _standardized(sample)
-    separation = measure_separation(standardized, is_labeled, rng)
-    first_component = _principal_scores(standardized @ standardized.T, 1)
+    separation, likeness = separate(standardized, is_labeled, rng)
     return Diagnosis(
         verdict=_verdict(separation),
         separation=separation,
         coverage=measure_coverage(standardized, is_labeled, rng),
         shifts=feature_shifts(sample, is_labeled, names),
-        density=_density(first_component, is_labeled),
+        density=_density(likeness),
         class_counts=counts,
         n_labeled=n_labeled,
         n_unlabeled=n_unlabeled,
+        likeness=likeness,
     )
 
 
 def measure_separation(X: Floats, labeled: NDArray[np.bool_], random_state: Any = None) -> Separation:
-    r"""Cross-validated AUC of a classifier that tells labelled rows from unlabelled ones.
+    """Cross-validated AUC of a classifier that tells labelled rows from unlabelled ones, as in ``separate``."""
+    return separate(X, labeled, random_state)[0]
+
+
+def separate(X: Floats, labeled: NDArray[np.bool_], random_state: Any = None) -> tuple[Separation, Likeness]:
+    r"""How well labelled rows can be told from unlabelled ones, and the cross-validated scores that tell them.
 
     The classifier is a kernel ridge regression of s = 1 (labelled) or 0, in k = 5 stratified folds:
 
@@ -194,7 +207,9 @@ def measure_separation(X: Floats, labeled: NDArray[np.bool_], random_state: Any 
         sum(_auc(scores[fold], targets[fold]) * labeled[fold].sum() for fold in folds) / labeled.sum()
     )  # (1 + P,)
     p_value = float(np.mean(aucs >= aucs[0] - 1e-12))
-    return Separation(float(aucs[0]), *_auc_interval(scores[:, 0], labeled, folds), p_value)
+    own = scores[:, 0]
+    separation = Separation(float(aucs[0]), *_auc_interval(own, labeled, folds), p_value)
+    return separation, Likeness(own[labeled], own[~labeled])
 
 
 def measure_coverage(X: Floats, labeled: NDArray[np.bool_], random_state: Any = None, n_draws: int = 10) -> float:
@@ -322,17 +337,18 @@ def _fisher(high: NDArray[np.bool_], labeled: NDArray[np.bool_]) -> Floats:
     return np.minimum(1.0, 2 * np.minimum(null.cdf(n_high_labeled), null.sf(n_high_labeled - 1)))
 
 
-def _density(scores: Floats, labeled: NDArray[np.bool_], n_points: int = 100) -> Density | None:
-    """Gaussian kernel estimates along the first component, of both sides with one bandwidth."""
-    if not scores.shape[1]:
-        return None
-    first = scores[:, 0]
-    low, high = np.quantile(first, [0.002, 0.998])
-    grid = np.linspace(float(low), float(high), n_points)
-    width = max(float(first.std()) * len(first) ** -0.2, 1e-9)
+def _density(likeness: Likeness, n_points: int = 100) -> Density | None:
+    """Gaussian kernel estimates of both sides with one bandwidth, as wide as suits the spread within a side."""
+    everything = np.concatenate(likeness)
+    if np.ptp(everything) < 1e-9:
+        return None  # no row can be told from another
+    spread = np.sqrt(np.mean([side.var() for side in likeness]))
+    width = max(0.9 * float(spread) * len(everything) ** -0.2, 0.01 * float(np.ptp(everything)))
+    low, high = np.quantile(everything, [0.002, 0.998])
+    grid = np.linspace(float(low) - 2.5 * width, float(high) + 2.5 * width, n_points)
 
     def smooth(values: Floats) -> Floats:
         bumps = np.exp(-0.5 * ((grid[:, None] - values) / width) ** 2)
         return bumps.mean(axis=1) / (width * np.sqrt(2 * np.pi))
 
-    return Density(grid, smooth(first[labeled]), smooth(first[~labeled]))
+    return Density(grid, smooth(likeness.labeled), smooth(likeness.unlabeled))

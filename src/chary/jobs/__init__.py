@@ -2,11 +2,18 @@
 
 from chary.jobs.acceptance import AcceptanceLevel
 from chary.jobs.audit import ERRORS, AuditFigures
+from chary.jobs.contrasts import Contrast
 from chary.jobs.diagnose import DiagnosedTable, diagnose_table
 from chary.jobs.label import AUDIT_SIZE, SOURCES, LabeledTable, label_table
 from chary.jobs.learners import LEARNERS
 from chary.jobs.model_file import ModelFileError, load, save
-from chary.jobs.predict import load_table_model, predict_table
+from chary.jobs.predict import (
+    load_table_model,
+    predict_table,
+    probability_columns,
+    probability_names,
+    refuse_taken,
+)
 from chary.jobs.prior import PriorFigures
 
 __all__ = [
@@ -16,6 +23,7 @@ __all__ = [
     "SOURCES",
     "AcceptanceLevel",
     "AuditFigures",
+    "Contrast",
     "DiagnosedTable",
     "LabeledTable",
     "ModelFileError",
@@ -25,5 +33,8 @@ __all__ = [
     "load",
     "load_table_model",
     "predict_table",
+    "probability_columns",
+    "probability_names",
+    "refuse_taken",
     "save",
 ]

@@ -45,6 +45,7 @@ class AuditFigures:
     acceptances: list[Acceptance]  # for each of ERRORS, of the rows that nobody labelled
     comparison: Comparison | None  # self-trained against supervised; None: not compared
     rounds: int  # of self-training in the end
+    asked: Acceptance | None = None  # the same for the error asked for
 
     @property
     def notes(self) -> list[str]:
@@ -96,6 +97,7 @@ def judge(
     *,
     unaudited: SelfTrainingClassifier | None = None,
     rounds: int | None = None,
+    error: float | None = None,
     seed: int = 0,
 ) -> tuple[SelfTrainingClassifier, AuditFigures]:
     """Fit with an audit, and say what it says.
@@ -112,6 +114,8 @@ def judge(
         What is used where there is no audit, not fitted: ``before`` is its accuracy. None: the one of ``make``.
     rounds : int, default=None
         None: no self-training, unless one round proves clearly better on the audit (p < 0.05).
+    error : float, default=None
+        One more error at which to say what can be accepted: the one decided on beforehand.
     seed : int, default=0
     """
     result = fit_with_audit(make(rounds or 0), X, every, answers.rows, random_state=seed)
@@ -128,6 +132,11 @@ def judge(
     pool = np.flatnonzero(~every.labeled)
     pool = np.concatenate([pool, answers.rows])
     confidence = confidence_of(result.model, X[pool])
+
+    def accepted_at(error: float) -> Acceptance:
+        found = accept_threshold(result.after.confidence, result.after.correct, confidence, error, LEVEL)
+        return _of_rows_to_label(found, confidence[: len(confidence) - len(answers.rows)])
+
     scores = class_scores(result.labels.astype(str), result.after.prediction.astype(str), every.classes.tolist())
     figures = AuditFigures(
         answers=answers,
@@ -135,15 +144,10 @@ def judge(
         after=result.after.score,
         classes=scores,
         balanced=balanced_score(scores, len(every.classes)),
-        acceptances=[
-            _of_rows_to_label(
-                accept_threshold(result.after.confidence, result.after.correct, confidence, error, LEVEL),
-                confidence[: len(confidence) - len(answers.rows)],
-            )
-            for error in ERRORS
-        ],
+        acceptances=[accepted_at(error) for error in ERRORS],
         comparison=comparison,
         rounds=rounds,
+        asked=None if error is None else accepted_at(error),
     )
     return result.model, figures
 

@@ -8,11 +8,13 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from chary.evaluation import Diagnosis, diagnose
+from chary.jobs.contrasts import Contrast, contrasts
 from chary.method import Labels
-from chary.tables import Column, Table, TablePreparation, read_target, with_features
+from chary.tables import Column, Table, TablePreparation, read_target
 
 
 class Prepared(NamedTuple):
@@ -31,9 +33,8 @@ class DiagnosedTable:
     labels: Labels
     prepared: Prepared
     diagnosis: Diagnosis
-    spellings: dict[str, dict[str, int]] = field(
-        default_factory=dict
-    )  # of classes that have several: see ``Target``
+    contrasts: list[Contrast]  # of the columns that differ most
+    spellings: dict[str, dict[str, int]] = field(default_factory=dict)  # of classes that have several
     notes: list[str] = field(default_factory=list)  # on how table and target were read, a sentence each
 
     @property
@@ -65,17 +66,23 @@ def diagnose_table(
     prepared = prepare(table, target, features, **kinds, missing=missing)
     progress("Comparing labelled and unlabelled rows")
     diagnosis = compare_rows(prepared, read.labels, seed)
+    differing = contrasts(prepared.X, prepared.preparation, read.labels.labeled, diagnosis)
     notes = [*table.notes, *read.notes]
-    return DiagnosedTable(table, target, read.labels, prepared, diagnosis, read.spellings, notes)
+    return DiagnosedTable(table, target, read.labels, prepared, diagnosis, differing, read.spellings, notes)
 
 
 def prepare(
     table: Table, target: str, features: str | os.PathLike[str] | None = None, **kinds: Sequence[str]
 ) -> Prepared:
     """The columns of a table, but the target, as features; and those of a file beside it, if there is one."""
-    frame = with_features(table.frame.drop(target), features)
+    frame = features_of(table, target, features)
     preparation = TablePreparation(**kinds)
     return Prepared(preparation.fit(frame).transform(frame), preparation)
+
+
+def features_of(table: Table, target: str, features: str | os.PathLike[str] | None = None) -> pl.DataFrame:
+    """What a preparation is given of a table, and of a file beside it."""
+    return with_features(table.frame.drop(target), features)
 
 
 def compare_rows(prepared: Prepared, labels: Labels, seed: int) -> Diagnosis:

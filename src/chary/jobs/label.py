@@ -17,15 +17,17 @@ from sklearn.pipeline import Pipeline
 
 from chary._words import Parameter, shown
 from chary.evaluation import Diagnosis, HeldOut, held_out, rows_to_label
-from chary.jobs.acceptance import AcceptanceLevel, acceptance_levels
+from chary.jobs.acceptance import AcceptanceLevel, acceptable, acceptance_levels, check_error
 from chary.jobs.audit import AuditFigures, judge, merge
-from chary.jobs.diagnose import compare_rows, prepare
+from chary.jobs.contrasts import Contrast, contrasts
+from chary.jobs.diagnose import compare_rows, features_of, prepare
 from chary.jobs.learners import LEARNERS, WITH_AUDIT, Choice, choose
 from chary.jobs.prior import PriorFigures, prior_figures
 from chary.method import Labels, SelfTrainingClassifier, prior_of_rest
 from chary.tables import AuditAnswers, Table, TableError, Target, read_audit, read_target
 
-GIVEN, ACCEPTED, PREDICTED = SOURCES = ("given", "accepted", "predicted")
+# Where a label comes from: the user; the model, which has learned from it; the model, at the end.
+GIVEN, LEARNED, PREDICTED = SOURCES = ("given", "learned", "predicted")
 AUDIT_SIZE = 30
 
 
@@ -39,18 +41,18 @@ class LabeledTable:
     labels: Labels  # as given
     codes: NDArray[np.intp]  # (n,) the label of every row
     confidence: NDArray[np.float64]  # (n,) 1 where given
-    source: NDArray[Any]  # (n,) given, accepted or predicted
+    source: NDArray[Any]  # (n,) of SOURCES
     model: Pipeline  # preparation and classifier
     diagnosis: Diagnosis
     judged: HeldOut
     levels: list[AcceptanceLevel]
     next_rows: NDArray[np.intp]  # worth a label, the most useful first
     prior: PriorFigures
+    contrasts: list[Contrast] = field(default_factory=list)  # of the columns that differ most
     audit: AuditFigures | None = None
-    spellings: dict[str, dict[str, int]] = field(
-        default_factory=dict
-    )  # of classes that have several: see ``Target``
+    spellings: dict[str, dict[str, int]] = field(default_factory=dict)  # of classes that have several
     notes: list[str] = field(default_factory=list)  # on how table and target were read, a sentence each
+    accept: NDArray[np.bool_] | None = None  # (n,) whether a row can be accepted; None: no error was asked for
     seconds: dict[str, float] = field(default_factory=dict)  # by step
 
     @property
@@ -63,11 +65,24 @@ class LabeledTable:
     def added_columns(self) -> dict[str, pl.Series]:
         """The columns that chary adds; the label has the type of the target, if every class is one of it."""
         classes = pl.Series(self.labels.classes.tolist(), dtype=pl.String)
-        return {
+        added = {
             "chary_label": _as_target(classes, self.table.frame.schema[self.target]).gather(self.codes),
             "chary_confidence": pl.Series(np.round(self.confidence, 4)),
             "chary_source": pl.Series(self.source.tolist(), dtype=pl.String),
         }
+        return added if self.accept is None else {**added, "chary_accept": pl.Series(self.accept)}
+
+    def probabilities(self) -> NDArray[np.float64]:
+        """(n, C) What the model makes of every row, by class; where a label was given, 1 for its class.
+
+        A row that the model learned from keeps the label it was learned with, which need not be the class that
+        has the highest probability in the end.
+        """
+        frame = features_of(self.table, self.target, self.settings.get("features"))
+        probs = self.model.predict_proba(frame)
+        given = self.labels.labeled
+        probs[given] = np.eye(len(self.labels.classes))[self.labels.codes[given]]
+        return probs
 
 
 def label_table(
@@ -86,6 +101,7 @@ def label_table(
     rounds: int | None = None,
     audit: str | os.PathLike[str] | None = None,
     class_prior: Any = None,
+    error: float | None = None,
     seed: int = 0,
     progress: Callable[[str], None] = lambda step: None,
 ) -> LabeledTable:
@@ -109,7 +125,7 @@ def label_table(
         A NumPy file (.npy) with further numbers for each row of the table, as a model for images or text makes
         them. To label new rows with the model, such a file is needed for them, too.
     rounds : int, default=None
-        How often the most trusted labels are accepted and the model is fitted anew with them. None: five times
+        How often the model is fitted anew with its own most trusted labels. None: five times
         with a class prior, which keeps the shares of the classes in place; the network, once, as more were no more
         accurate and leave its heads nothing to disagree on; otherwise not at all, and with an audit only if once
         proves clearly better on it.
@@ -119,22 +135,27 @@ def label_table(
         The share of each class among all rows, if you know it, as in ``SelfTrainingClassifier``. Without it and
         without an audit, a network takes the place of unlike learners if the labelled rows differ strongly from
         the rest, are too few to tell, or more than 5,000.
+    error : float, default=None
+        The largest share of wrong labels among those to be accepted, such as 0.1. Needs an audit. Which rows can
+        be accepted is in ``accept`` and in the column ``chary_accept`` then; given and audited labels always can.
     seed : int, default=0
     progress : callable, default=nothing
         Told the name of each step as it begins.
     """
     watch = _Watch(progress)
     watch.start("Preparing columns")
+    check_error(error, audit)
     labels = read_labels(table, target, unlabeled, audit, class_prior, exact_labels)
     kinds = {"drop": drop, "categorical": categorical, "numeric": numeric, "identifier": identifier, "text": text}
     X, preparation = prepared = prepare(table, target, features, **kinds, missing=missing)
 
     watch.start("Comparing labelled and unlabelled rows")
     diagnosis = replace(compare_rows(prepared, labels.given, seed), audited=labels.answers is not None)
+    differing = contrasts(X, preparation, labels.given.labeled, diagnosis)
 
     watch.start("Training")
     choice = choose(diagnosis.verdict, class_prior, int(labels.given.labeled.sum()))
-    fitted = fit(X, labels, choice, rounds, class_prior, seed)
+    fitted = fit(X, labels, choice, rounds, class_prior, seed, error)
 
     watch.start("Labelling")
     rows = label_rows(fitted.classifier, X, labels.every)
@@ -158,19 +179,24 @@ def label_table(
             "unlabeled": unlabeled,
             "exact_labels": exact_labels,
             "class_prior": class_prior,
+            "features": None if features is None else str(features),
             "learner": fitted.learner,
         },
         labels=labels.every,
-        **rows._asdict(),
+        codes=rows.codes,
+        confidence=rows.confidence,
+        source=rows.source,
         model=Pipeline([("prepare", preparation), ("classify", fitted.classifier)]),
         diagnosis=diagnosis,
         judged=judged,
         levels=levels,
         next_rows=next_rows,
         prior=prior,
+        contrasts=differing,
         audit=fitted.audit,
         spellings=labels.target.spellings,
         notes=[*table.notes, *labels.target.notes],
+        accept=acceptable(fitted.audit, labels.every.labeled, rows.confidence, rows.codes == rows.predicted),
         seconds=watch.seconds,
     )
 
@@ -229,7 +255,13 @@ class Fitted(NamedTuple):
 
 
 def fit(
-    X: NDArray[Any], labels: ReadLabels, choice: Choice, rounds: int | None, class_prior: Any, seed: int
+    X: NDArray[Any],
+    labels: ReadLabels,
+    choice: Choice,
+    rounds: int | None,
+    class_prior: Any,
+    seed: int,
+    error: float | None = None,
 ) -> Fitted:
     """Fit the learner that was chosen; with an audit unlike learners, judged on it."""
     usual = choice.rounds if rounds is None else rounds
@@ -238,7 +270,9 @@ def fit(
         classifier.fit(X, labels.every)
         return Fitted(choice.name, classifier, choice.name, classifier, None)
     make = partial(LEARNERS[WITH_AUDIT].classifier, seed=seed, class_prior=class_prior)
-    model, figures = judge(make, X, labels.every, labels.answers, unaudited=classifier, rounds=rounds, seed=seed)
+    model, figures = judge(
+        make, X, labels.every, labels.answers, unaudited=classifier, rounds=rounds, error=error, seed=seed
+    )
     return Fitted(WITH_AUDIT, model, choice.name, classifier, figures)
 
 
@@ -248,6 +282,7 @@ class LabeledRows(NamedTuple):
     codes: NDArray[np.intp]  # (n,)
     confidence: NDArray[np.float64]  # (n,)
     source: NDArray[Any]  # (n,)
+    predicted: NDArray[np.intp]  # (n,) what the model says in the end, which is not always what it learned from
 
 
 def label_rows(classifier: SelfTrainingClassifier, X: NDArray[Any], labels: Labels) -> LabeledRows:
@@ -255,13 +290,14 @@ def label_rows(classifier: SelfTrainingClassifier, X: NDArray[Any], labels: Labe
     pool = np.flatnonzero(~labels.labeled)
     codes = labels.codes.copy()
     confidence = np.ones(len(codes))
-    predicted, confidence[pool] = classifier.predict_with_confidence(X[pool])
-    codes[pool] = np.searchsorted(labels.classes, predicted)
-    accepted = np.flatnonzero(classifier.labeled_iter_ > 0)
-    codes[accepted] = np.searchsorted(labels.classes, classifier.transduction_[accepted].astype(str))
+    said, confidence[pool] = classifier.predict_with_confidence(X[pool])
+    codes[pool] = np.searchsorted(labels.classes, said)
+    predicted = codes.copy()
+    learned = np.flatnonzero(classifier.labeled_iter_ > 0)
+    codes[learned] = np.searchsorted(labels.classes, classifier.transduction_[learned].astype(str))
     source = np.full(len(codes), PREDICTED, dtype=object)
-    source[accepted], source[labels.labeled] = ACCEPTED, GIVEN
-    return LabeledRows(codes, confidence, source)
+    source[learned], source[labels.labeled] = LEARNED, GIVEN
+    return LabeledRows(codes, confidence, source, predicted)
 
 
 def check(fitted: Fitted, X: NDArray[Any], given: Labels, class_prior: Any, seed: int) -> HeldOut:

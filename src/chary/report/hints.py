@@ -14,6 +14,7 @@ class Hints(NamedTuple):
     class_prior: str = "pass it as class_prior={name: share, ...}"
     rounds: str = "rounds=5"
     draw: str = ""  # draws rows for an audit; empty: left to the reader
+    error: str = "pass the largest share of wrong labels that you allow, as in error=0.1"
 
 
 def prior_advice(diagnosis: dict[str, Any], hints: Hints, told: bool = False) -> str:

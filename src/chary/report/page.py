@@ -1,19 +1,21 @@
-"""A summary in; one self-contained HTML page out: no script, no request, everything escaped."""
+"""A summary in; one self-contained HTML page, or a few lines of HTML, out: no script, no request, all escaped."""
 
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from chary._words import number, p_value, percent, ratio, visible
 from chary.report.hints import Hints, prior_advice
-from chary.report.pictures import bar_length, density_outlines, histogram_bars
+from chary.report.pictures import bar_lengths, contrast_picture, density_outlines, histogram_bars
 from chary.report.summary import SECTIONS, Summary
 
 
 def render_page(summary: Summary, hints: Hints = Hints()) -> str:  # noqa: B008 - immutable
     """The report of a labelled table as HTML."""
+    diagnosis = summary["diagnosis"]
     return (
         _templates()
         .get_template("page.html")
@@ -21,11 +23,18 @@ def render_page(summary: Summary, hints: Hints = Hints()) -> str:  # noqa: B008 
             **summary,
             sections=SECTIONS,
             hints=hints,
-            advice=prior_advice(summary["diagnosis"], hints, summary["class_prior"]["told"]),
-            outlines=density_outlines(summary["diagnosis"]["density"]),
+            advice=prior_advice(diagnosis, hints, summary["class_prior"]["told"]),
+            outlines=density_outlines(diagnosis["density"]),
+            pictures=[{**contrast, **contrast_picture(contrast)} for contrast in diagnosis["contrasts"]],
+            lengths=bar_lengths([shift["difference"] for shift in diagnosis["shifts"][:10]]),
             bars=histogram_bars(summary["confidence"]),
         )
     )
+
+
+def render_snippet(figures: dict[str, Any]) -> str:
+    """The few lines that a notebook shows: see ``chary.report.brief``."""
+    return _templates().get_template("snippet.html").render(**figures)
 
 
 @cache
@@ -44,13 +53,12 @@ def _templates() -> Environment:
         "fraction": ratio,
         "number": number,
         "p_value": p_value,
-        "bar_length": bar_length,
         "own_units": _own_units,
     }
     return environment
 
 
-def _own_units(number: float, is_share: bool) -> str:
+def _own_units(number: float, is_share: bool = False) -> str:
     """The mean of a feature as its column writes it.
 
     >>> _own_units(0.1, True), _own_units(12345.6, False), _own_units(-0.1, False)

@@ -15,8 +15,16 @@ import sklearn
 
 from chary import __version__
 from chary._words import visible
-from chary.evaluation import MILD, REPRESENTATIVE, STRONG, Diagnosis, Score, expected_calibration_error
-from chary.jobs import LEARNERS, SOURCES, AuditFigures, DiagnosedTable, LabeledTable
+from chary.evaluation import (
+    MILD,
+    REPRESENTATIVE,
+    STRONG,
+    Diagnosis,
+    Score,
+    expected_calibration_error,
+    smallest_audit,
+)
+from chary.jobs import LEARNERS, SOURCES, AuditFigures, Contrast, DiagnosedTable, LabeledTable
 from chary.tables import Column, TablePreparation
 
 # The sections of the page in their order: a template of that name shows each.
@@ -43,7 +51,7 @@ class Summary(TypedDict):
     """What came of labelling a table."""
 
     rows: int
-    sources: dict[str, int]  # rows by where their label comes from: given, accepted, predicted
+    sources: dict[str, int]  # rows by where their label comes from: given, learned, predicted
     labels: dict[str, int]  # rows by their label
     file: str
     target: str
@@ -53,11 +61,12 @@ class Summary(TypedDict):
     diagnosis: dict[str, Any]  # see ``summarize_diagnosis``
     held_out: dict[str, Any] | None  # given labels judged without being seen: n, accuracy, what was promised
     acceptance: list[dict[str, Any]]  # what keeping the most confident rows means: see ``AcceptanceLevel``
-    confidence: dict[str, list[int]]  # accepted and predicted rows in 20 equal bins of confidence
+    confidence: dict[str, list[int]]  # learned and predicted rows in 20 equal bins of confidence
     audit: dict[str, Any] | None  # see ``_audit``
+    accept: dict[str, Any] | None  # what can be accepted at the error asked for, see ``_accept``
     audit_size: int  # how many rows to draw for an audit; 0: so few are unlabelled that one can look at each
     class_prior: dict[str, Any]  # what was told, the sentence that says so, and what hangs on it
-    rounds: list[dict[str, Any]]  # of self-training: round, n_pool, n_accepted, mean_confidence
+    rounds: list[dict[str, Any]]  # of self-training: round, n_pool, n_learned, mean_confidence
     termination: str  # why they ended
     rows_to_label: list[dict[str, Any]]  # row, label now, confidence, cells by column
     columns: list[dict[str, Any]]  # name, kind, used, note, whether it is doubtful
@@ -79,15 +88,21 @@ def summarize(result: LabeledTable) -> Summary:
         "notes": result.notes,
         "spellings": result.spellings,
         "classes": _classes(result),
-        "diagnosis": _diagnosis(result.diagnosis, preparation),
+        "diagnosis": _diagnosis(result.diagnosis, preparation, result.contrasts),
         "held_out": _held_out(result),
         "acceptance": [level._asdict() for level in result.levels],
         "confidence": _histogram(result),
         "audit": _audit(result.audit),
+        "accept": _accept(result),
         "audit_size": result.audit_size,
         "class_prior": _prior(result),
         "rounds": [
-            {name: record[name] for name in ("round", "n_pool", "n_accepted", "mean_confidence")}
+            {
+                "round": record["round"],
+                "n_pool": record["n_pool"],
+                "n_learned": record["n_accepted"],
+                "mean_confidence": record["mean_confidence"],
+            }
             for record in classifier.history_
         ],
         "termination": classifier.termination_condition_,
@@ -111,12 +126,18 @@ def summarize(result: LabeledTable) -> Summary:
 
 def summarize_diagnosis(result: DiagnosedTable) -> dict[str, Any]:
     """The summary of ``diagnose_table``: the diagnosis, and what each column was taken for."""
-    figures = _diagnosis(result.diagnosis, result.prepared.preparation)
-    read = {"notes": result.notes, "spellings": result.spellings}
-    return {**figures, **read, "columns": [_column(column) for column in result.columns]}
+    figures = _diagnosis(result.diagnosis, result.prepared.preparation, result.contrasts)
+    columns = [_column(column) for column in result.columns]
+    read = {
+        "file": result.table.name,
+        "target": result.target,
+        "notes": result.notes,
+        "spellings": result.spellings,
+    }
+    return {**figures, **read, "columns": columns}
 
 
-def _diagnosis(diagnosis: Diagnosis, preparation: TablePreparation) -> dict[str, Any]:
+def _diagnosis(diagnosis: Diagnosis, preparation: TablePreparation, contrasts: list[Contrast]) -> dict[str, Any]:
     """Every field of a diagnosis, its sentence and what its verdict is; features in the table's own units, too."""
     figures = {field.name: _plain(getattr(diagnosis, field.name)) for field in fields(diagnosis)}
     names = {"n_labeled": "labeled", "n_unlabeled": "unlabeled", "class_counts": "classes"}
@@ -127,6 +148,7 @@ def _diagnosis(diagnosis: Diagnosis, preparation: TablePreparation) -> dict[str,
         "strongly": diagnosis.verdict == STRONG,
         "sentence": diagnosis.sentence,
         "shifts": _shifts(diagnosis, preparation),
+        "contrasts": [{**contrast._asdict(), "missing": list(contrast.missing)} for contrast in contrasts],
     }
 
 
@@ -162,7 +184,7 @@ def _classes(result: LabeledTable) -> list[dict[str, Any]]:
         counts = {source: int((of_class & (result.source == source)).sum()) for source in SOURCES}
         shares = {
             "given_share": counts["given"] / n_given,
-            "new_share": (counts["accepted"] + counts["predicted"]) / n_new,
+            "new_share": (counts["learned"] + counts["predicted"]) / n_new,
         }
         rows.append({"name": name, **counts, **shares})
     return rows
@@ -205,6 +227,28 @@ def _audit(audit: AuditFigures | None) -> dict[str, Any] | None:
             for found, needed in zip(audit.acceptances, audit.needed, strict=True)
         ],
     }
+
+
+def _accept(result: LabeledTable) -> dict[str, Any] | None:
+    """How many new labels can be accepted at the error asked for, and the sentence that says so or why none."""
+    if result.accept is None or result.audit is None or result.audit.asked is None:
+        return None
+    found, n_audited = result.audit.asked, result.audit.before.n
+    n_rows = int((result.accept & ~result.labels.labeled).sum())
+    needs = smallest_audit(found.error, found.level)
+    at_most = f"at most {100 * found.error:.3g}% wrong"
+    sentence = (
+        f"{n_rows:,} new labels can be accepted with {at_most} (level {found.level:.0%}, approximate): those of "
+        f"confidence {found.threshold:.4f} and more. Column chary_accept marks them and the given ones."
+    )
+    if not n_rows:
+        why = f"the {n_audited} audited rows do not rule out more"
+        if needs > n_audited:
+            why = f"the audit has {n_audited} rows, and {needs} or more are needed"
+        sentence = (
+            f"No new label can be accepted with {at_most}: {why}. Column chary_accept marks the given ones alone."
+        )
+    return {**found._asdict(), "n_accepted": n_rows, "needs": needs, "sentence": sentence}
 
 
 def _score(score: Score) -> dict[str, Any]:

@@ -11,26 +11,28 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from chary._words import number, p_value, visible
+from chary.report.brief import named, noticed, why
 from chary.report.hints import Hints, prior_advice
 from chary.report.summary import Summary
 
-_WIDTH, _N_SHIFTS, _N_NAMED, _N_NOTES = 100, 10, 5, 12
+_WIDTH, _N_SHIFTS, _N_NAMED, _N_NOTES = 100, 10, 20, 12
 
 
 def show_labels(console: Console, summary: Summary, hints: Hints) -> None:
     """What came of labelling a table: counts, columns, the verdict, how accurate it is."""
     console.print(_counts(summary))
     _show_notes(console, summary["notes"])
-    columns = summary["columns"]
-    _show_columns(console, "Left out", [column for column in columns if not column["used"]])
-    _show_columns(console, "Doubtful", [column for column in columns if column["used"] and column["doubtful"]])
-    _show_columns(console, "Read as", [column for column in columns if column["read_otherwise"]])
+    left_out, doubtful = noticed(summary["columns"])
+    _show_columns(console, "Left out", left_out)
+    _show_columns(console, "Doubtful", doubtful)
+    _show_columns(console, "Read as", [column for column in summary["columns"] if column["read_otherwise"]])
     prior = summary["class_prior"]
     _show_verdict(console, summary["diagnosis"], f"Y{prior['sentence'][1:]}." if prior["told"] else "")
     if summary["audit"] is None:
         console.print(Panel(_invitation(summary, hints), title="how accurate?", title_align="left", width=_WIDTH))
     else:
         _show_audit(console, summary["audit"], summary["held_out"])
+        _show_accepted(console, summary["audit"], summary["accept"])
 
 
 def show_diagnosis(console: Console, diagnosis: dict[str, Any], hints: Hints) -> None:
@@ -67,10 +69,7 @@ def _counts(summary: Summary) -> Grid:
 
 def _show_columns(console: Console, what: str, columns: list[dict[str, Any]]) -> None:
     if columns:
-        told = [f"{visible(column['name'], 30)} ({visible(column['note'], 200)})" for column in columns[:_N_NAMED]]
-        names = ", ".join(told)
-        more = f" and {len(columns) - _N_NAMED} more" if len(columns) > _N_NAMED else ""
-        console.print(Text(f"{what}: {names}{more}.\n"))
+        console.print(Text(f"{what}: {named(columns, _N_NAMED)}.\n"))
 
 
 def _show_notes(console: Console, notes: list[str]) -> None:
@@ -85,7 +84,7 @@ def _show_notes(console: Console, notes: list[str]) -> None:
 def _columns(columns: list[dict[str, Any]]) -> Grid:
     grid = Grid("Column", "Kind", "Note", box=box.SIMPLE)
     for column in columns:
-        grid.add_row(_plain(column["name"]), column["kind"], Text(visible(column["note"], 200)))
+        grid.add_row(_plain(column["name"]), column["kind"], Text(visible(why(column), 200)))
     return grid
 
 
@@ -126,6 +125,13 @@ def _show_audit(console: Console, audit: dict[str, Any], held_out: dict[str, Any
     console.print(grid)
     for note in audit["notes"]:
         console.print(Text(visible(note["text"], 400), "bold red" if note["warning"] else ""), soft_wrap=True)
+
+
+def _show_accepted(console: Console, audit: dict[str, Any], asked: dict[str, Any] | None) -> None:
+    """What can be accepted at the error asked for; if none was, at the first at which something can."""
+    if asked is not None:
+        console.print(Text(f"{asked['sentence']}\n"), soft_wrap=True)
+        return
     accepted = next((found for found in audit["accept"] if found["n_accepted"]), None)
     if accepted is None:
         largest = audit["accept"][-1]["error"]

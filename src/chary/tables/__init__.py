@@ -2,8 +2,9 @@
 
 from chary.tables.columns.column import Column
 from chary.tables.errors import TableError
+from chary.tables.extending import extended, like
 from chary.tables.features import with_features
-from chary.tables.frames import table_from
+from chary.tables.frames import from_dataframe, table_from
 from chary.tables.preparation import TablePreparation, preparation_state, restore_preparation
 from chary.tables.reading import read_table
 from chary.tables.sheets import (
@@ -38,7 +39,10 @@ __all__ = [
     "TablePreparation",
     "Target",
     "drawn_from",
+    "extended",
+    "from_dataframe",
     "is_marker",
+    "like",
     "preparation_state",
     "read_audit",
     "read_audit_table",

@@ -1,0 +1,63 @@
+"""A saved model in; labels for new frames and files out."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.pipeline import Pipeline
+
+from chary.jobs import load_table_model, predict_table
+from chary.report.given import given
+from chary.tables import extended
+
+
+class TableModel:
+    """A model that takes tables: a pandas or polars frame, a dict of columns, or the path of a file.
+
+    Columns are found by name; further ones are ignored. ``pipeline`` is the scikit-learn Pipeline that does the
+    work, preparation first.
+    """
+
+    def __init__(self, pipeline: Pipeline) -> None:
+        self.pipeline = pipeline
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The classes, as text, in the order of the columns of ``predict_proba``."""
+        return self.pipeline.classes_.astype(str)
+
+    def predict(self, data: Any, **reading: Any) -> NDArray[Any]:
+        """The label of each row (n,), as text; ``reading`` as in ``read_table``, for a file."""
+        return np.asarray(self.pipeline.predict(_frame(data, reading))).astype(str)
+
+    def predict_proba(self, data: Any, **reading: Any) -> NDArray[np.float64]:
+        """Class probabilities (n, C)."""
+        return self.pipeline.predict_proba(_frame(data, reading))
+
+    def predict_confidence(self, data: Any, **reading: Any) -> NDArray[np.float64]:
+        """How far each label can be trusted, (n,), from 0 to 1."""
+        preparation, classifier = self.pipeline[0], self.pipeline[-1]
+        return classifier.predict_confidence(preparation.transform(_frame(data, reading)))
+
+    def predict_frame(self, data: Any, *, probabilities: bool = False, **reading: Any) -> Any:
+        """The same kind of frame with ``chary_label`` and ``chary_confidence``, and ``chary_p_`` of each class."""
+        found = given(data, reading)
+        return extended(
+            found.data, found.table, predict_table(self.pipeline, found.table, probabilities=probabilities)
+        )
+
+    def __repr__(self) -> str:
+        n_columns = sum(column.used for column in self.pipeline[0].columns_)
+        return f"<chary model: {n_columns} columns, classes {', '.join(map(str, self.classes_[:8].tolist()))}>"
+
+
+def load(path: str | os.PathLike[str]) -> TableModel:
+    """Read a model that was made from a table: ``result.save(path)``, or by the command line."""
+    return TableModel(load_table_model(path))
+
+
+def _frame(data: Any, reading: dict[str, Any]) -> Any:
+    return given(data, reading).table.frame

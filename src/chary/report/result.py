@@ -1,0 +1,199 @@
+"""A frame, a path or a table with a few labels in; a result that shows, draws and saves itself out."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+from chary._files import atomic_write
+from chary._words import shown
+from chary.evaluation import Diagnosis, draw
+from chary.jobs import LabeledTable, diagnose_table, label_table, save
+from chary.report.brief import brief, brief_diagnosis, brief_html, brief_text
+from chary.report.given import READING, given
+from chary.report.hints import Hints
+from chary.report.model import TableModel
+from chary.report.page import render_page
+from chary.report.plots import Plots
+from chary.report.summary import Summary, summarize, summarize_diagnosis
+from chary.tables import TableError, extended, like, read_table, write_audit
+
+_DRAW = "result.draw('audit.csv'), fill in its column {}, then label again with audit='audit.csv'"
+
+
+def label(data: Any, target: Any, **settings: Any) -> Result:
+    """Label the rows of a table whose target is empty, and say how far each label can be trusted.
+
+    Parameters
+    ----------
+    data : pandas or polars DataFrame, dict of columns, path, or Table
+        It is not changed.
+    target : str
+        The column that holds the labels; cells without one are missing.
+    **settings
+        Every parameter of ``chary.jobs.label_table``: ``audit``, ``class_prior``, ``error``, ``rounds``, ``drop``,
+        ``unlabeled``, ``seed`` and so on; for a path also those of ``chary.tables.read_table``.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> frame = pl.DataFrame({"x": [i % 10 for i in range(80)]})
+    >>> frame = frame.with_columns(y=pl.Series([("ab"[i % 10 > 4] if i % 4 else None) for i in range(80)]))
+    >>> result = label(frame, target="y", rounds=0)
+    >>> result.frame.columns
+    ['x', 'y', 'chary_label', 'chary_confidence', 'chary_source']
+    >>> result.diagnosis.verdict
+    'representative'
+    """
+    found = given(data, settings)
+    return Result(found.data, label_table(found.table, str(target), **found.settings))
+
+
+def diagnose(data: Any, target: Any, **settings: Any) -> Diagnosed:
+    """Tell whether the labelled rows of a table are like the rest; parameters as in ``label``."""
+    found = given(data, settings)
+    result = diagnose_table(found.table, str(target), **found.settings)
+    return Diagnosed(result.diagnosis, summarize_diagnosis(result))
+
+
+class Diagnosed:
+    """Whether the labelled rows are like the rest: ``verdict`` and ``sentence``, more in ``summary``."""
+
+    def __init__(self, details: Diagnosis, summary: dict[str, Any]) -> None:
+        self.details = details  # as ``chary.evaluation.diagnose`` gives it
+        self.summary = summary  # plain data, as a program gets it
+
+    @property
+    def verdict(self) -> str:
+        """One of: representative, mildly biased, strongly biased, too few rows to tell."""
+        return self.details.verdict
+
+    @property
+    def sentence(self) -> str:
+        """The verdict, why, what it means and what to do."""
+        return self.details.sentence
+
+    @property
+    def plot(self) -> Plots:
+        """``plot.bias()``."""
+        return Plots(self.summary)
+
+    def __repr__(self) -> str:
+        return brief_text(brief_diagnosis(self.summary, Hints()))
+
+    def _repr_html_(self) -> str:
+        return brief_html(brief_diagnosis(self.summary, Hints()))
+
+
+class Result:
+    """A labelled table. It shows itself in a notebook and at a prompt.
+
+    Attributes
+    ----------
+    frame : DataFrame
+        As it was given, with ``chary_label``, ``chary_confidence``, ``chary_source`` and, if an error was asked
+        for, ``chary_accept``. A path or a dict gives a polars frame.
+    probabilities : DataFrame
+        One column a class, named like it; rows in the order of ``frame``.
+    diagnosis : Diagnosed
+    summary : dict
+        All figures of the report, plain data.
+    model : TableModel
+    details : LabeledTable
+        As ``chary.jobs.label_table`` gives it.
+    """
+
+    def __init__(self, data: Any, details: LabeledTable) -> None:
+        self._data = data
+        self.details = details
+
+    @cached_property
+    def frame(self) -> Any:
+        return extended(self._data, self.details.table, self.details.added_columns, self.details.target)
+
+    @cached_property
+    def probabilities(self) -> Any:
+        probs = self.details.probabilities()
+        return like(
+            self._data, {str(name): probs[:, code] for code, name in enumerate(self.details.labels.classes)}
+        )
+
+    @cached_property
+    def diagnosis(self) -> Diagnosed:
+        about = {name: self.summary[name] for name in ("file", "target", "columns")}
+        return Diagnosed(self.details.diagnosis, {**self.summary["diagnosis"], **about})
+
+    @cached_property
+    def summary(self) -> Summary:
+        return summarize(self.details)
+
+    @property
+    def model(self) -> TableModel:
+        return TableModel(self.details.model)
+
+    @property
+    def plot(self) -> Plots:
+        """``plot.bias()`` and ``plot.confidence()``."""
+        return Plots(self.summary)
+
+    def report(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write the whole report: one HTML page."""
+        with _writing(path, overwrite) as stream:
+            stream.write(render_page(self.summary, self._hints).encode("utf-8", "backslashreplace"))
+
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write the model, for ``chary.load`` and the command line."""
+        _refuse_there(path, overwrite)
+        save(self.details.model, path, overwrite=overwrite)
+
+    def draw(
+        self, path: str | os.PathLike[str], k: int | None = None, *, seed: int = 0, overwrite: bool = False
+    ) -> None:
+        """Write a sheet (CSV) of k unlabelled rows drawn at random, thirty if there are so many, to be labelled.
+
+        Fill in its target column, then pass its path as ``audit`` to ``label``, with the same table.
+        """
+        details = self.details
+        labels = details.labels if details.audit is None else details.labels.without(details.audit.answers.rows)
+        k = details.audit_size if k is None else k
+        if k < 2:
+            raise TableError(f"{k} rows are too few to judge by; look at each unlabelled row instead.")
+        rows = draw(labels.labeled, k, seed)
+        with _writing(path, overwrite) as stream:
+            unlabeled = details.settings["unlabeled"]
+            write_audit(details.table, details.target, labels, rows, stream, unlabeled=unlabeled)
+
+    @property
+    def _hints(self) -> Hints:
+        return Hints(draw=_DRAW.format(shown(self.details.target)) if self.details.audit_size else "")
+
+    def __repr__(self) -> str:
+        return brief_text(brief(self.summary, self._hints))
+
+    def _repr_html_(self) -> str:
+        return brief_html(brief(self.summary, self._hints))
+
+
+def _writing(path: str | os.PathLike[str], overwrite: bool) -> Any:
+    _refuse_there(path, overwrite)
+    return atomic_write(path, overwrite=overwrite)
+
+
+def _refuse_there(path: str | os.PathLike[str], overwrite: bool) -> None:
+    if os.path.exists(path) and not overwrite:
+        raise FileExistsError(f"{os.fspath(path)} exists already; choose another name, or pass overwrite=True.")
+
+
+def _signature(function: Callable[..., Any], job: Callable[..., Any]) -> inspect.Signature:
+    """What ``help`` shows instead of ``**settings``: the parameters that are passed on, whatever they are."""
+    own = [p for p in inspect.signature(function).parameters.values() if p.kind is not p.VAR_KEYWORD]
+    passed = [p for p in inspect.signature(job).parameters.values() if p.kind is p.KEYWORD_ONLY]
+    of_files = [inspect.signature(read_table).parameters[name] for name in READING]
+    return inspect.Signature([*own, *passed, *of_files])
+
+
+label.__signature__ = _signature(label, label_table)  # type: ignore[attr-defined]
+diagnose.__signature__ = _signature(diagnose, diagnose_table)  # type: ignore[attr-defined]

@@ -1,0 +1,62 @@
+"""A frame as it was given and columns in; a frame of that kind, with these on the right or alone, out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from chary.tables.table import Table
+
+
+def extended(data: Any, table: Table, added: Mapping[str, pl.Series], target: str = "") -> Any:
+    """What was given with columns on the right; it is not changed itself.
+
+    A pandas frame stays one, with its index and types, and ``chary_label`` has the type of the target where that
+    can hold it. Everything else becomes a polars frame: a file its cells.
+    """
+    if not is_pandas(data):
+        frame = data if isinstance(data, pl.DataFrame) else table.frame
+        return frame.with_columns([column.alias(name) for name, column in added.items()])
+    own = [data[name].dtype for name in data.columns if str(name) == target]
+    return data.assign(**{
+        name: _pandas_array(column, own[0] if own and name == "chary_label" else None)
+        for name, column in added.items()
+    })  # fmt: skip
+
+
+def like(data: Any, columns: Mapping[str, Any]) -> Any:
+    """Columns alone as a frame of the kind that was given, with its index if it has one."""
+    if not is_pandas(data):
+        return pl.DataFrame(dict(columns))
+    import pandas as pd
+
+    return pd.DataFrame(dict(columns), index=data.index)
+
+
+def is_pandas(data: Any) -> bool:
+    """Whether it is a pandas frame, or of a class made of it; pandas is not imported for that."""
+    bases = type(data).__mro__
+    return any(base.__name__ == "DataFrame" and base.__module__.split(".")[0] == "pandas" for base in bases)
+
+
+def _pandas_array(column: pl.Series, dtype: Any) -> Any:
+    """The values as pandas keeps them: of a given type, if that holds each of them."""
+    import pandas as pd
+
+    if column.dtype.is_numeric() or column.dtype == pl.Boolean:
+        values: Any = column.to_numpy()
+    else:
+        values = column.to_list()
+    plain = pd.Series(values)
+    categories = getattr(dtype, "categories", None)
+    if dtype is None or (dtype.kind == "O" and categories is None):
+        return plain.array
+    if categories is not None and not plain.isin(categories).all():
+        return plain.array
+    try:
+        typed = pd.Series(values, dtype=dtype)
+    except (TypeError, ValueError):
+        return plain.array
+    return plain.array if typed.isna().any() else typed.array

@@ -1,0 +1,59 @@
+"""The notebook of the quickstart, run headless: every cell in order, and what each would show."""
+
+import ast
+import json
+import runpy
+from pathlib import Path
+
+import matplotlib as mpl
+import pytest
+
+mpl.use("Agg")
+
+FOLDER = Path(__file__).parents[2] / "examples" / "1_quickstart"
+
+
+def run(cell, names):
+    """What a notebook does: run the lines, and show the last one if it is a value."""
+    tree = ast.parse(cell)
+    last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
+    exec(compile(tree, "cell", "exec"), names)
+    return None if last is None else eval(compile(ast.Expression(last.value), "cell", "eval"), names)
+
+
+@pytest.fixture(name="shown")
+def shown_values(tmp_path, monkeypatch):
+    import matplotlib.pyplot as plt
+
+    monkeypatch.chdir(tmp_path)
+    runpy.run_path(str(FOLDER / "customers.py"), run_name="__main__")
+    names = {}
+    values = [run("".join(cell["source"]), names) for cell in cells() if cell["cell_type"] == "code"]
+    plt.close("all")
+    return values
+
+
+def cells():
+    return json.loads((FOLDER / "notebook.ipynb").read_text())["cells"]
+
+
+def test_from_a_frame_to_the_report(shown, tmp_path):
+    head, result, frame, axes, labels = shown
+    assert "chary_label" in frame
+    assert frame.index.name == head.index.name == "id"
+    for value in (head, result, frame, axes, labels):
+        assert repr(value)
+    assert "Strongly biased" in result._repr_html_()
+    assert "Strongly biased" in repr(result)
+    assert "<table" in frame._repr_html_()
+    assert len(axes.get_lines()) == 2
+    assert set(labels) <= {"yes", "no"}
+    assert "Labels for churn" in (tmp_path / "churn.html").read_text()
+    assert (tmp_path / "churn.chary").exists()
+
+
+def test_it_takes_ten_lines_and_holds_no_stale_output():
+    code = [cell for cell in cells() if cell["cell_type"] == "code"]
+    lines = [line for cell in code for line in cell["source"] if line.strip()]
+    assert len(lines) <= 11
+    assert all(not cell["outputs"] and cell["execution_count"] is None for cell in code)

@@ -1,0 +1,54 @@
+"""Paths, frames, dicts and tables become a table; settings go where they belong."""
+
+import pandas as pd
+import polars as pl
+import pytest
+
+from chary.report.given import given
+from chary.tables import Table, TableError
+
+
+def test_everything_that_holds_a_table_becomes_one(tmp_path):
+    columns = {"x": [1, 2], "y": ["a", None]}
+    pl.DataFrame(columns).write_parquet(tmp_path / "t.parquet")
+    frame = pl.DataFrame(columns)
+    kinds = (
+        columns,
+        frame,
+        frame.lazy(),
+        pd.DataFrame(columns),
+        tmp_path / "t.parquet",
+        str(tmp_path / "t.parquet"),
+    )
+    for data in kinds:
+        assert given(data).table.frame.equals(frame)
+        assert given(data).data is data
+    table = Table(frame, "own name")
+    assert given(table).table is table
+
+
+def test_settings_of_reading_are_for_files(tmp_path):
+    (tmp_path / "t.csv").write_text("x|y\n1|a\n")
+    found = given(tmp_path / "t.csv", {"delimiter": "|", "seed": 3})
+    assert found.table.frame.columns == ["x", "y"]
+    assert found.settings == {"seed": 3}
+    with pytest.raises(TableError, match="This table is no file, so leave out the parameter delimiter"):
+        given({"x": [1]}, {"delimiter": "|"})
+
+
+def test_columns_may_be_named_by_what_is_no_text():
+    assert given(pd.DataFrame({0: [1], 1: [2]}), {"drop": [0]}).settings == {"drop": ["0"]}
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (pl.DataFrame({"chary_label": [1]}), "already has a column 'chary_label'"),
+        (pl.DataFrame({"chary_accept": [True]}), "already has a column 'chary_accept'"),
+        (pl.DataFrame({"x": []}), "no rows"),
+        ([[1, 2]], "A table is needed"),
+    ],
+)
+def test_what_cannot_be_labelled_is_refused_in_one_sentence(data, said):
+    with pytest.raises(TableError, match=said):
+        given(data)

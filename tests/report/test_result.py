@@ -1,0 +1,185 @@
+"""One line in Python: the frame comes back as it was with columns more, and the result shows and saves itself."""
+
+import inspect
+import re
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import chary
+from chary.jobs import diagnose_table, label_table
+from chary.tables import Table, TableError, read_table
+
+pytestmark = pytest.mark.usefixtures("quick_learners")
+ADDED = ["chary_label", "chary_confidence", "chary_source"]
+
+
+def customers(n=160, seed=0):
+    """Biased: who has an extreme x was asked. The index counts down, and the target is no last column."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=n).round(3)
+    truth = np.where(x + 0.3 * rng.normal(size=n) > 0, "yes", "no")
+    churn = pd.Categorical(np.where(np.abs(x) > 0.8, truth.astype(object), None), categories=["yes", "no"])
+    columns = {"town": rng.choice(["Ulm", "Bonn"], n), "churn": churn, "x": x, "code": rng.integers(0, 9, n)}
+    return pd.DataFrame(columns, index=range(n, 0, -1)), truth
+
+
+@pytest.fixture(scope="module")
+def result(quick_learners):
+    return chary.label(customers()[0], target="churn", seed=1)
+
+
+def test_the_frame_comes_back_with_three_columns_more_and_nothing_else_changed(result):
+    frame, _ = customers()
+    pd.testing.assert_frame_equal(result.frame.drop(columns=ADDED), frame)
+    assert result.frame.columns.tolist() == [*frame.columns, *ADDED]
+    assert result.frame["chary_label"].dtype == frame["churn"].dtype
+    given = frame["churn"].notna()
+    assert (result.frame["chary_label"][given] == frame["churn"][given]).all()
+    assert set(result.frame["chary_source"][~given]) <= {"learned", "predicted"}
+
+
+def test_every_kind_of_table_gives_the_same_labels(result, tmp_path):
+    frame, _ = customers()
+    plain = pl.DataFrame(
+        {name: frame[name].astype(object).where(frame[name].notna(), None).tolist() for name in frame}
+    )
+    plain.write_parquet(tmp_path / "t.parquet")
+    for data in (plain, tmp_path / "t.parquet", Table(plain, "t"), plain.to_dict(as_series=False)):
+        again = chary.label(data, target="churn", seed=1).frame
+        assert isinstance(again, pl.DataFrame)
+        assert again.columns == [*plain.columns, *ADDED]
+        assert again["chary_label"].to_list() == result.frame["chary_label"].tolist()
+        assert again["chary_confidence"].to_list() == result.frame["chary_confidence"].tolist()
+
+
+def test_it_is_what_the_job_gives():
+    frame, _ = customers()
+    settings = {"seed": 4, "rounds": 1, "drop": ["code"], "class_prior": {"yes": 0.5, "no": 0.5}}
+    one = chary.label(frame, "churn", **settings).details
+    plain = pl.DataFrame(
+        {name: frame[name].astype(object).where(frame[name].notna(), None).tolist() for name in frame}
+    )
+    other = label_table(Table(plain, "t"), "churn", **settings)
+    assert (one.codes == other.codes).all()
+    assert (one.confidence == other.confidence).all()
+
+
+@pytest.mark.parametrize(("function", "job"), [(chary.label, label_table), (chary.diagnose, diagnose_table)])
+def test_help_names_every_parameter_of_the_job_and_of_reading(function, job):
+    named = inspect.signature(function).parameters
+    assert list(named)[:2] == ["data", "target"]
+    wanted = [*inspect.signature(job).parameters][2:] + [*inspect.signature(read_table).parameters][1:]
+    assert set(wanted) <= set(named)
+
+
+def test_probabilities_are_a_frame_of_the_same_kind(result):
+    probs = result.probabilities
+    assert probs.columns.tolist() == ["no", "yes"]
+    assert probs.index.equals(customers()[0].index)
+    np.testing.assert_allclose(probs.sum(axis=1), 1, rtol=1e-6)
+    given = (result.frame["chary_source"] == "given").to_numpy()
+    assert (probs.to_numpy()[given].max(axis=1) == 1).all()
+    last = (result.frame["chary_source"] == "predicted").to_numpy()
+    assert (probs.idxmax(axis=1)[last] == result.frame["chary_label"].astype(str)[last]).all()
+
+
+def test_nothing_is_overwritten_unless_told_to(result, tmp_path):
+    for write, name in ((result.report, "r.html"), (result.save, "m.chary"), (result.draw, "a.csv")):
+        path = tmp_path / name
+        path.write_text("mine")
+        with pytest.raises(FileExistsError, match=r"exists already; choose another name, or pass overwrite=True"):
+            write(path)
+        assert path.read_text() == "mine"
+        write(path, overwrite=True)
+        assert path.stat().st_size > 100
+
+
+def test_the_page_and_the_brief_speak_python(result, tmp_path):
+    result.report(tmp_path / "r.html")
+    page = (tmp_path / "r.html").read_text().split("</style>")[1]
+    for shown in (
+        page,
+        repr(result),
+        result._repr_html_(),
+        repr(result.diagnosis),
+        result.diagnosis._repr_html_(),
+    ):
+        assert not re.search(r"[^-]--[a-z]|chary (label|audit|predict)", shown.split("</style>")[-1])
+    assert "result.draw('audit.csv')" in repr(result)
+    assert str(result) == repr(result)
+    assert result.diagnosis.verdict.capitalize() in repr(result)
+
+
+def test_a_diagnosis_on_its_own_is_that_of_the_result(result):
+    alone = chary.diagnose(customers()[0], target="churn", seed=1)
+    assert alone.verdict == result.diagnosis.verdict == "strongly biased"
+    assert alone.sentence == result.diagnosis.sentence
+    assert alone.summary == result.diagnosis.summary
+
+
+def test_an_audit_goes_round_in_python(tmp_path):
+    frame, truth = customers()
+    sheet = tmp_path / "a.csv"
+    chary.label(frame, "churn", rounds=0).draw(sheet, 30, seed=2)
+    answers = pl.read_csv(sheet, infer_schema=False)
+    rows = answers["chary_row"].str.extract(r"row (\d+) of").cast(pl.Int64) - 1
+    answers.with_columns(pl.Series("churn", truth[rows.to_numpy()])).write_csv(sheet)
+    result = chary.label(frame, "churn", audit=sheet, error=0.2)
+    assert result.summary["audit"]["before"]["n"] == 30
+    accept = result.frame["chary_accept"]
+    assert accept.dtype == bool
+    assert accept[result.frame["chary_source"] == "given"].all()
+    assert result.summary["accept"]["n_accepted"] == int(accept.sum()) - int(result.details.labels.labeled.sum())
+    assert result.summary["accept"]["sentence"] in " ".join(repr(result).split())
+    strict = chary.label(frame, "churn", audit=sheet, error=0.01)
+    assert (strict.frame["chary_accept"] == (strict.frame["chary_source"] == "given")).all()
+    assert "the audit has 30 rows, and 230 or more are needed" in strict.summary["accept"]["sentence"]
+    again = tmp_path / "again.csv"
+    strict.draw(again, 30, seed=2)
+    assert pl.read_csv(again)["chary_row"].to_list() == answers["chary_row"].to_list()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"target": "chrun"}, "did you mean 'churn'?"),
+        ({"target": "churn", "error": 0.1}, "pass them as the parameter audit, or leave the parameter error out"),
+        ({"target": "churn", "error": 10, "audit": "a.csv"}, "such as error='0.1'"),
+        ({"target": "churn", "drop": ["nothing"]}, "no column 'nothing'"),
+    ],
+)
+def test_errors_speak_of_parameters(arguments, said):
+    with pytest.raises(TableError, match=re.escape(said)) as error:
+        chary.label(customers()[0], **arguments)
+    assert "--" not in str(error.value)
+
+
+def test_too_few_rows_to_draw_from_are_said(tmp_path):
+    frame = pd.DataFrame({"x": range(12), "y": ["a", "b"] * 5 + ["a", None]})
+    result = chary.label(frame, "y", rounds=0)
+    with pytest.raises(TableError, match="look at each unlabelled row"):
+        result.draw(tmp_path / "a.csv")
+
+
+def test_columns_may_have_names_that_are_no_text():
+    frame = pd.DataFrame(
+        {0: np.arange(40) % 10, 1: [("a" if i % 10 > 4 else "b") if i % 2 else None for i in range(40)]}
+    )
+    result = chary.label(frame, target=1, rounds=0)
+    assert result.frame.columns.tolist() == [0, 1, *ADDED]
+
+
+@given(seed=st.integers(0, 2**20), shuffled=st.permutations(["town", "churn", "x", "code"]))
+@settings(max_examples=4)
+def test_whatever_order_the_columns_come_in_they_leave_in(seed, shuffled):
+    frame = customers(60, seed)[0][shuffled]
+    before = frame.copy(deep=True)
+    found = chary.label(frame, "churn", rounds=0).frame
+    pd.testing.assert_frame_equal(frame, before)
+    pd.testing.assert_frame_equal(found[shuffled], before)
+    assert found.columns.tolist() == [*shuffled, *ADDED]

@@ -1,0 +1,82 @@
+"""Columns added to what was given: the same kind of frame, nothing of it changed."""
+
+import sys
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from chary.tables import Table, extended, from_dataframe, like
+from chary.tables.extending import is_pandas
+
+LABELS = pl.Series(["a", "b", "a"])
+
+
+def table_of(data):
+    return Table(from_dataframe(data), "t")
+
+
+@pytest.mark.parametrize(
+    ("cells", "labels", "dtype"),
+    [
+        (pd.Series(["a", None, "b"]), LABELS, None),
+        (pd.Series(["a", None, "b"], dtype="string"), LABELS, "string"),
+        (pd.Series(["a", None, "b"], dtype=object), LABELS, None),
+        (pd.Series(["a", None, "b"], dtype=pd.CategoricalDtype(["b", "a"], ordered=True)), LABELS, "same"),
+        (pd.Series([1, None, 0], dtype="Int64"), pl.Series([1, 0, 0]), "Int64"),
+        (pd.Series([1, None, 0]), pl.Series([1.0, 0.0, 0.0]), "float64"),
+        (pd.Series([True, None, False], dtype="boolean"), pl.Series([True, False, False]), "boolean"),
+        (pd.Series([True, None, False], dtype=object), pl.Series([True, False, False]), "bool"),
+    ],
+)
+def test_a_label_has_the_type_of_its_target(cells, labels, dtype):
+    data = pd.DataFrame({"y": cells})
+    found = extended(data, table_of(data), {"chary_label": labels}, "y")["chary_label"]
+    assert found.tolist() == labels.to_list()
+    if dtype is not None:
+        assert found.dtype == (cells.dtype if dtype == "same" else dtype)
+
+
+def test_a_type_that_cannot_hold_a_new_class_is_not_forced_on_it():
+    data = pd.DataFrame({"y": pd.Categorical(["a", None, "b"]), "n": pd.Series([1, None, 2], dtype="Int64")})
+    new = pl.Series(["a", "neither", "b"])
+    for target in ("y", "n"):
+        assert (
+            extended(data, table_of(data), {"chary_label": new}, target)["chary_label"].tolist() == new.to_list()
+        )
+
+
+def test_index_types_and_order_are_kept_and_the_frame_given_is_not_changed():
+    data = pd.DataFrame({"z": [1, 2, 3], "a": pd.Categorical(["u", "v", "u"]), 7: [0.5, None, 1]}, index=[5, 5, 2])
+    before = data.copy(deep=True)
+    found = extended(data, table_of(data), {"chary_confidence": pl.Series([0.1, 0.2, 0.3])})
+    pd.testing.assert_frame_equal(data, before)
+    pd.testing.assert_frame_equal(found[["z", "a", 7]], before)
+    assert found.columns.tolist() == ["z", "a", 7, "chary_confidence"]
+    assert found["chary_confidence"].tolist() == [0.1, 0.2, 0.3]
+
+
+def test_polars_stays_polars_and_a_dict_becomes_it():
+    for data in (pl.DataFrame({"x": [1, 2, 3]}), {"x": [1, 2, 3]}):
+        found = extended(data, table_of(data), {"chary_label": LABELS})
+        assert isinstance(found, pl.DataFrame)
+        assert found.columns == ["x", "chary_label"]
+        assert isinstance(like(data, {"a": np.zeros(3)}), pl.DataFrame)
+
+
+def test_columns_alone_have_the_index_of_what_was_given():
+    data = pd.DataFrame({"x": [1, 2]}, index=pd.Index(["p", "q"], name="who"))
+    found = like(data, {"yes": np.array([0.25, 0.5])})
+    assert found.loc["q", "yes"] == 0.5
+    assert found.index.name == "who"
+
+
+def test_pandas_is_recognised_without_being_imported(monkeypatch):
+    class Own(pd.DataFrame):
+        """A class made of it, as those of other packages."""
+
+    assert is_pandas(Own({"x": [1]}))
+    assert not is_pandas(pl.DataFrame({"x": [1]}))
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    assert not is_pandas({"x": [1]})
