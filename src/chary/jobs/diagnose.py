@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from chary.evaluation import Diagnosis, diagnose
 from chary.jobs.contrasts import Contrast, contrasts
 from chary.method import Labels
-from chary.tables import Column, Table, TablePreparation, read_target
+from chary.tables import Column, Table, TablePreparation, read_target, with_features
 
 
 class Prepared(NamedTuple):
