@@ -137,6 +137,16 @@ def test_overrides_reach_the_preparation(table, run):
     assert re.search(r"id +numeric", out)
 
 
+def test_codes_for_missing_reach_the_preparation(table, run):
+    _, out, _ = run("diagnose", table, "-t", "churn", "--missing", "colour=red", "--missing", "-9", "--json")
+    (colour,) = (column for column in json.loads(out)["columns"] if column["name"] == "colour")
+    _, out, _ = run("diagnose", table, "-t", "churn", "--json")
+    (before,) = (column for column in json.loads(out)["columns"] if column["name"] == "colour")
+    assert (before["note"], colour["note"]) == ("3 values", "2 values")
+    code, _, err = run("label", table, "-t", "churn", "--missing", "hue=red")
+    assert (code, err) == (1, "chary: There is no column 'hue' for the code 'hue=red'; " + err.split("; ", 1)[1])
+
+
 def test_nothing_is_overwritten_without_force(table, run):
     report = table.parent / "customers.report.html"
     report.write_text("mine")

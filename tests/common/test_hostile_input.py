@@ -30,11 +30,12 @@ from chary.cli.label import hints_for
 from chary.jobs import LEARNERS, ModelFileError, label_table, load, save
 from chary.method.labels import Labels
 from chary.report import render_page, summarize
-from chary.tables import Table, write_table
+from chary.tables import Table, TableError, TablePreparation, write_table
 
 FULL = os.environ.get("CHARY_FUZZ") == "full"
 N_TABLES, N_NAMES, N_NAMED_TABLES, N_MODELS = (2000, 1000, 1000, 2000) if FULL else (120, 40, 8, 330)
 N_FILES = 1000 if FULL else 80  # of other kinds than CSV and Parquet
+N_COLUMNS = 5000 if FULL else 300
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -136,6 +137,53 @@ def shuffle_lines(data, rng):
     return b"\n".join(lines)
 
 
+# Cells as people write them, of a number.
+FORMS = [
+    *["${:,.2f}", "{:.2f} €", "{:.0f} %", "({:.1f})", "{:.1f} km", "{:.1f} mi", "{:.1f}k", "$ {:.2f} bn"],
+    *[
+        "CHF {:.2f}",
+        "\u2212{:.0f}",
+        "+{:.0f}",
+        "{:.0f}-",
+        "1'{:03.0f}",
+        "1\u202f{:03.0f}",
+        "{:.0f}/5",
+        "{:.0f} days",
+    ],
+    *["{:.0f}-", "{:e}", "{:018.0f}", "2024-01-{:02.0f}", "{:02.0f}.01.2024", "1/{:.0f}/2024", "{:.0f} Mar 2024"],
+    *["March {:.0f}, 2024", "202401{:02.0f}", "2024-01-{:02.0f}T10:30:00+02:00", "{:.0f}/1/24 2:30 PM"],
+    *["12:{:02.0f}", "{:02.0f}:30:00", "{:.0f}h 30m", "PT{:.0f}H", "{:.0f} days 01:00:00", "17066958{:02.0f}"],
+    *["{:.0f}-20%", "<{:.0f}", "word {:.0f}", "999", "-9", "", "T"],
+]
+COLUMN_NAMES = ["price", "timestamp", "duration", "id", "subject_id", "x", "unix_ts", "lap time", "no", "\x1b[31m"]
+
+
+def broken(text, rng):
+    """A character more, less or another."""
+    at = rng.randrange(len(text) + 1)
+    new = rng.choice(
+        ["", "0", "9" * 40, ".", ",", "'", " ", "-", "(", "%", "$", "\x00", "\u202e", "\x1b[31m", "é", "e9"]
+    )
+    return text[:at] + new + text[at + rng.randrange(2) :]
+
+
+def cells_of_forms(rng, n):
+    """A column of one form or several, some cells of it broken."""
+    forms = rng.sample(FORMS, rng.choice([1, 1, 1, 2, 5]))
+    share = rng.choice([0, 0, 0.02, 0.3])
+    cells = [rng.choice(forms).format(rng.choice([0, 1, 7, 12.5, 28, 1e9, rng.random()])) for _ in range(n)]
+    return [broken(cell, rng) if rng.random() < share else cell for cell in cells]
+
+
+def with_columns_of_forms(data, rng, n_columns):
+    lines = data.decode().split("\n")
+    columns = [["price", *cells_of_forms(rng, len(lines) - 1)] for _ in range(n_columns)]
+    return "\n".join(
+        ",".join([*('"' + column[i].replace('"', "") + '"' for column in columns), line])
+        for i, line in enumerate(lines)
+    ).encode("utf-8", "replace")
+
+
 CSV_MUTATIONS = [
     lambda data, rng: data,
     flip_bits,
@@ -167,6 +215,11 @@ CSV_MUTATIONS = [
     lambda data, rng: data.split(b"\n")[0],
     shuffle_lines,
     lambda data, rng: b"x,y\n" + b"".join(b"%d,%s\n" % (i % 5, b"NA" if i % 2 else b"a") for i in range(40)),
+]
+CSV_MUTATIONS += [
+    lambda data, rng: with_columns_of_forms(data, rng, 1),
+    lambda data, rng: with_columns_of_forms(data, rng, 3),
+    lambda data, rng: broken(with_columns_of_forms(data, rng, 2).decode(), rng).encode(),
 ]
 PARQUET_MUTATIONS = [lambda data, rng: data, flip_bits, cut, insert(b"\x00"), insert(b"PAR1")]
 
@@ -399,6 +452,28 @@ def test_standard_input_of_any_bytes(tmp_path, capfd, monkeypatch):
         data = rng.choice([good_csv, arrow, jsonl(), workbook, lambda rng: rng.randbytes(500)])(rng)
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data if seed % 2 else cut(data, rng))))
         run_on(["label", "-", "--force", "--out", f"{seed}"], tmp_path, capfd, everything_in(tmp_path))
+@pytest.mark.parametrize("part", range(3))
+def test_columns_of_any_form_become_numbers_or_one_sentence(part):
+    for seed in range(part, N_COLUMNS, 3):
+        rng = random.Random(seed)
+        n = rng.choice([3, 40, 200])
+        named = rng.sample(COLUMN_NAMES, 3)
+        learned = pl.DataFrame({name: cells_of_forms(rng, n) for name in named})
+        forced = {"numeric": named[:1]} if seed % 5 == 0 else {"missing": ["-9", f"{named[0]}=999"]}
+        start = time.process_time()
+        refused = told = ""
+        try:
+            preparation = TablePreparation(**forced).fit(learned.with_columns(fine=pl.Series(range(n)) % 3))
+            told = " ".join(column.note for column in preparation.columns_)
+            for name in named:
+                new = learned.with_columns(pl.Series(name, cells_of_forms(rng, n)), fine=pl.lit(1))
+                assert np.isfinite(preparation.transform(learned.with_columns(fine=pl.lit(1)))).all(), seed
+                assert np.isfinite(preparation.transform(new)).all(), seed
+        except TableError as error:
+            refused = str(error)
+        assert refused.isprintable(), (seed, refused)
+        assert told.isprintable(), (seed, told)
+        assert time.process_time() - start < 5, seed
 
 
 # ---------------------------------------------------------------- hostile names and labels

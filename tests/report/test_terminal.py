@@ -105,6 +105,22 @@ def test_the_error_asked_for_takes_the_place_of_the_first_that_allows_something(
     text = screen(show_labels, {**summary, "audit": audit, "accept": asked}, Hints())
     assert "No new label can be accepted" in text
     assert "1,234 new labels" not in text
+def test_every_column_is_listed_however_many(result):
+    summary = summarize_diagnosis(diagnose_table(result.table, "y"))
+    many = {**summary, "columns": [{**summary["columns"][0], "name": f"c{i}"} for i in range(150)]}
+    text = screen(show_diagnosis, many, Hints())
+    assert all(f" c{i} numeric" in text for i in range(150))
+
+
+def test_what_is_doubtful_is_told_apart_from_what_is_only_read_otherwise(summary):
+    column = {"name": "x", "kind": "numeric", "used": True, "note": "", "doubtful": False, "read_otherwise": False}
+    columns = [
+        {**column, "name": "way", "note": "in km\x1b", "doubtful": True},
+        {**column, "name": "price", "note": "in $", "read_otherwise": True},
+        {**column, "name": "id", "note": "an identifier", "used": False, "doubtful": True},
+    ]
+    text = screen(show_labels, {**summary, "columns": columns}, Hints())
+    assert "Left out: id (an identifier). Doubtful: way (in km\\x1b). Read as: price (in $)." in text
 
 
 def test_too_few_rows_to_tell_are_said_so(result):

@@ -21,6 +21,7 @@ _SPACE = " \t\r\n\x0b\x0c\x00\ufeff\u00a0"
 # Numbers that often stand for nothing; how many of them, beside how many values, in how many cells and in what
 # share of them at least, and how far outside the range of the rest, as a share of that.
 _CODES = {float(digit * n) for digit in "789" for n in range(1, 7)} | {98.0, 97.0, 96.0, 998.0, 997.0, 9998.0}
+_EITHER_SIGN = [-1.0, *_CODES, *(-code for code in _CODES)]
 _MOST_CODES, _FEWEST_VALUES, _FEWEST_CELLS, _FREQUENT, _FAR = 3, 3, 3, 0.005, 0.25
 
 
@@ -70,6 +71,9 @@ def codes_of(column: str, missing: Sequence[str]) -> list[str]:
 
 def likely_codes(numbers: pl.Series) -> list[tuple[str, int]]:
     """Numbers that look like a code for nothing, and how often: -9 or 999, frequent, far from all others."""
+    coded = numbers.filter(numbers.is_in(_EITHER_SIGN))
+    if not set(coded.unique()) & {numbers.min(), numbers.max()}:
+        return []
     counts = numbers.alias("value").value_counts().sort("value")
     values, times = counts["value"].to_list(), counts["count"].to_list()
     found = []

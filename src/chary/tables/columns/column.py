@@ -16,6 +16,14 @@ IDENTIFIER, TEXT, CONSTANT, DROPPED, UNSUPPORTED = "identifier", "text", "consta
 READABLE = 0.98
 
 
+FEW, MANY = 200, 20_000  # cells that show what most cells of a column are like, and how they are written
+
+
+def some_of(cells: pl.Series, size: int) -> pl.Series:
+    """Cells from everywhere in a column, ``size`` of them or somewhat more."""
+    return cells.gather_every(max(1, len(cells) // size))
+
+
 @dataclass(frozen=True)
 class Column:
     """What a column was taken for: all that a model file says of it."""

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from chary.tables.columns.column import READABLE, Column, Kind
+from chary.tables.columns.column import FEW, MANY, READABLE, Column, Kind, some_of
 from chary.tables.columns.moments import EPOCHS, ORDERS, TWO_DIGITS, Moments, example, may_be, read_moments
 
 # With a time of day of any form, if it is none that is known: what models of old went by, which did not use it.
@@ -29,7 +29,6 @@ _PERIODIC = ("hour sine", "hour cosine", "weekday sine", "weekday cosine", "mont
 _TYPES = (pl.Date, pl.Datetime)
 _EPOCH_NAME = re.compile(r"(?i:timestamp|epoch|unix|_utc$)|(?:^|[_\W])[tT][sS]$|[a-z]T[sS]$")
 _EPOCH_YEARS = 1e8, 4.2e9  # seconds: from 1973 to 2103
-_SAMPLE = 200
 
 
 class Dates(Kind):
@@ -52,8 +51,7 @@ class Dates(Kind):
             return _numeric(filled)
         if filled.dtype != pl.String or not len(filled):
             return None
-        sample = filled.gather_every(max(1, len(filled) // _SAMPLE))
-        if not _may_be_dates(sample):
+        if not _may_be_dates(some_of(filled, FEW)):
             return _epoch(filled)  # most columns leave here, before the slow reading
         return _written(filled)
 
@@ -130,11 +128,15 @@ def _may_be_dates(sample: pl.Series) -> bool:
 
 def _written(filled: pl.Series) -> Column | None:
     """Dates as text, in the order in which most can be read; years of two digits, if only one order fits."""
-    readable = {order: int(_read_days(filled, order).count()) for order in ORDERS}
-    best = max(readable, key=lambda order: readable[order])
+    some = some_of(filled, MANY)
+    orders = [order for order in ORDERS if 2 * _read_days(some, order).count() >= len(some)]
+    readable = {order: int(_read_days(filled, order).count()) for order in orders}
+    best = max(readable, key=lambda order: readable[order], default="")
+    if not best:
+        return None
     if readable[best] < READABLE * len(filled):
         return None
-    equal = [order for order in ORDERS if readable[order] == readable[best]]
+    equal = [order for order in orders if readable[order] == readable[best]]
     if best in TWO_DIGITS and len(equal) > 1:
         return None
     notes = [_NOTES[best]] if best in _NOTES else []

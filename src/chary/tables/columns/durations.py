@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from chary.tables.columns.column import READABLE, Column, Kind
+from chary.tables.columns.column import FEW, READABLE, Column, Kind, some_of
 
 _NAME = re.compile(
     r"(?i)durat|elapsed|length|runtime|run_?time|took|taken|spent|dauer|laufzeit|lap|pace|wait|uptime|downtime|"
@@ -35,7 +35,6 @@ _ISO = (
     r"(?:T(?:(?P<hours>\d+)H)?(?:(?P<minutes>\d+)M)?(?:(?P<seconds>\d+(?:[.,]\d+)?)S)?)?$"
 )
 _FORMS = {"clock": (_CLOCK, "01:30:00"), "words": (_WORDS, "1h 30m"), "iso": (_ISO, "PT1H30M")}
-_SAMPLE = 200
 
 
 class Durations(Kind):
@@ -49,7 +48,7 @@ class Durations(Kind):
             return Column(filled.name, self.name, "in seconds")
         if filled.dtype != pl.String or not len(filled):
             return None
-        sample = filled.gather_every(max(1, len(filled) // _SAMPLE))
+        sample = some_of(filled, FEW)
         for form in _FORMS:
             if read_durations(sample, form).count() < len(sample) / 2:
                 continue

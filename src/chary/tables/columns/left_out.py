@@ -8,7 +8,16 @@ from dataclasses import replace
 import polars as pl
 
 from chary.tables.columns.categories import Categories, category_texts
-from chary.tables.columns.column import CONSTANT, DROPPED, IDENTIFIER, TEXT, UNSUPPORTED, Column
+from chary.tables.columns.column import (
+    CONSTANT,
+    DROPPED,
+    FEW,
+    IDENTIFIER,
+    TEXT,
+    UNSUPPORTED,
+    Column,
+    some_of,
+)
 from chary.tables.table import has_texts
 
 # Names of an identifier, and such as are one only if every value differs.
@@ -21,6 +30,7 @@ _ID_NAME = re.compile(
 _PERHAPS_ID_NAME = re.compile(r"(?i:(^|[_\W])(key|index|row|no|nr)$)")
 # Codes that only programs write: long numbers, hashes, UUIDs.
 _MACHINE_CODE = r"(?i)^(?:\d{15,}|[0-9a-f]{24,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$"
+_COUNTS, _DIFFERENT = "a number that counts or names the rows", "different in every row"
 _FEWEST_ROWS = 20  # that numbers must count to be no coincidence
 _GAPS = 0.01  # of the rows, that an identifier must lack, and have, for its gaps to tell something
 # Groups of fewer rows than this on average are too small to learn from.
@@ -53,7 +63,7 @@ def counting(name: str, numbers: pl.Series) -> Column | None:
     in_order = bool((numbers.diff().drop_nulls() == 1).all())
     if not (in_order or _ID_NAME.search(name) or _PERHAPS_ID_NAME.search(name)):
         return None
-    return Column(name, IDENTIFIER, "a number that counts or names the rows")
+    return Column(name, IDENTIFIER, _COUNTS)
 
 
 def naming(filled: pl.Series) -> Column | None:
@@ -63,18 +73,22 @@ def naming(filled: pl.Series) -> Column | None:
     its categories, otherwise it is left out.
     """
     is_text = filled.dtype == pl.String
-    if len(filled) < _FEWEST_ROWS or not (is_text or _whole(filled)):
+    if len(filled) < _FEWEST_ROWS or not (_ID_NAME.search(filled.name) or (is_text and _by_machine(filled))):
         return None
-    if not _ID_NAME.search(filled.name) and not (is_text and filled.str.contains(_MACHINE_CODE).all()):
+    if not (is_text or _whole(filled)):
         return None
     n, n_different = len(filled), filled.n_unique()
     if n_different == n:
-        note = "different in every row" if is_text else "a number that counts or names the rows"
-        return Column(filled.name, IDENTIFIER, note)
+        digits = not is_text or bool(filled.str.contains(r"^\d+$").all())
+        return Column(filled.name, IDENTIFIER, _COUNTS if digits else _DIFFERENT)
     if n >= _SMALL_GROUP * n_different and (groups := Categories().find(category_texts(filled))):
         note = f"an identifier that repeats, so it names groups: {groups.note}"
         return replace(groups, note=note, doubtful=not is_text)
     return Column(filled.name, IDENTIFIER, f"an identifier with {n_different:,} values in {n:,} cells")
+
+
+def _by_machine(filled: pl.Series) -> bool:
+    return all(bool(cells.str.contains(_MACHINE_CODE).all()) for cells in (some_of(filled, FEW), filled))
 
 
 def told_by_gaps(column: Column, n_filled: int, n_rows: int) -> Column:
@@ -94,5 +108,5 @@ def rest(filled: pl.Series) -> Column:
     if not has_texts(filled):
         return Column(filled.name, UNSUPPORTED, f"of a type chary does not read ({filled.dtype})")
     if filled.n_unique() == len(filled):
-        return Column(filled.name, IDENTIFIER, "different in every row")
+        return Column(filled.name, IDENTIFIER, _DIFFERENT)
     return Column(filled.name, TEXT, "free text")

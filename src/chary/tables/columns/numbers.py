@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from chary._words import listed, percent, shown, visible
 from chary.tables.columns import left_out, units
-from chary.tables.columns.column import READABLE, Column, Kind
+from chary.tables.columns.column import FEW, MANY, READABLE, Column, Kind, some_of
 from chary.tables.columns.numerals import Form, find_form, looks_numeric, read_form, units_of
 from chary.tables.missing import likely_codes
 
@@ -26,7 +26,6 @@ _THOUSANDS = {",": "commas", ".": "points", "_": "spaces", "'": "apostrophes"}
 _STARTS_LIKE_ONE = r"^[<>~≈]? ?[+-]?\p{Sc}? ?\d"
 # Squares of larger numbers overflow; such cells count as missing.
 _LARGEST = 1e100
-_SAMPLE = 500
 # As many digits, all of the same number and some a leading zero, are rather a code than a quantity.
 _CODE_DIGITS = 4
 
@@ -101,8 +100,9 @@ def read_numbers(cells: pl.Series, form: str) -> pl.Series:
 
 def why_no_numbers(filled: pl.Series) -> str:
     """Why text cells are no numbers although most of them start like one; empty if they do not."""
-    if filled.dtype != pl.String or _share(filled.str.contains(_STARTS_LIKE_ONE)) <= 0.5:
+    if filled.dtype != pl.String or _share(some_of(filled, FEW).str.contains(_STARTS_LIKE_ONE)) <= 0.5:
         return ""
+    filled = some_of(filled, MANY)
     named = units_of(filled)
     if len(named) > 1 and _share(looks_numeric(filled)) >= READABLE:
         return f"no numbers: units differ ({listed([shown(unit) for unit in named[:3]])})"
@@ -125,12 +125,19 @@ def _best(filled: pl.Series, forced: bool) -> _Reading:
     """The plainest form in which the most text cells can be read."""
     readings = [_Reading(form, read_numbers(filled, form)) for form in _possible_forms(filled)]
     best = min(readings, key=lambda reading: reading.numbers.null_count())
-    sample = filled.gather_every(max(1, len(filled) // _SAMPLE))
-    if best.numbers.null_count() and (forced or _share(looks_numeric(sample)) > 0.5):
-        form = find_form(filled)
-        other = _Reading(form.text, read_numbers(filled, form.text)) if form else best
-        best = min(best, other, key=lambda reading: reading.numbers.null_count())
-    return best
+    if not best.numbers.null_count() or not (forced or _share(looks_numeric(some_of(filled, FEW))) > 0.5):
+        return best
+    other = _amounts(filled, some_of(filled, MANY))
+    if other.numbers.null_count() and len(filled) > MANY:  # what is rare may tell how the rest is to be read
+        other = _amounts(filled, filled)
+    return min(best, other, key=lambda reading: reading.numbers.null_count())
+
+
+def _amounts(filled: pl.Series, shown_by: pl.Series) -> _Reading:
+    """Numbers with something around them, written as some of them are."""
+    form = find_form(shown_by)
+    text = form.text if form else ""
+    return _Reading(text, read_numbers(filled, text))
 
 
 def _read_plain(cells: pl.Series, form: str) -> pl.Series:
@@ -159,7 +166,7 @@ def _notes(filled: pl.Series, text: str) -> list[str]:
     if form is None:
         return [_FORMS[text][0]] if text else []
     notes = [_in_unit(form.unit).strip()] if form.unit else []
-    plain = filled.str.replace_all(r"[\s\u00a0\u2009\u202f]", "_")
+    plain = some_of(filled, MANY).str.replace_all(r"[\s\u00a0\u2009\u202f]", "_")
     if form.thousands and plain.str.contains(rf"\d[{form.thousands}’]\d{{3}}").any():
         notes.append(f"thousands separated by {_THOUSANDS[form.thousands]}")
     notes += ["decimal comma"] * (form.decimal == ",") + ["words such as k or bn multiplied out"] * form.factors
@@ -174,7 +181,7 @@ def _doubts(filled: pl.Series, text: str, numbers: pl.Series) -> list[str]:
         doubts += [f"{n_bare:,} cells without {visible(form.unit, 30)} taken as such"] * (n_bare > 0)
     if form is not None and form.decimal == "" and form.unit:
         doubts.append("points taken for marks between thousands")
-    if filled.dtype == pl.String and not text and _like_codes(filled):
+    if filled.dtype == pl.String and not text and _like_codes(some_of(filled, MANY)):
         doubts.append("digits of one length with leading zeros, perhaps a code")
     for code, count in likely_codes(numbers):
         doubts.append(f"{code} in {count:,} cells may mean missing")

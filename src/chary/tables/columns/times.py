@@ -6,12 +6,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from chary.tables.columns.column import READABLE, Column, Kind
+from chary.tables.columns.column import FEW, READABLE, Column, Kind, some_of
 from chary.tables.columns.durations import named_like_a_duration
 from chary.tables.columns.moments import clock_hours
 
 _PARTS = ("hour", "hour sine", "hour cosine")
-_SAMPLE = 200
 
 
 class TimesOfDay(Kind):
@@ -25,7 +24,7 @@ class TimesOfDay(Kind):
             return Column(filled.name, self.name)
         if filled.dtype != pl.String or not len(filled) or named_like_a_duration(filled.name):
             return None
-        sample = filled.gather_every(max(1, len(filled) // _SAMPLE))
+        sample = some_of(filled, FEW)
         if clock_hours(sample).count() < len(sample) / 2:
             return None
         n_odd = clock_hours(filled).null_count()
