@@ -202,21 +202,20 @@ def _means(found: list[dict[str, Any]], how: str, n_seeds: int) -> Table:
 
 def _by_table(found: list[dict[str, Any]], learner: str) -> Table:
     """Mean over seeds, of each table and step: only where a step leaves something out."""
-    titles = [f"{step}, {how}" for how in WAYS for step in STEPS]
-    grid = _grid(
-        f"Accuracy of {learner}, percent; a dash where nothing is left out", "table", *titles, "prepared, s"
-    )
-    for name in dict.fromkeys(cell["table"] for cell in found):
-        row = []
-        for how in WAYS:
-            own = [cell for cell in found if (cell["table"], cell["how"]) == (name, how)]
-            for step in STEPS:
-                shown = own and (step == "everything" or step in own[0]["changed"])
-                mean = np.mean([cell["figures"][step][learner][0] for cell in own]) if shown else 0
-                row.append(f"{100 * mean:.1f}" if shown else "-")
-        seconds = next(cell["seconds"] for cell in found if cell["table"] == name)
-        grid.add_row(name, *row, f"{seconds:.1f}")
+    left_out = [step for step in STEPS if any(step in cell["changed"] for cell in found)]
+    titles = [f"{step}, {how}" for how in WAYS for step in ["everything", *left_out]]
+    title = f"Accuracy of {learner}, percent, where something is left out; seconds to prepare the table"
+    grid = _grid(title, "table", *titles, "seconds")
+    for name in dict.fromkeys(cell["table"] for cell in found if cell["changed"]):
+        own = [cell for cell in found if cell["table"] == name]
+        row = [_mean(own, how, step, learner) for how in WAYS for step in ["everything", *left_out]]
+        grid.add_row(name, *row, f"{own[0]['seconds']:.1f}")
     return grid
+
+
+def _mean(own: list[dict[str, Any]], how: str, step: str, learner: str) -> str:
+    cells = [cell for cell in own if cell["how"] == how and (step == "everything" or step in cell["changed"])]
+    return f"{100 * np.mean([cell['figures'][step][learner][0] for cell in cells]):.1f}" if cells else "-"
 
 
 if __name__ == "__main__":

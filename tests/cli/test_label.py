@@ -9,6 +9,7 @@ import sys
 import zipfile
 from importlib.util import find_spec
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -364,3 +365,20 @@ def test_an_error_needs_an_audit_and_is_a_share(table, run):
         code, _, err = run("label", table, "-t", "churn", "--error", typed)
         assert code == 1
         assert "is no share of wrong labels; give one such as 10% or 0.1" in err
+def test_text_and_numbers_beside_the_table(tmp_path, run):
+    rng = np.random.default_rng(0)
+    numbers = rng.normal(size=(80, 2))
+    np.save(tmp_path / "x.npy", numbers)
+    y = [("a" if x > 0 else "b") if i < 60 else None for i, x in enumerate(numbers[:, 0])]
+    pl.DataFrame({"code": [f"K-{i}" for i in range(80)], "n": [1, 2] * 40, "y": y}).write_csv(tmp_path / "t.csv")
+    path, beside = tmp_path / "t.csv", ("--features", tmp_path / "x.npy")
+    code, out, err = run("diagnose", path, "-t", "y", "--json", *beside, "--text", "code")
+    kinds = {column["name"]: column["kind"] for column in json.loads(out)["columns"]}
+    assert (code, err, kinds) == (0, "", {"code": "words", "n": "numeric", "(features)": "embedding"})
+    assert run("label", path, "-t", "y", "--rounds", 0, *beside)[0] == 0
+    assert (tmp_path / "t.labeled.csv").read_text().startswith("code,n,y,chary_label")
+    assert run("predict", tmp_path / "t.model.chary", path, *beside)[0] == 0
+    code, _, err = run("predict", tmp_path / "t.model.chary", path, "--force")
+    assert (code, err.endswith("give one for these rows with --features.\n")) == (1, True)
+    code, _, err = run("label", path, "-t", "y", "--force", "--features", path)
+    assert (code, err) == (1, "chary: t.csv is no NumPy file (.npy); write it with numpy.save.\n")

@@ -36,6 +36,7 @@ FULL = os.environ.get("CHARY_FUZZ") == "full"
 N_TABLES, N_NAMES, N_NAMED_TABLES, N_MODELS = (2000, 1000, 1000, 2000) if FULL else (120, 40, 8, 330)
 N_FILES = 1000 if FULL else 80  # of other kinds than CSV and Parquet
 N_COLUMNS = 5000 if FULL else 300
+N_TEXTS = 400 if FULL else 24
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -474,6 +475,66 @@ def test_columns_of_any_form_become_numbers_or_one_sentence(part):
         assert refused.isprintable(), (seed, refused)
         assert told.isprintable(), (seed, told)
         assert time.process_time() - start < 5, seed
+# ---------------------------------------------------------------- hostile text, lists and numbers beside the table
+
+SCRIPTS = [
+    "abc", "ÀÉß", "абв", "αβγς", "عربي", "עברית", "हिन्दी", "ไทย", "ລາວ", "中文字", "にほん", "한국어",
+    "ខ្មែរ", "ဗမာ", "አማርኛ", "ᏣᎳᎩ",
+    "👍👩‍👩‍👧🏽🇩🇪", "\x00\x01\x1b\x7f", "\u202e\u2066\u200b\ufeff\u00ad",
+    "\u0301\u0316" * 3, "\ufdfa", "ﬁ①Ⅷ", "\U000e0001", "\U0010fffd",
+    "\u3000\u2003\x85\u2028", "0١२３", "-+=@", "<&>\"'",
+]  # fmt: skip
+
+
+def a_text(rng):
+    """Letters of some scripts, or one very long cell: all letters, all marks, all blanks."""
+    if rng.random() < 0.05:
+        return rng.choice(["a", "ab ", "\u0301", " ", "\u0301\u0316", "中", "\ufdfa", "0"]) * rng.choice(
+            [3, 100_000 // 2]
+        )
+    letters = "".join(rng.sample(SCRIPTS, 3)) + "  "
+    return "".join(rng.choices(letters, k=rng.choice([0, 1, 5, 40, 200])))
+
+
+def a_list(rng):
+    return rng.choice(
+        [None, [], [1.0], [1.0, 2.0], [0.0, float("nan")], [1e308, -1e308], [None, None], [1e-320, 1.0]]
+    )
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_any_text_and_any_lists_end_in_a_result_or_in_one_sentence(tmp_path, capfd, part):
+    codes = []
+    for seed in range(part, N_TEXTS, 4):
+        rng = random.Random(seed)
+        n = rng.choice([4, 60])
+        lists = [rng.choice([None, [], [1.0, rng.random()], [rng.random(), None]]) for _ in range(n)]
+        cells = {
+            "said": [a_text(rng) if rng.random() < 0.9 else None for _ in range(n)],
+            "list": [a_list(rng) for _ in range(n)] if seed % 3 == 0 else lists,
+            "tags": [rng.choice([None, [], ["a"], ["a", "\x00"]]) for _ in range(n)],
+            "y": [rng.choice(["yes", "no"]) if i % 3 == 0 else None for i in range(n)],
+        }
+        schema = {"said": pl.String, "list": pl.List(pl.Float64), "tags": pl.List(pl.String), "y": pl.String}
+        path = tmp_path / f"{seed}" / "t.parquet"
+        path.parent.mkdir()
+        pl.DataFrame(cells, schema=schema).write_parquet(path)
+        beside = path.parent / "x.npy"
+        np.save(beside, np.array(rng.choices([0.5, float("inf"), 1e300, -0.0], k=2 * n)).reshape(n, 2))
+        if seed % 5 == 0:
+            beside.write_bytes(flip_bits(beside.read_bytes(), rng))
+        words = [*["--text", "said"] * (seed % 2), *["--features", str(beside)] * (seed % 4 == 1)]
+        start = time.process_time()
+        code = main(["label" if seed % 3 else "diagnose", str(path), "--target", "y", *words])
+        if code == 0 and seed % 3:
+            again = ["--force", *["--features", str(beside)] * ("--features" in words)]
+            assert main(["predict", str(path.parent / "t.model.chary"), str(path), *again]) == 0, seed
+        err = capfd.readouterr().err
+        assert time.process_time() - start < 10, seed
+        assert (code, err) == (0, "") or (code == 1 and err.startswith("chary: ") and err.count("\n") == 1), seed
+        assert "mistake in chary" not in err, (seed, err)
+        codes.append(code)
+    assert 0 in codes  # not everything is refused
 
 
 # ---------------------------------------------------------------- hostile names and labels

@@ -9,7 +9,7 @@ import pytest
 
 from chary import DiverseEnsembleClassifier, MixedEnsembleClassifier
 from chary.evaluation import HeldOut, draw
-from chary.jobs import label, label_table, load, predict_table, save
+from chary.jobs import diagnose_table, label, label_table, load, predict_table, save
 from chary.jobs.learners import LEARNERS, MIXED, NETWORK
 from chary.method import labels
 from chary.tables import Table, TableError, target_labels, write_audit, write_table
@@ -236,3 +236,57 @@ def test_labels_are_encoded_once_in_a_run(monkeypatch):
     monkeypatch.setattr(labels, "_encoded", lambda y, unlabeled: encoded.append(len(y)) or whole(y, unlabeled))
     label_table(table(biased=True), "y", rounds=2)
     assert encoded == [150]
+
+
+WORDS = {
+    "wine": "a dry red with cherry oak and a long finish",
+    "dogs": "the puppy wants toys walks and sleeps near me",
+}
+
+
+def reviews(n=160, seed=0):
+    """What is told of a review about wine or dogs by its words alone, and by three numbers beside the table."""
+    rng = np.random.default_rng(seed)
+    about = rng.choice(list(WORDS), n)
+    said = [" ".join(rng.choice(WORDS[of].split(), 6)) for of in about]
+    numbers = rng.normal(size=(n, 3)) + 4 * (about == "wine")[:, None]
+    return about, said, numbers
+
+
+def test_free_text_is_learned_from(tmp_path):
+    about, said, _ = reviews()
+    frame = pl.DataFrame({"review": said, "y": [of if i < 40 else None for i, of in enumerate(about)]})
+    outcome = label_table(Table(frame, "t.csv", ","), "y", rounds=0)
+    assert (outcome.labels.classes[outcome.codes] == about).mean() > 0.95
+    save(outcome.model, tmp_path / "m.chary")
+    new_about, new_said, _ = reviews(seed=1)
+    added = predict_table(load(tmp_path / "m.chary"), Table(pl.DataFrame({"review": new_said}), "new.csv", ","))
+    assert (added["chary_label"].to_numpy() == new_about).mean() > 0.95
+    forced = label_table(Table(frame, "t.csv", ","), "y", rounds=0, text=["review"])
+    assert (forced.codes == outcome.codes).all()
+
+
+def test_numbers_beside_the_table_are_learned_from_and_wanted_again(tmp_path):
+    about, _, numbers = reviews()
+    np.save(tmp_path / "x.npy", numbers)
+    frame = pl.DataFrame({"n": np.arange(160) % 7, "y": [of if i < 40 else None for i, of in enumerate(about)]})
+    source = Table(frame, "t.csv", ",")
+    outcome = label_table(source, "y", rounds=0, features=tmp_path / "x.npy")
+    assert (outcome.labels.classes[outcome.codes] == about).mean() > 0.95
+    buffer = io.BytesIO()
+    write_table(source, outcome.added_columns, buffer)  # the numbers are no column of the table
+    assert buffer.getvalue().split(b"\n")[0] == b"n,y,chary_label,chary_confidence,chary_source"
+    found = diagnose_table(source, "y", features=tmp_path / "x.npy")
+    assert [column.kind for column in found.columns] == ["numeric", "embedding"]
+    save(outcome.model, tmp_path / "m.chary")
+    model = load(tmp_path / "m.chary")
+    added = predict_table(model, source, features=tmp_path / "x.npy")
+    assert (added["chary_label"].to_numpy() == about).mean() > 0.95
+    with pytest.raises(TableError, match="learned from a NumPy file"):
+        predict_table(model, source)
+    np.save(tmp_path / "x.npy", numbers[:, :2])
+    with pytest.raises(TableError, match=r"'\(features\)' .* the model learned from lists of 3 numbers"):
+        predict_table(model, source, features=tmp_path / "x.npy")
+    plain = label_table(source, "y", rounds=0).model
+    with pytest.raises(TableError, match="learned from no file of features"):
+        predict_table(plain, source, features=tmp_path / "x.npy")

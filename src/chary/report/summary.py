@@ -287,7 +287,8 @@ def _naming_columns(result: LabeledTable) -> list[str]:
     names = [column.name for column in preparation.columns_ if column.kind == "identifier"][:_N_NAMES]
     of_feature = [feature.column for feature in preparation.features()]
     by_shift = [of_feature[shift.feature] for shift in result.diagnosis.shifts]
-    return list(dict.fromkeys([*names, *by_shift, *of_feature]))[:_N_CELLS]
+    every = dict.fromkeys([*names, *by_shift, *of_feature])
+    return [name for name in every if name in result.table.frame.columns][:_N_CELLS]  # others: a file beside it
 
 
 def _cell(value: object) -> str:

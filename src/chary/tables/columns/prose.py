@@ -10,7 +10,7 @@ from chary.tables.columns.column import IDENTIFIER, TEXT, Column
 _WORDY, _AGAIN = 0.5, 0.2
 # Otherwise it is a category of many values if so many rows have a value that another row has, too.
 _SHARED = 0.2
-# Digits with no more than so many different letters beside them are numbers with a unit.
+# Digits with the same letters beside them throughout, or one of so many units, are numbers.
 _UNITS = 3
 _MOST_TEXTS, _MOST_LETTERS = 2_000, 1_000
 
@@ -34,7 +34,8 @@ def naming(filled: pl.Series) -> Column | None:
 def disguised(filled: pl.Series) -> Column | None:
     """Numbers in a form that is not read, if a column is that: as text, they taught learners what is not so."""
     texts = _some(filled)
-    if not in_digits(texts) or texts.str.replace_all(r"\PL", "").n_unique() > _UNITS:
+    with_digit = texts.str.contains(r"\d").sum()
+    if with_digit <= len(texts) / 2 or texts.str.replace_all(r"\PL", "").n_unique() > _UNITS:
         return None
     return Column(filled.name, TEXT, "digits in a form that is not read")
 
