@@ -365,6 +365,8 @@ def test_an_error_needs_an_audit_and_is_a_share(table, run):
         code, _, err = run("label", table, "-t", "churn", "--error", typed)
         assert code == 1
         assert "is no share of wrong labels; give one such as 10% or 0.1" in err
+
+
 def test_text_and_numbers_beside_the_table(tmp_path, run):
     rng = np.random.default_rng(0)
     numbers = rng.normal(size=(80, 2))

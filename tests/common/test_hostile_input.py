@@ -453,6 +453,8 @@ def test_standard_input_of_any_bytes(tmp_path, capfd, monkeypatch):
         data = rng.choice([good_csv, arrow, jsonl(), workbook, lambda rng: rng.randbytes(500)])(rng)
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data if seed % 2 else cut(data, rng))))
         run_on(["label", "-", "--force", "--out", f"{seed}"], tmp_path, capfd, everything_in(tmp_path))
+
+
 @pytest.mark.parametrize("part", range(3))
 def test_columns_of_any_form_become_numbers_or_one_sentence(part):
     for seed in range(part, N_COLUMNS, 3):
@@ -475,6 +477,8 @@ def test_columns_of_any_form_become_numbers_or_one_sentence(part):
         assert refused.isprintable(), (seed, refused)
         assert told.isprintable(), (seed, told)
         assert time.process_time() - start < 5, seed
+
+
 # ---------------------------------------------------------------- hostile text, lists and numbers beside the table
 
 SCRIPTS = [

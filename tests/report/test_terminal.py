@@ -105,6 +105,8 @@ def test_the_error_asked_for_takes_the_place_of_the_first_that_allows_something(
     text = screen(show_labels, {**summary, "audit": audit, "accept": asked}, Hints())
     assert "No new label can be accepted" in text
     assert "1,234 new labels" not in text
+
+
 def test_every_column_is_listed_however_many(result):
     summary = summarize_diagnosis(diagnose_table(result.table, "y"))
     many = {**summary, "columns": [{**summary["columns"][0], "name": f"c{i}"} for i in range(150)]}

@@ -133,7 +133,7 @@ CORPUS = [
     # what names rows, or groups of them
     ("id", list(range(N)), "identifier", "", "counts or names the rows", None),
     ("unitid", shuffled(100_000), "identifier", "", "counts or names the rows", None),
-    ("id_str", [str(29 * 10**16 + 7 * i) for i in shuffled(0)], "identifier", "", "counts or names the rows", None),
+    ("id_str", [str(29 * 10**16 + 7 * i) for i in shuffled(0)], "identifier", "", "counts or names", None),
     ("tweet", [str(29 * 10**16 + 7 * i) for i in shuffled(0)], "identifier", "", "counts or names", None),
     ("user_id", [*shuffled(0)[:50], *shuffled(0)[:10]], "identifier", "", "50 values in 60 cells", None),
     ("subject_id", column(7, 3, 12, 5), "categorical", "", "repeats, so it names groups: 4 values", None),
