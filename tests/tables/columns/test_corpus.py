@@ -133,7 +133,7 @@ CORPUS = [
     # what names rows, or groups of them
     ("id", list(range(N)), "identifier", "", "counts or names the rows", None),
     ("unitid", shuffled(100_000), "identifier", "", "counts or names the rows", None),
-    ("id_str", [str(29 * 10**16 + 7 * i) for i in shuffled(0)], "identifier", "", "counts or names the rows", None),
+    ("id_str", [str(29 * 10**16 + 7 * i) for i in shuffled(0)], "identifier", "", "counts or names", None),
     ("tweet", [str(29 * 10**16 + 7 * i) for i in shuffled(0)], "identifier", "", "counts or names", None),
     ("user_id", [*shuffled(0)[:50], *shuffled(0)[:10]], "identifier", "", "50 values in 60 cells", None),
     ("subject_id", column(7, 3, 12, 5), "categorical", "", "repeats, so it names groups: 4 values", None),
@@ -162,6 +162,20 @@ def test_every_column_is_read_as_what_it_is(name, cells, kind, form, note, numbe
         read = kind_of(found).read(series.head(len(numbers)), found)
         expected = np.array(numbers, dtype=float).reshape(len(numbers), -1)
         np.testing.assert_allclose(read[:, : expected.shape[1]], expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize(("name", "cells"), [row[:2] for row in CORPUS])
+def test_no_cells_and_nothing_but_gaps_become_no_numbers(name, cells):
+    series = pl.Series(name, cells)
+    found = find_column(series)
+    if found.used:
+        kind = kind_of(found)
+        width = kind.read(series, found).shape[1]
+        assert kind.read(series.clear(), found).shape == (0, width)
+        gaps = kind.read(series.clear(3), found)
+        assert np.isnan(gaps).all() or kind.grouped
+        if not kind.grouped:
+            assert len(kind.unread(series.clear(), found)) == 0
 
 
 @pytest.mark.parametrize(
