@@ -164,6 +164,20 @@ def test_every_column_is_read_as_what_it_is(name, cells, kind, form, note, numbe
         np.testing.assert_allclose(read[:, : expected.shape[1]], expected, rtol=1e-12)
 
 
+@pytest.mark.parametrize(("name", "cells"), [row[:2] for row in CORPUS])
+def test_no_cells_and_nothing_but_gaps_become_no_numbers(name, cells):
+    series = pl.Series(name, cells)
+    found = find_column(series)
+    if found.used:
+        kind = kind_of(found)
+        width = kind.read(series, found).shape[1]
+        assert kind.read(series.clear(), found).shape == (0, width)
+        gaps = kind.read(series.clear(3), found)
+        assert np.isnan(gaps).all() or kind.grouped
+        if not kind.grouped:
+            assert len(kind.unread(series.clear(), found)) == 0
+
+
 @pytest.mark.parametrize(
     ("name", "cell", "hours", "day"),
     [
