@@ -123,7 +123,7 @@ class Result:
 
     @cached_property
     def diagnosis(self) -> Diagnosed:
-        about = {name: self.summary[name] for name in ("file", "target", "columns")}
+        about = {name: self.summary[name] for name in ("file", "target", "notes", "spellings", "columns")}
         return Diagnosed(self.details.diagnosis, {**self.summary["diagnosis"], **about})
 
     @cached_property

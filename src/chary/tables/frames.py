@@ -34,7 +34,7 @@ def table_from(data: Any, *, name: str = "The table", **read_with: Any) -> Table
     """
     if isinstance(data, Table):
         return data
-    if isinstance(data, (str, os.PathLike, list, tuple)):
+    if isinstance(data, (str, os.PathLike)) or _are_paths(data):
         return read_table(data, **read_with)
     given = [
         key for key, value in read_with.items() if value is not None and (key, value) != ("encoding", "utf-8")
@@ -44,6 +44,10 @@ def table_from(data: Any, *, name: str = "The table", **read_with: Any) -> Table
     if isinstance(data, pl.LazyFrame):
         return usable(Table(data.collect(), name, given=data))
     return usable(Table(from_dataframe(data), name, given=data))
+
+
+def _are_paths(data: Any) -> bool:
+    return isinstance(data, (list, tuple)) and all(isinstance(one, (str, os.PathLike)) for one in data)
 
 
 def from_dataframe(data: Any) -> pl.DataFrame:

@@ -52,7 +52,7 @@ def found(cells, **options):
         ([dt.date(2024, 1, 1) + dt.timedelta(days=i) for i in range(N)], "date"),
         ([dt.datetime(2024, 1, 1) + dt.timedelta(hours=i) for i in range(N)], "date"),
         ([f"it was {i} o'clock" for i in range(N)], "identifier"),
-        ([f"it was {i // 2} o'clock" for i in range(N)], "words"),
+        ([f"it was {i // 2} o'clock" for i in range(N)], "text"),
         ([f"{'no' if i % 3 else 'so'} much {'wine' if i % 2 else 'rain'} {i}" for i in range(N)], "words"),
         (range(N), "identifier"),
         ([str(i) for i in range(1000, 1000 + N)], "identifier"),
