@@ -66,7 +66,7 @@ class Dates(Kind):
         day, hour = _calendar(moments.days), moments.hours.to_numpy()
         day[:, 3] += hour / 24
         angles = 2 * np.pi * np.column_stack([hour / 24, (day[:, 2] - 1) / 7, (day[:, 1] - 1) / 12])
-        waves = np.stack([np.sin(angles), np.cos(angles)], axis=2).reshape(len(angles), 6)
+        waves = np.stack([np.sin(angles), np.cos(angles)], axis=2).reshape(len(angles), len(_PERIODIC))
         return np.column_stack([day, waves])
 
     def expected(self, column: Column) -> str:
