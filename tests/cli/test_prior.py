@@ -2,7 +2,7 @@
 
 import pytest
 
-from chary.cli.prior import parse_prior
+from chary.cli.prior import parse_error, parse_prior
 
 
 @pytest.mark.parametrize(
@@ -41,3 +41,14 @@ def test_per_cent_need_their_sign():
 def test_several_classes_need_several_options(text):
     with pytest.raises(ValueError, match="holds more than one class; repeat the option for each"):
         parse_prior([text])
+
+
+@pytest.mark.parametrize("typed", ["ten", "", "0", "1", "100%", "-5%", "10", "nan", "%"])
+def test_an_error_that_is_no_share_is_refused(typed):
+    with pytest.raises(ValueError, match=r"no share of wrong labels; give one such as 10% or 0\.1"):
+        parse_error(typed)
+
+
+def test_an_error_is_a_share_or_per_cent():
+    assert parse_error(None) is None
+    assert parse_error("5 %") == parse_error("0.05") == 0.05

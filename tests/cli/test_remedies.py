@@ -126,7 +126,7 @@ LABELED = b"x,y\n" + b"".join(b"%d,%s\n" % (i % 7, b"ab"[i % 2 : i % 2 + 1] if i
         (
             b",".join([*(b"c%d" % i for i in range(250)), b"y"])
             + b"\n"
-            + b"".join(b"%dx," % (i % 20) * 250 + b"ab"[i % 2 : i % 2 + 1] + b"\n" for i in range(100)),
+            + b"".join(b"x%d," % (i % 20) * 250 + b"ab"[i % 2 : i % 2 + 1] + b"\n" for i in range(100)),
             [],
             "The columns become 5,000 features; chary takes up to 4,096: leave some columns out with --drop.",
         ),

