@@ -32,7 +32,7 @@ def test_settings_of_reading_are_for_files(tmp_path):
     found = given(tmp_path / "t.csv", {"delimiter": "|", "seed": 3})
     assert found.table.frame.columns == ["x", "y"]
     assert found.settings == {"seed": 3}
-    with pytest.raises(TableError, match="The table is no file, so the parameter delimiter has no meaning"):
+    with pytest.raises(TableError, match="the table is no file, so the parameter delimiter has no meaning"):
         given({"x": [1]}, {"delimiter": "|"})
 
 

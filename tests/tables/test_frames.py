@@ -49,7 +49,7 @@ def test_whatever_holds_a_table_becomes_one(tmp_path):
         table = table_from(data)
         assert table.frame.equals(frame)
         assert table.given is data
-        assert (table.name, table.path) == ("The table", "")
+        assert (table.name, table.path) == ("the table", "")
     for data in (
         tmp_path / "t.parquet",
         str(tmp_path / "t.parquet"),
@@ -67,7 +67,7 @@ def test_whatever_holds_a_table_becomes_one(tmp_path):
 def test_what_cannot_become_a_table_is_refused():
     with pytest.raises(TableError, match="got ndarray"):
         table_from(np.zeros((2, 2)))
-    with pytest.raises(TableError, match=r"^The table has a header and no rows"):
+    with pytest.raises(TableError, match=r"^the table has a header and no rows"):
         table_from({"a": []})
     with pytest.raises(TableError, match=r"^Shop already has a column 'chary_label'"):
         table_from({"chary_label": [1]}, name="Shop")

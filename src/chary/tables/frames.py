@@ -16,7 +16,7 @@ from chary.tables.reading import read_table, usable
 from chary.tables.table import Table, refuse_duplicates
 
 
-def table_from(data: Any, *, name: str = "The table", **read_with: Any) -> Table:
+def table_from(data: Any, *, name: str = "the table", **read_with: Any) -> Table:
     """A table of whatever holds one.
 
     Parameters
