@@ -15,6 +15,7 @@ from chary.cli.label import hints_for
 from chary.evaluation import MILD, REPRESENTATIVE, STRONG, UNKNOWN, Acceptance, Score
 from chary.jobs import AuditFigures, label_table
 from chary.report import render_page, summarize
+from chary.report.page import _most_predicted
 from chary.report.summary import SECTIONS
 from chary.tables import AuditAnswers, Table
 
@@ -158,6 +159,18 @@ def test_another_belief_shows_as_labels_that_change(result):
     level = next(level for level in result.prior.levels if level.factor == 2)
     assert 'data-head="Odds times">2</th><td' in (page := page_of(result))
     assert f"{level.flipped:.0%}" in page or f"{level.flipped:.1%}" in page
+
+
+def test_of_many_classes_the_one_that_is_varied_and_the_most_predicted_are_shown():
+    shares = [0.01 * code for code in range(20)]
+    prior = {
+        "class": "c3",
+        "classes": [f"c{i}" for i in range(20)],
+        "levels": [{"factor": 1, "predicted": shares}],
+    }
+    assert _most_predicted(prior) == [3, 15, 16, 17, 18, 19]
+    few = {"class": "a", "classes": ["a", "b"], "levels": [{"factor": 1.0, "predicted": [0.1, 0.9]}]}
+    assert _most_predicted(few) == [0, 1]
 
 
 def test_labels_that_are_not_strongly_biased_bring_no_rounds_and_the_page_says_why():

@@ -28,6 +28,7 @@ def render_page(summary: Summary, hints: Hints = Hints()) -> str:  # noqa: B008 
             pictures=[{**contrast, **contrast_picture(contrast)} for contrast in diagnosis["contrasts"]],
             lengths=bar_lengths([shift["difference"] for shift in diagnosis["shifts"][:10]]),
             bars=histogram_bars(summary["confidence"]),
+            told_classes=_most_predicted(summary["class_prior"]),
         )
     )
 
@@ -56,6 +57,14 @@ def _templates() -> Environment:
         "own_units": _own_units,
     }
     return environment
+
+
+def _most_predicted(prior: dict[str, Any], most: int = 6) -> list[int]:
+    """Which classes to show: that whose share is varied, and those that are predicted most, in their order."""
+    shares = next(level["predicted"] for level in prior["levels"] if level["factor"] == 1)
+    varied = prior["classes"].index(prior["class"])
+    order = sorted(range(len(shares)), key=lambda code: (code != varied, -shares[code]))
+    return sorted(order[:most])
 
 
 def _own_units(number: float, is_share: bool = False) -> str:
