@@ -86,10 +86,8 @@ def read_durations(cells: pl.Series, form: str) -> pl.Series:
         return pl.Series(cells.name, [None] * len(cells), dtype=pl.Float64)
     cells = cells.str.strip_chars().str.replace_all(r"[\s\u00a0\u202f]+", " ")
     fields = cells.str.extract_groups(_FORMS[form][0]).struct.unnest()
-    total, told = (
-        pl.Series(cells.name, [0.0]).new_from_index(0, len(cells)),
-        pl.Series([False]).new_from_index(0, len(cells)),
-    )
+    total = pl.Series(cells.name, [0.0]).new_from_index(0, len(cells))
+    told = pl.Series([False]).new_from_index(0, len(cells))
     for unit, (seconds, _) in _UNITS.items():
         if unit in fields.columns:
             number = fields[unit].str.replace(",", ".", literal=True).cast(pl.Float64, strict=False)
