@@ -72,7 +72,7 @@ def test_what_cannot_become_a_table_is_refused():
     with pytest.raises(TableError, match=r"^Shop already has a column 'chary_label'"):
         table_from({"chary_label": [1]}, name="Shop")
     with pytest.raises(
-        TableError, match=r"^The table is no file, so the parameter sheet has no meaning; leave it out.$"
+        TableError, match=r"^the table is no file, so the parameter sheet has no meaning; leave it out.$"
     ):
         table_from({"a": [1]}, sheet="x")
     assert isinstance(table_from({"a": [1]}, encoding="utf-8"), Table)
