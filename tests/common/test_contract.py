@@ -3,7 +3,6 @@
 from unittest import SkipTest
 
 import pytest
-from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -65,10 +64,11 @@ def small_forest(monkeypatch):
     """The default members with a tenth of the trees: what the checks ask does not depend on their number."""
     usual = mixed.default_members
 
-    def members(n_rows):
-        linear, quantile, trees = usual(n_rows)
-        assert isinstance(trees.estimator, ExtraTreesClassifier)
-        return [linear, quantile, trees._replace(estimator=trees.estimator.set_params(n_estimators=20))]
+    def members(n_labeled, n_classes):
+        linear, trees, boosting = usual(n_labeled, n_classes)
+        trees.estimator.set_params(n_estimators=20)
+        boosting.estimator.set_params(max_iter=4)
+        return [linear, trees, boosting]
 
     monkeypatch.setattr(mixed, "default_members", members)
 

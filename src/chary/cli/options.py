@@ -55,6 +55,14 @@ ERROR = Annotated[
     ),
 ]
 PROBABILITIES = Annotated[bool, typer.Option("--probabilities", help="Add the probability of each class.")]
+LEARNER = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="Who learns: mixed (a linear model, trees and boosting), network, linear or boosting; auto: as suits "
+        "the labels.",
+    ),
+]
 ROUNDS = Annotated[
     int | None,
     typer.Option(

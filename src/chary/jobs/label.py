@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from chary._words import Parameter, shown
@@ -21,7 +20,7 @@ from chary.jobs.acceptance import AcceptanceLevel, acceptable, acceptance_levels
 from chary.jobs.audit import AuditFigures, judge, merge
 from chary.jobs.contrasts import Contrast, contrasts
 from chary.jobs.diagnose import compare_rows, features_of, prepare
-from chary.jobs.learners import LEARNERS, WITH_AUDIT, Choice, choose
+from chary.jobs.learners import AUTO, LEARNERS, WITH_AUDIT, Choice, after_collapse, choose, collapsed, guarded
 from chary.jobs.prior import PriorFigures, prior_figures
 from chary.method import Labels, SelfTrainingClassifier, prior_of_rest
 from chary.tables import AuditAnswers, Table, TableError, Target, read_audit, read_target
@@ -29,6 +28,8 @@ from chary.tables import AuditAnswers, Table, TableError, Target, read_audit, re
 # Where a label comes from: the user; the model, which has learned from it; the model, at the end.
 GIVEN, LEARNED, PREDICTED = SOURCES = ("given", "learned", "predicted")
 AUDIT_SIZE = 30
+# Unlabelled rows on which a collapse is looked for.
+_GUARD_ROWS = 20_000
 
 
 @dataclass(frozen=True)
@@ -98,6 +99,7 @@ def label_table(
     missing: Sequence[str] = (),
     text: Sequence[str] = (),
     features: str | os.PathLike[str] | None = None,
+    learner: Any = AUTO,
     rounds: int | None = None,
     audit: str | os.PathLike[str] | None = None,
     class_prior: Any = None,
@@ -124,17 +126,19 @@ def label_table(
     features : path, default=None
         A NumPy file (.npy) with further numbers for each row of the table, as a model for images or text makes
         them. To label new rows with the model, such a file is needed for them, too.
+    learner : {"auto", "mixed", "network", "linear", "boosting"} or classifier, default="auto"
+        Who learns. "mixed": unlike learners, a linear model, trees and boosting. "network": the one with diverse
+        heads. "auto": unlike learners, unless strongly biased labels make them fail (``docs/label.md`` says when)
+        or there are more than 20,000 labels, from which boosting learns alone. Any classifier of scikit-learn's
+        kind is cloned and fitted to the features of the labelled rows.
     rounds : int, default=None
-        How often the model is fitted anew with its own most trusted labels. None: five times
-        with a class prior, which keeps the shares of the classes in place; the network, once, as more were no more
-        accurate and leave its heads nothing to disagree on; otherwise not at all, and with an audit only if once
-        proves clearly better on it.
+        How often the model is fitted anew with its own most trusted labels. None: five times with a class prior,
+        which keeps the shares of the classes in place; the network once; otherwise not at all, and with an audit
+        only if once proves clearly better on it.
     audit : path, default=None
         A sheet of randomly drawn rows with a person's labels. The model is judged on them, then learns from them.
     class_prior : None, "labeled" or mapping, default=None
-        The share of each class among all rows, if you know it, as in ``SelfTrainingClassifier``. Without it and
-        without an audit, a network takes the place of unlike learners if the labelled rows differ strongly from
-        the rest, are too few to tell, or more than 5,000.
+        The share of each class among all rows, if you know it, as in ``SelfTrainingClassifier``.
     error : float, default=None
         The largest share of wrong labels among those to be accepted, such as 0.1. Needs an audit. Which rows can
         be accepted is in ``accept`` and in the column ``chary_accept`` then; given and audited labels always can.
@@ -154,8 +158,9 @@ def label_table(
     differing = contrasts(X, preparation, labels.given.labeled, diagnosis)
 
     watch.start("Training")
-    choice = choose(diagnosis.verdict, class_prior, int(labels.given.labeled.sum()))
-    fitted = fit(X, labels, choice, rounds, class_prior, seed, error)
+    choice = choose(diagnosis, X.shape[1], learner=learner, rounds=rounds, class_prior=class_prior)
+    guard = guarded(choice, diagnosis, learner, class_prior)
+    fitted = fit(X, labels, choice, rounds, class_prior, seed, error, guard=guard, learner=learner)
 
     watch.start("Labelling")
     rows = label_rows(fitted.classifier, X, labels.every)
@@ -180,7 +185,10 @@ def label_table(
             "exact_labels": exact_labels,
             "class_prior": class_prior,
             "features": None if features is None else str(features),
-            "learner": fitted.learner,
+            "learner": fitted.choice.name,
+            "learner_words": fitted.choice.learner.words,
+            "unlike_learners": fitted.choice.learner.unlike,
+            "why_learner": fitted.choice.why,
         },
         labels=labels.every,
         codes=rows.codes,
@@ -247,10 +255,9 @@ def read_labels(
 class Fitted(NamedTuple):
     """A classifier, and what would have been used without an audit."""
 
-    learner: str  # of LEARNERS
+    choice: Choice
     classifier: SelfTrainingClassifier
-    unaudited_learner: str
-    unaudited: SelfTrainingClassifier
+    unaudited_choice: Choice
     audit: AuditFigures | None
 
 
@@ -262,18 +269,38 @@ def fit(
     class_prior: Any,
     seed: int,
     error: float | None = None,
+    *,
+    guard: bool = False,
+    learner: Any = AUTO,
 ) -> Fitted:
-    """Fit the learner that was chosen; with an audit unlike learners, judged on it."""
-    usual = choice.rounds if rounds is None else rounds
-    classifier = LEARNERS[choice.name].classifier(usual, seed, class_prior)
+    """Fit the learner that was chosen; with an audit unlike learners, judged on it, unless another was asked for.
+
+    With ``guard``, the network takes the place of a learner that finds hardly anything but one class.
+    """
+    classifier = choice.classifier(seed, class_prior)
+    if guard or labels.answers is None:
+        classifier.fit(X, labels.given)
+    if guard and _has_collapsed(classifier, X, labels.given):
+        choice = after_collapse(choice, rounds)
+        classifier = choice.classifier(seed, class_prior)
+        if labels.answers is None:
+            classifier.fit(X, labels.given)
     if labels.answers is None:
-        classifier.fit(X, labels.every)
-        return Fitted(choice.name, classifier, choice.name, classifier, None)
-    make = partial(LEARNERS[WITH_AUDIT].classifier, seed=seed, class_prior=class_prior)
+        return Fitted(choice, classifier, choice, None)
+    audited = choice if learner != AUTO else Choice(WITH_AUDIT, LEARNERS[WITH_AUDIT], 0)
+    make = partial(audited.learner.classifier, seed=seed, class_prior=class_prior)
     model, figures = judge(
         make, X, labels.every, labels.answers, unaudited=classifier, rounds=rounds, error=error, seed=seed
     )
-    return Fitted(WITH_AUDIT, model, choice.name, classifier, figures)
+    return Fitted(audited._replace(rounds=figures.rounds), model, choice, figures)
+
+
+def _has_collapsed(classifier: SelfTrainingClassifier, X: NDArray[Any], given: Labels) -> bool:
+    rest = np.flatnonzero(~given.labeled)
+    if len(rest) > _GUARD_ROWS:
+        rest = rest[np.linspace(0, len(rest) - 1, _GUARD_ROWS).astype(np.intp)]
+    predicted = np.searchsorted(given.classes, classifier.predict(X[rest]))
+    return collapsed(given.codes[given.labeled], predicted, len(given.classes))
 
 
 class LabeledRows(NamedTuple):
@@ -302,11 +329,10 @@ def label_rows(classifier: SelfTrainingClassifier, X: NDArray[Any], labels: Labe
 
 def check(fitted: Fitted, X: NDArray[Any], given: Labels, class_prior: Any, seed: int) -> HeldOut:
     """The given labels, held out in turn, as seen by what is used without an audit."""
-    most = LEARNERS[fitted.unaudited_learner].held_out_rows
+    most = fitted.unaudited_choice.learner.held_out_rows
     rows = _with_pool(given.labeled, most, np.random.default_rng(seed))
     prior = _prior_among(rows, given.codes, class_prior, fitted.classifier.class_prior_)
-    same = clone(fitted.unaudited).set_params(class_prior=prior)
-    return held_out(same, X[rows], given.part(rows), random_state=seed)
+    return held_out(fitted.unaudited_choice.classifier(seed, prior), X[rows], given.part(rows), random_state=seed)
 
 
 def _prior_among(rows: NDArray[np.intp], codes: NDArray[np.intp], told: Any, prior: Any) -> Any:

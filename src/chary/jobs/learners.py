@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
-from chary.evaluation import STRONG, UNKNOWN
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import entr
+from sklearn.base import clone, is_classifier
+
+from chary._words import Parameter, listed, shown
+from chary.evaluation import STRONG, Diagnosis
 from chary.method import (
     Curriculum,
     DiverseEnsembleClassifier,
@@ -13,31 +20,39 @@ from chary.method import (
     Policy,
     RisingShare,
     SelfTrainingClassifier,
+    boosted_trees,
+    linear_model,
 )
+from chary.tables import TableError
 
-NETWORK, MIXED = "network", "mixed"
+AUTO, MIXED, NETWORK, LINEAR, BOOSTING = "auto", "mixed", "network", "linear", "boosting"
 # Who learns from an audit, too: docs/audit.md has the figures.
 WITH_AUDIT = MIXED
-# Unlike learners cost more, the more labels there are; beyond so many they are not asked.
-_MOST_LABELED = 5_000
+
+# Where labels are strongly biased the network is ahead of unlike learners if hardly a row has a label near it, if
+# they find hardly anything but one class, or if there are more features than this: docs/label.md has the figures.
+_HARDLY_COVERED, _COLLAPSED, _WIDE = 0.2, 0.4, 500
+# Unlike learners cost more, the more labels there are, and gain less; beyond so many boosting learns alone.
+_MOST_LABELED = 20_000
 
 
 class Learner(NamedTuple):
     """One way to learn from a table."""
 
     words: str  # what it is, for a report
-    estimator: Callable[..., Any]  # (random_state=) -> classifier with ``predict_confidence``
-    policy: Policy
-    most_rows: int | None  # unlabelled ones that take part in the fits; None: all
-    held_out_rows: int  # unlabelled ones that stay in training while labelled rows are held out
-    unlike: bool  # whether its confidence is the agreement of unlike kinds, not of heads made to disagree
+    estimator: Callable[..., Any]  # (random_state=) -> classifier
+    policy: Policy = RisingShare(max_rows=10_000)
+    confidence: str = "t_similarity"
+    most_rows: int | None = 50_000  # unlabelled ones that take part in the fits; None: all
+    held_out_rows: int = 2_000  # unlabelled ones that stay in training while labelled rows are held out
+    unlike: bool = False  # whether its confidence is the agreement of unlike kinds, not of heads made to disagree
 
     def classifier(self, rounds: int, seed: int, class_prior: Any = None) -> SelfTrainingClassifier:
         """Not fitted; missing values mark unlabelled rows."""
         return SelfTrainingClassifier(
             self.estimator(random_state=seed),
             policy=self.policy,
-            confidence="t_similarity",
+            confidence=self.confidence,
             max_rounds=rounds,
             class_prior=class_prior,
             max_pool=self.most_rows,
@@ -46,37 +61,127 @@ class Learner(NamedTuple):
         )
 
 
+def _alone(name: str, make: Callable[[], Any]) -> Callable[..., MixedEnsembleClassifier]:
+    """An ensemble of one, which prepares its columns with all rows."""
+    return lambda random_state: MixedEnsembleClassifier([(name, make())], random_state=random_state)
+
+
 LEARNERS = {
+    MIXED: Learner("a linear model, randomised trees and boosting", MixedEnsembleClassifier, unlike=True),
     NETWORK: Learner(
         "a neural network with five diverse heads",
-        DiverseEnsembleClassifier,
+        partial(DiverseEnsembleClassifier, standardize="numbers"),
         Curriculum(step=0.4),
         most_rows=None,
         held_out_rows=20_000,
-        unlike=False,
     ),
-    MIXED: Learner(
-        "two linear models and trees, which count twice",
-        MixedEnsembleClassifier,
-        RisingShare(max_rows=10_000),
-        most_rows=50_000,
-        held_out_rows=2_000,
-        unlike=True,
-    ),
+    LINEAR: Learner("logistic regression", _alone(LINEAR, linear_model), confidence="max_probability"),
+    BOOSTING: Learner("gradient boosting", _alone(BOOSTING, boosted_trees), confidence="max_probability"),
 }
 
 
 class Choice(NamedTuple):
-    """Who learns, and how often from its own labels."""
+    """Who learns, how often from its own labels, and why."""
 
-    name: str  # of LEARNERS
+    name: str  # of LEARNERS, or "own"
+    learner: Learner
     rounds: int
+    why: str = ""  # half a sentence, where the network was taken because of what was seen
+
+    def classifier(self, seed: int, class_prior: Any = None) -> SelfTrainingClassifier:
+        """Not fitted."""
+        return self.learner.classifier(self.rounds, seed, class_prior)
 
 
-def choose(verdict: str, class_prior: Any, n_labeled: int) -> Choice:
-    """The learner for what is known: see docs/label.md for the figures behind it."""
+def choose(
+    diagnosis: Diagnosis, n_features: int, *, learner: Any = AUTO, rounds: int | None = None, class_prior: Any = None
+) -> Choice:
+    """The learner for what is known before anything is fitted.
+
+    Parameters
+    ----------
+    diagnosis : Diagnosis
+    n_features : int
+    learner : {"auto", "mixed", "network", "linear", "boosting"} or classifier, default="auto"
+        A classifier of scikit-learn's kind is cloned; where it has a ``random_state`` of None, that is seeded.
+    rounds : int, default=None
+        None: five with a class prior, one for the network, none otherwise.
+    class_prior : None, "labeled", mapping or array-like
+    """
+    name, why = _named(learner), ""
+    if name == AUTO:
+        name, why = _before_fitting(diagnosis, n_features, class_prior)
+    usual = 1 if name == NETWORK else 0
     if class_prior is not None:
-        return Choice(MIXED, 5)
-    if verdict in (STRONG, UNKNOWN) or n_labeled > _MOST_LABELED:
-        return Choice(NETWORK, 1)  # with strongly biased labels alone to go by, unlike learners can fail together
-    return Choice(MIXED, 0)  # with little bias to undo, rounds help some tables and harm others
+        usual = 5
+    found = LEARNERS[name] if name in LEARNERS else _own(learner)
+    return Choice(name, found, usual if rounds is None else rounds, why)
+
+
+def collapsed(given: NDArray[np.intp], predicted: NDArray[np.intp], n_classes: int) -> bool:
+    r"""Whether predictions find hardly anything but one class, where the labels have several.
+
+    That is if the entropy of the predicted class shares is less than 0.4 of the entropy of the labelled ones:
+
+    .. math:: H(\hat\pi) < 0.4\, H(\pi)
+
+    >>> collapsed(np.array([0, 1] * 20), np.array([0] * 99 + [1]), 2)
+    True
+    >>> collapsed(np.array([0, 1] * 20), np.array([0] * 80 + [1] * 20), 2)
+    False
+    """
+    entropies = [entr(np.bincount(codes, minlength=n_classes) / len(codes)).sum() for codes in (predicted, given)]
+    return bool(entropies[0] < _COLLAPSED * entropies[1])
+
+
+def after_collapse(choice: Choice, rounds: int | None) -> Choice:
+    """The network, in place of unlike learners that found hardly anything but one class."""
+    why = "unlike learners gave nearly every row the same label"
+    return Choice(NETWORK, LEARNERS[NETWORK], 1 if rounds is None else rounds, why)
+
+
+def guarded(choice: Choice, diagnosis: Diagnosis, learner: Any, class_prior: Any) -> bool:
+    """Whether a collapse of the chosen learner is looked for: only where nobody asked for it by name."""
+    return _named(learner) == AUTO and choice.name == MIXED and class_prior is None and diagnosis.verdict == STRONG
+
+
+def _before_fitting(diagnosis: Diagnosis, n_features: int, class_prior: Any) -> tuple[str, str]:
+    if diagnosis.n_labeled > _MOST_LABELED:
+        return BOOSTING, f"there are more than {_MOST_LABELED:,} labels"
+    if class_prior is None and diagnosis.verdict == STRONG:
+        if diagnosis.coverage is not None and diagnosis.coverage < _HARDLY_COVERED:
+            return NETWORK, "hardly a row has a label near it"
+        if n_features > _WIDE:
+            return NETWORK, f"the labels are strongly biased and there are more than {_WIDE} features"
+    return MIXED, ""
+
+
+def _named(learner: Any) -> str:
+    if isinstance(learner, str):
+        if learner not in (AUTO, *LEARNERS):
+            raise TableError(
+                f"There is no learner {shown(learner)}; pass ",
+                Parameter("learner", AUTO),
+                f", or one of {listed([repr(name) for name in LEARNERS])}.",
+            )
+        return learner
+    if not (is_classifier(learner) and hasattr(learner, "fit")) or isinstance(learner, type):
+        raise TableError(
+            f"The learner {shown(learner)} is no classifier; pass ",
+            Parameter("learner", AUTO),
+            f", one of {listed([repr(name) for name in LEARNERS])}, or a classifier of scikit-learn's kind.",
+        )
+    return "own"
+
+
+def _own(classifier: Any) -> Learner:
+    """A classifier of the user's; it is fitted on the labelled rows, and on the others if it knows of them."""
+    confidence = "t_similarity" if hasattr(classifier, "predict_head_proba") else "max_probability"
+    return Learner(type(classifier).__name__, partial(_clone_of, classifier), confidence=confidence)
+
+
+def _clone_of(classifier: Any, random_state: int) -> Any:
+    own = clone(classifier)
+    if "unlabeled" in own.get_params(deep=False):
+        own.set_params(unlabeled=None)
+    return own  # the self-training around it seeds what has no seed

@@ -7,7 +7,7 @@ from chary.method.fitting import fit_partly, last_step
 from chary.method.labels import Labels, decode, encode, is_missing
 from chary.method.linear import LinearDiverseEnsemble
 from chary.method.members import probabilities
-from chary.method.mixed import Member, MixedEnsembleClassifier
+from chary.method.mixed import Member, MixedEnsembleClassifier, boosted_trees, default_members, linear_model
 from chary.method.model_selection import LabeledScorer, LabeledStratifiedKFold
 from chary.method.network import Floats, Network, default_hidden_sizes
 from chary.method.policies import (
@@ -23,6 +23,7 @@ from chary.method.policies import (
     TransductiveBound,
 )
 from chary.method.priors import Sensitivity, align, describe_prior, prior_of_rest, sensitivity
+from chary.method.scaling import ColumnScaler
 from chary.method.self_training import SelfTrainingClassifier
 from chary.method.training import draw_batches
 
@@ -31,6 +32,7 @@ __all__ = [
     "POLICIES",
     "Acceptance",
     "ClassBalanced",
+    "ColumnScaler",
     "Curriculum",
     "DiverseEnsembleClassifier",
     "FixedThreshold",
@@ -50,9 +52,11 @@ __all__ = [
     "TopK",
     "TransductiveBound",
     "align",
+    "boosted_trees",
     "content_order",
     "decode",
     "default_hidden_sizes",
+    "default_members",
     "describe_prior",
     "draw_batches",
     "encode",
@@ -60,6 +64,7 @@ __all__ = [
     "fit_partly",
     "is_missing",
     "last_step",
+    "linear_model",
     "margin",
     "max_probability",
     "prior_of_rest",

@@ -52,8 +52,9 @@ class DiverseEnsembleClassifier(ClassifierMixin, BaseEstimator):
         Number of mini-batches.
     batch_size, unlabeled_batch_size : int, default=32
         Labelled and unlabelled rows in a mini-batch; all of them where there are fewer.
-    standardize : bool, default=True
-        Centre and scale each column by the statistics of all rows given to ``fit``, labelled or not.
+    standardize : bool or "numbers", default=True
+        Centre and scale each column by the statistics of all rows given to ``fit``, labelled or not. "numbers":
+        a column that holds nothing but 0 and 1, as a category does, stays as it is.
     class_prior : None, "labeled", mapping or array-like, default=None
         Class proportions of all rows, if you know them: unlabelled rows are predicted so that all rows together
         have them. "labeled": they are those of the labelled rows. ``docs/class-prior.md`` says when that hurts.
@@ -110,7 +111,7 @@ class DiverseEnsembleClassifier(ClassifierMixin, BaseEstimator):
         "n_steps": [Interval(Integral, 1, None, closed="left")],
         "batch_size": [Interval(Integral, 1, None, closed="left")],
         "unlabeled_batch_size": [Interval(Integral, 1, None, closed="left")],
-        "standardize": ["boolean"],
+        "standardize": ["boolean", StrOptions({"numbers"})],
         "class_prior": "no_validation",
         "dtype": [StrOptions({"float32", "float64"})],
         "unlabeled": "no_validation",
@@ -128,7 +129,7 @@ class DiverseEnsembleClassifier(ClassifierMixin, BaseEstimator):
         n_steps: int = 500,
         batch_size: int = 32,
         unlabeled_batch_size: int = 32,
-        standardize: bool = True,
+        standardize: bool | str = True,
         class_prior: Any = None,
         dtype: str = "float32",
         unlabeled: Any = -1,
@@ -183,6 +184,9 @@ class DiverseEnsembleClassifier(ClassifierMixin, BaseEstimator):
     def _train(self, X: Any, codes: NDArray[np.intp], weights: Floats) -> None:
         order = content_order(X, codes, weights)
         self.mean_, self.scale_ = _column_statistics(X, order) if self.standardize else _no_change(X)
+        if self.standardize == "numbers":
+            marks = _marks(X)
+            self.mean_[marks], self.scale_[marks] = 0.0, 1.0
         labeled, unlabeled = order[codes[order] >= 0], order[codes[order] < 0]
         # Classes stand in the order of their first row while training, so that their names do not matter.
         class_order = np.argsort(np.unique(codes[labeled], return_index=True)[1])
@@ -335,6 +339,15 @@ def _column_statistics(X: Any, order: NDArray[np.intp]) -> tuple[Floats, Floats]
     if too_large.any():
         raise ValueError(f"Column {int(too_large.argmax())} of X holds values too large to square; rescale it.")
     return scaler.mean_, scaler.scale_
+
+
+def _marks(X: Any) -> NDArray[np.bool_]:
+    """Which columns hold nothing but 0 and 1."""
+    marks = np.ones(X.shape[1], dtype=bool)
+    for rows in _chunks(X.shape[0], X.shape[1]):
+        part = _dense(X[rows])
+        marks &= ((part == 0) | (part == 1)).all(axis=0)
+    return marks
 
 
 def _no_change(X: Any) -> tuple[Floats, Floats]:

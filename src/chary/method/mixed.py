@@ -11,10 +11,9 @@ from numpy.random import Generator, RandomState
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.ensemble import ExtraTreesClassifier
+from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import QuantileTransformer, StandardScaler
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, has_fit_parameter, validate_data
 
@@ -24,11 +23,15 @@ from chary.method.fitting import last_step, seeded_clone
 from chary.method.labels import Labels, encode
 from chary.method.network import Floats
 from chary.method.priors import ClassPrior
+from chary.method.scaling import ColumnScaler
+from chary.method.threads import one_thread
 
 # Added to every probability of a member that gives no decision values: the logarithm of 0 stays finite.
 _FLOOR = 1e-3
 # Rows scored at a time: members make copies of them.
 _BLOCK = 100_000
+# Labels of each class from which on boosting counts in full.
+_FOR_BOOSTING = 30
 
 
 class Member(NamedTuple):
@@ -39,13 +42,27 @@ class Member(NamedTuple):
     weight: float = 1.0
 
 
-def default_members(n_rows: int) -> list[Member]:
-    """Two linear models that see the columns differently, and trees, which count twice."""
-    quantiles = QuantileTransformer(n_quantiles=min(1000, n_rows), output_distribution="normal")
+def linear_model() -> Pipeline:
+    """Logistic regression that takes a column of zeros and ones as it is."""
+    return make_pipeline(ColumnScaler(), LogisticRegression(C=0.3, max_iter=1000))
+
+
+def boosted_trees() -> HistGradientBoostingClassifier:
+    """Boosting for few labels."""
+    return HistGradientBoostingClassifier(max_iter=40, max_leaf_nodes=15, min_samples_leaf=5, early_stopping=False)
+
+
+def default_members(n_labeled: int = 10_000, n_classes: int = 2) -> list[Member]:
+    """A linear model, randomised trees, which count twice, and boosting.
+
+    Boosting needs many labels of each class: where there are fewer than thirty, the linear model takes over a part
+    of its weight. To add a learner of yours: ``members=[*default_members(), ("mine", classifier)]``.
+    """
+    boosting = min(1.0, n_labeled / (n_classes * _FOR_BOOSTING))
     return [
-        Member("linear", make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))),
-        Member("quantile", make_pipeline(quantiles, LogisticRegression(max_iter=1000))),
+        Member("linear", linear_model(), 2.0 - boosting),
         Member("trees", ExtraTreesClassifier(200, max_features=0.5), 2.0),
+        Member("boosting", boosted_trees(), boosting),
     ]
 
 
@@ -65,8 +82,8 @@ class MixedEnsembleClassifier(ClassifierMixin, BaseEstimator):
     members : list of (name, classifier) or (name, classifier, weight), default=None
         Classifiers with ``decision_function`` or ``predict_proba``; each is cloned. In a Pipeline the steps before
         the last are fitted on all rows, labelled or not, where they can do without labels; the last step, like
-        any other classifier, on the labelled rows. None: logistic regression; logistic regression on
-        quantile-normal columns; ExtraTrees with ``max_features=0.5``, which counts twice.
+        any other classifier, on the labelled rows. None: those of ``default_members``: logistic regression,
+        ExtraTrees, which counts twice, and gradient boosting.
     class_prior : None, "labeled", mapping or array-like, default=None
         Class proportions of all rows, if you know them: unlabelled rows are predicted so that all rows together
         have them. "labeled": they are those of the labelled rows. ``docs/class-prior.md`` says when that hurts.
@@ -150,7 +167,7 @@ class MixedEnsembleClassifier(ClassifierMixin, BaseEstimator):
             X, weights, labels = X[present], weights[present], encode(labels.part(present), unlabeled=None)
         self.classes_ = labels.classes
         prior = ClassPrior.of(self.class_prior, labels)
-        members = self._seeded_members(len(X))
+        members = self._seeded_members(labels)
         if weights is not None:
             _refuse_weightless(members)
         # Numbers are quicker to tell apart than text, but only a user's own members may know classes by name.
@@ -169,8 +186,11 @@ class MixedEnsembleClassifier(ClassifierMixin, BaseEstimator):
         self.class_bias_ = prior.offset(lambda: self._mean_scores(logits))
         return self
 
-    def _seeded_members(self, n_rows: int) -> list[Member]:
-        given = default_members(n_rows) if self.members is None else _checked_members(self.members)
+    def _seeded_members(self, labels: Labels) -> list[Member]:
+        if self.members is None:
+            given = default_members(int(labels.labeled.sum()), len(labels.classes))
+        else:
+            given = _checked_members(self.members)
         rng = np.random.default_rng(self.random_state)
         return [member._replace(estimator=seeded_clone(member.estimator, rng)) for member in given]
 
@@ -267,7 +287,8 @@ def _fitted(member: Member, X: Floats, labels: Labels, names: NDArray[Any], weig
         _fit_step(step, rows, labels)
         rows = step.transform(rows if step is not steps[-1] else rows[labeled])  # the last step needs no others
     params = {} if weights is None else {"sample_weight": weights[labeled]}
-    last_step(member.estimator).fit(rows if steps else X[labeled], names[labels.codes[labeled]], **params)
+    with one_thread("openmp"):  # boosting of few rows takes five times as long with two
+        last_step(member.estimator).fit(rows if steps else X[labeled], names[labels.codes[labeled]], **params)
     return member
 
 

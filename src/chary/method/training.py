@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager
-from functools import cache
 from math import ceil, sqrt
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 from chary.method.network import Floats, Network, loss_and_gradient
+from chary.method.threads import one_thread
 
 # Rows of many steps are fetched at once, up to this many numbers (8 MiB in float32).
 _BLOCK_NUMBERS = 2**21
@@ -69,7 +67,7 @@ def train(
     optimizer = Adam(network.params, learning_rate, weight_decay)
     losses = np.empty((n_steps, 3))
     steps_per_block = max(1, _BLOCK_NUMBERS // (numbers.shape[1] * network.n_features))
-    with _one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):  # checked once, at the end
+    with one_thread("blas"), np.errstate(over="ignore", invalid="ignore"):  # checked once, at the end
         for start in range(0, n_steps, steps_per_block):
             block = numbers[start : start + steps_per_block]
             X_block = fetch(block.ravel()).reshape(*block.shape, -1)  # (steps, B + U, d)
@@ -81,16 +79,6 @@ def train(
                 optimizer.step(gradient)
     _refuse_divergence(losses, network.params, optimizer.second)
     return losses
-
-
-def _one_blas_thread() -> AbstractContextManager[Any]:
-    return _controller().limit(limits=1, user_api="blas")
-
-
-@cache
-def _controller() -> ThreadpoolController:
-    """Looking for the BLAS libraries of the process takes milliseconds: once is enough."""
-    return ThreadpoolController()
 
 
 def _refuse_divergence(losses: NDArray[np.float64], params: Floats, second_moment: Floats) -> None:

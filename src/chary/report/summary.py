@@ -24,7 +24,7 @@ from chary.evaluation import (
     expected_calibration_error,
     smallest_audit,
 )
-from chary.jobs import LEARNERS, SOURCES, AuditFigures, Contrast, DiagnosedTable, LabeledTable
+from chary.jobs import SOURCES, AuditFigures, Contrast, DiagnosedTable, LabeledTable
 from chary.tables import Column, TablePreparation
 
 # The sections of the page in their order: a template of that name shows each.
@@ -110,8 +110,6 @@ def summarize(result: LabeledTable) -> Summary:
         "columns": [_column(column) for column in preparation.columns_],
         "settings": {
             **result.settings,
-            "learner_words": LEARNERS[result.settings["learner"]].words,
-            "unlike_learners": LEARNERS[result.settings["learner"]].unlike,
             "features": len(preparation.get_feature_names_out()),
             "versions": {
                 "chary": __version__,
