@@ -78,7 +78,7 @@ _BOOSTING_NODE = {
 
 
 class Nodes(NamedTuple):
-    """One tree: a row goes left where its feature is at or below the threshold, or missing and missing goes left."""
+    """One tree: rows go left whose feature is at or below the threshold, or missing where missing ones go left."""
 
     feature: NDArray[Any]  # (N,) -1 at a leaf
     threshold: Floats  # (N,)
@@ -152,7 +152,7 @@ def _tree(nodes: Nodes, n_features: int) -> Any:
 
 
 def _predictor(nodes: Nodes) -> Compiled:
-    if PREDICTOR_RECORD_DTYPE != np.dtype(list(_BOOSTING_NODE.items())):
+    if np.dtype(list(_BOOSTING_NODE.items())) != PREDICTOR_RECORD_DTYPE:
         raise TypeError("scikit-learn keeps the nodes of boosting in another way.")
     own = np.zeros(len(nodes.feature), PREDICTOR_RECORD_DTYPE)
     leaf = nodes.feature < 0
@@ -172,14 +172,14 @@ def _in_threads(predict: Callable[..., Floats], X: Floats) -> Floats:
 
 def _right(compiled: Callable[[Nodes], Compiled], dtype: type) -> bool:
     """Whether scikit-learn walks a small tree as we do: below, at and above the threshold, and a missing value."""
-    rows = np.array([[0.25], [0.5], [0.75], [np.nan]], dtype)
-    leaf, ends = np.array([-1, -1]), np.array([[0.0], [1.0], [2.0]])
+    rows: NDArray[Any] = np.array([[0.25], [0.5], [0.75], [np.nan]], dtype=dtype)
+    columns = [np.array([first, -1, -1]) for first in (0, 0.5, 1, 2)]
+    feature, left, right = (columns[i].astype(int) for i in (0, 2, 3))
     try:
-        for side, missing in ((True, 1.0), (False, 2.0)):
-            flags = np.array([side, False, False])
-            columns = [np.concatenate([[first], leaf]) for first in (0, 0.5, 1, 2)]
-            stump = Nodes(*(column.astype(int) if i != 1 else column for i, column in enumerate(columns)), flags, ends)
-            if np.ravel(compiled(stump)(rows)).tolist() != [1.0, 1.0, 2.0, missing]:
+        for missing_left, end in ((True, 1.0), (False, 2.0)):
+            flags, values = np.array([missing_left, False, False]), np.array([[0.0], [1.0], [2.0]])
+            stump = Nodes(feature, columns[1], left, right, flags, values)
+            if np.ravel(compiled(stump)(rows)).tolist() != [1.0, 1.0, 2.0, end]:
                 return False
     except Exception:  # whatever a changed layout provokes: then it is not one we know
         return False

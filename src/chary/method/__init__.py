@@ -4,6 +4,7 @@ from chary.method.assignment import whole_counts
 from chary.method.confidence import CONFIDENCES, entropy, margin, max_probability, t_similarity
 from chary.method.diverse import DiverseEnsembleClassifier, content_order
 from chary.method.fitting import fit_partly, last_step
+from chary.method.forests import PlainBoosting, PlainForest, Trees, plain_trees
 from chary.method.labels import Labels, decode, encode, is_missing
 from chary.method.linear import LinearDiverseEnsemble
 from chary.method.members import probabilities
@@ -42,6 +43,8 @@ __all__ = [
     "Member",
     "MixedEnsembleClassifier",
     "Network",
+    "PlainBoosting",
+    "PlainForest",
     "Policy",
     "RisingShare",
     "Round",
@@ -49,6 +52,7 @@ __all__ = [
     "Sensitivity",
     "TopK",
     "TransductiveBound",
+    "Trees",
     "align",
     "content_order",
     "decode",
@@ -62,6 +66,7 @@ __all__ = [
     "last_step",
     "margin",
     "max_probability",
+    "plain_trees",
     "prior_of_rest",
     "probabilities",
     "sensitivity",

@@ -1,7 +1,7 @@
 """A fitted tree ensemble of scikit-learn in; plain arrays, and the same predictions from them, out.
 
 A model file holds these arrays, so that it depends on no version of scikit-learn. Where the compiled trees of the
-installed one are laid out as we know them, they are filled with the arrays and do the walking; otherwise NumPy does.
+installed one are laid out as we know them, they are filled with the arrays and walked; otherwise NumPy walks.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Trees:
 
     size: NDArray[np.int32]  # (T,) nodes of each tree
     feature: NDArray[np.int32]  # (N,) -1 at a leaf
-    threshold: NDArray[np.float64]  # (N,) at or below it a row goes left; infinite: missing values part from others
+    threshold: NDArray[np.float64]  # (N,) infinite where a tree parts missing values from all others
     left: NDArray[np.int32]  # (N,) the child's number within its tree, -1 at a leaf
     right: NDArray[np.int32]  # (N,)
     missing_left: NDArray[np.bool_]  # (N,) whether a missing value goes left
@@ -223,7 +223,7 @@ class PlainBoosting(ClassifierMixin, BaseEstimator):
     def _take(self, boosting: Any) -> PlainBoosting:
         if np.any(boosting.is_categorical_):
             raise ValueError(
-                f"A {type(boosting).__name__} with categorical features cannot be saved; encode them as numbers first."
+                f"A {type(boosting).__name__} with categorical features cannot be saved; give it numbers."
             )
         _take_common(self, boosting)
         trees, self.baseline_ = boosting_nodes(boosting)
@@ -275,13 +275,15 @@ class PlainBoosting(ClassifierMixin, BaseEstimator):
         return _kept(self, lambda trees: compiled_boosting(trees.each()))
 
 
-_PLAIN = {ExtraTreesClassifier: PlainForest, HistGradientBoostingClassifier: PlainBoosting}
+_PLAIN: dict[type, Any] = {ExtraTreesClassifier: PlainForest, HistGradientBoostingClassifier: PlainBoosting}
 
 
 def plain_trees(estimator: Any) -> Any:
     """A fitted tree ensemble of scikit-learn as plain arrays; anything else as it is."""
-    kind = _PLAIN.get(type(estimator))
-    return estimator if kind is None or not hasattr(estimator, "classes_") else kind(clone(estimator))._take(estimator)
+    plain = _PLAIN.get(type(estimator))
+    if plain is None or not hasattr(estimator, "classes_"):
+        return estimator
+    return plain(clone(estimator))._take(estimator)
 
 
 def _take_common(plain: Any, fitted: Any) -> None:
