@@ -2,7 +2,8 @@
 
 A model file is a safetensors file. Its metadata holds a JSON description of the model, in which the names of
 classes come from a fixed list, and a checksum over description and arrays. Loading builds objects of listed
-classes from plain values; whatever else a file holds, it is refused.
+classes from plain values; whatever else a file holds, it is refused. What a file makes in memory is bounded by
+its own size, and it depends on no version of scikit-learn, of which it holds plain arrays alone.
 """
 
 from __future__ import annotations
@@ -12,58 +13,42 @@ import json
 import math
 import os
 import platform
-import re
-from collections.abc import Callable
-from dataclasses import fields, is_dataclass
-from itertools import pairwise
-from math import prod
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import safetensors.numpy
 import scipy
 import sklearn
 from numpy.typing import NDArray
-from sklearn.ensemble import ExtraTreesClassifier
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import QuantileTransformer, StandardScaler
-from sklearn.tree import ExtraTreeClassifier
 from sklearn.utils.validation import check_is_fitted
 
 from chary import __version__
 from chary._files import atomic_write
-from chary._sklearn import Tree
-from chary.method import (
-    POLICIES,
-    DiverseEnsembleClassifier,
-    Member,
-    MixedEnsembleClassifier,
-    Network,
-    SelfTrainingClassifier,
-)
-from chary.tables import Column, TablePreparation, preparation_state, restore_preparation
+from chary.jobs.model_parts import CODECS, Codec, ModelFileError
+from chary.jobs.old_models import OLD_CODECS
+from chary.method import plain_trees
 
-FORMAT = "chary-model-1"
+__all__ = ["FORMAT", "ModelFileError", "load", "save"]
+
+FORMAT = "chary-model-2"
+_FORMATS: dict[str, dict[str, Codec]] = {FORMAT: CODECS, "chary-model-1": OLD_CODECS}
 
 _MAX_BYTES, _MAX_HEADER_BYTES = 2**33, 2**28
-_FITTED_NAME = re.compile(r"[a-z][a-z0-9_]*_")
-
-
-class ModelFileError(ValueError):
-    """A model that cannot be saved, or a file that is not a model of chary."""
+# A text array takes at most so many bytes for each of those that it has in the file.
+_MOST_GROWTH = 64
 
 
 def save(model: Any, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-    """Save a fitted model in one file.
+    """Save a fitted model in one file; the same model makes the same bytes.
 
     Parameters
     ----------
     model : TablePreparation, DiverseEnsembleClassifier, MixedEnsembleClassifier, SelfTrainingClassifier, Pipeline
         A ``SelfTrainingClassifier`` around one of the others, or a ``Pipeline`` of them. The members of a mixed
-        ensemble may be logistic regressions, extra trees, and pipelines of these with a ``StandardScaler`` or
-        ``QuantileTransformer``. A ``random_state`` that is a generator is not kept.
+        ensemble may be logistic regressions, extra trees, histogram gradient boosting of numbers, and pipelines of
+        these with a ``StandardScaler`` or ``QuantileTransformer``. Not kept are a
+        ``random_state`` that is a generator, and the seconds that rounds took.
     path : path
         Usually ends in ``.chary``. The file is there whole or not at all.
     overwrite : bool, default=False
@@ -72,13 +57,18 @@ def save(model: Any, path: str | os.PathLike[str], *, overwrite: bool = False) -
     if hasattr(model, "fit"):
         check_is_fitted(model)
     description = json.dumps({"versions": _versions(), "model": _pack(model, arrays)}, allow_nan=False)
+    _require_loadable(model, description, arrays)
     metadata = {"format": FORMAT, "description": description, "sha256": _checksum(description, arrays)}
     with atomic_write(path, overwrite=overwrite) as file:
-        file.write(safetensors.numpy.save(arrays, metadata))
+        file.write(_file(arrays, metadata))
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """Load a model saved by :func:`save`; its predictions are those of the saved one to the bit."""
+    """Load a model saved by :func:`save`; its predictions are those of the saved one to the bit.
+
+    Whatever versions of scikit-learn it was saved and is loaded with. Trees come back as plain arrays: instead of
+    an ``ExtraTreesClassifier`` there is a ``chary.method.PlainForest``, which predicts the same.
+    """
     name = Path(path).name
     try:
         size = Path(path).stat().st_size
@@ -90,25 +80,39 @@ def load(path: str | os.PathLike[str]) -> Any:
         raise ModelFileError(f"{name} cannot be read ({reason}); check the path.") from None
     try:
         metadata = _metadata(data)
-        if metadata.get("format") != FORMAT:
+        codecs = _FORMATS.get(metadata.get("format", ""))
+        if codecs is None:
             raise ModelFileError(f"{name} is not a model file of this version of chary; train the model again.")
         arrays = safetensors.numpy.load(data)
         description = metadata["description"]
         if _checksum(description, arrays) != metadata["sha256"]:
             raise ModelFileError(f"{name} is damaged (its checksum is wrong); copy or train it again.")
-        content = json.loads(description)
-        if content["versions"]["scikit-learn"] != sklearn.__version__ and '"class": "Tree' in description:
-            raise ModelFileError(
-                f"{name} holds trees of scikit-learn {content['versions']['scikit-learn']}, and this is "
-                f"{sklearn.__version__}; install that version, or train the model again."
-            )
-        model = _unpack(content["model"], arrays)
+        model = _unpack(json.loads(description)["model"], arrays, codecs)
         check_is_fitted(model)
         return model
     except ModelFileError:
         raise
     except Exception:  # whatever a hostile file provokes ends here, before anything of it is used
         raise ModelFileError(f"{name} is damaged or not a model file of chary; copy or train it again.") from None
+
+
+def _require_loadable(model: Any, description: str, arrays: dict[str, NDArray[Any]]) -> None:
+    """Refuse now what would be refused when it is needed."""
+    try:
+        _unpack(json.loads(description)["model"], dict(arrays), CODECS)
+    except Exception as error:
+        reason = str(error) if isinstance(error, ModelFileError) else "It holds what does not belong there."
+        kind = type(model).__name__
+        raise ModelFileError(f"This {kind} is not saved, as it would not load: {reason}") from error
+
+
+def _file(arrays: dict[str, NDArray[Any]], metadata: dict[str, str]) -> bytes:
+    """The bytes of a safetensors file; the library itself puts the metadata into another order each time."""
+    data = safetensors.numpy.save(arrays)
+    start = 8 + int.from_bytes(data[:8], "little")
+    header = json.dumps({"__metadata__": metadata, **json.loads(data[8:start])}, separators=(",", ":")).encode()
+    header += b" " * (-len(header) % 8)
+    return len(header).to_bytes(8, "little") + header + data[start:]
 
 
 def _metadata(data: bytes) -> dict[str, str]:
@@ -147,8 +151,7 @@ def _versions() -> dict[str, str]:
 
 def _pack(value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
     """A JSON value; numbers in bulk go to ``arrays``."""
-    if isinstance(value, np.generic):
-        value = value.item()
+    value = value.item() if isinstance(value, np.generic) else _plain(value)
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, float):
@@ -157,7 +160,7 @@ def _pack(value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
         return _pack_array(value, arrays)
     if isinstance(value, list):
         return [_pack(item, arrays) for item in value]
-    codec = _CODECS.get(type(value).__name__)
+    codec = CODECS.get(type(value).__name__)
     if codec is not None and type(value) is codec.cls:
         return {"class": type(value).__name__, "state": _pack(codec.state(value), arrays)}
     if isinstance(value, tuple):
@@ -170,31 +173,55 @@ def _pack(value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
     )
 
 
-def _unpack(node: Any, arrays: dict[str, NDArray[Any]]) -> Any:
+def _plain(value: Any) -> Any:
+    try:
+        return plain_trees(value)
+    except (ValueError, AttributeError) as error:
+        kind, version = type(value).__name__, sklearn.__version__
+        unknown = f"A {kind} of scikit-learn {version} cannot be saved; this version of chary does not know it."
+        raise ModelFileError(str(error) if isinstance(error, ValueError) else unknown) from error
+
+
+def _unpack(node: Any, arrays: dict[str, NDArray[Any]], codecs: dict[str, Codec]) -> Any:
+    """What a JSON value stands for; ``arrays`` are used up, so that no small file makes much of one of them."""
     if node is None or isinstance(node, bool | int | float | str):
         return node
     if isinstance(node, list):
-        return [_unpack(item, arrays) for item in node]
+        return [_unpack(item, arrays, codecs) for item in node]
     match node:
         case {"float": ("inf" | "-inf" | "nan") as text}:
             return float(text)
         case {"tuple": list(items)}:
-            return tuple(_unpack(item, arrays) for item in items)
+            return tuple(_unpack(item, arrays, codecs) for item in items)
         case {"dict": list(items)}:
-            return {_unpack(key, arrays): _unpack(item, arrays) for key, item in items}
+            return {_unpack(key, arrays, codecs): _unpack(item, arrays, codecs) for key, item in items}
         case {"array": str(name)}:
-            return arrays[name]
+            return arrays.pop(name)
         case {"values": list(values), "codes": str(name), "dtype": ("text" | "object") as dtype}:
-            unique = np.array([_unpack(value, arrays) for value in values], dtype=object)
-            looked_up = unique[arrays[name]]
-            return looked_up if dtype == "object" else looked_up.astype(str)
+            return _looked_up([_unpack(value, arrays, codecs) for value in values], arrays.pop(name), dtype)
         case {"class": str(name), "state": dict(state)}:
-            if name not in _CODECS:
+            if name not in codecs:
                 raise ModelFileError(
                     f"The model file holds a {name[:50]!r}, which this version of chary does not know."
                 )
-            return _CODECS[name].restore(_unpack(state, arrays))
+            return codecs[name].restore(_unpack(state, arrays, codecs))
     raise ModelFileError("The model file holds a value that this version of chary does not know.")
+
+
+def _looked_up(values: list[Any], codes: NDArray[Any], dtype: str) -> NDArray[Any]:
+    """The values by their codes; as an array of text only if that takes about as much room as it has in the file.
+
+    NumPy gives every text of an array the room of the longest: one of a million letters, told once, could take
+    gigabytes. As objects they are shared, and compare and print the same.
+    """
+    unique = np.empty(len(values), dtype=object)
+    unique[:] = values
+    looked_up = unique[codes]
+    lengths = [len(value) for value in values if isinstance(value, str)]
+    if dtype == "object" or len(lengths) < len(values):
+        return looked_up
+    in_memory, in_file = 4 * max(lengths, default=0) * codes.size, codes.nbytes + sum(lengths)
+    return looked_up.astype(str) if in_memory <= _MOST_GROWTH * in_file else looked_up
 
 
 def _pack_array(array: NDArray[Any], arrays: dict[str, NDArray[Any]]) -> Any:
@@ -209,192 +236,3 @@ def _pack_array(array: NDArray[Any], arrays: dict[str, NDArray[Any]]) -> Any:
     arrays[name] = np.array(codes, dtype=np.int64).reshape(array.shape)
     values = [_pack(item, arrays) for _, item in position]
     return {"values": values, "codes": name, "dtype": "text" if array.dtype.kind == "U" else "object"}
-
-
-# ---------------------------------------------------------------- the classes a file may hold
-
-
-class _Codec(NamedTuple):
-    cls: type
-    state: Callable[[Any], dict[str, Any]]
-    restore: Callable[[dict[str, Any]], Any]
-
-
-def _estimator_codec(cls: type, check: Callable[[Any], bool]) -> _Codec:
-    """Constructor parameters, and every attribute that ``fit`` set."""
-
-    def state(model: Any) -> dict[str, Any]:
-        params = model.get_params(deep=False)
-        learned = {name: value for name, value in vars(model).items() if _FITTED_NAME.fullmatch(name)}
-        return {"params": _without_generators(params), "fitted": learned}
-
-    def restore(saved: dict[str, Any]) -> Any:
-        model = cls(**saved["params"])
-        for name, value in saved["fitted"].items():
-            _require(_FITTED_NAME.fullmatch(name) is not None)
-            setattr(model, name, value)
-        _require(not saved["fitted"] or check(model))  # a meta-estimator holds an unfitted one, too
-        return model
-
-    return _Codec(cls, state, restore)
-
-
-def _dataclass_codec(cls: type) -> _Codec:
-    def state(value: Any) -> dict[str, Any]:
-        return {field.name: getattr(value, field.name) for field in fields(value)}
-
-    assert is_dataclass(cls)
-    return _Codec(cls, state, lambda saved: cls(**saved))
-
-
-def _network_state(network: Network) -> dict[str, Any]:
-    sizes = {name: getattr(network, name) for name in ("n_features", "hidden_sizes", "n_classes", "n_heads")}
-    return {**sizes, "params": network.params}
-
-
-def _restore_network(saved: dict[str, Any]) -> Network:
-    params = saved.pop("params")
-    sizes = [saved["n_features"], *saved["hidden_sizes"], saved["n_classes"], saved["n_heads"]]
-    _require(all(type(size) is int and 1 <= size < 2**31 for size in sizes))
-    widths = [saved["n_features"], *saved["hidden_sizes"], (1 + saved["n_heads"]) * saved["n_classes"]]
-    n_params = sum(prod(pair) + pair[1] for pair in pairwise(widths))
-    _require(params.shape == (n_params,) and params.dtype.kind == "f")
-    network = Network(**saved, dtype=params.dtype)
-    network.params[:] = params
-    return network
-
-
-def _table_state(preparation: TablePreparation) -> dict[str, Any]:
-    columns, statistics = preparation_state(preparation)
-    params = {name: tuple(value) for name, value in preparation.get_params().items()}
-    return {"params": params, "columns": columns, "statistics": statistics}
-
-
-def _restore_table(saved: dict[str, Any]) -> TablePreparation:
-    columns, statistics = saved["columns"], saved["statistics"]
-    _require(all(isinstance(column, Column) and isinstance(column.name, str) for column in columns))
-    _require(any(column.used for column in columns))
-    restored = restore_preparation(TablePreparation(**saved["params"]), columns, statistics)
-    restored.get_feature_names_out()
-    return restored
-
-
-def _restore_pipeline(saved: dict[str, Any]) -> Pipeline:
-    steps = saved["steps"]
-    _require(all(type(name) is str and type(step).__name__ in _CODECS for name, step in steps))
-    pipeline = Pipeline(steps)
-    if isinstance(steps[0][1], TablePreparation) and len(steps) > 1:
-        _require(len(steps[0][1].get_feature_names_out()) == steps[-1][1].n_features_in_)
-    return pipeline
-
-
-def _tree_state(tree: Tree) -> dict[str, Any]:
-    state = tree.__getstate__()
-    nodes = {name: np.ascontiguousarray(state["nodes"][name]) for name in state["nodes"].dtype.names}
-    return {
-        "n_features": tree.n_features,
-        "max_depth": state["max_depth"],
-        "values": state["values"],
-        "nodes": nodes,
-    }
-
-
-def _restore_tree(saved: dict[str, Any]) -> Tree:
-    """A tree of scikit-learn; its C code trusts the nodes, so they are checked here: no way out, no way back."""
-    n_features, values, fields = saved["n_features"], saved["values"], saved["nodes"]
-    n_nodes, _, n_classes = values.shape
-    tree = Tree(n_features, np.array([n_classes], dtype=np.intp), 1)
-    nodes = np.empty(n_nodes, dtype=tree.__getstate__()["nodes"].dtype)
-    _require(set(fields) == set(nodes.dtype.names) and values.shape[1] == 1 and values.dtype == np.float64)
-    for name, column in fields.items():
-        _require(column.dtype == nodes.dtype[name] and column.shape == (n_nodes,))
-        nodes[name] = column
-    left, right, feature = nodes["left_child"], nodes["right_child"], nodes["feature"]
-    leaf = left == -1
-    children = np.concatenate([left[~leaf], right[~leaf]])
-    parents = np.tile(np.flatnonzero(~leaf), 2)
-    _require(bool((right[leaf] == -1).all() and (children > parents).all() and (children < n_nodes).all()))
-    _require(bool((feature[~leaf] >= 0).all() and (feature[~leaf] < n_features).all()))
-    max_depth = saved["max_depth"]
-    _require(type(max_depth) is int and 0 <= max_depth <= n_nodes)
-    state = {"max_depth": max_depth, "node_count": n_nodes, "nodes": nodes, "values": np.ascontiguousarray(values)}
-    tree.__setstate__(state)
-    return tree
-
-
-def _tree_fits(model: ExtraTreeClassifier) -> bool:
-    tree = model.tree_
-    return type(tree) is Tree and tree.n_features == model.n_features_in_ and tree.n_classes[0] == model.n_classes_
-
-
-def _trees_fit(model: ExtraTreesClassifier) -> bool:
-    return model.n_outputs_ == 1 and all(
-        type(tree) is ExtraTreeClassifier
-        and tree.n_features_in_ == model.n_features_in_
-        and tree.n_classes_ == model.n_classes_ == len(model.classes_)
-        for tree in model.estimators_
-    )
-
-
-def _mixture_fits(model: MixedEnsembleClassifier) -> bool:
-    n_members, n_classes = len(model.members_), len(model.classes_)
-    return (
-        all(type(member) is Member for member in model.members_)
-        and model.scales_.shape == model.weights_.shape == (n_members,)
-        and model.class_bias_.shape == (n_classes,)
-    )
-
-
-def _network_fits(model: DiverseEnsembleClassifier) -> bool:
-    network, n_features = model.network_, model.n_features_in_
-    return (
-        type(network) is Network
-        and network.n_features == n_features
-        and model.classes_.shape == (network.n_classes,)
-        and model.mean_.shape == model.scale_.shape == (n_features,)
-    )
-
-
-def _rounds_fit(model: SelfTrainingClassifier) -> bool:
-    return (
-        np.array_equal(model.classes_, model.estimator_.classes_)
-        and model.labeled_iter_.shape == model.confidence_.shape == model.transduction_.shape
-    )
-
-
-def _without_generators(params: dict[str, Any]) -> dict[str, Any]:
-    seed = params.get("random_state")
-    return (
-        {**params, "random_state": None}
-        if isinstance(seed, np.random.Generator | np.random.RandomState)
-        else params
-    )
-
-
-def _require(condition: bool) -> None:
-    if not condition:
-        raise ModelFileError("The model file contradicts itself; copy or train it again.")
-
-
-_CODECS = {
-    codec.cls.__name__: codec
-    for codec in (
-        _Codec(Network, _network_state, _restore_network),
-        _Codec(TablePreparation, _table_state, _restore_table),
-        _Codec(Pipeline, lambda pipeline: {"steps": pipeline.steps}, _restore_pipeline),
-        _estimator_codec(DiverseEnsembleClassifier, _network_fits),
-        _estimator_codec(SelfTrainingClassifier, _rounds_fit),
-        # The default members of a mixed ensemble:
-        _estimator_codec(MixedEnsembleClassifier, _mixture_fits),
-        _Codec(Member, lambda member: member._asdict(), lambda saved: Member(**saved)),
-        _estimator_codec(StandardScaler, lambda m: m.mean_.shape == m.scale_.shape == (m.n_features_in_,)),
-        _estimator_codec(
-            QuantileTransformer, lambda m: m.quantiles_.shape == (len(m.references_), m.n_features_in_)
-        ),
-        _estimator_codec(LogisticRegression, lambda m: m.coef_.shape == (len(m.intercept_), m.n_features_in_)),
-        _estimator_codec(ExtraTreesClassifier, _trees_fit),
-        _estimator_codec(ExtraTreeClassifier, _tree_fits),
-        _Codec(Tree, _tree_state, _restore_tree),
-        *map(_dataclass_codec, (Column, *POLICIES)),
-    )
-}

@@ -4,6 +4,7 @@ from chary.method.assignment import whole_counts
 from chary.method.confidence import CONFIDENCES, entropy, margin, max_probability, t_similarity
 from chary.method.diverse import DiverseEnsembleClassifier, content_order
 from chary.method.fitting import fit_partly, last_step
+from chary.method.forests import PlainBoosting, PlainForest, Trees, plain_trees
 from chary.method.labels import Labels, decode, encode, is_missing
 from chary.method.linear import LinearDiverseEnsemble
 from chary.method.members import probabilities
@@ -44,6 +45,8 @@ __all__ = [
     "Member",
     "MixedEnsembleClassifier",
     "Network",
+    "PlainBoosting",
+    "PlainForest",
     "Policy",
     "RisingShare",
     "Round",
@@ -51,6 +54,7 @@ __all__ = [
     "Sensitivity",
     "TopK",
     "TransductiveBound",
+    "Trees",
     "align",
     "boosted_trees",
     "content_order",
@@ -67,6 +71,7 @@ __all__ = [
     "linear_model",
     "margin",
     "max_probability",
+    "plain_trees",
     "prior_of_rest",
     "probabilities",
     "sensitivity",

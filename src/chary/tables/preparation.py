@@ -227,12 +227,21 @@ def restore_preparation(
     for column, kind in _used(columns):
         if not kind.whole(column):
             raise TableError(f"Column {shown(column.name)} lacks what its kind goes by; train the model again.")
+    n_numbers, n_known = 0, min(map(len, statistics.values()), default=0)
+    for column, kind in _used(columns):
+        n_numbers += _width(column, kind)
+        if not kind.grouped and n_numbers > n_known:  # looked at on the way: a short note may promise thousands
+            raise TableError(f"Column {shown(column.name)} lacks its statistics; train the model again.")
     preparation.columns_ = columns
-    n_numbers = sum(_width(column, kind) for column, kind in _used(columns))
     # Fitted on zeros to set scikit-learn's own machinery up, whatever its version; then given what was learned.
     preparation.transformer_ = _transformer(columns).fit(np.zeros((2, n_numbers)))
     if "number" in preparation.transformer_.named_transformers_:
         imputer, scaler = preparation.transformer_.named_transformers_["number"]
+        if (
+            any(statistics[name].shape != scaler.mean_.shape for name in ("median", "mean", "scale"))
+            or not (statistics["scale"] > 0).all()
+        ):
+            raise TableError("The statistics of the columns are not theirs; train the model again.")
         imputer.statistics_ = statistics["median"]
         scaler.mean_, scaler.scale_ = statistics["mean"], statistics["scale"]
     return preparation

@@ -1,0 +1,304 @@
+"""A fitted tree ensemble of scikit-learn in; plain arrays, and the same predictions from them, out.
+
+A model file holds these arrays, so that it depends on no version of scikit-learn. Where the compiled trees of the
+installed one are laid out as we know them, they are filled with the arrays and walked; otherwise NumPy walks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, softmax
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier
+from sklearn.utils import gen_batches
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from chary._sklearn import Nodes, boosting_nodes, compiled_boosting, compiled_forest, forest_nodes
+from chary.method.network import Floats
+
+# Walks of a row through a tree that NumPy takes at a time: few enough to stay in the processor's cache.
+_WALKS = 2**17
+
+
+@dataclass(frozen=True, eq=False)
+class Trees:
+    """Trees as plain arrays, one after another; their N nodes together have L leaves."""
+
+    size: NDArray[np.int32]  # (T,) nodes of each tree
+    feature: NDArray[np.int32]  # (N,) -1 at a leaf
+    threshold: NDArray[np.float64]  # (N,) infinite where a tree parts missing values from all others
+    left: NDArray[np.int32]  # (N,) the child's number within its tree, -1 at a leaf
+    right: NDArray[np.int32]  # (N,)
+    missing_left: NDArray[np.bool_]  # (N,) whether a missing value goes left
+    value: NDArray[np.float64]  # (L, K) of the leaves
+
+    @classmethod
+    def of(cls, trees: list[Nodes]) -> Trees:
+        """Trees one after another; what scikit-learn leaves in the fields that a leaf does not need is dropped."""
+        feature, threshold, left, right, missing_left, value = map(np.concatenate, zip(*trees, strict=True))
+        leaf = feature < 0
+        return cls(
+            np.array([len(tree.feature) for tree in trees], np.int32),
+            feature.astype(np.int32),
+            np.where(leaf, 0.0, threshold),
+            np.where(leaf, -1, left).astype(np.int32),
+            np.where(leaf, -1, right).astype(np.int32),
+            missing_left & ~leaf,
+            np.ascontiguousarray(value[leaf], np.float64),
+        )
+
+    def each(self) -> list[Nodes]:
+        """The trees, one by one."""
+        value = np.zeros((len(self.feature), self.value.shape[1]))
+        value[self.feature < 0] = self.value
+        columns = (self.feature, self.threshold, self.left, self.right, self.missing_left, value)
+        bounds = np.cumsum(self.size)[:-1]
+        return [Nodes(*parts) for parts in zip(*(np.split(column, bounds) for column in columns), strict=True)]
+
+    def whole(self, n_features: int, width: int) -> bool:
+        """Whether the arrays are trees on so many features with so many values a leaf: no way out, no way back."""
+        return self._typed() and self._shaped(width) and self._linked(n_features) and self._numbered()
+
+    def _typed(self) -> bool:
+        kinds = (np.int32, np.int32, np.float64, np.int32, np.int32, np.bool_, np.float64)
+        return all(
+            isinstance(column, np.ndarray) and column.dtype == kind
+            for column, kind in zip(vars(self).values(), kinds, strict=True)
+        )
+
+    def _shaped(self, width: int) -> bool:
+        n_nodes = int(self.size.sum(dtype=np.int64)) if self.size.ndim == 1 and (self.size > 0).all() else 0
+        columns = (self.feature, self.threshold, self.left, self.right, self.missing_left)
+        return (
+            n_nodes > 0
+            and all(column.shape == (n_nodes,) for column in columns)
+            and self.value.shape == (int((self.feature < 0).sum()), width)
+        )
+
+    def _linked(self, n_features: int) -> bool:
+        """Children come after their parent, in the same tree; every node but the root is the child of one."""
+        leaf, inner = self.feature < 0, self.feature >= 0
+        root = np.repeat(self._roots, self.size)
+        place, size = np.arange(len(root)) - root, np.repeat(self.size, self.size)
+        children = np.concatenate([self.left[inner], self.right[inner]]).astype(np.int64)
+        parents = np.tile(place[inner], 2)
+        if not ((children > parents) & (children < np.tile(size[inner], 2))).all():
+            return False
+        n_parents = np.bincount(children + np.tile(root[inner], 2), minlength=len(root))
+        return bool(
+            (n_parents == (place > 0)).all()
+            and (self.feature[leaf] == -1).all()
+            and (self.left[leaf] == -1).all()
+            and (self.right[leaf] == -1).all()
+            and (self.feature < n_features).all()
+        )
+
+    def _numbered(self) -> bool:
+        return bool(np.isfinite(self.value).all() and not np.isnan(self.threshold).any())
+
+    @property
+    def _roots(self) -> NDArray[np.int64]:
+        ends = np.cumsum(self.size, dtype=np.int64)
+        return ends - self.size
+
+    def walked(self, X: Floats) -> NDArray[np.int64]:
+        """Which row of ``value`` each tree leads each of some rows to, (T, n): level by level, all at once."""
+        n = len(X)
+        feature, threshold, children, missing_left, leaf = self._nodes
+        flat, width, any_missing = X.ravel(), X.shape[1], bool(np.isnan(X).any())
+        reached = np.repeat(self._roots, n)  # (T n,)
+        walking = np.flatnonzero(feature[reached] >= 0)
+        at, start = reached[walking], (walking % n) * width
+        while len(walking):
+            cells = flat[start + feature[at]]
+            right = ~(cells <= threshold[at])  # a missing value, too
+            if any_missing:
+                right &= ~(np.isnan(cells) & missing_left[at])
+            at = children[2 * at + right]
+            reached[walking] = at
+            inner = feature[at] >= 0
+            walking, at, start = walking[inner], at[inner], start[inner]
+        return leaf[reached].reshape(-1, n)
+
+    @cached_property
+    def _nodes(self) -> tuple[NDArray[Any], ...]:
+        """For walking: children by their number among all nodes, left before right, and leaves by theirs."""
+        root = np.repeat(self._roots, self.size)
+        children = np.column_stack([self.left + root, self.right + root]).ravel()
+        leaf = np.cumsum(self.feature < 0) - 1
+        return self.feature.astype(np.int64), self.threshold, children, self.missing_left, leaf
+
+
+class PlainForest(ClassifierMixin, BaseEstimator):
+    """Extremely randomised trees as plain arrays: what a model file holds of an ``ExtraTreesClassifier``.
+
+    Its probabilities are the mean over the trees of those in the leaf that a row comes to. Rows are dense, in
+    single precision as scikit-learn takes them; missing values are allowed.
+
+    Parameters
+    ----------
+    estimator : ExtraTreesClassifier
+        Unfitted; what ``fit`` fits.
+
+    Attributes
+    ----------
+    classes_ : array of shape (C,)
+    trees_ : Trees
+        With the class shares of each leaf, (L, C).
+    """
+
+    def __init__(self, estimator: Any) -> None:
+        self.estimator = estimator
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> PlainForest:
+        """Fit the estimator and take its trees."""
+        return self._take(clone(self.estimator).fit(X, y, sample_weight))
+
+    def _take(self, forest: Any) -> PlainForest:
+        if forest.n_outputs_ != 1:
+            raise ValueError(f"An {type(forest).__name__} with several targets cannot be saved; fit one for each.")
+        _take_common(self, forest)
+        self.trees_ = Trees.of(forest_nodes(forest))
+        return self
+
+    def whole(self) -> bool:
+        """Whether what was put together from a file is a forest."""
+        return bool(self.trees_.whole(self.n_features_in_, len(self.classes_)) and (self.trees_.value >= 0).all())
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Label of each row."""
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Class probabilities (n, C)."""
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, dtype=np.float32, ensure_all_finite="allow-nan")
+        total = np.zeros((len(X), len(self.classes_)))
+        if self._compiled is not None:
+            for predict in self._compiled:
+                total += predict(X)
+        else:
+            for rows in gen_batches(len(X), _rows_at_a_time(self.trees_)):
+                for leaf in self.trees_.walked(X[rows]):
+                    total[rows] += self.trees_.value[leaf]
+        total /= len(self.trees_.size)
+        return total
+
+    @property
+    def _compiled(self) -> Any:
+        return _kept(self, lambda trees: compiled_forest(trees.each(), self.n_features_in_))
+
+
+class PlainBoosting(ClassifierMixin, BaseEstimator):
+    """Gradient boosting as plain arrays: what a model file holds of a ``HistGradientBoostingClassifier``.
+
+    Its decision values are a start value plus, of each tree, the value of the leaf that a row comes to: one column
+    for two classes, otherwise one for each class. Rows are dense; missing values are allowed.
+
+    Parameters
+    ----------
+    estimator : HistGradientBoostingClassifier
+        Unfitted; what ``fit`` fits.
+
+    Attributes
+    ----------
+    classes_ : array of shape (C,)
+    trees_ : Trees
+        Tree t adds to column t modulo their number K.
+    baseline_ : array of shape (K,)
+    """
+
+    def __init__(self, estimator: Any) -> None:
+        self.estimator = estimator
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> PlainBoosting:
+        """Fit the estimator and take its trees."""
+        return self._take(clone(self.estimator).fit(X, y, sample_weight))
+
+    def _take(self, boosting: Any) -> PlainBoosting:
+        if np.any(boosting.is_categorical_):
+            raise ValueError(
+                f"A {type(boosting).__name__} with categorical features cannot be saved; give it numbers."
+            )
+        _take_common(self, boosting)
+        trees, self.baseline_ = boosting_nodes(boosting)
+        self.trees_ = Trees.of(trees)
+        return self
+
+    def whole(self) -> bool:
+        """Whether what was put together from a file is boosting."""
+        n_classes, start = len(self.classes_), self.baseline_
+        return bool(
+            n_classes >= 2
+            and start.dtype == np.float64
+            and start.shape == (1 if n_classes == 2 else n_classes,)
+            and np.isfinite(start).all()
+            and self.trees_.whole(self.n_features_in_, 1)
+            and len(self.trees_.size) % len(start) == 0
+        )
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Label of each row."""
+        decision = self.decision_function(X)
+        return self.classes_[(decision > 0).astype(int) if decision.ndim == 1 else decision.argmax(axis=1)]
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Class probabilities (n, C)."""
+        decision = self.decision_function(X)
+        if decision.ndim == 2:
+            return softmax(decision, axis=1)
+        probs = expit(decision)
+        return np.column_stack([1 - probs, probs])
+
+    def decision_function(self, X: Any) -> Floats:
+        """Sums of leaf values, (n,) for two classes and otherwise (n, C)."""
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite=False)
+        K = len(self.baseline_)
+        total = np.tile(self.baseline_, (len(X), 1))  # (n, K)
+        if self._compiled is not None:
+            for t, predict in enumerate(self._compiled):
+                total[:, t % K] += predict(X)
+        else:
+            for rows in gen_batches(len(X), _rows_at_a_time(self.trees_)):
+                for t, leaf in enumerate(self.trees_.walked(X[rows])):
+                    total[rows, t % K] += self.trees_.value[leaf, 0]
+        return total[:, 0] if K == 1 else total
+
+    @property
+    def _compiled(self) -> Any:
+        return _kept(self, lambda trees: compiled_boosting(trees.each()))
+
+
+_PLAIN: dict[type, Any] = {ExtraTreesClassifier: PlainForest, HistGradientBoostingClassifier: PlainBoosting}
+
+
+def plain_trees(estimator: Any) -> Any:
+    """A fitted tree ensemble of scikit-learn as plain arrays; anything else as it is."""
+    plain = _PLAIN.get(type(estimator))
+    if plain is None or not hasattr(estimator, "classes_"):
+        return estimator
+    return plain(clone(estimator))._take(estimator)
+
+
+def _take_common(plain: Any, fitted: Any) -> None:
+    plain.classes_, plain.n_features_in_ = fitted.classes_, fitted.n_features_in_
+    if hasattr(fitted, "feature_names_in_"):
+        plain.feature_names_in_ = fitted.feature_names_in_
+
+
+def _kept(plain: Any, compiled: Any) -> Any:
+    """The compiled trees, made when they are first needed."""
+    known = vars(plain).get("_compiled_trees")
+    if known is None or known[0] is not plain.trees_:
+        known = plain._compiled_trees = plain.trees_, compiled(plain.trees_)
+    return known[1]
+
+
+def _rows_at_a_time(trees: Trees) -> int:
+    return max(1, _WALKS // len(trees.size))
