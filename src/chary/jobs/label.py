@@ -132,9 +132,8 @@ def label_table(
         or there are more than 20,000 labels, from which boosting learns alone. Any classifier of scikit-learn's
         kind is cloned and fitted to the features of the labelled rows.
     rounds : int, default=None
-        How often the model is fitted anew with its own most trusted labels. None: five times with a class prior,
-        which keeps the shares of the classes in place; the network once; otherwise not at all, and with an audit
-        only if once proves clearly better on it.
+        How often the model is fitted anew with its own most trusted labels. None: the network once, others not
+        at all; with an audit only if once proves clearly better on it.
     audit : path, default=None
         A sheet of randomly drawn rows with a person's labels. The model is judged on them, then learns from them.
     class_prior : None, "labeled" or mapping, default=None

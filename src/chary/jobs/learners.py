@@ -94,7 +94,12 @@ class Choice(NamedTuple):
 
 
 def choose(
-    diagnosis: Diagnosis, n_features: int, *, learner: Any = AUTO, rounds: int | None = None, class_prior: Any = None
+    diagnosis: Diagnosis,
+    n_features: int,
+    *,
+    learner: Any = AUTO,
+    rounds: int | None = None,
+    class_prior: Any = None,
 ) -> Choice:
     """The learner for what is known before anything is fitted.
 
@@ -105,15 +110,13 @@ def choose(
     learner : {"auto", "mixed", "network", "linear", "boosting"} or classifier, default="auto"
         A classifier of scikit-learn's kind is cloned; where it has a ``random_state`` of None, that is seeded.
     rounds : int, default=None
-        None: five with a class prior, one for the network, none otherwise.
+        None: one for the network, none otherwise.
     class_prior : None, "labeled", mapping or array-like
     """
     name, why = _named(learner), ""
     if name == AUTO:
         name, why = _before_fitting(diagnosis, n_features, class_prior)
-    usual = 1 if name == NETWORK else 0
-    if class_prior is not None:
-        usual = 5
+    usual = 1 if name == NETWORK else 0  # others gain nothing from their own labels: docs/label.md
     found = LEARNERS[name] if name in LEARNERS else _own(learner)
     return Choice(name, found, usual if rounds is None else rounds, why)
 

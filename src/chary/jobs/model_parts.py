@@ -24,6 +24,7 @@ from sklearn.preprocessing import QuantileTransformer, StandardScaler
 from chary import __version__
 from chary.method import (
     POLICIES,
+    ColumnScaler,
     DiverseEnsembleClassifier,
     Member,
     MixedEnsembleClassifier,
@@ -204,6 +205,10 @@ def _scaler_fits(model: StandardScaler) -> bool:
     return bool(scale.shape == model.mean_.shape == (model.n_features_in_,) and (scale > 0).all())
 
 
+def _columns_fit(model: ColumnScaler) -> bool:
+    return bool(model.scale_.shape == model.mean_.shape == (model.n_features_in_,) and (model.scale_ > 0).all())
+
+
 def _quantiles_fit(model: QuantileTransformer) -> bool:
     shape = len(model.references_), model.n_features_in_
     return bool(model.quantiles_.shape == shape and model.references_.ndim == 1 and shape[0] > 0)
@@ -299,6 +304,7 @@ CODECS = {
                 records=("class_bias_", "confidence_", "history_", "transduction_"),
             )
         ),
+        _own(ColumnScaler, _columns_fit),
         _own(PlainForest, PlainForest.whole),
         _own(PlainBoosting, PlainBoosting.whole),
         _foreign(ExtraTreesClassifier, _unfitted),
