@@ -7,6 +7,7 @@ from functools import partial
 os.environ["SCIPY_ARRAY_API"] = "1"
 # Tests run on every core at once: more threads than that only wait for each other.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import pytest
 from hypothesis import settings
@@ -28,6 +29,8 @@ def quick_learners():
     with pytest.MonkeyPatch.context() as patch:
         few = lambda n, **rest: ExtraTreesClassifier(10, **rest)  # noqa: E731
         patch.setattr(chary.method.mixed, "ExtraTreesClassifier", few)
+        boosting = chary.method.mixed.boosted_trees
+        patch.setattr(chary.method.mixed, "boosted_trees", lambda: boosting().set_params(max_iter=5))
         short = network._replace(estimator=partial(network.estimator, n_steps=150))
         patch.setitem(LEARNERS, "network", short)
         yield

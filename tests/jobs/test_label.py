@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 import pytest
+from sklearn.naive_bayes import GaussianNB
 
 from chary import DiverseEnsembleClassifier, MixedEnsembleClassifier
 from chary.evaluation import HeldOut, draw
@@ -37,7 +38,7 @@ def table(n=150, n_labeled=40, seed=0, dtype=pl.String, biased=False):
 
 @pytest.fixture(scope="module")
 def result(quick_learners):
-    return label_table(table(biased=True), "y", seed=3)
+    return label_table(table(biased=True), "y", learner="network", seed=3)
 
 
 def test_given_labels_are_kept_and_every_row_has_one(result):
@@ -101,8 +102,8 @@ def test_a_class_prior_is_met_kept_and_saved(result, tmp_path):
     assert (loaded.class_bias_ == told.model[-1].class_bias_).all()
 
 
-def test_with_a_class_prior_unlike_learners_take_their_best_labels_five_times():
-    told = label_table(table(biased=True), "y", seed=3, class_prior="labeled")
+def test_rounds_that_are_asked_for_are_taken_with_a_class_prior_too():
+    told = label_table(table(biased=True), "y", seed=3, class_prior="labeled", rounds=5)
     classifier = told.model[-1]
     assert isinstance(classifier.estimator_, MixedEnsembleClassifier)
     assert told.settings["rounds"] == 5
@@ -111,10 +112,72 @@ def test_with_a_class_prior_unlike_learners_take_their_best_labels_five_times():
     assert ((told.confidence >= 0) & (told.confidence <= 1)).all()
 
 
-def test_strongly_biased_labels_alone_are_left_to_the_network(result):
+def test_the_network_learns_once_from_its_own_labels(result):
     assert result.diagnosis.verdict == "strongly biased"
     assert isinstance(result.model[-1].estimator_, DiverseEnsembleClassifier)
-    assert result.settings["rounds"] == 1
+    assert (result.settings["learner"], result.settings["rounds"]) == ("network", 1)
+
+
+def test_labels_of_one_group_are_learned_by_unlike_learners_without_rounds():
+    frame = table(n=400, n_labeled=60).frame
+    region = np.where(
+        np.arange(400) < 60, "north", np.random.default_rng(0).choice(["north", "south", "east"], 400)
+    )
+    usual = label_table(Table(frame.with_columns(region=pl.Series(region)), "t.csv", ","), "y", seed=3)
+    assert usual.diagnosis.verdict == "strongly biased"
+    assert isinstance(usual.model[-1].estimator_, MixedEnsembleClassifier)
+    assert (usual.settings["learner"], usual.settings["rounds"]) == ("mixed", 0)
+
+
+def collapsing():
+    """Labels of either class at its far ends only, so that trees and lines take all the rest for one class."""
+    rng = np.random.default_rng(1)
+    x = np.concatenate([rng.normal(0, 1, 20) + 12, rng.normal(0, 1, 20), rng.normal(0, 1, 400)])
+    y = ["a"] * 20 + ["b"] * 20 + [None] * 400
+    return Table(pl.DataFrame({"x": x, "z": rng.normal(size=440), "y": y}), "t.csv", ",")
+
+
+def test_where_unlike_learners_find_one_class_alone_the_network_learns_and_says_why():
+    found = label_table(collapsing(), "y")
+    assert found.diagnosis.verdict == "strongly biased"
+    assert (found.settings["learner"], found.settings["rounds"]) == ("network", 1)
+    assert "the same label" in found.settings["why_learner"]
+
+
+def test_whoever_is_asked_for_learns():
+    kinds = {"linear": ["linear"], "boosting": ["boosting"], "mixed": ["linear", "trees", "boosting"]}
+    for name, members in kinds.items():
+        asked = label_table(collapsing(), "y", learner=name)
+        assert [member.name for member in asked.model[-1].estimator_.members_] == members
+        assert asked.settings["learner"] == name
+
+
+def test_any_classifier_of_scikit_learn_can_learn():
+    asked = label_table(table(), "y", learner=GaussianNB(), seed=3)
+    X = asked.model[0].transform(table().frame.drop("y"))
+    given = asked.labels.labeled
+    own = GaussianNB().fit(X[given], asked.labels.codes[given])
+    np.testing.assert_array_equal(asked.codes[~given], own.predict(X[~given]))
+    assert asked.settings["learner_words"] == "GaussianNB"
+
+
+def test_an_audit_is_learned_by_whoever_was_asked_for(tmp_path):
+    whole = table()
+    labels = target_labels(whole, "y")
+    rows = draw(labels.labeled, 20, 0)
+    with open(tmp_path / "audit.csv", "wb") as stream:
+        write_audit(whole, "y", labels, rows, stream)
+    sheet = pl.read_csv(tmp_path / "audit.csv", infer_schema=False)
+    sheet.with_columns(pl.lit("no").alias("y")).write_csv(tmp_path / "audit.csv")
+    asked = label_table(whole, "y", learner="linear", audit=tmp_path / "audit.csv")
+    assert [member.name for member in asked.model[-1].estimator_.members_] == ["linear"]
+
+
+def test_an_unknown_learner_is_refused_in_one_sentence():
+    with pytest.raises(TableError, match=r"There is no learner 'magic'; pass learner='auto', or one of 'mixed'"):
+        label_table(table(), "y", learner="magic")
+    with pytest.raises(TableError, match=r"is no classifier; pass learner='auto'"):
+        label_table(table(), "y", learner=GaussianNB)
 
 
 def test_labels_like_the_rest_are_learned_by_unlike_learners_and_nothing_is_accepted():

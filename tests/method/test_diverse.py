@@ -538,3 +538,13 @@ def test_supervised_accuracy_under_selection_bias_is_the_papers(name, n_labeled,
         fitted = DiverseEnsembleClassifier(random_state=seed).fit(X, np.where(labeled, y, -1))
         accuracies.append(100 * fitted.score(X_test, y_test))
     assert abs(np.mean(accuracies) - paper_mean) < paper_std
+
+
+def test_columns_of_zeros_and_ones_can_be_left_as_they_are():
+    rng = np.random.default_rng(0)
+    rows = np.column_stack([rng.normal(5, 2, 60), rng.integers(0, 2, 60)])
+    labels = np.where(np.arange(60) < 20, (rows[:, 0] > 5).astype(int), -1)
+    model = DiverseEnsembleClassifier(standardize="numbers", n_steps=5, random_state=0).fit(rows, labels)
+    assert (model.mean_[1], model.scale_[1]) == (0, 1)
+    usual = DiverseEnsembleClassifier(n_steps=5, random_state=0).fit(rows, labels)
+    assert (model.mean_[0], model.scale_[0]) == (usual.mean_[0], usual.scale_[0])

@@ -14,9 +14,11 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
+from threadpoolctl import ThreadpoolController
 
 from chary import ClassBalanced, MixedEnsembleClassifier, SelfTrainingClassifier
 from chary.method.confidence import t_similarity
+from chary.method.mixed import default_members
 
 X, y_true = load_iris(return_X_y=True)
 y = np.where(np.random.default_rng(0).random(150) < 0.3, y_true, -1)
@@ -95,12 +97,30 @@ def test_default_members_and_seeds():
     rows, labels = load_breast_cancer(return_X_y=True)
     partly = np.where(np.arange(len(labels)) < 60, labels, -1)
     model = MixedEnsembleClassifier(random_state=0).fit(rows, partly)
-    assert [member.name for member in model.members_] == ["linear", "quantile", "trees"]
-    np.testing.assert_allclose(model.weights_, [0.25, 0.25, 0.5])
+    assert [member.name for member in model.members_] == ["linear", "trees", "boosting"]
+    np.testing.assert_allclose(model.weights_, [0.25, 0.5, 0.25])
     with parallel_config("threading"):  # processes would take seconds to start
         again = MixedEnsembleClassifier(random_state=0, n_jobs=2).fit(rows, partly)
     np.testing.assert_array_equal(again.predict_proba(rows), model.predict_proba(rows))
     assert model.members is None
+
+
+def test_boosting_counts_less_where_it_has_few_labels_of_a_class():
+    assert [member.weight for member in default_members(60, 2)] == [1, 2, 1]
+    assert [member.weight for member in default_members(30, 2)] == [1.5, 2, 0.5]
+    assert [member.weight for member in default_members(900, 3)] == [1, 2, 1]
+
+
+def test_a_learner_more_is_one_line():
+    model = MixedEnsembleClassifier([*default_members(), ("mine", GaussianNB())], random_state=0).fit(X, y)
+    assert [member.name for member in model.members_] == ["linear", "trees", "boosting", "mine"]
+
+
+def test_threads_of_openmp_are_given_back():
+    controller = ThreadpoolController().select(user_api="openmp")
+    with controller.limit(limits=2):
+        MixedEnsembleClassifier(random_state=0).fit(X, y)
+        assert {pool.num_threads for pool in controller.lib_controllers} <= {2}
 
 
 def test_weight_zero_is_absent_and_weight_two_is_twice():

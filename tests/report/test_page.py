@@ -59,7 +59,7 @@ def result(quick_learners):
         "note": [f"free text {i}" for i in range(n)],
         "y": [("yes" if x[i] > 0 else "no") if abs(x[i]) > 0.8 and i < 90 else None for i in range(n)],
     })  # fmt: skip
-    return label_table(Table(frame, "shop.csv", ","), "y")
+    return label_table(Table(frame, "shop.csv", ","), "y", learner="network")
 
 
 @pytest.fixture(scope="module")

@@ -33,7 +33,7 @@ def table():
 
 @pytest.fixture(scope="module")
 def result(quick_learners):
-    return label_table(table(), "y")
+    return label_table(table(), "y", learner="network")
 
 
 @pytest.fixture(scope="module")

@@ -168,7 +168,7 @@ def _named(learner: Any) -> str:
                 f", or one of {listed([repr(name) for name in LEARNERS])}.",
             )
         return learner
-    if not (is_classifier(learner) and hasattr(learner, "fit")) or isinstance(learner, type):
+    if isinstance(learner, type) or not hasattr(learner, "fit") or not is_classifier(learner):
         raise TableError(
             f"The learner {shown(learner)} is no classifier; pass ",
             Parameter("learner", AUTO),

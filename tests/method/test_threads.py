@@ -1,0 +1,22 @@
+"""One thread inside, as many as before outside."""
+
+import pytest
+from threadpoolctl import ThreadpoolController
+
+from chary.method.threads import one_thread
+
+
+@pytest.mark.parametrize("api", ["blas", "openmp"])
+def test_there_is_one_thread_inside_and_the_others_come_back(api):
+    import sklearn.ensemble  # noqa: F401 - brings OpenMP
+
+    controller = ThreadpoolController().select(user_api=api)
+
+    def threads():
+        return {pool.num_threads for pool in controller.lib_controllers}
+
+    with controller.limit(limits=2):
+        before = threads()
+        with one_thread(api):
+            assert threads() == {1}
+        assert threads() == before
