@@ -26,7 +26,7 @@ def gains_by_table(study: Study, results: Results) -> Axes:
     names = list(dict.fromkeys(name for means in ways.values() for name in means))
     places = dict(zip(names, np.arange(len(names))[::-1], strict=True))
     axes = panels(1, max(1, len(ways)), 3.6, 0.26 * len(names) + 0.9, sharex=True, sharey=True)
-    for ax, (labeling, means) in zip(axes[0], ways.items(), strict=True):
+    for ax, (labeling, means) in zip(axes[0], ways.items(), strict=False):
         ax.axvline(0, color="black", linewidth=0.8)
         ax.axvline(-3, color=GREY, linestyle=":", linewidth=0.8)
         at = [places[name] for name in means]
@@ -38,7 +38,10 @@ def gains_by_table(study: Study, results: Results) -> Axes:
                 label=f"ahead of {study.title_of(rival)}",
             )  # fmt: skip
         ax.plot(gains.min(axis=1), at, "o", color="black", markersize=4, label="ahead of the best of the three")
-        ax.set(title=LABELINGS[labeling], xlabel="Points of accuracy")
+        ax.set(title=LABELINGS[labeling], xlabel="Points of accuracy (%)", ylim=(-0.6, len(names) - 0.4))
+        ax.set_xscale("symlog", linthresh=5, linscale=1.5)  # a rival that fails is far off
+        ax.set_xticks(ticks := [-30, -10, -3, 0, 3, 10, 30], [f"{tick:+d}" if tick else "0" for tick in ticks])
+        ax.set_xticks([], minor=True)
         ax.set_yticks(list(places.values()), names)
         ax.grid(axis="y", alpha=0.3)
     return finish(axes, study, results, axes[0, 0].get_legend_handles_labels()[0])

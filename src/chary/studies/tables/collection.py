@@ -174,8 +174,8 @@ def _wine() -> pl.DataFrame:
     data = load_wine()
     frame = _numbers(data.data, data.feature_names)
     return frame.with_columns(
-        pl.col("alcohol").map_elements("{:.2f} %".format, pl.String),
-        pl.col("color_intensity").qcut(3, labels=["pale", "ruby", "deep"]).cast(pl.String).alias("colour"),
+        pl.Series("alcohol", [f"{value:.2f} %" for value in frame["alcohol"]]),
+        pl.Series("colour", _thirds(frame["color_intensity"], "pale", "ruby", "deep")),
         pl.Series("cultivar", [f"cultivar {code + 1}" for code in data.target]),
     )
 
@@ -184,8 +184,8 @@ def _tumours() -> pl.DataFrame:
     data = load_breast_cancer()
     frame = _numbers(data.data, data.feature_names)
     return frame.with_columns(
-        pl.col("mean radius").map_elements("{:.2f} mm".format, pl.String),
-        pl.col("worst area").qcut(3, labels=["small", "medium", "large"]).cast(pl.String).alias("size"),
+        pl.Series("mean radius", [f"{value:.2f} mm" for value in frame["mean radius"]]),
+        pl.Series("size", _thirds(frame["worst area"], "small", "medium", "large")),
         pl.Series("diagnosis", data.target_names[data.target].tolist()),
     )
 
@@ -193,15 +193,20 @@ def _tumours() -> pl.DataFrame:
 def _scans() -> pl.DataFrame:
     data = load_digits()
     ink = pl.Series("ink", data.data.sum(axis=1))
-    frame = _numbers(data.data, data.feature_names).with_columns(ink)
-    return frame.with_columns(
-        pl.col("ink").qcut(3, labels=["fine", "medium", "broad"]).cast(pl.String).alias("pen"),
+    return _numbers(data.data, data.feature_names).with_columns(
+        ink,
+        pl.Series("pen", _thirds(ink, "fine", "medium", "broad")),
         pl.Series("digit", data.target.astype(str).tolist()),
     )
 
 
 def _numbers(X: NDArray[Any], names: Any) -> pl.DataFrame:
     return pl.DataFrame({str(name): X[:, j] for j, name in enumerate(names)})
+
+
+def _thirds(values: pl.Series, *names: str) -> list[str]:
+    numbers = values.to_numpy()
+    return np.array(names)[np.searchsorted(np.quantile(numbers, (1 / 3, 2 / 3)), numbers)].tolist()
 
 
 _SHIPPED = {
