@@ -20,7 +20,6 @@ from time import process_time
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import polars as pl
 from rich.console import Console
 from rich.progress import track
@@ -31,6 +30,7 @@ from sklearn.metrics import balanced_accuracy_score
 from threadpoolctl import threadpool_limits
 
 from chary import MixedEnsembleClassifier
+from chary.studies import COLLECTION, TableFacts, labelled_rows
 from chary.tables import Column, TablePreparation
 
 WAYS = ("group", "column")
@@ -75,34 +75,13 @@ LEARNERS: dict[str, Callable[[int], Any]] = {
 }
 
 
-def specs(folder: Path) -> list[dict[str, Any]]:
-    table = pd.read_csv(folder / "tables.csv", dtype={"group_value": str}, keep_default_na=False)
-    return table.to_dict("records")
-
-
-def labelled_rows(table: pd.DataFrame, spec: dict[str, Any], how: str, seed: int) -> np.ndarray:
-    """The rows that keep their label: the function of the collection's README."""
-    rng, n = np.random.default_rng(seed), spec["n_labeled"]
-    if how == "group":
-        of_group = table[spec["group_column"]].astype("string") == spec["group_value"]
-        return rng.permutation(np.flatnonzero(of_group.fillna(False)))[:n]
-    v = table[spec["bias_column"]]
-    if spec["bias_kind"] == "date":
-        t = pd.to_datetime(v).to_numpy().astype("datetime64[s]").astype("int64")
-        return np.lexsort((rng.random(len(v)), t))[:n]
-    x = v.to_numpy(dtype=float, na_value=np.nan)
-    z = np.nan_to_num(np.abs((x - np.nanmean(x)) / np.nanstd(x)))
-    return np.argsort(-(2 * z + rng.gumbel(size=len(x))), kind="stable")[:n]
-
-
 class Features:
     """A table of the collection, prepared, and which of its features stay in a step."""
 
-    def __init__(self, folder: Path, spec: dict[str, Any]) -> None:
-        frame = pl.read_parquet(folder / spec["file"])
-        self.pandas = pd.read_parquet(folder / spec["file"])
-        self.y = frame[spec["target"]].cast(pl.String).to_numpy().astype(str)
-        cells, preparation = frame.drop(spec["target"]), TablePreparation()
+    def __init__(self, folder: Path, facts: TableFacts) -> None:
+        self.frame = pl.read_parquet(folder / f"{facts.name}.parquet")
+        self.y = self.frame[facts.target].cast(pl.String).to_numpy().astype(str)
+        cells, preparation = self.frame.drop(facts.target), TablePreparation()
         start = process_time()
         self.X = preparation.fit_transform(cells)
         self.seconds = process_time() - start
@@ -146,21 +125,21 @@ def _figures(model: Any, X: np.ndarray, y: np.ndarray, truth: np.ndarray, rest: 
 
 def cells(data: Path, folder: Path, seeds: range) -> Iterator[dict[str, Any]]:
     """The figures of each table, way and seed, from a file if they are there."""
-    for spec in track(specs(data), console=Console(stderr=True), description="Tables"):
-        table = Features(data, spec)
+    for facts in track(COLLECTION, console=Console(stderr=True), description="Tables"):
+        table = Features(data, facts)
         for how in WAYS:
-            if how == "group" and not spec["group_column"]:
+            if how == "group" and not facts.group_column:
                 continue
             for seed in seeds:
-                path = folder / f"{spec['name']}-{how}-{seed}-{table.digest}.json"
+                path = folder / f"{facts.name}-{how}-{seed}-{table.digest}.json"
                 if not path.exists():
-                    found = figures(table, labelled_rows(table.pandas, spec, how, seed), seed)
+                    found = figures(table, labelled_rows(table.frame, facts, how, seed), seed)
                     part = path.with_suffix(".part")
                     part.write_text(json.dumps(found))
                     part.replace(path)
                 changed = [step for step in STEPS if table.kept(STEPS[step]) != table.kept(STEPS["everything"])]
                 yield {
-                    "table": spec["name"],
+                    "table": facts.name,
                     "how": how,
                     "changed": changed,
                     "seconds": table.seconds,

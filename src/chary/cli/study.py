@@ -71,7 +71,7 @@ def run_study(
 
     study, cells = _select(name, datasets, seeds)
     cells = _of_methods(study, cells, methods)
-    _refuse_missing(cells)
+    _refuse_missing(study, cells)
     with _display(study.name) as show:
         progress = run(
             study, cells, Store(store), jobs=jobs or _n_cores(), engine=engine, address=address, report=show
@@ -231,16 +231,21 @@ def _of_methods(study: Study, cells: list[Cell], methods: str) -> list[Cell]:
     return [cell for cell in cells if cell.method in chosen]
 
 
-def _refuse_missing(cells: list[Cell]) -> None:
+def _refuse_missing(study: Study, cells: list[Cell]) -> None:
     from chary.studies import datasets
 
-    absent = {entry.facts.name for entry in datasets.catalogue() if not entry.where}
-    missing = sorted(absent & {cell.dataset for cell in cells})
+    names = list(dict.fromkeys(cell.dataset for cell in cells))
+    if study.source:
+        absent, anywhere, fetch = set(study.source.absent(names)), ",".join(study.source.anywhere), ""
+    else:
+        absent = {entry.facts.name for entry in datasets.catalogue() if not entry.where}
+        anywhere, fetch = "digits", "run `chary datasets fetch all`, "
+    missing = sorted(absent & set(names))
     if missing:
-        here = ",".join(name for name in dict.fromkeys(c.dataset for c in cells) if name not in absent) or "digits"
+        here = ",".join(name for name in names if name not in absent) or anywhere
         raise datasets.DatasetError(
-            f"Not on this machine: {', '.join(missing)}; set CHARY_DATA to the directory that holds them, run "
-            f"`chary datasets fetch all`, or choose with --datasets {here}."
+            f"Not on this machine: {', '.join(missing)}; set CHARY_DATA to the directory that holds them, {fetch}"
+            f"or choose with --datasets {here}."
         )
 
 
@@ -328,9 +333,7 @@ def _print_table(study: Study, results: Results) -> None:
     console = stdout()
     if study.table:
         caption, heads, rows = study.table(study, results)
-        table = _table(*heads)
-        for row in rows:
-            table.add_row(*map(Text, row))
+        table = _with_rows(_table(*heads), rows)
         legend = f"{caption}."
     else:
         table, legend = _pivoted(console, study, results)
@@ -338,6 +341,18 @@ def _print_table(study: Study, results: Results) -> None:
         table.title = f"{study.name}: {study.title}"
         console.print(table)
         console.print(Text(legend, "dim"))
+    for caption, heads, rows in (further(study, results) for further in study.further):
+        if rows:
+            _say(_with_rows(_table(*heads), rows))
+            console.print(Text(f"{caption}.", "dim"))
+
+
+def _with_rows(table: Table, rows: list[list[str]]) -> Table:
+    from rich.text import Text
+
+    for row in rows:
+        table.add_row(*map(Text, row))
+    return table
 
 
 def _pivoted(console: Console, study: Study, results: Results) -> tuple[Table, str]:

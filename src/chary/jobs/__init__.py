@@ -3,9 +3,9 @@
 from chary.jobs.acceptance import AcceptanceLevel
 from chary.jobs.audit import ERRORS, AuditFigures
 from chary.jobs.contrasts import Contrast
-from chary.jobs.diagnose import DiagnosedTable, diagnose_table
+from chary.jobs.diagnose import DiagnosedTable, diagnose_table, prepare
 from chary.jobs.label import AUDIT_SIZE, SOURCES, LabeledTable, label_table
-from chary.jobs.learners import LEARNERS
+from chary.jobs.learners import LEARNERS, WITH_AUDIT, choose
 from chary.jobs.model_file import ModelFileError, load, save
 from chary.jobs.predict import (
     load_table_model,
@@ -21,6 +21,7 @@ __all__ = [
     "ERRORS",
     "LEARNERS",
     "SOURCES",
+    "WITH_AUDIT",
     "AcceptanceLevel",
     "AuditFigures",
     "Contrast",
@@ -28,11 +29,13 @@ __all__ = [
     "LabeledTable",
     "ModelFileError",
     "PriorFigures",
+    "choose",
     "diagnose_table",
     "label_table",
     "load",
     "load_table_model",
     "predict_table",
+    "prepare",
     "probability_columns",
     "probability_names",
     "refuse_taken",

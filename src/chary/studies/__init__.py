@@ -20,8 +20,10 @@ from chary.studies.results import (
 from chary.studies.runner import Interrupted, Progress, run
 from chary.studies.store import Store, key_of
 from chary.studies.study import Cell, Method, MissingExtraError, Results, Study, Task, TextTable
+from chary.studies.tables.collection import COLLECTION, TableFacts, labelled_rows
 
 __all__ = [
+    "COLLECTION",
     "NAMES",
     "STUDIES",
     "Cell",
@@ -33,6 +35,7 @@ __all__ = [
     "Results",
     "Store",
     "Study",
+    "TableFacts",
     "Task",
     "TextTable",
     "bests",
@@ -46,6 +49,7 @@ __all__ = [
     "iid",
     "import_results",
     "key_of",
+    "labelled_rows",
     "pivot",
     "results_of",
     "row_heads",

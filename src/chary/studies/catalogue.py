@@ -10,8 +10,11 @@ from chary.studies.choices import CHOICES
 from chary.studies.paper import PAPER
 from chary.studies.priors import PRIORS
 from chary.studies.study import MissingExtraError, Study
+from chary.studies.tables.rows_to_check import ROWS_TO_CHECK
+from chary.studies.tables.study import TABLES, TABLES_PAPER
 
-STUDIES: Mapping[str, Study] = {study.name: study for study in (*PAPER, AUDIT, *PRIORS, *CHOICES)}
+_ALL = (*PAPER, AUDIT, *PRIORS, *CHOICES, TABLES, TABLES_PAPER, ROWS_TO_CHECK)
+STUDIES: Mapping[str, Study] = {study.name: study for study in _ALL}
 # Studies of rooms that need an extra: where they are, and the extra. They are imported when asked for.
 ELSEWHERE = {"deep": ("chary.torch.study:DEEP", "torch")}
 NAMES = (*STUDIES, *ELSEWHERE)

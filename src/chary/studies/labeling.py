@@ -139,14 +139,24 @@ def train_test_protocol(X: ArrayLike, y: ArrayLike, test_size: float = 0.25, ran
     >>> split.X_train.shape, bool(abs(split.X_train.mean()) < 1e-12), sorted(split.y_test.tolist())
     ((6, 2), True, [0, 1])
     """
-    y = column_or_1d(y)
-    _rows_by_class(y)
-    seed = int(np.random.default_rng(random_state).integers(2**32))
-    X_train, X_test, y_train, y_test = train_test_split(
-        check_array(X, dtype=(np.float64, np.float32)), y, test_size=test_size, stratify=y, random_state=seed
-    )
+    features: NDArray[Any] = check_array(X, dtype=(np.float64, np.float32))
+    labels = np.asarray(column_or_1d(y))
+    train, test = train_test_rows(labels, test_size, random_state)
+    X_train = features[train]
     scaler = StandardScaler(copy=False).fit(X_train)
-    return Split(scaler.transform(X_train), scaler.transform(X_test), y_train, y_test)
+    return Split(scaler.transform(X_train), scaler.transform(features[test]), labels[train], labels[test])
+
+
+def train_test_rows(
+    y: ArrayLike, test_size: float = 0.25, random_state: Any = None
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The rows of that split: as many of each class on either side as the sizes allow."""
+    labels = np.asarray(column_or_1d(y))
+    _rows_by_class(labels)
+    seed = int(np.random.default_rng(random_state).integers(2**32))
+    rows = np.arange(len(labels))
+    train, test = train_test_split(rows, test_size=test_size, stratify=labels, random_state=seed)
+    return train, test
 
 
 def _log_probability(X: NDArray[Any], r: float, alpha: float) -> NDArray[np.float64]:

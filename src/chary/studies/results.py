@@ -18,6 +18,9 @@ from chary.studies.datasets import dataset_title
 from chary.studies.store import Store, key_of
 from chary.studies.study import Cell, Results, Study, TextTable
 
+# Metrics that are no shares.
+_COUNTS = ("n_rounds", "seconds", "held_out_rows", "n_scored")
+
 
 class Entry(NamedTuple):
     """One number of a table: mean and standard deviation over seeds (ddof 0, as in the paper), in percent."""
@@ -90,14 +93,18 @@ def row_heads(study: Study) -> list[str]:
 
 def to_markdown(study: Study, results: Results, companion: Results = ()) -> str:
     """The whole report of a study as Markdown."""
-    caption, heads, rows = (study.table or _beside_the_paper)(study, results)
     blocks = [f"# {study.name}: {study.title}"]
-    if rows:
-        lines = (heads, ["---"] * len(heads), *rows)
-        blocks += [f"{caption}.", "\n".join("| " + " | ".join(line) + " |" for line in lines)]
+    for table in (study.table or _beside_the_paper, *study.further):
+        blocks += _in_markdown(table(study, results))
     said = study.findings(results, companion)
     blocks += ["\n".join(f"- {sentence}" for sentence in said)] if said else []
     return "\n\n".join(blocks) + "\n"
+
+
+def _in_markdown(table: TextTable) -> list[str]:
+    caption, heads, rows = table
+    lines = (heads, ["---"] * len(heads), *rows)
+    return [f"{caption}.", "\n".join("| " + " | ".join(line) + " |" for line in lines)] if rows else []
 
 
 def to_csv(study: Study, results: Results) -> str:
@@ -110,7 +117,7 @@ def to_csv(study: Study, results: Results) -> str:
     )
     for line in summarize(study, results):
         e = entry(study, line)
-        scale = 1 if line.metric == "n_rounds" else 100
+        scale = 1 if line.metric in _COUNTS else 100
         value = [line.value] if study.vary else []
         numbers = [f"{e.mean * scale / 100:.4f}", f"{e.std * scale / 100:.4f}"]
         writer.writerow([*line[:3], *value, line.metric, e.n, *numbers, *(e.paper or ("", ""))])

@@ -24,6 +24,8 @@ LABELINGS = {
     "iid": "random labels",  # as many of each class
     "ssb": "biased labels",
     "random": "labels drawn at random from all rows",
+    "group": "labels from one group",
+    "column": "labels picked by a column",
     "stratified": "labels drawn at random within each class",
 }
 _NETWORK = DiverseEnsembleClassifier().get_params()
@@ -128,6 +130,24 @@ class TextTable(NamedTuple):
     rows: list[list[str]]
 
 
+class DataFacts(NamedTuple):
+    """What the cells of a data set are made of."""
+
+    name: str
+    n_labeled: int
+    n_labeled_iid: int
+    r: float
+    sha256: str
+
+
+class Source(NamedTuple):
+    """Where a study finds data sets other than the paper's."""
+
+    facts: Callable[[str], DataFacts]  # of a name
+    absent: Callable[[list[str]], list[str]]  # those of some names that are not on this machine
+    anywhere: tuple[str, ...]  # names that need nothing to be there
+
+
 def erm(task: Task) -> DiverseEnsembleClassifier:
     """The supervised baseline: no pseudo-labels."""
     return task.initial
@@ -180,6 +200,9 @@ class Study:
     headline: Callable[[Study, Results], str] | None = None  # one sentence, computed
     conclude: tuple[Conclusion, ...] = ()  # further sentences
     figure: Callable[[Study, Results], Any] | None = None  # None: curves where a parameter varies, else duels
+    further: tuple[Callable[[Study, Results], TextTable], ...] = ()  # tables besides the first
+    source: Source | None = None  # of its data sets; None: those of the paper
+    only: Callable[[Cell], bool] | None = None  # the cells of the grid that there are; None: all
 
     def cells(self, names: Iterable[str] | None = None, n_seeds: int | None = None) -> list[Cell]:
         """The grid, restricted to some data sets and to the first seeds if asked.
@@ -190,14 +213,15 @@ class Study:
         n_seeds = len(self.seeds) if n_seeds is None else n_seeds
         seeds = [*self.seeds[:n_seeds], *range(5000, 5000 + n_seeds - len(self.seeds))]
         cells = []
+        facts_of = self.source.facts if self.source else _facts
         for name in chosen:
-            facts = _facts(name)
+            facts = facts_of(name)
             for seed, labeling in product(seeds, self.labelings):
                 cells += [
                     self._cell(facts, labeling, seed, method, value)
                     for method, value in product(self.methods, self.vary[1] if self.vary else (None,))
                 ]
-        return cells
+        return [cell for cell in cells if self.only is None or self.only(cell)]
 
     def value_of(self, cell: Cell) -> Any:
         """The varied parameter's value in a cell; None where nothing varies."""
@@ -228,7 +252,7 @@ class Study:
             said += conclusion(self, results, companion)
         return said
 
-    def _cell(self, facts: _DataFacts, labeling: str, seed: int, method: str, value: Any) -> Cell:
+    def _cell(self, facts: DataFacts, labeling: str, seed: int, method: str, value: Any) -> Cell:
         biased = labeling == "ssb"
         cell = Cell(
             dataset=facts.name,
@@ -258,17 +282,9 @@ class Study:
         return cell if value == _NETWORK[name] else replace(cell, model={name: value})
 
 
-class _DataFacts(NamedTuple):
-    name: str
-    n_labeled: int
-    n_labeled_iid: int
-    r: float
-    sha256: str
-
-
-def _facts(name: str) -> _DataFacts:
+def _facts(name: str) -> DataFacts:
     if name.endswith(".npz") or name == datasets.MOONS:
         d = datasets.load(name)
-        return _DataFacts(name, d.n_labeled, d.labels_per_class * len(np.unique(d.y)), d.r, d.sha256)
+        return DataFacts(name, d.n_labeled, d.labels_per_class * len(np.unique(d.y)), d.r, d.sha256)
     f = datasets.find(name)
-    return _DataFacts(f.name, f.n_labeled, f.labels_per_class * f.n_classes, f.r, datasets.checksum(f.name))
+    return DataFacts(f.name, f.n_labeled, f.labels_per_class * f.n_classes, f.r, datasets.checksum(f.name))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from chary.studies.figures.accuracy import curves, dots, duels, extra_labels, failure_of_softmax, means, shares
 from chary.studies.figures.canvas import BLUE, GREEN, GREY, ORANGE
 from chary.studies.figures.confidence import bias, calibration, confidence, intro, model_selection
+from chary.studies.figures.tables import gains_by_table, more_labels
 from chary.studies.study import Results, Study
 
 if TYPE_CHECKING:
@@ -26,9 +27,11 @@ __all__ = [
     "duels",
     "extra_labels",
     "failure_of_softmax",
+    "gains_by_table",
     "intro",
     "means",
     "model_selection",
+    "more_labels",
     "shares",
 ]
 
