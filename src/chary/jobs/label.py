@@ -22,8 +22,8 @@ from chary.jobs.audit import AuditFigures, judge, merge
 from chary.jobs.contrasts import Contrast, contrasts
 from chary.jobs.diagnose import compare_rows, features_of, prepare
 from chary.jobs.learners import LEARNERS, WITH_AUDIT, Choice, choose
-from chary.jobs.prior import PriorFigures, prior_figures
-from chary.method import Labels, SelfTrainingClassifier, prior_of_rest
+from chary.jobs.prior import PriorFigures, check_aim, prior_figures
+from chary.method import ACCURACY, Labels, SelfTrainingClassifier, prior_of_rest
 from chary.tables import AuditAnswers, Table, TableError, Target, read_audit, read_target
 
 # Where a label comes from: the user; the model, which has learned from it; the model, at the end.
@@ -101,6 +101,7 @@ def label_table(
     rounds: int | None = None,
     audit: str | os.PathLike[str] | None = None,
     class_prior: Any = None,
+    aim: str = ACCURACY,
     error: float | None = None,
     seed: int = 0,
     progress: Callable[[str], None] = lambda step: None,
@@ -135,6 +136,10 @@ def label_table(
         The share of each class among all rows, if you know it, as in ``SelfTrainingClassifier``. Without it and
         without an audit, a network takes the place of unlike learners if the labelled rows differ strongly from
         the rest, are too few to tell, or more than 5,000.
+    aim : {"accuracy", "balanced"}, default="accuracy"
+        Are rare classes as important as common ones? Then "balanced": boundaries between classes are moved so that
+        a larger share of each class is found on average. Plain accuracy may fall. Whoever learns, and with a class
+        prior or an audit, too: ``docs/class-prior.md`` says how.
     error : float, default=None
         The largest share of wrong labels among those to be accepted, such as 0.1. Needs an audit. Which rows can
         be accepted is in ``accept`` and in the column ``chary_accept`` then; given and audited labels always can.
@@ -145,6 +150,7 @@ def label_table(
     watch = _Watch(progress)
     watch.start("Preparing columns")
     check_error(error, audit)
+    check_aim(aim)
     labels = read_labels(table, target, unlabeled, audit, class_prior, exact_labels)
     kinds = {"drop": drop, "categorical": categorical, "numeric": numeric, "identifier": identifier, "text": text}
     X, preparation = prepared = prepare(table, target, features, **kinds, missing=missing)
@@ -155,7 +161,7 @@ def label_table(
 
     watch.start("Training")
     choice = choose(diagnosis.verdict, class_prior, int(labels.given.labeled.sum()))
-    fitted = fit(X, labels, choice, rounds, class_prior, seed, error)
+    fitted = fit(X, labels, choice, rounds, class_prior, seed, error, aim)
 
     watch.start("Labelling")
     rows = label_rows(fitted.classifier, X, labels.every)
@@ -179,6 +185,7 @@ def label_table(
             "unlabeled": unlabeled,
             "exact_labels": exact_labels,
             "class_prior": class_prior,
+            "aim": aim,
             "features": None if features is None else str(features),
             "learner": fitted.learner,
         },
@@ -262,14 +269,15 @@ def fit(
     class_prior: Any,
     seed: int,
     error: float | None = None,
+    aim: str = ACCURACY,
 ) -> Fitted:
     """Fit the learner that was chosen; with an audit unlike learners, judged on it."""
     usual = choice.rounds if rounds is None else rounds
-    classifier = LEARNERS[choice.name].classifier(usual, seed, class_prior)
+    classifier = LEARNERS[choice.name].classifier(usual, seed, class_prior, aim)
     if labels.answers is None:
         classifier.fit(X, labels.every)
         return Fitted(choice.name, classifier, choice.name, classifier, None)
-    make = partial(LEARNERS[WITH_AUDIT].classifier, seed=seed, class_prior=class_prior)
+    make = partial(LEARNERS[WITH_AUDIT].classifier, seed=seed, class_prior=class_prior, aim=aim)
     model, figures = judge(
         make, X, labels.every, labels.answers, unaudited=classifier, rounds=rounds, error=error, seed=seed
     )

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from chary.evaluation import STRONG, UNKNOWN
 from chary.method import (
+    ACCURACY,
     Curriculum,
     DiverseEnsembleClassifier,
     MixedEnsembleClassifier,
@@ -32,7 +33,9 @@ class Learner(NamedTuple):
     held_out_rows: int  # unlabelled ones that stay in training while labelled rows are held out
     unlike: bool  # whether its confidence is the agreement of unlike kinds, not of heads made to disagree
 
-    def classifier(self, rounds: int, seed: int, class_prior: Any = None) -> SelfTrainingClassifier:
+    def classifier(
+        self, rounds: int, seed: int, class_prior: Any = None, aim: str = ACCURACY
+    ) -> SelfTrainingClassifier:
         """Not fitted; missing values mark unlabelled rows."""
         return SelfTrainingClassifier(
             self.estimator(random_state=seed),
@@ -40,6 +43,7 @@ class Learner(NamedTuple):
             confidence="t_similarity",
             max_rounds=rounds,
             class_prior=class_prior,
+            aim=aim,
             max_pool=self.most_rows,
             unlabeled=None,
             random_state=seed,

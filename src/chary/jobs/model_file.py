@@ -36,6 +36,7 @@ from chary import __version__
 from chary._files import atomic_write
 from chary._sklearn import Tree
 from chary.method import (
+    AIMS,
     POLICIES,
     DiverseEnsembleClassifier,
     Member,
@@ -339,7 +340,8 @@ def _trees_fit(model: ExtraTreesClassifier) -> bool:
 def _mixture_fits(model: MixedEnsembleClassifier) -> bool:
     n_members, n_classes = len(model.members_), len(model.classes_)
     return (
-        all(type(member) is Member for member in model.members_)
+        model.aim in AIMS
+        and all(type(member) is Member for member in model.members_)
         and model.scales_.shape == model.weights_.shape == (n_members,)
         and model.class_bias_.shape == (n_classes,)
     )
@@ -348,7 +350,8 @@ def _mixture_fits(model: MixedEnsembleClassifier) -> bool:
 def _network_fits(model: DiverseEnsembleClassifier) -> bool:
     network, n_features = model.network_, model.n_features_in_
     return (
-        type(network) is Network
+        model.aim in AIMS
+        and type(network) is Network
         and network.n_features == n_features
         and model.classes_.shape == (network.n_classes,)
         and model.mean_.shape == model.scale_.shape == (n_features,)
@@ -357,7 +360,8 @@ def _network_fits(model: DiverseEnsembleClassifier) -> bool:
 
 def _rounds_fit(model: SelfTrainingClassifier) -> bool:
     return (
-        np.array_equal(model.classes_, model.estimator_.classes_)
+        model.aim in AIMS
+        and np.array_equal(model.classes_, model.estimator_.classes_)
         and model.labeled_iter_.shape == model.confidence_.shape == model.transduction_.shape
     )
 

@@ -4,6 +4,7 @@ from chary.method.assignment import whole_counts
 from chary.method.confidence import CONFIDENCES, entropy, margin, max_probability, t_similarity
 from chary.method.diverse import DiverseEnsembleClassifier, content_order
 from chary.method.fitting import fit_partly, last_step
+from chary.method.information import ACCURACY, AIMS, BALANCED, balanced_shares
 from chary.method.labels import Labels, decode, encode, is_missing
 from chary.method.linear import LinearDiverseEnsemble
 from chary.method.members import probabilities
@@ -27,6 +28,9 @@ from chary.method.self_training import SelfTrainingClassifier
 from chary.method.training import draw_batches
 
 __all__ = [
+    "ACCURACY",
+    "AIMS",
+    "BALANCED",
     "CONFIDENCES",
     "POLICIES",
     "Acceptance",
@@ -50,6 +54,7 @@ __all__ = [
     "TopK",
     "TransductiveBound",
     "align",
+    "balanced_shares",
     "content_order",
     "decode",
     "default_hidden_sizes",
