@@ -46,6 +46,7 @@ def label_command(
     features: options.FEATURES = None,
     audit: options.AUDIT = None,
     class_prior: options.CLASS_PRIOR = None,
+    aim: options.AIM = "accuracy",
     error: options.ERROR = None,
     learner: options.LEARNER = "auto",
     rounds: options.ROUNDS = None,
@@ -83,6 +84,7 @@ def label_command(
         rounds=rounds,
         audit=audit,
         class_prior=parse_prior(class_prior or []),
+        aim=aim,
         error=parse_error(error),
         seed=seed,
         features=features,
@@ -136,7 +138,7 @@ def diagnose_command(
     if as_json:
         print_json(summary)
     else:
-        show_diagnosis(stdout(), summary, Hints(*_HINTS))
+        show_diagnosis(stdout(), summary, Hints(*_HINTS, aim=_AIM))
 
 
 @label_app.command(epilog="Example:  chary predict customers.model.chary new-customers.csv")
@@ -254,6 +256,7 @@ def run_label(
 
 # How the command line says what a report suggests.
 _HINTS = "pass it with --class-prior NAME=SHARE", "--rounds 5"
+_AIM = "label with --aim balanced"
 
 
 def hints_for(result: LabeledTable) -> Hints:
@@ -267,7 +270,7 @@ def hints_for(result: LabeledTable) -> Hints:
         *([] if k == AUDIT_SIZE else ["-k", str(k)]),
     ]
     draw = command(result.table, "audit draw", result.target, result.settings["unlabeled"], *more) if k else ""
-    return Hints(*_HINTS, draw, "--error 10%")
+    return Hints(*_HINTS, draw, "--error 10%", _AIM)
 
 
 def _kinds(

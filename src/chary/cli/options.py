@@ -45,6 +45,10 @@ CLASS_PRIOR = Annotated[
     list[str] | None,
     typer.Option(metavar="NAME=SHARE", help="Share of a class among all rows, if you know it. For each class."),
 ]
+AIM = Annotated[
+    str,
+    typer.Option(metavar="accuracy|balanced", help="Are rare classes as important as common ones? Then balanced."),
+]
 AUDIT = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Random rows that a person labelled: chary audit draw.")
 ]

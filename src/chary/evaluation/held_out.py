@@ -27,15 +27,25 @@ class HeldOut(NamedTuple):
     correct: NDArray[np.bool_]  # (k,)
     confidence: Floats  # (k,)
     probability: Floats  # (k,) the highest class probability; NaN where the model gives none
+    given: NDArray[Any] = np.zeros(0)  # (k,) the labels that were hidden
 
     @property
     def score(self) -> Score:
         """The share of right rows, with its 95 % interval; exact only for rows drawn at random."""
         return score(self.correct)
 
+    @property
+    def balanced(self) -> float | None:
+        """The share of right rows of a class, on average over the classes; None where no row was judged."""
+        if not len(self.given):
+            return None
+        _, codes = np.unique(self.given, return_inverse=True)
+        return float(np.mean(np.bincount(codes, self.correct) / np.bincount(codes)))
+
     def part(self, rows: Rows) -> HeldOut:
         """Some of these rows, or all in another order."""
-        return HeldOut(self.prediction[rows], self.correct[rows], self.confidence[rows], self.probability[rows])
+        parts: list[Any] = [value[rows] if len(value) else value for value in self]
+        return HeldOut(*parts)
 
 
 def held_out(estimator: Any, X: Any, y: ArrayLike | Labels, random_state: Any = None) -> HeldOut:
@@ -111,11 +121,11 @@ def judge(model: Any, X: Any, labels: Labels, rows: Rows) -> HeldOut:
     """Some labelled rows, judged by a fitted model."""
     X_rows = safe_indexing(X, rows)
     prediction = model.predict(X_rows)
-    correct = prediction == labels.classes[labels.codes[rows]]
+    given = labels.classes[labels.codes[rows]]
     probability = np.full(len(rows), np.nan)
     if hasattr(model, "predict_proba") or hasattr(model, "decision_function"):
         probability = max_probability(probabilities(model, X_rows))
-    return HeldOut(prediction, correct, confidence_of(model, X_rows), probability)
+    return HeldOut(prediction, prediction == given, confidence_of(model, X_rows), probability, given)
 
 
 def confidence_of(model: Any, X: Any) -> Floats:

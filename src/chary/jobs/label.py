@@ -21,8 +21,8 @@ from chary.jobs.audit import AuditFigures, judge, merge
 from chary.jobs.contrasts import Contrast, contrasts
 from chary.jobs.diagnose import compare_rows, features_of, prepare
 from chary.jobs.learners import AUTO, LEARNERS, WITH_AUDIT, Choice, after_collapse, choose, collapsed, guarded
-from chary.jobs.prior import PriorFigures, prior_figures
-from chary.method import Labels, SelfTrainingClassifier, prior_of_rest
+from chary.jobs.prior import PriorFigures, check_aim, prior_figures
+from chary.method import ACCURACY, Labels, SelfTrainingClassifier, prior_of_rest
 from chary.tables import AuditAnswers, Table, TableError, Target, read_audit, read_target
 
 # Where a label comes from: the user; the model, which has learned from it; the model, at the end.
@@ -103,6 +103,7 @@ def label_table(
     rounds: int | None = None,
     audit: str | os.PathLike[str] | None = None,
     class_prior: Any = None,
+    aim: str = ACCURACY,
     error: float | None = None,
     seed: int = 0,
     progress: Callable[[str], None] = lambda step: None,
@@ -138,6 +139,10 @@ def label_table(
         A sheet of randomly drawn rows with a person's labels. The model is judged on them, then learns from them.
     class_prior : None, "labeled" or mapping, default=None
         The share of each class among all rows, if you know it, as in ``SelfTrainingClassifier``.
+    aim : {"accuracy", "balanced"}, default="accuracy"
+        Are rare classes as important as common ones? Then "balanced": boundaries between classes are moved so that
+        a larger share of each class is found on average. Plain accuracy may fall. Whoever learns, and with a class
+        prior or an audit, too: ``docs/class-prior.md`` says how.
     error : float, default=None
         The largest share of wrong labels among those to be accepted, such as 0.1. Needs an audit. Which rows can
         be accepted is in ``accept`` and in the column ``chary_accept`` then; given and audited labels always can.
@@ -148,6 +153,7 @@ def label_table(
     watch = _Watch(progress)
     watch.start("Preparing columns")
     check_error(error, audit)
+    check_aim(aim)
     labels = read_labels(table, target, unlabeled, audit, class_prior, exact_labels)
     kinds = {"drop": drop, "categorical": categorical, "numeric": numeric, "identifier": identifier, "text": text}
     X, preparation = prepared = prepare(table, target, features, **kinds, missing=missing)
@@ -159,7 +165,8 @@ def label_table(
     watch.start("Training")
     choice = choose(diagnosis, X.shape[1], learner=learner, rounds=rounds, class_prior=class_prior)
     guard = guarded(choice, diagnosis, learner, class_prior)
-    fitted = fit(X, labels, choice, rounds, class_prior, seed, error, guard=guard, learner=learner)
+    make = partial(Choice.classifier, seed=seed, class_prior=class_prior, aim=aim)
+    fitted = fit(X, labels, choice, make, rounds=rounds, error=error, seed=seed, guard=guard, learner=learner)
 
     watch.start("Labelling")
     rows = label_rows(fitted.classifier, X, labels.every)
@@ -183,6 +190,7 @@ def label_table(
             "unlabeled": unlabeled,
             "exact_labels": exact_labels,
             "class_prior": class_prior,
+            "aim": aim,
             "features": None if features is None else str(features),
             "learner": fitted.choice.name,
             "learner_words": fitted.choice.learner.words,
@@ -264,32 +272,38 @@ def fit(
     X: NDArray[Any],
     labels: ReadLabels,
     choice: Choice,
-    rounds: int | None,
-    class_prior: Any,
-    seed: int,
-    error: float | None = None,
+    make: Callable[[Choice], SelfTrainingClassifier],
     *,
-    guard: bool = False,
-    learner: Any = AUTO,
+    rounds: int | None,
+    error: float | None,
+    seed: int,
+    guard: bool,
+    learner: Any,
 ) -> Fitted:
     """Fit the learner that was chosen; with an audit unlike learners, judged on it, unless another was asked for.
 
     With ``guard``, the network takes the place of a learner that finds hardly anything but one class.
     """
-    classifier = choice.classifier(seed, class_prior)
+    classifier = make(choice)
     if guard or labels.answers is None:
         classifier.fit(X, labels.given)
     if guard and _has_collapsed(classifier, X, labels.given):
         choice = after_collapse(choice, rounds)
-        classifier = choice.classifier(seed, class_prior)
+        classifier = make(choice)
         if labels.answers is None:
             classifier.fit(X, labels.given)
     if labels.answers is None:
         return Fitted(choice, classifier, choice, None)
     audited = choice if learner != AUTO else Choice(WITH_AUDIT, LEARNERS[WITH_AUDIT], 0)
-    make = partial(audited.learner.classifier, seed=seed, class_prior=class_prior)
     model, figures = judge(
-        make, X, labels.every, labels.answers, unaudited=classifier, rounds=rounds, error=error, seed=seed
+        lambda n_rounds: make(audited._replace(rounds=n_rounds)),
+        X,
+        labels.every,
+        labels.answers,
+        unaudited=classifier,
+        rounds=rounds,
+        error=error,
+        seed=seed,
     )
     return Fitted(audited._replace(rounds=figures.rounds), model, choice, figures)
 
@@ -331,7 +345,8 @@ def check(fitted: Fitted, X: NDArray[Any], given: Labels, class_prior: Any, seed
     most = fitted.unaudited_choice.learner.held_out_rows
     rows = _with_pool(given.labeled, most, np.random.default_rng(seed))
     prior = _prior_among(rows, given.codes, class_prior, fitted.classifier.class_prior_)
-    return held_out(fitted.unaudited_choice.classifier(seed, prior), X[rows], given.part(rows), random_state=seed)
+    same = fitted.unaudited_choice.classifier(seed, prior, fitted.classifier.aim)
+    return held_out(same, X[rows], given.part(rows), random_state=seed)
 
 
 def _prior_among(rows: NDArray[np.intp], codes: NDArray[np.intp], told: Any, prior: Any) -> Any:

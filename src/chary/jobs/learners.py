@@ -14,6 +14,7 @@ from sklearn.base import clone, is_classifier
 from chary._words import Parameter, listed, shown
 from chary.evaluation import STRONG, Diagnosis
 from chary.method import (
+    ACCURACY,
     Curriculum,
     DiverseEnsembleClassifier,
     MixedEnsembleClassifier,
@@ -47,7 +48,9 @@ class Learner(NamedTuple):
     held_out_rows: int = 2_000  # unlabelled ones that stay in training while labelled rows are held out
     unlike: bool = False  # whether its confidence is the agreement of unlike kinds, not of heads made to disagree
 
-    def classifier(self, rounds: int, seed: int, class_prior: Any = None) -> SelfTrainingClassifier:
+    def classifier(
+        self, rounds: int, seed: int, class_prior: Any = None, aim: str = ACCURACY
+    ) -> SelfTrainingClassifier:
         """Not fitted; missing values mark unlabelled rows."""
         return SelfTrainingClassifier(
             self.estimator(random_state=seed),
@@ -55,6 +58,7 @@ class Learner(NamedTuple):
             confidence=self.confidence,
             max_rounds=rounds,
             class_prior=class_prior,
+            aim=aim,
             max_pool=self.most_rows,
             unlabeled=None,
             random_state=seed,
@@ -88,9 +92,9 @@ class Choice(NamedTuple):
     rounds: int
     why: str = ""  # half a sentence, where the network was taken because of what was seen
 
-    def classifier(self, seed: int, class_prior: Any = None) -> SelfTrainingClassifier:
+    def classifier(self, seed: int, class_prior: Any = None, aim: str = ACCURACY) -> SelfTrainingClassifier:
         """Not fitted."""
-        return self.learner.classifier(self.rounds, seed, class_prior)
+        return self.learner.classifier(self.rounds, seed, class_prior, aim)
 
 
 def choose(

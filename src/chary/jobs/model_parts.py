@@ -23,6 +23,7 @@ from sklearn.preprocessing import QuantileTransformer, StandardScaler
 
 from chary import __version__
 from chary.method import (
+    AIMS,
     POLICIES,
     ColumnScaler,
     DiverseEnsembleClassifier,
@@ -158,7 +159,8 @@ def _is_offset(bias: NDArray[Any], n_classes: int) -> bool:
 def _network_fits(model: DiverseEnsembleClassifier) -> bool:
     network, n_features = model.network_, model.n_features_in_
     return (
-        type(network) is Network
+        model.aim in AIMS
+        and type(network) is Network
         and network.n_features == n_features
         and model.classes_.shape == (network.n_classes,)
         and model.mean_.shape == model.scale_.shape == (n_features,)
@@ -170,7 +172,8 @@ def _network_fits(model: DiverseEnsembleClassifier) -> bool:
 def _mixture_fits(model: MixedEnsembleClassifier) -> bool:
     n_members, n_classes = len(model.members_), len(model.classes_)
     return (
-        all(type(member) is Member for member in model.members_)
+        model.aim in AIMS
+        and all(type(member) is Member for member in model.members_)
         and all(member.estimator.n_features_in_ == model.n_features_in_ for member in model.members_)
         and all(len(member.estimator.classes_) == n_classes for member in model.members_)
         and model.scales_.shape == model.weights_.shape == (n_members,)
@@ -181,7 +184,8 @@ def _mixture_fits(model: MixedEnsembleClassifier) -> bool:
 
 def _rounds_fit(model: SelfTrainingClassifier) -> bool:
     return (
-        np.array_equal(model.classes_, model.estimator_.classes_)
+        model.aim in AIMS
+        and np.array_equal(model.classes_, model.estimator_.classes_)
         and model.labeled_iter_.shape == model.confidence_.shape == model.transduction_.shape
         and _is_offset(model.class_bias_, len(model.classes_))
     )

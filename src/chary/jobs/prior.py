@@ -7,7 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from chary.method import SelfTrainingClassifier, Sensitivity, describe_prior, sensitivity
+from chary._words import Parameter
+from chary.method import AIMS, SelfTrainingClassifier, Sensitivity, describe_prior, sensitivity
+from chary.tables import TableError
 
 _MOST_ROWS = 50_000  # of the unlabelled ones, to see what another belief would change
 
@@ -20,6 +22,12 @@ class PriorFigures(NamedTuple):
     class_name: str  # the class whose share matters most
     classes: list[str]
     levels: list[Sensitivity]  # the labels if the odds of that class were others
+
+
+def check_aim(aim: object) -> None:
+    """Refuse what nobody can aim at."""
+    if aim not in AIMS:
+        raise TableError(Parameter("aim", str(aim)), f" is not known; give {' or '.join(AIMS)}.")
 
 
 def prior_figures(

@@ -5,6 +5,7 @@ from chary.method.confidence import CONFIDENCES, entropy, margin, max_probabilit
 from chary.method.diverse import DiverseEnsembleClassifier, content_order
 from chary.method.fitting import fit_partly, last_step
 from chary.method.forests import PlainBoosting, PlainForest, Trees, plain_trees
+from chary.method.information import ACCURACY, AIMS, BALANCED, balanced_shares
 from chary.method.labels import Labels, decode, encode, is_missing
 from chary.method.linear import LinearDiverseEnsemble
 from chary.method.members import probabilities
@@ -29,6 +30,9 @@ from chary.method.self_training import SelfTrainingClassifier
 from chary.method.training import draw_batches
 
 __all__ = [
+    "ACCURACY",
+    "AIMS",
+    "BALANCED",
     "CONFIDENCES",
     "POLICIES",
     "Acceptance",
@@ -56,6 +60,7 @@ __all__ = [
     "TransductiveBound",
     "Trees",
     "align",
+    "balanced_shares",
     "boosted_trees",
     "content_order",
     "decode",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]
@@ -56,6 +56,37 @@ def match_counts(columns: Floats, counts: Codes) -> Floats:
     for c in np.flatnonzero(~filled):  # too small a class to have one of these rows, but perhaps a new one
         offset[c] = _cut(np.unique(best - columns[c]), 0)
     return offset
+
+
+def match_means(columns: Floats, shares: Floats, offset: Floats, tolerance: float) -> Floats:
+    """From an offset on, those with which the mean softmax is within a tolerance of the shares, if steps suffice.
+
+    Over a step whose largest and smallest entry differ by r, the curvature of log-sum-exp changes at most by the
+    factor e^r; therefore the share log(1 + r) / r of a Newton step always descends, and no search is needed.
+    """
+    for _ in range(_MAX_STEPS):
+        log_mean, curvature = _soft_moments(columns, offset)
+        missing = shares - np.exp(log_mean)
+        if np.abs(missing).max() <= tolerance:
+            return offset
+        if (missing > np.maximum(0.99 * shares, tolerance)).any():
+            offset = offset + np.log(shares) - log_mean  # far off and flat: this step always descends too
+            continue
+        # The problem does not change when all offsets move together: the added ones fix that direction.
+        step = np.linalg.lstsq(curvature + 1, missing, rcond=None)[0]
+        r = np.ptp(step)
+        offset = offset + step * (np.log1p(r) / r if r > 0 else 1)
+    return offset
+
+
+def as_columns(scores: ArrayLike) -> Floats:
+    """Scores (n, C), checked, as contiguous columns (C, n): a pass over a class is a pass over memory."""
+    columns = np.ascontiguousarray(np.asarray(scores, dtype=np.float64).T)
+    if columns.ndim != 2 or columns.shape[0] < 2 or columns.shape[1] < 1:
+        raise ValueError(f"scores must have at least one row and two classes; got shape {columns.T.shape}.")
+    if not np.isfinite(columns).all():
+        raise ValueError("scores hold NaN or infinity; give logits, or logarithms of probabilities above 0.")
+    return columns
 
 
 def _two_class_offset(columns: Floats, counts: Codes) -> Floats:
@@ -178,7 +209,7 @@ def _assign_core(columns: Floats, counts: Codes, offset: Floats) -> tuple[Floats
     n_levels_without_gain = 0
     while best[2] > _FEW_MOVES and temperature > finest:
         scaled = columns / temperature
-        offset = temperature * _newton(scaled, shares, offset / temperature, 1 / n_rows)
+        offset = temperature * match_means(scaled, shares, offset / temperature, 1 / n_rows)
         owner, _ = _top_two(columns, offset)
         n_misplaced = _n_misplaced(owner, counts)
         n_levels_without_gain = 0 if n_misplaced < best[2] else n_levels_without_gain + 1
@@ -294,27 +325,6 @@ def _top_two(columns: Floats, offset: Floats) -> tuple[Codes, Floats]:
         np.copyto(first, c, where=raised > highest)
         np.maximum(highest, raised, out=highest)
     return first, highest - second
-
-
-def _newton(columns: Floats, shares: Floats, offset: Floats, tolerance: float) -> Floats:
-    """Offsets with which the mean softmax comes to within the tolerance of the shares, if steps suffice.
-
-    Over a step whose largest and smallest entry differ by r, the curvature of log-sum-exp changes at most by the
-    factor e^r; therefore the share log(1 + r) / r of a Newton step always descends, and no search is needed.
-    """
-    for _ in range(_MAX_STEPS):
-        log_mean, curvature = _soft_moments(columns, offset)
-        missing = shares - np.exp(log_mean)
-        if np.abs(missing).max() <= tolerance:
-            return offset
-        if (missing > np.maximum(0.99 * shares, tolerance)).any():
-            offset = offset + np.log(shares) - log_mean  # far off and flat: this step always descends too
-            continue
-        # The problem does not change when all offsets move together: the added ones fix that direction.
-        step = np.linalg.lstsq(curvature + 1, missing, rcond=None)[0]
-        r = np.ptp(step)
-        offset = offset + step * (np.log1p(r) / r if r > 0 else 1)
-    return offset
 
 
 def _soft_moments(columns: Floats, offset: Floats) -> tuple[Floats, Floats]:

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 
 from chary._sklearn import Interval, StrOptions, check_sample_weight
 from chary.method.confidence import CONFIDENCES, check_confidence, t_similarity
+from chary.method.information import ACCURACY, AIMS
 from chary.method.labels import Labels, encode
 from chary.method.network import Floats, Losses, Network, default_hidden_sizes
 from chary.method.priors import ClassPrior
@@ -58,6 +59,9 @@ class DiverseEnsembleClassifier(ClassifierMixin, BaseEstimator):
     class_prior : None, "labeled", mapping or array-like, default=None
         Class proportions of all rows, if you know them: unlabelled rows are predicted so that all rows together
         have them. "labeled": they are those of the labelled rows. ``docs/class-prior.md`` says when that hurts.
+    aim : {"accuracy", "balanced"}, default="accuracy"
+        "balanced": a rare class is as important as a common one. Boundaries between classes are moved for it,
+        see ``chary.method.balanced_shares``; plain accuracy may fall.
     dtype : {"float32", "float64"}, default="float32"
         Precision of training. Scores are always computed in float64.
     unlabeled : label or None, default=-1
@@ -77,7 +81,7 @@ class DiverseEnsembleClassifier(ClassifierMixin, BaseEstimator):
         What standardises the inputs.
     class_prior_ : array of shape (C,), or None
     class_bias_ : array of shape (C,)
-        What is added to the logits of every head to meet ``class_prior``; zeros without one.
+        What is added to the logits of every head for ``class_prior`` and ``aim``; zeros without.
     loss_curve_ : dict of arrays of shape (n_steps,)
         ``supervised``, ``ensemble`` and ``similarity`` on the mini-batch of every step; ``similarity`` is 0 when
         no row is unlabelled.
@@ -113,6 +117,7 @@ class DiverseEnsembleClassifier(ClassifierMixin, BaseEstimator):
         "unlabeled_batch_size": [Interval(Integral, 1, None, closed="left")],
         "standardize": ["boolean", StrOptions({"numbers"})],
         "class_prior": "no_validation",
+        "aim": [StrOptions(set(AIMS))],
         "dtype": [StrOptions({"float32", "float64"})],
         "unlabeled": "no_validation",
         "random_state": [Interval(Integral, 0, None, closed="left"), Generator, RandomState, None],
@@ -131,6 +136,7 @@ class DiverseEnsembleClassifier(ClassifierMixin, BaseEstimator):
         unlabeled_batch_size: int = 32,
         standardize: bool | str = True,
         class_prior: Any = None,
+        aim: str = ACCURACY,
         dtype: str = "float32",
         unlabeled: Any = -1,
         random_state: Any = None,
@@ -145,6 +151,7 @@ class DiverseEnsembleClassifier(ClassifierMixin, BaseEstimator):
         self.unlabeled_batch_size = unlabeled_batch_size
         self.standardize = standardize
         self.class_prior = class_prior
+        self.aim = aim
         self.dtype = dtype
         self.unlabeled = unlabeled
         self.random_state = random_state
@@ -173,7 +180,7 @@ class DiverseEnsembleClassifier(ClassifierMixin, BaseEstimator):
             present = weights > 0
             X, weights, labels = X[present], weights[present], encode(labels.part(present), unlabeled=None)
         self.classes_ = labels.classes
-        prior = ClassPrior.of(self.class_prior, labels)
+        prior = ClassPrior.of(self.class_prior, labels, self.aim)
         self._train(X, labels.codes, weights)
         self.class_prior_ = prior.shares
         self.class_bias_ = prior.offset(

@@ -17,9 +17,10 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, has_fit_parameter, validate_data
 
-from chary._sklearn import Interval, check_sample_weight
+from chary._sklearn import Interval, StrOptions, check_sample_weight
 from chary.method.confidence import CONFIDENCES, check_confidence, t_similarity
 from chary.method.fitting import last_step, seeded_clone
+from chary.method.information import ACCURACY, AIMS
 from chary.method.labels import Labels, encode
 from chary.method.network import Floats
 from chary.method.priors import ClassPrior
@@ -75,7 +76,7 @@ class MixedEnsembleClassifier(ClassifierMixin, BaseEstimator):
 
     .. math:: s(x) = \bar a \sum_m w_m z_m(x) / a_m + b, \qquad \bar a = \sum_m w_m a_m, \qquad \sum_m w_m = 1
 
-    with b the offset of a class prior (0 without one).
+    with b the offset of a class prior, or of the aim "balanced" (0 without either).
 
     Parameters
     ----------
@@ -87,6 +88,9 @@ class MixedEnsembleClassifier(ClassifierMixin, BaseEstimator):
     class_prior : None, "labeled", mapping or array-like, default=None
         Class proportions of all rows, if you know them: unlabelled rows are predicted so that all rows together
         have them. "labeled": they are those of the labelled rows. ``docs/class-prior.md`` says when that hurts.
+    aim : {"accuracy", "balanced"}, default="accuracy"
+        "balanced": a rare class is as important as a common one. Boundaries between classes are moved for it,
+        see ``chary.method.balanced_shares``; plain accuracy may fall.
     n_jobs : int, default=None
         Members fitted at a time, as everywhere in scikit-learn.
     unlabeled : label or None, default=-1
@@ -105,7 +109,7 @@ class MixedEnsembleClassifier(ClassifierMixin, BaseEstimator):
         w_m, summing to 1.
     class_prior_ : array of shape (C,), or None
     class_bias_ : array of shape (C,)
-        b; zeros without a prior.
+        b; zeros without a prior and with the aim "accuracy".
 
     Examples
     --------
@@ -121,6 +125,7 @@ class MixedEnsembleClassifier(ClassifierMixin, BaseEstimator):
     _parameter_constraints = {  # noqa: RUF012
         "members": [list, tuple, None],
         "class_prior": "no_validation",
+        "aim": [StrOptions(set(AIMS))],
         "n_jobs": [Integral, None],
         "unlabeled": "no_validation",
         "random_state": [Interval(Integral, 0, None, closed="left"), Generator, RandomState, None],
@@ -131,12 +136,14 @@ class MixedEnsembleClassifier(ClassifierMixin, BaseEstimator):
         members: list[Any] | None = None,
         *,
         class_prior: Any = None,
+        aim: str = ACCURACY,
         n_jobs: int | None = None,
         unlabeled: Any = -1,
         random_state: Any = None,
     ) -> None:
         self.members = members
         self.class_prior = class_prior
+        self.aim = aim
         self.n_jobs = n_jobs
         self.unlabeled = unlabeled
         self.random_state = random_state
@@ -166,7 +173,7 @@ class MixedEnsembleClassifier(ClassifierMixin, BaseEstimator):
             present = weights > 0
             X, weights, labels = X[present], weights[present], encode(labels.part(present), unlabeled=None)
         self.classes_ = labels.classes
-        prior = ClassPrior.of(self.class_prior, labels)
+        prior = ClassPrior.of(self.class_prior, labels, self.aim)
         members = self._seeded_members(labels)
         if weights is not None:
             _refuse_weightless(members)

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chary._words import exact_percent, listed
-from chary.method.assignment import match_counts, whole_counts
+from chary.method.assignment import as_columns, match_counts, whole_counts
+from chary.method.information import ACCURACY, AIMS, balanced_shares
 from chary.method.labels import Labels
 
 Floats = NDArray[np.float64]
@@ -50,7 +51,7 @@ def align(scores: ArrayLike, prior: ArrayLike) -> Floats:
     >>> (scores + offset).argmax(axis=1)
     array([0, 0, 1, 1])
     """
-    columns = _checked_scores(scores)  # (C, n)
+    columns = as_columns(scores)  # (C, n)
     n_classes, n = columns.shape
     target = _checked_shares(prior, n_classes)
     wanted = target > 0
@@ -63,14 +64,15 @@ def align(scores: ArrayLike, prior: ArrayLike) -> Floats:
 
 
 class ClassPrior(NamedTuple):
-    """What the parameter ``class_prior`` of an estimator means for the rows that it is fitted on."""
+    """What the parameters ``class_prior`` and ``aim`` of an estimator mean for the rows that it is fitted on."""
 
     shares: Floats | None  # (C,) of all rows; None: nothing is known
     rest: Floats  # (C,) of the unlabelled rows; NaN where nothing is known
+    aim: str = ACCURACY  # of AIMS
 
     @classmethod
-    def of(cls, class_prior: Any, labels: Labels) -> ClassPrior:
-        """Resolve the parameter.
+    def of(cls, class_prior: Any, labels: Labels, aim: str = ACCURACY) -> ClassPrior:
+        """Resolve the parameters.
 
         Parameters
         ----------
@@ -78,6 +80,7 @@ class ClassPrior(NamedTuple):
             None imposes nothing. "labeled": the proportions of the labelled rows. A mapping from each class to its
             share, or the shares in the order of the classes.
         labels : Labels
+        aim : {"accuracy", "balanced"}, default="accuracy"
 
         Examples
         --------
@@ -87,17 +90,37 @@ class ClassPrior(NamedTuple):
         >>> ClassPrior.of("labeled", labels).shares
         array([0.25, 0.75])
         """
+        if aim not in AIMS:
+            raise ValueError(f"aim={aim!r} is not known; give {' or '.join(map(repr, AIMS))}.")
         if class_prior is None:
-            return cls(None, np.full(len(labels.classes), np.nan))
+            return cls(None, np.full(len(labels.classes), np.nan), aim)
         shares = _resolved(class_prior, labels)
-        return cls(shares, prior_of_rest(shares, labels.codes))
+        return cls(shares, prior_of_rest(shares, labels.codes), aim)
+
+    @property
+    def imposes(self) -> bool:
+        """Whether there is anything to add to the scores."""
+        return self.shares is not None or self.aim != ACCURACY
 
     def offset(self, scores: Callable[[], ArrayLike]) -> Floats:
-        """What to add to the scores (n, C) of the unlabelled rows (``Labels.rest``); 0 where nothing is known.
+        """What to add to the scores (n, C) of the unlabelled rows (``Labels.rest``); 0 where nothing is imposed.
 
         The scores are worked out only where they are needed.
         """
-        return np.zeros(len(self.rest)) if self.shares is None else align(scores(), self.rest)
+        if not self.imposes:
+            return np.zeros(len(self.rest))
+        found = np.asarray(scores(), dtype=np.float64)
+        return align(found, self.rest if self.aim == ACCURACY else self._balanced(found))
+
+    def _balanced(self, scores: Floats) -> Floats:
+        if self.shares is None:
+            return balanced_shares(scores)
+        possible = self.rest > 0
+        if possible.sum() < 2:
+            return self.rest
+        shares = np.zeros(len(self.rest))
+        shares[possible] = balanced_shares(scores[:, possible], self.rest[possible])
+        return shares
 
 
 def prior_of_rest(prior: Floats, codes: Codes) -> Floats:
@@ -217,16 +240,6 @@ def _level(scores: Floats, believed: Codes, prior: Floats, code: int, factor: fl
 def _spread(n: int, n_most: int) -> Codes:
     """At most so many of n rows, always the same ones, in no order that a table may have."""
     return np.arange(n) if n <= n_most else np.random.default_rng(0).choice(n, n_most, replace=False)
-
-
-def _checked_scores(scores: ArrayLike) -> Floats:
-    """The scores as contiguous columns (C, n), so that every pass over a class is a pass over memory."""
-    columns = np.ascontiguousarray(np.asarray(scores, dtype=np.float64).T)
-    if columns.ndim != 2 or columns.shape[0] < 2 or columns.shape[1] < 1:
-        raise ValueError(f"scores must have at least one row and two classes; got shape {columns.T.shape}.")
-    if not np.isfinite(columns).all():
-        raise ValueError("scores hold NaN or infinity; give logits, or logarithms of probabilities above 0.")
-    return columns
 
 
 def _checked_shares(shares: ArrayLike, n_classes: int, name: str = "prior") -> Floats:

@@ -19,6 +19,7 @@ from chary._sklearn import HasMethods, Interval, StrOptions, check_sample_weight
 from chary.method.confidence import CONFIDENCES, max_probability, t_similarity
 from chary.method.diverse import DiverseEnsembleClassifier
 from chary.method.fitting import fit_partly, last_step, rows_of, seeded_clone, takes_unlabeled
+from chary.method.information import ACCURACY, AIMS
 from chary.method.labels import Labels, decode, encode
 from chary.method.members import member_probabilities, probabilities, probabilities_with_members
 from chary.method.network import Floats
@@ -30,7 +31,7 @@ _CONFIDENCES = {**CONFIDENCES, "softmax": max_probability}  # by its usual name,
 
 def _estimator_has(method: str) -> Callable[[Any], bool]:
     def check(self: SelfTrainingClassifier) -> bool:
-        if method == "decision_function" and self.class_prior is not None:
+        if method == "decision_function" and (self.class_prior is not None or self.aim != ACCURACY):
             return False  # decision values know nothing of the prior
         inner = self.estimator_ if hasattr(self, "estimator_") else self._base_estimator()
         return hasattr(inner, method)
@@ -66,6 +67,9 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         Class proportions of all rows, if you know them: in every round and at the end, unlabelled rows are
         predicted so that all rows together have them. "labeled": they are those of the labelled rows.
         ``docs/class-prior.md`` says when that hurts.
+    aim : {"accuracy", "balanced"}, default="accuracy"
+        "balanced": a rare class is as important as a common one. Boundaries between classes are moved for it in
+        every round and at the end, see ``chary.method.balanced_shares``; plain accuracy may fall.
     balance_weights : bool, default=False
         Weigh accepted rows so that together they count as much as the given labels do.
     max_pool : int, default=None
@@ -92,7 +96,7 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         Confidence when accepted; 1 where the label was given, NaN where never accepted.
     class_prior_ : array of shape (C,), or None
     class_bias_ : array of shape (C,)
-        What is added to the log-probabilities of ``estimator_`` to meet ``class_prior``; zeros without one.
+        What is added to the log-probabilities of ``estimator_`` for ``class_prior`` and ``aim``; zeros without.
     n_rounds_ : int
         Rounds that accepted something.
     termination_condition_ : {"all_labeled", "no_change", "max_rounds"}
@@ -125,6 +129,7 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         "confidence": [StrOptions({"t_similarity", *_CONFIDENCES}), callable],
         "max_rounds": [Interval(Integral, 0, None, closed="left")],
         "class_prior": "no_validation",
+        "aim": [StrOptions(set(AIMS))],
         "balance_weights": ["boolean"],
         "max_pool": [Interval(Integral, 1, None, closed="left"), None],
         "unlabeled": "no_validation",
@@ -140,6 +145,7 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         confidence: str | Callable[[Any, Any], Any] = "t_similarity",
         max_rounds: int = 5,
         class_prior: Any = None,
+        aim: str = ACCURACY,
         balance_weights: bool = False,
         max_pool: int | None = None,
         unlabeled: Any = -1,
@@ -151,6 +157,7 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         self.confidence = confidence
         self.max_rounds = max_rounds
         self.class_prior = class_prior
+        self.aim = aim
         self.balance_weights = balance_weights
         self.max_pool = max_pool
         self.unlabeled = unlabeled
@@ -191,7 +198,7 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         if sample_weight is not None:
             params["sample_weight"] = check_sample_weight(sample_weight, labels.codes, ensure_non_negative=True)
         self.classes_ = labels.classes
-        prior = ClassPrior.of(self.class_prior, labels)
+        prior = ClassPrior.of(self.class_prior, labels, self.aim)
         self.class_prior_ = prior.shares
         rows = self._taking_part(labels.labeled)
         data = _TrainingData(X, labels, params, self.balance_weights, prior)
@@ -276,7 +283,7 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         )
 
     def _with_prior(self, probs: Floats) -> Floats:
-        if self.class_prior_ is None:
+        if self.class_prior_ is None and self.aim == ACCURACY:
             return probs
         return softmax(_log(probs) + self.class_bias_, axis=-1)
 
@@ -298,7 +305,7 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
     def predict(self, X: Any) -> NDArray[Any]:
         """Label of each row."""
         check_is_fitted(self)
-        if self.class_prior_ is None:
+        if self.class_prior_ is None and self.aim == ACCURACY:
             return self.estimator_.predict(X)
         return self.classes_[self._with_prior(probabilities(self.estimator_, X)).argmax(axis=1)]
 

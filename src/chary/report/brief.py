@@ -6,7 +6,8 @@ from textwrap import fill
 from typing import Any
 
 from chary._words import p_value, shown, visible
-from chary.report.hints import Hints, prior_advice
+from chary.method import ACCURACY
+from chary.report.hints import Hints, aim_question, prior_advice
 from chary.report.page import render_snippet
 from chary.report.summary import Summary
 
@@ -26,7 +27,7 @@ def brief(summary: Summary, hints: Hints) -> dict[str, Any]:
         ],
         "more": max(0, len(summary["classes"]) - _N_CLASSES),
         **_verdict(summary["diagnosis"]),
-        "notes": [*_noticed(summary["columns"]), *_accuracy(summary)],
+        "notes": [*_aimed(summary["aim"]), *_noticed(summary["columns"]), *_accuracy(summary)],
         "next": _next(summary, hints),
     }
 
@@ -45,7 +46,7 @@ def brief_diagnosis(summary: dict[str, Any], hints: Hints) -> dict[str, Any]:
         "more": 0,
         **_verdict(summary),
         "notes": _noticed(summary["columns"]),
-        "next": prior_advice(summary, hints),
+        "next": f"{prior_advice(summary, hints)} {aim_question(hints)}".lstrip(),
     }
 
 
@@ -103,6 +104,10 @@ def _accuracy(summary: Summary) -> list[str]:
         f"Accuracy by the audit: {after['share']:.0%} ({after['low']:.0%} to {after['high']:.0%}, approximate)."
     )
     return [right, *(note["text"] for note in audit["notes"] if note["warning"]), *_sentence(accept)]
+
+
+def _aimed(aim: dict[str, str]) -> list[str]:
+    return [] if aim["name"] == ACCURACY else [aim["sentence"]]
 
 
 def _sentence(accept: dict[str, Any] | None) -> list[str]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from chary.method import ACCURACY
+
 # Points from CSTA with T-similarity to mixed + prior + self-training: the study beyond-ssb.
 _PRIOR_IS_WORTH = 11
 
@@ -15,6 +17,23 @@ class Hints(NamedTuple):
     rounds: str = "rounds=5"
     draw: str = ""  # draws rows for an audit; empty: left to the reader
     error: str = "pass the largest share of wrong labels that you allow, as in error=0.1"
+    aim: str = "pass aim='balanced'"
+
+
+def aim_question(hints: Hints, aim: str = ACCURACY) -> str:
+    """What is asked of somebody who has not said that rare classes matter as much as common ones.
+
+    >>> aim_question(Hints(aim="say so"))
+    'Are rare classes as important as common ones? Then say so: more of each rare class is found, at the cost of errors among the common ones.'
+    >>> aim_question(Hints(), "balanced")
+    ''
+    """  # noqa: E501 - as it is said
+    if aim != ACCURACY:
+        return ""
+    return (
+        f"Are rare classes as important as common ones? Then {hints.aim}: more of each rare class is found, at "
+        "the cost of errors among the common ones."
+    )
 
 
 def prior_advice(diagnosis: dict[str, Any], hints: Hints, told: bool = False) -> str:

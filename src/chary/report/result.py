@@ -34,8 +34,8 @@ def label(data: Any, target: Any, **settings: Any) -> Result:
     target : str
         The column that holds the labels; cells without one are missing.
     **settings
-        Every parameter of ``chary.jobs.label_table``: ``audit``, ``class_prior``, ``error``, ``rounds``, ``drop``,
-        ``unlabeled``, ``seed`` and so on; for a path also those of ``chary.tables.read_table``.
+        Every parameter of ``chary.jobs.label_table``: ``audit``, ``class_prior``, ``aim``, ``error``, ``rounds``,
+        ``drop``, ``unlabeled``, ``seed`` and so on; for a path also those of ``chary.tables.read_table``.
 
     Examples
     --------

@@ -25,6 +25,7 @@ from chary.evaluation import (
     smallest_audit,
 )
 from chary.jobs import SOURCES, AuditFigures, Contrast, DiagnosedTable, LabeledTable
+from chary.method import ACCURACY
 from chary.tables import Column, TablePreparation
 
 # The sections of the page in their order: a template of that name shows each.
@@ -65,6 +66,7 @@ class Summary(TypedDict):
     audit: dict[str, Any] | None  # see ``_audit``
     accept: dict[str, Any] | None  # what can be accepted at the error asked for, see ``_accept``
     audit_size: int  # how many rows to draw for an audit; 0: so few are unlabelled that one can look at each
+    aim: dict[str, str]  # what the labels are to be good at: its name, and a sentence that says what it means
     class_prior: dict[str, Any]  # what was told, the sentence that says so, and what hangs on it
     rounds: list[dict[str, Any]]  # of self-training: round, n_pool, n_learned, mean_confidence
     termination: str  # why they ended
@@ -95,6 +97,7 @@ def summarize(result: LabeledTable) -> Summary:
         "audit": _audit(result.audit),
         "accept": _accept(result),
         "audit_size": result.audit_size,
+        "aim": _aim(result),
         "class_prior": _prior(result),
         "rounds": [
             {
@@ -195,6 +198,7 @@ def _held_out(result: LabeledTable) -> dict[str, Any] | None:
     return {
         "n": len(judged.correct),
         "accuracy": float(judged.correct.mean()),
+        "balanced_accuracy": judged.balanced,
         "probability": float(judged.probability.mean()),
         "calibration_error": expected_calibration_error(judged.probability, judged.correct),
     }
@@ -251,6 +255,22 @@ def _accept(result: LabeledTable) -> dict[str, Any] | None:
 
 def _score(score: Score) -> dict[str, Any]:
     return {"share": score.share, **score._asdict()}
+
+
+def _aim(result: LabeledTable) -> dict[str, str]:
+    aim = result.settings.get("aim", ACCURACY)
+    if aim == ACCURACY:
+        return {"name": aim, "sentence": "Aimed at: as many right labels as possible, whatever their class."}
+    how = "without knowing how frequent each class is"
+    if result.prior.told:
+        how = "by the class shares that you gave, which the new labels therefore do not have"
+    return {
+        "name": aim,
+        "sentence": (
+            "Aimed at: every class, rare or common, counts the same. The boundaries between classes were moved "
+            f"for it, {how}. Fewer labels may be right in all; probabilities and confidence are moved likewise."
+        ),
+    }
 
 
 def _prior(result: LabeledTable) -> dict[str, Any]:

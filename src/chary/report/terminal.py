@@ -11,8 +11,9 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from chary._words import number, p_value, visible
+from chary.method import ACCURACY
 from chary.report.brief import named, noticed, why
-from chary.report.hints import Hints, prior_advice
+from chary.report.hints import Hints, aim_question, prior_advice
 from chary.report.summary import Summary
 
 _WIDTH, _N_SHIFTS, _N_NAMED, _N_NOTES = 100, 10, 20, 12
@@ -28,10 +29,12 @@ def show_labels(console: Console, summary: Summary, hints: Hints) -> None:
     _show_columns(console, "Read as", [column for column in summary["columns"] if column["read_otherwise"]])
     prior = summary["class_prior"]
     _show_verdict(console, summary["diagnosis"], f"Y{prior['sentence'][1:]}." if prior["told"] else "")
+    aim = summary["aim"]
+    console.print(Text(f"{aim['sentence']} {aim_question(hints, aim['name'])}".rstrip() + "\n"))
     if summary["audit"] is None:
         console.print(Panel(_invitation(summary, hints), title="how accurate?", title_align="left", width=_WIDTH))
     else:
-        _show_audit(console, summary["audit"], summary["held_out"])
+        _show_audit(console, summary["audit"], summary["held_out"], summary["aim"]["name"])
         _show_accepted(console, summary["audit"], summary["accept"])
 
 
@@ -54,6 +57,7 @@ def show_diagnosis(console: Console, diagnosis: dict[str, Any], hints: Hints) ->
             highlight=False,
         )
     _show_verdict(console, diagnosis, prior_advice(diagnosis, hints))
+    console.print(Text(f"{aim_question(hints)}\n"))
 
 
 def _counts(summary: Summary) -> Grid:
@@ -112,7 +116,7 @@ def _invitation(summary: Summary, hints: Hints) -> Text:
     return Text(f"{nobody} {labels}{how}")
 
 
-def _show_audit(console: Console, audit: dict[str, Any], held_out: dict[str, Any] | None) -> None:
+def _show_audit(console: Console, audit: dict[str, Any], held_out: dict[str, Any] | None, aim: str) -> None:
     promised = f"{held_out['accuracy']:.1%}" if held_out else "-"
     grid = Grid("Accuracy elsewhere", "", "95% interval", "", box=box.SIMPLE)
     grid.columns[1].justify = "right"
@@ -122,9 +126,18 @@ def _show_audit(console: Console, audit: dict[str, Any], held_out: dict[str, Any
         ("model of all labels", audit["after"], "approximate, cross-fitted"),
     ):
         grid.add_row(name, f"{found['share']:.1%}", f"{found['low']:.1%} to {found['high']:.1%}", kind)
+    if aim != ACCURACY:
+        grid.add_row("  the mean over classes", *_balanced(audit["balanced"]))
     console.print(grid)
     for note in audit["notes"]:
         console.print(Text(visible(note["text"], 400), "bold red" if note["warning"] else ""), soft_wrap=True)
+
+
+def _balanced(found: list[float] | None) -> tuple[str, str, str]:
+    if found is None:
+        return "-", "", "too few audited rows of some class"
+    share, low, high = found
+    return f"{share:.1%}", f"{low:.1%} to {high:.1%}", "approximate, cross-fitted"
 
 
 def _show_accepted(console: Console, audit: dict[str, Any], asked: dict[str, Any] | None) -> None:
