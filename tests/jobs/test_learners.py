@@ -1,7 +1,5 @@
 """Who learns, by what is known of the labels."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -10,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 
 from chary import DiverseEnsembleClassifier, MixedEnsembleClassifier
 from chary.evaluation import MILD, REPRESENTATIVE, STRONG, UNKNOWN, Diagnosis
-from chary.jobs.learners import LEARNERS, MIXED, NETWORK, choose, collapsed, guarded
+from chary.jobs.learners import LEARNERS, MIXED, NETWORK, choose, collapsed
 
 SHARES = {"yes": 0.3, "no": 0.7}
 
@@ -75,16 +73,6 @@ def test_a_classifier_of_the_users_is_cloned_and_one_of_charys_is_told_that_empt
     assert (made.estimator.C, made.confidence) == (3, "max_probability")
     theirs = choose(diagnosis(MILD), 10, learner=DiverseEnsembleClassifier()).classifier(0)
     assert (theirs.estimator.unlabeled, theirs.confidence) == (None, "t_similarity")
-
-
-def test_a_collapse_is_looked_for_where_nobody_asked_for_the_learner_and_labels_are_strongly_biased():
-    strong, mild = diagnosis(STRONG), diagnosis(MILD)
-    assert guarded(choose(strong, 10), strong, "auto", None)
-    assert not guarded(choose(mild, 10), mild, "auto", None)
-    assert not guarded(choose(strong, 10), strong, "mixed", None)
-    assert not guarded(choose(strong, 10, class_prior=SHARES), strong, "auto", SHARES)
-    far = replace(strong, coverage=0.1)
-    assert not guarded(choose(far, 10), far, "auto", None)  # the network learns already
 
 
 @given(st.integers(2, 6), st.integers(0, 2**32 - 1))

@@ -5,7 +5,7 @@ from chary.jobs.audit import ERRORS, AuditFigures
 from chary.jobs.contrasts import Contrast
 from chary.jobs.diagnose import DiagnosedTable, diagnose_table, prepare
 from chary.jobs.label import AUDIT_SIZE, SOURCES, LabeledTable, label_table
-from chary.jobs.learners import LEARNERS, WITH_AUDIT, choose
+from chary.jobs.learners import LEARNERS, WITH_AUDIT, learn
 from chary.jobs.model_file import ModelFileError, load, save
 from chary.jobs.predict import (
     load_table_model,
@@ -29,9 +29,9 @@ __all__ = [
     "LabeledTable",
     "ModelFileError",
     "PriorFigures",
-    "choose",
     "diagnose_table",
     "label_table",
+    "learn",
     "load",
     "load_table_model",
     "predict_table",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -20,7 +19,7 @@ from chary.jobs.acceptance import AcceptanceLevel, acceptable, acceptance_levels
 from chary.jobs.audit import AuditFigures, judge, merge
 from chary.jobs.contrasts import Contrast, contrasts
 from chary.jobs.diagnose import compare_rows, features_of, prepare
-from chary.jobs.learners import AUTO, LEARNERS, WITH_AUDIT, Choice, after_collapse, choose, collapsed, guarded
+from chary.jobs.learners import AUTO, LEARNERS, WITH_AUDIT, Choice, learn
 from chary.jobs.prior import PriorFigures, check_aim, prior_figures
 from chary.method import ACCURACY, Labels, SelfTrainingClassifier, prior_of_rest
 from chary.tables import AuditAnswers, Table, TableError, Target, read_audit, read_target
@@ -28,8 +27,6 @@ from chary.tables import AuditAnswers, Table, TableError, Target, read_audit, re
 # Where a label comes from: the user; the model, which has learned from it; the model, at the end.
 GIVEN, LEARNED, PREDICTED = SOURCES = ("given", "learned", "predicted")
 AUDIT_SIZE = 30
-# Unlabelled rows on which a collapse is looked for.
-_GUARD_ROWS = 20_000
 
 
 @dataclass(frozen=True)
@@ -163,10 +160,8 @@ def label_table(
     differing = contrasts(X, preparation, labels.given.labeled, diagnosis)
 
     watch.start("Training")
-    choice = choose(diagnosis, X.shape[1], learner=learner, rounds=rounds, class_prior=class_prior)
-    guard = guarded(choice, diagnosis, learner, class_prior)
-    make = partial(Choice.classifier, seed=seed, class_prior=class_prior, aim=aim)
-    fitted = fit(X, labels, choice, make, rounds=rounds, error=error, seed=seed, guard=guard, learner=learner)
+    asked = {"learner": learner, "rounds": rounds, "class_prior": class_prior, "aim": aim, "seed": seed}
+    fitted = fit(X, labels, diagnosis, error, **asked)
 
     watch.start("Labelling")
     rows = label_rows(fitted.classifier, X, labels.every)
@@ -271,32 +266,23 @@ class Fitted(NamedTuple):
 def fit(
     X: NDArray[Any],
     labels: ReadLabels,
-    choice: Choice,
-    make: Callable[[Choice], SelfTrainingClassifier],
+    diagnosis: Diagnosis,
+    error: float | None = None,
     *,
-    rounds: int | None,
-    error: float | None,
-    seed: int,
-    guard: bool,
-    learner: Any,
+    learner: Any = AUTO,
+    rounds: int | None = None,
+    class_prior: Any = None,
+    aim: str = ACCURACY,
+    seed: int = 0,
 ) -> Fitted:
-    """Fit the learner that was chosen; with an audit unlike learners, judged on it, unless another was asked for.
-
-    With ``guard``, the network takes the place of a learner that finds hardly anything but one class.
-    """
-    classifier = make(choice)
-    if guard or labels.answers is None:
-        classifier.fit(X, labels.given)
-    if guard and _has_collapsed(classifier, X, labels.given):
-        choice = after_collapse(choice, rounds)
-        classifier = make(choice)
-        if labels.answers is None:
-            classifier.fit(X, labels.given)
+    """Let somebody learn; with an audit unlike learners, judged on it, unless others were asked for."""
+    asked: dict[str, Any] = {"rounds": rounds, "class_prior": class_prior, "aim": aim, "seed": seed}
+    choice, classifier = learn(X, labels.given, diagnosis, learner=learner, **asked)
     if labels.answers is None:
         return Fitted(choice, classifier, choice, None)
-    audited = choice if learner != AUTO else Choice(WITH_AUDIT, LEARNERS[WITH_AUDIT], 0)
+    audited = Choice(WITH_AUDIT, LEARNERS[WITH_AUDIT], 0) if learner == AUTO else choice
     model, figures = judge(
-        lambda n_rounds: make(audited._replace(rounds=n_rounds)),
+        lambda n_rounds: audited._replace(rounds=n_rounds).classifier(seed, class_prior, aim),
         X,
         labels.every,
         labels.answers,
@@ -306,14 +292,6 @@ def fit(
         seed=seed,
     )
     return Fitted(audited._replace(rounds=figures.rounds), model, choice, figures)
-
-
-def _has_collapsed(classifier: SelfTrainingClassifier, X: NDArray[Any], given: Labels) -> bool:
-    rest = np.flatnonzero(~given.labeled)
-    if len(rest) > _GUARD_ROWS:
-        rest = rest[np.linspace(0, len(rest) - 1, _GUARD_ROWS).astype(np.intp)]
-    predicted = np.searchsorted(given.classes, classifier.predict(X[rest]))
-    return collapsed(given.codes[given.labeled], predicted, len(given.classes))
 
 
 class LabeledRows(NamedTuple):

@@ -17,6 +17,7 @@ from chary.method import (
     ACCURACY,
     Curriculum,
     DiverseEnsembleClassifier,
+    Labels,
     MixedEnsembleClassifier,
     Policy,
     RisingShare,
@@ -33,6 +34,8 @@ WITH_AUDIT = MIXED
 # Where labels are strongly biased the network is ahead of unlike learners if hardly a row has a label near it, if
 # they find hardly anything but one class, or if there are more features than this: docs/label.md has the figures.
 _HARDLY_COVERED, _COLLAPSED, _WIDE = 0.2, 0.4, 500
+# Unlabelled rows on which a collapse is looked for.
+_GUARD_ROWS = 20_000
 # Unlike learners cost more, the more labels there are, and gain less; beyond so many boosting learns alone.
 _MOST_LABELED = 20_000
 
@@ -141,15 +144,48 @@ def collapsed(given: NDArray[np.intp], predicted: NDArray[np.intp], n_classes: i
     return bool(entropies[0] < _COLLAPSED * entropies[1])
 
 
-def after_collapse(choice: Choice, rounds: int | None) -> Choice:
-    """The network, in place of unlike learners that found hardly anything but one class."""
-    why = "unlike learners gave nearly every row the same label"
-    return Choice(NETWORK, LEARNERS[NETWORK], 1 if rounds is None else rounds, why)
+class Learned(NamedTuple):
+    """Who learned in the end, and the fitted classifier."""
+
+    choice: Choice
+    classifier: SelfTrainingClassifier
 
 
-def guarded(choice: Choice, diagnosis: Diagnosis, learner: Any, class_prior: Any) -> bool:
-    """Whether a collapse of the chosen learner is looked for: only where nobody asked for it by name."""
+def learn(
+    X: NDArray[Any],
+    labels: Labels,
+    diagnosis: Diagnosis,
+    *,
+    learner: Any = AUTO,
+    rounds: int | None = None,
+    class_prior: Any = None,
+    aim: str = ACCURACY,
+    seed: int = 0,
+) -> Learned:
+    """Fit whoever suits the labels, or was asked for.
+
+    Where nobody was asked for and the labels are strongly biased, the network takes the place of unlike learners
+    that find hardly anything but one class.
+    """
+    choice = choose(diagnosis, X.shape[1], learner=learner, rounds=rounds, class_prior=class_prior)
+    classifier = choice.classifier(seed, class_prior, aim).fit(X, labels)
+    if _is_guarded(choice, diagnosis, learner, class_prior) and _has_collapsed(classifier, X, labels):
+        why = "unlike learners gave nearly every row the same label"
+        choice = Choice(NETWORK, LEARNERS[NETWORK], 1 if rounds is None else rounds, why)
+        classifier = choice.classifier(seed, class_prior, aim).fit(X, labels)
+    return Learned(choice, classifier)
+
+
+def _is_guarded(choice: Choice, diagnosis: Diagnosis, learner: Any, class_prior: Any) -> bool:
     return _named(learner) == AUTO and choice.name == MIXED and class_prior is None and diagnosis.verdict == STRONG
+
+
+def _has_collapsed(classifier: SelfTrainingClassifier, X: NDArray[Any], labels: Labels) -> bool:
+    rest = np.flatnonzero(~labels.labeled)
+    if len(rest) > _GUARD_ROWS:
+        rest = rest[np.linspace(0, len(rest) - 1, _GUARD_ROWS).astype(np.intp)]
+    predicted = np.searchsorted(labels.classes, classifier.predict(X[rest]))
+    return collapsed(labels.codes[labels.labeled], predicted, len(labels.classes))
 
 
 def _before_fitting(diagnosis: Diagnosis, n_features: int, class_prior: Any) -> tuple[str, str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from inspect import signature
 from time import process_time
 from typing import Any, NamedTuple
 
@@ -15,7 +14,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.semi_supervised import SelfTrainingClassifier
 
 from chary.evaluation import Diagnosis, confidence_auroc, diagnose, risk_coverage_curve
-from chary.jobs import LEARNERS, WITH_AUDIT, LabeledTable, choose, label_table
+from chary.jobs import LEARNERS, WITH_AUDIT, LabeledTable, label_table, learn
 from chary.studies.study import Method
 from chary.studies.tables.collection import ordinal_codes
 from chary.studies.tables.draws import Draw, Scored
@@ -27,9 +26,6 @@ _POOL = 2_000
 _LEAST_WEIGHT, _MOST_WEIGHT = 0.1, 10.0
 # Rounds of self-training that go with a learner of ``chary label``.
 _ROUNDS = {"network": 1}
-
-
-_AIMS = "aim" in signature(label_table).parameters
 
 
 class Labelled(NamedTuple):
@@ -45,36 +41,37 @@ class Labelled(NamedTuple):
 # -- chary ---------------------------------------------------------------------------------------------------
 
 
-def automatic(draw: Draw, audited: int = 0) -> Labelled:
+def automatic(draw: Draw, audited: int = 0, **asked: Any) -> Labelled:
     """What ``chary label`` does without being told anything, but for the figures of its report."""
     if audited:
         return learner(draw, WITH_AUDIT, audited, rounds=0)
     start = process_time()
-    verdict = _diagnosis(draw).verdict
-    seconds = process_time() - start
-    choice = choose(verdict, None, int(draw.labeled.sum()))
-    found = learner(draw, choice.name, rounds=choice.rounds)
-    return found._replace(seconds=found.seconds + seconds, said={"verdict": verdict, "learner": choice.name})
+    diagnosis, labels = _diagnosis(draw), draw.labels(draw.audited(0))
+    learned = learn(draw.X, labels, diagnosis, seed=draw.seed, **asked)
+    found = _labels_of(learned.classifier, draw, draw.scored(draw.audited(0)), start)
+    return found._replace(said={"verdict": diagnosis.verdict, "learner": learned.choice.name})
 
 
-def balanced(draw: Draw) -> Labelled:
-    """The same, where every class counts as much as any other."""
-    choice = choose(_diagnosis(draw).verdict, None, int(draw.labeled.sum()))
-    return learner(draw, choice.name, rounds=choice.rounds, aim="balanced")
+def informed(draw: Draw, rounds: int) -> Labelled:
+    """The same, told the true share of each class that has a label."""
+    known = draw.labels(draw.audited(0)).classes
+    shares = np.bincount(draw.truth, minlength=len(draw.classes))[np.searchsorted(draw.classes, known)]
+    return automatic(draw, class_prior=dict(zip(known, shares / shares.sum(), strict=True)), rounds=rounds)
 
 
-def learner(draw: Draw, name: str, audited: int = 0, rounds: int | None = None, aim: str = "") -> Labelled:
+def learner(draw: Draw, name: str, audited: int = 0, rounds: int | None = None) -> Labelled:
     """One of the learners of ``chary label``."""
     rounds = _ROUNDS.get(name, 0) if rounds is None else rounds
-    what = (name, rounds, audited, aim)
-    return draw.once(what, lambda: _learn(draw, name, rounds, draw.audited(audited), aim))
+    return draw.once((name, rounds, audited), lambda: _learn(draw, name, rounds, draw.audited(audited)))
 
 
-def _learn(draw: Draw, name: str, rounds: int, more: NDArray[np.intp], aim: str) -> Labelled:
+def _learn(draw: Draw, name: str, rounds: int, more: NDArray[np.intp]) -> Labelled:
     start = process_time()
-    scored = draw.scored(more)
-    model = LEARNERS[name].classifier(rounds, draw.seed)
-    model.set_params(**({"aim": aim} if aim else {})).fit(draw.X, draw.labels(more))
+    model = LEARNERS[name].classifier(rounds, draw.seed).fit(draw.X, draw.labels(more))
+    return _labels_of(model, draw, draw.scored(more), start)
+
+
+def _labels_of(model: Any, draw: Draw, scored: Scored, start: float) -> Labelled:
     said, confidence = model.predict_with_confidence(scored.X)
     codes = np.searchsorted(draw.classes, said.astype(str))
     if scored.rows is not None:  # a row that was learned from keeps the label it was learned with
@@ -248,7 +245,11 @@ OURS = {
     AUTO: Method(automatic, title="chary label"),
     **{f"ours-{name}": Method(learner, {"name": name}, f"chary, {name}") for name in LEARNERS if name != AUTO},
 }
-BALANCED = {f"{AUTO}-balanced": Method(balanced, title="chary label, balanced aim")} if _AIMS else {}
+BALANCED = {f"{AUTO}-balanced": Method(automatic, {"aim": "balanced"}, "chary label, balanced aim")}
+INFORMED = {
+    f"{AUTO}-shares": Method(informed, {"rounds": 0}, "chary label, shares told"),
+    f"{AUTO}-shares-5": Method(informed, {"rounds": 5}, "the same, 5 rounds"),
+}
 AUDITED = {
     f"{AUTO}-audited": Method(automatic, {"audited": AUDIT}, f"chary label + {AUDIT}"),
     **{

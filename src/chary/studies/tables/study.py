@@ -22,6 +22,7 @@ from chary.studies.tables.methods import (
     AUDITED,
     AUTO,
     BALANCED,
+    INFORMED,
     OURS,
     REPORT,
     RIVALS,
@@ -34,7 +35,17 @@ from chary.studies.tables.methods import (
 from chary.studies.tables.trust import held_out_and_truth, promised_errors, trust
 
 # A report costs as much as all the rest; methods that lose clearly need no more draws to show it.
-_FIRST_SEEDS = {REPORT: 3, "self-training": 2, "importance": 2, "extra-trees-audited": 2, "boosting-audited": 2}
+_FIRST_SEEDS = {
+    REPORT: 3,
+    "self-training": 2,
+    "importance": 2,
+    "extra-trees-audited": 2,
+    "boosting-audited": 2,
+    "ours-mixed": 2,
+    "ours-network": 2,
+    "auto-shares": 2,
+    "auto-shares-5": 1,
+}
 
 
 def wanted(cell: Cell) -> bool:
@@ -47,7 +58,7 @@ TABLES = Study(
     "Real tables: `chary label`, plain scikit-learn, and what the report says of the labels",
     NAMES,
     labelings=WAYS,
-    methods={**SKLEARN, **TEN_LINES, **UNLABELLED_TOO, **OURS, **BALANCED, **AUDITED, **WITH_REPORT},
+    methods={**SKLEARN, **TEN_LINES, **UNLABELLED_TOO, **OURS, **BALANCED, **INFORMED, **AUDITED, **WITH_REPORT},
     measure=labels_and_confidence,
     seeds=(0, 1, 2, 3, 4),
     task=table_draw,
