@@ -24,6 +24,9 @@ UNKNOWN = "too few rows to tell"
 # A difference that chance gives once in a hundred times is one; an AUC from here on makes it a strong one.
 SIGNIFICANCE, STRONG_AUC = 0.01, 0.75
 
+# Share of rows that have no label near if labels are drawn at random, by the meaning of "near".
+_OUTSIDE_BY_CHANCE = 0.05
+
 # Rows of either side that are looked at, drawn at random, and the fewest that say anything.
 _MAX_ROWS, _MIN_ROWS = 600, 10
 _N_PERMUTATIONS, _N_COMPONENTS = 999, 10
@@ -92,19 +95,26 @@ class Diagnosis:
         figures = f"AUC {auc:.2f}, p {'<' if p <= 0.001 else '='} {max(p, 0.001):.3f}"
         if self.verdict == REPRESENTATIVE:
             return (
-                f"The labelled rows look like the rest ({figures}): figures measured on them are a fair guide, "
-                "though with few labels a mild bias can go unseen."
+                f"The columns of the labelled rows look like those of the rest ({figures}). Whether a class means "
+                "the same in both cannot be seen in them, so figures measured on the labelled rows may be off "
+                f"either way; {self._remedy}."
             )
         degree = "mildly" if self.verdict == MILD else "strongly"
-        outside = f"{1 - self.coverage:.0%} of the other rows lie far from any label (5% would by chance)"
-        optimism = "is somewhat" if self.verdict == MILD else "can be far too"
-        remedy = "label some rows drawn at random before trusting any figure"
-        if self.audited:
-            remedy = "trust the figures of the audit, which was drawn at random"
+        far_off = "may be off either way" if self.verdict == MILD else "may be far off, either way"
+        outside = 1 - self.coverage
+        uncovered = ""
+        if outside >= 2 * _OUTSIDE_BY_CHANCE:
+            uncovered = f", and {outside:.0%} of the other rows lie far from any label (5% would by chance)"
         return (
-            f"The labelled rows differ {degree} from the rest ({figures}), and {outside}: accuracy measured on "
-            f"them {optimism} optimistic; {remedy}."
+            f"The labelled rows differ {degree} from the rest ({figures}){uncovered}: accuracy measured on them "
+            f"{far_off}; {self._remedy}."
         )
+
+    @property
+    def _remedy(self) -> str:
+        if self.audited:
+            return "trust the figures of the audit, which was drawn at random"
+        return "label some rows drawn at random before trusting any figure"
 
 
 def diagnose(

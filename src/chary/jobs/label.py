@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
-from chary._words import Parameter, shown
+from chary._words import Parameter, listed, shown
 from chary.evaluation import Diagnosis, HeldOut, held_out, rows_to_label
 from chary.jobs.acceptance import AcceptanceLevel, acceptable, acceptance_levels, check_error
 from chary.jobs.audit import AuditFigures, judge, merge
@@ -205,7 +205,7 @@ def label_table(
         contrasts=differing,
         audit=fitted.audit,
         spellings=labels.target.spellings,
-        notes=[*table.notes, *labels.target.notes],
+        notes=[*table.notes, *labels.target.notes, *_unused_classes(labels.every, rows.codes)],
         accept=acceptable(fitted.audit, labels.every.labeled, rows.confidence, rows.codes == rows.predicted),
         seconds=watch.seconds,
     )
@@ -325,6 +325,22 @@ def check(fitted: Fitted, X: NDArray[Any], given: Labels, class_prior: Any, seed
     prior = _prior_among(rows, given.codes, class_prior, fitted.classifier.class_prior_)
     same = fitted.unaudited_choice.classifier(seed, prior, fitted.classifier.aim)
     return held_out(same, X[rows], given.part(rows), random_state=seed)
+
+
+def _unused_classes(labels: Labels, codes: NDArray[np.intp]) -> list[str]:
+    """A sentence for classes that have labels and yet no row received."""
+    n_classes = len(labels.classes)
+    given = np.bincount(labels.codes[labels.labeled], minlength=n_classes)
+    received = np.bincount(codes[~labels.labeled], minlength=n_classes)
+    unused = [f"{shown(labels.classes[c])} ({given[c]:,})" for c in np.flatnonzero((given > 0) & (received == 0))]
+    if not unused:
+        return []
+    many = len(unused) > 1
+    return [
+        f"No row received the {'classes' if many else 'class'} {listed(unused[:10])}"
+        f"{f' and {len(unused) - 10} more' if len(unused) > 10 else ''}, although labels of {'them' if many else 'it'} "
+        "were given (their number in brackets)."
+    ]
 
 
 def _prior_among(rows: NDArray[np.intp], codes: NDArray[np.intp], told: Any, prior: Any) -> Any:

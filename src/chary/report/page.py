@@ -8,6 +8,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from chary._words import number, p_value, percent, ratio, visible
+from chary.report.evidence import NATURAL
 from chary.report.hints import Hints, aim_question, prior_advice
 from chary.report.pictures import bar_lengths, contrast_picture, density_outlines, histogram_bars
 from chary.report.summary import SECTIONS, Summary
@@ -23,6 +24,7 @@ def render_page(summary: Summary, hints: Hints = Hints()) -> str:  # noqa: B008 
             **summary,
             sections=SECTIONS,
             hints=hints,
+            evidence=NATURAL,
             advice=prior_advice(diagnosis, hints, summary["class_prior"]["told"]),
             question=aim_question(hints, summary["aim"]["name"]),
             outlines=density_outlines(diagnosis["density"]),

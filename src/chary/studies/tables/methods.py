@@ -245,6 +245,7 @@ OURS = {
     AUTO: Method(automatic, title="chary label"),
     **{f"ours-{name}": Method(learner, {"name": name}, f"chary, {name}") for name in LEARNERS if name != AUTO},
 }
+ROUNDS = {"ours-mixed-5": Method(learner, {"name": "mixed", "rounds": 5}, "chary, mixed, 5 rounds")}
 BALANCED = {f"{AUTO}-balanced": Method(automatic, {"aim": "balanced"}, "chary label, balanced aim")}
 INFORMED = {
     f"{AUTO}-shares": Method(informed, {"rounds": 0}, "chary label, shares told"),
