@@ -335,11 +335,10 @@ def _unused_classes(labels: Labels, codes: NDArray[np.intp]) -> list[str]:
     unused = [f"{shown(labels.classes[c])} ({given[c]:,})" for c in np.flatnonzero((given > 0) & (received == 0))]
     if not unused:
         return []
-    many = len(unused) > 1
+    more = [f"{len(unused) - 10} more"] if len(unused) > 10 else []
     return [
-        f"No row received the {'classes' if many else 'class'} {listed(unused[:10])}"
-        f"{f' and {len(unused) - 10} more' if len(unused) > 10 else ''}, although labels of {'them' if many else 'it'} "
-        "were given (their number in brackets)."
+        f"No row received {'this class' if len(unused) == 1 else 'these classes'}, although labels of it were given "
+        f"(how many, in brackets): {listed([*unused[:10], *more])}."
     ]
 
 

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from sklearn.model_selection import KFold, StratifiedKFold
 
 from chary.evaluation import accept_threshold, draw, judge_folds, score
-from chary.method import Curriculum, DiverseEnsembleClassifier, MixedEnsembleClassifier, SelfTrainingClassifier
+from chary.method import Curriculum, DiverseEnsembleClassifier, SelfTrainingClassifier
 from chary.studies import figures
 from chary.studies.findings import data_sets
 from chary.studies.labeling import selection_biased
+from chary.studies.methods import first_mixture
 from chary.studies.study import Method, Results, Study, Task
 
 SIZES = (0, 10, 20, 30, 50)
@@ -54,7 +55,7 @@ def mixed(task: Task, source: str, k: int) -> Trained:
     rows = extra_rows(task, source, k)
 
     def fit() -> Any:
-        return MixedEnsembleClassifier(random_state=task.random_state).fit(task.X, _with(task, rows))
+        return first_mixture(task).fit(task.X, _with(task, rows))
 
     return Trained(task.once(("mixed", k, source if k else ""), fit), rows, source)
 

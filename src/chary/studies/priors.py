@@ -14,7 +14,6 @@ from chary.evaluation import REPRESENTATIVE, diagnose, recovered_share, risk_cov
 from chary.method import (
     Curriculum,
     Floats,
-    MixedEnsembleClassifier,
     Policy,
     RisingShare,
     SelfTrainingClassifier,
@@ -25,7 +24,7 @@ from chary.method import (
 from chary.studies import figures
 from chary.studies.datasets import dataset_title
 from chary.studies.findings import data_sets, signed, won_back
-from chary.studies.methods import CSTA, MSTA
+from chary.studies.methods import CSTA, MSTA, first_mixture
 from chary.studies.paper import accuracy_tables
 from chary.studies.study import ERM, Method, Results, Study, Task, accuracy
 
@@ -87,13 +86,13 @@ def mixed(
 ) -> SelfTrainingClassifier:
     """Unlike learners with a class prior; self-trained with re-scoring when there are rounds."""
     model = SelfTrainingClassifier(
-        _mixed_ensemble(task),
+        first_mixture(task),
         policy=RisingShare(0.2, 0.8, max_rows=MAX_ROWS),
         confidence=confidence,
         class_prior=_belief(task, prior, odds),
         max_rounds=rounds,
     )
-    first = task.once("mixed", lambda: _mixed_ensemble(task).fit(task.X, task.y))
+    first = task.once("mixed", lambda: first_mixture(task).fit(task.X, task.y))
     return task.once(("mixed", prior, rounds, confidence, odds), lambda: model.fit(task.X, task.y, initial=first))
 
 
@@ -111,7 +110,7 @@ def shifted(task: Task, prior: str | None, shift: float) -> SelfTrainingClassifi
     shares = tilted(np.bincount(task.y_true) / len(task.y_true), shift)
     keep = task.labeled | _thinned(task, shares)
     told = np.bincount(task.y_true[keep]) / keep.sum() if prior == TRUE else prior
-    model = SelfTrainingClassifier(_mixed_ensemble(task), class_prior=told, max_rounds=0)
+    model = SelfTrainingClassifier(first_mixture(task), class_prior=told, max_rounds=0)
     return model.fit(task.X[keep], task.y[keep])
 
 
@@ -311,10 +310,6 @@ def _thinned(task: Task, shares: Floats) -> NDArray[np.bool_]:
     for c, count in enumerate(wanted):
         kept[rng.choice(unlabeled[task.y_true[unlabeled] == c], count, replace=False)] = True
     return kept
-
-
-def _mixed_ensemble(task: Task) -> MixedEnsembleClassifier:
-    return MixedEnsembleClassifier(random_state=task.random_state)
 
 
 _PAPER = {**ERM, "csta-tsim": CSTA["csta-tsim"], "msta-tsim": MSTA["msta-tsim"]}
