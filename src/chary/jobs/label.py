@@ -336,10 +336,8 @@ def _unused_classes(labels: Labels, codes: NDArray[np.intp]) -> list[str]:
     if not unused:
         return []
     more = [f"{len(unused) - 10} more"] if len(unused) > 10 else []
-    return [
-        f"No row received {'this class' if len(unused) == 1 else 'these classes'}, although labels of it were given "
-        f"(how many, in brackets): {listed([*unused[:10], *more])}."
-    ]
+    names = listed([*unused[:10], *more])
+    return [f"Of these classes labels were given (how many, in brackets), but no row received one: {names}."]
 
 
 def _prior_among(rows: NDArray[np.intp], codes: NDArray[np.intp], told: Any, prior: Any) -> Any:
