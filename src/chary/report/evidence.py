@@ -28,6 +28,11 @@ class Evidence(NamedTuple):
         )
 
     @property
+    def prior(self) -> str:
+        """What knowing the class shares was worth."""
+        return f"on {self.n_tables} real tables with biased labels it was worth {self.prior_gain:.1f} points of accuracy."
+
+    @property
     def rounds(self) -> str:
         """What learning from its own labels meant."""
         return (

@@ -42,8 +42,7 @@ def prior_advice(diagnosis: dict[str, Any], hints: Hints, told: bool = False) ->
     """
     if told or not diagnosis["biased"]:
         return ""
-    worth = f"on {NATURAL.n_tables} real tables with biased labels it was worth {NATURAL.prior_gain:.1f} points of accuracy"
     return (
-        f"If you know the share of each class among all rows, {hints.class_prior}: {worth}. If you are not sure, "
-        "do not: a wrong share makes labels wrong."
+        f"If you know the share of each class among all rows, {hints.class_prior}: {NATURAL.prior} If you are not "
+        "sure, do not: a wrong share makes labels wrong."
     )
