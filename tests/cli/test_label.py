@@ -69,6 +69,24 @@ def test_class_proportions_are_met_and_owned_up_to(table, run):
     assert "the labelled rows have the proportions of all rows" in json.loads(out)["class_prior"]["sentence"]
 
 
+def test_the_aim_is_asked_for_and_said(table, run):
+    code, out, err = run("label", table, "-t", "churn", "--rounds", 0, "--aim", "balanced")
+    assert (code, err) == (0, "")
+    assert "Aimed at: every class, rare or common, counts the same." in re.sub(r"\s+", " ", out)
+    assert "Are rare classes" not in out
+    page = (table.parent / "customers.report.html").read_text()
+    assert "Aimed at: every class, rare or common, counts the same." in page
+    assert "balanced accuracy" in page
+    question = "Are rare classes as important as common ones? Then label with --aim balanced"
+    for words in (["label", "--rounds", 0, "--force"], ["diagnose"]):
+        code, out, _ = run(words[0], table, "-t", "churn", *words[1:])
+        assert code == 0
+        assert question in re.sub(r"\s+", " ", out)
+    code, out, err = run("label", table, "-t", "churn", "--aim", "rare", "--force")
+    assert (code, out) == (1, "")
+    assert "--aim rare is not known; give accuracy or balanced." in err
+
+
 def test_predict_with_the_saved_model(table, run):
     run("label", table, "-t", "churn")
     new = table.parent / "new.csv"

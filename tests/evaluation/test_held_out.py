@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 from chary import DiverseEnsembleClassifier, MixedEnsembleClassifier, SelfTrainingClassifier
 from chary.evaluation.audited import fit_with_audit
-from chary.evaluation.held_out import confidence_of, held_out, judge_folds, stratified_folds
+from chary.evaluation.held_out import HeldOut, confidence_of, held_out, judge_folds, stratified_folds
 from chary.method import encode
 from chary.method import labels as labels_module
 
@@ -220,3 +220,12 @@ def test_rows_of_a_fold_can_be_kept_out_of_training_altogether():
     alone = network.fit(X[1:], y[1:]).predict_proba(X[:1]).max()
     assert judge_folds(network, X, y, [np.array([0])], transductive=False).probability[0] == alone
     assert judge_folds(network, X, y, [np.array([0])]).probability[0] != alone
+
+
+def test_the_balanced_share_is_the_mean_over_the_classes():
+    given = np.array(["a"] * 8 + ["b"] * 2)
+    judged = HeldOut(np.array(["a"] * 10), given == "a", np.ones(10), np.ones(10), given)
+    assert judged.balanced == 0.5
+    assert judged.part(np.array([0, 1, 9])).balanced == 0.5
+    assert judged.part(np.array([0, 1])).balanced == 1
+    assert HeldOut(given[:0], np.zeros(0, dtype=bool), np.zeros(0), np.zeros(0)).balanced is None

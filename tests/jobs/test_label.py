@@ -353,3 +353,55 @@ def test_numbers_beside_the_table_are_learned_from_and_wanted_again(tmp_path):
     plain = label_table(source, "y", rounds=0).model
     with pytest.raises(TableError, match="learned from no file of features"):
         predict_table(plain, source, features=tmp_path / "x.npy")
+
+
+def lopsided(n=240):
+    """A rare class, which a tenth of the rows has and four labels."""
+    rng = np.random.default_rng(1)
+    rare = np.arange(n) % 10 == 0
+    x = rng.normal(size=n) + 2.5 * rare
+    truth = np.where(rare, "rare", "common")
+    y = [name if i < 41 else None for i, name in enumerate(truth)]
+    return Table(pl.DataFrame({"x": x, "y": y}), "t.csv", ","), truth
+
+
+def test_aimed_at_every_class_more_of_a_rare_one_is_found_and_new_rows_too(tmp_path):
+    table, truth = lopsided()
+    found = {}
+    for aim in ("accuracy", "balanced"):
+        result = label_table(table, "y", aim=aim)
+        assert result.settings["aim"] == aim
+        labels = result.labels.classes[result.codes][41:]
+        found[aim] = np.mean(labels[truth[41:] == "rare"] == "rare")
+        save(result.model, tmp_path / aim)
+        told = load(tmp_path / aim).predict(table.frame.drop("y")[41:])
+        np.testing.assert_array_equal(told, result.model.predict(table.frame.drop("y")[41:]))
+        assert result.judged.balanced is not None
+    assert found["balanced"] > found["accuracy"]
+
+
+def test_an_aim_goes_with_a_class_prior_and_with_an_audit(tmp_path):
+    table, truth = lopsided()
+    prior = {"common": 0.9, "rare": 0.1}
+    met, aimed = (
+        label_table(table, "y", class_prior=prior, rounds=0, aim=aim) for aim in ("accuracy", "balanced")
+    )
+    shares = [np.mean(result.labels.classes[result.codes] == "rare") for result in (met, aimed)]
+    assert shares[0] == pytest.approx(0.1, abs=0.01)
+    assert shares[1] > shares[0]  # every class counts by one over its share
+    labels = target_labels(table, "y")
+    rows = draw(labels.labeled, 30, 0)
+    with open(tmp_path / "audit.csv", "wb") as stream:
+        write_audit(table, "y", labels, rows, stream)
+    sheet = pl.read_csv(tmp_path / "audit.csv", infer_schema=False)
+    sheet = sheet.with_columns(y=pl.Series(truth[sheet["chary_row"].cast(pl.Int64).to_numpy() - 1]))
+    sheet.write_csv(tmp_path / "audit.csv")
+    audited = label_table(table, "y", audit=tmp_path / "audit.csv", aim="balanced")
+    assert audited.model[-1].aim == "balanced"
+    assert audited.model[-1].class_bias_.any()
+    assert audited.audit.before.n == 30
+
+
+def test_an_unknown_aim_is_refused_before_any_work():
+    with pytest.raises(TableError, match=r"aim='rare' is not known; give accuracy or balanced\."):
+        label_table(lopsided()[0], "y", aim="rare", progress=lambda step: None)

@@ -1,6 +1,6 @@
 """Advice is for those whom it may help, in the words of whoever asked."""
 
-from chary.report.hints import Hints, prior_advice
+from chary.report.hints import Hints, aim_question, prior_advice
 
 MILD, STRONG = {"biased": True, "strongly": False}, {"biased": True, "strongly": True}
 
@@ -17,3 +17,8 @@ def test_advice_is_for_those_with_biased_labels_who_told_nothing():
 def test_the_words_are_those_of_the_caller():
     assert "class_prior={name: share, ...}" in prior_advice(STRONG, Hints())
     assert "all rows, type this: on 13" in prior_advice(STRONG, Hints(class_prior="type this"))
+
+
+def test_who_has_said_that_every_class_counts_is_not_asked():
+    assert "Are rare classes as important as common ones? Then pass aim='balanced'" in aim_question(Hints())
+    assert aim_question(Hints(), "balanced") == ""

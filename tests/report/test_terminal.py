@@ -129,3 +129,14 @@ def test_too_few_rows_to_tell_are_said_so(result):
     frame = result.table.frame.head(12).with_columns(y=pl.Series(["a", "b", *[None] * 10]))
     few = replace(result.table, frame=frame)
     assert "cannot be told" in screen(show_diagnosis, summarize_diagnosis(diagnose_table(few, "y")), Hints())
+
+
+def test_aimed_at_every_class_the_mean_over_them_stands_beside_the_accuracy(summary):
+    aim = {"name": "balanced", "sentence": "Aimed at: every class."}
+    audit = {"before": SCORE, "after": SCORE, "notes": [], "accept": [NONE], "balanced": (0.75, 0.5, 0.9)}
+    text = screen(show_labels, {**summary, "audit": audit, "aim": aim}, Hints())
+    assert "Aimed at: every class. " in text
+    assert "the mean over classes 75.0% 50.0% to 90.0%" in text
+    without = screen(show_labels, {**summary, "audit": {**audit, "balanced": None}, "aim": aim}, Hints())
+    assert "too few audited rows of some class" in without
+    assert "the mean over classes" not in screen(show_labels, {**summary, "audit": audit}, Hints())
