@@ -27,6 +27,8 @@ class HeldOut(NamedTuple):
     correct: NDArray[np.bool_]  # (k,)
     confidence: Floats  # (k,)
     probability: Floats  # (k,) the highest class probability; NaN where the model gives none
+    own: Floats = np.zeros(0)  # (k,) the probability of the label that was given; NaN as above
+    rows: Rows = np.zeros(0, dtype=np.intp)  # (k,) which rows they are
 
     @property
     def score(self) -> Score:
@@ -35,7 +37,7 @@ class HeldOut(NamedTuple):
 
     def part(self, rows: Rows) -> HeldOut:
         """Some of these rows, or all in another order."""
-        return HeldOut(self.prediction[rows], self.correct[rows], self.confidence[rows], self.probability[rows])
+        return HeldOut(*(value[rows] if len(value) else value for value in self))
 
 
 def held_out(estimator: Any, X: Any, y: ArrayLike | Labels, random_state: Any = None) -> HeldOut:
@@ -112,10 +114,18 @@ def judge(model: Any, X: Any, labels: Labels, rows: Rows) -> HeldOut:
     X_rows = safe_indexing(X, rows)
     prediction = model.predict(X_rows)
     correct = prediction == labels.classes[labels.codes[rows]]
-    probability = np.full(len(rows), np.nan)
+    probability = own = np.full(len(rows), np.nan)
     if hasattr(model, "predict_proba") or hasattr(model, "decision_function"):
-        probability = max_probability(probabilities(model, X_rows))
-    return HeldOut(prediction, correct, confidence_of(model, X_rows), probability)
+        probs = probabilities(model, X_rows)
+        probability, own = max_probability(probs), _of_given(probs, model, labels, rows)
+    return HeldOut(prediction, correct, confidence_of(model, X_rows), probability, own, rows)
+
+
+def _of_given(probs: Floats, model: Any, labels: Labels, rows: Rows) -> Floats:
+    """The probability of the label that each row has; 0 where the model knows no such class."""
+    known = {name: place for place, name in enumerate(np.asarray(model.classes_).tolist())}
+    places = np.array([known.get(name, -1) for name in labels.classes.tolist()])[labels.codes[rows]]
+    return np.where(places >= 0, probs[np.arange(len(rows)), places], 0.0)
 
 
 def confidence_of(model: Any, X: Any) -> Floats:

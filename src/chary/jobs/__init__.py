@@ -4,6 +4,7 @@ from chary.jobs.acceptance import AcceptanceLevel
 from chary.jobs.audit import ERRORS, AuditFigures
 from chary.jobs.contrasts import Contrast
 from chary.jobs.diagnose import DiagnosedTable, diagnose_table
+from chary.jobs.explain import Cell, ColumnImportance, Explainer, explainer
 from chary.jobs.label import AUDIT_SIZE, SOURCES, LabeledTable, label_table
 from chary.jobs.learners import LEARNERS
 from chary.jobs.model_file import ModelFileError, load, save
@@ -23,12 +24,16 @@ __all__ = [
     "SOURCES",
     "AcceptanceLevel",
     "AuditFigures",
+    "Cell",
+    "ColumnImportance",
     "Contrast",
     "DiagnosedTable",
+    "Explainer",
     "LabeledTable",
     "ModelFileError",
     "PriorFigures",
     "diagnose_table",
+    "explainer",
     "label_table",
     "load",
     "load_table_model",

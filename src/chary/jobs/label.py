@@ -16,11 +16,12 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from chary._words import Parameter, shown
-from chary.evaluation import Diagnosis, HeldOut, held_out, rows_to_label
+from chary.evaluation import Diagnosis, HeldOut, doubtful_labels, held_out, rows_to_label
 from chary.jobs.acceptance import AcceptanceLevel, acceptable, acceptance_levels, check_error
 from chary.jobs.audit import AuditFigures, judge, merge
 from chary.jobs.contrasts import Contrast, contrasts
 from chary.jobs.diagnose import compare_rows, features_of, prepare
+from chary.jobs.explain import Cell, Explainer, explainer
 from chary.jobs.learners import LEARNERS, WITH_AUDIT, Choice, choose
 from chary.jobs.prior import PriorFigures, prior_figures
 from chary.method import Labels, SelfTrainingClassifier, prior_of_rest
@@ -54,6 +55,16 @@ class LabeledTable:
     notes: list[str] = field(default_factory=list)  # on how table and target were read, a sentence each
     accept: NDArray[np.bool_] | None = None  # (n,) whether a row can be accepted; None: no error was asked for
     seconds: dict[str, float] = field(default_factory=dict)  # by step
+    explainer: Explainer | None = None  # which columns matter, and why a row has its label
+    # By row, the cells that decide: of those worth a label theirs, of those worth a second look what held-out
+    # models say.
+    reasons: dict[int, list[Cell]] = field(default_factory=dict)
+    why: pl.Series | None = None  # (n,) the cells that decide each new label, as text; None: not asked for
+
+    @property
+    def second_look(self) -> HeldOut:
+        """Given labels that held-out predictions contradict, the most improbable first; they may be right."""
+        return self.judged.part(doubtful_labels(self.judged))
 
     @property
     def audit_size(self) -> int:
@@ -70,7 +81,8 @@ class LabeledTable:
             "chary_confidence": pl.Series(np.round(self.confidence, 4)),
             "chary_source": pl.Series(self.source.tolist(), dtype=pl.String),
         }
-        return added if self.accept is None else {**added, "chary_accept": pl.Series(self.accept)}
+        more = {"chary_accept": None if self.accept is None else pl.Series(self.accept), "chary_why": self.why}
+        return {**added, **{name: column for name, column in more.items() if column is not None}}
 
     def probabilities(self) -> NDArray[np.float64]:
         """(n, C) What the model makes of every row, by class; where a label was given, 1 for its class.
@@ -102,6 +114,7 @@ def label_table(
     audit: str | os.PathLike[str] | None = None,
     class_prior: Any = None,
     error: float | None = None,
+    explain: bool = False,
     seed: int = 0,
     progress: Callable[[str], None] = lambda step: None,
 ) -> LabeledTable:
@@ -138,6 +151,9 @@ def label_table(
     error : float, default=None
         The largest share of wrong labels among those to be accepted, such as 0.1. Needs an audit. Which rows can
         be accepted is in ``accept`` and in the column ``chary_accept`` then; given and audited labels always can.
+    explain : bool, default=False
+        Whether to find the two or three cells that decide each new label, as text in the column ``chary_why``: up
+        to 160 predictions a row.
     seed : int, default=0
     progress : callable, default=nothing
         Told the name of each step as it begins.
@@ -168,7 +184,14 @@ def label_table(
     next_rows = rows_to_label(X, labels.every.labeled, rows.confidence, random_state=seed)
 
     watch.start("Trying other class proportions")
-    prior = prior_figures(fitted.classifier, X[~labels.every.labeled], random_state=seed)
+    rest = X[~labels.every.labeled]
+    prior = prior_figures(fitted.classifier, rest, random_state=seed)
+
+    watch.start("Finding what decides the labels")
+    explained = explainer(fitted.classifier, preparation, rest)
+    doubted = judged.part(doubtful_labels(judged))
+    reasons = reasons_of(explained, X, table, labels.every.classes, rows.codes, next_rows, doubted)
+    why = every_reason(explained, X, table, rows.codes, labels.every.labeled, progress) if explain else None
     watch.stop()
     return LabeledTable(
         table=table,
@@ -198,6 +221,9 @@ def label_table(
         notes=[*table.notes, *labels.target.notes],
         accept=acceptable(fitted.audit, labels.every.labeled, rows.confidence, rows.codes == rows.predicted),
         seconds=watch.seconds,
+        explainer=explained,
+        reasons=reasons,
+        why=why,
     )
 
 
@@ -306,7 +332,38 @@ def check(fitted: Fitted, X: NDArray[Any], given: Labels, class_prior: Any, seed
     rows = _with_pool(given.labeled, most, np.random.default_rng(seed))
     prior = _prior_among(rows, given.codes, class_prior, fitted.classifier.class_prior_)
     same = clone(fitted.unaudited).set_params(class_prior=prior)
-    return held_out(same, X[rows], given.part(rows), random_state=seed)
+    judged = held_out(same, X[rows], given.part(rows), random_state=seed)
+    return judged._replace(rows=rows[judged.rows])
+
+
+def reasons_of(
+    explained: Explainer,
+    X: NDArray[Any],
+    table: Table,
+    classes: NDArray[Any],
+    codes: NDArray[np.intp],
+    next_rows: NDArray[np.intp],
+    doubted: HeldOut,
+) -> dict[int, list[Cell]]:
+    """The cells that decide the rows a report shows: see ``LabeledTable.reasons``."""
+    rows = np.concatenate([next_rows, doubted.rows])
+    others = np.searchsorted(classes, doubted.prediction.astype(str))
+    cells = explained.cells(X[rows], np.concatenate([codes[next_rows], others]), table.frame[rows])
+    return dict(zip(rows.tolist(), cells, strict=True))
+
+
+def every_reason(
+    explained: Explainer,
+    X: NDArray[Any],
+    table: Table,
+    codes: NDArray[np.intp],
+    labeled: NDArray[np.bool_],
+    progress: Callable[[str], None],
+) -> pl.Series:
+    """The cells that decide each new label as text; null where a label was given, or no cell stands out."""
+    rows = np.flatnonzero(~labeled)
+    texts = explained.why(lambda part: X[rows[part]], codes[rows], table.frame[rows], progress)
+    return pl.Series([None], dtype=pl.String).new_from_index(0, len(codes)).scatter(rows, texts)
 
 
 def _prior_among(rows: NDArray[np.intp], codes: NDArray[np.intp], told: Any, prior: Any) -> Any:

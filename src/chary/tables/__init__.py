@@ -1,5 +1,6 @@
 """Files of strangers in; cells, kinds of columns and numeric features out; and tables written back."""
 
+from chary.tables.cells import cell_texts, shown_cells
 from chary.tables.columns.column import Column
 from chary.tables.errors import TableError
 from chary.tables.extending import extended, like
@@ -38,6 +39,7 @@ __all__ = [
     "TableError",
     "TablePreparation",
     "Target",
+    "cell_texts",
     "drawn_from",
     "extended",
     "from_dataframe",
@@ -50,6 +52,7 @@ __all__ = [
     "read_target",
     "require_writable",
     "restore_preparation",
+    "shown_cells",
     "table_from",
     "target_labels",
     "with_answers",

@@ -1,0 +1,135 @@
+"""A fitted classifier and the unlabelled rows of a table in; which of its columns decide the labels out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from chary.evaluation import decisive, effects, importance, screened, spread_rows
+from chary.method import probabilities
+from chary.tables import TablePreparation, cell_texts, shown_cells
+
+# Columns whose importance is measured, and of them those that single rows are explained by; rows that stand for
+# all, and rows that a row is compared with: see ``benchmarks/explain.py``.
+_MOST_COLUMNS, _MOST_DECISIVE, _SAMPLE, _BACKGROUND = 100, 20, 2_000, 8
+_ROWS = 5_000  # explained at a time
+
+
+class ColumnImportance(NamedTuple):
+    """What the labels owe to one column."""
+
+    column: str
+    change: float  # of the probabilities on average, if its cells are shuffled among the rows
+    flipped: float  # the share of the labels that change then
+
+
+class Cell(NamedTuple):
+    """A cell that speaks for the label of its row."""
+
+    column: str
+    text: str | None  # visible and short; None: the cell is empty, or a list
+    effect: float  # log-odds of the label against the rest: how much more than cells of other rows
+    shown: str  # both, as a person reads it
+
+
+class Explainer(NamedTuple):
+    """What explains the labels of a table."""
+
+    classifier: Any  # of features
+    importance: list[ColumnImportance]  # the most important first
+    n_columns: int  # that were used; above ``len(importance)``: some were not looked at
+    n_rows: int  # that the importance was measured on
+    columns: list[str]  # that single rows are explained by, in the order of the table
+    groups: list[NDArray[np.intp]]  # the features of each
+    background: NDArray[Any]  # (B, d) unlabelled rows that others are compared with
+
+    def effects(self, X: NDArray[Any], codes: NDArray[np.intp]) -> NDArray[np.float64]:
+        """How much each of ``columns`` speaks for the class of each row, (n, G)."""
+        return effects(self.classifier, X, codes, self.background, self.groups)
+
+    def cells(self, X: NDArray[Any], codes: NDArray[np.intp], frame: pl.DataFrame) -> list[list[Cell]]:
+        """Of each of a few rows the two or three cells that decide its class; ``frame`` holds their cells."""
+        found = self.effects(X, codes)
+        texts = [cell_texts(frame[name]) if name in frame.columns else [None] * len(X) for name in self.columns]
+        shown = [_shown(frame, name) for name in self.columns]
+        return [
+            [Cell(self.columns[k], texts[k][row], float(found[row, k]), shown[k][row]) for k in chosen if k >= 0]
+            for row, chosen in enumerate(decisive(found).tolist())
+        ]
+
+    def why(
+        self,
+        features: Callable[[slice], NDArray[Any]],
+        codes: NDArray[np.intp],
+        frame: pl.DataFrame,
+        progress: Callable[[str], None] = lambda step: None,
+    ) -> pl.Series:
+        """The deciding cells of each of many rows as a text, as in ``income = 12,000; region = north``.
+
+        ``features`` gives those of some rows: they are asked for a part at a time, so that memory stays bounded.
+        """
+        parts = [pl.Series([], dtype=pl.String)]
+        for start in range(0, frame.height, _ROWS):
+            progress(f"Explaining rows: {start:,} of {frame.height:,}")
+            part = slice(start, start + _ROWS)
+            chosen = decisive(self.effects(features(part), codes[part]))
+            parts.append(_joined(frame[part], chosen, self.columns))
+        return pl.concat(parts)
+
+
+def explainer(classifier: Any, preparation: TablePreparation, unlabeled: NDArray[Any]) -> Explainer:
+    """Find the columns that matter among the unlabelled rows (n, d), and rows to compare single ones with.
+
+    Of more than 100 columns, those that go most with the predictions are looked at. Nothing depends on the order
+    of the rows.
+    """
+    names, groups = column_groups(preparation)
+    some = unlabeled[spread_rows(unlabeled, _SAMPLE)]
+    looked_at = screened(some, probabilities(classifier, some), groups, _MOST_COLUMNS)
+    found = importance(classifier, some, [groups[k] for k in looked_at])
+    order = np.argsort(-found.change, kind="stable")
+    most = np.sort(looked_at[order[:_MOST_DECISIVE]])
+    return Explainer(
+        classifier=classifier,
+        importance=[
+            ColumnImportance(names[looked_at[k]], float(found.change[k]), float(found.flipped[k])) for k in order
+        ],
+        n_columns=len(names),
+        n_rows=found.n_rows,
+        columns=[names[k] for k in most],
+        groups=[groups[k] for k in most],
+        background=some[spread_rows(some, _BACKGROUND)],
+    )
+
+
+def column_groups(preparation: TablePreparation) -> tuple[list[str], list[NDArray[np.intp]]]:
+    """The columns that are used, in the order of the table, and the features of each."""
+    of_feature = np.array([feature.column for feature in preparation.features()], dtype=object)
+    names = [column.name for column in preparation.columns_ if column.used]
+    return names, [np.flatnonzero(of_feature == name) for name in names]
+
+
+def _joined(frame: pl.DataFrame, chosen: NDArray[np.intp], columns: Sequence[str]) -> pl.Series:
+    """The chosen cells of each row in one text; chosen (n, k) are places in ``columns``, -1 none."""
+    shown = {k: _shown(frame, columns[k]) for k in np.unique(chosen[chosen >= 0]).tolist()}
+    ranks = []
+    for rank in chosen.T:
+        text = pl.Series(f"{len(ranks)}", [None], dtype=pl.String).new_from_index(0, len(rank))
+        for k in np.unique(rank[rank >= 0]).tolist():
+            text = shown[k].zip_with(pl.Series(rank == k), text)
+        ranks.append(text.alias(f"{len(ranks)}"))
+    return (
+        pl.DataFrame(ranks)
+        .select(pl.concat_str(pl.all(), separator="; ", ignore_nulls=True).replace("", None))
+        .to_series()
+    )
+
+
+def _shown(frame: pl.DataFrame, name: str) -> pl.Series:
+    if name in frame.columns:
+        return shown_cells(frame[name])
+    return pl.Series(name, [name], dtype=pl.String).new_from_index(0, frame.height)  # a file beside the table
