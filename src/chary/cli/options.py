@@ -55,6 +55,9 @@ ERROR = Annotated[
     ),
 ]
 PROBABILITIES = Annotated[bool, typer.Option("--probabilities", help="Add the probability of each class.")]
+EXPLAIN = Annotated[
+    bool, typer.Option("--explain", help="Add the cells that decide each new label; slow on large tables.")
+]
 ROUNDS = Annotated[
     int | None,
     typer.Option(

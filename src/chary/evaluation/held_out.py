@@ -37,14 +37,18 @@ class HeldOut(NamedTuple):
 
     def part(self, rows: Rows) -> HeldOut:
         """Some of these rows, or all in another order."""
-        return HeldOut(*(value[rows] if len(value) else value for value in self))
+        some: Any = (value[rows] if len(value) else value for value in self)
+        return HeldOut(*some)
 
 
-def held_out(estimator: Any, X: Any, y: ArrayLike | Labels, random_state: Any = None) -> HeldOut:
+def held_out(
+    estimator: Any, X: Any, y: ArrayLike | Labels, random_state: Any = None, *, keep: list[Any] | None = None
+) -> HeldOut:
     """Cross-validate a classifier on the labelled rows; the unlabelled ones stay in training.
 
     Rows of a class with a single label are never judged: without them the class would be unknown. Under selection
-    bias the outcome is optimistic, because all judged rows come from where the labels are.
+    bias the outcome is optimistic, because all judged rows come from where the labels are. Each model is appended
+    to ``keep``, if there is such a list, with the rows that it judged.
     """
     labels = encode_for(estimator, y)
     rng = np.random.default_rng(random_state)
@@ -55,11 +59,17 @@ def held_out(estimator: Any, X: Any, y: ArrayLike | Labels, random_state: Any = 
     if len(judged) < 2 or n_folds < 2:
         return HeldOut(labels.classes[:0], np.zeros(0, dtype=bool), np.zeros(0), np.zeros(0))
     folds = stratified_folds(labels.codes[judged], rng, n_folds)
-    return judge_folds(estimator, X, labels, [judged[fold] for fold in folds])
+    return judge_folds(estimator, X, labels, [judged[fold] for fold in folds], keep=keep)
 
 
 def judge_folds(
-    estimator: Any, X: Any, y: ArrayLike | Labels, folds: Iterable[Rows], *, transductive: bool = True
+    estimator: Any,
+    X: Any,
+    y: ArrayLike | Labels,
+    folds: Iterable[Rows],
+    *,
+    transductive: bool = True,
+    keep: list[Any] | None = None,
 ) -> HeldOut:
     """Judge the rows of each fold by a model that has every label but theirs.
 
@@ -75,6 +85,8 @@ def judge_folds(
         Labelled rows; those of no fold stay in training throughout.
     transductive : bool, default=True
         Whether the rows of a fold stay in training, too, without their labels.
+    keep : list, default=None
+        Each model is appended to it, with the rows of its fold.
 
     Returns
     -------
@@ -90,7 +102,12 @@ def judge_folds(
     """
     labels = encode_for(estimator, y)
     fit = fit_without if transductive else _fit_on_others
-    parts = [judge(fit(estimator, X, labels, rows), X, labels, rows) for rows in folds]
+    parts = []
+    for rows in folds:
+        model = fit(estimator, X, labels, rows)
+        parts.append(judge(model, X, labels, rows))
+        if keep is not None:
+            keep.append((model, rows))
     return HeldOut(*(np.concatenate(part) for part in zip(*parts, strict=True)))
 
 

@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from chary.evaluation import decisive, effects, importance, screened, spread_rows
+from chary.evaluation import HeldOut, decisive, effects, importance, screened, spread_rows
 from chary.method import probabilities
-from chary.tables import TablePreparation, cell_texts, shown_cells
+from chary.tables import Table, TablePreparation, cell_texts, shown_cells
 
 # Columns whose importance is measured, and of them those that single rows are explained by; rows that stand for
 # all, and rows that a row is compared with: see ``benchmarks/explain.py``.
@@ -47,7 +47,7 @@ class Explainer(NamedTuple):
     groups: list[NDArray[np.intp]]  # the features of each
     background: NDArray[Any]  # (B, d) unlabelled rows that others are compared with
 
-    def effects(self, X: NDArray[Any], codes: NDArray[np.intp]) -> NDArray[np.float64]:
+    def effects(self, X: NDArray[Any], codes: NDArray[np.intp]) -> NDArray[Any]:
         """How much each of ``columns`` speaks for the class of each row, (n, G)."""
         return effects(self.classifier, X, codes, self.background, self.groups)
 
@@ -106,6 +106,52 @@ def explainer(classifier: Any, preparation: TablePreparation, unlabeled: NDArray
     )
 
 
+class Judge(NamedTuple):
+    """A model, and the labelled rows whose labels it has not seen."""
+
+    model: Any
+    rows: NDArray[np.intp]
+
+
+def reasons_of(
+    explained: Explainer, X: NDArray[Any], table: Table, codes: NDArray[np.intp], rows: NDArray[np.intp]
+) -> dict[int, list[Cell]]:
+    """By row, the cells that decide the class ``codes`` (n,) has for it: a few rows, as a report shows them."""
+    return dict(zip(rows.tolist(), explained.cells(X[rows], codes[rows], table.frame[rows]), strict=True))
+
+
+def reasons_to_doubt(
+    explained: Explainer,
+    X: NDArray[Any],
+    table: Table,
+    classes: NDArray[Any],
+    doubted: HeldOut,
+    judges: list[Judge],
+) -> dict[int, list[Cell]]:
+    """By row, the cells that speak for what a model says that has not seen the label: others go by the label."""
+    codes, found = np.zeros(len(X), dtype=np.intp), {}
+    codes[doubted.rows] = np.searchsorted(classes, doubted.prediction.astype(str))
+    for one in judges:
+        rows = doubted.rows[np.isin(doubted.rows, one.rows)]
+        if len(rows):
+            found.update(reasons_of(explained._replace(classifier=one.model), X, table, codes, rows))
+    return found
+
+
+def every_reason(
+    explained: Explainer,
+    X: NDArray[Any],
+    table: Table,
+    codes: NDArray[np.intp],
+    labeled: NDArray[np.bool_],
+    progress: Callable[[str], None],
+) -> pl.Series:
+    """The cells that decide each new label as text; null where a label was given, or no cell stands out."""
+    rows = np.flatnonzero(~labeled)
+    texts = explained.why(lambda part: X[rows[part]], codes[rows], table.frame[rows], progress)
+    return pl.Series([None], dtype=pl.String).new_from_index(0, len(codes)).scatter(rows, texts)
+
+
 def column_groups(preparation: TablePreparation) -> tuple[list[str], list[NDArray[np.intp]]]:
     """The columns that are used, in the order of the table, and the features of each."""
     of_feature = np.array([feature.column for feature in preparation.features()], dtype=object)
@@ -116,7 +162,7 @@ def column_groups(preparation: TablePreparation) -> tuple[list[str], list[NDArra
 def _joined(frame: pl.DataFrame, chosen: NDArray[np.intp], columns: Sequence[str]) -> pl.Series:
     """The chosen cells of each row in one text; chosen (n, k) are places in ``columns``, -1 none."""
     shown = {k: _shown(frame, columns[k]) for k in np.unique(chosen[chosen >= 0]).tolist()}
-    ranks = []
+    ranks: list[pl.Series] = []
     for rank in chosen.T:
         text = pl.Series(f"{len(ranks)}", [None], dtype=pl.String).new_from_index(0, len(rank))
         for k in np.unique(rank[rank >= 0]).tolist():

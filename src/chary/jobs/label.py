@@ -21,7 +21,7 @@ from chary.jobs.acceptance import AcceptanceLevel, acceptable, acceptance_levels
 from chary.jobs.audit import AuditFigures, judge, merge
 from chary.jobs.contrasts import Contrast, contrasts
 from chary.jobs.diagnose import compare_rows, features_of, prepare
-from chary.jobs.explain import Cell, Explainer, explainer
+from chary.jobs.explain import Cell, Explainer, Judge, every_reason, explainer, reasons_of, reasons_to_doubt
 from chary.jobs.learners import LEARNERS, WITH_AUDIT, Choice, choose
 from chary.jobs.prior import PriorFigures, prior_figures
 from chary.method import Labels, SelfTrainingClassifier, prior_of_rest
@@ -84,14 +84,17 @@ class LabeledTable:
         more = {"chary_accept": None if self.accept is None else pl.Series(self.accept), "chary_why": self.why}
         return {**added, **{name: column for name, column in more.items() if column is not None}}
 
+    def features(self, rows: NDArray[np.intp] | slice = slice(None)) -> NDArray[Any]:
+        """(n, d) What the model makes of the cells of all rows, or of some."""
+        return self.model[0].transform(features_of(self.table, self.target, self.settings.get("features"))[rows])
+
     def probabilities(self) -> NDArray[np.float64]:
         """(n, C) What the model makes of every row, by class; where a label was given, 1 for its class.
 
         A row that the model learned from keeps the label it was learned with, which need not be the class that
         has the highest probability in the end.
         """
-        frame = features_of(self.table, self.target, self.settings.get("features"))
-        probs = self.model.predict_proba(frame)
+        probs = self.model[-1].predict_proba(self.features())
         given = self.labels.labeled
         probs[given] = np.eye(len(self.labels.classes))[self.labels.codes[given]]
         return probs
@@ -177,7 +180,7 @@ def label_table(
     rows = label_rows(fitted.classifier, X, labels.every)
 
     watch.start("Checking against held-out labels")
-    judged = check(fitted, X, labels.given, class_prior, seed)
+    judged, judges = check(fitted, X, labels.given, class_prior, seed)
     levels = acceptance_levels(rows.confidence[~labels.every.labeled], judged)
 
     watch.start("Choosing rows to label next")
@@ -190,7 +193,10 @@ def label_table(
     watch.start("Finding what decides the labels")
     explained = explainer(fitted.classifier, preparation, rest)
     doubted = judged.part(doubtful_labels(judged))
-    reasons = reasons_of(explained, X, table, labels.every.classes, rows.codes, next_rows, doubted)
+    reasons = {
+        **reasons_of(explained, X, table, rows.codes, next_rows),
+        **reasons_to_doubt(explained, X, table, labels.every.classes, doubted, judges),
+    }
     why = every_reason(explained, X, table, rows.codes, labels.every.labeled, progress) if explain else None
     watch.stop()
     return LabeledTable(
@@ -326,44 +332,17 @@ def label_rows(classifier: SelfTrainingClassifier, X: NDArray[Any], labels: Labe
     return LabeledRows(codes, confidence, source, predicted)
 
 
-def check(fitted: Fitted, X: NDArray[Any], given: Labels, class_prior: Any, seed: int) -> HeldOut:
-    """The given labels, held out in turn, as seen by what is used without an audit."""
+def check(
+    fitted: Fitted, X: NDArray[Any], given: Labels, class_prior: Any, seed: int
+) -> tuple[HeldOut, list[Judge]]:
+    """The given labels, held out in turn, as seen by what is used without an audit; and by whom."""
     most = LEARNERS[fitted.unaudited_learner].held_out_rows
     rows = _with_pool(given.labeled, most, np.random.default_rng(seed))
     prior = _prior_among(rows, given.codes, class_prior, fitted.classifier.class_prior_)
     same = clone(fitted.unaudited).set_params(class_prior=prior)
-    judged = held_out(same, X[rows], given.part(rows), random_state=seed)
-    return judged._replace(rows=rows[judged.rows])
-
-
-def reasons_of(
-    explained: Explainer,
-    X: NDArray[Any],
-    table: Table,
-    classes: NDArray[Any],
-    codes: NDArray[np.intp],
-    next_rows: NDArray[np.intp],
-    doubted: HeldOut,
-) -> dict[int, list[Cell]]:
-    """The cells that decide the rows a report shows: see ``LabeledTable.reasons``."""
-    rows = np.concatenate([next_rows, doubted.rows])
-    others = np.searchsorted(classes, doubted.prediction.astype(str))
-    cells = explained.cells(X[rows], np.concatenate([codes[next_rows], others]), table.frame[rows])
-    return dict(zip(rows.tolist(), cells, strict=True))
-
-
-def every_reason(
-    explained: Explainer,
-    X: NDArray[Any],
-    table: Table,
-    codes: NDArray[np.intp],
-    labeled: NDArray[np.bool_],
-    progress: Callable[[str], None],
-) -> pl.Series:
-    """The cells that decide each new label as text; null where a label was given, or no cell stands out."""
-    rows = np.flatnonzero(~labeled)
-    texts = explained.why(lambda part: X[rows[part]], codes[rows], table.frame[rows], progress)
-    return pl.Series([None], dtype=pl.String).new_from_index(0, len(codes)).scatter(rows, texts)
+    judges: list[Any] = []
+    judged = held_out(same, X[rows], given.part(rows), random_state=seed, keep=judges)
+    return judged._replace(rows=rows[judged.rows]), [Judge(model, rows[part]) for model, part in judges]
 
 
 def _prior_among(rows: NDArray[np.intp], codes: NDArray[np.intp], told: Any, prior: Any) -> Any:

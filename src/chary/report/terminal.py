@@ -28,6 +28,11 @@ def show_labels(console: Console, summary: Summary, hints: Hints) -> None:
     _show_columns(console, "Read as", [column for column in summary["columns"] if column["read_otherwise"]])
     prior = summary["class_prior"]
     _show_verdict(console, summary["diagnosis"], f"Y{prior['sentence'][1:]}." if prior["told"] else "")
+    if doubted := len(summary["second_look"]):
+        these = "One given label contradicts a" if doubted == 1 else f"{doubted} given labels contradict"
+        console.print(
+            f"{these} confident held-out prediction{'s' * (doubted > 1)} and may be right: see the report.\n"
+        )
     if summary["audit"] is None:
         console.print(Panel(_invitation(summary, hints), title="how accurate?", title_align="left", width=_WIDTH))
     else:

@@ -3,7 +3,7 @@
 from chary.tables.cells import cell_texts, shown_cells
 from chary.tables.columns.column import Column
 from chary.tables.errors import TableError
-from chary.tables.extending import extended, like
+from chary.tables.extending import alone, extended, like, part_of
 from chary.tables.features import with_features
 from chary.tables.frames import from_dataframe, table_from
 from chary.tables.preparation import TablePreparation, preparation_state, restore_preparation
@@ -39,12 +39,14 @@ __all__ = [
     "TableError",
     "TablePreparation",
     "Target",
+    "alone",
     "cell_texts",
     "drawn_from",
     "extended",
     "from_dataframe",
     "is_marker",
     "like",
+    "part_of",
     "preparation_state",
     "read_audit",
     "read_audit_table",

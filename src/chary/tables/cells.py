@@ -22,13 +22,12 @@ def cell_texts(cells: pl.Series, limit: int = _CELL) -> pl.Series:
     """
     if not _writable(cells.dtype):
         return pl.Series(cells.name, [None] * len(cells), dtype=pl.String)
-    nothing = missing_cells(cells)
+    nothing, texts = missing_cells(cells), cells.cast(pl.String, strict=False)
     if cells.dtype.is_float():
-        texts = (
-            pl.select(pl.lit(cells).round_sig_figs(_DIGITS)).to_series().cast(pl.String).str.replace(r"\.0$", "")
-        )
-    else:
-        texts = cells.cast(pl.String, strict=False).str.strip_chars()
+        texts = pl.select(pl.lit(cells).round_sig_figs(_DIGITS)).to_series().cast(pl.String)
+    if not cells.dtype.is_integer() and cells.dtype != pl.String:
+        texts = texts.str.replace(r"\.0+$", "").str.replace(" 00:00:00$", "")  # nor a midnight that says nothing
+    texts = texts.str.strip_chars()
     texts = texts.set(nothing, None)
     odd = texts.filter(texts.str.contains(_UNPRINTABLE).fill_null(False)).unique().to_list()
     texts = texts.replace(odd, [visible(text, limit) for text in odd]) if odd else texts
