@@ -18,8 +18,8 @@ from chary.method import probabilities
 
 Groups = Sequence[NDArray[np.intp]]  # of each group the places of its features
 
-# Numbers in a block of changed rows, and in the working arrays of a block.
-_BLOCK_CELLS = 2**22
+# Numbers in a block of changed rows that is predicted, and in what is worked out of them at a time.
+_BLOCK_CELLS, _PART_CELLS = 2**22, 2**19
 # Probabilities nearer to 0 or 1 than this count as this: log-odds stay finite.
 _FLOOR = 1e-6
 # Effects are told to so many digits, far above what the size of a block changes in them.
@@ -57,7 +57,7 @@ def effects(model: Any, X: Floats, codes: NDArray[np.intp], background: Floats, 
     """
     score = _log_odds(_predict(model, X), codes)
     found = np.empty((len(X), len(groups)))
-    size = max(1, _BLOCK_CELLS // (len(background) * max(1, len(groups), X.shape[1])))
+    size = max(1, _PART_CELLS // (max(1, len(background)) * max(1, len(groups), X.shape[1])))
     for start in range(0, len(X), size):
         part = slice(start, start + size)
         row, donor, group = np.nonzero(_differs(X[part][:, None], background, groups))  # of (n, B, G)

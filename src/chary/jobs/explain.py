@@ -76,9 +76,12 @@ class Explainer(NamedTuple):
         for start in range(0, frame.height, _ROWS):
             progress(f"Explaining rows: {start:,} of {frame.height:,}")
             part = slice(start, start + _ROWS)
-            chosen = decisive(self.effects(features(part), codes[part]))
-            parts.append(_joined(frame[part], chosen, self.columns))
+            parts.append(self.texts(self.effects(features(part), codes[part]), frame[part]))
         return pl.concat(parts)
+
+    def texts(self, found: NDArray[Any], frame: pl.DataFrame) -> pl.Series:
+        """The same from ``effects`` (n, G)."""
+        return _joined(frame, decisive(found), self.columns)
 
 
 def explainer(classifier: Any, preparation: TablePreparation, unlabeled: NDArray[Any]) -> Explainer:
@@ -154,9 +157,10 @@ def every_reason(
 
 def column_groups(preparation: TablePreparation) -> tuple[list[str], list[NDArray[np.intp]]]:
     """The columns that are used, in the order of the table, and the features of each."""
-    of_feature = np.array([feature.column for feature in preparation.features()], dtype=object)
-    names = [column.name for column in preparation.columns_ if column.used]
-    return names, [np.flatnonzero(of_feature == name) for name in names]
+    places: dict[str, list[int]] = {column.name: [] for column in preparation.columns_ if column.used}
+    for place, feature in enumerate(preparation.features()):
+        places[feature.column].append(place)
+    return list(places), [np.array(own, dtype=np.intp) for own in places.values()]
 
 
 def _joined(frame: pl.DataFrame, chosen: NDArray[np.intp], columns: Sequence[str]) -> pl.Series:

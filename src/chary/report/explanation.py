@@ -64,8 +64,8 @@ def explain(model: Any, rows: Any = None, *, background: Any = None, **reading: 
     effects = explained.effects(asked.X, asked.codes)
     classes = np.asarray(asked.pipeline.classes_).astype(str)
     columns = {name: effects[:, k] for k, name in enumerate(explained.columns)}
-    why = explained.why(lambda part: asked.X[part], asked.codes, asked.frame)
-    return like(asked.data, {"chary_label": classes[asked.codes].tolist(), "chary_why": why.to_list(), **columns})
+    why = explained.texts(effects, asked.frame).to_list()
+    return like(asked.data, {"chary_label": classes[asked.codes].tolist(), "chary_why": why, **columns})
 
 
 class _Asked(NamedTuple):
