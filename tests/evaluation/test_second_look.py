@@ -21,24 +21,24 @@ def padded(n, *first):
 
 
 def test_the_least_probable_label_comes_first_and_only_confident_contradictions_are_listed():
-    found = padded(60, (0.95, 0.05, False), (0.97, 0.01, False), (0.8, 0.1, False), (0.96, 0.01, False))
+    found = padded(120, (0.95, 0.05, False), (0.97, 0.01, False), (0.8, 0.1, False), (0.96, 0.01, False))
     assert doubtful_labels(found).tolist() == [1, 3, 0]
 
 
 def test_no_more_than_twenty_and_none_that_is_right():
-    many = judged(np.full(70, 0.99), np.linspace(0.001, 0.01, 70))
+    many = judged(np.full(170, 0.99), np.linspace(0.001, 0.01, 170))
     assert doubtful_labels(many).tolist() == list(range(20))
-    assert doubtful_labels(many._replace(correct=np.ones(70, dtype=bool))).tolist() == []
+    assert doubtful_labels(many._replace(correct=np.ones(170, dtype=bool))).tolist() == []
 
 
 def test_few_labels_or_none_are_not_asked_about():
-    assert doubtful_labels(padded(49, (0.99, 0.0, False))).tolist() == []
-    assert doubtful_labels(padded(50, (0.99, 0.0, False))).tolist() == [0]
+    assert doubtful_labels(padded(99, (0.99, 0.0, False))).tolist() == []
+    assert doubtful_labels(padded(100, (0.99, 0.0, False))).tolist() == [0]
     assert doubtful_labels(judged([], [])).tolist() == []
 
 
 def test_without_probabilities_nothing_is_listed():
-    nothing = np.full(60, np.nan)
+    nothing = np.full(160, np.nan)
     assert doubtful_labels(judged(nothing, nothing)).tolist() == []
 
 

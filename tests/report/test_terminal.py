@@ -129,3 +129,11 @@ def test_too_few_rows_to_tell_are_said_so(result):
     frame = result.table.frame.head(12).with_columns(y=pl.Series(["a", "b", *[None] * 10]))
     few = replace(result.table, frame=frame)
     assert "cannot be told" in screen(show_diagnosis, summarize_diagnosis(diagnose_table(few, "y")), Hints())
+
+
+def test_a_terminal_asks_about_doubtful_labels(summary):
+    assert "held-out prediction" not in screen(show_labels, summary, Hints())
+    for n, words in ((1, "One given label contradicts a confident"), (3, "3 given labels contradict confident")):
+        text = screen(show_labels, {**summary, "second_look": [{}] * n}, Hints())
+        assert words in text
+        assert "may be right" in text

@@ -55,8 +55,10 @@ def effects(model: Any, X: Floats, codes: NDArray[np.intp], background: Floats, 
         Rows that stand for all: see ``spread_rows``.
     groups : sequence of arrays of feature numbers
     """
+    found = np.zeros((len(X), len(groups)))
+    if not found.size:
+        return found
     score = _log_odds(_predict(model, X), codes)
-    found = np.empty((len(X), len(groups)))
     size = max(1, _PART_CELLS // (max(1, len(background)) * max(1, len(groups), X.shape[1])))
     for start in range(0, len(X), size):
         part = slice(start, start + size)

@@ -9,7 +9,7 @@ from chary.evaluation.held_out import HeldOut
 
 # Labels listed at most, how much more probable than the given one the other class must be, and how many labels
 # must have been judged for the probabilities to mean something: see ``benchmarks/second_look.py``.
-_MOST, _MARGIN, _FEWEST_JUDGED = 20, 0.85, 50
+_MOST, _MARGIN, _FEWEST_JUDGED = 20, 0.85, 100
 
 
 def doubtful_labels(judged: HeldOut, most: int = _MOST) -> NDArray[np.intp]:
