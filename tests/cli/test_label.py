@@ -375,6 +375,23 @@ def test_probabilities_are_added_when_asked_for(table, run):
     assert "already has a column 'chary_p_no'" in err
 
 
+def test_cells_that_decide_are_added_when_asked_for_and_are_no_formula(tmp_path, run):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=120).round(2)
+    y = [("yes" if value > 0 else "no") if i < 60 else None for i, value in enumerate(x)]
+    path = tmp_path / "t.csv"
+    pl.DataFrame({"=1+1": x, "z": rng.normal(size=120).round(2), "y": y}).write_csv(path)
+    code, _, err = run("label", path, "-t", "y", "--rounds", 0, "--explain")
+    assert (code, err) == (0, "")
+    written = pl.read_csv(tmp_path / "t.labeled.csv")["chary_why"]
+    assert written[:60].null_count() == 60
+    assert written.drop_nulls().str.starts_with("'=1+1 = ").mean() > 0.8
+    assert not written.drop_nulls().str.starts_with("=").any()
+    code, _, err = run("label", tmp_path / "t.labeled.csv", "-t", "y")
+    assert code == 1
+    assert "chary_label" in err
+
+
 def test_an_error_needs_an_audit_and_is_a_share(table, run):
     code, _, err = run("label", table, "-t", "churn", "--error", "10%")
     assert code == 1

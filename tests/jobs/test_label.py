@@ -271,7 +271,7 @@ def test_a_full_column_is_refused():
 def test_a_large_pool_is_sampled_for_the_check(monkeypatch):
     seen, nothing = [], HeldOut(np.zeros(0), np.zeros(0, dtype=bool), np.zeros(0), np.zeros(0))
     monkeypatch.setitem(LEARNERS, NETWORK, LEARNERS[NETWORK]._replace(held_out_rows=30))
-    monkeypatch.setattr(label, "held_out", lambda model, X, labels, random_state: seen.append(labels) or nothing)
+    monkeypatch.setattr(label, "held_out", lambda model, X, labels, **rest: seen.append(labels) or nothing)
     label_table(table(biased=True), "y", rounds=0)
     assert (seen[0].labeled.sum(), (~seen[0].labeled).sum()) == (40, 30)
 

@@ -12,8 +12,8 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from chary.cli.label import hints_for
-from chary.evaluation import MILD, REPRESENTATIVE, STRONG, UNKNOWN, Acceptance, Score
-from chary.jobs import AuditFigures, label_table
+from chary.evaluation import MILD, REPRESENTATIVE, STRONG, UNKNOWN, Acceptance, HeldOut, Score
+from chary.jobs import AuditFigures, Cell, label_table
 from chary.report import render_page, summarize
 from chary.report.evidence import NATURAL
 from chary.report.page import _most_predicted
@@ -106,9 +106,36 @@ def test_all_fifty_rows_to_label_are_there(page, result):
     assert [int(row.replace(",", "")) - 1 for row in rows] == result.next_rows.tolist()
 
 
+def test_the_page_names_the_columns_that_decide_and_the_cells(page, result):
+    section = page.split('id="importance"')[1].split("<h2")[0]
+    names = re.findall(r'<tr><th scope="row">(.*?)</th>', section)
+    assert names == [column.column for column in result.explainer.importance if column.change > 0]
+    assert 'style="width:100%"' in section
+    next_rows = page.split('id="next"')[1].split("<h2")[0]
+    row = int(result.next_rows[0])
+    assert "; ".join(cell.shown for cell in result.reasons[row]) in next_rows
+
+
+def test_labels_worth_a_second_look_are_a_question_and_escaped(result):
+    assert 'id="second_look"' not in page_of(result)
+    labeled = np.flatnonzero(result.labels.labeled)
+    k = len(labeled)
+    far = {"probability": np.full(k, 0.99), "own": np.linspace(0.001, 0.1, k), "rows": labeled}
+    doubted = HeldOut(np.full(k, "<b>yes"), np.zeros(k, dtype=bool), np.ones(k), **far)
+    many = HeldOut(*(np.tile(value, 4) for value in doubted))  # as many as it takes to be asked about
+    cell = Cell("a<i>", "</td>", 1.0, "a<i> = </td>")
+    page = page_of(replace(result, judged=many, reasons={int(labeled[0]): [cell]}))
+    section = page.split('id="second_look"')[1].split("<h2")[0]
+    assert section.count("<tr>") == 21
+    assert "may be right" in section
+    assert "Nothing was changed" in section
+    assert "&lt;b&gt;yes" in section
+    assert "a&lt;i&gt; = &lt;/td&gt;" in section
+
+
 def columns_of_next_rows(page):
     section = page.split('id="next"')[1].split("<h2")[0]
-    return re.findall(r'<th scope="col">(.*?)</th>', section)[1:]
+    return re.findall(r'<th scope="col">(.*?)</th>', section)[1:-1]  # between the label and why
 
 
 def test_rows_to_label_start_with_what_names_them(page):
@@ -215,7 +242,8 @@ def test_a_python_caller_is_told_parameters_and_no_flag(result):
 def test_every_section_has_its_template_and_every_template_its_section(page):
     templates = resources.files("chary.report") / "templates" / "sections"
     assert sorted(SECTIONS) == sorted(path.name.removesuffix(".html") for path in templates.iterdir())
-    assert re.findall(r'<h2 id="(\w+)">', page) == list(SECTIONS)
+    asked_about = "second_look"  # only where there is something to ask
+    assert re.findall(r'<h2 id="(\w+)">', page) == [name for name in SECTIONS if name != asked_about]
 
 
 def test_the_picture_of_the_bias_is_the_score_that_the_verdict_rests_on(page, result):

@@ -77,6 +77,30 @@ def test_help_names_every_parameter_of_the_job_and_of_reading(function, job):
     assert set(wanted) <= set(named)
 
 
+def test_importance_and_second_look_are_frames_of_the_same_kind():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=200)
+    truth = np.where(x > 0, "yes", "no")
+    wrong = np.flatnonzero(np.abs(x[:100]) > 1.2)[:4]
+    given = truth.astype(object)
+    given[wrong] = np.where(truth[wrong] == "yes", "no", "yes")
+    given[100:] = None
+    frame = pd.DataFrame({"x": x, "z": rng.normal(size=200), "y": given}, index=range(500, 700))
+    result = chary.label(frame, target="y", rounds=0)
+    assert result.importance["column"].tolist() == ["x", "z"]
+    assert result.importance["change"].is_monotonic_decreasing
+    listed = result.second_look
+    assert set(listed.index) & set(500 + wrong)
+    assert (listed["y"] != listed["chary_held_out"]).all()
+    assert listed["chary_row"].tolist() == (listed.index - 499).tolist()
+    assert (listed["chary_probability"] - listed["chary_given_probability"] > 0.84).all()
+    assert listed.columns.tolist()[:3] == ["x", "z", "y"]
+    polars = chary.label(pl.from_pandas(frame), target="y", rounds=0)
+    assert isinstance(polars.importance, pl.DataFrame)
+    assert polars.second_look["chary_row"].to_list() == listed["chary_row"].tolist()
+    assert polars.second_look.columns == listed.columns.tolist()
+
+
 def test_probabilities_are_a_frame_of_the_same_kind(result):
     probs = result.probabilities
     assert probs.columns.tolist() == ["no", "yes"]

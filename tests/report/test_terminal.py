@@ -140,3 +140,11 @@ def test_aimed_at_every_class_the_mean_over_them_stands_beside_the_accuracy(summ
     without = screen(show_labels, {**summary, "audit": {**audit, "balanced": None}, "aim": aim}, Hints())
     assert "too few audited rows of some class" in without
     assert "the mean over classes" not in screen(show_labels, {**summary, "audit": audit}, Hints())
+
+
+def test_a_terminal_asks_about_doubtful_labels(summary):
+    assert "held-out prediction" not in screen(show_labels, summary, Hints())
+    for n, words in ((1, "One given label contradicts a confident"), (3, "3 given labels contradict confident")):
+        text = screen(show_labels, {**summary, "second_look": [{}] * n}, Hints())
+        assert words in text
+        assert "may be right" in text

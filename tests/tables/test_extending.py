@@ -7,7 +7,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from chary.tables import Table, extended, from_dataframe, like
+from chary.tables import Table, alone, extended, from_dataframe, like, part_of
 from chary.tables.extending import is_pandas
 
 LABELS = pl.Series(["a", "b", "a"])
@@ -80,3 +80,13 @@ def test_pandas_is_recognised_without_being_imported(monkeypatch):
     assert not is_pandas(pl.DataFrame({"x": [1]}))
     monkeypatch.setitem(sys.modules, "pandas", None)
     assert not is_pandas({"x": [1]})
+
+
+def test_some_rows_and_columns_alone_are_of_the_kind_that_was_given():
+    pandas = pd.DataFrame({"x": [1, 2, 3]}, index=[7, 8, 9])
+    polars = pl.DataFrame({"x": [1, 2, 3]})
+    table, rows = Table(polars, "t"), np.array([2, 0])
+    assert part_of(pandas, table, rows).index.tolist() == [9, 7]
+    assert part_of(polars, table, rows)["x"].to_list() == part_of("t.csv", table, rows)["x"].to_list() == [3, 1]
+    assert alone(pandas, {"a": [1]}).index.tolist() == [0]
+    assert alone(polars, {"a": [1]}).equals(pl.DataFrame({"a": [1]}))

@@ -67,6 +67,9 @@ LEARNER = Annotated[
         "the labels.",
     ),
 ]
+EXPLAIN = Annotated[
+    bool, typer.Option("--explain", help="Add the cells that decide each new label; slow on large tables.")
+]
 ROUNDS = Annotated[
     int | None,
     typer.Option(

@@ -27,6 +27,7 @@ from chary.evaluation.diagnosis import (
     Likeness,
     diagnose,
 )
+from chary.evaluation.explaining import Importance, decisive, effects, importance, screened, spread_rows
 from chary.evaluation.held_out import HeldOut, confidence_of, held_out, judge_folds
 from chary.evaluation.metrics import (
     ReliabilityCurve,
@@ -38,6 +39,7 @@ from chary.evaluation.metrics import (
     risk_coverage_curve,
 )
 from chary.evaluation.rows_to_check import rows_to_label
+from chary.evaluation.second_look import doubtful_labels
 
 __all__ = [
     "MILD",
@@ -51,6 +53,7 @@ __all__ = [
     "Diagnosis",
     "FeatureShift",
     "HeldOut",
+    "Importance",
     "Likeness",
     "ReliabilityCurve",
     "RiskCoverageCurve",
@@ -63,11 +66,15 @@ __all__ = [
     "compare",
     "confidence_auroc",
     "confidence_of",
+    "decisive",
     "diagnose",
+    "doubtful_labels",
     "draw",
+    "effects",
     "expected_calibration_error",
     "fit_with_audit",
     "held_out",
+    "importance",
     "judge_folds",
     "recovered_share",
     "reliability_curve",
@@ -75,5 +82,7 @@ __all__ = [
     "risk_coverage_curve",
     "rows_to_label",
     "score",
+    "screened",
     "smallest_audit",
+    "spread_rows",
 ]

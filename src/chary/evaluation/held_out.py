@@ -28,6 +28,8 @@ class HeldOut(NamedTuple):
     confidence: Floats  # (k,)
     probability: Floats  # (k,) the highest class probability; NaN where the model gives none
     given: NDArray[Any] = np.zeros(0)  # (k,) the labels that were hidden
+    own: Floats = np.zeros(0)  # (k,) the probability of the label that was given; NaN as above
+    rows: Rows = np.zeros(0, dtype=np.intp)  # (k,) which rows they are
 
     @property
     def score(self) -> Score:
@@ -48,11 +50,14 @@ class HeldOut(NamedTuple):
         return HeldOut(*parts)
 
 
-def held_out(estimator: Any, X: Any, y: ArrayLike | Labels, random_state: Any = None) -> HeldOut:
+def held_out(
+    estimator: Any, X: Any, y: ArrayLike | Labels, random_state: Any = None, *, keep: list[Any] | None = None
+) -> HeldOut:
     """Cross-validate a classifier on the labelled rows; the unlabelled ones stay in training.
 
     Rows of a class with a single label are never judged: without them the class would be unknown. Under selection
-    bias the outcome is optimistic, because all judged rows come from where the labels are.
+    bias the outcome is optimistic, because all judged rows come from where the labels are. Each model is appended
+    to ``keep``, if there is such a list, with the rows that it judged.
     """
     labels = encode_for(estimator, y)
     rng = np.random.default_rng(random_state)
@@ -63,11 +68,17 @@ def held_out(estimator: Any, X: Any, y: ArrayLike | Labels, random_state: Any = 
     if len(judged) < 2 or n_folds < 2:
         return HeldOut(labels.classes[:0], np.zeros(0, dtype=bool), np.zeros(0), np.zeros(0))
     folds = stratified_folds(labels.codes[judged], rng, n_folds)
-    return judge_folds(estimator, X, labels, [judged[fold] for fold in folds])
+    return judge_folds(estimator, X, labels, [judged[fold] for fold in folds], keep=keep)
 
 
 def judge_folds(
-    estimator: Any, X: Any, y: ArrayLike | Labels, folds: Iterable[Rows], *, transductive: bool = True
+    estimator: Any,
+    X: Any,
+    y: ArrayLike | Labels,
+    folds: Iterable[Rows],
+    *,
+    transductive: bool = True,
+    keep: list[Any] | None = None,
 ) -> HeldOut:
     """Judge the rows of each fold by a model that has every label but theirs.
 
@@ -83,6 +94,8 @@ def judge_folds(
         Labelled rows; those of no fold stay in training throughout.
     transductive : bool, default=True
         Whether the rows of a fold stay in training, too, without their labels.
+    keep : list, default=None
+        Each model is appended to it, with the rows of its fold.
 
     Returns
     -------
@@ -98,7 +111,12 @@ def judge_folds(
     """
     labels = encode_for(estimator, y)
     fit = fit_without if transductive else _fit_on_others
-    parts = [judge(fit(estimator, X, labels, rows), X, labels, rows) for rows in folds]
+    parts = []
+    for rows in folds:
+        model = fit(estimator, X, labels, rows)
+        parts.append(judge(model, X, labels, rows))
+        if keep is not None:
+            keep.append((model, rows))
     return HeldOut(*(np.concatenate(part) for part in zip(*parts, strict=True)))
 
 
@@ -122,10 +140,18 @@ def judge(model: Any, X: Any, labels: Labels, rows: Rows) -> HeldOut:
     X_rows = safe_indexing(X, rows)
     prediction = model.predict(X_rows)
     given = labels.classes[labels.codes[rows]]
-    probability = np.full(len(rows), np.nan)
+    probability = own = np.full(len(rows), np.nan)
     if hasattr(model, "predict_proba") or hasattr(model, "decision_function"):
-        probability = max_probability(probabilities(model, X_rows))
-    return HeldOut(prediction, prediction == given, confidence_of(model, X_rows), probability, given)
+        probs = probabilities(model, X_rows)
+        probability, own = max_probability(probs), _of_given(probs, model, labels, rows)
+    return HeldOut(prediction, prediction == given, confidence_of(model, X_rows), probability, given, own, rows)
+
+
+def _of_given(probs: Floats, model: Any, labels: Labels, rows: Rows) -> Floats:
+    """The probability of the label that each row has; 0 where the model knows no such class."""
+    known = {name: place for place, name in enumerate(np.asarray(model.classes_).tolist())}
+    places = np.array([known.get(name, -1) for name in labels.classes.tolist()])[labels.codes[rows]]
+    return np.where(places >= 0, probs[np.arange(len(rows)), places], 0.0)
 
 
 def confidence_of(model: Any, X: Any) -> Floats:

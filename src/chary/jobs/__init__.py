@@ -4,6 +4,7 @@ from chary.jobs.acceptance import AcceptanceLevel
 from chary.jobs.audit import ERRORS, AuditFigures
 from chary.jobs.contrasts import Contrast
 from chary.jobs.diagnose import DiagnosedTable, diagnose_table, prepare
+from chary.jobs.explain import Cell, ColumnImportance, Explainer, explainer
 from chary.jobs.label import AUDIT_SIZE, SOURCES, LabeledTable, label_table
 from chary.jobs.learners import LEARNERS, WITH_AUDIT, learn
 from chary.jobs.model_file import ModelFileError, load, save
@@ -24,12 +25,16 @@ __all__ = [
     "WITH_AUDIT",
     "AcceptanceLevel",
     "AuditFigures",
+    "Cell",
+    "ColumnImportance",
     "Contrast",
     "DiagnosedTable",
+    "Explainer",
     "LabeledTable",
     "ModelFileError",
     "PriorFigures",
     "diagnose_table",
+    "explainer",
     "label_table",
     "learn",
     "load",

@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
 from chary._words import Parameter, listed, shown
-from chary.evaluation import Diagnosis, HeldOut, held_out, rows_to_label
+from chary.evaluation import Diagnosis, HeldOut, doubtful_labels, held_out, rows_to_label
 from chary.jobs.acceptance import AcceptanceLevel, acceptable, acceptance_levels, check_error
 from chary.jobs.audit import AuditFigures, judge, merge
 from chary.jobs.contrasts import Contrast, contrasts
 from chary.jobs.diagnose import compare_rows, features_of, prepare
+from chary.jobs.explain import Cell, Explainer, Judge, every_reason, explainer, reasons_of, reasons_to_doubt
 from chary.jobs.learners import AUTO, LEARNERS, WITH_AUDIT, Choice, learn
 from chary.jobs.prior import PriorFigures, check_aim, prior_figures
 from chary.method import ACCURACY, Labels, SelfTrainingClassifier, prior_of_rest
@@ -52,6 +53,16 @@ class LabeledTable:
     notes: list[str] = field(default_factory=list)  # on how table and target were read, a sentence each
     accept: NDArray[np.bool_] | None = None  # (n,) whether a row can be accepted; None: no error was asked for
     seconds: dict[str, float] = field(default_factory=dict)  # by step
+    explainer: Explainer | None = None  # which columns matter, and why a row has its label
+    # By row, the cells that decide: of those worth a label theirs, of those worth a second look what held-out
+    # models say.
+    reasons: dict[int, list[Cell]] = field(default_factory=dict)
+    why: pl.Series | None = None  # (n,) the cells that decide each new label, as text; None: not asked for
+
+    @property
+    def second_look(self) -> HeldOut:
+        """Given labels that held-out predictions contradict, the most improbable first; they may be right."""
+        return self.judged.part(doubtful_labels(self.judged))
 
     @property
     def audit_size(self) -> int:
@@ -68,7 +79,12 @@ class LabeledTable:
             "chary_confidence": pl.Series(np.round(self.confidence, 4)),
             "chary_source": pl.Series(self.source.tolist(), dtype=pl.String),
         }
-        return added if self.accept is None else {**added, "chary_accept": pl.Series(self.accept)}
+        more = {"chary_accept": None if self.accept is None else pl.Series(self.accept), "chary_why": self.why}
+        return {**added, **{name: column for name, column in more.items() if column is not None}}
+
+    def features(self, rows: NDArray[np.intp] | slice = slice(None)) -> NDArray[Any]:
+        """(n, d) What the model makes of the cells of all rows, or of some."""
+        return self.model[0].transform(features_of(self.table, self.target, self.settings.get("features"))[rows])
 
     def probabilities(self) -> NDArray[np.float64]:
         """(n, C) What the model makes of every row, by class; where a label was given, 1 for its class.
@@ -76,8 +92,7 @@ class LabeledTable:
         A row that the model learned from keeps the label it was learned with, which need not be the class that
         has the highest probability in the end.
         """
-        frame = features_of(self.table, self.target, self.settings.get("features"))
-        probs = self.model.predict_proba(frame)
+        probs = self.model[-1].predict_proba(self.features())
         given = self.labels.labeled
         probs[given] = np.eye(len(self.labels.classes))[self.labels.codes[given]]
         return probs
@@ -102,6 +117,7 @@ def label_table(
     class_prior: Any = None,
     aim: str = ACCURACY,
     error: float | None = None,
+    explain: bool = False,
     seed: int = 0,
     progress: Callable[[str], None] = lambda step: None,
 ) -> LabeledTable:
@@ -143,6 +159,9 @@ def label_table(
     error : float, default=None
         The largest share of wrong labels among those to be accepted, such as 0.1. Needs an audit. Which rows can
         be accepted is in ``accept`` and in the column ``chary_accept`` then; given and audited labels always can.
+    explain : bool, default=False
+        Whether to find the two or three cells that decide each new label, as text in the column ``chary_why``: up
+        to 160 predictions a row.
     seed : int, default=0
     progress : callable, default=nothing
         Told the name of each step as it begins.
@@ -167,14 +186,24 @@ def label_table(
     rows = label_rows(fitted.classifier, X, labels.every)
 
     watch.start("Checking against held-out labels")
-    judged = check(fitted, X, labels.given, class_prior, seed)
+    judged, judges = check(fitted, X, labels.given, class_prior, seed)
     levels = acceptance_levels(rows.confidence[~labels.every.labeled], judged)
 
     watch.start("Choosing rows to label next")
     next_rows = rows_to_label(X, labels.every.labeled, rows.confidence, random_state=seed)
 
     watch.start("Trying other class proportions")
-    prior = prior_figures(fitted.classifier, X[~labels.every.labeled], random_state=seed)
+    rest = X[~labels.every.labeled]
+    prior = prior_figures(fitted.classifier, rest, random_state=seed)
+
+    watch.start("Finding what decides the labels")
+    explained = explainer(fitted.classifier, preparation, rest)
+    doubted = judged.part(doubtful_labels(judged))
+    reasons = {
+        **reasons_of(explained, X, table, rows.codes, next_rows),
+        **reasons_to_doubt(explained, X, table, labels.every.classes, doubted, judges),
+    }
+    why = every_reason(explained, X, table, rows.codes, labels.every.labeled, progress) if explain else None
     watch.stop()
     return LabeledTable(
         table=table,
@@ -208,6 +237,9 @@ def label_table(
         notes=[*table.notes, *labels.target.notes, *_unused_classes(labels.every, rows.codes)],
         accept=acceptable(fitted.audit, labels.every.labeled, rows.confidence, rows.codes == rows.predicted),
         seconds=watch.seconds,
+        explainer=explained,
+        reasons=reasons,
+        why=why,
     )
 
 
@@ -318,13 +350,17 @@ def label_rows(classifier: SelfTrainingClassifier, X: NDArray[Any], labels: Labe
     return LabeledRows(codes, confidence, source, predicted)
 
 
-def check(fitted: Fitted, X: NDArray[Any], given: Labels, class_prior: Any, seed: int) -> HeldOut:
-    """The given labels, held out in turn, as seen by what is used without an audit."""
+def check(
+    fitted: Fitted, X: NDArray[Any], given: Labels, class_prior: Any, seed: int
+) -> tuple[HeldOut, list[Judge]]:
+    """The given labels, held out in turn, as seen by what is used without an audit; and by whom."""
     most = fitted.unaudited_choice.learner.held_out_rows
     rows = _with_pool(given.labeled, most, np.random.default_rng(seed))
     prior = _prior_among(rows, given.codes, class_prior, fitted.classifier.class_prior_)
     same = fitted.unaudited_choice.classifier(seed, prior, fitted.classifier.aim)
-    return held_out(same, X[rows], given.part(rows), random_state=seed)
+    judges: list[Any] = []
+    judged = held_out(same, X[rows], given.part(rows), random_state=seed, keep=judges)
+    return judged._replace(rows=rows[judged.rows]), [Judge(model, rows[part]) for model, part in judges]
 
 
 def _unused_classes(labels: Labels, codes: NDArray[np.intp]) -> list[str]:

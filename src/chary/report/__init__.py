@@ -1,5 +1,6 @@
 """The result of a job in; one summary of it out, and what terminals, programs, pages and notebooks show of it."""
 
+from chary.report.explanation import explain
 from chary.report.hints import Hints
 from chary.report.model import TableModel, load
 from chary.report.page import render_page
@@ -16,6 +17,7 @@ __all__ = [
     "Summary",
     "TableModel",
     "diagnose",
+    "explain",
     "label",
     "load",
     "render_page",

@@ -30,7 +30,8 @@ class Evidence(NamedTuple):
     @property
     def prior(self) -> str:
         """What knowing the class shares was worth."""
-        return f"on {self.n_tables} real tables with biased labels it was worth {self.prior_gain:.1f} points of accuracy."
+        worth = f"{self.prior_gain:.1f} points of accuracy"
+        return f"on {self.n_tables} real tables with biased labels it was worth {worth}."
 
     @property
     def rounds(self) -> str:

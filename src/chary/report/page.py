@@ -31,6 +31,7 @@ def render_page(summary: Summary, hints: Hints = Hints()) -> str:  # noqa: B008 
             pictures=[{**contrast, **contrast_picture(contrast)} for contrast in diagnosis["contrasts"]],
             lengths=bar_lengths([shift["difference"] for shift in diagnosis["shifts"][:10]]),
             bars=histogram_bars(summary["confidence"]),
+            columns_that_matter=_most_important(summary["importance"]),
             told_classes=_most_predicted(summary["class_prior"]),
         )
     )
@@ -68,6 +69,13 @@ def _most_predicted(prior: dict[str, Any], most: int = 6) -> list[int]:
     varied = prior["classes"].index(prior["class"])
     order = sorted(range(len(shares)), key=lambda code: (code != varied, -shares[code]))
     return sorted(order[:most])
+
+
+def _most_important(importance: dict[str, Any] | None, most: int = 15) -> list[dict[str, Any]]:
+    """The columns that change a label or a probability visibly, each with the length of its bar."""
+    columns = [column for column in (importance or {"columns": []})["columns"] if column["change"] > 0][:most]
+    lengths = bar_lengths([column["change"] for column in columns])
+    return [{**column, "length": length} for column, length in zip(columns, lengths, strict=True)]
 
 
 def _own_units(number: float, is_share: bool = False) -> str:

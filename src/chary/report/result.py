@@ -8,6 +8,9 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+import polars as pl
+
 from chary._files import atomic_write
 from chary._words import shown
 from chary.evaluation import Diagnosis, draw
@@ -19,7 +22,7 @@ from chary.report.model import TableModel
 from chary.report.page import render_page
 from chary.report.plots import Plots
 from chary.report.summary import Summary, summarize, summarize_diagnosis
-from chary.tables import TableError, extended, like, read_table, write_audit
+from chary.tables import TableError, alone, extended, like, part_of, read_table, write_audit
 
 _DRAW = "result.draw('audit.csv'), fill in its column {}, then label again with audit='audit.csv'"
 
@@ -99,6 +102,13 @@ class Result:
     probabilities : DataFrame
         One column a class, named like it; rows in the order of ``frame``.
     diagnosis : Diagnosed
+    importance : DataFrame
+        What the labels owe to each column, the most important first: ``column``, ``change`` of the probabilities
+        on average, and share of the labels that are ``flipped``, if its cells are shuffled among the rows.
+    second_look : DataFrame
+        Rows whose given label a model that had not seen it contradicts and is sure; they may be right. With
+        ``chary_row`` (from 1, as in the report), ``chary_held_out``, what it says, ``chary_probability`` of that
+        and ``chary_given_probability`` of the given label, and ``chary_why``, what speaks for the former.
     summary : dict
         All figures of the report, plain data.
     model : TableModel
@@ -107,19 +117,38 @@ class Result:
     """
 
     def __init__(self, data: Any, details: LabeledTable) -> None:
-        self._data = data
+        self.data = data  # as it was given
         self.details = details
 
     @cached_property
     def frame(self) -> Any:
-        return extended(self._data, self.details.table, self.details.added_columns, self.details.target)
+        return extended(self.data, self.details.table, self.details.added_columns, self.details.target)
 
     @cached_property
     def probabilities(self) -> Any:
         probs = self.details.probabilities()
         return like(
-            self._data, {str(name): probs[:, code] for code, name in enumerate(self.details.labels.classes)}
+            self.data, {str(name): probs[:, code] for code, name in enumerate(self.details.labels.classes)}
         )
+
+    @cached_property
+    def importance(self) -> Any:
+        columns = (self.summary["importance"] or {"columns": []})["columns"]
+        names = ("column", "change", "flipped")
+        return alone(self.data, {name: [column[name] for column in columns] for name in names})
+
+    @cached_property
+    def second_look(self) -> Any:
+        rows, doubted = self.summary["second_look"], self.details.second_look
+        why = ["; ".join(cell["shown"] for cell in row["why"]) for row in rows]
+        added = {
+            "chary_row": pl.Series(doubted.rows + 1),
+            "chary_held_out": pl.Series([row["held_out"] for row in rows], dtype=pl.String),
+            "chary_probability": pl.Series(np.round(doubted.probability, 4)),
+            "chary_given_probability": pl.Series(np.round(doubted.own, 4)),
+            "chary_why": pl.Series(why, dtype=pl.String),
+        }
+        return extended(part_of(self.data, self.details.table, doubted.rows), self.details.table, added)
 
     @cached_property
     def diagnosis(self) -> Diagnosed:

@@ -33,11 +33,13 @@ SECTIONS = (
     "audit",
     "bias",
     "classes",
+    "importance",
     "prior",
     "confidence",
     "accept",
     "rounds",
     "next",
+    "second_look",
     "columns",
     "settings",
     "limits",
@@ -70,7 +72,9 @@ class Summary(TypedDict):
     class_prior: dict[str, Any]  # what was told, the sentence that says so, and what hangs on it
     rounds: list[dict[str, Any]]  # of self-training: round, n_pool, n_learned, mean_confidence
     termination: str  # why they ended
-    rows_to_label: list[dict[str, Any]]  # row, label now, confidence, cells by column
+    rows_to_label: list[dict[str, Any]]  # row, label now, confidence, cells by column, why: see ``_reasons``
+    second_look: list[dict[str, Any]]  # given labels that held-out models doubt: see ``_second_look``
+    importance: dict[str, Any] | None  # what the labels owe to each column: see ``_importance``
     columns: list[dict[str, Any]]  # name, kind, used, note, whether it is doubtful
     settings: dict[str, Any]  # seed, rounds, learner and its words, features, versions
     seconds: dict[str, float]  # by step
@@ -110,6 +114,8 @@ def summarize(result: LabeledTable) -> Summary:
         ],
         "termination": classifier.termination_condition_,
         "rows_to_label": _next_rows(result),
+        "second_look": _second_look(result),
+        "importance": _importance(result),
         "columns": [_column(column) for column in preparation.columns_],
         "settings": {
             **result.settings,
@@ -294,9 +300,45 @@ def _next_rows(result: LabeledTable) -> list[dict[str, Any]]:
             "label": str(result.labels.classes[result.codes[row]]),
             "confidence": float(result.confidence[row]),
             "cells": dict(zip(names, map(_cell, cells), strict=True)),
+            "why": _reasons(result, row),
         }
         for row, cells in zip(result.next_rows, frame.rows(), strict=True)
     ]
+
+
+def _second_look(result: LabeledTable) -> list[dict[str, Any]]:
+    """Row, label given and what a model that had not seen it says, with the probabilities of both."""
+    doubted, names = result.second_look, _naming_columns(result)
+    cells = result.table.frame.select(names)[doubted.rows].rows()
+    return [
+        {
+            "row": int(row) + 1,
+            "given": str(result.labels.classes[result.labels.codes[row]]),
+            "held_out": str(doubted.prediction[place]),
+            "probability": float(doubted.probability[place]),
+            "given_probability": float(doubted.own[place]),
+            "cells": dict(zip(names, map(_cell, cells[place]), strict=True)),
+            "why": _reasons(result, row),
+        }
+        for place, row in enumerate(doubted.rows)
+    ]
+
+
+def _reasons(result: LabeledTable, row: int) -> list[dict[str, Any]]:
+    """The cells that speak most for the label: column, cell, its effect in log-odds, and both as one reads it."""
+    return [
+        {"column": cell.column, "cell": cell.text, "effect": cell.effect, "shown": cell.shown}
+        for cell in result.reasons.get(int(row), [])
+    ]
+
+
+def _importance(result: LabeledTable) -> dict[str, Any] | None:
+    """The columns, the most important first; how many there are, and on how many rows it was measured."""
+    found = result.explainer
+    if found is None:
+        return None
+    columns = [column._asdict() for column in found.importance]
+    return {"columns": columns, "n_columns": found.n_columns, "n_rows": found.n_rows}
 
 
 def _naming_columns(result: LabeledTable) -> list[str]:

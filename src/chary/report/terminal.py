@@ -31,6 +31,11 @@ def show_labels(console: Console, summary: Summary, hints: Hints) -> None:
     _show_verdict(console, summary["diagnosis"], f"Y{prior['sentence'][1:]}." if prior["told"] else "")
     aim = summary["aim"]
     console.print(Text(f"{aim['sentence']} {aim_question(hints, aim['name'])}".rstrip() + "\n"))
+    if doubted := len(summary["second_look"]):
+        these = "One given label contradicts a" if doubted == 1 else f"{doubted} given labels contradict"
+        console.print(
+            f"{these} confident held-out prediction{'s' * (doubted > 1)} and may be right: see the report.\n"
+        )
     if summary["audit"] is None:
         console.print(Panel(_invitation(summary, hints), title="how accurate?", title_align="left", width=_WIDTH))
     else:

@@ -1,8 +1,9 @@
 """Files of strangers in; cells, kinds of columns and numeric features out; and tables written back."""
 
+from chary.tables.cells import cell_texts, shown_cells
 from chary.tables.columns.column import Column
 from chary.tables.errors import TableError
-from chary.tables.extending import extended, like
+from chary.tables.extending import alone, extended, like, part_of
 from chary.tables.features import with_features
 from chary.tables.frames import from_dataframe, table_from
 from chary.tables.preparation import TablePreparation, preparation_state, restore_preparation
@@ -38,11 +39,14 @@ __all__ = [
     "TableError",
     "TablePreparation",
     "Target",
+    "alone",
+    "cell_texts",
     "drawn_from",
     "extended",
     "from_dataframe",
     "is_marker",
     "like",
+    "part_of",
     "preparation_state",
     "read_audit",
     "read_audit_table",
@@ -50,6 +54,7 @@ __all__ = [
     "read_target",
     "require_writable",
     "restore_preparation",
+    "shown_cells",
     "table_from",
     "target_labels",
     "with_answers",

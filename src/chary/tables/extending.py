@@ -28,11 +28,24 @@ def extended(data: Any, table: Table, added: Mapping[str, pl.Series], target: st
 
 def like(data: Any, columns: Mapping[str, Any]) -> Any:
     """Columns alone as a frame of the kind that was given, with its index if it has one."""
+    frame = alone(data, columns)
+    return frame.set_index(data.index) if is_pandas(data) else frame
+
+
+def alone(data: Any, columns: Mapping[str, Any]) -> Any:
+    """The same with rows of their own: whatever index there is does not fit them."""
     if not is_pandas(data):
         return pl.DataFrame(dict(columns))
     import pandas as pd
 
-    return pd.DataFrame(dict(columns), index=data.index)
+    return pd.DataFrame(dict(columns))
+
+
+def part_of(data: Any, table: Table, rows: Any) -> Any:
+    """Some rows of what was given, by their numbers from 0: a pandas frame, or else a polars frame."""
+    if is_pandas(data):
+        return data.iloc[rows]
+    return (data if isinstance(data, pl.DataFrame) else table.frame)[rows]
 
 
 def is_pandas(data: Any) -> bool:

@@ -16,7 +16,7 @@ from chary.tables.errors import TableError
 MAX_COLUMNS = 4096
 FORMATS = ("csv", "parquet", "jsonl", "arrow", "xlsx")  # each is the extension of its files
 PACKED = ("gz", "zip")
-ADDED_COLUMNS = ("chary_label", "chary_confidence", "chary_source", "chary_accept")
+ADDED_COLUMNS = ("chary_label", "chary_confidence", "chary_source", "chary_accept", "chary_why")
 
 
 _ALSO_CALLED = {"ndjson": "jsonl", "feather": "arrow", "ipc": "arrow", "pq": "parquet", "excel": "xlsx"}

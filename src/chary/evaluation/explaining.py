@@ -1,0 +1,182 @@
+"""A fitted classifier, rows and groups of their features in; which groups decide each row, and all, out.
+
+Nothing is asked of the classifier but probabilities. The features of a group, all that one column of a table
+became, are exchanged together for those of another row, and the rows so changed are predicted in one stack, a
+block of bounded size at a time. Where a group is the same in both rows nothing is predicted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chary.evaluation.diagnosis import Floats
+from chary.method import probabilities
+
+Groups = Sequence[NDArray[np.intp]]  # of each group the places of its features
+
+# Numbers in a block of changed rows that is predicted, and in what is worked out of them at a time.
+_BLOCK_CELLS, _PART_CELLS = 2**22, 2**19
+# Probabilities nearer to 0 or 1 than this count as this: log-odds stay finite.
+_FLOOR = 1e-6
+# Effects are told to so many digits, far above what the size of a block changes in them.
+_DIGITS = 4
+# A group is decisive beside the first if its effect is at least this share of the first one's.
+_BESIDE = 0.25
+
+
+class Importance(NamedTuple):
+    """What shuffling each group among the rows does to their predictions."""
+
+    change: Floats  # (G,) mean change of the probabilities: half the sum over classes of what each moves
+    flipped: Floats  # (G,) share of the rows whose most probable class changes
+    n_rows: int  # looked at
+
+
+def effects(model: Any, X: Floats, codes: NDArray[np.intp], background: Floats, groups: Groups) -> Floats:
+    """How much each group speaks for the class of each row, (n, G), in log-odds of that class against the rest.
+
+    With x a row, c its class, s_c = log p_c / (1 - p_c), and x with group g taken from background row b written
+    x[g <- b], the effect of g is the mean over b of s_c(x) - s_c(x[g <- b]). In a model whose log-odds are a sum
+    of functions of one group each, it is what the group adds above its mean over the background, whatever the
+    other groups are. Effects are rounded to 1e-4.
+
+    Parameters
+    ----------
+    model : fitted classifier
+        With ``predict_proba`` or ``decision_function``.
+    X : array of shape (n, d)
+    codes : array of shape (n,)
+        The class of each row, as a place in the columns of the probabilities.
+    background : array of shape (B, d)
+        Rows that stand for all: see ``spread_rows``.
+    groups : sequence of arrays of feature numbers
+    """
+    found = np.zeros((len(X), len(groups)))
+    if not found.size:
+        return found
+    score = _log_odds(_predict(model, X), codes)
+    size = max(1, _PART_CELLS // (max(1, len(background)) * max(1, len(groups), X.shape[1])))
+    for start in range(0, len(X), size):
+        part = slice(start, start + size)
+        row, donor, group = np.nonzero(_differs(X[part][:, None], background, groups))  # of (n, B, G)
+        row += start
+        moved = score[row] - _log_odds(_exchanged(model, X, background, groups, row, group, donor), codes[row])
+        place = (row - start) * len(groups) + group
+        total = np.bincount(place, moved, minlength=found[part].size)
+        found[part] = total.reshape(found[part].shape) / len(background)
+    return np.round(found, _DIGITS) + 0.0  # no -0.0
+
+
+def decisive(effects: Floats, most: int = 3) -> NDArray[np.intp]:
+    """Of each row the groups that speak most for its class, (n, most), the first one first; -1: no further one.
+
+    A group is decisive if its effect is above zero and at least a quarter of the largest; of equal effects the
+    first group is named first.
+
+    >>> decisive(np.array([[0.1, 2.0, 2.0, 0.6], [0.0, -3.0, 0.0, 0.0]]))
+    array([[ 1,  2,  3],
+           [-1, -1, -1]])
+    """
+    order = np.argsort(-effects, axis=1, kind="stable")[:, :most]
+    sorted_effects = np.take_along_axis(effects, order, axis=1)
+    counts = (sorted_effects > 0) & (sorted_effects >= _BESIDE * sorted_effects[:, :1])
+    return np.where(counts, order, -1)
+
+
+def importance(model: Any, X: Floats, groups: Groups, most_predictions: int = 2**13) -> Importance:
+    """What the predictions owe to each group, over rows that are all of one kind, the unlabelled ones.
+
+    Rows are drawn evenly (``spread_rows``), so many that no more than ``most_predictions`` changed rows are to be
+    predicted; each then gets the group of the row half a round further on, which shuffles it.
+    """
+    sample = X[spread_rows(X, max(2, most_predictions // max(1, len(groups))))]
+    n = len(sample)
+    donors = np.roll(sample, -(n // 2), axis=0)
+    probs = _predict(model, sample)
+    labels = probs.argmax(axis=1)
+    row, group = np.nonzero(_differs(sample, donors, groups))
+    changed = _exchanged(model, sample, donors, groups, row, group, row)
+    moved = np.abs(changed - probs[row]).sum(axis=1) / 2
+    flips = changed.argmax(axis=1) != labels[row]
+    change, flipped = (np.bincount(group, what, minlength=len(groups)) / n for what in (moved, flips))
+    return Importance(np.round(change, _DIGITS), flipped, n)
+
+
+def screened(X: Floats, probs: Floats, groups: Groups, most: int) -> NDArray[np.intp]:
+    """The numbers of up to ``most`` groups that go most with the predictions, in their order.
+
+    By the largest squared correlation of one of their features, or of its squared deviation from the mean, with
+    the probability of a class; a group that matters in concert with others alone can be missed.
+    """
+    if len(groups) <= most:
+        return np.arange(len(groups))
+    centred = X - X.mean(axis=0, dtype=np.float64)
+    by_feature = np.maximum(_correlation(centred, probs), _correlation(np.square(centred), probs))  # (d,)
+    by_group = np.array([by_feature[own].max(initial=0) for own in groups])
+    return np.sort(np.argsort(-np.round(by_group, 6), kind="stable")[:most])
+
+
+def spread_rows(X: NDArray[Any], k: int) -> NDArray[np.intp]:
+    """Up to k rows that stand for all; which, depends on what the rows hold and not on their order.
+
+    Rows are sorted by a hash of their features and taken at even distances, so that of equal rows a fair share is
+    taken.
+    """
+    n = len(X)
+    order = np.argsort(_hashes(X), kind="stable")
+    return order[(np.arange(min(k, n)) * n) // min(k, n)] if n else order
+
+
+def _differs(X: Floats, others: Floats, groups: Groups) -> NDArray[np.bool_]:
+    """Whether each group is not the same in two rows, (..., G)."""
+    features = others != X
+    return np.stack([features[..., own].any(axis=-1) for own in groups], axis=-1)
+
+
+def _exchanged(
+    model: Any,
+    X: Floats,
+    donors: Floats,
+    groups: Groups,
+    row: NDArray[np.intp],
+    group: NDArray[np.intp],
+    donor: NDArray[np.intp],
+) -> Floats:
+    """Probabilities (t, C) of rows of X, each with one group taken from a donor."""
+    taken = np.zeros((len(groups), X.shape[1]), dtype=bool)
+    for number, own in enumerate(groups):
+        taken[number, own] = True
+    size = max(1, _BLOCK_CELLS // max(1, X.shape[1]))
+    parts = [slice(start, start + size) for start in range(0, len(row), size)]
+    blocks = [_predict(model, np.where(taken[group[p]], donors[donor[p]], X[row[p]])) for p in parts]
+    return np.concatenate(blocks) if blocks else _predict(model, X[:1])[:0]
+
+
+def _predict(model: Any, X: Floats) -> Floats:
+    return np.asarray(probabilities(model, X), dtype=np.float64)
+
+
+def _log_odds(probs: Floats, codes: NDArray[np.intp]) -> Floats:
+    p = np.clip(probs[np.arange(len(codes)), codes], _FLOOR, 1 - _FLOOR)
+    return np.log(p) - np.log1p(-p)
+
+
+def _correlation(X: Floats, probs: Floats) -> Floats:
+    """Of each column of X the largest squared correlation with a column of the probabilities."""
+    x, p = X - X.mean(axis=0), probs - probs.mean(axis=0)
+    norms = np.outer(np.square(x).sum(axis=0), np.square(p).sum(axis=0))  # (d, C)
+    return np.divide(np.square(x.T @ p), norms, out=np.zeros_like(norms), where=norms > 1e-12).max(axis=1)
+
+
+def _hashes(X: NDArray[Any]) -> NDArray[np.uint64]:
+    """A number for each row by what it holds, the same in whatever place: integers add up exactly."""
+    bits = np.ascontiguousarray(X, dtype=np.float32).view(np.uint32)
+    factors = np.random.default_rng(0).integers(1, 2**63, X.shape[1], dtype=np.uint64) | np.uint64(1)
+    size = max(1, _BLOCK_CELLS // max(1, X.shape[1]))
+    sums = [(bits[start : start + size] * factors).sum(axis=1) for start in range(0, len(X), size)]
+    mixed = np.concatenate(sums) if sums else np.zeros(0, dtype=np.uint64)
+    return (mixed ^ (mixed >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
