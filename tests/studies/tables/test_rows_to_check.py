@@ -8,7 +8,7 @@ from chary.jobs import LEARNERS, WITH_AUDIT
 from chary.studies import figures
 from chary.studies.results import to_markdown
 from chary.studies.runner import work_out
-from chary.studies.tables.rows_to_check import CHOOSERS, ROWS_TO_CHECK, _chosen, on_untouched_rows, taught
+from chary.studies.tables.rows_to_check import CHOOSERS, ROWS_TO_CHECK, _chosen, _halves, on_rows_apart, taught
 
 
 @pytest.fixture(scope="module")
@@ -31,29 +31,32 @@ def test_each_chooser_takes_rows_without_a_label(draw):
 
 
 def test_the_report_and_the_margin_go_by_the_model_of_chary_label(draw):
-    known, pool = draw.labels(draw.audited(0)), np.flatnonzero(~draw.labeled)
+    known, (pool, apart) = draw.labels(draw.audited(0)), _halves(draw, draw.audited(0))
+    assert sorted([*pool, *apart]) == np.flatnonzero(~draw.labeled).tolist()
     model = LEARNERS[WITH_AUDIT].classifier(0, draw.seed).fit(draw.X, known)
-    confidence = np.ones(len(draw.truth))
-    confidence[pool] = model.predict_confidence(draw.X[pool])
-    expected = rows_to_label(draw.X, known.labeled, confidence, 60, random_state=draw.seed)
-    assert _chosen(draw, "report", draw.audited(0)).tolist() == expected.tolist()
+    there = np.concatenate([np.flatnonzero(draw.labeled), pool])
+    confidence = np.concatenate([np.ones(draw.labeled.sum()), model.predict_confidence(draw.X[pool])])
+    expected = rows_to_label(draw.X[there], draw.labeled[there], confidence, 60, random_state=draw.seed)
+    assert _chosen(draw, "report", draw.audited(0)).tolist() == there[expected].tolist()
     probs = model.predict_proba(draw.X[pool])  # two classes
     margins = dict(zip(pool, np.abs(probs[:, 0] - probs[:, 1]), strict=True))
     chosen = _chosen(draw, "margin", draw.audited(0))
     assert max(margins[row] for row in chosen) <= min(margins[row] for row in set(pool) - set(chosen))
 
 
-def test_all_are_judged_on_rows_that_nobody_asked_for(draw):
+def test_all_are_judged_on_rows_set_apart(draw):
     found = {name: taught(draw, name, 30, 60) for name in CHOOSERS}
     start = taught(draw, "random", 30, 0)
+    chosen = [_chosen(draw, name, draw.audited(30)) for name in CHOOSERS]
+    assert not np.isin(start.apart, np.concatenate([draw.audited(30), *chosen])).any()
     for one in (*found.values(), start):
-        assert one.untouched.tolist() == start.untouched.tolist()
+        assert one.apart.tolist() == start.apart.tolist()
         assert len(one.rest) == len(start.rest) - (0 if one is start else 60)
-        figures_of = on_untouched_rows(draw, one)
+        figures_of = on_rows_apart(draw, one)
         right = one.codes == draw.truth
-        assert figures_of["accuracy"] == pytest.approx(right[start.untouched].mean())
+        assert figures_of["accuracy"] == pytest.approx(right[start.apart].mean())
         assert figures_of["rest_accuracy"] == pytest.approx(right[one.rest].mean())
-    assert on_untouched_rows(draw, found["random"])["rest_accuracy"] > 0.85
+    assert on_rows_apart(draw, found["random"])["rest_accuracy"] > 0.85
 
 
 def test_it_runs_as_a_study_from_a_fresh_clone(cells, quick_learners, monkeypatch):
@@ -77,11 +80,11 @@ def test_the_report_compares_choosers_with_random_rows():
     assert "| group | none | 30 | 61.0 | 62.0 | 60.5 |" in text
     assert "| column | 30 audited | 60 | 72.0 | 74.0 | 71.0 |" in text
     assert (
-        "60 further labels add, points of accuracy on rows that nobody asked for: +2.0 (rows of the report), +4.0 "
+        "60 further labels add, points of accuracy on rows set apart: +2.0 (rows of the report), +4.0 "
         "(random rows) and +1.0 (smallest margin)."
     ) in text
     assert (
-        "30 rows of the report against 30 random ones, on rows that nobody asked for: -1.0 with labels from one "
+        "30 rows of the report against 30 random ones, on rows set apart: -1.0 with labels from one "
         "group without an audit"
     ) in text
     assert "60 smallest margin against 60 random ones, on all rows left to label: -3.0 with" in text
