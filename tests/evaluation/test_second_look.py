@@ -10,7 +10,9 @@ def judged(probability, own, correct=None):
     probability, own = np.asarray(probability), np.asarray(own)
     k = len(own)
     correct = np.zeros(k, dtype=bool) if correct is None else np.asarray(correct)
-    return HeldOut(np.full(k, "b"), correct, np.ones(k), probability, own, np.arange(100, 100 + k))
+    return HeldOut(
+        np.full(k, "b"), correct, np.ones(k), probability, np.full(k, "a"), own, np.arange(100, 100 + k)
+    )
 
 
 def padded(n, *first):

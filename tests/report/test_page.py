@@ -208,7 +208,7 @@ def test_labels_that_are_not_strongly_biased_bring_no_rounds_and_the_page_says_w
     fair = label_table(Table(pl.DataFrame({"x": x, "y": labels.tolist()}), "fair.csv", ","), "y")
     page = " ".join(page_of(fair).split())
     assert "it has learned from the given labels alone" in page
-    assert "chary does not unless asked" in page
+    assert "chary does not learn from its own labels unless asked" in page
     assert "Learners of unlike kinds" in page
 
 

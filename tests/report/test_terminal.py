@@ -81,7 +81,7 @@ def test_a_diagnosis_shows_columns_differences_and_advice(result):
     text = screen(show_diagnosis, summarize_diagnosis(diagnosed), Hints(class_prior="say so"))
     assert "[b]x numeric" in text
     assert "Telling labelled from other rows: AUC" in text
-    assert "share of each class among all rows, say so: on 13 benchmarks" in text
+    assert "share of each class among all rows, say so: on 20 real tables" in text
 
 
 def test_a_diagnosis_lists_all_columns(result):

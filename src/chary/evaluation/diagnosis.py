@@ -103,7 +103,7 @@ class Diagnosis:
         far_off = "may be off either way" if self.verdict == MILD else "may be far off, either way"
         outside = 1 - self.coverage
         uncovered = ""
-        if outside >= 2 * _OUTSIDE_BY_CHANCE:
+        if round(outside, 9) >= 2 * _OUTSIDE_BY_CHANCE:
             uncovered = f", and {outside:.0%} of the other rows lie far from any label (5% would by chance)"
         return (
             f"The labelled rows differ {degree} from the rest ({figures}){uncovered}: accuracy measured on them "

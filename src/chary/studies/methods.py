@@ -62,13 +62,13 @@ TABLE = {
 }
 
 
-def first_mixture(task: Task) -> MixedEnsembleClassifier:
+def first_mixture(task: Task, n_rows: int | None = None) -> MixedEnsembleClassifier:
     """Two linear models and trees, which count twice: chary's first unlike learners, not fitted.
 
     The stored results of the studies of priors, audits and learners rest on them; those of ``tables`` and
-    ``tables-paper`` on today's.
+    ``tables-paper`` on today's. ``n_rows``: that they will see, if not all of the task's.
     """
-    quantiles = QuantileTransformer(n_quantiles=min(1000, len(task.X)), output_distribution="normal")
+    quantiles = QuantileTransformer(n_quantiles=min(1000, n_rows or len(task.X)), output_distribution="normal")
     members = [
         ("linear", make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))),
         ("quantile", make_pipeline(quantiles, LogisticRegression(max_iter=1000))),

@@ -110,7 +110,7 @@ def shifted(task: Task, prior: str | None, shift: float) -> SelfTrainingClassifi
     shares = tilted(np.bincount(task.y_true) / len(task.y_true), shift)
     keep = task.labeled | _thinned(task, shares)
     told = np.bincount(task.y_true[keep]) / keep.sum() if prior == TRUE else prior
-    model = SelfTrainingClassifier(first_mixture(task), class_prior=told, max_rounds=0)
+    model = SelfTrainingClassifier(first_mixture(task, int(keep.sum())), class_prior=told, max_rounds=0)
     return model.fit(task.X[keep], task.y[keep])
 
 
