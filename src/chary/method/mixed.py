@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
@@ -31,6 +32,8 @@ from chary.method.threads import one_thread
 _FLOOR = 1e-3
 # Rows scored at a time: members make copies of them.
 _BLOCK = 100_000
+# Rows from which on several threads score them sooner than one.
+_FOR_THREADS = 20_000
 # Labels of each class from which on boosting counts in full.
 _FOR_BOOSTING = 30
 
@@ -245,9 +248,10 @@ class MixedEnsembleClassifier(ClassifierMixin, BaseEstimator):
 
     def _centred_logits(self, X: Floats) -> Floats:
         logits = np.empty((len(X), len(self.members_), len(self.classes_)))  # (n, M, C)
-        for block in gen_batches(len(X), _BLOCK):
-            for m, member in enumerate(self.members_):
-                logits[block, m] = _logits(member.estimator, X[block], len(self.classes_))
+        with one_thread("openmp") if len(X) < _FOR_THREADS else nullcontext():
+            for block in gen_batches(len(X), _BLOCK):
+                for m, member in enumerate(self.members_):
+                    logits[block, m] = _logits(member.estimator, X[block], len(self.classes_))
         return logits - logits.mean(axis=-1, keepdims=True)
 
     def _scaled(self, logits: Floats) -> Floats:
