@@ -96,7 +96,9 @@ def test_it_is_an_estimator_like_others(kind):
     plain = plain_trees(model)
     again = clone(plain).fit(X, y)
     np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
-    np.testing.assert_array_equal(again.fit(X[::2], y[::2]).predict(X), clone(model).fit(X[::2], y[::2]).predict(X))
+    np.testing.assert_array_equal(
+        again.fit(X[::2], y[::2]).predict(X), clone(model).fit(X[::2], y[::2]).predict(X)
+    )
     plain.predict(X)
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(plain)).predict_proba(X), model.predict_proba(X))
     np.testing.assert_array_equal(plain.predict_proba(X[7:8]), model.predict_proba(X)[7:8])
@@ -124,7 +126,7 @@ def test_what_cannot_be_plain_arrays_is_refused():
         plain_trees(HistGradientBoostingClassifier(max_iter=2, categorical_features=[0]).fit(X, y))
     with pytest.raises(ValueError, match="several targets cannot be saved"):
         plain_trees(ExtraTreesClassifier(2).fit(X, np.column_stack([y, y])))
-    with pytest.raises(TypeError, match="[Ss]parse"):
+    with pytest.raises(TypeError, match=r"[Ss]parse"):
         plain_trees(ExtraTreesClassifier(2).fit(X, y)).predict(csr_matrix(X))
 
 
