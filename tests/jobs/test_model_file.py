@@ -1,6 +1,7 @@
 """What is saved comes back to the bit; what is not a model is refused, and nothing of it runs."""
 
 import json
+import os
 import pickle
 import random
 import struct
@@ -440,7 +441,8 @@ def test_arrays_that_were_changed_are_refused_or_predict(tmp_path):
     metadata = persistence._metadata((tmp_path / "m.chary").read_bytes())
     original = safetensors.numpy.load_file(tmp_path / "m.chary")
     refusals = []
-    for seed in range(200):
+    n_tries = 2000 if os.environ.get("CHARY_FUZZ") == "full" else 200
+    for seed in range(n_tries):
         rng = random.Random(seed)
         arrays, name = dict(original), rng.choice(sorted(original))
         arrays[name] = changed(arrays[name], rng)
@@ -452,7 +454,7 @@ def test_arrays_that_were_changed_are_refused_or_predict(tmp_path):
             refusals.append(str(error))
             continue
         assert np.isfinite(loaded.predict_proba(X)).all(), (seed, name)
-    assert len(refusals) > 100
+    assert len(refusals) > n_tries / 2
     assert not any("\n" in refusal for refusal in refusals)
 
 

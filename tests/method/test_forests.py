@@ -107,10 +107,12 @@ def test_it_is_an_estimator_like_others(kind):
 def test_boosting_does_not_depend_on_threads():
     X, y = problem(3, True)
     plain = plain_trees(clone(KINDS["boosting"]).fit(X, y))
+    many = np.tile(X, (300, 1))
     with threadpool_limits(1):
-        alone = plain.decision_function(X)
+        alone = plain.decision_function(many)
     with threadpool_limits(2):
-        np.testing.assert_array_equal(plain.decision_function(X), alone)
+        np.testing.assert_array_equal(plain.decision_function(many), alone)
+    np.testing.assert_array_equal(plain.decision_function(X), alone[: len(X)])
 
 
 def test_what_is_no_fitted_tree_ensemble_stays_what_it_is():
