@@ -49,6 +49,9 @@ Floats = NDArray[np.float64]
 # Rows (n, d) in; what one tree says of them out: (n, K), or (n,) in boosting.
 Compiled = Callable[[Any], Floats]
 
+# Threads that have less to do only wait for each other, once a tree.
+_ROWS_FOR_A_THREAD = 10_000
+
 _INT, _FLOAT, _FLAG = np.intp, np.float64, np.uint8
 _TREE_NODE = {
     "left_child": _INT,
@@ -167,7 +170,7 @@ def _predictor(nodes: Nodes) -> Compiled:
 
 
 def _in_threads(predict: Callable[..., Floats], X: Floats) -> Floats:
-    return predict(X, n_threads=n_threads())
+    return predict(X, n_threads=min(n_threads(), 1 + len(X) // _ROWS_FOR_A_THREAD))
 
 
 def _right(compiled: Callable[[Nodes], Compiled], dtype: type) -> bool:

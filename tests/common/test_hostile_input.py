@@ -715,7 +715,9 @@ def swap_chunks(data, rng):
 
 def foreign(data, rng):
     arrays = {"a": np.arange(rng.randrange(1, 50), dtype=rng.choice(["f4", "i8", "u1"]))}
-    return safetensors.numpy.save(arrays, {"format": rng.choice(["chary-model-1", "pt", ""]), "description": "{}"})
+    return safetensors.numpy.save(
+        arrays, {"format": rng.choice(["chary-model-1", "chary-model-2", "pt", ""]), "description": "{}"}
+    )
 
 
 MODEL_MUTATIONS = [

@@ -145,15 +145,13 @@ def _without_generators(params: dict[str, Any]) -> dict[str, Any]:
     return {**params, "random_state": None} if generator else params
 
 
+def _is_floats(array: Any, *shape: int) -> bool:
+    return isinstance(array, np.ndarray) and array.dtype.kind == "f" and array.shape == shape
+
+
 def _is_offset(bias: NDArray[Any], n_classes: int) -> bool:
     """Minus infinity is the offset of a class that a prior gives no share."""
-    return bool(
-        bias.shape == (n_classes,)
-        and bias.dtype.kind == "f"
-        and not np.isnan(bias).any()
-        and (bias < np.inf).all()
-        and np.isfinite(bias).any()
-    )
+    return bool(_is_floats(bias, n_classes) and (bias < np.inf).all() and np.isfinite(bias).any())
 
 
 def _network_fits(model: DiverseEnsembleClassifier) -> bool:
@@ -163,7 +161,8 @@ def _network_fits(model: DiverseEnsembleClassifier) -> bool:
         and type(network) is Network
         and network.n_features == n_features
         and model.classes_.shape == (network.n_classes,)
-        and model.mean_.shape == model.scale_.shape == (n_features,)
+        and _is_floats(model.mean_, n_features)
+        and _is_floats(model.scale_, n_features)
         and bool((model.scale_ > 0).all())
         and _is_offset(model.class_bias_, network.n_classes)
     )
@@ -176,7 +175,9 @@ def _mixture_fits(model: MixedEnsembleClassifier) -> bool:
         and all(type(member) is Member for member in model.members_)
         and all(member.estimator.n_features_in_ == model.n_features_in_ for member in model.members_)
         and all(len(member.estimator.classes_) == n_classes for member in model.members_)
-        and model.scales_.shape == model.weights_.shape == (n_members,)
+        and model.classes_.ndim == 1
+        and _is_floats(model.scales_, n_members)
+        and _is_floats(model.weights_, n_members)
         and bool((model.scales_ >= 0).all() and (model.weights_ >= 0).all())
         and _is_offset(model.class_bias_, n_classes)
     )
@@ -205,8 +206,9 @@ def _timeless(codec: Codec) -> Codec:
 
 
 def _scaler_fits(model: StandardScaler) -> bool:
-    scale = model.scale_ if model.with_std else np.ones(model.n_features_in_)
-    return bool(scale.shape == model.mean_.shape == (model.n_features_in_,) and (scale > 0).all())
+    n = model.n_features_in_
+    centred = not model.with_mean or _is_floats(model.mean_, n)
+    return centred and (not model.with_std or bool(_is_floats(model.scale_, n) and (model.scale_ > 0).all()))
 
 
 def _columns_fit(model: ColumnScaler) -> bool:
@@ -214,13 +216,24 @@ def _columns_fit(model: ColumnScaler) -> bool:
 
 
 def _quantiles_fit(model: QuantileTransformer) -> bool:
-    shape = len(model.references_), model.n_features_in_
-    return bool(model.quantiles_.shape == shape and model.references_.ndim == 1 and shape[0] > 0)
+    shares, quantiles = model.references_, model.quantiles_
+    return bool(
+        len(shares)
+        and _is_floats(shares, len(shares))
+        and _is_floats(quantiles, len(shares), model.n_features_in_)
+        and ((shares >= 0) & (shares <= 1)).all()
+        and (np.diff(shares) >= 0).all()
+        and (np.diff(quantiles, axis=0) >= 0).all()
+    )
 
 
 def _regression_fits(model: LogisticRegression) -> bool:
     n_rows = len(model.classes_) if len(model.classes_) > 2 else 1
-    return bool(model.coef_.shape == (n_rows, model.n_features_in_) and model.intercept_.shape == (n_rows,))
+    return (
+        model.classes_.ndim == 1
+        and _is_floats(model.coef_, n_rows, model.n_features_in_)
+        and _is_floats(model.intercept_, n_rows)
+    )
 
 
 def _unfitted(model: Any) -> bool:

@@ -6,7 +6,7 @@ installed one are laid out as we know them, they are filled with the arrays and 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
@@ -66,10 +66,8 @@ class Trees:
 
     def _typed(self) -> bool:
         kinds = (np.int32, np.int32, np.float64, np.int32, np.int32, np.bool_, np.float64)
-        return all(
-            isinstance(column, np.ndarray) and column.dtype == kind
-            for column, kind in zip(vars(self).values(), kinds, strict=True)
-        )
+        columns = [getattr(self, field.name) for field in fields(self)]
+        return all(isinstance(c, np.ndarray) and c.dtype == kind for c, kind in zip(columns, kinds, strict=True))
 
     def _shaped(self, width: int) -> bool:
         n_nodes = int(self.size.sum(dtype=np.int64)) if self.size.ndim == 1 and (self.size > 0).all() else 0

@@ -102,7 +102,8 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
     termination_condition_ : {"all_labeled", "no_change", "max_rounds"}
     history_ : list of dict, one for each round
         ``round``, ``n_pool``, ``n_accepted``, ``accepted`` (class -> count), ``mean_confidence`` (of the
-        accepted), what the policy ``used`` (its thresholds), and ``seconds``.
+        accepted), what the policy ``used`` (its thresholds), and ``seconds``,
+        which a model file leaves out.
 
     See Also
     --------

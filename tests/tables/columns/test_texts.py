@@ -221,9 +221,8 @@ def test_a_column_that_lacks_something_is_refused(learned, tmp_path):
     assert KIND.whole(column)
     preparation = TablePreparation().fit({"review": reviews()})
     preparation.columns_ = [replace(column, learned={**right, **learned} if learned else {})]
-    save(preparation, tmp_path / "m.chary")
-    with pytest.raises(ModelFileError, match="damaged"):
-        load(tmp_path / "m.chary")
+    with pytest.raises(ModelFileError, match="is not saved, as it would not load"):
+        save(preparation, tmp_path / "m.chary")
 
 
 def test_rows_have_unit_length_or_are_empty():
