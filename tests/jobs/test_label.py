@@ -331,7 +331,8 @@ def test_an_aim_goes_with_a_class_prior_and_with_an_audit(tmp_path):
     with open(tmp_path / "audit.csv", "wb") as stream:
         write_audit(table, "y", labels, rows, stream)
     sheet = pl.read_csv(tmp_path / "audit.csv", infer_schema=False)
-    sheet = sheet.with_columns(y=pl.Series(truth[sheet["chary_row"].cast(pl.Int64).to_numpy() - 1]))
+    numbers = sheet["chary_row"].str.extract(r"row (\d+)").cast(pl.Int64).to_numpy()
+    sheet = sheet.with_columns(y=pl.Series(truth[numbers - 1]))
     sheet.write_csv(tmp_path / "audit.csv")
     audited = label_table(table, "y", audit=tmp_path / "audit.csv", aim="balanced")
     assert audited.model[-1].aim == "balanced"
