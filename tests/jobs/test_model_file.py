@@ -489,3 +489,16 @@ def test_object_arrays_keep_their_values_apart(items):
     again = persistence._unpack(json.loads(json.dumps(persistence._pack(array, arrays))), arrays, CODECS)
     assert repr(again.tolist()) == repr(items)
     assert again.dtype == object
+
+
+def test_an_aim_is_kept_and_one_that_nobody_knows_is_refused(tmp_path):
+    X, y = problem()
+    model = small(aim="balanced").fit(X, y)
+    loaded = round_trip(model, tmp_path)
+    assert loaded.aim == "balanced"
+    assert loaded.class_bias_.any()
+    assert same_bits(model.predict_proba(X), loaded.predict_proba(X))
+    model.aim = "rare"
+    save(model, tmp_path / "forged")
+    with pytest.raises(ModelFileError, match="contradicts itself"):
+        load(tmp_path / "forged")

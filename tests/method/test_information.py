@@ -206,3 +206,17 @@ def test_every_classifier_finds_more_of_a_rare_class(model, lopsided):
     labels = aimed.classes_[aimed.predict_proba(X).argmax(axis=1)]
     assert (aimed.predict(X) == labels).all()
     assert not hasattr(aimed, "decision_function")
+
+
+def test_rounds_learn_from_the_likeliest_labels_and_the_aim_comes_after_them(lopsided):
+    X, y, _ = lopsided
+    given = DiverseEnsembleClassifier(n_steps=50)
+    plain, aimed = (
+        SelfTrainingClassifier(given, max_rounds=2, aim=aim, random_state=0).fit(X, y)
+        for aim in ("accuracy", "balanced")
+    )
+    assert plain.n_rounds_ == 2
+    assert plain.transduction_.tolist() == aimed.transduction_.tolist()
+    assert (plain.predict(X) != aimed.predict(X)).any()
+    few = SelfTrainingClassifier(given, max_rounds=1, aim="balanced", max_pool=100, random_state=0).fit(X, y)
+    assert few.class_bias_.any()

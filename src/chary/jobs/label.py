@@ -344,7 +344,8 @@ def label_rows(classifier: SelfTrainingClassifier, X: NDArray[Any], labels: Labe
     codes[pool] = np.searchsorted(labels.classes, said)
     predicted = codes.copy()
     learned = np.flatnonzero(classifier.labeled_iter_ > 0)
-    codes[learned] = np.searchsorted(labels.classes, classifier.transduction_[learned].astype(str))
+    if classifier.aim == ACCURACY:  # another aim comes after the rounds, and is for every row
+        codes[learned] = np.searchsorted(labels.classes, classifier.transduction_[learned].astype(str))
     source = np.full(len(codes), PREDICTED, dtype=object)
     source[learned], source[labels.labeled] = LEARNED, GIVEN
     return LabeledRows(codes, confidence, source, predicted)

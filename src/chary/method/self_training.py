@@ -68,8 +68,8 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         predicted so that all rows together have them. "labeled": they are those of the labelled rows.
         ``docs/class-prior.md`` says when that hurts.
     aim : {"accuracy", "balanced"}, default="accuracy"
-        "balanced": a rare class is as important as a common one. Boundaries between classes are moved for it in
-        every round and at the end, see ``chary.method.balanced_shares``; plain accuracy may fall.
+        "balanced": a rare class is as important as a common one. When the rounds are over, boundaries between
+        classes are moved for it, see ``chary.method.balanced_shares``; plain accuracy may fall.
     balance_weights : bool, default=False
         Weigh accepted rows so that together they count as much as the given labels do.
     max_pool : int, default=None
@@ -204,10 +204,12 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         rows = self._taking_part(labels.labeled)
         data = _TrainingData(X, labels, params, self.balance_weights, prior)
         codes = labels.codes.copy()
-        codes[rows] = self._run(data.part(rows), initial)
+        likeliest = data._replace(prior=prior._replace(aim=ACCURACY))  # labels to learn from should be right
+        codes[rows] = self._run(likeliest.part(rows), initial)
         self.transduction_ = decode(codes, self.classes_, unlabeled=self.unlabeled)
-        if len(rows) < len(codes):
+        if len(rows) < len(codes) or prior.aim != ACCURACY:
             self._adopt(self.estimator_, data)
+        if len(rows) < len(codes):
             self._make_room(rows, len(codes))
         return self
 
