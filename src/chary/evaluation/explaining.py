@@ -56,17 +56,13 @@ def effects(model: Any, X: Floats, codes: NDArray[np.intp], background: Floats, 
     groups : sequence of arrays of feature numbers
     """
     found = np.zeros((len(X), len(groups)))
-    if not found.size:
-        return found
-    score = _log_odds(_predict(model, X), codes)
     size = max(1, _PART_CELLS // (max(1, len(background)) * max(1, len(groups), X.shape[1])))
     for start in range(0, len(X), size):
         part = slice(start, start + size)
         row, donor, group = np.nonzero(_differs(X[part][:, None], background, groups))  # of (n, B, G)
-        row += start
-        moved = score[row] - _log_odds(_exchanged(model, X, background, groups, row, group, donor), codes[row])
-        place = (row - start) * len(groups) + group
-        total = np.bincount(place, moved, minlength=found[part].size)
+        own, changed = _exchanged(model, X[part], background, groups, _Exchange(row, group, donor))
+        moved = _log_odds(own, codes[part])[row] - _log_odds(changed, codes[part][row])
+        total = np.bincount(row * len(groups) + group, moved, minlength=found[part].size)
         found[part] = total.reshape(found[part].shape) / len(background)
     return np.round(found, _DIGITS) + 0.0  # no -0.0
 
@@ -96,10 +92,9 @@ def importance(model: Any, X: Floats, groups: Groups, most_predictions: int = 2*
     sample = X[spread_rows(X, max(2, most_predictions // max(1, len(groups))))]
     n = len(sample)
     donors = np.roll(sample, -(n // 2), axis=0)
-    probs = _predict(model, sample)
-    labels = probs.argmax(axis=1)
     row, group = np.nonzero(_differs(sample, donors, groups))
-    changed = _exchanged(model, sample, donors, groups, row, group, row)
+    probs, changed = _exchanged(model, sample, donors, groups, _Exchange(row, group, row))
+    labels = probs.argmax(axis=1)
     moved = np.abs(changed - probs[row]).sum(axis=1) / 2
     flips = changed.argmax(axis=1) != labels[row]
     change, flipped = (np.bincount(group, what, minlength=len(groups)) / n for what in (moved, flips))
@@ -137,27 +132,30 @@ def _differs(X: Floats, others: Floats, groups: Groups) -> NDArray[np.bool_]:
     return np.stack([features[..., own].any(axis=-1) for own in groups], axis=-1)
 
 
+class _Exchange(NamedTuple):
+    """Rows to change: in each, which group is taken, and from which donor."""
+
+    row: NDArray[np.intp]  # (t,)
+    group: NDArray[np.intp]  # (t,)
+    donor: NDArray[np.intp]  # (t,)
+
+
 def _exchanged(
-    model: Any,
-    X: Floats,
-    donors: Floats,
-    groups: Groups,
-    row: NDArray[np.intp],
-    group: NDArray[np.intp],
-    donor: NDArray[np.intp],
-) -> Floats:
-    """Probabilities (t, C) of rows of X, each with one group taken from a donor."""
-    taken = np.zeros((len(groups), X.shape[1]), dtype=bool)
+    model: Any, X: Floats, donors: Floats, groups: Groups, exchange: _Exchange
+) -> tuple[Floats, Floats]:
+    """Probabilities of the rows of X, (n, C), and of those exchanged, (t, C), from one stack: calls are dear."""
+    taken = np.zeros((len(groups) + 1, X.shape[1]), dtype=bool)  # the last group has no feature: a row as it is
     for number, own in enumerate(groups):
         taken[number, own] = True
+    n = len(X)
+    row = np.concatenate([np.arange(n), exchange.row])
+    group = np.concatenate([np.full(n, len(groups)), exchange.group])
+    donor = np.concatenate([np.zeros(n, dtype=np.intp), exchange.donor])
     size = max(1, _BLOCK_CELLS // max(1, X.shape[1]))
     parts = [slice(start, start + size) for start in range(0, len(row), size)]
-    blocks = [_predict(model, np.where(taken[group[p]], donors[donor[p]], X[row[p]])) for p in parts]
-    return np.concatenate(blocks) if blocks else _predict(model, X[:1])[:0]
-
-
-def _predict(model: Any, X: Floats) -> Floats:
-    return np.asarray(probabilities(model, X), dtype=np.float64)
+    blocks = [probabilities(model, np.where(taken[group[p]], donors[donor[p]], X[row[p]])) for p in parts]
+    probs = np.concatenate(blocks).astype(np.float64)
+    return probs[:n], probs[n:]
 
 
 def _log_odds(probs: Floats, codes: NDArray[np.intp]) -> Floats:

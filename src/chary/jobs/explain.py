@@ -92,7 +92,9 @@ def explainer(classifier: Any, preparation: TablePreparation, unlabeled: NDArray
     """
     names, groups = column_groups(preparation)
     some = unlabeled[spread_rows(unlabeled, _SAMPLE)]
-    looked_at = screened(some, probabilities(classifier, some), groups, _MOST_COLUMNS)
+    looked_at = np.arange(len(groups))
+    if len(groups) > _MOST_COLUMNS:
+        looked_at = screened(some, probabilities(classifier, some), groups, _MOST_COLUMNS)
     found = importance(classifier, some, [groups[k] for k in looked_at])
     order = np.argsort(-found.change, kind="stable")
     most = np.sort(looked_at[order[:_MOST_DECISIVE]])
