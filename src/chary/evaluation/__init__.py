@@ -26,6 +26,7 @@ from chary.evaluation.diagnosis import (
     Likeness,
     diagnose,
 )
+from chary.evaluation.differences import Difference, difference
 from chary.evaluation.held_out import HeldOut, confidence_of, held_out, judge_folds
 from chary.evaluation.intervals import Settled, accuracy_interval, count_interval, interval, sequence, settled
 from chary.evaluation.judging import (
@@ -60,6 +61,7 @@ __all__ = [
     "Comparison",
     "Density",
     "Diagnosis",
+    "Difference",
     "FeatureShift",
     "HeldOut",
     "Judgement",
@@ -80,6 +82,7 @@ __all__ = [
     "confidence_of",
     "count_interval",
     "diagnose",
+    "difference",
     "draw",
     "expected_calibration_error",
     "fit_with_audit",

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import KFold
 from sklearn.utils import check_consistent_length, indexable
 
+from chary.evaluation.audit import Score, score
 from chary.evaluation.held_out import HeldOut, encode_for, fit_without, judge, judge_folds
 from chary.method import Labels
 
@@ -25,10 +26,14 @@ class AuditedResult:
     before: HeldOut  # by ``unaudited_model``: exact
     after: HeldOut  # by models like ``model``, each without some audited labels: approximate
 
+    def after_score(self, skipped: int = 0) -> Score:
+        """The share of ``after`` that is right, of all drawn rows, skipped ones included."""
+        return score(self.after.correct, skipped=skipped)
+
     def __str__(self) -> str:
         return (
             f"without the audited labels  {self.before.score}  exact\n"
-            f"with them, cross-fitted     {self.after.score}  approximate"
+            f"with them, cross-fitted     {self.after_score()}  approximate"
         )
 
 
