@@ -14,7 +14,7 @@ from chary.evaluation.audit import (
     score,
     smallest_audit,
 )
-from chary.evaluation.audited import AuditedResult, fit_with_audit
+from chary.evaluation.audited import AuditedResult, cross_fitted_score, fit_with_audit, widened
 from chary.evaluation.diagnosis import (
     MILD,
     REPRESENTATIVE,
@@ -81,6 +81,7 @@ __all__ = [
     "confidence_auroc",
     "confidence_of",
     "count_interval",
+    "cross_fitted_score",
     "diagnose",
     "difference",
     "draw",
@@ -100,4 +101,5 @@ __all__ = [
     "settled",
     "slice_scores",
     "smallest_audit",
+    "widened",
 ]

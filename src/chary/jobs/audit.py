@@ -24,6 +24,7 @@ from chary.evaluation import (
     fit_with_audit,
     score,
     smallest_audit,
+    widened,
 )
 from chary.method import Labels, SelfTrainingClassifier
 from chary.tables import AuditAnswers
@@ -142,8 +143,10 @@ def judge(
         result.labels.astype(str),
         result.after.prediction.astype(str),
         every.classes.tolist(),
+        widened(0.95),
         skipped=audited.prediction[len(answers.rows) :],
     )
+    scores = {name: found._replace(level=0.95) for name, found in scores.items()}
     figures = AuditFigures(
         answers=answers,
         before=score(right, skipped=answers.n_skipped, population=len(pool)),
