@@ -1,12 +1,12 @@
 """Features, labels and answers in; what can be trusted out: diagnosis, held-out checks, audits, metrics."""
 
 from chary.evaluation import audit
+from chary.evaluation.assisted import Part, assisted_count
 from chary.evaluation.audit import (
     Acceptance,
     Comparison,
     Score,
     accept_threshold,
-    accuracy_interval,
     balanced_score,
     class_scores,
     compare,
@@ -15,7 +15,7 @@ from chary.evaluation.audit import (
     score,
     smallest_audit,
 )
-from chary.evaluation.audited import AuditedResult, fit_with_audit
+from chary.evaluation.audited import AuditedResult, cross_fitted_score, fit_with_audit, widened
 from chary.evaluation.diagnosis import (
     MILD,
     REPRESENTATIVE,
@@ -27,8 +27,19 @@ from chary.evaluation.diagnosis import (
     Likeness,
     diagnose,
 )
+from chary.evaluation.differences import Difference, difference
 from chary.evaluation.explaining import Importance, decisive, effects, importance, screened, spread_rows
 from chary.evaluation.held_out import HeldOut, confidence_of, held_out, judge_folds
+from chary.evaluation.intervals import Settled, accuracy_interval, count_interval, interval, sequence, settled
+from chary.evaluation.judging import (
+    Agreement,
+    ClassJudgement,
+    Judgement,
+    Share,
+    Slice,
+    judge_labels,
+    slice_scores,
+)
 from chary.evaluation.metrics import (
     ReliabilityCurve,
     RiskCoverageCurve,
@@ -47,27 +58,39 @@ __all__ = [
     "STRONG",
     "UNKNOWN",
     "Acceptance",
+    "Agreement",
     "AuditedResult",
+    "ClassJudgement",
     "Comparison",
     "Density",
     "Diagnosis",
+    "Difference",
     "FeatureShift",
     "HeldOut",
     "Importance",
+    "Judgement",
     "Likeness",
+    "Part",
     "ReliabilityCurve",
     "RiskCoverageCurve",
     "Score",
+    "Settled",
+    "Share",
+    "Slice",
     "accept_threshold",
     "accuracy_interval",
+    "assisted_count",
     "audit",
     "balanced_score",
     "class_scores",
     "compare",
     "confidence_auroc",
     "confidence_of",
+    "count_interval",
+    "cross_fitted_score",
     "decisive",
     "diagnose",
+    "difference",
     "doubtful_labels",
     "draw",
     "effects",
@@ -75,7 +98,9 @@ __all__ = [
     "fit_with_audit",
     "held_out",
     "importance",
+    "interval",
     "judge_folds",
+    "judge_labels",
     "recovered_share",
     "reliability_curve",
     "required_size",
@@ -83,6 +108,10 @@ __all__ = [
     "rows_to_label",
     "score",
     "screened",
+    "sequence",
+    "settled",
+    "slice_scores",
     "smallest_audit",
     "spread_rows",
+    "widened",
 ]

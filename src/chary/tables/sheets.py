@@ -55,6 +55,9 @@ class AuditAnswers:
     new_classes: dict[str, int] = field(default_factory=dict)  # classes that no label of the table has
     notes: list[str] = field(default_factory=list)  # one sentence for whatever was set right or left out
     warnings: list[str] = field(default_factory=list)  # one for each new class
+    skipped_rows: NDArray[np.intp] = field(
+        default_factory=lambda: np.empty(0, dtype=np.intp)
+    )  # those still in the file
 
 
 class DrawnFrom(NamedTuple):
@@ -171,7 +174,18 @@ def read_audit(
         )
     new = Counter(unknown)
     warnings = [_new_class(name, count, labels) for name, count in new.items()]
-    return AuditAnswers(rows, answers, n_drawn, n_skipped, n_left, dict(new), list(dict.fromkeys(notes)), warnings)
+    skipped = [row.number for place, row in sorted(drawn.items()) if place <= last and place not in set(places)]
+    return AuditAnswers(
+        rows,
+        answers,
+        n_drawn,
+        n_skipped,
+        n_left,
+        dict(new),
+        list(dict.fromkeys(notes)),
+        warnings,
+        np.array(skipped, dtype=np.intp),
+    )
 
 
 def read_audit_table(path: str | os.PathLike[str]) -> tuple[Table, list[str]]:
