@@ -83,10 +83,10 @@ def fill_command(
     """Label the drawn rows one by one, with a key for each class. Every answer is saved at once."""
     require_readable(file)
     from chary.cli.sheet import Sheet
-    from chary.tables import drawn_from, read_audit_table
+    from chary.tables import drawn_from, read_sheet
 
     heed_interrupts()
-    audit, _ = read_audit_table(file)
+    audit, _ = read_sheet(file)
     origin = drawn_from(audit)
     sheet = Sheet(file, audit, origin)
     interrupted = None

@@ -7,18 +7,16 @@ from chary.tables.features import with_features
 from chary.tables.frames import from_dataframe, table_from
 from chary.tables.preparation import TablePreparation, preparation_state, restore_preparation
 from chary.tables.reading import read_table
-from chary.tables.sheets import (
-    CLASSES,
+from chary.tables.sheets.answers import SKIPPED, AuditAnswers, match_answers, origin_of, progress_notes, read_audit
+from chary.tables.sheets.origin import CLASSES, DOUBT, RANDOM, DrawnFrom, drawn_from
+from chary.tables.sheets.rows import ROW, Behind, SheetRows, as_texts, behind, read_sheet, sheet_rows
+from chary.tables.sheets.writing import (
     GUESS,
-    ROW,
-    SKIPPED,
-    AuditAnswers,
-    DrawnFrom,
-    drawn_from,
-    read_audit,
-    read_audit_table,
+    enlarge_sheet,
+    origin_to_tell,
     with_answers,
     write_audit,
+    write_sheet,
 )
 from chary.tables.spellings import is_marker
 from chary.tables.table import FORMATS, Table
@@ -27,33 +25,46 @@ from chary.tables.writing import require_writable, write_table
 
 __all__ = [
     "CLASSES",
+    "DOUBT",
     "FORMATS",
     "GUESS",
+    "RANDOM",
     "ROW",
     "SKIPPED",
     "AuditAnswers",
+    "Behind",
     "Column",
     "DrawnFrom",
+    "SheetRows",
     "Table",
     "TableError",
     "TablePreparation",
     "Target",
+    "as_texts",
+    "behind",
     "drawn_from",
+    "enlarge_sheet",
     "extended",
     "from_dataframe",
     "is_marker",
     "like",
+    "match_answers",
+    "origin_of",
+    "origin_to_tell",
     "preparation_state",
+    "progress_notes",
     "read_audit",
-    "read_audit_table",
+    "read_sheet",
     "read_table",
     "read_target",
     "require_writable",
     "restore_preparation",
+    "sheet_rows",
     "table_from",
     "target_labels",
     "with_answers",
     "with_features",
     "write_audit",
+    "write_sheet",
     "write_table",
 ]
