@@ -16,10 +16,17 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import bdtr, betaincinv
 from scipy.stats import binomtest
 
+from chary.evaluation.intervals import accuracy_interval as accuracy_interval
+from chary.evaluation.intervals import clopper_pearson, interval
+
 Floats = NDArray[np.floating[Any]]
 
 # A balanced accuracy is given from this many audited rows of every class on.
 MIN_PER_CLASS = 5
+# Rows that are given their random numbers at a time.
+_BLOCK = 1_000_000
+# Keeps the numbers apart from those of anyone who makes a table, or a model, from the same seed.
+_AUDIT = 0x6175646974
 # Thresholds tried between the strictest and none at all.
 _N_THRESHOLDS = 30
 
@@ -64,10 +71,17 @@ class Acceptance(NamedTuple):
 def draw(labeled: ArrayLike, k: int, random_state: Any = None) -> NDArray[np.intp]:
     """Row numbers of k unlabelled rows, uniformly at random without replacement, in random order.
 
+    Every row of the table, labelled or not, has a random number that depends on the seed and its place alone;
+    the draw is the k unlabelled rows of the smallest, in their order. So for one table and one seed draws are
+    nested: the first 30 of a draw of 60 are the draw of 30. They go on, too: with the 30 rows marked as
+    labelled, the draw of 30 more is the second half of that draw of 60. Rows drawn with another seed, or by an
+    older version, can be enlarged in the same way and stay a random draw. The numbers are the same on every
+    machine, and 10,000,000 rows need no more memory at a time than a million.
+
     Parameters
     ----------
     labeled : array-like of shape (n,), bool
-        Where a label was given.
+        Where a label was given; all False to draw from all rows.
     k : int
         How many rows a person will label.
     random_state : None, int, RandomState or Generator
@@ -80,43 +94,36 @@ def draw(labeled: ArrayLike, k: int, random_state: Any = None) -> NDArray[np.int
     labeled = np.asarray(labeled)
     if labeled.ndim != 1 or labeled.dtype != bool:
         raise ValueError(f"labeled must be a mask of shape (n,); got {labeled.dtype} of shape {labeled.shape}.")
-    unlabeled = np.flatnonzero(~labeled)
-    if not 1 <= k <= len(unlabeled):
-        raise ValueError(f"{k} rows cannot be drawn from {len(unlabeled):,} unlabelled rows; ask for fewer.")
-    return np.random.default_rng(random_state).choice(unlabeled, k, replace=False)
+    n_unlabeled = len(labeled) - int(np.count_nonzero(labeled))
+    if not 1 <= k <= n_unlabeled:
+        raise ValueError(f"{k} rows cannot be drawn from {n_unlabeled:,} unlabelled rows; ask for fewer.")
+    numbers = _random_numbers(random_state)
+    rows, ranks = np.empty(0, dtype=np.intp), np.empty(0, dtype=np.uint64)
+    for start in range(0, len(labeled), _BLOCK):
+        part = labeled[start : start + _BLOCK]
+        found = np.asarray(numbers.random_raw(len(part)), dtype=np.uint64)
+        rows = np.concatenate([rows, np.flatnonzero(~part) + start])
+        ranks = np.concatenate([ranks, found[~part]])
+        first = np.argsort(ranks, kind="stable")[:k] if len(ranks) <= 4 * k else _smallest(ranks, k)
+        rows, ranks = rows[first], ranks[first]
+    return rows
 
 
-def accuracy_interval(correct: int, n: int, level: float = 0.95) -> tuple[float, float]:
-    r"""Exact interval of the accuracy over all unlabelled rows (Clopper and Pearson, 1934).
-
-    Of n rows drawn at random, x were right. The limits are those accuracies p at which as many or more,
-    respectively as few or fewer, right rows have probability (1 - level) / 2 under Bin(n, p):
-
-    .. math:: p_{low} = B^{-1}(\tfrac{1 - level}{2};\, x,\, n - x + 1), \qquad
-              p_{high} = B^{-1}(\tfrac{1 + level}{2};\, x + 1,\, n - x),
-
-    with B the beta distribution. It covers the truth at least as often as it says; drawing without
-    replacement from a finite pool makes it only safer.
-
-    >>> low, high = accuracy_interval(27, 30)
-    >>> round(low, 3), round(high, 3)
-    (0.735, 0.979)
-    """
-    if not (0 <= correct <= n and n >= 1):
-        raise ValueError(f"{correct} of {n} rows cannot be right; give a count of right rows and at least 1 row.")
-    low, high = _clopper_pearson(correct, n, level)
-    return float(low), float(high)
-
-
-def score(correct: ArrayLike, level: float = 0.95) -> Score:
+def score(correct: ArrayLike, level: float = 0.95, *, skipped: int = 0, population: int | None = None) -> Score:
     """The share of right rows in an audit, with its exact interval.
+
+    Rows that were drawn and skipped count as wrong, in the share and in the lower limit; the upper one supposes
+    them right, so that the interval holds whatever they are. With the size of the pool they were drawn from it
+    is narrower (``interval``).
 
     >>> print(score([True] * 27 + [False] * 3))
     90.0% (73.5% to 97.9%)
+    >>> print(score([True] * 27, skipped=3))
+    90.0% (73.5% to 100.0%)
     """
     correct = np.asarray(correct, dtype=bool)
-    n_correct = int(correct.sum())
-    return Score(n_correct, correct.size, *accuracy_interval(n_correct, correct.size, level), level)
+    n_correct, n = int(correct.sum()), correct.size + skipped
+    return Score(n_correct, n, *interval(n_correct, n, population, level, skipped), level)
 
 
 def class_scores(
@@ -182,7 +189,7 @@ def required_size(width: float, level: float = 0.95, accuracy: float = 0.5) -> i
         raise ValueError(f"width={width} and accuracy={accuracy} must be shares, width above 0 and below 1.")
 
     def is_wide(n: int) -> bool:
-        low, high = _clopper_pearson(accuracy * n, n, level)
+        low, high = clopper_pearson(accuracy * n, n, level)
         return float(high - low) > width
 
     size = 1
@@ -282,6 +289,19 @@ def smallest_audit(error: float, level: float = 0.9) -> int:
     return math.ceil(math.log(1 - level) / math.log1p(-error) - 1e-9)
 
 
+def _random_numbers(random_state: Any) -> np.random.PCG64:
+    """A stream of raw 64-bit numbers, which stays the same over versions of NumPy, as its samplers need not."""
+    if not isinstance(random_state, (int, np.integer)):
+        random_state = np.random.default_rng(random_state).integers(2**63)
+    return np.random.PCG64(np.random.SeedSequence([int(random_state), _AUDIT]))
+
+
+def _smallest(ranks: NDArray[np.uint64], k: int) -> NDArray[np.intp]:
+    """Places of the k smallest, in order."""
+    some = np.argpartition(ranks, k)[:k]
+    return some[np.argsort(ranks[some], kind="stable")]
+
+
 def _starts(k: int, error: float, risk: float) -> Floats:
     """Shares of the pool at which the walks start, each twice the one before.
 
@@ -297,13 +317,3 @@ def _starts(k: int, error: float, risk: float) -> Floats:
             break
         starts = doubled
     return starts
-
-
-def _clopper_pearson(correct: Any, n: Any, level: float) -> tuple[Floats, Floats]:
-    if not 0 < level < 1:
-        raise ValueError(f"level={level} must be above 0 and below 1, such as 0.95.")
-    x, n = np.asarray(correct, dtype=float), np.asarray(n, dtype=float)
-    tail = (1 - level) / 2
-    low = np.where(x > 0, betaincinv(np.maximum(x, 1e-9), n - x + 1, tail), 0.0)
-    high = np.where(x < n, betaincinv(x + 1, np.maximum(n - x, 1e-9), 1 - tail), 1.0)
-    return low, high

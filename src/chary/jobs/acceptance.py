@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import beta
 
 from chary._words import Parameter, shown
-from chary.evaluation import HeldOut
+from chary.evaluation import HeldOut, accuracy_interval
 from chary.tables import TableError
 
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ def acceptance_levels(confidence: NDArray[Any], judged: HeldOut) -> list[Accepta
         error = high = None
         if n_judged >= _FEWEST:
             error = n_wrong / n_judged
-            high = 1.0 if n_wrong == n_judged else float(beta.ppf(0.95, n_wrong + 1, n_judged - n_wrong))
+            high = accuracy_interval(n_wrong, n_judged, 0.9)[1]
         levels.append(AcceptanceLevel(share, n_rows, threshold, n_judged, error, high))
     return levels
 
