@@ -12,7 +12,7 @@ import pytest
 from chary.evaluation import draw
 from chary.tables import TableError, read_audit, read_table, target_labels, write_audit
 
-N_SHEETS = 1000 if os.environ.get("CHARY_FUZZ") == "full" else 250
+N_SHEETS = 1000 if os.environ.get("CHARY_FUZZ") == "full" else 150
 N, K = 80, 12
 CLASSES = [f"c{i:02d}" for i in range(20)]
 CITIES = ["Köln", "Ulm", "Bonn", ""]
@@ -49,7 +49,7 @@ def a_sheet(table, path, k=K, seed=0):
 
 
 def as_shown(frame, rng):
-    """Rounded, with a decimal comma, dates in another order, blanks at the end, in capitals: nothing is changed."""
+    """Rounded, with a decimal comma, dates in another order, blanks at the end, in capitals: all the same."""
     height, day = pl.col("height"), pl.col("day").str.to_date(strict=False)
     comma, rounded = height.str.replace(".", ",", literal=True), height.cast(float, strict=False).round(0)
     dates = [day.dt.strftime(form) for form in ("%d.%m.%y", "%m/%d/%Y", "%-d-%b")]
@@ -122,7 +122,7 @@ def rows_of_another_table(frame, rng, other):
 
 
 def glued(frame, rng, other):
-    """With the larger sheet of the same draw, with another draw, or with itself, a row of it answered otherwise."""
+    """With the larger sheet of the same draw, another draw, or itself, a row of it answered otherwise."""
     which = rng.choice(["larger", "seed", "itself", "otherwise"])
     if which == "otherwise":
         return pl.concat([frame, frame[:1].with_columns(y=pl.lit("c19"))])

@@ -4,6 +4,7 @@ from chary.jobs.acceptance import AcceptanceLevel
 from chary.jobs.audit import ERRORS, AuditFigures
 from chary.jobs.contrasts import Contrast
 from chary.jobs.diagnose import DiagnosedTable, diagnose_table
+from chary.jobs.drawing import DrawnSheet, draw_sheet
 from chary.jobs.label import AUDIT_SIZE, SOURCES, LabeledTable, label_table
 from chary.jobs.learners import LEARNERS
 from chary.jobs.model_file import ModelFileError, load, save
@@ -25,10 +26,12 @@ __all__ = [
     "AuditFigures",
     "Contrast",
     "DiagnosedTable",
+    "DrawnSheet",
     "LabeledTable",
     "ModelFileError",
     "PriorFigures",
     "diagnose_table",
+    "draw_sheet",
     "label_table",
     "load",
     "load_table_model",

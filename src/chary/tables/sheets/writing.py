@@ -103,7 +103,14 @@ def write_sheet(
     write_table(Table(pl.DataFrame({ROW: texts}), table.name, delimiter, table.bom), added, file)
 
 
-def enlarge_sheet(sheet: Table, origin: DrawnFrom, cells: Behind, new: NDArray[np.intp], file: BinaryIO) -> None:
+def enlarge_sheet(
+    sheet: Table,
+    origin: DrawnFrom,
+    cells: Behind,
+    new: NDArray[np.intp],
+    file: BinaryIO,
+    guesses: Mapping[str, Any] | None = None,
+) -> None:
     """Write a sheet again with more rows at its end: answers, order and columns of those before stay.
 
     Parameters
@@ -114,13 +121,16 @@ def enlarge_sheet(sheet: Table, origin: DrawnFrom, cells: Behind, new: NDArray[n
         The table behind it.
     new : row numbers
         Drawn after those of the sheet, in the order in which they shall be labelled.
+    file, guesses
+        As in ``write_audit``, for the new rows.
     """
     n_before = sheet_rows(sheet, cells, origin.target, origin.chosen).n_drawn
     n = n_before + len(new)
     places = range(n_before + 1, n + 1)
     others = cells.texts(new.tolist())
     texts = tokens(new.tolist(), cells.checksums(others), n, places, origin.chosen)
-    fresh = guarded(others).with_columns(pl.Series(ROW, texts), about_cells(origin, places))
+    told = [pl.Series(name, values).cast(pl.String) for name, values in (guesses or {}).items()]
+    fresh = guarded(others.with_columns(told)).with_columns(pl.Series(ROW, texts), about_cells(origin, places))
     nothing = pl.Series([None] * len(new), dtype=pl.String)
     columns = [fresh[name] if name in fresh.columns else nothing.alias(name) for name in sheet.frame.columns]
     frame = pl.concat([sheet.frame.cast(pl.String), pl.DataFrame(columns)])
