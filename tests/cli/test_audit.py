@@ -161,7 +161,7 @@ def test_label_with_an_audit_says_what_it_found(drawn, animals, run, keys, row_n
     assert code == 0
     assert "promised by your labels" in out
     assert "exact, 8 random rows" in out
-    assert "approximate, cross-fitted" in out
+    assert "cross-fitted" in out
     page = path.with_name("animals.report.html").read_text()
     assert "does not estimate it: your labels are no random sample" in page
     assert "needs an audit of 230 rows or more" in page

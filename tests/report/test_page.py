@@ -95,7 +95,7 @@ def test_the_page_says_what_was_found(page, result):
         assert f"{count:,}" in text
     assert "expected calibration error" in text
     assert "Under bias both are optimistic." in text
-    for title in ("Labels by class", "How sure is it?", "Rows to label next", "Settings", "What this rests on"):
+    for title in ("Labels by class", "How sure is it?", "Rows to check", "Settings", "What this rests on"):
         assert title in text
 
 

@@ -135,19 +135,20 @@ def _label_command(audit: Path, origin: DrawnFrom) -> str:
     """What to type once an audit file is filled in; a table labelled before is labelled again."""
     import polars as pl
 
-    from chary.tables import Table
+    from chary.tables import DOUBT, Table
 
     path = origin.table if origin.more_tables or origin.table == "-" else str(_table_of(audit, origin.table))
     table = Table(pl.DataFrame(), path, path=path, more_paths=origin.more_tables, read_with=origin.read_with)
     outputs = table.folder.glob(f"{glob.escape(table.stem)}.*") if table.folder.is_dir() else ()
     labeled_before = any(_OUTPUT.search(output.name) for output in outputs)
-    more = ["--exact-labels"] * origin.exact_labels + ["--audit", str(audit)] + ["--force"] * labeled_before
+    given = "--checked" if origin.chosen == DOUBT else "--audit"
+    more = ["--exact-labels"] * origin.exact_labels + [given, str(audit)] + ["--force"] * labeled_before
     return command(table, "label", origin.target, origin.unlabeled, *more)
 
 
 def _table_of(audit: Path, typed: str) -> Path:
     """The table that an audit file was drawn from: the one next to it, or where it was then."""
-    stem = audit.name.removesuffix(".csv").removesuffix(".audit")
+    stem = audit.name.removesuffix(".csv").removesuffix(".audit").removesuffix(".check").removesuffix(".judge")
     names = [*([Path(typed).name] if typed else []), *(stem + suffix for suffix in (".csv", ".parquet", ".tsv"))]
     paths = [*(audit.with_name(name) for name in names), *([Path(typed)] if typed else [])]
     return next((path for path in paths if path.exists()), paths[0])

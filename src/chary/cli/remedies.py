@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 # Parameters that are called otherwise where they are typed, and what to type for a step.
 _OPTIONS = {"identifier": "--id", "overwrite": "--force", "k": "-k"}
-_COMMANDS = {"draw": "audit draw", "fill": "audit fill", "label": "label"}
+_COMMANDS = {"draw": "audit draw", "fill": "audit fill", "label": "label", "judge": "judge"}
 
 
 def sentence(error: BaseException) -> str:

@@ -4,7 +4,8 @@ from chary.jobs.acceptance import AcceptanceLevel
 from chary.jobs.audit import ERRORS, AuditFigures
 from chary.jobs.contrasts import Contrast
 from chary.jobs.diagnose import DiagnosedTable, diagnose_table
-from chary.jobs.drawing import DrawnSheet, draw_sheet
+from chary.jobs.drawing import DrawnSheet, draw_sheet, write_rows_to_check
+from chary.jobs.judge import EMPTY, JudgedColumn, JudgedTable, draw_to_judge, judge_table, labels_of_sheet
 from chary.jobs.label import AUDIT_SIZE, SOURCES, LabeledTable, label_table
 from chary.jobs.learners import LEARNERS
 from chary.jobs.model_file import ModelFileError, load, save
@@ -19,6 +20,7 @@ from chary.jobs.prior import PriorFigures
 
 __all__ = [
     "AUDIT_SIZE",
+    "EMPTY",
     "ERRORS",
     "LEARNERS",
     "SOURCES",
@@ -27,12 +29,17 @@ __all__ = [
     "Contrast",
     "DiagnosedTable",
     "DrawnSheet",
+    "JudgedColumn",
+    "JudgedTable",
     "LabeledTable",
     "ModelFileError",
     "PriorFigures",
     "diagnose_table",
     "draw_sheet",
+    "draw_to_judge",
+    "judge_table",
     "label_table",
+    "labels_of_sheet",
     "load",
     "load_table_model",
     "predict_table",
@@ -40,4 +47,5 @@ __all__ = [
     "probability_names",
     "refuse_taken",
     "save",
+    "write_rows_to_check",
 ]

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -15,7 +15,10 @@ from numpy.typing import NDArray
 from chary._files import atomic_write
 from chary._words import Parameter
 from chary.evaluation import draw
+from chary.jobs.label import LabeledTable
 from chary.tables import (
+    DOUBT,
+    GUESS,
     Behind,
     DrawnFrom,
     SheetRows,
@@ -25,6 +28,7 @@ from chary.tables import (
     origin_of,
     read_sheet,
     sheet_rows,
+    write_audit,
     write_sheet,
 )
 
@@ -85,6 +89,23 @@ def draw_sheet(
     with atomic_write(path, overwrite=overwrite) as stream:
         write_sheet(table, origin._replace(seed=seed or 0), cells, rows, stream, guesses and guesses(rows))
     return DrawnSheet(k, k, 0, enlarged=False)
+
+
+def write_rows_to_check(result: LabeledTable, file: BinaryIO) -> None:
+    """A sheet of the rows of highest doubt, with the label that each has now: to be checked, not to measure by."""
+    guess = result.added_columns["chary_label"].gather(result.next_rows)
+    settings = result.settings
+    write_audit(
+        result.table,
+        result.target,
+        result.labels,
+        result.next_rows,
+        file,
+        {GUESS: guess.cast(pl.String)},
+        settings["unlabeled"],
+        exact_labels=settings["exact_labels"],
+        chosen=DOUBT,
+    )
 
 
 def rows_to_add(there: SheetRows, closed: NDArray[np.bool_], k: int, seed: int) -> NDArray[np.intp]:

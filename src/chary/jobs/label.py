@@ -24,7 +24,7 @@ from chary.jobs.diagnose import compare_rows, features_of, prepare
 from chary.jobs.learners import LEARNERS, WITH_AUDIT, Choice, choose
 from chary.jobs.prior import PriorFigures, prior_figures
 from chary.method import Labels, SelfTrainingClassifier, prior_of_rest
-from chary.tables import AuditAnswers, Table, TableError, Target, read_audit, read_target
+from chary.tables import DOUBT, AuditAnswers, Table, TableError, Target, read_audit, read_target
 
 # Where a label comes from: the user; the model, which has learned from it; the model, at the end.
 GIVEN, LEARNED, PREDICTED = SOURCES = ("given", "learned", "predicted")
@@ -46,7 +46,7 @@ class LabeledTable:
     diagnosis: Diagnosis
     judged: HeldOut
     levels: list[AcceptanceLevel]
-    next_rows: NDArray[np.intp]  # worth a label, the most useful first
+    next_rows: NDArray[np.intp]  # of highest doubt, to be checked
     prior: PriorFigures
     contrasts: list[Contrast] = field(default_factory=list)  # of the columns that differ most
     audit: AuditFigures | None = None
@@ -100,6 +100,7 @@ def label_table(
     features: str | os.PathLike[str] | None = None,
     rounds: int | None = None,
     audit: str | os.PathLike[str] | None = None,
+    checked: str | os.PathLike[str] | None = None,
     class_prior: Any = None,
     error: float | None = None,
     seed: int = 0,
@@ -131,6 +132,9 @@ def label_table(
         proves clearly better on it.
     audit : path, default=None
         A sheet of randomly drawn rows with a person's labels. The model is judged on them, then learns from them.
+    checked : path, default=None
+        A sheet of rows that were chosen for doubt, with a person's labels. The model learns from them as from any
+        other label; no accuracy is computed from them.
     class_prior : None, "labeled" or mapping, default=None
         The share of each class among all rows, if you know it, as in ``SelfTrainingClassifier``. Without it and
         without an audit, a network takes the place of unlike learners if the labelled rows differ strongly from
@@ -145,7 +149,7 @@ def label_table(
     watch = _Watch(progress)
     watch.start("Preparing columns")
     check_error(error, audit)
-    labels = read_labels(table, target, unlabeled, audit, class_prior, exact_labels)
+    labels = read_labels(table, target, unlabeled, audit, class_prior, exact_labels, checked)
     kinds = {"drop": drop, "categorical": categorical, "numeric": numeric, "identifier": identifier, "text": text}
     X, preparation = prepared = prepare(table, target, features, **kinds, missing=missing)
 
@@ -164,7 +168,7 @@ def label_table(
     judged = check(fitted, X, labels.given, class_prior, seed)
     levels = acceptance_levels(rows.confidence[~labels.every.labeled], judged)
 
-    watch.start("Choosing rows to label next")
+    watch.start("Choosing rows to check")
     next_rows = rows_to_label(X, labels.every.labeled, rows.confidence, random_state=seed)
 
     watch.start("Trying other class proportions")
@@ -220,10 +224,13 @@ def read_labels(
     audit: str | os.PathLike[str] | None = None,
     class_prior: Any = None,
     exact_labels: bool = False,
+    checked: str | os.PathLike[str] | None = None,
 ) -> ReadLabels:
     """What the target column says, and a person who looked at some rows; some must be left to label."""
     read = read_target(table, target, unlabeled, exact_labels=exact_labels)
     labels = read.labels
+    if checked is not None:
+        labels, read = _with_checked(checked, table, target, read, unlabeled, exact_labels)
     if labels.labeled.all():
         raise TableError(f"Every row of column {shown(target)} has a label; there is nothing to label.")
     if audit is None:
@@ -242,6 +249,21 @@ def read_labels(
             f"With the audit every row of column {shown(target)} has a label; nothing is left to label."
         )
     return ReadLabels(given, every, answers, read)
+
+
+def _with_checked(
+    checked: str | os.PathLike[str],
+    table: Table,
+    target: str,
+    read: Target,
+    unlabeled: str | Sequence[str] | None,
+    exact_labels: bool,
+) -> tuple[Labels, Target]:
+    """The labels of the table with those of rows that were chosen for doubt, which are labels like any other."""
+    found = read_audit(checked, table, target, read.labels, unlabeled, exact_labels=exact_labels, chosen=DOUBT)
+    said = f"{len(found.rows)} labels of rows that were checked one by one are among those given."
+    _, labels = merge(read.labels, found)
+    return labels, read._replace(notes=[*read.notes, said])
 
 
 class Fitted(NamedTuple):

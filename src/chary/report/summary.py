@@ -43,7 +43,7 @@ SECTIONS = (
 )
 
 _N_BINS, _N_SHIFTS = 20, 20
-# Of the rows to label next: columns, those of them that name the row, and characters of a cell.
+# Of the rows to check: columns, those of them that name the row, and characters of a cell.
 _N_CELLS, _N_NAMES, _CELL = 6, 2, 20
 
 
@@ -68,7 +68,7 @@ class Summary(TypedDict):
     class_prior: dict[str, Any]  # what was told, the sentence that says so, and what hangs on it
     rounds: list[dict[str, Any]]  # of self-training: round, n_pool, n_learned, mean_confidence
     termination: str  # why they ended
-    rows_to_label: list[dict[str, Any]]  # row, label now, confidence, cells by column
+    rows_to_label: list[dict[str, Any]]  # rows to check: row, label now, confidence, cells by column
     columns: list[dict[str, Any]]  # name, kind, used, note, whether it is doubtful
     settings: dict[str, Any]  # seed, rounds, learner and its words, features, versions
     seconds: dict[str, float]  # by step

@@ -5,9 +5,19 @@ from chary.tables.errors import TableError
 from chary.tables.extending import extended, like
 from chary.tables.features import with_features
 from chary.tables.frames import from_dataframe, table_from
+from chary.tables.missing import label_texts
 from chary.tables.preparation import TablePreparation, preparation_state, restore_preparation
 from chary.tables.reading import read_table
-from chary.tables.sheets.answers import SKIPPED, AuditAnswers, match_answers, origin_of, progress_notes, read_audit
+from chary.tables.scanning import Scan, scan_table, scanned_column
+from chary.tables.sheets.answers import (
+    SKIPPED,
+    AuditAnswers,
+    known_class,
+    match_answers,
+    origin_of,
+    progress_notes,
+    read_audit,
+)
 from chary.tables.sheets.origin import CLASSES, DOUBT, RANDOM, DrawnFrom, drawn_from
 from chary.tables.sheets.rows import ROW, Behind, SheetRows, as_texts, behind, read_sheet, sheet_rows
 from chary.tables.sheets.writing import (
@@ -21,6 +31,7 @@ from chary.tables.sheets.writing import (
 from chary.tables.spellings import is_marker
 from chary.tables.table import FORMATS, Table
 from chary.tables.target import Target, read_target, target_labels
+from chary.tables.tested import Tested, read_tested
 from chary.tables.writing import require_writable, write_table
 
 __all__ = [
@@ -35,11 +46,13 @@ __all__ = [
     "Behind",
     "Column",
     "DrawnFrom",
+    "Scan",
     "SheetRows",
     "Table",
     "TableError",
     "TablePreparation",
     "Target",
+    "Tested",
     "as_texts",
     "behind",
     "drawn_from",
@@ -47,6 +60,8 @@ __all__ = [
     "extended",
     "from_dataframe",
     "is_marker",
+    "known_class",
+    "label_texts",
     "like",
     "match_answers",
     "origin_of",
@@ -57,8 +72,11 @@ __all__ = [
     "read_sheet",
     "read_table",
     "read_target",
+    "read_tested",
     "require_writable",
     "restore_preparation",
+    "scan_table",
+    "scanned_column",
     "sheet_rows",
     "table_from",
     "target_labels",

@@ -42,9 +42,13 @@ class AuditAnswers:
     new_classes: dict[str, int] = field(default_factory=dict)  # classes that no label of the table has
     notes: list[str] = field(default_factory=list)  # one sentence for whatever was set right or left out
     warnings: list[str] = field(default_factory=list)  # one for each new class
-    skipped_rows: NDArray[np.intp] = field(
-        default_factory=lambda: np.empty(0, dtype=np.intp)
-    )  # those still in the file
+    seen: dict[int, int] = field(default_factory=dict)  # rows up to the last answered: place in the draw -> row
+
+    @property
+    def skipped_rows(self) -> NDArray[np.intp]:
+        """Rows that were skipped, those that were removed from the file left out."""
+        rows = np.array(list(self.seen.values()), dtype=np.intp)
+        return rows[~np.isin(rows, self.rows)]
 
 
 def read_audit(
@@ -94,7 +98,7 @@ def match_answers(
     """The answers of a sheet by row of the table, each as the class that it means."""
     drawn = sheet_rows(audit, table, target, chosen)
     notes = list(drawn.notes)
-    texts = {place: _known(row.answer, labels, notes, markers) for place, row in drawn.by_place.items()}
+    texts = {place: known_class(row.answer, labels, notes, markers) for place, row in drawn.by_place.items()}
     if not exact_labels:
         texts = _with_new_classes_folded(texts, labels, notes)
     places = [place for place, text in sorted(texts.items()) if text not in ("", SKIPPED)]
@@ -104,10 +108,7 @@ def match_answers(
         fill = Step("fill", f"fill in column {shown(target)}.", audit.path)
         raise TableError(f"{found} of {audit.name} has a label; {needed}", fill)
     last = max([*places, *(place for place, text in texts.items() if text == SKIPPED)])
-    answered, known = set(places), set(labels.classes.tolist())
-    skipped = [
-        drawn.by_place[place].number for place in sorted(drawn.by_place) if place <= last and place not in answered
-    ]
+    known = set(labels.classes.tolist())
     answers = [texts[place] for place in places]
     return AuditAnswers(
         rows=np.array([drawn.by_place[place].number for place in places], dtype=np.intp),
@@ -117,7 +118,7 @@ def match_answers(
         n_left=drawn.n_drawn - last,
         new_classes=dict(Counter(text for text in answers if text not in known)),
         notes=notes,
-        skipped_rows=np.array(skipped, dtype=np.intp),
+        seen={place: row.number for place, row in sorted(drawn.by_place.items()) if place <= last},
     )
 
 
@@ -166,7 +167,7 @@ def _check_markers(name: str, origin: DrawnFrom | None, markers: Sequence[str]) 
     )
 
 
-def _known(answer: str, labels: Labels, notes: list[str], markers: Sequence[str]) -> str:
+def known_class(answer: str, labels: Labels, notes: list[str], markers: Sequence[str]) -> str:
     """The class that an answer means: itself, or a known class that a spreadsheet may have retyped."""
     classes = labels.classes.tolist()
     if answer in classes or not answer:

@@ -20,7 +20,8 @@ RANDOM, DOUBT = "random", "doubt"
 # In the cells of CLASSES, after the target and its classes.
 _UNLABELED, _TABLE, _READ_WITH = "chary_unlabeled", "chary_table", "chary_read_with"
 _EXACT, _CHOSEN, _SEED, _PLACE = "chary_exact_labels", "chary_chosen", "chary_seed", "chary_place"
-_JUDGED, _HIDDEN, _STOPPED = "chary_judged", "chary_hidden", "chary_stopped_when_enough"
+_JUDGED, _SHOWN, _STOPPED = "chary_judged", "chary_shown", "chary_stopped_when_enough"
+_MOST_SHOWN = 20_000  # characters of names; a cell of a spreadsheet holds 32,767
 # Older files hold the words of the command line instead, a name and a value after each other.
 _OPTIONS = "chary_options"
 _PARAMETERS = ("delimiter", "encoding", "sheet")  # of ``read_table``
@@ -40,7 +41,7 @@ class DrawnFrom(NamedTuple):
     chosen: str = RANDOM
     seed: int | None = None  # of the draw; older files do not say
     judged: tuple[str, ...] = ()  # columns of labels that were to be judged; empty: an audit of missing labels
-    hidden: tuple[str, ...] = ()  # columns that the sheet does not show
+    shown: tuple[str, ...] = ()  # of a table to judge: the columns that the sheet has; empty: too many to say
     stopped: bool = False  # whether the person was told when it was enough
 
     @property
@@ -60,7 +61,8 @@ def about_cells(origin: DrawnFrom, places: Sequence[int]) -> pl.Series:
         **({_EXACT: True} if origin.exact_labels else {}),
         **({} if origin.chosen == RANDOM else {_CHOSEN: origin.chosen}),
         **({} if origin.seed is None else {_SEED: origin.seed}),
-        **({_JUDGED: list(origin.judged), _HIDDEN: list(origin.hidden)} if origin.judged else {}),
+        **({_JUDGED: list(origin.judged)} if origin.judged else {}),
+        **({_SHOWN: list(origin.shown)} if len("".join(origin.shown)) < _MOST_SHOWN and origin.shown else {}),
         **({_STOPPED: True} if origin.stopped else {}),
     }
     return pl.Series(CLASSES, [json.dumps({**about, _PLACE: place}, ensure_ascii=False) for place in places])
@@ -92,7 +94,7 @@ def drawn_from(audit: Table) -> DrawnFrom:
         chosen=str(found.get(_CHOSEN, RANDOM)),
         seed=seed if isinstance(seed, int) else None,
         judged=_texts_in(found, _JUDGED) or (),
-        hidden=_texts_in(found, _HIDDEN) or (),
+        shown=_texts_in(found, _SHOWN) or (),
         stopped=bool(found.get(_STOPPED)),
     )
 
