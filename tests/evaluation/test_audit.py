@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 from sklearn.datasets import make_classification
@@ -33,6 +33,38 @@ def test_every_unlabelled_row_is_equally_likely_at_every_place():
     for place in draws.T:
         counts = np.bincount(place, minlength=6)[~labeled]
         assert stats.chisquare(counts).pvalue > 0.01
+
+
+@given(st.integers(1, 400), st.integers(0, 2**40), st.data())
+@settings(max_examples=40)
+def test_draws_are_nested_and_go_on_from_any_of_them(n, seed, data):
+    labeled = np.random.default_rng(seed).random(n) < 0.3
+    labeled[0] = False
+    k = data.draw(st.integers(1, int((~labeled).sum())))
+    rows = audit.draw(labeled, k, seed)
+    assert rows[: k // 2 + 1].tolist() == audit.draw(labeled, k // 2 + 1, seed).tolist()
+    first, rest = rows[: k // 2], rows[k // 2 :]
+    labeled[first] = True
+    assert audit.draw(labeled, len(rest), seed).tolist() == rest.tolist()
+
+
+def test_a_draw_of_many_rows_is_that_of_its_blocks(monkeypatch):
+    whole = audit.draw(np.zeros(1_000, bool), 50, 3)
+    monkeypatch.setattr(audit, "_BLOCK", 64)
+    assert audit.draw(np.zeros(1_000, bool), 50, 3).tolist() == whole.tolist()
+
+
+def test_a_draw_is_the_same_for_good():
+    """Enlarging a sheet of years ago needs the same numbers, whatever became of NumPy's samplers."""
+    assert audit.draw(np.zeros(1_000_000, bool), 5, 0).tolist() == [799702, 299610, 199741, 598437, 406974]
+
+
+def test_a_draw_has_nothing_to_do_with_a_table_made_from_the_same_seed():
+    noise = np.random.default_rng(0).random(20_000)
+    raw = np.random.PCG64(0).random_raw(20_000)
+    rows = audit.draw(np.zeros(20_000, bool), 500, 0)
+    assert abs(noise[rows].mean() - 0.5) < 0.05
+    assert abs(raw[rows].mean() / 2**64 - 0.5) < 0.05
 
 
 @pytest.mark.parametrize("k", [0, -1, 4])

@@ -14,7 +14,7 @@ from chary.evaluation.audit import (
     score,
     smallest_audit,
 )
-from chary.evaluation.audited import AuditedResult, fit_with_audit
+from chary.evaluation.audited import AuditedResult, cross_fitted_score, fit_with_audit, widened
 from chary.evaluation.diagnosis import (
     MILD,
     REPRESENTATIVE,
@@ -26,6 +26,7 @@ from chary.evaluation.diagnosis import (
     Likeness,
     diagnose,
 )
+from chary.evaluation.differences import Difference, difference
 from chary.evaluation.held_out import HeldOut, confidence_of, held_out, judge_folds
 from chary.evaluation.intervals import Settled, accuracy_interval, count_interval, interval, sequence, settled
 from chary.evaluation.judging import (
@@ -60,6 +61,7 @@ __all__ = [
     "Comparison",
     "Density",
     "Diagnosis",
+    "Difference",
     "FeatureShift",
     "HeldOut",
     "Judgement",
@@ -79,7 +81,9 @@ __all__ = [
     "confidence_auroc",
     "confidence_of",
     "count_interval",
+    "cross_fitted_score",
     "diagnose",
+    "difference",
     "draw",
     "expected_calibration_error",
     "fit_with_audit",
@@ -97,4 +101,5 @@ __all__ = [
     "settled",
     "slice_scores",
     "smallest_audit",
+    "widened",
 ]

@@ -127,21 +127,59 @@ def score(correct: ArrayLike, level: float = 0.95, *, skipped: int = 0, populati
 
 
 def class_scores(
-    y_true: ArrayLike, y_pred: ArrayLike, classes: Sequence[Any] | None = None, level: float = 0.95
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
+    classes: Sequence[Any] | None = None,
+    level: float = 0.95,
+    *,
+    skipped: ArrayLike = (),
 ) -> dict[Any, Score]:
     """For each class the share of its audited rows that were recognised, with its exact interval.
 
     Classes without an audited row are left out: nothing is known of them. With the arguments exchanged, the
     share of right rows among those predicted as each class.
 
+    Parameters
+    ----------
+    y_true, y_pred : array-like of shape (k,)
+    classes : sequence, default=None
+        None: those of ``y_true``.
+    level : float, default=0.95
+    skipped : array-like, default=()
+        What was predicted of rows that were drawn and that nobody answered, None where that is not known either.
+        They are of the class and missed for its lower limit, of the class and found for its upper one.
+
+    Examples
+    --------
     >>> for label, recall in class_scores(["a"] * 8 + ["b"] * 2, ["a"] * 9 + ["b"]).items():
     ...     print(label, recall)
     a 100.0% (63.1% to 100.0%)
     b 50.0% (1.3% to 98.7%)
     """
-    y_true, y_pred = np.asarray(y_true), np.asarray(y_pred)
+    y_true, y_pred, unknown = np.asarray(y_true), np.asarray(y_pred), np.asarray(skipped, dtype=object)
+    nobody = unknown == None  # noqa: E711 (elementwise)
     wanted = np.unique(y_true).tolist() if classes is None else classes
-    return {label: score(y_pred[own] == label, level) for label in wanted if (own := y_true == label).any()}
+    scores = {}
+    for label in wanted:
+        own, said = y_true == label, unknown == label
+        found = int((y_pred[own] == label).sum())
+        scores[label] = recall_score(found, int(own.sum()), int((said | nobody).sum()), int((~said).sum()), level)
+    return {label: recall for label, recall in scores.items() if recall is not None}
+
+
+def recall_score(
+    found: int, seen: int, may_be_found: int = 0, may_be_missed: int = 0, level: float = 0.95
+) -> Score | None:
+    """The share of a class that was recognised: exact, as its audited rows are a random sample of its rows.
+
+    Of the rows that were skipped, those that would be of the class and missed count for the lower limit, those
+    that would be of it and found for the upper one. None where no row of the class was seen.
+    """
+    if not seen:
+        return None
+    low, _ = interval(found, seen + may_be_missed, level=level)
+    _, high = interval(found + may_be_found, seen + may_be_found, level=level)
+    return Score(found, seen, low, high, level)
 
 
 def balanced_score(scores: dict[Any, Score], n_classes: int | None = None) -> tuple[float, float, float] | None:

@@ -10,7 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import KFold
 from sklearn.utils import check_consistent_length, indexable
 
+from chary.evaluation.audit import Score
 from chary.evaluation.held_out import HeldOut, encode_for, fit_without, judge, judge_folds
+from chary.evaluation.intervals import interval
 from chary.method import Labels
 
 
@@ -25,11 +27,60 @@ class AuditedResult:
     before: HeldOut  # by ``unaudited_model``: exact
     after: HeldOut  # by models like ``model``, each without some audited labels: approximate
 
+    n_folds: int  # that ``after`` was cross-fitted in
+
+    def after_score(self, skipped: int = 0) -> Score:
+        """The share of ``after`` that is right, of all drawn rows, skipped ones included: approximate."""
+        right, right_before = int(self.after.correct.sum()), int(self.before.correct.sum())
+        return cross_fitted_score(right, right_before, len(self.rows) + skipped, self.n_folds, skipped=skipped)
+
     def __str__(self) -> str:
         return (
             f"without the audited labels  {self.before.score}  exact\n"
-            f"with them, cross-fitted     {self.after.score}  approximate"
+            f"with them, cross-fitted     {self.after_score()}  approximate"
         )
+
+
+def cross_fitted_score(
+    correct: int, before: int, n: int, n_folds: int = 5, *, skipped: int = 0, level: float = 0.95
+) -> Score:
+    r"""The accuracy of a model that has learned from its audit, with an interval as wide as it has to be.
+
+    Each row was judged by a model that lacks its fold, and all models share rows, so that Clopper and Pearson's
+    interval is too narrow, and too low where the audit taught much. Simulated with few and many classes, with
+    classes that only the audit found, with strongly and weakly biased labels, it held the truth in 85 to 99 % of
+    audits where 95 % was asked for. Two mends (``benchmarks/cross_fitting.py``): the limits are those of the level
+    1 - 0.4 (1 - level); and the upper one is raised by
+
+    .. math:: \max(0,\, \mathrm{correct} - \mathrm{before}) / (n \cdot n_{folds}),
+
+    the part of what the audit taught that the models judged can lack, if later labels teach no more than earlier.
+
+    Parameters
+    ----------
+    correct : int
+        Rows right by the models judged.
+    before : int
+        Rows right by a model without any audited label.
+    n : int
+        Rows drawn, the skipped ones included, which count as wrong (as right in the upper limit).
+    n_folds : int, default=5
+    skipped : int, default=0
+    level : float, default=0.95
+
+    Examples
+    --------
+    >>> print(cross_fitted_score(27, 20, 30))
+    90.0% (70.2% to 100.0%)
+    """
+    low, high = interval(correct, n, level=widened(level), skipped=skipped)
+    taught = max(0, correct - before) / (n * n_folds)
+    return Score(correct, n, low, min(1.0, high + taught), level)
+
+
+def widened(level: float) -> float:
+    """The level of an exact interval that a cross-fitted figure needs to hold at this one."""
+    return 1 - 0.4 * (1 - level)
 
 
 def fit_with_audit(
@@ -48,7 +99,8 @@ def fit_with_audit(
     2. It is fitted on all labels, the audited ones counting as much as any other. That model has seen the audit,
        so it is judged by cross-fitting: the audited rows are split into folds and each fold is judged by a model
        fitted on all labels but those. The models judged have somewhat fewer labels than the one handed back,
-       and share rows with each other, so the interval is approximate and the figure rather too low.
+       and share rows with each other, so the figure is rather too low and its interval, which is widened for that
+       (``cross_fitted_score``), approximate.
 
     Nothing is chosen by the outcome. To choose between two classifiers, see ``chary.evaluation.audit.compare``.
 
@@ -109,6 +161,7 @@ def fit_with_audit(
         labels=labels.classes[labels.codes[rows]],
         before=judge(unaudited_model, X, labels, rows),
         after=after.part(order),
+        n_folds=len(folds),
     )
 
 

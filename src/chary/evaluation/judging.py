@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import fisher_exact
 
-from chary.evaluation.audit import MIN_PER_CLASS, Score, score
+from chary.evaluation.audit import MIN_PER_CLASS, Score, recall_score, score
 from chary.evaluation.intervals import count_interval, interval
 
 Mask = NDArray[np.bool_]
@@ -229,7 +229,9 @@ def _class_judgement(
             share_level,
         ),
         _score_of(both, has_label, has_label & unknown, labelled, level),
-        _recall(int(both.sum()), seen, int((has_label & unknown).sum()), int((~has_label & unknown).sum()), level),
+        recall_score(
+            int(both.sum()), seen, int((has_label & unknown).sum()), int((~has_label & unknown).sum()), level
+        ),
     )
 
 
@@ -238,15 +240,6 @@ def _score_of(right: Mask, rows: Mask, unknown: Mask, population: int, level: fl
     correct, n = int((right & rows).sum()), int(rows.sum())
     limits = interval(correct, n, population, level, int(unknown.sum())) if n else (0.0, 1.0)
     return Score(correct, n, *limits, level) if n else None
-
-
-def _recall(found: int, seen: int, may_be_found: int, may_be_missed: int, level: float) -> Score | None:
-    """Skipped rows are the class, missed, for the lower limit; the class, found, for the upper one."""
-    if not seen:
-        return None
-    low = interval(found, seen + may_be_missed, level=level)[0]
-    high = interval(found + may_be_found, seen + may_be_found, level=level)[1]
-    return Score(found, seen, low, high, level)
 
 
 def _agreement(
@@ -282,8 +275,8 @@ def _agreement(
 
 
 def _kappa(p: float, chance: float) -> float:
-    """Where chance alone agrees on every row, there is nothing beyond it."""
-    return (p - chance) / (1 - chance) if chance < 1 else 0.0
+    """Never below -1, whatever limits it is made of; where chance agrees on every row, nothing is beyond it."""
+    return max(-1.0, (p - chance) / (1 - chance)) if chance < 1 else 0.0
 
 
 def _least_mean(values: NDArray[Any], shares: NDArray[Any]) -> float:

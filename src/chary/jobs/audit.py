@@ -14,9 +14,9 @@ from chary.evaluation import (
     Acceptance,
     AuditedResult,
     Comparison,
+    HeldOut,
     Score,
     accept_threshold,
-    accuracy_interval,
     balanced_score,
     class_scores,
     compare,
@@ -24,6 +24,7 @@ from chary.evaluation import (
     fit_with_audit,
     score,
     smallest_audit,
+    widened,
 )
 from chary.method import Labels, SelfTrainingClassifier
 from chary.tables import AuditAnswers
@@ -38,8 +39,11 @@ class AuditFigures:
     """What an audit says."""
 
     answers: AuditAnswers
-    before: Score  # of the model of the given labels alone, as it is without an audit: exact
-    after: Score  # of the model that has learned from the audit too, cross-fitted: approximate
+    before: (
+        Score  # of the model of the given labels alone, as it is without an audit: exact; skipped rows are wrong
+    )
+    after: Score  # of the model that has learned from the audit too, cross-fitted: approximate; skipped are wrong
+    answered: Score  # ``before`` on the answered rows alone: true only if skipping says nothing of a row
     classes: dict[str, Score]  # the share of each class that ``after`` recognises
     balanced: tuple[float, float, float] | None
     acceptances: list[Acceptance]  # for each of ERRORS, of the rows that nobody labelled
@@ -52,11 +56,9 @@ class AuditFigures:
         """What there is to say of the answers and of what was made of them, a sentence each."""
         notes = [*self.answers.notes, *self.answers.warnings]
         if self.answers.n_skipped:
-            before, n_all = self.before, self.before.n + self.answers.n_skipped
-            low, high = accuracy_interval(before.correct, n_all, before.level)
             notes.append(
-                f"Had the model of your labels been wrong on every skipped row, its accuracy would be between "
-                f"{low:.1%} and {high:.1%}."
+                f"Every figure counts the {self.answers.n_skipped} skipped rows as wrong; on the answered ones "
+                f"alone the model of your labels is right on {self.answered}."
             )
         return [*notes, self.rounds_sentence]
 
@@ -119,29 +121,37 @@ def judge(
     seed : int, default=0
     """
     result = fit_with_audit(make(rounds or 0), X, every, answers.rows, random_state=seed)
-    before = result.before.score  # of the model that was decided on before anybody looked: exact in any case
+    right = result.before.correct  # of the model that was decided on before anybody looked: exact in any case
     if unaudited is not None:
         model = clone(unaudited).fit(X, every.without(answers.rows))
-        before = score(model.predict(X[answers.rows]) == result.labels)
+        right = model.predict(X[answers.rows]) == result.labels
     comparison = None
     if rounds is None:
         comparison = _self_training_against(result, make, X, every)
         rounds = int(comparison.p_value < _CLEAR and comparison.only_first > comparison.only_second)
         if rounds:
             result = fit_with_audit(make(rounds), X, every, answers.rows, random_state=seed)
-    pool = np.flatnonzero(~every.labeled)
-    pool = np.concatenate([pool, answers.rows])
+    pool = np.concatenate([np.flatnonzero(~every.labeled), answers.rows])
     confidence = confidence_of(result.model, X[pool])
+    audited = _with_skipped(result, X, answers)
 
     def accepted_at(error: float) -> Acceptance:
-        found = accept_threshold(result.after.confidence, result.after.correct, confidence, error, LEVEL)
+        found = accept_threshold(audited.confidence, audited.correct, confidence, error, LEVEL)
         return _of_rows_to_label(found, confidence[: len(confidence) - len(answers.rows)])
 
-    scores = class_scores(result.labels.astype(str), result.after.prediction.astype(str), every.classes.tolist())
+    scores = class_scores(
+        result.labels.astype(str),
+        result.after.prediction.astype(str),
+        every.classes.tolist(),
+        widened(0.95),
+        skipped=audited.prediction[len(answers.rows) :],
+    )
+    scores = {name: found._replace(level=0.95) for name, found in scores.items()}
     figures = AuditFigures(
         answers=answers,
-        before=before,
-        after=result.after.score,
+        before=score(right, skipped=answers.n_skipped, population=len(pool)),
+        after=result.after_score(answers.n_skipped),
+        answered=score(right),
         classes=scores,
         balanced=balanced_score(scores, len(every.classes)),
         acceptances=[accepted_at(error) for error in ERRORS],
@@ -150,6 +160,24 @@ def judge(
         asked=None if error is None else accepted_at(error),
     )
     return result.model, figures
+
+
+def _with_skipped(result: AuditedResult, X: NDArray[Any], answers: AuditAnswers) -> HeldOut:
+    """The audited rows judged without their labels, then the skipped ones, all of them wrong.
+
+    No model has seen the label of a skipped row, so the final one may judge it. A row that is gone from the sheet
+    cannot be looked up: it counts as wrong at any confidence.
+    """
+    skipped, n_gone = answers.skipped_rows, answers.n_skipped - len(answers.skipped_rows)
+    after, none = result.after, np.full(n_gone, np.inf)
+    said = result.model.predict(X[skipped]).astype(str) if len(skipped) else []
+    confidence = confidence_of(result.model, X[skipped]) if len(skipped) else []
+    return HeldOut(
+        np.array([*after.prediction.astype(str), *said, *[None] * n_gone], dtype=object),
+        np.append(after.correct, np.zeros(answers.n_skipped, dtype=bool)),
+        np.concatenate([after.confidence, confidence, none]),
+        np.full(len(after.correct) + answers.n_skipped, np.nan),
+    )
 
 
 def _of_rows_to_label(found: Acceptance, confidence: NDArray[Any]) -> Acceptance:

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from chary._words import Parameter, shown
 from chary.evaluation import (
     Acceptance,
-    Comparison,
+    Difference,
     Judgement,
     Slice,
     accept_threshold,
-    compare,
+    difference,
     judge_labels,
     sequence,
     slice_scores,
@@ -62,7 +62,7 @@ class JudgedTable:
     skipped: NDArray[np.bool_]  # (k,)
     answers: AuditAnswers
     slices: dict[str, dict[Any, Slice]]  # by column, by value; of the first column of labels
-    comparison: Comparison | None  # the first column of labels against the second
+    difference: Difference | None  # the first column of labels against the second
     confidence: str | None
     acceptances: list[Acceptance]  # at each of ERRORS, of the first column
     asked: Acceptance | None  # at the error asked for
@@ -211,7 +211,7 @@ def judge_table(
         skipped=audit.skipped,
         answers=audit.answers,
         slices={name: _slices(scan, name, cells[name], first, audit, level, len(by)) for name in by},
-        comparison=compare(first.correct, columns[1].correct) if len(columns) > 1 else None,
+        difference=difference(first.correct, columns[1].correct, scan.n_rows, level) if len(columns) > 1 else None,
         confidence=confidence,
         acceptances=acceptances,
         asked=asked,

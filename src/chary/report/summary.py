@@ -216,6 +216,7 @@ def _audit(audit: AuditFigures | None) -> dict[str, Any] | None:
     return {
         "drawn": audit.answers.n_drawn,
         "skipped": audit.answers.n_skipped,
+        "answered": _score(audit.answered),
         "new_classes": audit.answers.new_classes,
         "notes": [{"text": text, "warning": text in audit.answers.warnings} for text in audit.notes],
         "before": _score(audit.before),

@@ -9,7 +9,7 @@ import numpy as np
 
 from chary import __version__
 from chary._words import percent, shown
-from chary.evaluation import Agreement, ClassJudgement, Comparison, Score, Slice, smallest_audit
+from chary.evaluation import Agreement, ClassJudgement, Difference, Score, Slice, smallest_audit
 from chary.jobs import JudgedColumn, JudgedTable
 
 # The sections of the page in their order: a template of that name shows each.
@@ -32,7 +32,7 @@ class JudgedSummary(TypedDict):
     stopped: bool  # whether the person was told when it was enough
     notes: list[dict[str, Any]]  # text, and whether it is a warning
     columns: list[dict[str, Any]]  # for each column of labels: see ``_column``
-    comparison: dict[str, Any] | None  # of the first two: only_first, only_second, p_value, sentence
+    comparison: dict[str, Any] | None  # of the first two, with the difference of their accuracies
     slices: list[dict[str, Any]]  # column, and its parts: value, rows, audited, score, p_value
     confidence: str | None
     acceptance: list[dict[str, Any]]  # what can be accepted at which error
@@ -58,7 +58,7 @@ def summarize_judged(result: JudgedTable) -> JudgedSummary:
             *({"text": text, "warning": False} for text in result.notes),
         ],
         "columns": [_column(column, result) for column in result.columns],
-        "comparison": _comparison(result.comparison, result),
+        "comparison": _comparison(result.difference, result),
         "slices": [
             {"column": name, "parts": [_part(value, part) for value, part in parts.items()]}
             for name, parts in result.slices.items()
@@ -125,14 +125,23 @@ def _class(name: str, found: ClassJudgement) -> dict[str, Any]:
     }
 
 
-def _comparison(found: Comparison | None, result: JudgedTable) -> dict[str, Any] | None:
-    if found is None:
+def _comparison(difference: Difference | None, result: JudgedTable) -> dict[str, Any] | None:
+    if difference is None:
         return None
+    found, limits = difference.comparison, {"low": difference.low, "high": difference.high}
     first, second = (shown(column.name) for column in result.columns[:2])
     alone = f"{first} alone is right on {found.only_first} rows and {second} alone on {found.only_second}"
     better = first if found.only_first > found.only_second else second
     outcome = f"{better} is better" if found.p_value < _CLEAR else "the audit does not tell which is better"
-    return {**found._asdict(), "sentence": f"Of the audited rows {alone} (p = {found.p_value:.3f}): {outcome}."}
+    by = f"The accuracy of {first} less that of {second} is between {_points(limits['low'])} and "
+    sentence = (
+        f"Of the audited rows {alone} (p = {found.p_value:.3f}): {outcome}. {by}{_points(limits['high'])} points."
+    )
+    return {**found._asdict(), "share": difference.share, **limits, "sentence": sentence}
+
+
+def _points(share: float) -> str:
+    return f"{100 * share:+.1f}"
 
 
 def _part(value: Any, part: Slice) -> dict[str, Any]:

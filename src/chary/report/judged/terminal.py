@@ -126,8 +126,9 @@ def _show_accepted(console: Console, summary: JudgedSummary, hints: JudgeHints) 
         return
     _say(
         console,
-        f"{found['n_accepted']:,} labels, those of confidence {found['threshold']:.4g} and more, can be accepted "
-        f"with at most {found['error']:.0%} wrong (level {found['level']:.0%}); to have them marked: {hints.error}.",
+        f"{found['n_accepted']:,} labels, those of confidence {found['threshold']:.4g} and more, can be "
+        f"accepted with at most {found['error']:.0%} wrong (level {found['level']:.0%}); to have them "
+        f"marked: {hints.error}.",
     )
 
 

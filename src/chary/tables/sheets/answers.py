@@ -42,13 +42,10 @@ class AuditAnswers:
     new_classes: dict[str, int] = field(default_factory=dict)  # classes that no label of the table has
     notes: list[str] = field(default_factory=list)  # one sentence for whatever was set right or left out
     warnings: list[str] = field(default_factory=list)  # one for each new class
+    skipped_rows: NDArray[np.intp] = field(
+        default_factory=lambda: np.empty(0, dtype=np.intp)
+    )  # those still in the file
     seen: dict[int, int] = field(default_factory=dict)  # rows up to the last answered: place in the draw -> row
-
-    @property
-    def skipped_rows(self) -> NDArray[np.intp]:
-        """Rows that were skipped, those that were removed from the file left out."""
-        rows = np.array(list(self.seen.values()), dtype=np.intp)
-        return rows[~np.isin(rows, self.rows)]
 
 
 def read_audit(
@@ -109,6 +106,7 @@ def match_answers(
         raise TableError(f"{found} of {audit.name} has a label; {needed}", fill)
     last = max([*places, *(place for place, text in texts.items() if text == SKIPPED)])
     known = set(labels.classes.tolist())
+    seen = {place: row.number for place, row in sorted(drawn.by_place.items()) if place <= last}
     answers = [texts[place] for place in places]
     return AuditAnswers(
         rows=np.array([drawn.by_place[place].number for place in places], dtype=np.intp),
@@ -118,7 +116,8 @@ def match_answers(
         n_left=drawn.n_drawn - last,
         new_classes=dict(Counter(text for text in answers if text not in known)),
         notes=notes,
-        seen={place: row.number for place, row in sorted(drawn.by_place.items()) if place <= last},
+        skipped_rows=np.array([row for place, row in seen.items() if place not in set(places)], dtype=np.intp),
+        seen=seen,
     )
 
 

@@ -1,0 +1,211 @@
+"""Whether every interval that is called exact covers the truth as often as it says, and how wide it is.
+
+Twelve tables of two classes whose truth is known, 2,000 audits of each. Where rows are skipped, the wrongly
+labelled ones are skipped more often. Beside them Clopper and Pearson's interval, of the answered rows only, and
+after every row ("peeking"), and the asymptotic interval of prediction-powered inference.
+Run: ``python benchmarks/coverage.py > benchmarks/results/coverage.txt``
+"""
+
+import argparse
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from chary.evaluation import accuracy_interval, audit, count_interval, difference, interval, judging, sequence
+from chary.evaluation.intervals import clopper_pearson
+
+LEVEL = 0.95
+
+
+class Design(NamedTuple):
+    """A table and an audit of it."""
+
+    k: int
+    population: int
+    share: float  # of the class "yes"
+    found: float  # of the class that is labelled so
+    false: float  # of the other class that is labelled so
+    skipped: tuple[float, float] = (0.0, 0.0)  # of the rightly, of the wrongly labelled rows
+
+
+DESIGNS = [
+    Design(10, 60, 0.50, 0.90, 0.10),
+    Design(10, 100_000, 0.005, 0.60, 0.02),
+    Design(20, 200, 0.05, 0.80, 0.15),
+    Design(30, 60, 0.10, 0.80, 0.08),
+    Design(30, 1_000, 0.30, 0.90, 0.10),
+    Design(30, 5_000, 0.10, 0.70, 0.10, (0.05, 0.60)),
+    Design(30, 100_000, 0.005, 0.90, 0.03),
+    Design(60, 300, 0.20, 0.50, 0.25),
+    Design(100, 1_000, 0.02, 0.50, 0.09),
+    Design(100, 100_000, 0.10, 0.95, 0.03, (0.25, 0.70)),
+    Design(200, 1_000, 0.50, 0.99, 0.01),
+    Design(200, 100_000, 0.005, 0.50, 0.40),
+]
+
+
+def cells(design: Design) -> np.ndarray:
+    """Rows of the table by truth, label and whether a person would skip them, (2, 2, 2)."""
+    yes = round(design.share * design.population)
+    counts = np.zeros((2, 2, 2), dtype=int)
+    for truth, n, labelled_yes in [(1, yes, design.found), (0, design.population - yes, design.false)]:
+        for label in (0, 1):
+            rows = round(n * (labelled_yes if label else 1 - labelled_yes))
+            rows = rows if label else n - round(n * labelled_yes)
+            skipped = round(rows * design.skipped[int(truth != label)])
+            counts[truth, label] = rows - skipped, skipped
+    return counts
+
+
+def drawn(design: Design, table: np.ndarray, n_audits: int, rng: np.random.Generator) -> np.ndarray:
+    """For each audit the cell of each of its rows, in the order of the draw, (n_audits, k)."""
+    found = rng.multivariate_hypergeometric(table.ravel(), design.k, size=n_audits)
+    rows = np.array([np.repeat(np.arange(8), audit_cells) for audit_cells in found])
+    return rng.permuted(rows, axis=1)
+
+
+class Tally:
+    """How often intervals cover, and how wide they are."""
+
+    def __init__(self) -> None:
+        self.hits: dict[str, list[bool]] = {}
+        self.widths: dict[str, list[float]] = {}
+
+    def add(self, name: str, truth: float, low: float, high: float) -> None:
+        self.hits.setdefault(name, []).append(bool(low - 1e-12 <= truth <= high + 1e-12))
+        self.widths.setdefault(name, []).append(high - low)
+
+    def coverage(self, name: str) -> str:
+        return f"{100 * np.mean(self.hits[name]):.1f}" if name in self.hits else "-"
+
+    def width(self, name: str) -> str:
+        return f"{100 * np.mean(self.widths[name]):.1f}" if name in self.widths else "-"
+
+
+def every_fixed_interval(k: int) -> np.ndarray:
+    """Clopper and Pearson's, for each size up to k and each number of right rows, (k + 1, k + 1, 2)."""
+    n, x = np.mgrid[: k + 1, : k + 1]
+    return np.stack(clopper_pearson(np.minimum(x, n), np.maximum(n, 1), LEVEL), axis=-1)
+
+
+def prediction_powered(
+    truth: np.ndarray, labels: np.ndarray, labelled_share: float, n: int
+) -> tuple[float, float]:
+    r"""The asymptotic interval of a mean (Angelopoulos et al., Prediction-powered inference, 2023).
+
+    .. math:: \bar f + \overline{(y - f)} \pm 1.96 \sqrt{ \mathrm{var}(f) / N + \mathrm{var}(y - f) / k }
+    """
+    rest = truth - labels
+    middle = labelled_share + rest.mean()
+    half = 1.96 * np.sqrt(labelled_share * (1 - labelled_share) / n + rest.var() / len(rest))
+    return middle - half, middle + half
+
+
+def judge(design: Design, n_audits: int, rng: np.random.Generator) -> Tally:
+    """All intervals of all audits of one table."""
+    table, tally = cells(design), Tally()
+    n, names = design.population, np.array(["no", "yes"], dtype=object)
+    both = table.sum(axis=2)
+    accuracy, share = (both[0, 0] + both[1, 1]) / n, both[1].sum() / n
+    chance = float(both.sum(axis=0) / n @ (both.sum(axis=1) / n))
+    truths = {
+        "precision": both[1, 1] / both[:, 1].sum(),
+        "recall": both[1, 1] / both[1].sum(),
+        "kappa": (accuracy - chance) / (1 - chance),
+    }
+    counts = {"no": int(both[:, 0].sum()), "yes": int(both[:, 1].sum())}
+    fixed = every_fixed_interval(design.k)
+    for rows in drawn(design, table, n_audits, rng):
+        truth, label, skipped = rows // 4, rows // 2 % 2, rows % 2 == 1
+        right = (truth == label) & ~skipped
+        found = judging.judge_labels(names[truth], names[label], counts, skipped=skipped, level=LEVEL)
+        judged = found.classes["yes"]
+        tally.add("accuracy", accuracy, found.accuracy.low, found.accuracy.high)
+        tally.add("answered only", accuracy, *accuracy_interval(int(right.sum()), int((~skipped).sum())))
+        tally.add("share", share, judged.share.low / n, judged.share.high / n)
+        for name, figure in [
+            ("precision", judged.precision),
+            ("recall", judged.recall),
+            ("kappa", found.agreement),
+        ]:
+            if figure is not None:
+                tally.add(name, truths[name], figure.low, figure.high)
+        if design.skipped == (0.0, 0.0):
+            tally.add("share, Clopper-Pearson", share, *accuracy_interval(int(truth.sum()), design.k))
+            tally.add("share, PPI", share, *prediction_powered(truth, label, counts["yes"] / n, n))
+        low, high = sequence(right, n, LEVEL, skipped=skipped)
+        tally.add("sequence", accuracy, float(low[-1]), float(high[-1]))
+        tally.hits["sequence"][-1] = bool(((low <= accuracy + 1e-12) & (accuracy <= high + 1e-12)).all())
+        if design.skipped == (0.0, 0.0):
+            seen, steps = np.cumsum(right), np.arange(1, design.k + 1)
+            low, high = fixed[steps, seen].T
+            tally.add("peeking", accuracy, float(low[-1]), float(high[-1]))
+            tally.hits["peeking"][-1] = bool(((low <= accuracy) & (accuracy <= high)).all())
+    return tally
+
+
+def compare(design: Design, n_audits: int, rng: np.random.Generator, tally: Tally) -> None:
+    """A second labelling that errs on its own, a tenth more often."""
+    n, both = design.population, cells(design).sum(axis=2)
+    right = int(both[0, 0] + both[1, 1])
+    second = max(0.05, right / n - 0.1)
+    table = [round(right * second), right - round(right * second)]  # both right, the first alone
+    table += [round((n - right) * second), (n - right) - round((n - right) * second)]
+    truth = (table[1] - table[2]) / n
+    cached: dict[tuple[int, int], tuple[float, float]] = {}
+    for of_both, b, c, none in rng.multivariate_hypergeometric(table, design.k, size=n_audits).tolist():
+        if (b, c) not in cached:
+            first = np.repeat([True, True, False, False], [of_both, b, c, none])
+            other = np.repeat([True, False, True, False], [of_both, b, c, none])
+            cached[b, c] = difference(first, other, n, LEVEL)[1:3]
+        tally.add("difference", truth, *cached[b, c])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--audits", type=int, default=2000)
+    n_audits = parser.parse_args().audits
+    for module in (judging, audit):  # audits of one table are often the same
+        module.interval = lru_cache(None)(interval)
+    judging.count_interval = lru_cache(None)(count_interval)
+    globals()["accuracy_interval"] = lru_cache(None)(accuracy_interval)
+    globals()["interval"] = judging.interval
+    console = Console(width=150)
+    tallies = []
+    for i, design in enumerate(DESIGNS):
+        rng = np.random.default_rng([i, 2026])
+        tally = judge(design, n_audits, rng)
+        compare(design, n_audits, rng, tally)
+        tallies.append(tally)
+    first = ["accuracy", "answered only", "sequence", "peeking", "precision", "recall", "kappa", "difference"]
+    second = ["share", "share, Clopper-Pearson", "share, PPI"]
+    show(console, f"Coverage in percent of {n_audits:,} audits, 95 promised", first, tallies, Tally.coverage)
+    show(console, "Mean width in points", first, tallies, Tally.width)
+    show(
+        console,
+        f"Shares: coverage in percent of {n_audits:,} audits, 95 promised",
+        second,
+        tallies,
+        Tally.coverage,
+    )
+    show(console, "Shares: mean width in points", second, tallies, Tally.width)
+
+
+def show(console: Console, title: str, names: list[str], tallies: list[Tally], figure) -> None:
+    table = Table("k", "rows", "share", "accuracy", "skipped", *names, title=title)
+    for design, tally in zip(DESIGNS, tallies, strict=True):
+        both = cells(design)
+        right = (both[0, 0] + both[1, 1]).sum() / design.population
+        skipped = both[:, :, 1].sum() / design.population
+        about = (
+            f"{design.k} {design.population} {100 * design.share:g} {100 * right:.0f} {100 * skipped:.0f}".split()
+        )
+        table.add_row(*about, *(figure(tally, name) for name in names))
+    console.print(table)
+
+
+if __name__ == "__main__":
+    main()

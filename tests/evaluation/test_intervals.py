@@ -1,0 +1,205 @@
+"""Limits against SciPy, against enumeration of small pools and against many simulated audits."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from chary.evaluation import accuracy_interval, count_interval, interval, sequence, settled
+from chary.evaluation.intervals import clopper_pearson, hypergeometric
+
+levels = st.floats(0.6, 0.99)
+
+
+@st.composite
+def audits(draw, most=60):
+    population = draw(st.integers(1, most))
+    n = draw(st.integers(1, population))
+    return draw(st.integers(0, n)), n, population
+
+
+# -- One size, fixed beforehand
+
+
+@given(st.integers(1, 200), st.data(), levels)
+@settings(max_examples=50)
+def test_clopper_pearson_is_scipys(n, data, level):
+    correct = data.draw(st.integers(0, n))
+    expected = tuple(stats.binomtest(correct, n).proportion_ci(level, method="exact"))
+    assert np.allclose(accuracy_interval(correct, n, level), expected, atol=1e-10)
+    assert np.allclose(np.ravel(clopper_pearson([correct], [n], level)), expected, atol=1e-10)
+
+
+@given(audits(), levels)
+@settings(max_examples=50)
+def test_finite_limits_are_those_of_trying_every_number_of_right_rows(case, level):
+    x, n, population = case
+    right = np.arange(population + 1)
+    tails = stats.hypergeom.sf(x - 1, population, right, n), stats.hypergeom.cdf(x, population, right, n)
+    kept = right[np.minimum(*tails) > (1 - level) / 2 - 1e-12]
+    assert count_interval(x, n, population, level) == (kept.min(), kept.max())
+
+
+@given(st.integers(1, 10**7), st.data())
+@settings(max_examples=40)
+def test_chances_of_a_draw_are_scipys(population, data):
+    n = data.draw(st.integers(1, min(population, 300)))
+    right = data.draw(st.integers(0, population))
+    first, chance = hypergeometric(population, right, n)
+    expected = stats.hypergeom.pmf(np.arange(first, first + len(chance)), population, right, n)
+    assert np.allclose(chance, expected, rtol=1e-6, atol=1e-12)
+    assert chance.sum() == pytest.approx(1)
+
+
+@given(audits(5_000), st.floats(0.8, 0.99))
+@settings(max_examples=50)
+def test_a_finite_pool_never_widens_by_more_than_the_row_that_is_rounded(case, level):
+    x, n, population = case
+    low, high = interval(x, n, population, level)
+    widest_low, widest_high = accuracy_interval(x, n, level)
+    assert low >= widest_low - 1 / population
+    assert high <= widest_high + 1 / population
+    if 2 <= x <= n - 2:
+        assert widest_low <= low <= high <= widest_high
+    assert x / population <= low <= x / n <= high <= (population - n + x) / population
+
+
+def test_nothing_is_open_when_every_row_was_drawn():
+    assert [count_interval(x, 20, 20) for x in (0, 7, 20)] == [(0, 0), (7, 7), (20, 20)]
+
+
+def test_a_large_pool_is_as_good_as_infinite():
+    assert interval(27, 30, 10**7) == pytest.approx(accuracy_interval(27, 30), abs=1e-5)
+
+
+@given(audits(), st.data(), levels)
+@settings(max_examples=40)
+def test_limits_hold_for_whatever_skipped_rows_are(case, data, level):
+    correct, n, population = case
+    skipped = data.draw(st.integers(0, n - correct))
+    low, high = interval(correct, n, population, level, skipped)
+    every = [interval(correct + right, n, population, level) for right in range(skipped + 1)]
+    assert (low, high) == (min(limits[0] for limits in every), max(limits[1] for limits in every))
+    assert interval(correct, n, None, level, skipped)[0] == accuracy_interval(correct, n, level)[0]
+
+
+@pytest.mark.parametrize("population", [60, 600])
+@pytest.mark.parametrize("n", [10, 45])
+def test_finite_interval_covers_every_truth(population, n):
+    """Enumerated, not simulated: the chance of each outcome times whether its interval covers."""
+    limits = np.array([count_interval(x, n, population) for x in range(n + 1)])
+    right = np.arange(population + 1)[:, None]
+    chance = stats.hypergeom.pmf(np.arange(n + 1), population, right, n)
+    covers = (limits[:, 0] <= right) & (right <= limits[:, 1])
+    assert (chance * covers).sum(axis=1).min() >= 0.95 - 1e-9
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ((3, 2), "cannot be right"),
+        ((-1, 2), "cannot be right"),
+        ((0, 0), "cannot be right"),
+        ((2, 3, 10, 0.95, 2), "2 of them skipped"),
+        ((1, 11, 10), "drawn from 10"),
+        ((1, 2, None, 95), "level"),
+        ((1, 2, 10, 0), "level"),
+    ],
+)
+def test_refuses_what_cannot_be(arguments, complaint):
+    with pytest.raises(ValueError, match=complaint):
+        interval(*arguments)
+
+
+# -- Every moment
+
+
+def ratio(right, s, t, population):
+    """Prior over posterior of a number of right rows, both beta-binomial: the martingale as it was defined."""
+    posterior = stats.betabinom.pmf(right - s, population - t, 1 + s, 1 + t - s)
+    return stats.betabinom.pmf(right, population, 1, 1) / np.maximum(posterior, 1e-300)
+
+
+@given(st.integers(1, 40), st.data(), levels)
+@settings(max_examples=40)
+def test_sequence_is_where_prior_over_posterior_stays_small(population, data, level):
+    correct = np.array(data.draw(st.lists(st.booleans(), min_size=1, max_size=population)))
+    low, high = sequence(correct, population, level, running=False)
+    everything = np.arange(population + 1)
+    for t in range(1, len(correct) + 1):
+        s = int(correct[:t].sum())
+        kept = everything[ratio(everything, s, t, population) < 1 / (1 - level) + 1e-4]
+        assert (low[t - 1] * population, high[t - 1] * population) == pytest.approx((kept.min(), kept.max()))
+
+
+@given(st.integers(2, 60), st.data())
+@settings(max_examples=40)
+def test_running_sequence_narrows_and_ends_at_the_truth(population, data):
+    correct = np.array(data.draw(st.lists(st.booleans(), min_size=population, max_size=population)))
+    low, high = sequence(correct, population, 0.999)
+    alone_low, alone_high = sequence(correct, population, 0.999, running=False)
+    assert ((low >= alone_low) & (high <= alone_high)).all()
+    assert alone_low[-1] == alone_high[-1] == correct.mean()
+
+
+def test_sequence_covers_at_all_moments_together():
+    """Whoever looks after every row and stops when it suits is still right in 95 % of audits."""
+    rng = np.random.default_rng(0)
+    for population, right, k in [(60, 45, 60), (300, 240, 80), (100_000, 500, 60)]:
+        pool = np.arange(population) < right
+        audits = [pool[rng.choice(population, k, replace=False)] for _ in range(200)]
+        limits = [sequence(correct, population) for correct in audits]
+        share = right / population
+        covered = [bool(((low <= share) & (share <= high)).all()) for low, high in limits]
+        assert np.mean(covered) >= 0.95 - 2.5 * np.sqrt(0.95 * 0.05 / 200)
+
+
+def test_sequence_with_skipped_rows_holds_for_whatever_they_are():
+    correct = np.array([True, False, True, False, True])
+    skipped = np.array([False, True, False, False, False])
+    low, high = sequence(correct, 20, skipped=skipped, running=False)
+    worst, best = (sequence(x, 20, running=False) for x in (correct, correct | skipped))
+    assert (low == worst[0]).all()
+    assert (high == best[1]).all()
+
+
+def test_sequence_of_ten_million_rows():
+    correct = np.arange(300) % 10 > 0
+    low, high = sequence(correct, 10**7)
+    assert low[-1] < accuracy_interval(270, 300)[0]
+    assert high[-1] > 0.9
+    assert high[-1] - low[-1] < 0.12
+
+
+def test_an_unlucky_order_never_leaves_an_empty_interval():
+    low, high = sequence(np.repeat([False, True], [400, 400]), 800)
+    assert (low <= high).all()
+    assert low[-1] == high[-1] == 0.5
+
+
+def test_settled_is_the_first_moment_that_answers():
+    low, high = sequence([True] * 80, population=5_000)
+    found = settled(low, high, above=0.9)
+    assert found.what == "above"
+    assert low[found.n - 1] >= 0.9 > low[found.n - 2]
+    narrow = settled(low, high, width=0.3)
+    assert high[narrow.n - 1] - low[narrow.n - 1] <= 0.3 < high[narrow.n - 2] - low[narrow.n - 2]
+    assert settled(low, high, above=0.9, width=0.3) == min(found, narrow)
+    assert settled(*sequence([False] * 10, 5_000), above=0.9).what == "below"
+    assert settled(low[:20], high[:20], above=0.9) is None
+
+
+@pytest.mark.parametrize(
+    ("correct", "skipped", "complaint"),
+    [
+        ([], None, "true or false"),
+        ([1, 0], None, "true or false"),
+        ([True, False], [True, False], "skipped"),
+        ([True, False], [False], "skipped"),
+        ([True] * 11, None, "drawn from 10"),
+    ],
+)
+def test_sequence_refuses_what_cannot_be(correct, skipped, complaint):
+    with pytest.raises(ValueError, match=complaint):
+        sequence(np.array(correct), 10, skipped=None if skipped is None else np.array(skipped))

@@ -1,0 +1,148 @@
+"""What an audit says of any labels, against the table whose truth is known and against counting by hand."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from sklearn.metrics import cohen_kappa_score
+
+from chary.evaluation import accuracy_interval, count_interval, interval, judge_labels, slice_scores
+
+TRUTH = ["fraud"] * 8 + ["fine"] * 31 + ["new"]
+LABELS = ["fraud"] * 6 + ["fine"] * 2 + ["fine"] * 29 + ["fraud"] * 2 + ["fine"]
+COUNTS = {"fraud": 700, "fine": 4_280, "gone": 20}
+
+
+def test_figures_by_hand():
+    found = judge_labels(TRUTH, LABELS, COUNTS)
+    assert (found.accuracy.correct, found.n, found.n_skipped) == (35, 40, 0)
+    assert (found.accuracy.low, found.accuracy.high) == interval(35, 40, 5_000)
+    assert list(found.classes) == ["fraud", "fine", "gone", "new"]
+    fraud = found.classes["fraud"]
+    assert (fraud.precision.low, fraud.precision.high) == interval(6, 8, 700)
+    assert (fraud.recall.low, fraud.recall.high) == accuracy_interval(6, 8)
+    assert (fraud.share.low, fraud.share.high) == count_interval(8, 40, 5_000)
+    assert fraud.share.off == ((700 - fraud.share.high) / 5_000, (700 - fraud.share.low) / 5_000)
+    assert found.classes["gone"].precision is found.classes["gone"].recall is None
+    assert found.classes["new"].precision is None
+    assert found.classes["new"].share.labelled == 0
+    assert found.confusions == {("fraud", "fine"): 2, ("fine", "fraud"): 2, ("new", "fine"): 1}
+
+
+def test_kappa_is_cohens_where_the_labels_have_the_shares_of_the_table():
+    truth, labels = ["a"] * 6 + ["b"] * 4, ["a"] * 5 + ["b"] * 5
+    found = judge_labels(truth, labels, {"a": 500, "b": 500}).agreement
+    assert found.kappa == pytest.approx(cohen_kappa_score(truth, labels))
+    assert -1 <= found.low < found.kappa < found.high <= 1
+    assert judge_labels(["a"] * 5, ["a"] * 5, {"a": 100}).agreement is None
+
+
+def test_shares_that_hold_together_are_wider():
+    alone, together = (judge_labels(TRUTH, LABELS, COUNTS, simultaneous=s).classes["fraud"] for s in (False, True))
+    assert together.share.level == pytest.approx(1 - 0.05 / 4)
+    assert together.share.low < alone.share.low < alone.share.high < together.share.high
+    assert together.precision == alone.precision
+
+
+labels_of_three = st.lists(st.sampled_from("ab"), min_size=1, max_size=5)
+
+
+@given(st.data())
+@settings(max_examples=25)
+def test_limits_hold_for_whatever_skipped_rows_are(data):
+    labels = data.draw(labels_of_three)
+    k = len(labels)
+    truth = data.draw(st.lists(st.sampled_from("abc"), min_size=k, max_size=k))
+    skipped = np.array(data.draw(st.lists(st.booleans(), min_size=k, max_size=k)))
+    counts = {"a": 30, "b": 10}
+    found = judge_labels(truth, labels, counts, skipped=skipped)
+    assert found.n_skipped == skipped.sum()
+    assert (found.answered is None) == skipped.all()
+    for answers in product("abc", repeat=int(skipped.sum())):
+        told = np.array(truth, dtype=object)
+        told[skipped] = list(answers)
+        whole = judge_labels(told, labels, counts)
+        assert found.accuracy.low <= whole.accuracy.low <= whole.accuracy.high <= found.accuracy.high
+        for name, judged in found.classes.items():
+            every = whole.classes[name]
+            assert judged.share.low <= every.share.low <= every.share.high <= judged.share.high
+            for wide, narrow in ((judged.precision, every.precision), (judged.recall, every.recall)):
+                if wide and narrow:
+                    assert wide.low <= narrow.low <= narrow.high <= wide.high
+        if found.agreement and whole.agreement and len(found.classes) == len(whole.classes):
+            assert found.agreement.low <= whole.agreement.low + 1e-12
+            assert whole.agreement.high <= found.agreement.high + 1e-12
+
+
+def test_rows_without_label_are_never_right():
+    found = judge_labels(["a", "a", "b"], ["a", None, None], {"a": 50, None: 50})
+    assert found.accuracy.correct == 1
+    assert set(found.classes) == {"a", "b"}
+    assert found.confusions == {("a", None): 1, ("b", None): 1}
+
+
+def test_intervals_cover_the_truth_of_a_table():
+    """Four hundred audits of a table whose truth is known, wrong labels skipped more often."""
+    rng = np.random.default_rng(0)
+    truth = rng.choice(["x", "y", "z"], 2_000, p=[0.6, 0.3, 0.1])
+    labels = np.where(rng.random(2_000) < 0.85, truth, rng.choice(["x", "y", "z"], 2_000))
+    hard = rng.random(2_000) < np.where(truth == labels, 0.05, 0.5)
+    counts = {str(name): int((labels == name).sum()) for name in "xyz"}
+    kappa = cohen_kappa_score(truth, labels)
+    hits = []
+    for _ in range(100):
+        rows = rng.choice(2_000, 40, replace=False)
+        found = judge_labels(truth[rows], labels[rows], counts, skipped=hard[rows])
+        judged = found.classes["y"]
+        hits.append(
+            [
+                found.accuracy.low <= np.mean(truth == labels) <= found.accuracy.high,
+                judged.share.low <= np.sum(truth == "y") <= judged.share.high,
+                judged.precision is None
+                or judged.precision.low <= np.mean(truth[labels == "y"] == "y") <= judged.precision.high,
+                judged.recall is None
+                or judged.recall.low <= np.mean(labels[truth == "y"] == "y") <= judged.recall.high,
+                found.agreement.low <= kappa <= found.agreement.high,
+            ]
+        )
+    assert np.mean(hits, axis=0).min() >= 0.95
+
+
+def test_slices_hold_together_and_small_ones_say_nothing():
+    correct = np.array([True] * 20 + [False] * 2 + [False] * 8 + [True] * 2 + [True, False])
+    slices = ["north"] * 22 + ["south"] * 10 + ["east"] * 2
+    counts = {"north": 3_000, "south": 500, "east": 100, "west": 40}
+    found = slice_scores(correct, slices, counts)
+    assert list(found) == list(counts)
+    each = 1 - 0.05 / 2
+    assert (found["north"].score.low, found["north"].score.high) == interval(20, 22, 3_000, each)
+    assert (found["east"].n, found["east"].score, found["east"].p_value) == (2, None, None)
+    assert (found["west"].n, found["west"].score) == (0, None)
+    north = stats.fisher_exact([[20, 2], [3, 9]]).pvalue
+    south = stats.fisher_exact([[2, 8], [21, 3]]).pvalue
+    assert found["south"].p_value == pytest.approx(2 * min(north, south))
+    assert found["north"].p_value == pytest.approx(max(2 * min(north, south), max(north, south)))
+
+
+def test_skipped_rows_are_wrong_in_their_slice():
+    skipped = np.array([False] * 6 + [True] * 4)
+    (found,) = slice_scores([True] * 10, ["n"] * 10, {"n": 200}, skipped=skipped).values()
+    assert (found.score.correct, found.score.n) == (6, 10)
+    assert (found.score.low, found.score.high) == interval(6, 10, 200, skipped=4)
+
+
+@pytest.mark.parametrize(
+    ("truth", "labels", "counts", "complaint"),
+    [
+        (["a"], ["a", "b"], {"a": 9, "b": 9}, "shapes"),
+        ([], [], {"a": 9}, "shapes"),
+        (["a", "a"], ["a", "a"], {"a": 1}, "counts"),
+        (["a"], ["b"], {"a": 1}, "counts"),
+    ],
+)
+def test_refuses_what_does_not_fit(truth, labels, counts, complaint):
+    with pytest.raises(ValueError, match=complaint):
+        judge_labels(truth, labels, counts)
