@@ -12,6 +12,7 @@ import typer
 
 from chary.cli import options
 from chary.cli.console import heed_interrupts, read_quietly, require_free, require_readable, stdout, writing
+from chary.cli.prior import parse_share
 from chary.cli.remedies import command
 
 if TYPE_CHECKING:
@@ -87,17 +88,38 @@ def draw_command(
 
 @audit_app.command("fill", epilog="Example:  chary audit fill customers.audit.csv")
 def fill_command(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A FILE.audit.csv of chary audit draw.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="A FILE.audit.csv of chary audit draw, or of chary judge.")
+    ],
+    until_width: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SHARE", help="Say when the accuracy is known this closely, as 20%. For chary judge."
+        ),
+    ] = None,
+    until_above: Annotated[
+        str | None, typer.Option(metavar="SHARE", help="Say when it is known to be above this or not, as 90%.")
+    ] = None,
 ) -> None:
-    """Label the drawn rows one by one, with a key for each class. Every answer is saved at once."""
+    """Label the drawn rows one by one, with a key for each class. Every answer is saved at once.
+
+    With --until-width or --until-above, on a sheet of [bold]chary judge[/bold], an interval of the accuracy is shown
+    that holds at whichever moment you stop, and when what you ask for is reached. No label is shown.
+    """
     require_readable(file)
+    from chary.cli.enough import watch_sheet
     from chary.cli.sheet import Sheet
-    from chary.tables import drawn_from, read_sheet
+    from chary.tables import drawn_from, in_order, read_sheet, with_stopping
 
     heed_interrupts()
     audit, _ = read_sheet(file)
     origin = drawn_from(audit)
-    sheet = Sheet(file, audit, origin)
+    watch = None
+    if until_width is not None or until_above is not None:
+        audit = with_stopping(in_order(audit))
+        width, above = parse_share(until_width, "--until-width"), parse_share(until_above, "--until-above")
+        watch = watch_sheet(audit, origin, file, width, above)
+    sheet = Sheet(file, audit, origin, watch)
     interrupted = None
     try:
         sheet.work()
@@ -105,7 +127,11 @@ def fill_command(
         interrupted = error
     say(f"\n{sheet.progress}: {file}")
     again = f"chary audit fill {shlex.quote(str(file))}"
-    say(f"Next:  {again if sheet.n_empty else _label_command(file, origin)}", "bold")
+    enough = False
+    if watch is not None:
+        words, enough = watch.words(sheet.answers)
+        say(words)
+    say(f"Next:  {again if sheet.n_empty and not enough else _next_command(file, origin)}", "bold")
     if interrupted:
         raise interrupted
 
@@ -129,6 +155,18 @@ def say_drawn(drawn: DrawnSheet, n_open: int, of_what: str, classes: list[str], 
         f"Label them ({named}), hard ones too: a row that is skipped counts as wrong.\n"
         f"If {round(0.9 * k)} of {k} prove right, accuracy is between {low:.0%} and {high:.0%} (95% interval).\n"
     )
+
+
+def _next_command(sheet: Path, origin: DrawnFrom) -> str:
+    """What to type once a sheet is filled in."""
+    if not origin.judged:
+        return _label_command(sheet, origin)
+    table = origin.table if origin.more_tables or origin.table == "-" else str(_table_of(sheet, origin.table))
+    words = [word for name in origin.judged for word in ("--labels", name)]
+    words += [word for name, value in origin.read_with.items() for word in (f"--{name}", value)]
+    words += [word for value in origin.unlabeled or () for word in ("--unlabeled", value)]
+    words += ["--exact-labels"] * origin.exact_labels
+    return shlex.join(["chary", "judge", table, *origin.more_tables, *words, "--audit", str(sheet)])
 
 
 def _label_command(audit: Path, origin: DrawnFrom) -> str:

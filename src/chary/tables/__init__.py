@@ -18,8 +18,18 @@ from chary.tables.sheets.answers import (
     progress_notes,
     read_audit,
 )
-from chary.tables.sheets.origin import CLASSES, DOUBT, RANDOM, DrawnFrom, drawn_from
-from chary.tables.sheets.rows import ROW, Behind, SheetRows, as_texts, behind, read_sheet, sheet_rows
+from chary.tables.sheets.origin import CLASSES, DOUBT, RANDOM, DrawnFrom, drawn_from, with_stopping
+from chary.tables.sheets.rows import (
+    ROW,
+    Behind,
+    SheetRows,
+    as_texts,
+    behind,
+    in_order,
+    places_and_rows,
+    read_sheet,
+    sheet_rows,
+)
 from chary.tables.sheets.writing import (
     GUESS,
     enlarge_sheet,
@@ -59,6 +69,7 @@ __all__ = [
     "enlarge_sheet",
     "extended",
     "from_dataframe",
+    "in_order",
     "is_marker",
     "known_class",
     "label_texts",
@@ -66,6 +77,7 @@ __all__ = [
     "match_answers",
     "origin_of",
     "origin_to_tell",
+    "places_and_rows",
     "preparation_state",
     "progress_notes",
     "read_audit",
@@ -82,6 +94,7 @@ __all__ = [
     "target_labels",
     "with_answers",
     "with_features",
+    "with_stopping",
     "write_audit",
     "write_sheet",
     "write_table",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -97,6 +98,15 @@ def drawn_from(audit: Table) -> DrawnFrom:
         shown=_texts_in(found, _SHOWN) or (),
         stopped=bool(found.get(_STOPPED)),
     )
+
+
+def with_stopping(audit: Table) -> Table:
+    """A sheet that says that whoever fills it in is told when it is enough."""
+    if CLASSES not in audit.frame.columns:
+        return audit
+    told = [{**_parsed(cell), _STOPPED: True} for cell in audit.frame[CLASSES].to_list()]
+    cells = pl.Series(CLASSES, [json.dumps(about, ensure_ascii=False) for about in told])
+    return replace(audit, frame=audit.frame.with_columns(cells))
 
 
 def draws_of(audit: Table) -> tuple[set[int | None], list[int | None]]:

@@ -11,8 +11,10 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
+import numpy as np
 import polars as pl
 
 from chary._words import Parameter, Step, shown
@@ -131,6 +133,19 @@ def sheet_rows(audit: Table, table: Behind, target: str, chosen: str = RANDOM) -
     lines, numbers = [line + 1 for line in kept], [row.number + 1 for row in rows]
     notes += refuse_moved(audit.frame[kept], own, numbers, lines, audit.name)
     return SheetRows(by_place, max(row.of for row in rows), notes)
+
+
+def places_and_rows(audit: Table) -> list[tuple[int, int]]:
+    """For each row of a sheet its place in the draw and its number in the table, as its token says."""
+    written = audit.frame[ROW].cast(pl.String).fill_null("").str.strip_chars().to_list()
+    found = [_parse(token, f"Row {line} of {audit.name}") for line, token in enumerate(written, start=1)]
+    return [(token.place, token.number) for token in found]
+
+
+def in_order(audit: Table) -> Table:
+    """A sheet with its rows in the order of the draw."""
+    order = np.argsort([place for place, _ in places_and_rows(audit)], kind="stable")
+    return replace(audit, frame=audit.frame[order.tolist()])
 
 
 def refuse_other_choice(name: str, chosen: str) -> None:
