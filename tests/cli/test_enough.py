@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from chary.cli.enough import Enough
-from chary.evaluation import sequence
+from chary.evaluation import sequence, settled
 
 
 @pytest.fixture(name="judged")
@@ -33,9 +33,9 @@ def test_the_interval_is_that_of_the_sequence_and_is_shown_every_fifth_row():
 
 def test_it_says_when_what_was_asked_for_is_reached():
     answers = ["A "] * 80
-    assert (
-        Enough(["a"] * 80, 5000, above=0.9).words(answers)[0].startswith("ENOUGH: accuracy is at least 90%, by 69")
-    )
+    said = Enough(["a"] * 80, 5000, above=0.9).words(answers)[0]
+    low, high = sequence(np.ones(80, dtype=bool), 5000)
+    assert said.startswith(f"ENOUGH: accuracy is at least 90%, by {settled(low, high, above=0.9).n} rows.")
     assert Enough(["b"] * 80, 5000, above=0.9).words(answers)[0].startswith("ENOUGH: accuracy is below 90%")
     assert "the interval is 20% wide or less" in Enough(["a"] * 80, 5000, width=0.2).words(answers)[0]
     assert not Enough(["a"] * 80, 5000, above=0.99).words(answers)[1]

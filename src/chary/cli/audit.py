@@ -103,8 +103,8 @@ def fill_command(
 ) -> None:
     """Label the drawn rows one by one, with a key for each class. Every answer is saved at once.
 
-    With --until-width or --until-above, on a sheet of [bold]chary judge[/bold], an interval of the accuracy is shown
-    that holds at whichever moment you stop, and when what you ask for is reached. No label is shown.
+    With --until-width or --until-above, on a sheet of [bold]chary judge[/bold], an interval of the accuracy is
+    shown that holds at whichever moment you stop, and when what you ask for is reached. No label is shown.
     """
     require_readable(file)
     from chary.cli.enough import watch_sheet

@@ -1,4 +1,4 @@
-"""A sheet to judge labels by, and the answers so far, in; whether it is enough out, without a word on any one label."""
+"""A sheet to judge labels by, and the answers so far, in; whether it is enough out, and no word on one label."""
 
 from __future__ import annotations
 
@@ -52,7 +52,8 @@ class Enough:
         low, high = self.limits(answers)
         if not len(low):
             return f"The interval is shown after {_STEP} rows, then after every {_STEP}.", False
-        now = f"By {len(low)} rows, between {low[-1]:.0%} and {high[-1]:.0%} of the labels are right, whenever you stop."
+        share = f"between {low[-1]:.0%} and {high[-1]:.0%} of the labels are right"
+        now = f"By {len(low)} rows, {share}, whenever you stop."
         found = settled(low, high, above=self.above, width=self.width)
         if found is None:
             return now, False
@@ -69,8 +70,8 @@ def watch_sheet(audit: Table, origin: DrawnFrom, path: Path, width: float | None
 
     if not origin.judged:
         raise ValueError(
-            f"{path} was drawn to train a model, whose labels are not there yet; when it is enough can be told of a "
-            "sheet of chary judge alone."
+            f"{path} was drawn to train a model, whose labels are not there yet; when it is enough can be told of "
+            "a sheet of chary judge alone."
         )
     if not Path(origin.table).exists():
         raise ValueError(f"The table that {path} was drawn from, {origin.table}, is not there; put it back.")

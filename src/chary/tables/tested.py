@@ -55,7 +55,7 @@ def read_tested(
     chosen = {text: text for text in every} if exact_labels else chosen_spellings(every)
     found = {name: _by_class(counts, chosen) for name, counts in spelled.items()}
     spellings: dict[str, dict[str, int]] = {}
-    for text, n in every.items():
+    for text, n in sorted(every.items(), key=lambda item: (item[0] != chosen[item[0]], -item[1])):
         spellings.setdefault(chosen[text], {})[text] = n
     several = {name: of for name, of in spellings.items() if len(of) > 1}
     return Tested(sorted(set(chosen.values())), found, chosen, fold_sentences(several, columns[0]))
