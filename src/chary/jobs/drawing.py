@@ -147,7 +147,7 @@ def _enlarge(
         and (told.unlabeled, told.judged) != (origin.unlabeled, origin.judged)
         and told.says_unlabeled
     ):
-        raise _in_the_way(path, "exists already, drawn from other rows; draw elsewhere")
+        raise _in_the_way(path, "exists already, drawn for other labels; draw elsewhere")
     new = rows_to_add(there, closed, k, drawn_with)
     if guesses is not None:
         sheet = _with_empty(sheet, guesses(new[:1]))

@@ -34,6 +34,8 @@ from chary.tables import (
     Scan,
     TableError,
     Tested,
+    origin_of,
+    read_sheet,
     read_tested,
     scanned_column,
 )
@@ -131,6 +133,8 @@ def draw_to_judge(
     for name in hidden:
         scanned_column(scan, name)
     visible = [name for name in scan.names if name not in hidden and not name.startswith("chary_")]
+    if not overwrite:
+        visible = _as_before(path, scan, visible)
     if not visible:
         raise TableError(f"{scan.table.name} has no column that a person could label a row by; give it one.")
     table = scan.table
@@ -220,6 +224,15 @@ def judge_table(
         notes=[*scan.table.notes, *tested.notes, *audit.notes, *_missing_notes(columns)],
         warnings=[*audit.warnings, *_new_classes(audit.answers, names)],
     )
+
+
+def _as_before(path: str | os.PathLike[str], scan: Scan, visible: list[str]) -> list[str]:
+    """The columns that a sheet shows which is there already: rows added to it show the same."""
+    try:
+        told = origin_of(read_sheet(path)[0])
+    except TableError:  # nothing there, or no sheet: said where it is in the way
+        return visible
+    return [name for name in told.shown if name in scan.names] if told and told.shown else visible
 
 
 def labels_of_sheet(scan: Scan, origin: DrawnFrom, numbers: Sequence[int]) -> list[str | None]:
