@@ -14,7 +14,17 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from chary.evaluation import accuracy_interval, audit, count_interval, difference, interval, judging, sequence
+from chary.evaluation import (
+    Part,
+    accuracy_interval,
+    assisted_count,
+    audit,
+    count_interval,
+    difference,
+    interval,
+    judging,
+    sequence,
+)
 from chary.evaluation.intervals import clopper_pearson
 
 LEVEL = 0.95
@@ -104,6 +114,11 @@ def prediction_powered(
     return middle - half, middle + half
 
 
+@lru_cache(None)
+def with_labels(labelled: tuple[int, ...], others: tuple[int, ...]) -> tuple[int, int]:
+    return assisted_count(Part(*labelled), Part(*others), LEVEL)
+
+
 def judge(design: Design, n_audits: int, rng: np.random.Generator) -> Tally:
     """All intervals of all audits of one table."""
     table, tally = cells(design), Tally()
@@ -133,6 +148,12 @@ def judge(design: Design, n_audits: int, rng: np.random.Generator) -> Tally:
         ]:
             if figure is not None:
                 tally.add(name, truths[name], figure.low, figure.high)
+        parts = [
+            (int((truth & ~skipped)[own].sum()), int(own.sum()), size, int(skipped[own].sum()))
+            for own, size in ((label == 1, counts["yes"]), (label == 0, counts["no"]))
+        ]
+        low, high = with_labels(*parts)
+        tally.add("share, with labels", share, low / n, high / n)
         if design.skipped == (0.0, 0.0):
             tally.add("share, Clopper-Pearson", share, *accuracy_interval(int(truth.sum()), design.k))
             tally.add("share, PPI", share, *prediction_powered(truth, label, counts["yes"] / n, n))
@@ -181,7 +202,7 @@ def main() -> None:
         compare(design, n_audits, rng, tally)
         tallies.append(tally)
     first = ["accuracy", "answered only", "sequence", "peeking", "precision", "recall", "kappa", "difference"]
-    second = ["share", "share, Clopper-Pearson", "share, PPI"]
+    second = ["share", "share, with labels", "share, Clopper-Pearson", "share, PPI"]
     show(console, f"Coverage in percent of {n_audits:,} audits, 95 promised", first, tallies, Tally.coverage)
     show(console, "Mean width in points", first, tallies, Tally.width)
     show(

@@ -1,6 +1,7 @@
 """Features, labels and answers in; what can be trusted out: diagnosis, held-out checks, audits, metrics."""
 
 from chary.evaluation import audit
+from chary.evaluation.assisted import Part, assisted_count
 from chary.evaluation.audit import (
     Acceptance,
     Comparison,
@@ -66,6 +67,7 @@ __all__ = [
     "HeldOut",
     "Judgement",
     "Likeness",
+    "Part",
     "ReliabilityCurve",
     "RiskCoverageCurve",
     "Score",
@@ -74,6 +76,7 @@ __all__ = [
     "Slice",
     "accept_threshold",
     "accuracy_interval",
+    "assisted_count",
     "audit",
     "balanced_score",
     "class_scores",

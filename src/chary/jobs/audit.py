@@ -168,16 +168,16 @@ def _with_skipped(result: AuditedResult, X: NDArray[Any], answers: AuditAnswers)
     No model has seen the label of a skipped row, so the final one may judge it. A row that is gone from the sheet
     cannot be looked up: it counts as wrong at any confidence.
     """
-    skipped, n_gone = answers.skipped_rows, answers.n_skipped - len(answers.skipped_rows)
-    after, none = result.after, np.full(n_gone, np.inf)
-    said = result.model.predict(X[skipped]).astype(str) if len(skipped) else []
-    confidence = confidence_of(result.model, X[skipped]) if len(skipped) else []
-    return HeldOut(
-        np.array([*after.prediction.astype(str), *said, *[None] * n_gone], dtype=object),
-        np.append(after.correct, np.zeros(answers.n_skipped, dtype=bool)),
-        np.concatenate([after.confidence, confidence, none]),
-        np.full(len(after.correct) + answers.n_skipped, np.nan),
-    )
+    after, n_gone = result.after, answers.n_skipped - len(answers.skipped_rows)
+    parts = [(after.prediction.astype(str).astype(object), after.confidence)]
+    if len(answers.skipped_rows):
+        X_skipped = X[answers.skipped_rows]
+        said = result.model.predict(X_skipped).astype(str).astype(object)
+        parts.append((said, confidence_of(result.model, X_skipped)))
+    parts.append((np.full(n_gone, None), np.full(n_gone, np.inf)))
+    prediction, confidence = (np.concatenate(part) for part in zip(*parts, strict=True))
+    correct = np.append(after.correct, np.zeros(answers.n_skipped, dtype=bool))
+    return HeldOut(prediction, correct, confidence, np.full(len(correct), np.nan))
 
 
 def _of_rows_to_label(found: Acceptance, confidence: NDArray[Any]) -> Acceptance:
