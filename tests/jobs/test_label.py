@@ -9,7 +9,7 @@ import pytest
 
 from chary import DiverseEnsembleClassifier, MixedEnsembleClassifier
 from chary.evaluation import HeldOut, draw
-from chary.jobs import diagnose_table, label, label_table, load, predict_table, save
+from chary.jobs import diagnose_table, label, label_table, load, predict_table, save, write_rows_to_check
 from chary.jobs.learners import LEARNERS, MIXED, NETWORK
 from chary.method import labels
 from chary.tables import Table, TableError, target_labels, write_audit, write_table
@@ -290,3 +290,24 @@ def test_numbers_beside_the_table_are_learned_from_and_wanted_again(tmp_path):
     plain = label_table(source, "y", rounds=0).model
     with pytest.raises(TableError, match="learned from no file of features"):
         predict_table(plain, source, features=tmp_path / "x.npy")
+
+
+def test_rows_that_were_checked_teach_and_measure_nothing(tmp_path):
+    data = table(biased=True)
+    before = label_table(data, "y", rounds=0)
+    path = tmp_path / "t.check.csv"
+    with path.open("wb") as file:
+        write_rows_to_check(before, file)
+    sheet = pl.read_csv(path, infer_schema=False)
+    assert sheet["chary_row"].str.starts_with("check ").all()
+    assert set(sheet["chary_guess"]) <= {"'=yes", "no"}
+    sheet.with_columns(pl.Series("y", ["no"] * 5 + [None] * (sheet.height - 5))).write_csv(path)
+    after = label_table(data, "y", rounds=0, checked=path)
+    checked = before.next_rows[:5]
+    assert after.labels.labeled[checked].all()
+    assert set(after.labels.classes[after.codes[checked]]) == {"no"}
+    assert set(after.source[checked]) == {"given"}
+    assert after.audit is None
+    assert "5 labels of rows that were checked one by one are among those given." in after.notes
+    with pytest.raises(TableError, match="chosen for doubt, not drawn at random"):
+        label_table(data, "y", rounds=0, audit=path)
