@@ -36,7 +36,7 @@ if TYPE_CHECKING:
         TopK,
         TransductiveBound,
     )
-    from chary.report import diagnose, explain, label, load
+    from chary.report import diagnose, draw_rows, explain, judge, label, load
 
 __version__ = "0.1.0"
 __all__ = [
@@ -54,12 +54,14 @@ __all__ = [
     "TransductiveBound",
     "__version__",
     "diagnose",
+    "draw_rows",
     "explain",
+    "judge",
     "label",
     "load",
 ]
 # From a table to its labels; all other names are about arrays.
-_OF_TABLES = ("diagnose", "explain", "label", "load")
+_OF_TABLES = ("diagnose", "draw_rows", "explain", "judge", "label", "load")
 
 
 def __getattr__(name: str) -> Any:

@@ -11,7 +11,7 @@ from chary import FixedThreshold, SelfTrainingClassifier
 from chary.evaluation import audit
 from chary.jobs.audit import ERRORS, judge, merge
 from chary.method.labels import encode
-from chary.tables.sheets import AuditAnswers
+from chary.tables import AuditAnswers
 
 
 def make(rounds):

@@ -10,7 +10,7 @@ from sklearn.naive_bayes import GaussianNB
 
 from chary import DiverseEnsembleClassifier, MixedEnsembleClassifier
 from chary.evaluation import HeldOut, draw
-from chary.jobs import diagnose_table, label, label_table, load, predict_table, save
+from chary.jobs import diagnose_table, label, label_table, load, predict_table, save, write_rows_to_check
 from chary.jobs.learners import LEARNERS, MIXED, NETWORK
 from chary.method import labels
 from chary.tables import Table, TableError, target_labels, write_audit, write_table
@@ -406,3 +406,24 @@ def test_an_aim_goes_with_a_class_prior_and_with_an_audit(tmp_path):
 def test_an_unknown_aim_is_refused_before_any_work():
     with pytest.raises(TableError, match=r"aim='rare' is not known; give accuracy or balanced\."):
         label_table(lopsided()[0], "y", aim="rare", progress=lambda step: None)
+
+
+def test_rows_that_were_checked_teach_and_measure_nothing(tmp_path):
+    data = table(biased=True)
+    before = label_table(data, "y", rounds=0)
+    path = tmp_path / "t.check.csv"
+    with path.open("wb") as file:
+        write_rows_to_check(before, file)
+    sheet = pl.read_csv(path, infer_schema=False)
+    assert sheet["chary_row"].str.starts_with("check ").all()
+    assert set(sheet["chary_guess"]) <= {"'=yes", "no"}
+    sheet.with_columns(pl.Series("y", ["no"] * 5 + [None] * (sheet.height - 5))).write_csv(path)
+    after = label_table(data, "y", rounds=0, checked=path)
+    checked = before.next_rows[:5]
+    assert after.labels.labeled[checked].all()
+    assert set(after.labels.classes[after.codes[checked]]) == {"no"}
+    assert set(after.source[checked]) == {"given"}
+    assert after.audit is None
+    assert "5 labels of rows that were checked one by one are among those given." in after.notes
+    with pytest.raises(TableError, match="chosen for doubt, not drawn at random"):
+        label_table(data, "y", rounds=0, audit=path)

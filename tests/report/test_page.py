@@ -96,7 +96,7 @@ def test_the_page_says_what_was_found(page, result):
     for count in (120, int(result.labels.labeled.sum()), int((result.source == "learned").sum())):
         assert f"{count:,}" in text
     assert "expected calibration error" in text
-    for title in ("Labels by class", "How sure is it?", "Rows to label next", "Settings", "What this rests on"):
+    for title in ("Labels by class", "How sure is it?", "Rows to check", "Settings", "What this rests on"):
         assert title in text
 
 

@@ -113,7 +113,7 @@ def test_probabilities_are_a_frame_of_the_same_kind(result):
 
 
 def test_nothing_is_overwritten_unless_told_to(result, tmp_path):
-    for write, name in ((result.report, "r.html"), (result.save, "m.chary"), (result.draw, "a.csv")):
+    for write, name in ((result.report, "r.html"), (result.save, "m.chary"), (result.rows_to_check, "c.csv")):
         path = tmp_path / name
         path.write_text("mine")
         with pytest.raises(FileExistsError, match=r"exists already; choose another name, or pass overwrite=True"):
@@ -121,6 +121,10 @@ def test_nothing_is_overwritten_unless_told_to(result, tmp_path):
         assert path.read_text() == "mine"
         write(path, overwrite=True)
         assert path.stat().st_size > 100
+    path.write_text("mine")
+    with pytest.raises(ValueError, match=r"exists already and cannot be enlarged"):
+        result.draw(path)
+    assert path.read_text() == "mine"
 
 
 def test_the_page_and_the_brief_speak_python(result, tmp_path):

@@ -11,6 +11,7 @@ from chary import __version__
 from chary.cli.audit import audit_app
 from chary.cli.console import plain, stderr
 from chary.cli.demo import demo_app
+from chary.cli.judge import judge_app
 from chary.cli.label import label_app
 from chary.cli.remedies import sentence
 from chary.cli.study import datasets_app, study_app
@@ -24,6 +25,7 @@ app = typer.Typer(
     help="Label the rest of a table from a few labels that were not picked at random.",
 )
 app.add_typer(label_app)
+app.add_typer(judge_app)
 app.add_typer(demo_app)
 app.add_typer(audit_app, name="audit")
 app.add_typer(study_app, name="study")

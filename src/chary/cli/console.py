@@ -37,12 +37,19 @@ def read_quietly(files: Sequence[str | os.PathLike[str]], **how: Any) -> Table:
     """Read a table; what Polars itself says of a damaged file, before it raises, is not repeated."""
     from chary.tables import read_table
 
+    with quietly():
+        return read_table(files, **how)
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Nothing that a library writes to the error stream is seen."""
     sys.stderr.flush()
     original = os.dup(2)
     with open(os.devnull, "wb") as nowhere:
         os.dup2(nowhere.fileno(), 2)
     try:
-        return read_table(files, **how)
+        yield
     finally:
         os.dup2(original, 2)
         os.close(original)

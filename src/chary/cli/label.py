@@ -45,6 +45,8 @@ def label_command(
     text: options.TEXT = None,
     features: options.FEATURES = None,
     audit: options.AUDIT = None,
+    checked: options.CHECKED = None,
+    check_sheet: options.CHECK_SHEET = False,
     class_prior: options.CLASS_PRIOR = None,
     aim: options.AIM = "accuracy",
     error: options.ERROR = None,
@@ -69,7 +71,7 @@ def label_command(
 
     FILE.model.chary: the model, for [bold]chary predict[/bold].
 
-    FILE.report.html: are your labels biased, what can be trusted, what to label next.
+    FILE.report.html: are your labels biased, what can be trusted, which rows to check.
     """
     done = run_label(
         file,
@@ -79,11 +81,13 @@ def label_command(
         format,
         {"delimiter": delimiter, "encoding": encoding, "sheet": sheet},
         probabilities,
+        check_sheet,
         unlabeled=unlabeled,
         exact_labels=exact_labels,
         learner=learner,
         rounds=rounds,
         audit=audit,
+        checked=checked,
         class_prior=parse_prior(class_prior or []),
         aim=aim,
         error=parse_error(error),
@@ -218,12 +222,20 @@ def run_label(
     format: str | None = None,
     read_with: Mapping[str, Any] | None = None,
     probabilities: bool = False,
+    check_sheet: bool = False,
     **settings: Any,
 ) -> Done:
     """Read, label, write."""
     require_readable(*files)
     from chary._files import atomic_write
-    from chary.jobs import label_table, probability_columns, probability_names, refuse_taken, save
+    from chary.jobs import (
+        label_table,
+        probability_columns,
+        probability_names,
+        refuse_taken,
+        save,
+        write_rows_to_check,
+    )
     from chary.report import render_page, summarize
     from chary.tables import require_writable, target_labels, write_table
 
@@ -239,6 +251,7 @@ def run_label(
             "labeled": folder / f"{table.stem}.labeled{table.suffix}",
             "model": folder / f"{table.stem}.model.chary",
             "report": folder / f"{table.stem}.report.html",
+            **({"to check": folder / f"{table.stem}.check.csv"} if check_sheet else {}),
         }
         require_free(paths.values(), force)
         require_writable(table)
@@ -253,6 +266,9 @@ def run_label(
             save(result.model, paths["model"], overwrite=force)
             with atomic_write(paths["report"], overwrite=force) as stream:
                 stream.write(render_page(summary, hints).encode("utf-8", "backslashreplace"))
+            if check_sheet:
+                with atomic_write(paths["to check"], overwrite=force) as stream:
+                    write_rows_to_check(result, stream)
     return Done(result, summary, hints, paths)
 
 

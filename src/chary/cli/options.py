@@ -52,6 +52,12 @@ AIM = Annotated[
 AUDIT = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Random rows that a person labelled: chary audit draw.")
 ]
+CHECKED = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Rows to check that a person labelled: --check-sheet.")
+]
+CHECK_SHEET = Annotated[
+    bool, typer.Option("--check-sheet", help="Also write FILE.check.csv: doubtful rows to check and correct.")
+]
 ERROR = Annotated[
     str | None,
     typer.Option(

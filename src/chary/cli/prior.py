@@ -1,4 +1,4 @@
-"""What was typed after ``--class-prior`` or ``--error`` in; the share of each class, or of wrong labels, out."""
+"""What was typed after ``--class-prior``, or as a share, in; the share of each class, or a number, out."""
 
 from __future__ import annotations
 
@@ -54,6 +54,15 @@ def parse_error(text: str | None) -> float | None:
     >>> parse_error("10%"), parse_error("0.1"), parse_error(None)
     (0.1, 0.1, None)
     """
+    return parse_share(text, "--error", "share of wrong labels")
+
+
+def parse_share(text: str | None, option: str, what: str = "share") -> float | None:
+    """What was typed after an option that takes a share, in per cent or not.
+
+    >>> parse_share("20%", "--until-width")
+    0.2
+    """
     if text is None:
         return None
     percent = text.strip().endswith("%")
@@ -62,5 +71,5 @@ def parse_error(text: str | None) -> float | None:
     except ValueError:
         share = math.nan
     if not 0 < share < 1:
-        raise ValueError(f"--error {text!r} is no share of wrong labels; give one such as 10% or 0.1.")
+        raise ValueError(f"{option} {text!r} is no {what}; give one such as 10% or 0.1.")
     return share

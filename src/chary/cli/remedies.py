@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from chary.tables import Table
 
 # Parameters that are called otherwise where they are typed, and what to type for a step.
-_OPTIONS = {"identifier": "--id"}
-_COMMANDS = {"draw": "audit draw", "fill": "audit fill", "label": "label"}
+_OPTIONS = {"identifier": "--id", "overwrite": "--force", "k": "-k"}
+_COMMANDS = {"draw": "audit draw", "fill": "audit fill", "label": "label", "judge": "judge"}
 
 
 def sentence(error: BaseException) -> str:

@@ -17,6 +17,7 @@ from rich.text import Text
 
 from chary._files import atomic_write
 from chary._words import shown, visible
+from chary.cli.enough import Enough
 from chary.tables import CLASSES, ROW, SKIPPED, DrawnFrom, Table, TableError, is_marker, with_answers
 
 _UNDO, _SKIP, _NEW, _QUIT = "usnq"  # after a colon where whole lines are typed, so that no class is called so
@@ -28,7 +29,8 @@ _CLASS_KEYS = "123456789" + "".join(c for c in string.ascii_lowercase if c not i
 class Sheet:
     """An audit sheet being filled in by a person at a terminal."""
 
-    def __init__(self, path: Path, audit: Table, origin: DrawnFrom) -> None:
+    def __init__(self, path: Path, audit: Table, origin: DrawnFrom, watch: Enough | None = None) -> None:
+        self.watch = watch
         self.path, self.audit, self.target, self.classes = path, audit, origin.target, origin.classes
         self.markers = origin.markers
         self.by_line = len(self.classes) > len(_CLASS_KEYS)  # a key each does not do: names or numbers are typed
@@ -152,6 +154,7 @@ class Sheet:
         undo, done = (f" :{_UNDO} ", "Enter") if self.by_line else (f" {_UNDO} ", "any other key")
         text = Text.assemble(("All rows have an answer.   ", "bold"), (undo, "reverse"), f" undo   {done}: done")
         self.console.print(Panel(text, padding=(1, 2)))
+        self._show_watch()
 
     def _show_row(self) -> None:
         n = len(self.answers)
@@ -162,8 +165,14 @@ class Sheet:
         title = Text.assemble((f" {name}? ", "bold"), f"row {self.place + 1} of {n}: {self.progress} ")
         self.console.clear()
         self.console.print(Panel(body, title=title, title_align="left", padding=(1, 2)))
+        self._show_watch()
         if self.remark:
             self.console.print(Text(self.remark, "bold red"))
+
+    def _show_watch(self) -> None:
+        if self.watch is not None:
+            words, reached = self.watch.words(self.answers)
+            self.console.print(Text(words, "bold green" if reached else ""))
 
     def _cells(self, room: int) -> Grid:
         """The row's cells, in as many columns side by side as it takes and fit."""

@@ -4,7 +4,9 @@ from chary.jobs.acceptance import AcceptanceLevel
 from chary.jobs.audit import ERRORS, AuditFigures
 from chary.jobs.contrasts import Contrast
 from chary.jobs.diagnose import DiagnosedTable, diagnose_table, prepare
+from chary.jobs.drawing import DrawnSheet, draw_sheet, write_rows_to_check
 from chary.jobs.explain import Cell, ColumnImportance, Explainer, explainer
+from chary.jobs.judge import EMPTY, JudgedColumn, JudgedTable, draw_to_judge, judge_table, labels_of_sheet
 from chary.jobs.label import AUDIT_SIZE, SOURCES, LabeledTable, label_table
 from chary.jobs.learners import LEARNERS, WITH_AUDIT, learn
 from chary.jobs.model_file import ModelFileError, load, save
@@ -19,6 +21,7 @@ from chary.jobs.prior import PriorFigures
 
 __all__ = [
     "AUDIT_SIZE",
+    "EMPTY",
     "ERRORS",
     "LEARNERS",
     "SOURCES",
@@ -29,13 +32,20 @@ __all__ = [
     "ColumnImportance",
     "Contrast",
     "DiagnosedTable",
+    "DrawnSheet",
     "Explainer",
+    "JudgedColumn",
+    "JudgedTable",
     "LabeledTable",
     "ModelFileError",
     "PriorFigures",
     "diagnose_table",
+    "draw_sheet",
+    "draw_to_judge",
     "explainer",
+    "judge_table",
     "label_table",
+    "labels_of_sheet",
     "learn",
     "load",
     "load_table_model",
@@ -45,4 +55,5 @@ __all__ = [
     "probability_names",
     "refuse_taken",
     "save",
+    "write_rows_to_check",
 ]

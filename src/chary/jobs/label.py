@@ -23,7 +23,7 @@ from chary.jobs.explain import Cell, Explainer, Judge, every_reason, explainer, 
 from chary.jobs.learners import AUTO, LEARNERS, WITH_AUDIT, Choice, learn
 from chary.jobs.prior import PriorFigures, check_aim, prior_figures
 from chary.method import ACCURACY, Labels, SelfTrainingClassifier, prior_of_rest
-from chary.tables import AuditAnswers, Table, TableError, Target, read_audit, read_target
+from chary.tables import DOUBT, AuditAnswers, Table, TableError, Target, read_audit, read_target
 
 # Where a label comes from: the user; the model, which has learned from it; the model, at the end.
 GIVEN, LEARNED, PREDICTED = SOURCES = ("given", "learned", "predicted")
@@ -45,7 +45,7 @@ class LabeledTable:
     diagnosis: Diagnosis
     judged: HeldOut
     levels: list[AcceptanceLevel]
-    next_rows: NDArray[np.intp]  # worth a label, the most useful first
+    next_rows: NDArray[np.intp]  # of highest doubt, to be checked
     prior: PriorFigures
     contrasts: list[Contrast] = field(default_factory=list)  # of the columns that differ most
     audit: AuditFigures | None = None
@@ -114,6 +114,7 @@ def label_table(
     learner: Any = AUTO,
     rounds: int | None = None,
     audit: str | os.PathLike[str] | None = None,
+    checked: str | os.PathLike[str] | None = None,
     class_prior: Any = None,
     aim: str = ACCURACY,
     error: float | None = None,
@@ -150,6 +151,9 @@ def label_table(
         at all; with an audit only if once proves clearly better on it.
     audit : path, default=None
         A sheet of randomly drawn rows with a person's labels. The model is judged on them, then learns from them.
+    checked : path, default=None
+        A sheet of rows that were chosen for doubt, with a person's labels. The model learns from them as from any
+        other label; no accuracy is computed from them.
     class_prior : None, "labeled" or mapping, default=None
         The share of each class among all rows, if you know it, as in ``SelfTrainingClassifier``.
     aim : {"accuracy", "balanced"}, default="accuracy"
@@ -170,7 +174,7 @@ def label_table(
     watch.start("Preparing columns")
     check_error(error, audit)
     check_aim(aim)
-    labels = read_labels(table, target, unlabeled, audit, class_prior, exact_labels)
+    labels = read_labels(table, target, unlabeled, audit, class_prior, exact_labels, checked)
     kinds = {"drop": drop, "categorical": categorical, "numeric": numeric, "identifier": identifier, "text": text}
     X, preparation = prepared = prepare(table, target, features, **kinds, missing=missing)
 
@@ -189,7 +193,7 @@ def label_table(
     judged, judges = check(fitted, X, labels.given, class_prior, seed)
     levels = acceptance_levels(rows.confidence[~labels.every.labeled], judged)
 
-    watch.start("Choosing rows to label next")
+    watch.start("Choosing rows to check")
     next_rows = rows_to_label(X, labels.every.labeled, rows.confidence, random_state=seed)
 
     watch.start("Trying other class proportions")
@@ -262,10 +266,13 @@ def read_labels(
     audit: str | os.PathLike[str] | None = None,
     class_prior: Any = None,
     exact_labels: bool = False,
+    checked: str | os.PathLike[str] | None = None,
 ) -> ReadLabels:
     """What the target column says, and a person who looked at some rows; some must be left to label."""
     read = read_target(table, target, unlabeled, exact_labels=exact_labels)
     labels = read.labels
+    if checked is not None:
+        labels, read = _with_checked(checked, table, target, read, unlabeled, exact_labels)
     if labels.labeled.all():
         raise TableError(f"Every row of column {shown(target)} has a label; there is nothing to label.")
     if audit is None:
@@ -284,6 +291,21 @@ def read_labels(
             f"With the audit every row of column {shown(target)} has a label; nothing is left to label."
         )
     return ReadLabels(given, every, answers, read)
+
+
+def _with_checked(
+    checked: str | os.PathLike[str],
+    table: Table,
+    target: str,
+    read: Target,
+    unlabeled: str | Sequence[str] | None,
+    exact_labels: bool,
+) -> tuple[Labels, Target]:
+    """The labels of the table with those of rows that were chosen for doubt, which are labels like any other."""
+    found = read_audit(checked, table, target, read.labels, unlabeled, exact_labels=exact_labels, chosen=DOUBT)
+    said = f"{len(found.rows)} labels of rows that were checked one by one are among those given."
+    _, labels = merge(read.labels, found)
+    return labels, read._replace(notes=[*read.notes, said])
 
 
 class Fitted(NamedTuple):

@@ -1,7 +1,11 @@
 """The result of a job in; one summary of it out, and what terminals, programs, pages and notebooks show of it."""
 
 from chary.report.explanation import explain
-from chary.report.hints import Hints
+from chary.report.hints import Hints, JudgeHints
+from chary.report.judged.page import render_judged
+from chary.report.judged.result import Judged, draw_rows, judge
+from chary.report.judged.summary import JudgedSummary, summarize_judged
+from chary.report.judged.terminal import show_judged
 from chary.report.model import TableModel, load
 from chary.report.page import render_page
 from chary.report.plots import Plots
@@ -12,17 +16,25 @@ from chary.report.terminal import show_diagnosis, show_labels
 __all__ = [
     "Diagnosed",
     "Hints",
+    "JudgeHints",
+    "Judged",
+    "JudgedSummary",
     "Plots",
     "Result",
     "Summary",
     "TableModel",
     "diagnose",
+    "draw_rows",
     "explain",
+    "judge",
     "label",
     "load",
+    "render_judged",
     "render_page",
     "show_diagnosis",
+    "show_judged",
     "show_labels",
     "summarize",
     "summarize_diagnosis",
+    "summarize_judged",
 ]

@@ -34,6 +34,14 @@ def aim_question(hints: Hints, aim: str = ACCURACY) -> str:
     )
 
 
+class JudgeHints(NamedTuple):
+    """The same for a report on labels that somebody else made."""
+
+    enlarge: str = ""  # draws more rows into the sheet; empty: left to the reader
+    fill: str = ""  # goes on labelling the rows of the sheet
+    error: str = "pass the largest share of wrong labels that you allow, as in error=0.1"
+
+
 def prior_advice(diagnosis: dict[str, Any], hints: Hints, told: bool = False) -> str:
     """What to say to somebody whose labels are biased and who has told nothing of the class proportions.
 

@@ -18,7 +18,7 @@ def render_page(summary: Summary, hints: Hints = Hints()) -> str:  # noqa: B008 
     """The report of a labelled table as HTML."""
     diagnosis = summary["diagnosis"]
     return (
-        _templates()
+        templates()
         .get_template("page.html")
         .render(
             **summary,
@@ -39,11 +39,12 @@ def render_page(summary: Summary, hints: Hints = Hints()) -> str:  # noqa: B008 
 
 def render_snippet(figures: dict[str, Any]) -> str:
     """The few lines that a notebook shows: see ``chary.report.brief``."""
-    return _templates().get_template("snippet.html").render(**figures)
+    return templates().get_template("snippet.html").render(**figures)
 
 
 @cache
-def _templates() -> Environment:
+def templates() -> Environment:
+    """The templates of all pages, with the words that numbers and names are shown in."""
     environment = Environment(
         loader=PackageLoader("chary.report"),
         autoescape=True,

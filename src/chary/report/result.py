@@ -13,8 +13,8 @@ import polars as pl
 
 from chary._files import atomic_write
 from chary._words import shown
-from chary.evaluation import Diagnosis, draw
-from chary.jobs import LabeledTable, diagnose_table, label_table, save
+from chary.evaluation import Diagnosis
+from chary.jobs import LabeledTable, diagnose_table, draw_sheet, label_table, save, write_rows_to_check
 from chary.report.brief import brief, brief_diagnosis, brief_html, brief_text
 from chary.report.given import READING, given
 from chary.report.hints import Hints
@@ -22,7 +22,7 @@ from chary.report.model import TableModel
 from chary.report.page import render_page
 from chary.report.plots import Plots
 from chary.report.summary import Summary, summarize, summarize_diagnosis
-from chary.tables import TableError, alone, extended, like, part_of, read_table, write_audit
+from chary.tables import TableError, alone, behind, extended, like, origin_to_tell, part_of, read_table
 
 _DRAW = "result.draw('audit.csv'), fill in its column {}, then label again with audit='audit.csv'"
 
@@ -183,17 +183,27 @@ class Result:
     ) -> None:
         """Write a sheet (CSV) of k unlabelled rows drawn at random, thirty if there are so many, to be labelled.
 
-        Fill in its target column, then pass its path as ``audit`` to ``label``, with the same table.
+        Where a smaller sheet of the same table and seed is already, rows are added to it and its answers
+        stay. Fill in its target column, then pass its path as ``audit`` to ``label``, with the same table.
         """
         details = self.details
         labels = details.labels if details.audit is None else details.labels.without(details.audit.answers.rows)
         k = details.audit_size if k is None else k
         if k < 2:
             raise TableError(f"{k} rows are too few to judge by; look at each unlabelled row instead.")
-        rows = draw(labels.labeled, k, seed)
+        unlabeled, exact = details.settings["unlabeled"], details.settings["exact_labels"]
+        origin = origin_to_tell(details.table, details.target, labels, unlabeled, exact_labels=exact)
+        cells = behind(details.table, details.target)
+        draw_sheet(path, details.table, origin, cells, labels.labeled, k, seed=seed, overwrite=overwrite)
+
+    def rows_to_check(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write a sheet (CSV) of the rows of highest doubt, to be checked and corrected one by one.
+
+        Fill in its target column, then pass its path as ``checked`` to ``label``: the model learns from the
+        labels, and no accuracy is computed from them, as the rows were not drawn at random.
+        """
         with _writing(path, overwrite) as stream:
-            unlabeled = details.settings["unlabeled"]
-            write_audit(details.table, details.target, labels, rows, stream, unlabeled=unlabeled)
+            write_rows_to_check(self.details, stream)
 
     @property
     def _hints(self) -> Hints:

@@ -46,7 +46,7 @@ SECTIONS = (
 )
 
 _N_BINS, _N_SHIFTS = 20, 20
-# Of the rows to label next: columns, those of them that name the row, and characters of a cell.
+# Of the rows to check: columns, those of them that name the row, and characters of a cell.
 _N_CELLS, _N_NAMES, _CELL = 6, 2, 20
 
 
@@ -72,7 +72,9 @@ class Summary(TypedDict):
     class_prior: dict[str, Any]  # what was told, the sentence that says so, and what hangs on it
     rounds: list[dict[str, Any]]  # of self-training: round, n_pool, n_learned, mean_confidence
     termination: str  # why they ended
-    rows_to_label: list[dict[str, Any]]  # row, label now, confidence, cells by column, why: see ``_reasons``
+    rows_to_label: list[
+        dict[str, Any]
+    ]  # rows to check: row, label now, confidence, cells by column, why: see ``_reasons``
     second_look: list[dict[str, Any]]  # given labels that held-out models doubt: see ``_second_look``
     importance: dict[str, Any] | None  # what the labels owe to each column: see ``_importance``
     columns: list[dict[str, Any]]  # name, kind, used, note, whether it is doubtful

@@ -6,59 +6,101 @@ from chary.tables.errors import TableError
 from chary.tables.extending import alone, extended, like, part_of
 from chary.tables.features import with_features
 from chary.tables.frames import from_dataframe, table_from
+from chary.tables.missing import label_texts
 from chary.tables.preparation import TablePreparation, preparation_state, restore_preparation
 from chary.tables.reading import read_table
-from chary.tables.sheets import (
-    CLASSES,
-    GUESS,
-    ROW,
+from chary.tables.scanning import Scan, scan_table, scanned_column
+from chary.tables.sheets.answers import (
     SKIPPED,
     AuditAnswers,
-    DrawnFrom,
-    drawn_from,
+    known_class,
+    match_answers,
+    origin_of,
+    progress_notes,
     read_audit,
-    read_audit_table,
+)
+from chary.tables.sheets.origin import CLASSES, DOUBT, RANDOM, DrawnFrom, drawn_from, with_stopping
+from chary.tables.sheets.rows import (
+    ROW,
+    Behind,
+    SheetRows,
+    as_texts,
+    behind,
+    in_order,
+    places_and_rows,
+    read_sheet,
+    sheet_rows,
+)
+from chary.tables.sheets.writing import (
+    GUESS,
+    enlarge_sheet,
+    origin_to_tell,
     with_answers,
     write_audit,
+    write_sheet,
 )
 from chary.tables.spellings import is_marker
 from chary.tables.table import FORMATS, Table
 from chary.tables.target import Target, read_target, target_labels
+from chary.tables.tested import Tested, read_tested
 from chary.tables.writing import require_writable, write_table
 
 __all__ = [
     "CLASSES",
+    "DOUBT",
     "FORMATS",
     "GUESS",
+    "RANDOM",
     "ROW",
     "SKIPPED",
     "AuditAnswers",
+    "Behind",
     "Column",
     "DrawnFrom",
+    "Scan",
+    "SheetRows",
     "Table",
     "TableError",
     "TablePreparation",
     "Target",
+    "Tested",
     "alone",
+    "as_texts",
+    "behind",
     "cell_texts",
     "drawn_from",
+    "enlarge_sheet",
     "extended",
     "from_dataframe",
+    "in_order",
     "is_marker",
+    "known_class",
+    "label_texts",
     "like",
+    "match_answers",
+    "origin_of",
+    "origin_to_tell",
     "part_of",
+    "places_and_rows",
     "preparation_state",
+    "progress_notes",
     "read_audit",
-    "read_audit_table",
+    "read_sheet",
     "read_table",
     "read_target",
+    "read_tested",
     "require_writable",
     "restore_preparation",
+    "scan_table",
+    "scanned_column",
+    "sheet_rows",
     "shown_cells",
     "table_from",
     "target_labels",
     "with_answers",
     "with_features",
+    "with_stopping",
     "write_audit",
+    "write_sheet",
     "write_table",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,10 +13,12 @@ from chary._words import Parameter
 from chary.method import is_missing
 from chary.tables.errors import TableError
 from chary.tables.reading import read_table, usable
-from chary.tables.table import Table, refuse_duplicates
+from chary.tables.table import ADDED_COLUMNS, Table, refuse_duplicates
 
 
-def table_from(data: Any, *, name: str = "the table", **read_with: Any) -> Table:
+def table_from(
+    data: Any, *, name: str = "the table", taken: Sequence[str] = ADDED_COLUMNS, **read_with: Any
+) -> Table:
     """A table of whatever holds one.
 
     Parameters
@@ -26,6 +28,8 @@ def table_from(data: Any, *, name: str = "the table", **read_with: Any) -> Table
         kept as ``given``, so that the same kind of frame can be given back.
     name : str
         What to call a data frame in sentences.
+    taken : sequence of str
+        Names that no column of a data frame may have.
     **read_with
         How to read a file: ``delimiter``, ``encoding``, ``sheet``, as in ``read_table``.
 
@@ -41,9 +45,8 @@ def table_from(data: Any, *, name: str = "the table", **read_with: Any) -> Table
     ]
     if given:
         raise TableError(f"{name} is no file, so ", Parameter(given[0]), " has no meaning; leave it out.")
-    if isinstance(data, pl.LazyFrame):
-        return usable(Table(data.collect(), name, given=data))
-    return usable(Table(from_dataframe(data), name, given=data))
+    frame = data.collect() if isinstance(data, pl.LazyFrame) else from_dataframe(data)
+    return usable(Table(frame, name, given=data), taken)
 
 
 def _are_paths(data: Any) -> bool:

@@ -48,34 +48,46 @@ def read_table(
     sheet : str, default=None
         Of an Excel workbook that has several.
     """
+    return usable(_read_all(path, _How(delimiter, encoding, sheet)))
+
+
+def read_labelled(
+    path: GivenPath | Sequence[GivenPath],
+    *,
+    delimiter: str | None = None,
+    encoding: str = "utf-8",
+    sheet: str | None = None,
+) -> Table:
+    """The same of a table whose labels somebody wants to judge: chary may have made them."""
+    return usable(_read_all(path, _How(delimiter, encoding, sheet)), taken=())
+
+
+def _read_all(path: GivenPath | Sequence[GivenPath], how: _How) -> Table:
     given = [os.fspath(one) for one in ([path] if isinstance(path, (str, os.PathLike)) else path)]
     if not given:
         raise TableError("No file was given; give one at least.")
     sources, notes = find_sources(given)
-    how = _How(delimiter, encoding, sheet)
     table = joined([_read(source, how) for source in sources])
-    return usable(
-        replace(
-            table,
-            path=given[0],
-            more_paths=tuple(given[1:]),
-            files=tuple(str(source.path) for source in sources if source.path),
-            notes=(*table.notes, *notes),
-            read_with=how.as_given(),
-        )
+    return replace(
+        table,
+        path=given[0],
+        more_paths=tuple(given[1:]),
+        files=tuple(str(source.path) for source in sources if source.path),
+        notes=(*table.notes, *notes),
+        read_with=how.as_given(),
     )
 
 
-def usable(table: Table) -> Table:
+def usable(table: Table, taken: Sequence[str] = ADDED_COLUMNS) -> Table:
     """The table, once its shape and its column names can be worked with."""
     frame, name = table.frame, table.name
     if frame.width > MAX_COLUMNS:
         raise TableError(f"{name} has {frame.width:,} columns; chary takes up to {MAX_COLUMNS:,}: select some.")
     if not frame.height:
         raise TableError(f"{name} has a header and no rows; chary needs labelled and unlabelled rows.")
-    taken = [column for column in ADDED_COLUMNS if column in frame.columns]
-    if taken:
-        raise TableError(f"{name} already has a column {shown(taken[0])}, written by chary; remove or rename it.")
+    there = [column for column in taken if column in frame.columns]
+    if there:
+        raise TableError(f"{name} already has a column {shown(there[0])}, written by chary; remove or rename it.")
     return table
 
 

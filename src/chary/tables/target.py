@@ -67,7 +67,7 @@ def read_target(
     none = [text for text in counts if is_marker(text, markers, exact_labels) or not folded(text)]
     counts = {text: count for text, count in counts.items() if text not in set(none)}
     if not says_classes(unlabeled):
-        _refuse_doubtful(target, counts, bool(markers))
+        refuse_doubtful(target, counts, bool(markers))
     chosen = {text: text for text in counts} if exact_labels else chosen_spellings(counts)
     _refuse_unlearnable(target, _by_class(counts, chosen))
     longest = max(map(len, chosen.values()))
@@ -116,7 +116,8 @@ def _spellings(raw: pl.Series, cells: pl.Series, chosen: dict[str, str]) -> dict
     return spellings
 
 
-def _refuse_doubtful(target: str, counts: dict[str, int], told: bool) -> None:
+def refuse_doubtful(target: str, counts: dict[str, int], told: bool) -> None:
+    """Refuse labels of which only who wrote them can tell whether they are any."""
     for label, count in counts.items():
         if may_be_unlabeled(label.strip()):
             raise TableError(

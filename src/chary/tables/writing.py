@@ -85,6 +85,15 @@ def as_typed(text: str) -> str:
     return text[1:] if text.startswith("'") and text[1:].startswith(_FORMULA_STARTS) else text
 
 
+def guarded(frame: pl.DataFrame) -> pl.DataFrame:
+    """Columns of text in which nothing runs as a formula.
+
+    >>> guarded(pl.DataFrame({"a": ["=1+1", "-2.5", "b"]}))["a"].to_list()
+    ["'=1+1", '-2.5', 'b']
+    """
+    return frame.with_columns([_without_formulas(name) for name in frame.columns])
+
+
 def _without_formulas(name: str) -> pl.Expr:
     column = pl.col(name)
     risky = pl.any_horizontal([column.str.starts_with(start) for start in _FORMULA_STARTS])

@@ -1,0 +1,86 @@
+"""What ``chary judge`` costs on a large table, beside reading that table: wall, CPU and peak memory in one run.
+
+    python benchmarks/judge.py [rows] [folder]
+
+A table of ten columns, as Parquet and as CSV. Draw thirty rows; judge the labels by their answers; the same with a
+confidence column, which has to be read as a whole. Beside them Polars reading the file, and an import of chary.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+import polars as pl
+from rich.console import Console
+from rich.table import Table
+
+CHARY = [sys.executable, "-c", "import sys; from chary.cli import main; sys.exit(main())"]
+
+
+def write_tables(folder: Path, n: int) -> list[Path]:
+    rng = np.random.default_rng(0)
+    columns = {f"x{j}": np.round(rng.normal(size=n), 3) for j in range(6)}
+    columns |= {"id": np.arange(n), "region": rng.integers(0, 20, n), "sure": np.round(rng.random(n), 4)}
+    labels = pl.Series("rule", np.array(["bug", "wish", "praise"])[rng.integers(0, 3, n)])
+    frame = pl.DataFrame(columns).with_columns(labels)
+    frame.write_parquet(folder / "table.parquet")
+    frame.write_csv(folder / "table.csv")
+    return [folder / "table.parquet", folder / "table.csv"]
+
+
+def measured(words: list[str]) -> tuple[float, float, float]:
+    """Wall seconds, CPU seconds and peak MiB of one call."""
+    start = perf_counter()
+    child = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    _, status, usage = os.wait4(child.pid, 0)
+    if status:
+        raise SystemExit(child.stderr.read().decode() if child.stderr else status)
+    return perf_counter() - start, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+
+
+def answer(sheet: Path) -> None:
+    """Somebody who says the same of every row."""
+    frame = pl.read_csv(sheet, infer_schema=False)
+    frame.with_columns(chary_truth=pl.lit("bug")).write_csv(sheet)
+
+
+def main() -> None:
+    n = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000_000
+    folder = Path(sys.argv[2]) if len(sys.argv) > 2 else Path(tempfile.mkdtemp())
+    found = Table(title=f"chary judge, {n:,} rows x 10 columns", title_justify="left")
+    for name in ("file", "what", "wall s", "CPU s", "peak MiB"):
+        found.add_column(name, justify="left" if name in ("file", "what") else "right")
+    rows = [("", "import chary.jobs", [sys.executable, "-c", "import chary.jobs"])]
+    for path in write_tables(folder, n):
+        size, sheet = f"{path.suffix[1:]}, {path.stat().st_size >> 20:,} MiB", folder / "table.judge.csv"
+        read = "read_parquet" if path.suffix == ".parquet" else "read_csv"
+        judge = [*CHARY, "judge", str(path), "--labels", "rule", "--force"]
+        rows = [
+            *rows,
+            (
+                size,
+                f"polars.{read}: the whole table",
+                [sys.executable, "-c", f"import polars as p; p.{read}({str(path)!r})"],
+            ),
+            (size, "draw 30 rows", judge),
+            (size, "judge by 30 answers", [*judge, "--audit", str(sheet)]),
+            (
+                size,
+                "the same, by region, with a confidence",
+                [*judge, "--audit", str(sheet), "--confidence", "sure", "--by", "region"],
+            ),
+        ]
+        for row in rows:
+            found.add_row(*row[:2], *(f"{number:,.1f}" for number in measured(row[2])))
+            if row[1].startswith("draw"):
+                answer(sheet)
+        rows = []
+    Console(width=110).print(found)
+
+
+if __name__ == "__main__":
+    main()

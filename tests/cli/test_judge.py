@@ -1,0 +1,111 @@
+"""``chary judge``: rows drawn, labelled, and what they say."""
+
+import json
+import shlex
+
+import numpy as np
+import polars as pl
+import pytest
+
+
+@pytest.fixture(name="tickets")
+def table_of_tickets(tmp_path):
+    """Tickets labelled by a rule that is right on nine of ten, and the truth."""
+    rng = np.random.default_rng(0)
+    truth = rng.choice(["bug", "wish"], 500).astype(object)
+    wrong = rng.random(500) < 0.1
+    rule = np.where(wrong, np.where(truth == "bug", "wish", "bug"), truth)
+    frame = pl.DataFrame({
+        "text": [f"t{i}" for i in range(500)],
+        "region": rng.choice(["north", "south"], 500).tolist(),
+        "rule": rule.tolist(),
+        "sure": np.where(wrong, 0.1, 0.9) + 0.05 * rng.random(500),
+    })  # fmt: skip
+    path = tmp_path / "my tickets.csv"
+    frame.write_csv(path)
+    return path, truth
+
+
+def press(keys, sheet, truth):
+    rows = [int(token.split("row ")[1].split()[0]) - 1 for token in pl.read_csv(sheet)["chary_row"]]
+    answered = pl.read_csv(sheet)["chary_truth"].is_not_null().to_list()
+    keys(["12"[truth[row] == "wish"] for row, done in zip(rows, answered, strict=True) if not done] + ["x"])
+
+
+def next_command(out):
+    return shlex.split(out.rpartition("Next:  ")[2])[1:]
+
+
+def test_the_whole_way_by_the_commands_that_are_suggested(tickets, run, keys):
+    path, truth = tickets
+    sheet = path.with_name("my tickets.judge.csv")
+    code, out, _ = run("judge", path, "--labels", "rule", "--confidence", "sure")
+    assert code == 0
+    assert "30 of 500 rows, drawn at random" in out
+    assert pl.read_csv(sheet).columns == ["chary_row", "chary_truth", "text", "region", "chary_classes"]
+    press(keys, sheet, truth)
+    code, out, _ = run(*next_command(out))
+    assert "30 labelled, 0 skipped, 0 left" in out
+    code, out, err = run(*next_command(out), "--by", "region")
+    assert (code, err) == (0, "")
+    assert "of 30 rows drawn at random are labelled right" in " ".join(out.replace("│", " ").split())
+    assert path.with_name("my tickets.judged.html").exists()
+    assert not path.with_name("my tickets.judged.csv").exists()
+    enlarge = shlex.split(out.partition("answers there are:")[2].split("\n")[0])[1:]
+    assert enlarge[-2:] == ["-k", "60"]
+    code, out, _ = run(*enlarge)
+    assert "30 rows more, drawn at random" in out
+    assert "the 30 answers that it held are as they were" in out
+    press(keys, sheet, truth)
+    run("audit", "fill", sheet)
+    words = ["judge", path, "-l", "rule", "--confidence", "sure", "--audit", sheet, "--error", "10%"]
+    assert "pass --force" in run(*words)[2]
+    code, out, _ = run(*words, "--force", "--json")
+    figures = json.loads(out)
+    assert code == 0
+    assert figures["audited"] == 60
+    assert figures["accept"]["n_accepted"] > 300
+    judged = pl.read_csv(figures["files"]["judged"])
+    assert judged.columns == ["text", "region", "rule", "sure", "chary_accept"]
+    accepted = judged["chary_accept"].to_numpy()
+    assert np.mean(judged["rule"].to_numpy()[accepted] == truth[accepted]) > 0.9
+
+
+def test_chary_judges_its_own_labels(tickets, run):
+    path, _ = tickets
+    frame = pl.read_csv(path).rename({"rule": "chary_label", "sure": "chary_confidence"})
+    frame.with_columns(chary_source=pl.lit("given")).write_parquet(path.with_name("t.labeled.parquet"))
+    code, _, err = run("judge", path.with_name("t.labeled.parquet"), "-l", "chary_label", "-k", 5)
+    assert (code, err) == (0, "")
+    sheet = pl.read_csv(path.with_name("t.labeled.judge.csv"))
+    assert sheet.columns == ["chary_row", "chary_truth", "text", "region", "chary_classes"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["-l", "rul"], "did you mean 'rule'?"),
+        (["-l", "text"], "holds no classes; give the column that holds the labels"),
+        (["-l", "rule", "-k", 501], "501 rows cannot be drawn from 500"),
+        (["-l", "rule", "--confidence", "nope"], "no column 'nope'"),
+        (["-l", "rule", "--by", "region"], "--by has a meaning once rows are labelled"),
+        (["-l", "rule", "--error", "10%"], "--error has a meaning once rows are labelled"),
+        (["-l", "rule", "--audit", "nowhere.csv"], "cannot be read"),
+    ],
+)
+def test_bad_words_are_answered_in_one_sentence(tickets, run, words, said):
+    code, _, err = run("judge", tickets[0], *words)
+    assert code == 1
+    assert said in " ".join(err.split())
+    assert not tickets[0].with_name("my tickets.judge.csv").exists()
+
+
+def test_sheets_are_not_taken_for_one_another(tickets, animals, drawn, run):
+    path, _ = tickets
+    code, _, err = run("judge", path, "-l", "rule", "--audit", drawn[0])
+    assert code == 1
+    assert "to audit a model; draw one from all rows with chary judge." in err
+    run("judge", animals[0], "-l", "animal", "-k", 5)
+    code, _, err = run("label", animals[0], "-t", "animal", "--audit", animals[0].with_name("animals.judge.csv"))
+    assert code == 1
+    assert "was drawn to judge the labels in column 'animal'" in err

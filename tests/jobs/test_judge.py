@@ -1,0 +1,172 @@
+"""Labels that anybody made: what an audit says of them is what is true of them."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+from chary.evaluation import accept_threshold, draw, interval
+from chary.jobs import EMPTY, draw_to_judge, judge_table
+from chary.jobs.audit import LEVEL
+from chary.tables import TableError, scan_table
+
+N = 600
+
+
+@pytest.fixture(name="table", scope="module")
+def labelled_table():
+    """Two rules that are mostly right, one of them surer where it is, and the truth of every row."""
+    rng = np.random.default_rng(0)
+    truth = rng.choice(["ham", "spam"], N, p=[0.7, 0.3])
+    sure = rng.random(N)
+    flip = {"ham": "spam", "spam": "ham"}
+    rule = [flip[t] if u < 0.3 * (1 - s) else t for t, s, u in zip(truth, sure, rng.random(N), strict=True)]
+    other = [flip[t] if u < 0.4 else t for t, u in zip(truth, rng.random(N), strict=True)]
+    place = rng.choice(["north", "south"], N).tolist()
+    place[0], rule[5] = "islet", ""
+    frame = pl.DataFrame(
+        {"text": [f"t{i}" for i in range(N)], "place": place, "rule": rule, "other": other, "sure": sure}
+    )
+    return frame, truth
+
+
+def filled(path, truth, change=lambda frame: frame):
+    frame = pl.read_csv(path, infer_schema=False)
+    rows = (frame["chary_row"].str.extract(r"row (\d+) of").cast(int) - 1).to_list()
+    change(frame.with_columns(chary_truth=pl.Series([truth[row] for row in rows]))).write_csv(path)
+    return rows
+
+
+@pytest.fixture(name="judged")
+def answered_sheet(table, tmp_path):
+    frame, truth = table
+    path = tmp_path / "t.judge.csv"
+    draw_to_judge(scan_table(frame), ["rule", "other"], path, 150, confidence="sure", hide=["place"])
+    return path, filled(path, truth)
+
+
+def test_the_sheet_hides_what_is_judged(table, judged):
+    frame = pl.read_csv(judged[0])
+    assert frame.columns == ["chary_row", "chary_truth", "text", "chary_classes"]
+    assert judged[1] == draw(np.zeros(N, dtype=bool), 150, 0).tolist()
+
+
+def test_figures_are_those_of_the_audited_rows(table, judged):
+    frame, truth = table
+    path, rows = judged
+    found = judge_table(scan_table(frame), ["rule", "other"], path, by=["place"], confidence="sure", error=0.2)
+    right = np.array([frame["rule"][row] == truth[row] for row in rows])
+    accuracy = found.columns[0].judgement.accuracy
+    assert (accuracy.correct, accuracy.n) == (right.sum(), 150)
+    assert (accuracy.low, accuracy.high) == interval(int(right.sum()), 150, N)
+    assert found.columns[0].always[0] <= accuracy.low
+    assert found.columns[0].n_missing == 1
+    assert "1 rows have no label in column 'rule'; they count as wrong." in found.notes
+    north = found.slices["place"]["north"]
+    assert north.n == sum(frame["place"][row] == "north" for row in rows)
+    assert found.slices["place"]["islet"].score is None
+    assert found.difference.comparison.only_first == sum(
+        frame["rule"][row] == truth[row] != frame["other"][row] for row in rows
+    )
+    counted = np.array([frame["rule"][row] != "" for row in rows])
+    pool = frame.filter(pl.col("rule") != "")["sure"].to_numpy()
+    own = frame["sure"].to_numpy()[rows]
+    assert found.asked == accept_threshold(own[counted], right[counted], pool, 0.2, LEVEL)
+    accepted = found.accepted()
+    assert accepted[rows].tolist() == right.tolist()  # where the truth is known, it decides
+    others = np.setdiff1d(np.arange(N), rows)
+    expected = (frame["sure"].to_numpy() >= found.asked.threshold) & (frame["rule"] != "").to_numpy()
+    assert np.array_equal(accepted[others], expected[others])
+
+
+def test_a_column_or_an_array_of_truth_says_the_same_and_warns(table, judged):
+    frame, truth = table
+    path, rows = judged
+    known = [str(truth[i]).upper() if i in set(rows) else None for i in range(N)]
+    by_sheet = judge_table(scan_table(frame), ["rule"], path)
+    for given in (known, np.array(known, dtype=object), pl.Series(known)):
+        found = judge_table(scan_table(frame), ["rule"], given)
+        assert found.columns[0].judgement.accuracy == by_sheet.columns[0].judgement.accuracy
+        assert any("hold if these were drawn at random" in note for note in found.notes)
+    with_column = scan_table(frame.with_columns(known=pl.Series(known)))
+    assert (
+        judge_table(with_column, ["rule"], "known").columns[0].correct.sum() == by_sheet.columns[0].correct.sum()
+    )
+
+
+def test_skipped_and_removed_rows_are_wrong_rows_not_reached_are_none(table, tmp_path):
+    frame, truth = table
+    path = tmp_path / "s.csv"
+    draw_to_judge(scan_table(frame), ["rule"], path, 40)
+
+    def change(sheet):
+        answers = [*sheet["chary_truth"][:30], *[None] * 10]
+        answers[3] = "?"
+        return sheet.with_columns(chary_truth=pl.Series(answers)).filter(pl.int_range(pl.len()) != 7)
+
+    rows = filled(path, truth, change)
+    found = judge_table(scan_table(frame), ["rule"], path)
+    assert found.rows.tolist() == rows[:30]
+    assert np.flatnonzero(found.skipped).tolist() == [3, 7]
+    accuracy = found.columns[0].judgement.accuracy
+    right = [frame["rule"][row] == truth[row] for row in rows[:30]]
+    right[3] = right[7] = False
+    assert (accuracy.correct, accuracy.n) == (sum(right), 30)
+    assert found.answers.n_left == 10
+
+
+def test_labels_shown_on_the_sheet_sway_and_that_is_said(table, tmp_path):
+    frame, truth = table
+    draw_to_judge(scan_table(frame), ["rule"], tmp_path / "s.csv", 20)
+    filled(tmp_path / "s.csv", truth)
+    assert judge_table(scan_table(frame), ["rule"], tmp_path / "s.csv").warnings == []
+    found = judge_table(scan_table(frame), ["other"], tmp_path / "s.csv")
+    assert "Column 'other' was shown on the sheet" in found.warnings[0]
+
+
+def test_labels_may_change_and_columns_be_added_the_rows_may_not(table, judged):
+    frame, truth = table
+    path, _ = judged
+    better = frame.with_columns(rule=pl.Series(truth.tolist()), new=pl.lit(1))
+    assert judge_table(scan_table(better), ["rule"], path).columns[0].correct.all()
+    for other in (frame.reverse(), frame[:-1], frame.with_columns(text=pl.col("text") + "!")):
+        with pytest.raises(TableError, match="was not drawn from"):
+            judge_table(scan_table(other), ["rule"], path)
+
+
+def test_numbers_and_truth_values_can_be_judged(tmp_path):
+    frame = pl.DataFrame(
+        {"x": range(60), "flag": [i % 2 == 0 for i in range(60)], "code": [float(i % 3) for i in range(60)]}
+    )
+    told = [str(i % 2 == 0).upper() if i < 30 else None for i in range(60)]
+    assert judge_table(scan_table(frame), ["flag"], told).columns[0].correct.all()
+    assert judge_table(scan_table(frame), ["code"], [i % 3 for i in range(60)]).columns[0].correct.all()
+    empty = frame.with_columns(place=pl.Series(["a", " ", None] * 20))
+    assert set(judge_table(scan_table(empty), ["flag"], told, by=["place"]).slices["place"]) == {"a", EMPTY}
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"labels": ["rul"]}, "did you mean 'rule'"),
+        ({"labels": []}, "0 were given"),
+        ({"labels": ["rule", "rule"]}, "2 were given"),
+        ({"by": ["nowhere"]}, "no column 'nowhere'"),
+        ({"by": ["text"]}, "600 different values, too many to look at each"),
+        ({"confidence": "text"}, "holds no numbers beside labels"),
+        ({"error": 0.1}, "name its column with the parameter confidence"),
+        ({"error": 7, "confidence": "sure"}, "is no share of wrong labels"),
+        ({"truth": "rule"}, "the truth must come from elsewhere"),
+        ({"truth": ["ham"]}, "1 values and the table 600 rows"),
+        ({"truth": [None] * N}, "The truth is known for 0 rows"),
+    ],
+)
+def test_what_cannot_be_judged_is_refused_in_one_sentence(table, judged, settings, said):
+    told = {"labels": ["rule"], "truth": judged[0], **settings}
+    with pytest.raises(TableError, match=said):
+        judge_table(scan_table(table[0]), told.pop("labels"), told.pop("truth"), **told)
+
+
+def test_a_table_of_labels_alone_shows_nothing_to_label_by(tmp_path):
+    frame = pl.DataFrame({"rule": ["a", "b"] * 10, "chary_label": ["a"] * 20})
+    with pytest.raises(TableError, match="no column that a person could label a row by"):
+        draw_to_judge(scan_table(frame), ["rule"], tmp_path / "s.csv", 5)

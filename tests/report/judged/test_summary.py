@@ -1,0 +1,40 @@
+"""One summary, plain data, whose sentences say what its numbers say."""
+
+import json
+
+from chary.report.judged.summary import summarize_judged
+
+
+def test_it_is_plain_data_and_adds_up(judged):
+    summary = summarize_judged(judged)
+    assert json.loads(json.dumps(summary)) == summary
+    assert (summary["rows"], summary["audited"], summary["answered"], summary["skipped"]) == (800, 115, 115, 0)
+    first, second = summary["columns"]
+    assert [column["name"] for column in summary["columns"]] == ["rule", "other"]
+    assert first["promised"] == {"low": first["accuracy"]["low"], "high": first["accuracy"]["high"]}
+    assert sum(one["labelled"] for one in first["classes"]) == 800
+    assert sum(one["rows"] for one in first["confusions"]) == 115 - first["accuracy"]["correct"]
+    assert f"{first['accuracy']['correct']} of 115 rows drawn at random are labelled right" in first["sentence"]
+    spam = next(one for one in second["classes"] if one["name"] == "spam")
+    assert spam["off"] == "too many"
+    assert spam["labelled_share"] > spam["high_share"]
+    assert "'rule' is better" in summary["comparison"]["sentence"]
+    assert summary["comparison"]["low"] > 0
+    rare = next(part for part in summary["slices"][0]["parts"] if part["value"] == "rare")
+    assert rare["score"] is None
+
+
+def test_what_was_asked_for_is_said_whatever_came_out(judged):
+    found = summarize_judged(judged)["accept"]
+    assert f"{found['n_accepted']:,} of 800 labels can be accepted with at most 20% wrong" in found["sentence"]
+    nothing = judged.asked._replace(n_accepted=0, error=0.01)
+    said = summarize_judged(type(judged)(**{**vars(judged), "asked": nothing}))["accept"]["sentence"]
+    assert said == (
+        "No label can be accepted with at most 1% wrong: the audit has 115 rows, and 230 or more are needed. "
+        "Enlarge the audit."
+    )
+
+
+def test_a_new_class_is_a_warning(judged):
+    warnings = [note["text"] for note in summarize_judged(judged)["notes"] if note["warning"]]
+    assert warnings == ["NEW CLASS: the answers hold 'fox' in 1 row, and no label in either column is."]
