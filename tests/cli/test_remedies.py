@@ -50,7 +50,8 @@ def spoken_of(name):
 
 @pytest.mark.parametrize("name", [*spoken_of("Parameter"), "identifier", "categorical", "numeric"])
 def test_every_parameter_that_is_spoken_of_can_be_typed(name):
-    options = {word for parameter in ROOT.commands["label"].params for word in parameter.opts}
+    commands = [ROOT.commands["label"], ROOT.commands["judge"]]
+    options = {word for command in commands for parameter in command.params for word in parameter.opts}
     assert option(name) in options
 
 
