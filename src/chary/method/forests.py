@@ -258,7 +258,8 @@ class PlainBoosting(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite=False)
         K = len(self.baseline_)
-        total = np.tile(self.baseline_, (len(X), 1))  # (n, K)
+        total = np.empty((len(X), K), order="F")  # a tree adds to one column
+        total[:] = self.baseline_
         if self._compiled is not None:
             for t, predict in enumerate(self._compiled):
                 total[:, t % K] += predict(X)
