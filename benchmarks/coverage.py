@@ -25,9 +25,12 @@ from chary.evaluation import (
     judging,
     sequence,
 )
+from chary.evaluation.assisted import assisted_keeps
+from chary.evaluation.differences import difference_keeps
 from chary.evaluation.intervals import clopper_pearson
 
 LEVEL = 0.95
+N_WIDTHS = 60  # audits behind the mean width of the two intervals that take longer
 
 
 class Design(NamedTuple):
@@ -115,8 +118,13 @@ def prediction_powered(
 
 
 @lru_cache(None)
-def with_labels(labelled: tuple[int, ...], others: tuple[int, ...]) -> tuple[int, int]:
-    return assisted_count(Part(*labelled), Part(*others), LEVEL)
+def keeps_with_labels(labelled: tuple[int, ...], others: tuple[int, ...], total: int) -> bool:
+    return assisted_keeps(Part(*labelled), Part(*others), total, LEVEL)
+
+
+@lru_cache(None)
+def keeps_difference(b: int, c: int, k: int, population: int, value: int) -> bool:
+    return difference_keeps(b, c, k, population, value, LEVEL)
 
 
 def judge(design: Design, n_audits: int, rng: np.random.Generator) -> Tally:
@@ -152,8 +160,11 @@ def judge(design: Design, n_audits: int, rng: np.random.Generator) -> Tally:
             (int((truth & ~skipped)[own].sum()), int(own.sum()), size, int(skipped[own].sum()))
             for own, size in ((label == 1, counts["yes"]), (label == 0, counts["no"]))
         ]
-        low, high = with_labels(*parts)
-        tally.add("share, with labels", share, low / n, high / n)
+        name = "share, with labels"
+        tally.hits.setdefault(name, []).append(keeps_with_labels(*parts, int(both[1].sum())))
+        if len(tally.hits[name]) <= N_WIDTHS:
+            low, high = assisted_count(Part(*parts[0]), Part(*parts[1]), LEVEL)
+            tally.widths.setdefault(name, []).append((high - low) / n)
         if design.skipped == (0.0, 0.0):
             tally.add("share, Clopper-Pearson", share, *accuracy_interval(int(truth.sum()), design.k))
             tally.add("share, PPI", share, *prediction_powered(truth, label, counts["yes"] / n, n))
@@ -175,14 +186,14 @@ def compare(design: Design, n_audits: int, rng: np.random.Generator, tally: Tall
     second = max(0.05, right / n - 0.1)
     table = [round(right * second), right - round(right * second)]  # both right, the first alone
     table += [round((n - right) * second), (n - right) - round((n - right) * second)]
-    truth = (table[1] - table[2]) / n
-    cached: dict[tuple[int, int], tuple[float, float]] = {}
+    value = table[1] - table[2]
     for of_both, b, c, none in rng.multivariate_hypergeometric(table, design.k, size=n_audits).tolist():
-        if (b, c) not in cached:
+        tally.hits.setdefault("difference", []).append(keeps_difference(b, c, design.k, n, value))
+        if len(tally.hits["difference"]) <= N_WIDTHS:
             first = np.repeat([True, True, False, False], [of_both, b, c, none])
             other = np.repeat([True, False, True, False], [of_both, b, c, none])
-            cached[b, c] = difference(first, other, n, LEVEL)[1:3]
-        tally.add("difference", truth, *cached[b, c])
+            found = difference(first, other, n, LEVEL)
+            tally.widths.setdefault("difference", []).append(found.high - found.low)
 
 
 def main() -> None:

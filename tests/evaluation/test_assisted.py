@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from chary.evaluation import Part, assisted_count, count_interval
-from chary.evaluation.assisted import _chance, _needed
+from chary.evaluation.assisted import _at_least, _chances, _needed, assisted_keeps
 
 
 def test_covers_every_table_of_fourteen_rows():
@@ -35,7 +35,7 @@ def test_chance_is_that_of_counting():
         for x, y in pairs
         if 20 * x / 5 + 40 * y / 6 >= found - 1e-9
     )
-    assert _chance(first, second, _needed(first, second), 9, 7) == pytest.approx(expected)
+    assert _chances(first, 9) @ _at_least(second, 7)[_needed(first, second)] == pytest.approx(expected)
 
 
 def test_good_labels_narrow_and_the_estimate_is_inside():
@@ -58,3 +58,10 @@ def test_limits_hold_for_whatever_skipped_rows_are():
     low, high = assisted_count(Part(6, 10, 80, 2), Part(1, 20, 400, 1))
     every = [assisted_count(Part(6 + a, 10, 80), Part(1 + b, 20, 400)) for a in range(3) for b in range(2)]
     assert (low, high) == (min(limits[0] for limits in every), max(limits[1] for limits in every))
+
+
+def test_what_is_kept_is_what_lies_within():
+    parts = Part(6, 10, 80, 2), Part(1, 20, 400, 1)
+    low, high = assisted_count(*parts)
+    kept = [total for total in range(481) if assisted_keeps(*parts, total)]
+    assert kept == list(range(low, high + 1))

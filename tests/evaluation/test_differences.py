@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from chary.evaluation import compare, difference
-from chary.evaluation.differences import _chance
+from chary.evaluation.differences import _chance, difference_keeps
 
 
 def rows(both, b, c, none):
@@ -48,3 +48,10 @@ def test_interval_covers_in_every_table_of_twelve(first, second):
                 inside = found.low - 1e-9 <= (first - second) / population <= found.high + 1e-9
                 covered += chance * inside
     assert covered >= 0.95
+
+
+def test_what_is_kept_is_what_lies_within():
+    found = difference(*rows(20, 6, 2, 2), population=200)
+    kept = [value for value in range(-200, 201) if difference_keeps(6, 2, 30, 200, value)]
+    assert (kept[0] / 200, kept[-1] / 200) == (found.low, found.high)
+    assert len(kept) == kept[-1] - kept[0] + 1

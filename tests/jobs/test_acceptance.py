@@ -34,7 +34,7 @@ def audit_with(threshold):
     asked = None if threshold is None else Acceptance(threshold, 1, 30, 0, 0.1, 0.9)
     score = Score(27, 30, 0.7, 0.98, 0.95)
     answers = AuditAnswers(np.arange(2), np.array(["a", "b"]), 2, 0, 0)
-    return AuditFigures(answers, score, score, {}, None, [], None, 0, asked)
+    return AuditFigures(answers, score, score, score, {}, None, [], None, 0, asked)
 
 
 def test_rows_are_accepted_from_a_confidence_on_as_files_show_it():

@@ -68,7 +68,7 @@ def audited(result):
     some = Score(27, 30, 0.7, 0.98, 0.95)
     found = Acceptance(0.4, 12, 25, 1, 0.1, 0.9)
     answers = AuditAnswers(np.arange(30), np.array(["yes"] * 30), 30, 0, 0)
-    figures = AuditFigures(answers, some, some, {"yes": some}, None, [found] * 5, None, 0, asked=found)
+    figures = AuditFigures(answers, some, some, some, {"yes": some}, None, [found] * 5, None, 0, asked=found)
     return replace(result, audit=figures, accept=result.confidence >= 0.4)
 
 

@@ -57,30 +57,47 @@ def assisted_count(labelled: Part, others: Part, level: float = 0.95) -> tuple[i
         seen, n, population, skipped = np.add(labelled, others).tolist()
         return count_interval(seen, n, population, level, skipped)
     tail = (1 - level) / 2
-    most = _fewest(labelled.rest, others.rest, tail)
-    return _fewest(labelled, others, tail), labelled.population + others.population - most
+    fewest_others = _Tests(labelled.rest, others.rest, tail).fewest()
+    return _Tests(labelled, others, tail).fewest(), labelled.population + others.population - fewest_others
 
 
-def _fewest(first: Part, second: Part, tail: float) -> int:
-    """The smallest number of rows of the class at which an estimate as large is likely enough."""
-    low_first, high_first = count_interval(first.seen, first.n, first.population, 1 - _NUISANCE * tail)
-    edges = np.unique(np.linspace(low_first, high_first, _CELLS + 1).round().astype(int)).tolist()
-    cells = list(pairwise(edges)) or [(low_first, high_first)]
-    needed = _needed(first, second)
+def assisted_keeps(labelled: Part, others: Part, total: int, level: float = 0.95) -> bool:
+    """Whether a number of rows lies within ``assisted_count``, for much less work."""
+    if not (labelled.n and others.n):
+        low, high = assisted_count(labelled, others, level)
+        return low <= total <= high
+    tail, rest = (1 - level) / 2, labelled.population + others.population - total
+    sides = (_Tests(labelled, others, tail), total), (_Tests(labelled.rest, others.rest, tail), rest)
+    return all(side.least <= number and (number >= side.most or side.is_likely(number)) for side, number in sides)
 
-    def is_likely(total: int) -> bool:
-        corners = [
-            (min(t_high, total), min(total - t_low, second.population))  # most of either
-            for t_low, t_high in cells
-            if t_low <= total <= t_high + second.population
-        ]
-        return any(_chance(first, second, needed, *corner) > (1 - _NUISANCE) * tail for corner in corners)
 
-    low, high = low_first + second.seen - 1, high_first + second.population - (second.n - second.seen)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if is_likely(middle) else (middle, high)
-    return high
+class _Tests:
+    """Whether an estimate as large as the one found is likely enough, for any number of rows of the class."""
+
+    def __init__(self, first: Part, second: Part, tail: float) -> None:
+        low, high = count_interval(first.seen, first.n, first.population, 1 - _NUISANCE * tail)
+        edges = np.unique(np.linspace(low, high, _CELLS + 1).round().astype(int)).tolist()
+        self.cells = list(pairwise(edges)) or [(low, high)]
+        self.second, self.tail, self.needed = second, (1 - _NUISANCE) * tail, _needed(first, second)
+        self.chances = [_chances(first, t_high) for _, t_high in self.cells]
+        self.least = low + second.seen
+        self.most = high + second.population - (second.n - second.seen)
+
+    def is_likely(self, total: int) -> bool:
+        """At the corner of any cell, where both parts have most."""
+        return any(
+            chance @ _at_least(self.second, min(total - t_low, self.second.population))[self.needed] > self.tail
+            for (t_low, t_high), chance in zip(self.cells, self.chances, strict=True)
+            if t_low <= total <= t_high + self.second.population
+        )
+
+    def fewest(self) -> int:
+        """The smallest number of rows that is likely enough."""
+        low, high = self.least - 1, self.most
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if self.is_likely(middle) else (middle, high)
+        return high
 
 
 def _needed(first: Part, second: Part) -> Floats:
@@ -90,12 +107,14 @@ def _needed(first: Part, second: Part) -> Floats:
     return np.clip(np.ceil(second.seen + lacking - 1e-9), 0, second.n + 1).astype(int)
 
 
-def _chance(first: Part, second: Part, needed: Floats, of_first: int, of_second: int) -> float:
-    """That the estimate is as large as the one found."""
-    chance, at_least = np.zeros(first.n + 1), np.zeros(second.n + 2)
-    start, found = hypergeometric(first.population, of_first, first.n)
+def _chances(part: Part, of_class: int) -> Floats:
+    """Of each number of rows of the class among those drawn, (n + 1,)."""
+    chance = np.zeros(part.n + 1)
+    start, found = hypergeometric(part.population, of_class, part.n)
     chance[start : start + len(found)] = found
-    start, found = hypergeometric(second.population, of_second, second.n)
-    at_least[start : start + len(found)] = found
-    at_least = at_least[::-1].cumsum()[::-1]
-    return float(chance @ at_least[needed])
+    return chance
+
+
+def _at_least(part: Part, of_class: int) -> Floats:
+    """The same of as many or more, (n + 2,)."""
+    return np.append(_chances(part, of_class)[::-1].cumsum()[::-1], 0.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -58,24 +59,34 @@ def difference(
     return Difference((b - c) / n, low / population, high / population, level, comparison)
 
 
+def difference_keeps(b: int, c: int, n: int, population: int, value: int, level: float = 0.95) -> bool:
+    """Whether A - B = ``value`` lies within ``difference``, for much less work."""
+    tail = (1 - level) / 2
+    disagreeing = count_interval(b + c, n, population, 1 - _NUISANCE * tail)
+    sides = (b - c, value), (c - b, -value)
+    return all(_is_likely(d, n, population, disagreeing, v, (1 - _NUISANCE) * tail) for d, v in sides)
+
+
 def _least_difference(d: int, n: int, population: int, disagreeing: tuple[int, int], tail: float) -> int:
-    """The smallest A - B at which b - c = d or more is likelier than ``tail`` for some number that differ."""
-    edges = np.unique(np.linspace(*disagreeing, _CELLS + 1).round().astype(int))
-    cells = np.column_stack([edges[:-1], edges[1:]]) if len(edges) > 1 else np.array([[edges[0], edges[0]]])
-
-    def is_likely(value: int) -> bool:
-        corners = [
-            ((u_high + value) // 2, max(0, -((value - u_low) // 2)))  # most A, fewest B
-            for u_low, u_high in cells.tolist()
-            if u_high >= abs(value)
-        ]
-        return any(_chance(d, n, population, a, b) > tail for a, b in corners)
-
+    """The smallest A - B at which b - c = d or more is likely enough."""
     low, high = -disagreeing[1] - 1, disagreeing[1]
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if is_likely(middle) else (middle, high)
+        likely = _is_likely(d, n, population, disagreeing, middle, tail)
+        low, high = (low, middle) if likely else (middle, high)
     return high
+
+
+def _is_likely(d: int, n: int, population: int, disagreeing: tuple[int, int], value: int, tail: float) -> bool:
+    """Whether b - c = d or more has more chance than ``tail`` for some number of rows that differ."""
+    edges = np.unique(np.linspace(*disagreeing, _CELLS + 1).round().astype(int)).tolist()
+    cells = list(pairwise(edges)) or [disagreeing]
+    corners = [
+        ((u_high + value) // 2, max(0, -((value - u_low) // 2)))  # most A, fewest B
+        for u_low, u_high in reversed(cells)
+        if u_high >= abs(value)
+    ]
+    return any(_chance(d, n, population, a, b) > tail for a, b in corners)
 
 
 def _chance(d: int, n: int, population: int, only_first: int, only_second: int) -> float:
