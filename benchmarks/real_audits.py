@@ -96,7 +96,7 @@ def main() -> None:
             audits = [audit_once(truth, labels, confidence, counts, classes, k, seed) for seed in range(n_audits)]
             about = [name, f"{len(truth):,}", str(len(classes)), f"{100 * np.mean(truth == labels):.1f}", str(k)]
             table.add_row(*about, *(f"{100 * np.mean([found[head] for found in audits]):.1f}" for head in HEADS))
-    console = Console(width=130)
+    console = Console(width=150)
     console.print(table)
     for head, meaning in HEADS.items():
         console.print(f"{head}: {meaning}")

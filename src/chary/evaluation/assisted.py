@@ -63,6 +63,9 @@ def assisted_count(labelled: Part, others: Part, level: float = 0.95) -> tuple[i
 
 def assisted_keeps(labelled: Part, others: Part, total: int, level: float = 0.95) -> bool:
     """Whether a number of rows lies within ``assisted_count``, for much less work."""
+    if not (labelled.n and others.n):
+        low, high = assisted_count(labelled, others, level)
+        return low <= total <= high
     tail, rest = (1 - level) / 2, labelled.population + others.population - total
     sides = (_Tests(labelled, others, tail), total), (_Tests(labelled.rest, others.rest, tail), rest)
     return all(side.least <= number and (number >= side.most or side.is_likely(number)) for side, number in sides)
