@@ -50,7 +50,8 @@ def spoken_of(name):
 
 @pytest.mark.parametrize("name", [*spoken_of("Parameter"), "identifier", "categorical", "numeric"])
 def test_every_parameter_that_is_spoken_of_can_be_typed(name):
-    options = {word for parameter in ROOT.commands["label"].params for word in parameter.opts}
+    params = [*ROOT.commands["label"].params, *ROOT.commands["judge"].params]
+    options = {word for parameter in params for word in parameter.opts}
     assert option(name) in options
 
 
