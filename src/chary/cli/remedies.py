@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from chary.tables import Table
 
 # Parameters that are called otherwise where they are typed, and what to type for a step.
-_OPTIONS = {"identifier": "--id", "overwrite": "--force", "k": "-k"}
+_OPTIONS = {"identifier": "--id", "overwrite": "--force"}
 _COMMANDS = {"draw": "audit draw", "fill": "audit fill", "label": "label", "judge": "judge"}
 
 
