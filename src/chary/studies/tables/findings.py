@@ -74,6 +74,11 @@ def duel(found: Numbers, labelings: Sequence[str], ours: str, rivals: Sequence[s
     return Duel(gains)
 
 
+def _rivals(study: Study) -> Sequence[str]:
+    """Who chary is held against: plain learners with its features, and on the paper's sets its own."""
+    return RIVALS if all(name in study.methods for name in RIVALS) else ("logistic", "ours-mixed", "ours-network")
+
+
 # -- Tables --------------------------------------------------------------------------------------------------
 
 
@@ -132,12 +137,12 @@ def _overall(study: Study, found: Numbers, method: str, digits: int) -> str:
 
 def by_table(study: Study, results: Results) -> TextTable:
     """Each table and way: chary beside the three rivals that are given the same features."""
-    found, methods = numbers(results), [AUTO, *RIVALS]
+    found, methods = numbers(results), [AUTO, *_rivals(study)]
     rows = []
     for labeling in study.labelings:
         for table, (own, *others) in together(found, labeling, methods).items():
             rows.append([table, labeling, *(f"{mean:.1f}" for mean in (own, *others)), signed(own - max(others))])
-    caption = "Accuracy in percent by table, mean over seeds; last, chary label against the best of the three"
+    caption = "Accuracy in percent by table, mean over seeds; last, chary label against the best of these"
     return TextTable(caption, ["Table", "Labels", *map(study.title_of, methods), "Against the best"], rows)
 
 
@@ -146,14 +151,14 @@ def by_table(study: Study, results: Results) -> TextTable:
 
 def headline(study: Study, results: Results) -> str:
     """The means of chary and of its best rival, by the way labels were drawn."""
-    found, parts = numbers(results), []
+    found, parts, rivals = numbers(results), [], _rivals(study)
     for labeling in study.labelings:
-        means = together(found, labeling, [AUTO, *RIVALS])
+        means = together(found, labeling, [AUTO, *rivals])
         if means:
             own, *others = np.mean(list(means.values()), axis=0)
             best = int(np.argmax(others))
             parts.append(
-                f"{own:.1f} with {LABELINGS[labeling]} ({study.title_of(RIVALS[best])} {others[best]:.1f})"
+                f"{own:.1f} with {LABELINGS[labeling]} ({study.title_of(rivals[best])} {others[best]:.1f})"
             )
     return f"{study.title_of(AUTO)} has {listed(parts)}" if parts else ""
 
@@ -161,7 +166,7 @@ def headline(study: Study, results: Results) -> str:
 def against_rivals(study: Study, results: Results, companion: Results) -> list[str]:
     """Won, tied and lost against each rival; and how far behind the best of them at worst."""
     found, said = numbers(results), []
-    for rival in [*RIVALS, *(method for method in ("ten-lines", "majority") if method in study.methods)]:
+    for rival in [*_rivals(study), *(method for method in ("ten-lines", "majority") if method in study.methods)]:
         parts = []
         for labeling in study.labelings:
             one = duel(found, [labeling], AUTO, [rival])
@@ -178,7 +183,7 @@ def against_rivals(study: Study, results: Results, companion: Results) -> list[s
 def _overall_duels(study: Study, found: Numbers) -> list[str]:
     """By table alone: the mean over the ways of drawing labels."""
     parts = []
-    for rival in RIVALS:
+    for rival in _rivals(study):
         gains: dict[str, list[float]] = defaultdict(list)
         for labeling in study.labelings:
             for table, (own, other) in together(found, labeling, [AUTO, rival]).items():
@@ -189,12 +194,12 @@ def _overall_duels(study: Study, found: Numbers) -> list[str]:
 
 
 def _at_worst(study: Study, found: Numbers) -> list[str]:
-    best = duel(found, study.labelings, AUTO, RIVALS)
+    best = duel(found, study.labelings, AUTO, _rivals(study))
     if not best.gains:
         return []
     behind = sum(gain < -3 for gain in best.gains.values())
     return [
-        f"Against the best of the three on each table and way ({len(best.gains)}), {study.title_of(AUTO)} has "
+        f"Against the best of these on each table and way ({len(best.gains)}), {study.title_of(AUTO)} has "
         f"{signed(best.mean)} points on average; more than 3 points behind on {behind}; at worst "
         f"{signed(best.gains[best.worst])} ({best.worst})."
     ]
