@@ -137,8 +137,9 @@ def plain(draw: Draw, kind: str, audited: int = 0) -> Labelled:
 def ten_lines(draw: Draw) -> Labelled:
     """Boosting on the cells as they are, texts as ordinal numbers: docs/studies.md has it in ten lines."""
     assert draw.table is not None
-    frame = draw.table.frame.drop(draw.table.facts.target)
-    return _labelled_by(_boosting(draw.seed), draw, ordinal_codes(frame), draw.audited(0))
+    cells = ordinal_codes(draw.table.frame.drop(draw.table.facts.target))
+    cells[:, np.isnan(cells[draw.labeled]).all(axis=0)] = 0  # boosting fails on a column that it has no cell of
+    return _labelled_by(_boosting(draw.seed), draw, cells, draw.audited(0))
 
 
 def self_training(draw: Draw) -> Labelled:
