@@ -131,7 +131,7 @@ def choose(
 def collapsed(given: NDArray[np.intp], predicted: NDArray[np.intp], n_classes: int) -> bool:
     r"""Whether predictions find hardly anything but one class, where the labels have several.
 
-    That is if the entropy of the predicted class shares is less than a quarter of the entropy of the labelled ones:
+    That is if the entropy of the predicted class shares is less than a quarter of that of the labelled ones:
 
     .. math:: H(\hat\pi) < \tfrac14 H(\pi)
 
