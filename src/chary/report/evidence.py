@@ -32,8 +32,8 @@ class Evidence(NamedTuple):
     def prior(self) -> str:
         """What knowing the class shares was worth."""
         return (
-            f"on {self.n_tables} real tables with biased labels it was worth {self.prior_gain:.1f} points of accuracy, "
-            f"and {self.prior_balanced_gain:.1f} where every class counts the same."
+            f"on {self.n_tables} real tables with biased labels it was worth {self.prior_gain:.1f} points of "
+            f"accuracy, and {self.prior_balanced_gain:.1f} where every class counts the same."
         )
 
     @property
