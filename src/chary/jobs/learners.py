@@ -33,7 +33,7 @@ WITH_AUDIT = MIXED
 
 # Where labels are strongly biased the network is ahead of unlike learners if hardly a row has a label near it, if
 # they find hardly anything but one class, or if there are more features than this: docs/label.md has the figures.
-_HARDLY_COVERED, _COLLAPSED, _WIDE = 0.2, 0.25, 500
+_HARDLY_COVERED, _COLLAPSED, _WIDE = 0.2, 0.4, 500
 # Unlabelled rows on which a collapse is looked for.
 _GUARD_ROWS = 20_000
 # Unlike learners cost more, the more labels there are, and gain less; beyond so many boosting learns alone.
@@ -131,9 +131,9 @@ def choose(
 def collapsed(given: NDArray[np.intp], predicted: NDArray[np.intp], n_classes: int) -> bool:
     r"""Whether predictions find hardly anything but one class, where the labels have several.
 
-    That is if the entropy of the predicted class shares is less than a quarter of that of the labelled ones:
+    That is if the entropy of the predicted class shares is less than 0.4 of that of the labelled ones:
 
-    .. math:: H(\hat\pi) < \tfrac14 H(\pi)
+    .. math:: H(\hat\pi) < 0.4\, H(\pi)
 
     >>> collapsed(np.array([0, 1] * 20), np.array([0] * 99 + [1]), 2)
     True
