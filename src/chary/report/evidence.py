@@ -51,6 +51,6 @@ NATURAL = Evidence(
     surest_half_true=20,
     limits_passed=41,
     prior_gain=0.3,
-    prior_balanced_gain=4.1,
+    prior_balanced_gain=3.9,
     rounds_gain=-6.9,
 )
