@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from rich.console import Console
 from rich.table import Table
+from scipy.stats import hypergeom
 
 from chary.evaluation import (
     Part,
@@ -196,6 +197,30 @@ def compare(design: Design, n_audits: int, rng: np.random.Generator, tally: Tall
             tally.widths.setdefault("difference", []).append(found.high - found.low)
 
 
+def enumerated(k: int, population: int, right: np.ndarray) -> np.ndarray:
+    """Coverage of the exact interval for some numbers of right rows: no simulation."""
+    covered = np.zeros(len(right))
+    for x in range(k + 1):
+        low, high = count_interval(x, k, population, LEVEL)
+        inside = (low <= right) & (right <= high)
+        covered[inside] += hypergeom.pmf(x, population, right[inside], k)
+    return covered
+
+
+def show_enumerated(console: Console) -> None:
+    """The chance of each outcome times whether its interval covers: what the simulations estimate."""
+    title = "The same by enumeration, in percent: the exact interval of a share; worst of 500 truths"
+    table = Table("k", "rows", "at the accuracy", "at the share", "at the worst truth", title=title)
+    for design in DESIGNS:
+        both = cells(design).sum(axis=2)
+        some = np.linspace(0, design.population, 500).round().astype(int)
+        truths = np.append([both[0, 0] + both[1, 1], both[1].sum()], some)
+        covered = 100 * enumerated(design.k, design.population, truths)
+        figures = covered[0], covered[1], covered.min()
+        table.add_row(str(design.k), str(design.population), *(f"{figure:.2f}" for figure in figures))
+    console.print(table)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--audits", type=int, default=2000)
@@ -224,6 +249,7 @@ def main() -> None:
         Tally.coverage,
     )
     show(console, "Shares: mean width in points", second, tallies, Tally.width)
+    show_enumerated(console)
 
 
 def show(console: Console, title: str, names: list[str], tallies: list[Tally], figure) -> None:

@@ -287,3 +287,12 @@ def test_refuses_errors_and_levels_that_are_no_shares():
     for error, level in [(0, 0.9), (1, 0.9), (0.1, 1), (5, 0.9)]:
         with pytest.raises(ValueError, match="shares"):
             audit.accept_threshold([1.0], [True], [1.0], error, level)
+
+
+def test_rows_without_confidence_are_refused_and_those_of_the_least_are_last():
+    pool = np.append(np.linspace(0.5, 1, 400), np.full(100, -np.inf))
+    audited, right = pool[::2], np.isfinite(pool[::2])
+    found = audit.accept_threshold(audited, right, pool, 0.05)
+    assert 0 < found.n_accepted < 430
+    with pytest.raises(ValueError, match="-inf where there is none"):
+        audit.accept_threshold(np.append(audited[:-1], np.nan), right, pool, 0.05)

@@ -297,6 +297,8 @@ def accept_threshold(
     if not (0 < error < 1 and 0 < level < 1):
         raise ValueError(f"error={error} and level={level} must be shares, above 0 and below 1.")
     confidence, pool = np.asarray(confidence, dtype=float), np.sort(np.asarray(pool, dtype=float))
+    if np.isnan(confidence).any() or np.isnan(pool).any():
+        raise ValueError("confidence must be a number for every row; give -inf where there is none.")
     wrong = ~np.asarray(correct, dtype=bool)
     starts = _starts(len(confidence), error, 1 - level)
     nothing = Acceptance(math.inf, 0, 0, 0, error, level)
