@@ -5,6 +5,7 @@ import json
 import os
 import random
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -16,8 +17,8 @@ from chary.tables.reading import read_table
 from chary.tables.sheets import writing
 from chary.tables.sheets.answers import read_audit
 from chary.tables.sheets.origin import drawn_from
-from chary.tables.sheets.rows import table_checksum
-from chary.tables.sheets.writing import with_answers, write_audit
+from chary.tables.sheets.rows import behind, table_checksum
+from chary.tables.sheets.writing import enlarge_sheet, with_answers, write_audit
 from chary.tables.table import Table
 from chary.tables.target import target_labels
 
@@ -120,6 +121,23 @@ def test_numbers_retyped_are_still_the_class(tmp_path):
     found = read_audit(path, table, "y", labels)
     assert found.labels.tolist() == ["1", "2", "1", "2"]
     assert "'1.0' was read as the class '1'" in found.notes[0]
+
+
+def test_a_sheet_of_an_older_version_is_read_and_grows(tmp_path):
+    golden = Path(__file__).parents[2] / "fixtures" / "golden"
+    table = read_table(golden / "biased.csv")
+    labels = target_labels(table, "churn")
+    found = read_audit(golden / "biased.audit.csv", table, "churn", labels)
+    assert found.labels.tolist() == ["yes", "no"] * 4
+    assert table.frame["id"][found.rows.tolist()].to_list()[0] == "1090"
+    assert (found.n_drawn, found.n_skipped, found.n_left, found.notes[0][:8]) == (10, 1, 1, "1 of the")
+    path = tmp_path / "biased.audit.csv"
+    path.write_bytes((golden / "biased.audit.csv").read_bytes())
+    sheet = read_table(path)
+    new = np.setdiff1d(labels.rest, [*found.seen.values(), *found.rows, 0])[:2]
+    with path.open("wb") as file:
+        enlarge_sheet(sheet, drawn_from(sheet), behind(table, "churn"), new, file)
+    assert read_audit(path, table, "churn", labels).n_drawn == 12
 
 
 def test_skipped_rows_are_told_from_rows_not_reached_even_after_sorting(table, drawn):
