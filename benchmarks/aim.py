@@ -24,7 +24,7 @@ from time import process_time
 from typing import Any
 
 import numpy as np
-from columns import Features, labelled_rows, specs
+from columns import Features
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
@@ -34,6 +34,7 @@ from sklearn.metrics import balanced_accuracy_score
 from sklearn.preprocessing import StandardScaler
 
 from chary.method import align, balanced_shares, information
+from chary.studies import COLLECTION, labelled_rows
 
 WAYS = ("random", "group", "column")
 WEIGHTS = {"linear": 0.25, "trees": 0.5, "boosting": 0.25}
@@ -95,19 +96,19 @@ def ways_to_choose(scores: np.ndarray, given: np.ndarray, truth: np.ndarray) -> 
 def cells(folder: Path, kept: Path, seeds: int) -> Iterator[tuple[str, str, dict[str, np.ndarray]]]:
     """Table, way to pick labels, and what the learners say; fitted where that is not kept."""
     kept.mkdir(parents=True, exist_ok=True)
-    for spec in track(specs(folder), description="Tables", console=Console(stderr=True)):
+    for spec in track(COLLECTION, description="Tables", console=Console(stderr=True)):
         table = None
-        for how in WAYS[:1] + WAYS[1 + (not spec["group_column"]) :]:
+        for how in WAYS[:1] + WAYS[1 + (not spec.group_column) :]:
             for seed in range(seeds):
-                path = kept / f"{spec['name']}-{how}-{seed}.npz"
+                path = kept / f"{spec.name}-{how}-{seed}.npz"
                 if not path.exists():
                     table = table or Features(folder, spec)
-                    rows = np.random.default_rng(seed).permutation(len(table.y))[: spec["n_labeled"]]
+                    rows = np.random.default_rng(seed).permutation(len(table.y))[: spec.n_labeled]
                     if how != "random":
-                        rows = labelled_rows(table.pandas, spec, how, seed)
+                        rows = labelled_rows(table.frame, spec, how, seed)
                     np.savez_compressed(path, **opinions(table, rows))
                 with np.load(path) as said:
-                    yield spec["name"], how, dict(said)
+                    yield spec.name, how, dict(said)
 
 
 def quality(found: dict[str, dict[tuple[str, str], list[Any]]], n_seeds: int) -> Table:

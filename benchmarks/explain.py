@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from columns import Features, labelled_rows, specs
+from columns import Features
 from rich.console import Console
 from rich.table import Table
 from threadpoolctl import threadpool_limits
@@ -26,6 +26,7 @@ from threadpoolctl import threadpool_limits
 from chary import MixedEnsembleClassifier
 from chary.evaluation import decisive, effects, importance, spread_rows
 from chary.jobs import label_table
+from chary.studies import COLLECTION, TableFacts, labelled_rows
 from chary.tables import Table as Cells
 
 TIMED = ("hotel", "computers", "food_reviews", "occupations")
@@ -37,13 +38,13 @@ STEP = "Finding what decides the labels"
 def main() -> None:
     warnings.simplefilter("ignore")
     data, console = Path(os.environ["CHARY_DATA"]) / "tables", Console(width=110)
-    of_name = {spec["name"]: spec for spec in specs(data)}
+    of_name = {spec.name: spec for spec in COLLECTION}
     with threadpool_limits(1):
         console.print(_cost([of_name[name] for name in TIMED], data))
         console.print(_agreement([of_name[name] for name in COMPARED], data))
 
 
-def _cost(timed: list[dict[str, Any]], data: Path) -> Table:
+def _cost(timed: list[TableFacts], data: Path) -> Table:
     grid = Table(title=f"CPU seconds of labelling {N_ROWS:,} rows", title_justify="left")
     for name in (
         "table",
@@ -58,12 +59,12 @@ def _cost(timed: list[dict[str, Any]], data: Path) -> Table:
         grid.add_column(name, justify="left" if name == "table" else "right")
     for spec in timed:
         table = _hidden(data, spec)
-        result, steps = _timed(table, spec["target"], explain=False)
-        _, with_all = _timed(table, spec["target"], explain=True)
+        result, steps = _timed(table, spec.target, explain=False)
+        _, with_all = _timed(table, spec.target, explain=True)
         rest = sum(steps.values()) - steps[STEP]
         features = result.model[0].features()
         grid.add_row(
-            spec["name"],
+            spec.name,
             f"{len({feature.column for feature in features})}",
             f"{len(features)}",
             result.settings["learner"],
@@ -75,13 +76,13 @@ def _cost(timed: list[dict[str, Any]], data: Path) -> Table:
     return grid
 
 
-def _hidden(data: Path, spec: dict[str, Any]) -> Cells:
-    frame = pl.read_parquet(data / spec["file"])
+def _hidden(data: Path, spec: TableFacts) -> Cells:
+    frame = pl.read_parquet(data / f"{spec.name}.parquet")
     frame = frame.sample(min(N_ROWS, frame.height), seed=0)
-    keep = np.random.default_rng(0).permutation(frame.height)[: spec["n_labeled"]]
+    keep = np.random.default_rng(0).permutation(frame.height)[: spec.n_labeled]
     kept = pl.Series(np.isin(np.arange(frame.height), keep))
-    target = pl.when(kept).then(pl.col(spec["target"]).cast(pl.String))
-    return Cells(frame.with_columns(target.alias(spec["target"])), spec["file"], format="parquet")
+    target = pl.when(kept).then(pl.col(spec.target).cast(pl.String))
+    return Cells(frame.with_columns(target.alias(spec.target)), spec.name, format="parquet")
 
 
 def _timed(table: Cells, target: str, explain: bool) -> tuple[Any, dict[str, float]]:
@@ -95,7 +96,7 @@ def _timed(table: Cells, target: str, explain: bool) -> tuple[Any, dict[str, flo
     return result, {name: end - since for (name, since), end in zip(steps, ends, strict=True)}
 
 
-def _agreement(compared: list[dict[str, Any]], data: Path) -> Table:
+def _agreement(compared: list[TableFacts], data: Path) -> Table:
     found: dict[str, list[list[float]]] = {}
     for spec in compared:
         for name, figures in _compare(Features(data, spec), spec).items():
@@ -109,8 +110,8 @@ def _agreement(compared: list[dict[str, Any]], data: Path) -> Table:
     return grid
 
 
-def _compare(table: Features, spec: dict[str, Any]) -> dict[str, list[float]]:
-    rows = labelled_rows(table.pandas, spec, "column", 0)
+def _compare(table: Features, spec: TableFacts) -> dict[str, list[float]]:
+    rows = labelled_rows(table.frame, spec, "column", 0)
     rest = np.setdiff1d(np.arange(len(table.y)), rows)
     rest = np.random.default_rng(0).choice(rest, min(3_000, len(rest)), replace=False)
     y = np.concatenate([table.y[rows], [None] * len(rest)]).astype(object)

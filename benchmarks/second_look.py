@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from columns import Features, labelled_rows, specs
+from columns import Features
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
@@ -26,6 +26,7 @@ from threadpoolctl import threadpool_limits
 
 from chary import MixedEnsembleClassifier
 from chary.evaluation import HeldOut, doubtful_labels, held_out
+from chary.studies import COLLECTION, TableFacts, labelled_rows
 
 SHARES = {"random": (0.0, 0.05, 0.1), "group": (0.0, 0.1), "column": (0.0, 0.1)}
 POOL, MOST = 2_000, 20
@@ -44,11 +45,9 @@ MARGINS = (0.5, 0.7, 0.8, 0.85, 0.9)
 
 def cells(data: Path, folder: Path) -> Iterator[Judged]:
     """Every table, way and share: the labels as judged, and which of them were swapped."""
-    for spec in track(specs(data), console=Console(stderr=True), description="Tables"):
-        ways = [how for how in SHARES if how != "group" or spec["group_column"]]
-        paths = {
-            (how, share): folder / f"{spec['name']}-{how}-{share}.npz" for how in ways for share in SHARES[how]
-        }
+    for spec in track(COLLECTION, console=Console(stderr=True), description="Tables"):
+        ways = [how for how in SHARES if how != "group" or spec.group_column]
+        paths = {(how, share): folder / f"{spec.name}-{how}-{share}.npz" for how in ways for share in SHARES[how]}
         if not all(path.exists() for path in paths.values()):
             table = Features(data, spec)
             for how in ways:
@@ -59,8 +58,8 @@ def cells(data: Path, folder: Path) -> Iterator[Judged]:
                 yield {"how": how, "share": share, "judged": judged, "swapped": stored["swapped"]}
 
 
-def _judge(table: Features, spec: dict[str, Any], how: str, paths: dict[tuple[str, float], Path]) -> None:
-    rows = _random_rows(table, spec) if how == "random" else labelled_rows(table.pandas, spec, how, 0)
+def _judge(table: Features, spec: TableFacts, how: str, paths: dict[tuple[str, float], Path]) -> None:
+    rows = _random_rows(table, spec) if how == "random" else labelled_rows(table.frame, spec, how, 0)
     rng = np.random.default_rng(1)
     pool = np.setdiff1d(np.arange(len(table.y)), rows)
     pool = rng.choice(pool, min(POOL, len(pool)), replace=False)
@@ -78,8 +77,8 @@ def _judge(table: Features, spec: dict[str, Any], how: str, paths: dict[tuple[st
         part.replace(paths[how, share])
 
 
-def _random_rows(table: Features, spec: dict[str, Any]) -> np.ndarray:
-    return np.random.default_rng(0).permutation(len(table.y))[: spec["n_labeled"]]
+def _random_rows(table: Features, spec: TableFacts) -> np.ndarray:
+    return np.random.default_rng(0).permutation(len(table.y))[: spec.n_labeled]
 
 
 def listed(judged: HeldOut, order: np.ndarray, margin: float) -> np.ndarray:
