@@ -137,7 +137,7 @@ def progress_notes(answers: AuditAnswers) -> list[str]:
     if answers.n_skipped:
         notes.append(
             f"{answers.n_skipped} of the {answers.n_drawn} rows drawn were skipped; what is hard for a person is "
-            "often hard for a model, so the figures may be too good."
+            "often hard for a model, so they count as wrong."
         )
     return notes
 
