@@ -10,7 +10,9 @@ def test_the_grid_has_every_table_way_and_seed_that_is_wanted():
     cells = TABLES.cells()
     by_method = Counter(cell.method for cell in cells)
     assert by_method["auto"] == by_method["logistic"] == 5 * (3 * 20 - 2)  # two tables have no group
-    assert by_method["report"] == 3 * 58
+    assert by_method["report"] == 2 * 58
+    assert by_method["auto-shares"] == 2 * 38  # where labels are biased
+    assert by_method["auto-shares-5"] == 18  # where they come from one group
     assert by_method["self-training"] == 2 * 58
     assert {cell.seed for cell in cells} == {0, 1, 2, 3, 4}
     assert {(cell.r, cell.alpha) for cell in cells} == {(None, None)}
