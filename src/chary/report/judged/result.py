@@ -43,7 +43,7 @@ def judge(data: Any, labels: Any, truth: Any, **settings: Any) -> Judged:
     >>> truth = [("spam" if i % 4 else "ham") if i in range(7, 500, 12) else None for i in range(500)]
     >>> found = judge(frame, "rule", truth)
     >>> found.summary["columns"][0]["accuracy"]["correct"], found.summary["audited"]
-    (25, 42)
+    (34, 42)
     """
     scan = scan_table(data, **{name: settings.pop(name) for name in _READING if name in settings})
     return Judged(data, judge_table(scan, _names(labels), truth, **settings))
