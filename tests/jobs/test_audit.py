@@ -67,8 +67,8 @@ def test_figures_are_those_of_the_audit(biased):
 
 def test_before_is_the_accuracy_of_what_is_used_without_an_audit(biased):
     X, truth, labels, answers = biased
-    _, every = merge(labels, answers)
-    used = SelfTrainingClassifier(GaussianNB(), confidence="softmax", max_rounds=0, unlabeled=None)
+    given, every = merge(labels, answers)
+    used = SelfTrainingClassifier(GaussianNB(), confidence="softmax", max_rounds=0, unlabeled=None).fit(X, given)
     _, figures = judge(make, X, every, answers, unaudited=used, rounds=0)
     by_hand = GaussianNB().fit(X[labels.labeled], truth[labels.labeled])
     n_pool = int((~labels.labeled).sum())

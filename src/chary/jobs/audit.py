@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 
 from chary.evaluation import (
     Acceptance,
@@ -113,7 +112,8 @@ def judge(
         Given and audited labels, from ``merge``.
     answers : AuditAnswers
     unaudited : SelfTrainingClassifier, default=None
-        What is used where there is no audit, not fitted: ``before`` is its accuracy. None: the one of ``make``.
+        What is used where there is no audit, fitted without it: ``before`` is its accuracy. None: the one of
+        ``make``.
     rounds : int, default=None
         None: no self-training, unless one round proves clearly better on the audit (p < 0.05).
     error : float, default=None
@@ -123,8 +123,7 @@ def judge(
     result = fit_with_audit(make(rounds or 0), X, every, answers.rows, random_state=seed)
     right = result.before.correct  # of the model that was decided on before anybody looked: exact in any case
     if unaudited is not None:
-        model = clone(unaudited).fit(X, every.without(answers.rows))
-        right = model.predict(X[answers.rows]) == result.labels
+        right = unaudited.predict(X[answers.rows]) == result.labels
     comparison = None
     if rounds is None:
         comparison = _self_training_against(result, make, X, every)
