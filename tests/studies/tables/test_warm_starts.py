@@ -1,7 +1,6 @@
 """Warm starts on real tables: what is run, and what is said of it, counted by hand."""
 
 import numpy as np
-import pytest
 
 from chary.studies.catalogue import STUDIES
 from chary.studies.tables import warm_starts
@@ -22,18 +21,12 @@ def made_up(gains):
 
 
 def test_warm_is_held_against_fresh_table_by_table():
-    first, *said = STUDY.findings(made_up([3.0, 0.2, -1.0, 2.0]))
-    assert first.startswith(
-        "Accuracy on average: with labels from one group (4 tables) no round 60.0, 1 round fresh"
-    )
-    assert first.endswith("5 rounds fresh 60.0 and 5 rounds warm 61.1.") or first.endswith("5 rounds warm 61.0.")
+    first, *said = STUDY.findings(made_up([3.0, 0.2, -1.0, 2.2]))
+    assert first.startswith("Accuracy on average: with labels from one group (4 tables) no round 60.0, 1 round")
+    assert first.endswith("5 rounds fresh 60.0 and 5 rounds warm 61.1.")
     assert len(said) == 2  # one and five rounds; no labels drawn at random
-    assert (
-        said[0].startswith(
-            "Warm against fresh with labels from one group, 1 round: +1.1 points over 4 tables, better on 2 and worse on 1"
-        )
-        or "+1.0 points over 4 tables, better on 2 and worse on 1" in said[0]
-    )
+    assert said[0].startswith("Warm against fresh with labels from one group, 1 round: +1.1 points over 4 tables,")
+    assert "better on 2 and worse on 1 by more than 0.5 points" in said[0]
     assert "p = 1.00" in STUDY.findings(made_up([0.0, 0.0]))[1]
     assert STUDY.findings([]) == []
 
@@ -67,6 +60,4 @@ def test_the_network_is_that_of_label_and_only_the_start_differs(monkeypatch):
         (5, False, True),
         (5, True, True),
     ]
-    first, second = (seen[k].predict_proba(X) for k in (1, 2))
-    assert not np.allclose(first, second)
-    assert first == pytest.approx(network(Draw(), 1, False) or seen[-1].predict_proba(X))
+    assert not np.allclose(seen[1].predict_proba(X), seen[2].predict_proba(X))
