@@ -20,6 +20,12 @@ def task_of(name, dataset, **changes):
     return Task(replace(cell, model={"n_steps": 30}, **changes))
 
 
+def share_of_pairs(head_probs, code):
+    """Of all products of the probabilities that two heads give a class, the share of one class."""
+    products = np.sum([a * b for a, b in permutations(head_probs, 2)], axis=0)
+    return products[code] / products.sum()
+
+
 def test_histograms_and_calibration_look_at_the_unlabelled_rows(blobs):
     task = task_of("table-ssb", blobs)
     histogram = measures.confidence_histogram(task, task.initial)
@@ -43,6 +49,7 @@ def test_four_confidences_in_the_prediction_on_the_unlabelled_rows(blobs):
     for name, confidence in (
         ("softmax", probs.max(axis=1)),
         ("t_similarity", task.initial.predict_confidence(X)),
+        ("t_share", [share_of_pairs(row, code) for row, code in zip(heads, predicted, strict=True)]),
         ("head_mean", heads.mean(axis=1)[np.arange(len(y)), predicted]),
     ):
         assert found[f"{name}_ece"] == pytest.approx(expected_calibration_error(confidence, predicted == y))
@@ -85,21 +92,6 @@ def test_of_softmax_in_two_classes_it_is_no_calibration_error(rows):
     assert (len(signs) <= 1) == (error == pytest.approx(gap, abs=1e-9))
     # Whichever class the model predicts: right always or wrong always, the number is the same.
     assert measures.notebook_error(confidence, np.zeros(len(codes))) == pytest.approx(confidence.mean())
-
-
-def test_the_class_share_of_pairs_of_heads():
-    rng = np.random.default_rng(0)
-    heads = rng.dirichlet(np.ones(3), size=(20, 4))  # (n, M, C)
-    codes = rng.integers(0, 3, size=20)
-    for row, code, share in zip(heads, codes, measures.class_share(heads, codes), strict=True):
-        pairs = [row[m] * row[k] for m, k in permutations(range(4), 2)]
-        total = np.sum(pairs, axis=0)
-        assert share == pytest.approx(total[code] / total.sum())
-    apart = np.array([[[1.0, 0.0], [0.0, 1.0]]])
-    assert measures.class_share(apart, np.array([0])).tolist() == [0.5]
-    # Two classes alike in all heads: squaring moves the share away from a half, on the side that the heads are on.
-    alike = np.array([[[0.8, 0.2], [0.8, 0.2]]])
-    assert measures.class_share(alike, np.array([0])) == pytest.approx([0.64 / 0.68])
 
 
 def test_histograms_become_shares_of_confident_mistakes():

@@ -28,6 +28,9 @@ _NAME = Annotated[str, typer.Argument(help="A study; `chary study list` shows th
 _DATASETS = Annotated[str, typer.Option(help="Names, separated by commas; `all` for those of the study.")]
 _METHODS = Annotated[str, typer.Option(help="Methods, separated by commas; `all` for those of the study.")]
 _SEEDS = Annotated[int | None, typer.Option(min=1, help="How many seeds. Default: the study's own, mostly nine.")]
+_PROTOCOL = Annotated[
+    str, typer.Option(help="ours, or authors: as the paper was run, with warm starts for PL and CSTA.")
+]
 _STORE = Annotated[Path, typer.Option(help="Directory of finished cells.")]
 CELLS = Path("studies/cells")
 RESULTS = Path("studies/results")
@@ -39,19 +42,21 @@ def list_studies(store: _STORE = CELLS) -> None:
     """Show the studies and how far each is."""
     from rich.text import Text
 
-    from chary.studies import NAMES, MissingExtraError, Store, find_study, key_of
+    from chary.studies import NAMES, MissingExtraError, Store, find_study, key_of, protocols_of
 
     table = _table("Study", "What is studied", "Sets", "Cells", "Done", right=(2, 3, 4))
     finished = Store(store)
     for name in NAMES:
-        try:
-            study = find_study(name)
-        except MissingExtraError as missing:
-            table.add_row(name, Text(str(missing)))
-            continue
-        cells = study.cells()
-        done = sum(finished.path(key_of(cell.content())).exists() for cell in cells)
-        table.add_row(study.name, study.title, str(len(study.datasets)), str(len(cells)), str(done))
+        for protocol in protocols_of(name):
+            try:
+                study = find_study(name, protocol)
+            except MissingExtraError as missing:
+                table.add_row(name, Text(str(missing)))
+                continue
+            cells = study.cells()
+            done = sum(finished.path(key_of(cell.content())).exists() for cell in cells)
+            typed = _typed(name, protocol)
+            table.add_row(typed, study.title, str(len(study.datasets)), str(len(cells)), str(done))
     _say(table)
 
 
@@ -62,6 +67,7 @@ def run_study(
     methods: _METHODS = "all",
     seeds: _SEEDS = None,
     jobs: Annotated[int | None, typer.Option(min=1, help="Worker processes. Default: one per core.")] = None,
+    protocol: _PROTOCOL = "ours",
     engine: Annotated[str, typer.Option(help=r"process, or dask (needs chary\[dask]).")] = "process",
     address: Annotated[str | None, typer.Option(help="Of a Dask scheduler. Default: a local cluster.")] = None,
     store: _STORE = CELLS,
@@ -69,7 +75,7 @@ def run_study(
     """Work out what is missing of a study. Stop it any time; run it again to resume."""
     from chary.studies import Store, run
 
-    study, cells = _select(name, datasets, seeds)
+    study, cells = _select(name, protocol, datasets, seeds)
     cells = _of_methods(study, cells, methods)
     _refuse_missing(study, cells)
     with _display(study.name) as show:
@@ -79,15 +85,21 @@ def run_study(
     _say_outcome(progress)
     if progress.failed:
         raise typer.Exit(1)
-    _say(f"Next:  chary study report {name}")
+    _say(f"Next:  chary study report {_typed(name, protocol)}")
 
 
 @study_app.command()
-def status(name: _NAME, datasets: _DATASETS = "all", seeds: _SEEDS = None, store: _STORE = CELLS) -> None:
+def status(
+    name: _NAME,
+    datasets: _DATASETS = "all",
+    seeds: _SEEDS = None,
+    protocol: _PROTOCOL = "ours",
+    store: _STORE = CELLS,
+) -> None:
     """Show what is done, missing and failed, data set by data set."""
     from chary.studies import Store, dataset_title, key_of
 
-    study, cells = _select(name, datasets, seeds)
+    study, cells = _select(name, protocol, datasets, seeds)
     finished = Store(store)
     table = _table("Data set", "Done", "Failed", "Missing", "CPU time", right=(1, 2, 3, 4))
     table.title = f"{study.name}: {study.title}"
@@ -110,6 +122,7 @@ def report(
     name: _NAME,
     datasets: _DATASETS = "all",
     seeds: _SEEDS = None,
+    protocol: _PROTOCOL = "ours",
     store: _STORE = CELLS,
     out: Annotated[
         Path | None,
@@ -122,8 +135,8 @@ def report(
     """Print a study beside the paper; write it as Markdown, CSV and a figure."""
     from chary.studies import MissingExtraError, Store, companion_of, write_figure, write_report
 
-    study, cells = _select(name, datasets, seeds)
-    results = _results(study, cells, store, source)
+    study, cells = _select(name, protocol, datasets, seeds)
+    results = _results(study, cells, store, source, _typed(name, protocol))
     companion = companion_of(study, results, seeds, Store(store), source)
     _print_table(study, results)
     _say(*(f"• {sentence}" for sentence in study.findings(results, companion)))
@@ -142,15 +155,30 @@ def export_study(
     path: Annotated[Path, typer.Argument(help="The file to write, for example results.json.gz.")],
     datasets: _DATASETS = "all",
     seeds: _SEEDS = None,
+    protocol: _PROTOCOL = "ours",
     store: _STORE = CELLS,
 ) -> None:
     """Write every cell of a study with its result into one compressed JSON file."""
     from chary.studies import export
 
-    study, cells = _select(name, datasets, seeds)
-    results = _results(study, cells, store, None)
+    study, cells = _select(name, protocol, datasets, seeds)
+    results = _results(study, cells, store, None, _typed(name, protocol))
     export(results, path)
     _say(f"Written: {len(results)} cells in {path}")
+
+
+@study_app.command("import")
+def import_study(
+    path: Annotated[Path, typer.Argument(help="A file that `chary study export` wrote.")], store: _STORE = CELLS
+) -> None:
+    """Put the cells of an exported file into the store: a run then works out only what is missing."""
+    from chary.studies import Store, import_results, key_of
+
+    finished, results = Store(store), import_results(path)
+    new = [(cell, result) for cell, result in results if finished.read(key_of(cell.content())) is None]
+    for cell, result in new:
+        finished.write(cell.content(), result, {"from": path.name})
+    _say(f"{len(new)} cells put into {store}, {len(results) - len(new)} were there.")
 
 
 @datasets_app.callback()
@@ -201,10 +229,15 @@ def _fetch(name: str) -> None:
     _say(f"{dataset_title(name)}: {path or 'comes with scikit-learn, nothing to do'}")
 
 
-def _select(name: str, names: str, n_seeds: int | None) -> tuple[Study, list[Cell]]:
+def _typed(name: str, protocol: str) -> str:
+    """A study and its protocol as they are typed."""
+    return name if protocol == "ours" else f"{name} --protocol {protocol}"
+
+
+def _select(name: str, protocol: str, names: str, n_seeds: int | None) -> tuple[Study, list[Cell]]:
     from chary.studies import find_study
 
-    study = find_study(name)
+    study = find_study(name, protocol)
     return study, study.cells(None if names == "all" else _parts(names), n_seeds)
 
 
@@ -249,13 +282,13 @@ def _refuse_missing(study: Study, cells: list[Cell]) -> None:
         )
 
 
-def _results(study: Study, cells: list[Cell], store: Path, source: Path | None) -> Results:
+def _results(study: Study, cells: list[Cell], store: Path, source: Path | None, typed: str) -> Results:
     from chary.studies import Store, import_results, results_of
 
     results = results_of(study, cells, Store(store)) if source is None else import_results(source, cells)
     if not results:
         raise ValueError(
-            f"Nothing of {study.name} is finished in {source or store}; run `chary study run {study.name}`."
+            f"Nothing of {study.name} is finished in {source or store}; run `chary study run {typed}`."
         )
     return results
 

@@ -1,8 +1,13 @@
 """Arrays in; labels, confidence and all that the method is made of out: no file, no table, no word."""
 
 from chary.method.assignment import whole_counts
-from chary.method.confidence import CONFIDENCES, entropy, margin, max_probability, t_similarity
-from chary.method.diverse import DiverseEnsembleClassifier, content_order
+from chary.method.confidence import CONFIDENCES, entropy, margin, max_probability, t_share, t_similarity
+from chary.method.diverse import (
+    DiverseEnsembleClassifier,
+    check_same_classes,
+    class_order_of,
+    content_order,
+)
 from chary.method.fitting import fit_partly, last_step
 from chary.method.forests import PlainBoosting, PlainForest, Trees, plain_trees
 from chary.method.information import ACCURACY, AIMS, BALANCED, balanced_shares
@@ -62,6 +67,8 @@ __all__ = [
     "align",
     "balanced_shares",
     "boosted_trees",
+    "check_same_classes",
+    "class_order_of",
     "content_order",
     "decode",
     "default_hidden_sizes",
@@ -80,6 +87,7 @@ __all__ = [
     "prior_of_rest",
     "probabilities",
     "sensitivity",
+    "t_share",
     "t_similarity",
     "whole_counts",
 ]

@@ -25,6 +25,7 @@ def transductive_thresholds(
     posterior: ArrayLike,
     index: Indices | None = None,
     *,
+    held_to: Indices | None = None,
     search: str = "exact",
     objective: str = "per_class",
 ) -> BestThresholds:
@@ -56,6 +57,9 @@ def transductive_thresholds(
         p, in [0, 1].
     index : array of shape (n,), default=None
         yhat, the class for which each row counts. None: argmax_c v_c.
+    held_to : array of shape (n,), default=None
+        The class whose threshold each row must reach to be accepted. None: yhat. Another one leaves the bound as
+        it is, which then says nothing of the rows accepted.
     search : {"exact", "grid"}, default="exact"
         "grid" is the published search, for reproduction: 50 thresholds per class, 50 values of g for
         each, and both loops stop early.
@@ -77,7 +81,8 @@ def transductive_thresholds(
     votes, probs = _votes_and_posterior(class_confidence, posterior)
     index = votes.argmax(axis=0) if index is None else index
     thresholds, bounds = _search(votes, probs, index, search, objective)
-    accepted = votes[index, np.arange(len(index))] >= thresholds[index]
+    held_to = index if held_to is None else held_to
+    accepted = votes[held_to, np.arange(len(held_to))] >= thresholds[held_to]
     return BestThresholds(thresholds, float(bounds.sum() / max(1, len(index))), accepted)
 
 

@@ -47,11 +47,13 @@ CONFIDENCES: dict[str, Callable[[Floats], Floats]] = {
     "margin": margin,
     "entropy": entropy,
 }
+# Those that ask the members of an ensemble: functions of their probabilities (n, M, C), below.
+OF_MEMBERS = ("t_similarity", "t_share")
 
 
 def check_confidence(kind: str) -> None:
-    """Refuse a name that is neither ``"t_similarity"`` nor one of ``CONFIDENCES``."""
-    names = ("t_similarity", *CONFIDENCES)
+    """Refuse a name that is neither one of ``OF_MEMBERS`` nor one of ``CONFIDENCES``."""
+    names = (*OF_MEMBERS, *CONFIDENCES)
     if kind not in names:
         raise ValueError(f"kind={kind!r} is not a confidence; choose one of {', '.join(names)}.")
 
@@ -101,3 +103,38 @@ def t_similarity(head_probs: Any, per_class: bool = False, *, weights: Any = Non
     agreement = (total * total - (head_probs * head_probs).sum(-2)) / n_pairs  # (n, C)
     agreement = agreement.clip(0, 1)  # rounding alone can leave the interval
     return agreement if per_class else agreement.sum(-1).clip(0, 1)
+
+
+def t_share(head_probs: Any, prediction: Any = None, *, weights: Any = None) -> Any:
+    r"""The share of each class in the agreement of an ensemble's heads, or that of the predicted class.
+
+    With t_c the class-wise T-similarity of a row,
+
+    .. math:: u_c = t_c \Big/ \sum_k t_k,
+
+    0 for every class where no two heads agree on anything. It says what the heads agree on, not how far they
+    agree: heads that all hesitate between two classes give both 1/2, where the T-similarity is low.
+
+    Parameters
+    ----------
+    head_probs : NumPy array of shape (n, M, C)
+        Class probabilities of the M >= 2 heads.
+    prediction : array of shape (n,), default=None
+        Class index that the model gives each row.
+    weights : array of shape (M,), default=None
+        Weights of the heads, as in ``t_similarity``.
+
+    Returns
+    -------
+    array of shape (n,) with ``prediction``, else (n, C)
+
+    Examples
+    --------
+    >>> heads = np.array([[[0.8, 0.2], [0.6, 0.4]], [[1.0, 0.0], [0.0, 1.0]]])
+    >>> t_share(heads, np.array([0, 0]))
+    array([0.85714286, 0.        ])
+    """
+    agreement = t_similarity(head_probs, per_class=True, weights=weights)  # (n, C)
+    total = agreement.sum(-1, keepdims=True)
+    shares = agreement / np.where(total > 0, total, 1)
+    return shares if prediction is None else shares[np.arange(len(shares)), prediction]

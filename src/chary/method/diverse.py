@@ -17,7 +17,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from chary._sklearn import Interval, StrOptions, check_sample_weight
-from chary.method.confidence import CONFIDENCES, check_confidence, t_similarity
+from chary.method.confidence import CONFIDENCES, check_confidence, t_share, t_similarity
 from chary.method.information import ACCURACY, AIMS
 from chary.method.labels import Labels, encode
 from chary.method.network import Floats, Losses, Network, default_hidden_sizes
@@ -157,7 +157,7 @@ class DiverseEnsembleClassifier(ClassifierMixin, BaseEstimator):
         self.random_state = random_state
 
     def fit(
-        self, X: Any, y: ArrayLike | Labels, sample_weight: ArrayLike | None = None
+        self, X: Any, y: ArrayLike | Labels, sample_weight: ArrayLike | None = None, *, start_from: Any = None
     ) -> DiverseEnsembleClassifier:
         """Fit on labelled and unlabelled rows.
 
@@ -168,6 +168,9 @@ class DiverseEnsembleClassifier(ClassifierMixin, BaseEstimator):
             Labels; missing or ``unlabeled`` where there is none.
         sample_weight : array-like of shape (n,), default=None
             Weights of labelled rows in the losses. A row of weight 0, labelled or not, is as if absent.
+        start_from : fitted DiverseEnsembleClassifier, default=None
+            Training starts from its weights, which are not changed, in place of random ones. It must know the same
+            columns and classes and have as many heads and hidden units.
         """
         self._validate_params()
         if y is None:
@@ -181,22 +184,21 @@ class DiverseEnsembleClassifier(ClassifierMixin, BaseEstimator):
             X, weights, labels = X[present], weights[present], encode(labels.part(present), unlabeled=None)
         self.classes_ = labels.classes
         prior = ClassPrior.of(self.class_prior, labels, self.aim)
-        self._train(X, labels.codes, weights)
+        self._train(X, labels.codes, weights, start_from)
         self.class_prior_ = prior.shares
         self.class_bias_ = prior.offset(
             lambda: np.concatenate([logits[:, 0] for logits in self._head_logits(X[labels.rest], slice(1))])
         )
         return self
 
-    def _train(self, X: Any, codes: NDArray[np.intp], weights: Floats) -> None:
+    def _train(self, X: Any, codes: NDArray[np.intp], weights: Floats, start_from: Any) -> None:
         order = content_order(X, codes, weights)
         self.mean_, self.scale_ = _column_statistics(X, order) if self.standardize else _no_change(X)
         if self.standardize == "numbers":
             marks = _marks(X)
             self.mean_[marks], self.scale_[marks] = 0.0, 1.0
         labeled, unlabeled = order[codes[order] >= 0], order[codes[order] < 0]
-        # Classes stand in the order of their first row while training, so that their names do not matter.
-        class_order = np.argsort(np.unique(codes[labeled], return_index=True)[1])
+        class_order = class_order_of(codes[labeled])
         rank = np.argsort(class_order)
 
         dtype = np.dtype(self.dtype)
@@ -206,6 +208,9 @@ class DiverseEnsembleClassifier(ClassifierMixin, BaseEstimator):
         network = Network(n_features, hidden_sizes, len(self.classes_), self.n_heads, dtype)
         rng = np.random.default_rng(self.random_state)
         network.initialize(rng)
+        if start_from is not None:
+            network.params[:] = _weights_to_start_from(start_from, network, self.classes_)
+            network.reorder_classes(class_order)
         losses = train(
             network,
             lambda rows: self._standardized(X[rows]).astype(dtype, copy=False),
@@ -250,12 +255,15 @@ class DiverseEnsembleClassifier(ClassifierMixin, BaseEstimator):
         ----------
         X : array-like of shape (n, d)
         kind : str, default="t_similarity"
-            ``"t_similarity"`` asks the diverse heads; those of ``chary.method.CONFIDENCES``, such as
-            ``"max_probability"``, the prediction head's probabilities.
+            ``"t_similarity"`` asks the diverse heads, and so does ``"t_share"``; those of
+            ``chary.method.CONFIDENCES``, such as ``"max_probability"``, the prediction head's probabilities.
         """
         check_confidence(kind)
         if kind == "t_similarity":
             return np.concatenate([t_similarity(probs) for probs in self._head_probs(X, slice(1, None))])
+        if kind == "t_share":
+            every_head = self._head_probs(X, slice(None))
+            return np.concatenate([t_share(probs[:, 1:], probs[:, 0].argmax(axis=1)) for probs in every_head])
         confidence = CONFIDENCES[kind]
         return np.concatenate([confidence(probs[:, 0]) for probs in self._head_probs(X, slice(1))])
 
@@ -298,6 +306,40 @@ class DiverseEnsembleClassifier(ClassifierMixin, BaseEstimator):
 def _chunks(n_rows: int, width: int) -> Iterator[slice]:
     size = max(1, _CHUNK_NUMBERS // width)
     return (slice(start, start + size) for start in range(0, n_rows, size))
+
+
+def _weights_to_start_from(other: Any, network: Network, classes: NDArray[Any]) -> Floats:
+    """The weights of a fitted classifier, once it is sure that they mean the same in this network."""
+    if not isinstance(getattr(other, "network_", None), Network):
+        raise ValueError(
+            f"start_from holds no trained network, but a {type(other).__name__}; give a fitted "
+            "DiverseEnsembleClassifier."
+        )
+    theirs, ours = (
+        f"{net.n_features} columns, hidden_sizes={net.hidden_sizes} and n_heads={net.n_heads}"
+        for net in (other.network_, network)
+    )
+    if theirs != ours:
+        raise ValueError(f"start_from has {theirs}, and this fit {ours}; they must be the same.")
+    check_same_classes(other.classes_, classes)
+    return other.network_.params
+
+
+def check_same_classes(theirs: NDArray[Any], ours: NDArray[Any]) -> None:
+    """Refuse weights of a classifier that tells other classes apart."""
+    if not np.array_equal(theirs, ours):
+        raise ValueError(
+            f"start_from knows the classes {theirs.tolist()}, and the labels are of {ours.tolist()}; "
+            "they must be the same."
+        )
+
+
+def class_order_of(codes: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Classes by their first row among the labelled rows, whose order is that of their content.
+
+    So they stand while a network is trained, so that their names do not matter.
+    """
+    return np.argsort(np.unique(codes, return_index=True)[1])
 
 
 def _checked_sizes(hidden_sizes: Any) -> tuple[int, ...]:

@@ -26,7 +26,8 @@ def fit_partly(estimator: Any, X: Any, labels: Labels, **params: Any) -> Any:
     X : array, DataFrame, sparse matrix or list of shape (n, ...)
     labels : Labels
     **params : dict
-        For ``fit``; arrays of length n are sliced with the rows, ``sample_weight`` is sent to the last step.
+        For ``fit``; arrays of length n are sliced with the rows, ``sample_weight`` and ``start_from`` are sent to
+        the last step.
     """
     params = _addressed(estimator, params)
     if takes_unlabeled(estimator):
@@ -46,6 +47,11 @@ def last_step(estimator: Any) -> Any:
 def takes_unlabeled(estimator: Any) -> bool:
     """Whether a classifier can be given rows without a label."""
     return "unlabeled" in last_step(estimator).get_params(deep=False)
+
+
+def can_start_from(estimator: Any) -> bool:
+    """Whether a classifier can start training from the weights of a fitted one."""
+    return has_fit_parameter(last_step(estimator), "start_from")
 
 
 def seeded_clone(estimator: Any, rng: np.random.Generator) -> Any:
@@ -75,14 +81,12 @@ def _marked(estimator: Any, labels: Labels) -> NDArray[Any]:
 
 def _addressed(estimator: Any, params: dict[str, Any]) -> dict[str, Any]:
     """Fit parameters under the names by which the estimator takes them."""
-    if "sample_weight" not in params:
-        return params
     last = last_step(estimator)
-    if not has_fit_parameter(last, "sample_weight"):
+    if "sample_weight" in params and not has_fit_parameter(last, "sample_weight"):
         raise ValueError(
             f"{type(last).__name__} takes no sample_weight in fit; "
             "leave sample_weight and balance_weights out, or choose a classifier that does."
         )
-    weights = params.pop("sample_weight")
     step = f"{estimator.steps[-1][0]}__" if isinstance(estimator, Pipeline) else ""
-    return {**params, f"{step}sample_weight": weights}
+    for_last = ("sample_weight", "start_from")
+    return {f"{step}{name}" if name in for_last else name: value for name, value in params.items()}

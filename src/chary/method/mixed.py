@@ -19,7 +19,7 @@ from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, has_fit_parameter, validate_data
 
 from chary._sklearn import Interval, StrOptions, check_sample_weight
-from chary.method.confidence import CONFIDENCES, check_confidence, t_similarity
+from chary.method.confidence import CONFIDENCES, check_confidence, t_share, t_similarity
 from chary.method.fitting import last_step, seeded_clone
 from chary.method.information import ACCURACY, AIMS
 from chary.method.labels import Labels, encode
@@ -237,13 +237,16 @@ class MixedEnsembleClassifier(ClassifierMixin, BaseEstimator):
         ----------
         X : array-like of shape (n, d)
         kind : str, default="t_similarity"
-            ``"t_similarity"`` is the weighted agreement of the members; those of ``chary.method.CONFIDENCES``,
-            such as ``"max_probability"``, use the ensemble's probabilities.
+            ``"t_similarity"`` is the weighted agreement of the members, ``"t_share"`` the share of the predicted
+            class in it; those of ``chary.method.CONFIDENCES``, such as ``"max_probability"``, use the ensemble's
+            probabilities.
         """
         check_confidence(kind)
         probs, head_probs = self.predict_joint_proba(X)
         if kind == "t_similarity":
             return t_similarity(head_probs, weights=self.weights_)
+        if kind == "t_share":
+            return t_share(head_probs, probs.argmax(axis=1), weights=self.weights_)
         return CONFIDENCES[kind](probs)
 
     def _centred_logits(self, X: Floats) -> Floats:

@@ -16,9 +16,9 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from chary._sklearn import HasMethods, Interval, StrOptions, check_sample_weight, safe_indexing
-from chary.method.confidence import CONFIDENCES, max_probability, t_similarity
+from chary.method.confidence import CONFIDENCES, OF_MEMBERS, max_probability, t_share, t_similarity
 from chary.method.diverse import DiverseEnsembleClassifier
-from chary.method.fitting import fit_partly, last_step, rows_of, seeded_clone, takes_unlabeled
+from chary.method.fitting import can_start_from, fit_partly, last_step, rows_of, seeded_clone, takes_unlabeled
 from chary.method.information import ACCURACY, AIMS
 from chary.method.labels import Labels, decode, encode
 from chary.method.members import member_probabilities, probabilities, probabilities_with_members
@@ -43,7 +43,8 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
     """Labels unlabelled rows in rounds with any classifier, accepting only what it can trust.
 
     The classifier is fitted on the labelled rows. In each round it labels the rows that are left, a policy
-    accepts the labels that are trusted enough, and the classifier is fitted anew with them. It ends when every
+    accepts the labels that are trusted enough, and the classifier is fitted anew with them, from random
+    weights or from those it has (``warm_start``). It ends when every
     row that takes part has a label (``"all_labeled"``), when a round accepts nothing (``"no_change"``) or after
     ``max_rounds`` rounds (``"max_rounds"``). The classifier handed back has used every accepted label.
 
@@ -58,6 +59,7 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
     confidence : str or callable, default="t_similarity"
         ``"t_similarity"``: agreement of the members of the classifier: the heads of a
         ``DiverseEnsembleClassifier``, or the members of a voting, bagging or forest classifier.
+        ``"t_share"``: the share of the predicted class in that agreement.
         One of ``chary.method.CONFIDENCES``, such as ``"max_probability"`` (also ``"softmax"``): of its class
         probabilities.
         A callable ``(fitted estimator, X) -> (n,)`` or class-wise ``(n, C)``, high where confident.
@@ -72,6 +74,10 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         classes are moved for it, see ``chary.method.balanced_shares``; plain accuracy may fall.
     balance_weights : bool, default=False
         Weigh accepted rows so that together they count as much as the given labels do.
+    warm_start : bool, default=False
+        Start each refit from the weights of the round before, with a new optimiser and as many steps, in place of
+        random weights. For a ``DiverseEnsembleClassifier`` or a ``TorchDiverseClassifier``. It is about the
+        rounds of one ``fit``: another ``fit`` starts from nothing.
     max_pool : int, default=None
         Most unlabelled rows that take part in the fits and rounds, drawn at random of more; it bounds their cost.
         The others are never accepted, but a class prior is met on all rows. None: all take part.
@@ -127,11 +133,12 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
     _parameter_constraints = {  # noqa: RUF012
         "estimator": [HasMethods(["fit"]), None],
         "policy": [HasMethods(["accept"]), None],
-        "confidence": [StrOptions({"t_similarity", *_CONFIDENCES}), callable],
+        "confidence": [StrOptions({*OF_MEMBERS, *_CONFIDENCES}), callable],
         "max_rounds": [Interval(Integral, 0, None, closed="left")],
         "class_prior": "no_validation",
         "aim": [StrOptions(set(AIMS))],
         "balance_weights": ["boolean"],
+        "warm_start": ["boolean"],
         "max_pool": [Interval(Integral, 1, None, closed="left"), None],
         "unlabeled": "no_validation",
         "random_state": "no_validation",
@@ -148,6 +155,7 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         class_prior: Any = None,
         aim: str = ACCURACY,
         balance_weights: bool = False,
+        warm_start: bool = False,
         max_pool: int | None = None,
         unlabeled: Any = -1,
         random_state: Any = None,
@@ -160,6 +168,7 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         self.class_prior = class_prior
         self.aim = aim
         self.balance_weights = balance_weights
+        self.warm_start = warm_start
         self.max_pool = max_pool
         self.unlabeled = unlabeled
         self.random_state = random_state
@@ -251,7 +260,7 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
             codes[rows] = view.prediction[accepted]
             self.labeled_iter_[rows] = number
             self.confidence_[rows] = view.confidence[accepted]
-            self._adopt(data.fit(template, codes), data)
+            self._adopt(data.fit(template, codes, self.estimator_ if self.warm_start else None), data)
             if not policy.rescore or accepted.all():
                 pool = pool[~accepted]
             self._record(view, accepted, used, perf_counter() - start)
@@ -376,6 +385,11 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
     def _template(self) -> Any:
         """An unfitted clone, seeded, and with missing values as its marker if it takes unlabelled rows."""
         template = clone(self._base_estimator())
+        if self.warm_start and not can_start_from(template):
+            raise ValueError(
+                f"warm_start=True needs a classifier whose fit can start from the weights of another, and that of "
+                f"{type(last_step(template)).__name__} cannot; leave it out, or take a DiverseEnsembleClassifier."
+            )
         if self.random_state is not None:
             template = seeded_clone(template, np.random.default_rng(self.random_state))
         if takes_unlabeled(template):
@@ -391,13 +405,14 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
 
     def _scores(self, estimator: Any, X: Any) -> _Scores:
         """Probabilities and confidences of some rows."""
-        if self.confidence == "t_similarity":
-            probs, head_probs = probabilities_with_members(estimator, X)
+        if self.confidence in OF_MEMBERS:
+            probs, head_probs = map(self._with_prior, probabilities_with_members(estimator, X))
             weights = getattr(last_step(estimator), "head_weights_", None)
-            class_confidence = t_similarity(
-                self._with_prior(head_probs), per_class=True, weights=weights
-            )  # (n, C)
-            return _Scores(self._with_prior(probs), class_confidence.sum(axis=1).clip(0, 1), class_confidence)
+            if self.confidence == "t_share":
+                shares = t_share(head_probs, weights=weights)  # (n, C)
+                return _Scores(probs, shares[np.arange(len(probs)), probs.argmax(axis=1)], shares)
+            class_confidence = t_similarity(head_probs, per_class=True, weights=weights)  # (n, C)
+            return _Scores(probs, class_confidence.sum(axis=1).clip(0, 1), class_confidence)
         probs = self._with_prior(probabilities(estimator, X))
         if callable(self.confidence):
             confidence = np.asarray(self.confidence(estimator, X))
@@ -445,7 +460,7 @@ class _TrainingData(NamedTuple):
         params = {name: rows_of(value, rows, n) for name, value in self.params.items()}
         return self._replace(X=safe_indexing(self.X, rows), labels=self.labels.part(rows), params=params)
 
-    def fit(self, template: Any, codes: NDArray[np.intp]) -> Any:
+    def fit(self, template: Any, codes: NDArray[np.intp], start_from: Any = None) -> Any:
         """A clone fitted on the rows that have a label, and on the others where it can use them."""
         given, labeled = self.labels.labeled, codes >= 0
         params = dict(self.params)
@@ -454,6 +469,8 @@ class _TrainingData(NamedTuple):
             total = weights[accepted].sum()
             weights[accepted] *= weights[given].sum() / total if total > 0 else 1.0
             params["sample_weight"] = weights
+        if start_from is not None:
+            params["start_from"] = last_step(start_from)
         return fit_partly(clone(template), self.X, Labels(self.labels.classes, codes, labeled), **params)
 
 

@@ -1,7 +1,7 @@
 """A name of a study in; its cells, results, tables beside the paper's and figures out."""
 
 from chary.studies import datasets, figures, findings
-from chary.studies.catalogue import NAMES, STUDIES, find_study
+from chary.studies.catalogue import NAMES, PROTOCOLS, STUDIES, find_study, protocols_of
 from chary.studies.datasets import dataset_title
 from chary.studies.folder import companion_of, write_figure, write_report
 from chary.studies.labeling import iid, selection_biased
@@ -25,6 +25,7 @@ from chary.studies.tables.collection import COLLECTION, TableFacts, labelled_row
 __all__ = [
     "COLLECTION",
     "NAMES",
+    "PROTOCOLS",
     "STUDIES",
     "Cell",
     "Entry",
@@ -51,6 +52,7 @@ __all__ = [
     "key_of",
     "labelled_rows",
     "pivot",
+    "protocols_of",
     "results_of",
     "row_heads",
     "run",

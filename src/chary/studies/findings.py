@@ -12,7 +12,7 @@ from chary._words import listed
 from chary.evaluation import recovered_share
 from chary.studies.datasets import dataset_title
 from chary.studies.measures import CONFIDENCES
-from chary.studies.methods import POLICIES
+from chary.studies.methods import MSTA_READINGS, POLICIES
 from chary.studies.results import Line, entry, shown_value, summarize
 from chary.studies.study import LABELINGS, Results, Study
 
@@ -129,7 +129,31 @@ def confidence_over_the_plane(study: Study, results: Results) -> str:
     return f"Mean confidence over the plane, near the labels and far from them: {listed(parts)}" if parts else ""
 
 
+def means_of_methods(study: Study, results: Results) -> str:
+    """The mean accuracy of each method, over the data sets that all of them have."""
+    lines = _accuracies(study, results)
+    parts = []
+    for labeling in study.labelings:
+        found = dict.fromkeys(dataset for dataset, *_ in lines)
+        names = [name for name in found if all((name, labeling, m) in lines for m in study.methods)]
+        means = {m: np.mean([lines[n, labeling, m].mean for n in names]) for m in study.methods} if names else {}
+        told = listed([f"{study.title_of(method)} {mean:.1f}" for method, mean in means.items()])
+        parts += [f"with {LABELINGS[labeling]} ({data_sets(len(names))}) {told}"] if names else []
+    return f"Accuracy on average: {'; '.join(parts)}" if parts else ""
+
+
 # -- Conclusions: further sentences --------------------------------------------------------------------------
+
+
+def share_against_the_others(study: Study, results: Results, companion: Results) -> list[str]:
+    """PL with the class share against PL with each of the other confidences."""
+    lines = _accuracies(study, results)
+    duels = [
+        _duel(study, lines, labeling, "pl-tshare", rival)
+        for labeling in study.labelings
+        for rival in ("pl-tsim", "pl-softmax")
+    ]
+    return [sentence for _, _, n, sentence in duels if n]
 
 
 def beside_the_paper(study: Study, results: Results, companion: Results) -> list[str]:
@@ -180,8 +204,8 @@ def _wins(study: Study, lines: dict[Any, Line], labeling: str) -> list[str]:
             f"In all, {labeling.upper()}: T-similarity beats softmax in {ours} of {n_pairs} pairs of data set and "
             f"policy ({theirs} in the paper's table)."
         )
-    *_, n, sentence = _duel(study, lines, labeling, "msta-tsim-prediction", "msta-softmax")
-    return [*said, sentence] if n else said
+    readings = [_duel(study, lines, labeling, reading, "msta-softmax") for reading in MSTA_READINGS]
+    return said + [sentence for *_, n, sentence in readings if n]
 
 
 def _duel(
@@ -199,11 +223,14 @@ def _duel(
     won = int(np.sum(gains > 0))
     paper = study.published(labeling)
     papers = sum(paper[n, challenger][0] > paper[n, rival][0] for n in names if (n, challenger) in paper)
-    beside = f" ({papers} in the paper's table)" if any((n, challenger) in paper for n in names) else ""
+    theirs = [paper[n, challenger][0] - paper[n, rival][0] for n in names if (n, challenger) in paper]
+    beside = f" ({papers} in the paper's table)" if theirs else ""
+    and_theirs = f" ({signed(np.mean(theirs))} there)" if theirs else ""
     sentence = (
         f"{study.title_of(challenger)} beats {study.title_of(rival)} under {labeling.upper()} on {won} of "
-        f"{len(pairs)} data sets{beside}, by {gains.mean():+.1f} points on average; paired over seeds (Wilcoxon, "
-        f"p < 0.05) better on {np.sum(significant & (gains > 0))}, worse on {np.sum(significant & (gains < 0))}."
+        f"{len(pairs)} data sets{beside}, by {gains.mean():+.1f} points on average{and_theirs}; paired over seeds "
+        f"(Wilcoxon, p < 0.05) better on {np.sum(significant & (gains > 0))}, worse on "
+        f"{np.sum(significant & (gains < 0))}."
     )
     return won, papers, len(pairs), sentence
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.decomposition import PCA
 
 from chary.evaluation import confidence_auroc, expected_calibration_error, judge_folds, risk_coverage_curve
-from chary.method import t_similarity
+from chary.method import t_share, t_similarity
 from chary.studies.study import Task, accuracy
 
 CONFIDENCES = ("softmax", "t_similarity")
@@ -59,17 +59,6 @@ def notebook_error(confidence: NDArray[Any], codes: NDArray[Any], n_bins: int = 
     sum is then at least | mean of c - share of class 1 |, and equal to it where all bins differ in the same sign.
     """
     return expected_calibration_error(confidence, (confidence > 0.5) == codes, n_bins)
-
-
-def class_share(head_probs: NDArray[Any], codes: NDArray[Any]) -> NDArray[Any]:
-    """The class-wise T-similarity of the class predicted, as a share of that of all classes: (n,).
-
-    Where no two heads agree on anything, all classes have the same share.
-    """
-    similarity = t_similarity(head_probs, per_class=True)  # (n, C)
-    total = similarity.sum(axis=1)
-    own = similarity[np.arange(len(codes)), codes]
-    return np.divide(own, total, out=np.full(len(codes), 1 / similarity.shape[1]), where=total > 0)
 
 
 def confidence_histogram(task: Task, fitted: Any) -> dict[str, Any]:
@@ -133,7 +122,7 @@ def _four_confidences(
 ) -> dict[str, NDArray[Any]]:
     """Of the class that the prediction head gives; T-similarity alone is that of all classes together."""
     of_the_class = head_probs.mean(axis=1)[np.arange(len(codes)), codes]
-    four = (probs.max(axis=1), t_similarity(head_probs), class_share(head_probs, codes), of_the_class)
+    four = (probs.max(axis=1), t_similarity(head_probs), t_share(head_probs, codes), of_the_class)
     return {name: confidence.clip(0, 1) for name, confidence in zip(FOUR, four, strict=True)}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from sklearn.ensemble import ExtraTreesClassifier
@@ -52,14 +52,29 @@ PL = _both("pl", pseudo_labels, threshold=0.8)
 CSTA = _both("csta", curriculum, step=0.4)
 MSTA = _both("msta", transductive, index="confidence")
 SELF_TRAINING = {**PL, **CSTA, **MSTA}
-TABLE = {
-    **ERM,
-    **SELF_TRAINING,
-    # The class of the prediction, not of the confidence, picks the threshold: see TransductiveBound.
+# Two more readings of which class's threshold a row must reach: see TransductiveBound.
+MSTA_READINGS = {
     "msta-tsim-prediction": Method(
         transductive, {"confidence": "t_similarity", "index": "prediction"}, "MSTA T-sim pred."
     ),
+    "msta-tsim-mixed": Method(transductive, {"confidence": "t_similarity", "index": "mixed"}, "MSTA T-sim mixed"),
 }
+TABLE = {**ERM, **SELF_TRAINING, **MSTA_READINGS}
+PL_SHARE = {"pl-tshare": Method(pseudo_labels, {"confidence": "t_share", "threshold": 0.8}, "PL T-share")}
+
+
+def as_the_authors(methods: Mapping[str, Method]) -> dict[str, Method]:
+    """Methods as the paper's numbers show them to have been run: PL and CSTA go on from the weights they have.
+
+    Their refits start from the weights of the round before, those of MSTA from random ones. A method that is the
+    same in both protocols has the same cells.
+    """
+    return {
+        name: method._replace(options={**method.options, "warm_start": True})
+        if name.partition("-")[0] in ("pl", "csta")
+        else method
+        for name, method in methods.items()
+    }
 
 
 def first_mixture(task: Task, n_rows: int | None = None) -> MixedEnsembleClassifier:

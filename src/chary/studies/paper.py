@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache, partial
 from importlib import resources
 
 from chary.studies import datasets, figures, findings
+from chary.studies.agreement import nearness, other_readings
 from chary.studies.calibration import FIGURE_CALIBRATION
 from chary.studies.measures import (
     confidence_histogram,
@@ -16,7 +19,7 @@ from chary.studies.measures import (
     projections,
     shares_of_the_sure,
 )
-from chary.studies.methods import PL, POLICIES, SELF_TRAINING, TABLE
+from chary.studies.methods import PL, PL_SHARE, POLICIES, SELF_TRAINING, TABLE, as_the_authors
 from chary.studies.study import ERM, SEEDS, Published, Study
 
 
@@ -49,7 +52,7 @@ def _published(name: str, labeling: str) -> Published:
     return numbers
 
 
-_COMPARED = (findings.beside_the_paper, findings.won_back)
+_COMPARED = (nearness, other_readings, findings.beside_the_paper, findings.won_back)
 # Accepted rows weigh, together, as much as the given labels: so that a one-sided first harvest cannot take over.
 _BALANCED = {
     name: method._replace(options={**method.options, "balance_weights": True})
@@ -87,6 +90,15 @@ TABLE_BALANCED = Study(
     paper=accuracy_tables,
     headline=findings.pairs_won,
     conclude=_COMPARED,
+    figure=figures.duels,
+)
+CLASS_SHARE = Study(
+    "class-share",
+    "PL with the class share of T-similarity, beside T-similarity and softmax",
+    methods=ERM | PL | PL_SHARE,
+    paper=accuracy_tables,
+    headline=findings.means_of_methods,
+    conclude=(findings.share_against_the_others,),
     figure=figures.duels,
 )
 FAILURE_OF_SOFTMAX = Study(
@@ -194,6 +206,7 @@ PAPER = (
     TABLE_SSB,
     TABLE_IID,
     TABLE_BALANCED,
+    CLASS_SHARE,
     FAILURE_OF_SOFTMAX,
     FIGURE_BIAS,
     FIGURE_CONFIDENCE,
@@ -206,3 +219,15 @@ PAPER = (
     FIGURE_N_HEADS,
     FIGURE_INTRO,
 )
+
+# The studies that can also be run as the authors ran them: their names -> the study in that protocol.
+AUTHORS: Mapping[str, Study] = {
+    study.name: replace(
+        study,
+        name=f"{study.name}-authors",
+        title=f"{study.title}, as the authors ran it",
+        methods=as_the_authors(study.methods),
+        companion=f"{study.companion}-authors" if study.companion else "",
+    )
+    for study in (TABLE_SSB, TABLE_IID, CLASS_SHARE)
+}

@@ -28,6 +28,8 @@ from chary._sklearn import Interval, StrOptions, check_sample_weight
 from chary.method import (
     DiverseEnsembleClassifier,
     Floats,
+    check_same_classes,
+    class_order_of,
     content_order,
     default_hidden_sizes,
     draw_batches,
@@ -188,7 +190,9 @@ class TorchDiverseClassifier(DiverseEnsembleClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> TorchDiverseClassifier:
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, start_from: Any = None
+    ) -> TorchDiverseClassifier:
         """Fit on labelled and unlabelled rows.
 
         Parameters
@@ -200,10 +204,15 @@ class TorchDiverseClassifier(DiverseEnsembleClassifier):
             Labels; missing or ``unlabeled`` where there is none. None with a Dataset: its items are (row, label).
         sample_weight : array-like of shape (n,), default=None
             Weights of labelled rows in the losses. A row of weight 0, labelled or not, is as if absent.
+        start_from : fitted TorchDiverseClassifier, default=None
+            Training starts from its weights, which are not changed, in place of those of ``backbone`` and of
+            random ones. It must know the same classes and have as many heads and the same backbone.
         """
-        return self._fit(X, y, sample_weight, self._make_loss)
+        return self._fit(X, y, sample_weight, self._make_loss, start_from)
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, make_loss: LossFactory) -> TorchDiverseClassifier:
+    def _fit(
+        self, X: Any, y: Any, sample_weight: Any, make_loss: LossFactory, start_from: Any = None
+    ) -> TorchDiverseClassifier:
         self._validate_params()
         if y is None and not isinstance(X, Dataset):
             raise ValueError("TorchDiverseClassifier requires y to be passed, but the target y is None.")
@@ -228,6 +237,11 @@ class TorchDiverseClassifier(DiverseEnsembleClassifier):
         labeled, unlabeled = order[labels.labeled[order]], order[(present & ~labels.labeled)[order]]
         with local_generators(int(rng.integers(2**63)), device):
             network = self._network(rows[np.arange(min(2, len(rows)))], device)
+            if start_from is not None:
+                self._take_weights(network, start_from)
+                network.heads.reorder_classes(
+                    torch.as_tensor(class_order_of(labels.codes[labeled]), device=device)
+                )
             self._train_network(network, rows, labels.codes, weights, labeled, unlabeled, make_loss, rng)
         return self
 
@@ -251,6 +265,20 @@ class TorchDiverseClassifier(DiverseEnsembleClassifier):
         heads = DiverseHeads(features.shape[1], len(self.classes_), self.n_heads, joint=self.joint)
         return DiverseNetwork(backbone, heads).to(device, self._float)
 
+    def _take_weights(self, network: DiverseNetwork, other: Any) -> None:
+        """Copy the weights of a fitted classifier into the network, once it is sure that they mean the same."""
+        if not isinstance(getattr(other, "network_", None), DiverseNetwork):
+            raise ValueError(
+                f"start_from holds no trained network, but a {type(other).__name__}; give a fitted "
+                "TorchDiverseClassifier."
+            )
+        check_same_classes(other.classes_, self.classes_)
+        try:
+            network.load_state_dict(other.network_.state_dict())
+        except RuntimeError as error:
+            reason = " ".join(str(error).split())
+            raise ValueError(f"start_from has another backbone or other heads than this fit: {reason}") from error
+
     def _fresh_backbone(self, n_features: int) -> nn.Module:
         if self.backbone is None:
             widths = (n_features, *default_hidden_sizes(n_features))
@@ -273,8 +301,7 @@ class TorchDiverseClassifier(DiverseEnsembleClassifier):
         make_loss: LossFactory,
         rng: np.random.Generator,
     ) -> None:
-        # Classes stand in the order of their first row while training, so that their names do not matter.
-        rank = np.argsort(np.argsort(np.unique(codes[labeled], return_index=True)[1]))
+        rank = np.argsort(class_order_of(codes[labeled]))
         labeled, held_out = self._hold_out(labeled, codes, rng)
         picks = own_share(labeled[draw_batches(len(labeled), self.batch_size, self.n_steps, rng)])
         extra = own_share(draw_batches(len(unlabeled), self.unlabeled_batch_size, self.n_steps, rng))
