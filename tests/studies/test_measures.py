@@ -95,9 +95,16 @@ def test_of_softmax_in_two_classes_it_is_no_calibration_error(rows):
 
 
 def test_histograms_become_shares_of_confident_mistakes():
-    counts = [0] * 17 + [10, 20, 10]
-    result = {"softmax_wrong": counts, "softmax_right": [0] * 20, "n_wrong": 3}
-    assert measures.shares_of_the_sure(result) == {"softmax_wrong_above_0.9": 0.75}
+    wrong = [10, *[0] * 16, 10, 20, 0]
+    result = {"softmax_wrong": wrong, "softmax_right": [0] * 18 + [60, 0], "n_wrong": 3}
+    assert measures.shares_of_the_sure(result) == {
+        "softmax_right_above_0.9": 1,
+        "softmax_wrong_above_0.9": 0.5,
+        "softmax_above_0.9": 0.8,
+        "softmax_error_above_0.9": 0.25,
+        "softmax_wrong_below_0.5": 0.25,
+    }
+    assert measures.shares_of_the_sure({"n_wrong": 3}) == {}
 
 
 def test_leave_one_out_leaves_one_out(blobs, monkeypatch):

@@ -71,9 +71,24 @@ def confidence_histogram(task: Task, fitted: Any) -> dict[str, Any]:
 
 
 def shares_of_the_sure(result: dict[str, Any]) -> dict[str, float]:
-    """From such counts, the share of the right and of the wrong predictions with a confidence above 0.9."""
-    names = [f"{kind}_{outcome}" for kind in CONFIDENCES for outcome in ("right", "wrong")]
-    return {f"{name}_above_0.9": sum(result[name][18:]) / n for name in names if (n := sum(result.get(name, ())))}
+    """From such counts, of the right and of the wrong predictions, the share with a confidence above 0.9.
+
+    Besides, the share of all predictions above 0.9, the share of these that are wrong, and the share of the wrong
+    ones below 0.5.
+    """
+    shares = {}
+    for kind in CONFIDENCES:
+        right, wrong = (np.array(result.get(f"{kind}_{outcome}", [0] * 20)) for outcome in ("right", "wrong"))
+        for name, part, whole in (
+            ("right_above_0.9", right[18:], right),
+            ("wrong_above_0.9", wrong[18:], wrong),
+            ("above_0.9", (right + wrong)[18:], right + wrong),
+            ("error_above_0.9", wrong[18:], (right + wrong)[18:]),
+            ("wrong_below_0.5", wrong[:10], wrong),
+        ):
+            if whole.sum():
+                shares[f"{kind}_{name}"] = float(part.sum() / whole.sum())
+    return shares
 
 
 def leave_one_out(task: Task, fitted: Any) -> dict[str, Any]:

@@ -35,7 +35,7 @@ def calibration(study: Study, results: Results) -> Axes:
             if ending == "notebook":
                 _draw_papers(ax, name, labeling)
             ax.set_title(f"{dataset_title(name)}, {labeling.upper()}", fontsize=8)
-            ax.set_ylim(bottom=0)
+        row[0].set_ylim(bottom=0)  # of the whole row, once all of it is drawn
         row[0].set_ylabel(label, fontsize=8)
     for ax in axes[-1]:
         ax.set_xlabel(study.axis)
