@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _ROWS = (
     ("ece", FOUR, "Calibration error\n(%), equal width"),
     ("ece_mass", FOUR, "Calibration error\n(%), equal mass"),
-    ("notebook", CONFIDENCES, "The paper's\nformula (%)"),
+    ("notebook", CONFIDENCES, "The notebook's\nformula (%)"),
 )
 
 
