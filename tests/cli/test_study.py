@@ -59,8 +59,8 @@ def test_from_a_fresh_clone_to_the_table(call, tmp_path):
     words = ("table-ssb", "--datasets", "digits", "--seeds", "1")
     only_erm = call("study", "run", *words, "--methods", "erm", "--jobs", "1")
     assert "1 cells worked out, 0 were there, 0 failed." in only_erm
-    assert "7 cells worked out, 1 were there, 0 failed." in call("study", "run", *words, "--jobs", "1")
-    assert "0 cells worked out, 8 were there, 0 failed." in call("study", "run", *words)
+    assert "8 cells worked out, 1 were there, 0 failed." in call("study", "run", *words, "--jobs", "1")
+    assert "0 cells worked out, 9 were there, 0 failed." in call("study", "run", *words)
     shown = call("study", "report", *words)
     assert "Digits" in shown
     assert "75.7 ± 4.6" in shown  # the paper's
@@ -91,7 +91,7 @@ def test_status_counts_done_missing_and_failed(call, finished):
     cell = STUDIES["table-ssb"].cells(["digits"], 3)[-1]
     finished.fail(cell.content(), "its worker was killed by SIGKILL, 3 times")
     shown = call("study", "status", "table-ssb", "--datasets", "digits", "--seeds", "3")
-    assert "Digits 16 1 7 16 min 16 s" in shown
+    assert "Digits 18 1 8 18 min 18 s" in shown
     assert "Failed: Digits: its worker was killed by SIGKILL, 3 times" in shown
     path = finished.path(key_of(STUDIES["table-ssb"].cells(["digits"], 1)[0].content()))
     path.write_text("{")
@@ -102,17 +102,42 @@ def test_status_counts_done_missing_and_failed(call, finished):
 def test_list_shows_every_study_and_how_far_it_is(call, finished):
     shown = call("study", "list")
     assert all(name in shown for name in NAMES)
-    assert "936 16" in shown
+    assert "1053 18" in shown
+    assert "table-ssb --protocol authors" in shown
 
 
 def test_an_export_can_be_reported_without_the_store(call, finished, tmp_path):
     words = ("--datasets", "digits", "--seeds", "2")
-    assert "16 cells in all.json.gz" in call("study", "export", "table-ssb", "all.json.gz", *words)
+    assert "18 cells in all.json.gz" in call("study", "export", "table-ssb", "all.json.gz", *words)
     rows = json.loads(gzip.decompress((tmp_path / "all.json.gz").read_bytes()))
     assert {row["cell"]["method"] for row in rows} == set(STUDIES["table-ssb"].methods)
     direct = call("study", "report", "table-ssb", *words)
     again = call("study", "report", "table-ssb", *words, "--from", "all.json.gz", "--store", "nowhere")
     assert again.split("•")[0] == direct.split("•")[0]
+
+
+def test_an_export_can_be_put_into_another_store_and_serves_both_protocols(call, finished, tmp_path):
+    call("study", "export", "table-ssb", "all.json.gz")
+    assert "18 cells put into other, 0 were there." in call("study", "import", "all.json.gz", "--store", "other")
+    assert "0 cells put into other, 18 were there." in call("study", "import", "all.json.gz", "--store", "other")
+    words = ("table-ssb", "--datasets", "digits", "--seeds", "2", "--store", "other")
+    assert "Digits 18 0 0" in call("study", "status", *words)
+    assert "Digits 10 0 8" in call(
+        "study", "status", *words, "--protocol", "authors"
+    )  # PL and CSTA are not the same
+    call("study", "export", *words[:1], "theirs.json.gz", *words[1:], "--protocol", "authors")
+    rows = json.loads(gzip.decompress((tmp_path / "theirs.json.gz").read_bytes()))
+    assert {row["cell"]["method"].partition("-")[0] for row in rows} == {"erm", "msta"}
+    assert "as the authors ran it" in call("study", "report", *words, "--protocol", "authors", "--out", "out")
+    assert (tmp_path / "out" / "table-ssb-authors" / "report.md").exists()
+
+
+@pytest.mark.parametrize("content", [b"no file of chary", gzip.compress(b"[1]"), gzip.compress(b"{}" * 99)[:20]])
+def test_a_file_without_cells_is_refused(call, tmp_path, content):
+    (tmp_path / "cells.json.gz").write_bytes(content)
+    shown = call("study", "import", "cells.json.gz", exit_code=1)
+    assert "cells.json.gz holds no exported cells of studies, or is damaged" in shown
+    assert not (tmp_path / "studies" / "cells").exists()
 
 
 @pytest.mark.parametrize(
@@ -128,6 +153,13 @@ def test_an_export_can_be_reported_without_the_store(call, finished, tmp_path):
         (("export", "figure-bias", "x.json.gz"), "Nothing of figure-bias is finished"),
         (("report", "table-ssb", "--from", "none.json.gz"), "none.json.gz"),
         (("status", "figure"), "There is no study 'figure'"),
+        (
+            ("run", "table-ssb", "--protocol", "theirs"),
+            "There is no protocol 'theirs'; choose one of ours, authors.",
+        ),
+        (("status", "audit", "--protocol", "authors"), "audit has no protocol of the authors"),
+        (("report", "table-ssb", "--protocol", "authors"), "run `chary study run table-ssb --protocol authors`"),
+        (("import", "none.json.gz"), "none.json.gz"),
     ],
 )
 def test_errors_are_one_sentence(call, words, message):
@@ -177,7 +209,7 @@ def test_without_matplotlib_everything_but_the_figure_is_written(call, finished,
 
 
 def test_without_pytorch_the_list_says_what_its_study_needs(call, monkeypatch):
-    def refuse(name):
+    def refuse(name, protocol):
         if name == "deep":
             raise MissingExtraError("The study deep needs PyTorch: pip install 'chary[torch]'.")
         return catalogue.STUDIES[name]

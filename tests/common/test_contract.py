@@ -40,6 +40,7 @@ ESTIMATORS = [
     SelfTrainingClassifier(RidgeClassifier(), confidence="margin", policy=FixedThreshold(0.9)),
     SelfTrainingClassifier(DecisionTreeClassifier(), confidence="max_probability", random_state=0),
     SelfTrainingClassifier(DiverseEnsembleClassifier(n_steps=200)),
+    SelfTrainingClassifier(DiverseEnsembleClassifier(n_steps=200), warm_start=True, confidence="t_share"),
     SelfTrainingClassifier(LogisticRegression(), confidence="max_probability", class_prior="labeled"),
 ]
 

@@ -39,11 +39,12 @@ class AcceptAll:
         return Acceptance(np.ones(len(round.confidence), dtype=bool), {})
 
 
-def make(base, *, policy, accept="policy", **parameters):
+def make(base, *, policy, accept="policy", warm_start=False, **parameters):
     policy = {"policy": policy, "nothing": AcceptNothing(), "all": AcceptAll()}[accept]
     has_heads = isinstance(base, DiverseEnsembleClassifier)
     confidence = "t_similarity" if has_heads else "max_probability"
-    return SelfTrainingClassifier(base, policy=policy, confidence=confidence, **parameters)
+    warm_start = warm_start and has_heads  # one check counts the fits of a regression
+    return SelfTrainingClassifier(base, policy=policy, confidence=confidence, warm_start=warm_start, **parameters)
 
 
 def network():
@@ -56,6 +57,7 @@ POLICIES = [
     Curriculum(0.2, rescore=True),
     TransductiveBound(),
     TransductiveBound(index="prediction"),
+    TransductiveBound(index="mixed"),
     TopK(20),
     ClassBalanced(0.3),
     RisingShare(),
@@ -64,6 +66,15 @@ SUBJECTS = [
     checks.Subject(f"{base.__name__} {policy!r}", partial(make, policy=policy), base, policy.rescore)
     for base in (LogisticRegression, network)
     for policy in POLICIES
+]
+SUBJECTS += [
+    checks.Subject(
+        f"network {policy!r} with warm starts",
+        partial(make, policy=policy, warm_start=True),
+        network,
+        policy.rescore,
+    )
+    for policy in (FixedThreshold(0.75), Curriculum(0.4), Curriculum(0.2, rescore=True))
 ]
 
 

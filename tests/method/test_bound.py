@@ -261,6 +261,27 @@ def test_index_says_whose_threshold_a_row_has_to_reach():
     assert by_prediction.accepted.tolist() == [False, False, True, True, True]
 
 
+def test_a_mixed_index_counts_by_the_prediction_and_accepts_by_the_confidence():
+    rng = np.random.default_rng(0)
+    n_apart = 0
+    for _ in range(30):
+        votes, posterior = rng.dirichlet(np.ones(3), 40) ** 1.5, rng.dirichlet(np.ones(3), 40)
+        prediction = np.where(rng.random(40) < 0.3, rng.integers(3, size=40), votes.argmax(axis=1))
+        pool = a_vote(votes, posterior, prediction=prediction)
+        mixed, by_prediction, by_confidence = (
+            TransductiveBound(index=index).accept(pool) for index in ("mixed", "prediction", "confidence")
+        )
+        np.testing.assert_array_equal(mixed.used["thresholds"], by_prediction.used["thresholds"])
+        assert mixed.used["bound"] == by_prediction.used["bound"]
+        expected = [max(row) >= mixed.used["thresholds"][np.argmax(row)] for row in votes]
+        assert mixed.accepted.tolist() == expected
+        n_apart += mixed.accepted.tolist() not in (
+            by_prediction.accepted.tolist(),
+            by_confidence.accepted.tolist(),
+        )
+    assert n_apart > 20
+
+
 def test_a_class_that_is_not_predicted_has_an_infinite_threshold():
     assert thresholds([[0.6, 0.4], [0.7, 0.3]], [[0.6, 0.4]] * 2)[1] == np.inf
 

@@ -18,6 +18,7 @@ from chary.method.confidence import (
     entropy,
     margin,
     max_probability,
+    t_share,
     t_similarity,
 )
 
@@ -66,6 +67,31 @@ def test_t_similarity_does_not_depend_on_the_order_of_heads_or_classes(probs, ra
     classes = random.sample(range(probs.shape[2]), probs.shape[2])
     assert_allclose(t_similarity(probs[:, heads]), t_similarity(probs), rtol=0, atol=1e-14)
     assert_allclose(t_similarity(probs[:, :, classes]), t_similarity(probs), rtol=0, atol=1e-14)
+
+
+@given(head_probs(), st.data())
+def test_the_class_share_is_that_of_the_pairs_and_of_the_predicted_class(probs, data):
+    n_heads = probs.shape[1]
+    weights = np.array(data.draw(st.lists(st.floats(0.1, 10), min_size=n_heads, max_size=n_heads)))
+    prediction = np.array(
+        data.draw(st.lists(st.integers(0, probs.shape[2] - 1), min_size=len(probs), max_size=len(probs)))
+    )
+    for w in (None, weights):
+        pairs = by_pairs(probs, w)  # (n, C)
+        shares = t_share(probs, weights=w)
+        assert ((shares >= 0) & (shares <= 1)).all()
+        for row, of_pairs in zip(shares, pairs, strict=True):
+            if of_pairs.sum() > 1e-6:  # below, rounding decides
+                assert_allclose(row, of_pairs / of_pairs.sum(), rtol=0, atol=1e-6)
+        assert_array_equal(
+            t_share(probs, prediction, weights=w), [s[c] for s, c in zip(shares, prediction, strict=True)]
+        )
+
+
+def test_the_class_share_of_heads_that_agree_on_nothing_is_0():
+    assert t_share(np.eye(3)[None]).tolist() == [[0, 0, 0]]
+    hesitant = np.full((1, 5, 2), 0.5)
+    assert t_share(hesitant, np.array([1])).tolist() == [0.5]  # what they agree on, not how far
 
 
 @given(st.integers(2, 20), st.integers(2, 20), st.data())
@@ -148,7 +174,9 @@ def test_probability_confidences_at_their_ends(n_classes):
 
 def test_a_confidence_is_called_by_the_name_of_its_function():
     assert {name: function.__name__ for name, function in CONFIDENCES.items()} == {n: n for n in CONFIDENCES}
-    for name in ("t_similarity", *CONFIDENCES):
+    for name in ("t_similarity", "t_share", *CONFIDENCES):
         check_confidence(name)
-    with pytest.raises(ValueError, match="kind='sure' is not a confidence; choose one of t_similarity, max_prob"):
+    with pytest.raises(
+        ValueError, match="kind='sure' is not a confidence; choose one of t_similarity, t_share, max"
+    ):
         check_confidence("sure")

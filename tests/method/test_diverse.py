@@ -1,6 +1,7 @@
 """DiverseEnsembleClassifier: what it learns, what it accepts, what it refuses, what it promises."""
 
 import os
+import re
 import tracemalloc
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from chary import DiverseEnsembleClassifier
 from chary.method import diverse as classifier
-from chary.method.confidence import entropy, margin, max_probability, t_similarity
+from chary.method.confidence import entropy, margin, max_probability, t_share, t_similarity
 
 
 def model(**params):
@@ -112,6 +113,8 @@ def test_confidences_are_those_of_the_probabilities():
     X, y = moons()
     fitted = model().fit(X, y)
     assert_allclose(fitted.predict_confidence(X), t_similarity(fitted.predict_head_proba(X)), rtol=1e-12)
+    shares = t_share(fitted.predict_head_proba(X), fitted.predict_proba(X).argmax(axis=1))
+    assert_allclose(fitted.predict_confidence(X, "t_share"), shares, rtol=1e-12)
     for confidence in (max_probability, margin, entropy):
         ours = fitted.predict_confidence(X, kind=confidence.__name__)
         assert_allclose(ours, confidence(fitted.predict_proba(X)), rtol=1e-12, atol=1e-14)
@@ -548,3 +551,78 @@ def test_columns_of_zeros_and_ones_can_be_left_as_they_are():
     assert (model.mean_[1], model.scale_[1]) == (0, 1)
     usual = DiverseEnsembleClassifier(n_steps=5, random_state=0).fit(rows, labels)
     assert (model.mean_[0], model.scale_[0]) == (usual.mean_[0], usual.scale_[0])
+
+
+# Starting from the weights of another
+
+
+def three_classes():
+    X, y_true = load_digits(n_class=3, return_X_y=True)
+    return X[:150], y_true[:150]
+
+
+@pytest.mark.parametrize("names", [[0, 1, 2], [9, 7, 5], [1, 2, 0]])
+def test_training_starts_from_the_weights_whatever_order_the_classes_have(names):
+    """A step of no length changes nothing, though other rows are labelled: classes then train in another order."""
+    X, y_true = three_classes()
+    named = np.array(names)[y_true]
+    first = model().fit(X, np.where(np.arange(150) < 30, named, -1))
+    orders = set()
+    for labeled in (np.arange(150) >= 30, np.arange(150) < 30, np.arange(150) % 7 == 3):
+        y = np.where(labeled, named, -1)
+        still = model(n_steps=1, learning_rate=1e-12).fit(X, y, start_from=first)
+        assert_allclose(still.network_.params, first.network_.params, atol=1e-7)
+        order = classifier.content_order(
+            X, np.searchsorted(first.classes_, y, side="left") - (y < 0), np.ones(150)
+        )
+        orders.add(tuple(classifier.class_order_of(first.classes_.searchsorted(y[order][y[order] >= 0]))))
+    assert len(orders) > 1
+
+
+def test_training_goes_on_where_it_was_and_leaves_the_other_alone():
+    X, y_true = three_classes()
+    y = np.where(np.arange(150) < 60, y_true, -1)
+    first = model().fit(X, y)
+    before = first.network_.params.copy()
+    second = model().fit(X, y, start_from=first)
+    assert second.loss_curve_["supervised"][0] < first.loss_curve_["supervised"][0] / 2
+    assert len(second.loss_curve_["supervised"]) == 30
+    assert_array_equal(first.network_.params, before)
+    assert_array_equal(second.network_.params, model().fit(X, y, start_from=first).network_.params)
+    shuffled = np.random.default_rng(0).permutation(150)
+    assert_array_equal(
+        second.network_.params, model().fit(X[shuffled], y[shuffled], start_from=first).network_.params
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"n_heads": 3}, "start_from has 64 columns, hidden_sizes=(16,) and n_heads=5, and this fit 64 columns, "),
+        (
+            {"hidden_sizes": (8, 4)},
+            "and this fit 64 columns, hidden_sizes=(8, 4) and n_heads=5; they must be the same.",
+        ),
+    ],
+)
+def test_weights_of_another_shape_are_refused(changes, message):
+    X, y = three_classes()
+    first = model().fit(X, y)
+    with pytest.raises(ValueError, match=re.escape(message)):
+        model(**changes).fit(X, y, start_from=first)
+
+
+def test_weights_of_other_columns_or_classes_or_of_nothing_are_refused():
+    X, y = three_classes()
+    first = model().fit(X, y)
+    with pytest.raises(ValueError, match=r"start_from has 64 columns, .* and this fit 63 columns"):
+        model().fit(X[:, 1:], y, start_from=first)
+    with pytest.raises(
+        ValueError, match=r"start_from knows the classes \[0, 1, 2\], and the labels are of \[3, 4, 5\]"
+    ):
+        model().fit(X, y + 3, start_from=first)
+    for other in (model(), StandardScaler()):
+        with pytest.raises(
+            ValueError, match=rf"holds no trained network, but a {type(other).__name__}; give a fitted"
+        ):
+            model().fit(X, y, start_from=other)

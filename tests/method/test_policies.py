@@ -30,6 +30,7 @@ POLICIES = [
     RisingShare(max_rows=7),
     TransductiveBound(),
     TransductiveBound(index="prediction"),
+    TransductiveBound(index="mixed"),
     TransductiveBound(objective="joint"),
     TransductiveBound(search="grid"),
     TransductiveBound(search="grid", objective="joint", index="prediction"),
@@ -280,7 +281,7 @@ def test_only_curriculum_and_rising_share_can_score_the_pool_anew():
         ),
         (
             lambda: TransductiveBound(index="label"),
-            "index='label' is unknown; give 'confidence' or 'prediction'.",
+            "index='label' is unknown; give 'confidence', 'prediction' or 'mixed'.",
         ),
         (
             lambda: TransductiveBound(posterior="last"),

@@ -520,3 +520,93 @@ def test_the_description_of_a_model_shows_its_policy():
     model = SelfTrainingClassifier(logistic, policy=Curriculum(0.3))
     assert "Curriculum(step=0.3, rescore=False)" in repr(model)
     assert "Curriculum(step=0.3, rescore=False)" in model._repr_html_()
+
+
+# --- Warm starts -------------------------------------------------------------------------------------------
+
+
+class Heir(DiverseEnsembleClassifier):
+    """A user's own subclass, whose fit starts from nothing."""
+
+    def fit(self, X, y, sample_weight=None):
+        return super().fit(X, y, sample_weight)
+
+
+@pytest.mark.parametrize("balance_weights", [False, True])
+def test_a_warm_start_goes_on_from_the_weights_of_the_round_before(balance_weights):
+    model = SelfTrainingClassifier(network(), max_rounds=2, warm_start=True, balance_weights=balance_weights)
+    model.fit(X, y)
+    assert model.n_rounds_ == 2
+    by_hand = network().fit(X, y)
+    for number in (1, 2):  # what was accepted up to each round, with a classifier that starts from the one before
+        known = (model.labeled_iter_ >= 0) & (model.labeled_iter_ <= number)
+        accepted = known & (model.labeled_iter_ > 0)
+        weights = np.ones(150)
+        if balance_weights:
+            weights[accepted] = (y != -1).sum() / accepted.sum()
+        partly = np.where(known, model.transduction_, -1)
+        by_hand = network().fit(X, partly, weights, start_from=by_hand)
+    np.testing.assert_array_equal(model.predict_proba(X), by_hand.predict_proba(X))
+    fresh = clone(model).set_params(warm_start=False).fit(X, y)
+    assert not np.allclose(fresh.predict_proba(X), model.predict_proba(X))
+
+
+def test_a_warm_start_is_about_one_fit_alone():
+    initial = network().fit(X, y)
+    weights = initial.network_.params.copy()
+    model = SelfTrainingClassifier(network(), max_rounds=2, warm_start=True)
+    first = model.fit(X, y).predict_proba(X)
+    np.testing.assert_array_equal(model.fit(X, y).predict_proba(X), first)
+    np.testing.assert_array_equal(clone(model).fit(X, y).predict_proba(X), first)
+    np.testing.assert_array_equal(model.fit(X, y, initial=initial).predict_proba(X), first)
+    np.testing.assert_array_equal(initial.network_.params, weights)
+    assert model.get_params()["warm_start"] is True
+    assert not hasattr(model.estimator, "network_")
+
+
+def test_a_warm_start_of_the_last_step_of_a_pipeline():
+    columns = StandardScaler()
+    piped = SelfTrainingClassifier(
+        make_pipeline(columns, network(standardize=False)), max_rounds=2, warm_start=True
+    ).fit(X, y, sample_weight=np.ones(150))
+    alone = SelfTrainingClassifier(network(standardize=False), max_rounds=2, warm_start=True)
+    alone.fit(columns.fit_transform(X), y)
+    np.testing.assert_array_equal(piped.predict_proba(X), alone.predict_proba(columns.transform(X)))
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [logistic, RandomForestClassifier(3), make_pipeline(StandardScaler(), logistic), Heir(n_steps=1)],
+    ids=["logistic", "forest", "pipeline", "heir"],
+)
+@pytest.mark.parametrize("max_rounds", [0, 1])
+def test_a_classifier_without_weights_to_start_from_is_refused(estimator, max_rounds):
+    model = SelfTrainingClassifier(estimator, confidence="softmax", warm_start=True, max_rounds=max_rounds)
+    with pytest.raises(
+        ValueError, match=r"warm_start=True needs a classifier whose fit .* leave it out, or take a"
+    ):
+        model.fit(X, y)
+
+
+def test_an_initial_classifier_of_another_kind_gives_no_weights():
+    model = SelfTrainingClassifier(network(), confidence="softmax", warm_start=True, max_rounds=1)
+    with pytest.raises(ValueError, match="start_from holds no trained network, but a LogisticRegression"):
+        model.fit(X, y, initial=LogisticRegression(max_iter=1000).fit(X[y >= 0], y[y >= 0]))
+
+
+# --- The class share -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "estimator", [network(), RandomForestClassifier(10, random_state=0)], ids=["heads", "forest"]
+)
+def test_the_class_share_of_the_members_can_rule_the_rounds(estimator):
+    model = SelfTrainingClassifier(estimator, confidence="t_share", max_rounds=1).fit(X, y)
+    heads = model.predict_head_proba(X)  # (n, M, C)
+    terms = np.einsum("nmc,nkc->nc", heads, heads) - np.einsum("nmc,nmc->nc", heads, heads)
+    shares = terms / terms.sum(axis=1, keepdims=True)
+    predicted = model.predict_proba(X).argmax(axis=1)
+    np.testing.assert_allclose(model.predict_confidence(X), shares[np.arange(150), predicted], atol=1e-9)
+    assert model.history_[0]["n_accepted"] > 0
+    bound = SelfTrainingClassifier(estimator, confidence="t_share", policy=TransductiveBound(), max_rounds=1)
+    assert bound.fit(X, y).history_[0]["n_accepted"] > 0  # class-wise, too

@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 
 from chary.studies import catalogue
-from chary.studies.catalogue import ELSEWHERE, NAMES, STUDIES, find_study
+from chary.studies.catalogue import ELSEWHERE, NAMES, STUDIES, find_study, protocols_of
 from chary.studies.results import import_results
 from chary.studies.store import key_of
 from chary.studies.study import MissingExtraError
 
+FOLDERS = {find_study(name, protocol).name: (name, protocol) for name in NAMES for protocol in protocols_of(name)}
 STORED = sorted((Path(__file__).parents[2] / "studies" / "results").glob("*/cells.json.gz"))
 
 
@@ -20,15 +21,22 @@ def test_every_study_is_found_by_its_name():
     assert [find_study(name).name for name in NAMES] == list(NAMES)
     with pytest.raises(ValueError, match=r"There is no study 'table-7'; choose one of table-ssb, .*, deep\."):
         find_study("table-7")
+    assert find_study("table-iid", "authors").name == "table-iid-authors"
+    with pytest.raises(ValueError, match=r"There is no protocol 'theirs'; choose one of ours, authors\."):
+        find_study("table-iid", "theirs")
+    with pytest.raises(ValueError, match=r"audit has no protocol of the authors; table-ssb, .* have one\."):
+        find_study("audit", "authors")
+    with pytest.raises(ValueError, match="There is no study 'table-7'"):
+        find_study("table-7", "authors")
 
 
 def test_every_study_has_a_stored_result():
-    assert {path.parent.name for path in STORED} == set(NAMES)
+    assert {path.parent.name for path in STORED} == set(FOLDERS)
 
 
 @pytest.mark.parametrize("path", STORED, ids=lambda path: path.parent.name)
 def test_every_stored_cell_is_one_of_its_study(path):
-    known = {key_of(cell.content()) for cell in find_study(path.parent.name).cells()}
+    known = {key_of(cell.content()) for cell in find_study(*FOLDERS[path.parent.name]).cells()}
     stored = [key_of(cell.content()) for cell, _ in import_results(path)]
     assert stored
     assert len(set(stored)) == len(stored)

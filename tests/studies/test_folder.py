@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from chary.studies import folder
-from chary.studies.catalogue import NAMES, STUDIES, find_study
+from chary.studies.catalogue import NAMES, STUDIES, find_study, protocols_of
 from chary.studies.folder import companion_of, write_figure, write_report
 from chary.studies.results import export, import_results
 from chary.studies.store import Store
@@ -75,13 +75,14 @@ def test_the_companion_comes_from_the_store_or_from_the_folder_beside(results, t
     assert companion_of(STUDIES["table-iid"], iid, 1, store) == []
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_stored_reports_are_what_the_stored_cells_say(name, tmp_path):
-    study, source = find_study(name), RESULTS / name / "cells.json.gz"
+@pytest.mark.parametrize(("name", "protocol"), [(name, p) for name in NAMES for p in protocols_of(name)])
+def test_stored_reports_are_what_the_stored_cells_say(name, protocol, tmp_path):
+    study = find_study(name, protocol)
+    source = RESULTS / study.name / "cells.json.gz"
     results = import_results(source, study.cells())
     companion = companion_of(study, results, None, Store(tmp_path / "none"), source)
     for path in write_report(study, results, tmp_path, companion):
-        assert path.read_text() == (RESULTS / name / path.name).read_text()
+        assert path.read_text() == (RESULTS / study.name / path.name).read_text()
 
 
 def test_only_figures_that_a_page_shows_are_stored():

@@ -8,7 +8,7 @@ import pytest
 from chary.method.diverse import DiverseEnsembleClassifier
 from chary.method.self_training import SelfTrainingClassifier
 from chary.studies.catalogue import STUDIES
-from chary.studies.methods import POLICIES, SELF_TRAINING, TABLE
+from chary.studies.methods import POLICIES, SELF_TRAINING, TABLE, as_the_authors
 from chary.studies.study import Task
 
 
@@ -29,10 +29,13 @@ def test_each_policy_comes_with_both_confidences():
 def test_all_methods_of_a_seed_start_from_one_fit(task, monkeypatch):
     fits = []
     original = DiverseEnsembleClassifier.fit
-    monkeypatch.setattr(
-        DiverseEnsembleClassifier, "fit", lambda self, X, y: fits.append(y) or original(self, X, y)
-    )
-    for method in TABLE.values():
+
+    def fit(self, X, y, *, start_from=None):
+        fits.append(y)
+        return original(self, X, y, start_from=start_from)
+
+    monkeypatch.setattr(DiverseEnsembleClassifier, "fit", fit)
+    for method in (*TABLE.values(), *as_the_authors(TABLE).values()):
         method.run(task, **method.options)
     from_the_start = [y for y in fits if np.array_equal(y, task.y)]
     assert len(from_the_start) == 1
@@ -40,10 +43,14 @@ def test_all_methods_of_a_seed_start_from_one_fit(task, monkeypatch):
 
 
 @pytest.mark.parametrize("name", sorted(set(TABLE) - {"erm"}))
-def test_a_shared_first_fit_changes_nothing(task, name):
-    method = TABLE[name]
+@pytest.mark.parametrize("methods", [TABLE, as_the_authors(TABLE)], ids=["ours", "authors"])
+def test_a_shared_first_fit_changes_nothing(task, name, methods):
+    method = methods[name]
     shared = method.run(task, **method.options)
-    alone = SelfTrainingClassifier(task.estimator(), policy=shared.policy, confidence=shared.confidence)
+    assert shared.warm_start == (methods is not TABLE and name.startswith(("pl", "csta")))
+    alone = SelfTrainingClassifier(
+        task.estimator(), policy=shared.policy, confidence=shared.confidence, warm_start=shared.warm_start
+    )
     alone.fit(task.X, task.y)
     assert np.array_equal(shared.transduction_, alone.transduction_)
     assert np.array_equal(shared.predict_proba(task.X_test), alone.predict_proba(task.X_test))

@@ -1,20 +1,35 @@
 """The paper's tables and figures as studies, and the numbers it prints."""
 
 from chary.studies.catalogue import STUDIES
-from chary.studies.paper import PAPER, accuracy_tables, failure_table
+from chary.studies.paper import AUTHORS, PAPER, accuracy_tables, failure_table
+from chary.studies.store import key_of
 from chary.studies.study import Study
 
 
 def test_the_paper_is_here_as_named_studies():
-    assert {study.name.partition("-")[0] for study in PAPER} == {"table", "failure", "figure"}
-    assert len(PAPER) == 14  # the paper's, and the tables once more with balanced weights
+    assert {study.name.partition("-")[0] for study in PAPER} == {"table", "class", "failure", "figure"}
+    assert len(PAPER) == 15  # the paper's, the tables with balanced weights, and PL with the class share
     for name in ("table-ssb", "table-iid"):
-        assert len(STUDIES[name].cells()) == 13 * 9 * 8  # the paper's seven methods and one more
+        assert len(STUDIES[name].cells()) == 13 * 9 * 9  # the paper's seven methods and two more
     assert STUDIES["figure-threshold"].vary == ("threshold", (0.7, 0.8, 0.9, 0.95))
     assert STUDIES["figure-n-heads"].vary == ("n_heads", (2, 5, 10))
     assert STUDIES["figure-gamma"].vary == ("gamma", (0.0, 0.5, 1.0, 1.5, 2.0))
     assert STUDIES["figure-interpolation"].vary[1][0] == 0
     assert STUDIES["figure-n-labeled"].vary[1][-1] == 2000
+
+
+def test_the_authors_protocol_shares_every_cell_that_is_the_same():
+    assert set(AUTHORS) == {"table-ssb", "table-iid", "class-share"}
+    for name, theirs in AUTHORS.items():
+        ours = STUDIES[name]
+        assert theirs.name == f"{name}-authors"
+        assert list(theirs.methods) == list(ours.methods)
+        keys = {key_of(cell.content()) for cell in ours.cells(["digits"])}
+        apart = {cell.method for cell in theirs.cells(["digits"]) if key_of(cell.content()) not in keys}
+        assert apart == {method for method in ours.methods if method.startswith(("pl-", "csta-"))}
+        for cell in theirs.cells(["digits"], 1):
+            assert cell.options.get("warm_start", False) == (cell.method in apart)
+    assert AUTHORS["table-ssb"].companion == AUTHORS["table-iid"].name
 
 
 def test_the_papers_numbers():
@@ -28,7 +43,7 @@ def test_the_papers_numbers():
 
 def test_each_study_has_the_numbers_of_its_own_table():
     with_numbers = {study.name for study in PAPER if any(study.published(x) for x in study.labelings)}
-    assert with_numbers == {"table-ssb", "table-iid", "table-balanced", "failure-of-softmax"}
+    assert with_numbers == {"table-ssb", "table-iid", "table-balanced", "class-share", "failure-of-softmax"}
     assert STUDIES["failure-of-softmax"].published("ssb") is failure_table("ssb")
 
 

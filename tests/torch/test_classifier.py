@@ -411,11 +411,43 @@ def test_self_training_with_every_policy(policy, confidence):
     assert isinstance(model.estimator_, TorchDiverseClassifier)
 
 
+def test_training_can_start_from_the_weights_of_another():
+    X, y, y_true = table()
+    first = quick().fit(X, y)
+    before = {name: value.clone() for name, value in first.network_.state_dict().items()}
+    for names in ([0, 1, 2], [9, 7, 5], [1, 2, 0]):  # whatever order of classes their first rows give
+        names = np.array(names)
+        named = quick().fit(X, np.where(y < 0, -1, names[y]))
+        more = np.where(np.arange(120) < 90, names[y_true[::-1]][::-1], -1)
+        still = quick(learning_rate=1e-12, n_steps=1).fit(X, more, start_from=named)
+        np.testing.assert_allclose(still.predict_head_proba(X), named.predict_head_proba(X), atol=1e-6)
+        np.testing.assert_allclose(still.predict_proba(X), named.predict_proba(X), atol=1e-6)
+    quick().fit(X, y, start_from=first)
+    assert all(torch.equal(value, before[name]) for name, value in first.network_.state_dict().items())
+
+
+def test_weights_that_do_not_fit_are_refused():
+    X, y, _ = table()
+    first = quick().fit(X, y)
+    with pytest.raises(
+        ValueError, match=r"start_from knows the classes \[0, 1, 2\], and the labels are of \[0, 1\]"
+    ):
+        quick().fit(X, np.where(y == 2, -1, y), start_from=first)
+    with pytest.raises(ValueError, match=r"start_from has another backbone or other heads than this fit: .*heads"):
+        quick(n_heads=3).fit(X, y, start_from=first)
+    for other in (DiverseEnsembleClassifier(n_steps=1).fit(X, y), quick()):
+        with pytest.raises(
+            ValueError, match=rf"no trained network, but a {type(other).__name__}; give a fitted Torch"
+        ):
+            quick().fit(X, y, start_from=other)
+
+
 pack = runpy.run_path(str(Path(__file__).parents[1] / "common" / "semi_supervised_checks.py"))
 
 
+@pytest.mark.parametrize("warm_start", [False, True])
 @pytest.mark.parametrize("check", pack["CHECKS"], ids=lambda check: check.__name__)
-def test_semi_supervised_checks(check):
+def test_semi_supervised_checks(check, warm_start):
     class Accept:
         rescore = False
 
@@ -427,8 +459,12 @@ def test_semi_supervised_checks(check):
 
     def make(base, *, accept="policy", **params):
         policy = {"policy": Curriculum(0.4), "nothing": Accept(False), "all": Accept(True)}[accept]
-        confidence = "t_similarity" if isinstance(base, TorchDiverseClassifier) else "softmax"
-        return SelfTrainingClassifier(base, policy=policy, confidence=confidence, **params)
+        is_torch = isinstance(base, TorchDiverseClassifier)
+        params = {
+            "confidence": "t_similarity" if is_torch else "softmax",
+            "warm_start": warm_start and is_torch,
+        } | params
+        return SelfTrainingClassifier(base, policy=policy, **params)
 
     torch.manual_seed(0)
     backbone = nn.Sequential(nn.Linear(5, 8), nn.ReLU())

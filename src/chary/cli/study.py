@@ -402,6 +402,7 @@ def _pivoted(console: Console, study: Study, results: Results) -> tuple[Table, s
     for method in methods:
         table.add_column(study.title_of(method).replace(" ", "\n"), justify="right", no_wrap=True)
     with_std = console.width >= 14 * (len(heads) + len(methods))
+    table.collapse_padding = not with_std
     most = max(e.n for _, entries in rows for e in entries if e)
     for label, entries in rows:
         marks = bests(methods, entries)

@@ -13,8 +13,9 @@ from chary.studies.priors import PRIORS
 from chary.studies.study import MissingExtraError, Study
 from chary.studies.tables.rows_to_check import ROWS_TO_CHECK
 from chary.studies.tables.study import TABLES, TABLES_PAPER
+from chary.studies.tables.warm_starts import WARM_STARTS
 
-_ALL = (*PAPER, AUDIT, *PRIORS, *CHOICES, TABLES, TABLES_PAPER, ROWS_TO_CHECK)
+_ALL = (*PAPER, AUDIT, *PRIORS, *CHOICES, TABLES, TABLES_PAPER, ROWS_TO_CHECK, WARM_STARTS)
 STUDIES: Mapping[str, Study] = {study.name: study for study in _ALL}
 # Studies of rooms that need an extra: where they are, and the extra. They are imported when asked for.
 ELSEWHERE = {

@@ -136,9 +136,10 @@ def means_of_methods(study: Study, results: Results) -> str:
     for labeling in study.labelings:
         found = dict.fromkeys(dataset for dataset, *_ in lines)
         names = [name for name in found if all((name, labeling, m) in lines for m in study.methods)]
-        means = {m: np.mean([lines[n, labeling, m].mean for n in names]) for m in study.methods} if names else {}
-        told = listed([f"{study.title_of(method)} {mean:.1f}" for method, mean in means.items()])
-        parts += [f"with {LABELINGS[labeling]} ({data_sets(len(names))}) {told}"] if names else []
+        if names:
+            means = {m: np.mean([lines[n, labeling, m].mean for n in names]) for m in study.methods}
+            told = listed([f"{study.title_of(method)} {mean:.1f}" for method, mean in means.items()])
+            parts.append(f"with {LABELINGS[labeling]} ({data_sets(len(names))}) {told}")
     return f"Accuracy on average: {'; '.join(parts)}" if parts else ""
 
 
@@ -199,13 +200,19 @@ def _wins(study: Study, lines: dict[Any, Line], labeling: str) -> list[str]:
         won, papers, n, sentence = _duel(study, lines, labeling, f"{policy}-tsim", f"{policy}-softmax")
         ours, theirs, n_pairs = ours + won, theirs + papers, n_pairs + n
         said += [sentence] if n else []
+    literal, _, n_literal, _ = _duel(study, lines, labeling, "msta-tsim", "msta-softmax")
+    readings = {reading: _duel(study, lines, labeling, reading, "msta-softmax") for reading in MSTA_READINGS}
+    instead = [
+        f"{ours - literal + won} with {study.title_of(reading)} in place of MSTA T-sim"
+        for reading, (won, _, n, _) in readings.items()
+        if n == n_literal > 0
+    ]
     if n_pairs:
         said.append(
             f"In all, {labeling.upper()}: T-similarity beats softmax in {ours} of {n_pairs} pairs of data set and "
-            f"policy ({theirs} in the paper's table)."
+            f"policy ({theirs} in the paper's table){f'; {listed(instead)}' if instead else ''}."
         )
-    readings = [_duel(study, lines, labeling, reading, "msta-softmax") for reading in MSTA_READINGS]
-    return said + [sentence for *_, n, sentence in readings if n]
+    return said + [sentence for *_, n, sentence in readings.values() if n]
 
 
 def _duel(

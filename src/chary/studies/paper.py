@@ -61,6 +61,12 @@ _BALANCED = {
 _SOFTMAX = {name: method for name, method in SELF_TRAINING.items() if name.endswith("softmax")}
 _TSIM = {name: method for name, method in SELF_TRAINING.items() if name.endswith("tsim")}
 _MUSHROOMS = ("mushrooms",)
+_DOTS = {
+    "erm": {"marker": "s", "color": figures.GREY},
+    "pl-softmax": {"marker": "o", "color": figures.BLUE},
+    "pl-tsim": {"marker": "^", "color": figures.ORANGE},
+    "pl-tshare": {"marker": "D", "color": figures.GREEN},
+}
 
 TABLE_SSB = Study(
     "table-ssb",
@@ -99,7 +105,7 @@ CLASS_SHARE = Study(
     paper=accuracy_tables,
     headline=findings.means_of_methods,
     conclude=(findings.share_against_the_others,),
-    figure=figures.duels,
+    figure=partial(figures.dots, styles=_DOTS),
 )
 FAILURE_OF_SOFTMAX = Study(
     "failure-of-softmax",

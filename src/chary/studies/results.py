@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import json
+import zlib
 from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
@@ -134,8 +135,12 @@ def export(results: Results, path: Path) -> None:
 
 def import_results(path: Path, cells: Iterable[Cell] | None = None) -> Results:
     """What :func:`export` wrote; of it, only some cells if asked."""
-    rows = json.loads(gzip.decompress(path.read_bytes()))
-    results = [(Cell(**row["cell"]), row["result"]) for row in rows]
+    packed = path.read_bytes()
+    try:
+        rows = json.loads(gzip.decompress(packed))
+        results = [(Cell(**row["cell"]), dict(row["result"])) for row in rows]
+    except (OSError, EOFError, zlib.error, ValueError, KeyError, TypeError) as error:
+        raise ValueError(f"{path} holds no exported cells of studies, or is damaged: {error}.") from error
     wanted = None if cells is None else {key_of(cell.content()) for cell in cells}
     return [pair for pair in results if wanted is None or key_of(pair[0].content()) in wanted]
 

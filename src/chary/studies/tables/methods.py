@@ -48,7 +48,7 @@ def automatic(draw: Draw, audited: int = 0, **asked: Any) -> Labelled:
     start = process_time()
     diagnosis, labels = _diagnosis(draw), draw.labels(draw.audited(0))
     learned = learn(draw.X, labels, diagnosis, seed=draw.seed, **asked)
-    found = _labels_of(learned.classifier, draw, draw.scored(draw.audited(0)), start)
+    found = labels_of(learned.classifier, draw, draw.scored(draw.audited(0)), start)
     return found._replace(said={"verdict": diagnosis.verdict, "learner": learned.choice.name})
 
 
@@ -68,10 +68,11 @@ def learner(draw: Draw, name: str, audited: int = 0, rounds: int | None = None) 
 def _learn(draw: Draw, name: str, rounds: int, more: NDArray[np.intp]) -> Labelled:
     start = process_time()
     model = LEARNERS[name].classifier(rounds, draw.seed).fit(draw.X, draw.labels(more))
-    return _labels_of(model, draw, draw.scored(more), start)
+    return labels_of(model, draw, draw.scored(more), start)
 
 
-def _labels_of(model: Any, draw: Draw, scored: Scored, start: float) -> Labelled:
+def labels_of(model: Any, draw: Draw, scored: Scored, start: float) -> Labelled:
+    """What a self-trained model says of the rows that are scored."""
     said, confidence = model.predict_with_confidence(scored.X)
     codes = np.searchsorted(draw.classes, said.astype(str))
     if scored.rows is not None:  # a row that was learned from keeps the label it was learned with
