@@ -210,8 +210,8 @@ def test_without_matplotlib_everything_but_the_figure_is_written(call, finished,
 
 def test_without_pytorch_the_list_says_what_its_study_needs(call, monkeypatch):
     def refuse(name, protocol):
-        if name == "deep":
-            raise MissingExtraError("The study deep needs PyTorch: pip install 'chary[torch]'.")
+        if name in catalogue.ELSEWHERE:
+            raise MissingExtraError(f"The study {name} needs PyTorch: pip install 'chary[torch]'.")
         return catalogue.STUDIES[name]
 
     monkeypatch.setattr("chary.studies.find_study", refuse)

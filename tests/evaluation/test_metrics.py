@@ -61,6 +61,16 @@ def test_equal_mass_bins_hold_equal_mass():
     assert curve.n_rows.tolist() == [100] * 10
 
 
+def test_equal_mass_against_rows_sorted_and_cut():
+    rng = np.random.default_rng(0)
+    confidence = rng.beta(4, 1, size=120)
+    correct = rng.uniform(size=120) < 0.7
+    for n_bins in (1, 4, 15):
+        parts = np.array_split(np.argsort(confidence), n_bins)
+        error = sum(len(p) / 120 * abs(correct[p].mean() - confidence[p].mean()) for p in parts)
+        assert expected_calibration_error(confidence, correct, n_bins, bins="mass") == pytest.approx(error)
+
+
 @given(rows=pairs.filter(lambda rows: len(rows) <= 6))
 @settings(max_examples=60, deadline=None)
 def test_risk_coverage_is_the_mean_over_all_orders_of_tied_rows(rows):

@@ -129,15 +129,6 @@ def test_headlines_of_the_confidences():
         "Wrong predictions with a confidence above 0.9, 1 data set: 100.0 % with softmax and 0.0 % with "
         "T-similarity"
     )
-    study = STUDIES["figure-calibration"]
-    results = [
-        (cell, {"t_similarity_ece": 0.1 * study.value_of(cell), "softmax_ece": 0.15})
-        for cell in study.cells(["digits", "dna"], 1)
-        if cell.labeling == "ssb"
-    ]
-    assert headline("figure-calibration", results) == (
-        "From gamma = 0 to 2 the error of T-similarity goes from 0.0 to 20.0 with biased labels (softmax 15.0)"
-    )
     cell = STUDIES["figure-intro"].cells()[0]
     plane = {"softmax": [1.0, 0.8], "t_similarity": [0.1, 0.5]}
     assert headline("figure-intro", [(cell, plane)]).endswith(": softmax 0.90 and T-similarity 0.30")

@@ -1,10 +1,14 @@
 """The measures of the paper's studies: each looks at the rows it says, and at no others."""
 
 from dataclasses import replace
+from itertools import permutations
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from chary.evaluation import expected_calibration_error
 from chary.method.diverse import DiverseEnsembleClassifier
 from chary.studies import measures
 from chary.studies.catalogue import STUDIES
@@ -14,6 +18,12 @@ from chary.studies.study import Task
 def task_of(name, dataset, **changes):
     cell = next(c for c in STUDIES[name].cells([dataset], 1) if c.labeling == "ssb")
     return Task(replace(cell, model={"n_steps": 30}, **changes))
+
+
+def share_of_pairs(head_probs, code):
+    """Of all products of the probabilities that two heads give a class, the share of one class."""
+    products = np.sum([a * b for a, b in permutations(head_probs, 2)], axis=0)
+    return products[code] / products.sum()
 
 
 def test_histograms_and_calibration_look_at_the_unlabelled_rows(blobs):
@@ -29,10 +39,72 @@ def test_histograms_and_calibration_look_at_the_unlabelled_rows(blobs):
     } < set(figures)
 
 
+def test_four_confidences_in_the_prediction_on_the_unlabelled_rows(blobs):
+    task = task_of("figure-calibration", blobs)
+    found = measures.calibration_errors(task, task.initial)
+    X, y = task.X[~task.labeled], task.y_true[~task.labeled]
+    predicted = task.initial.predict(X)
+    assert found["accuracy"] == np.mean(predicted == y)
+    probs, heads = task.initial.predict_joint_proba(X)
+    for name, confidence in (
+        ("softmax", probs.max(axis=1)),
+        ("t_similarity", task.initial.predict_confidence(X)),
+        ("t_share", [share_of_pairs(row, code) for row, code in zip(heads, predicted, strict=True)]),
+        ("head_mean", heads.mean(axis=1)[np.arange(len(y)), predicted]),
+    ):
+        assert found[f"{name}_ece"] == pytest.approx(expected_calibration_error(confidence, predicted == y))
+        mass = expected_calibration_error(confidence, predicted == y, bins="mass")
+        assert found[f"{name}_ece_mass"] == pytest.approx(mass)
+    assert found["softmax_notebook"] == pytest.approx(measures.notebook_error(probs.max(axis=1), y))
+    assert found["softmax_gap"] == pytest.approx(abs(probs.max(axis=1).mean() - y.mean()))
+    # The old measure says the same of what it knows.
+    old = measures.calibration(task, task.initial)
+    assert found["t_similarity_auroc"] == pytest.approx(old["t_similarity_auroc"])
+
+
+@given(
+    rows=st.lists(st.tuples(st.floats(0.001, 1), st.integers(0, 1)), min_size=1, max_size=40),
+    n_bins=st.integers(1, 8),
+)
+@settings(max_examples=100, deadline=None)
+def test_the_notebooks_formula_row_by_row(rows, n_bins):
+    """Written as loops: what is "right" there is that [confidence > 1/2] is the class code."""
+    expected = 0.0
+    for b in range(n_bins):
+        inside = [(c, y) for c, y in rows if b / n_bins < c <= (b + 1) / n_bins]
+        if inside:
+            right = sum((1 if c > 0.5 else 0) == y for c, y in inside) / len(inside)
+            expected += len(inside) / len(rows) * abs(right - sum(c for c, _ in inside) / len(inside))
+    confidence, codes = (np.array(column) for column in zip(*rows, strict=True))
+    assert measures.notebook_error(confidence, codes, n_bins) == pytest.approx(expected)
+
+
+@given(rows=st.lists(st.tuples(st.floats(0.501, 1), st.integers(0, 1)), min_size=1, max_size=40))
+@settings(max_examples=100, deadline=None)
+def test_of_softmax_in_two_classes_it_is_no_calibration_error(rows):
+    """At least |mean confidence - share of class 1|, and that where all bins differ in the same sign."""
+    confidence, codes = (np.array(column) for column in zip(*rows, strict=True))
+    gap = abs(confidence.mean() - codes.mean())
+    error = measures.notebook_error(confidence, codes)
+    assert error >= gap - 1e-12
+    bins = np.ceil(confidence * 5)
+    signs = {np.sign(round(confidence[bins == b].mean() - codes[bins == b].mean(), 12)) for b in set(bins)} - {0}
+    assert (len(signs) <= 1) == (error == pytest.approx(gap, abs=1e-9))
+    # Whichever class the model predicts: right always or wrong always, the number is the same.
+    assert measures.notebook_error(confidence, np.zeros(len(codes))) == pytest.approx(confidence.mean())
+
+
 def test_histograms_become_shares_of_confident_mistakes():
-    counts = [0] * 17 + [10, 20, 10]
-    result = {"softmax_wrong": counts, "softmax_right": [0] * 20, "n_wrong": 3}
-    assert measures.shares_of_the_sure(result) == {"softmax_wrong_above_0.9": 0.75}
+    wrong = [10, *[0] * 16, 10, 20, 0]
+    result = {"softmax_wrong": wrong, "softmax_right": [0] * 18 + [60, 0], "n_wrong": 3}
+    assert measures.shares_of_the_sure(result) == {
+        "softmax_right_above_0.9": 1,
+        "softmax_wrong_above_0.9": 0.5,
+        "softmax_above_0.9": 0.8,
+        "softmax_error_above_0.9": 0.25,
+        "softmax_wrong_below_0.5": 0.25,
+    }
+    assert measures.shares_of_the_sure({"n_wrong": 3}) == {}
 
 
 def test_leave_one_out_leaves_one_out(blobs, monkeypatch):

@@ -18,7 +18,10 @@ from chary.studies.tables.warm_starts import WARM_STARTS
 _ALL = (*PAPER, AUDIT, *PRIORS, *CHOICES, TABLES, TABLES_PAPER, ROWS_TO_CHECK, WARM_STARTS)
 STUDIES: Mapping[str, Study] = {study.name: study for study in _ALL}
 # Studies of rooms that need an extra: where they are, and the extra. They are imported when asked for.
-ELSEWHERE = {"deep": ("chary.torch.study:DEEP", "torch")}
+ELSEWHERE = {
+    "figure-calibration-authors": ("chary.torch.authors:FIGURE_CALIBRATION_AUTHORS", "torch"),
+    "deep": ("chary.torch.study:DEEP", "torch"),
+}
 NAMES = (*STUDIES, *ELSEWHERE)
 PROTOCOLS = ("ours", "authors")
 

@@ -92,22 +92,6 @@ def sure_mistakes(study: Study, results: Results) -> str:
     return f"Wrong predictions with a confidence above 0.9, {sets}: {listed(parts)}" if parts else ""
 
 
-def calibration_at_the_ends(study: Study, results: Results) -> str:
-    """The calibration error of T-similarity at the first and last strength of the diversity, beside softmax's."""
-    name, first, last = _ends(study)
-    lines = summarize(study, results)
-    parts = []
-    for labeling in study.labelings:
-        here = [x for x in lines if x.labeling == labeling]
-        ends = [[x.mean for x in here if (x.metric, x.value) == (study.metric, end)] for end in (first, last)]
-        softmax = [x.mean for x in here if x.metric == "softmax_ece"]
-        if all(ends) and softmax:
-            low, high = map(np.mean, ends)
-            parts.append(f"{low:.1f} to {high:.1f} with {LABELINGS[labeling]} (softmax {np.mean(softmax):.1f})")
-    span = f"From {name} = {shown_value(first)} to {shown_value(last)}"
-    return f"{span} the error of T-similarity goes from {listed(parts)}" if parts else ""
-
-
 def promised_and_kept(study: Study, results: Results) -> str:
     """What leave-one-out promises, and what the test set gives."""
     lines = summarize(study, results)

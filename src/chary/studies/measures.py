@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 from sklearn.decomposition import PCA
 
 from chary.evaluation import confidence_auroc, expected_calibration_error, judge_folds, risk_coverage_curve
+from chary.method import t_share, t_similarity
 from chary.studies.study import Task, accuracy
 
 CONFIDENCES = ("softmax", "t_similarity")
+FOUR = (*CONFIDENCES, "t_share", "head_mean")
 _KIND = {"softmax": "max_probability", "t_similarity": "t_similarity"}
 
 
@@ -28,6 +30,37 @@ def calibration(task: Task, fitted: Any) -> dict[str, Any]:
     return result
 
 
+def calibration_errors(task: Task, fitted: Any) -> dict[str, Any]:
+    """Errors of four confidences in the prediction, on the unlabelled rows; of two, what the paper shows."""
+    X, y = task.X[~task.labeled], task.y_true[~task.labeled]
+    probs, head_probs = fitted.predict_joint_proba(X)  # (n, C), (n, M, C)
+    codes = probs.argmax(axis=1)
+    right = fitted.classes_[codes] == y
+    result: dict[str, Any] = {"accuracy": float(right.mean())}
+    for name, confidence in _four_confidences(probs, head_probs, codes).items():
+        auroc = confidence_auroc(confidence, right)
+        result[f"{name}_ece"] = expected_calibration_error(confidence, right)
+        result[f"{name}_ece_mass"] = expected_calibration_error(confidence, right, bins="mass")
+        result[f"{name}_auroc"] = None if np.isnan(auroc) else auroc
+        if name in CONFIDENCES:
+            result[f"{name}_notebook"] = notebook_error(confidence, y)
+    result["softmax_gap"] = float(abs(probs.max(axis=1).mean() - np.mean(y == 1)))
+    return result
+
+
+def notebook_error(confidence: NDArray[Any], codes: NDArray[Any], n_bins: int = 5) -> float:
+    r"""What the authors' notebook computes and the paper shows as the calibration error; it is another thing.
+
+    With class codes y in {0, 1}, bins b of equal width and confidence c, the model's prediction is not used:
+
+    .. math:: \sum_b \frac{n_b}{n} \, \bigl| \overline{[\, [c > 1/2] = y \,]}_b - \overline{c}_b \bigr|
+
+    Above one half, "right" thus means "of class 1". The softmax confidence of two classes lies above one half: the
+    sum is then at least | mean of c - share of class 1 |, and equal to it where all bins differ in the same sign.
+    """
+    return expected_calibration_error(confidence, (confidence > 0.5) == codes, n_bins)
+
+
 def confidence_histogram(task: Task, fitted: Any) -> dict[str, Any]:
     """Counts of right and wrong predictions on the unlabelled rows, in 20 bins of confidence."""
     result = {}
@@ -38,9 +71,24 @@ def confidence_histogram(task: Task, fitted: Any) -> dict[str, Any]:
 
 
 def shares_of_the_sure(result: dict[str, Any]) -> dict[str, float]:
-    """From such counts, the share of the right and of the wrong predictions with a confidence above 0.9."""
-    names = [f"{kind}_{outcome}" for kind in CONFIDENCES for outcome in ("right", "wrong")]
-    return {f"{name}_above_0.9": sum(result[name][18:]) / n for name in names if (n := sum(result.get(name, ())))}
+    """From such counts, of the right and of the wrong predictions, the share with a confidence above 0.9.
+
+    Besides, the share of all predictions above 0.9, the share of these that are wrong, and the share of the wrong
+    ones below 0.5.
+    """
+    shares = {}
+    for kind in CONFIDENCES:
+        right, wrong = (np.array(result.get(f"{kind}_{outcome}", [0] * 20)) for outcome in ("right", "wrong"))
+        for name, part, whole in (
+            ("right_above_0.9", right[18:], right),
+            ("wrong_above_0.9", wrong[18:], wrong),
+            ("above_0.9", (right + wrong)[18:], right + wrong),
+            ("error_above_0.9", wrong[18:], (right + wrong)[18:]),
+            ("wrong_below_0.5", wrong[:10], wrong),
+        ):
+            if whole.sum():
+                shares[f"{kind}_{name}"] = float(part.sum() / whole.sum())
+    return shares
 
 
 def leave_one_out(task: Task, fitted: Any) -> dict[str, Any]:
@@ -82,6 +130,15 @@ def plane(task: Task, fitted: Any) -> dict[str, Any]:
         "labeled_class": task.y[task.labeled].tolist(),
         **calibration(task, fitted),
     }
+
+
+def _four_confidences(
+    probs: NDArray[Any], head_probs: NDArray[Any], codes: NDArray[Any]
+) -> dict[str, NDArray[Any]]:
+    """Of the class that the prediction head gives; T-similarity alone is that of all classes together."""
+    of_the_class = head_probs.mean(axis=1)[np.arange(len(codes)), codes]
+    four = (probs.max(axis=1), t_similarity(head_probs), t_share(head_probs, codes), of_the_class)
+    return {name: confidence.clip(0, 1) for name, confidence in zip(FOUR, four, strict=True)}
 
 
 def _confidences(task: Task, fitted: Any) -> Iterable[tuple[str, NDArray[Any], NDArray[np.bool_]]]:

@@ -11,8 +11,8 @@ from importlib import resources
 
 from chary.studies import datasets, figures, findings
 from chary.studies.agreement import nearness, other_readings
+from chary.studies.calibration import FIGURE_CALIBRATION
 from chary.studies.measures import (
-    calibration,
     confidence_histogram,
     leave_one_out,
     plane,
@@ -135,18 +135,6 @@ FIGURE_CONFIDENCE = Study(
     caption="Wrong predictions that T-similarity gives more than 0.9",
     headline=findings.sure_mistakes,
     figure=figures.confidence,
-)
-FIGURE_CALIBRATION = Study(
-    "figure-calibration",
-    "Calibration of both confidences against the diversity of the heads",
-    ("cod_rna", "digits", "dna", "dry_bean", "mushrooms", "protein"),
-    measure=calibration,
-    vary=("gamma", (0.0, 0.5, 1.0, 1.5, 2.0)),
-    axis="Diversity γ",
-    metric="t_similarity_ece",
-    caption="Calibration error of T-similarity",
-    headline=findings.calibration_at_the_ends,
-    figure=figures.calibration,
 )
 FIGURE_THRESHOLD = Study(
     "figure-threshold",

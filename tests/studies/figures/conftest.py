@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from chary.studies.choices import KINDS
+from chary.studies.measures import FOUR
 
 PAIRS = [(k, what) for k in ("softmax", "t_similarity") for what in ("ece", "auroc", "right", "wrong")]
 
@@ -18,7 +19,9 @@ def plausible():
         grid = rng.uniform(size=3600).round(3).tolist()
         points, classes = rng.normal(size=(30, 2)).tolist(), (np.arange(30) % 2).tolist()
         shapes = {
-            "calibration": lambda: {f"{k}_{w}": float(rng.uniform()) for k, w in PAIRS if w in ("ece", "auroc")},
+            "calibration_errors": lambda: {
+                f"{k}_{w}": float(rng.uniform()) for k in FOUR for w in ("ece", "ece_mass", "auroc", "notebook")
+            },
             "confidence_histogram": lambda: {f"{k}_{w}": counts for k, w in PAIRS if w in ("right", "wrong")},
             "leave_one_out": lambda: {"leave_one_out": float(rng.uniform(0.5, 1)), "accuracy": 0.7},
             "projections": lambda: {

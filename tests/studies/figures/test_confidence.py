@@ -15,17 +15,6 @@ def test_histograms_are_shares_of_the_right_and_of_the_wrong():
     assert [bar.get_height() for bar in right[:3]] == pytest.approx([25, 75, 0])
 
 
-def test_the_error_and_the_ranking_of_both_confidences_stand_against_gamma():
-    study = STUDIES["figure-calibration"]
-    results = [
-        (cell, {"softmax_ece": 0.1, "t_similarity_ece": 0.1 * study.value_of(cell), "softmax_auroc": 0.8})
-        for cell in study.cells(["digits"], 1)
-    ]
-    softmax, tsim = figures.draw(study, results).lines
-    assert softmax.get_ydata() == pytest.approx([10] * 5)
-    assert tsim.get_ydata() == pytest.approx([0, 5, 10, 15, 20])
-
-
 def test_labelled_rows_are_shown_among_all_of_one_seed():
     study = STUDIES["figure-bias"]
     shown = {

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from chary.studies.figures.accuracy import curves, dots, duels, extra_labels, failure_of_softmax, means, shares
+from chary.studies.figures.calibration import calibration
 from chary.studies.figures.canvas import BLUE, GREEN, GREY, ORANGE
-from chary.studies.figures.confidence import bias, calibration, confidence, intro, model_selection
+from chary.studies.figures.confidence import bias, confidence, intro, model_selection
 from chary.studies.figures.tables import gains_by_table, more_labels
 from chary.studies.study import Results, Study
 

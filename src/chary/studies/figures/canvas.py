@@ -22,17 +22,21 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 # Okabe and Ito's palette, safe for colour-blind readers.
-BLUE, ORANGE, GREY, GREEN = "#0072B2", "#D55E00", "#6e6e6e", "#009E73"
+BLUE, ORANGE, GREY, GREEN, PURPLE = "#0072B2", "#D55E00", "#6e6e6e", "#009E73", "#CC79A7"
 STYLES: dict[str, dict[str, Any]] = {
     "softmax": {"color": BLUE, "linestyle": "--", "marker": "o"},
     "tsim": {"color": ORANGE, "linestyle": "-", "marker": "^"},
     "erm": {"color": GREY, "linestyle": ":", "marker": "s"},
 }
 STYLES["t_similarity"] = STYLES["tsim"]
+STYLES["t_share"] = {"color": GREEN, "linestyle": "-", "marker": "D"}
+STYLES["head_mean"] = {"color": PURPLE, "linestyle": "-.", "marker": "v"}
 NAMES = {
     "softmax": "softmax",
     "tsim": "T-similarity",
     "t_similarity": "T-similarity",
+    "t_share": "class share of T-similarity",
+    "head_mean": "mean of the heads",
     "erm": "ERM (no self-training)",
 }
 

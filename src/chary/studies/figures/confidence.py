@@ -8,33 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chary.studies.datasets import dataset_title
-from chary.studies.figures.canvas import BLUE, GREEN, GREY, NAMES, ORANGE, STYLES, draw_mean, finish, panels
+from chary.studies.figures.canvas import BLUE, GREEN, GREY, NAMES, ORANGE, finish, panels
 from chary.studies.measures import CONFIDENCES
-from chary.studies.results import summarize
 from chary.studies.study import Results, Study
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-
-def calibration(study: Study, results: Results) -> Axes:
-    """Of both confidences against the strength of the diversity: calibration error, and how well they rank."""
-    lines = summarize(study, results)
-    names = list(dict.fromkeys(line.dataset for line in lines))
-    measures = (("ece", "Calibration\nerror (%)"), ("auroc", "Right above\nwrong (AUROC, %)"))
-    rows = [(labeling, *measure) for measure in measures for labeling in study.labelings]
-    axes = panels(len(rows), len(names), 2.1, 1.9, sharex=True, sharey="row")
-    for row, (labeling, measure, label) in zip(axes, rows, strict=True):
-        for ax, name in zip(row, names, strict=True):
-            for kind in CONFIDENCES:
-                place = (name, labeling, f"{kind}_{measure}")
-                if here := [x for x in lines if (x.dataset, x.labeling, x.metric) == place]:
-                    draw_mean(ax, here, STYLES[kind], NAMES[kind])
-            ax.set_title(f"{dataset_title(name)}, {labeling.upper()}", fontsize=9)
-        row[0].set_ylabel(label)
-    for ax in axes[-1]:
-        ax.set_xlabel(study.axis)
-    return finish(axes, study, results, axes[0, 0].get_legend_handles_labels()[0])
 
 
 def confidence(study: Study, results: Results) -> Axes:
