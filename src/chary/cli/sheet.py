@@ -15,7 +15,7 @@ from rich.panel import Panel
 from rich.table import Table as Grid
 from rich.text import Text
 
-from chary._files import atomic_write
+from chary._files import atomic_rewrite
 from chary._words import shown, visible
 from chary.cli.enough import Enough
 from chary.tables import CLASSES, ROW, SKIPPED, DrawnFrom, Table, TableError, is_marker, with_answers
@@ -146,7 +146,7 @@ class Sheet:
             ) from None
 
     def _save(self) -> None:
-        with atomic_write(self.path, overwrite=True) as stream:
+        with atomic_rewrite(self.path) as stream:
             with_answers(self.audit, self.target, self.answers, stream)
 
     def _show_end(self) -> None:

@@ -43,7 +43,7 @@ from chary.tables.spellings import is_marker
 from chary.tables.table import FORMATS, Table
 from chary.tables.target import Target, read_target, target_labels
 from chary.tables.tested import Tested, read_tested
-from chary.tables.writing import require_writable, write_table
+from chary.tables.writing import least_bytes, require_writable, write_table
 
 __all__ = [
     "CLASSES",
@@ -76,6 +76,7 @@ __all__ = [
     "is_marker",
     "known_class",
     "label_texts",
+    "least_bytes",
     "like",
     "match_answers",
     "origin_of",

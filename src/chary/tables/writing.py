@@ -54,6 +54,15 @@ def require_writable(table: Table) -> None:
             )
 
 
+def least_bytes(table: Table) -> int:
+    """So many bytes at least the table takes as it will be written; 0 where compression makes it any number."""
+    if table.format not in ("csv", "jsonl") or table.packed:
+        return 0
+    frame = table.frame
+    texts = frame.select(pl.col(pl.String).str.len_bytes().sum())
+    return int(sum(texts.row(0))) + frame.height * frame.width
+
+
 def _in_json(dtype: pl.DataType) -> bool:
     return all(_in_json(part) for part in parts_of(dtype)) and dtype not in (pl.Binary, pl.Object)
 
