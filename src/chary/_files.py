@@ -297,18 +297,27 @@ def _there(path: Path) -> FileExistsError:
 def _one_sentence(paths: Sequence[Path], only: Sequence[int] = ()) -> Iterator[None]:
     try:
         yield
-    except OSError as error:
-        if error.errno is None or (only and error.errno not in only):  # one that is a sentence has no number
+    except Exception as error:
+        number = _number_of(error)
+        if number is None or (only and number not in only):  # an error that is a sentence has no number
             raise
-        folder, why = paths[0].parent, (error.strerror or "").lower()
-        if error.errno == errno.ENAMETOOLONG:
+        folder, why = paths[0].parent, os.strerror(number).lower()
+        if number == errno.ENAMETOOLONG:
             name = max((part for path in paths for part in path.parts), key=lambda part: len(os.fsencode(part)))
             raise OutputError(f"{shown(name, 80)} is too long a name for a file; choose a shorter one.") from None
-        if error.errno == errno.ENOENT and not folder.is_dir():
+        if number == errno.ENOENT and not folder.is_dir():
             why = "the folder is gone"
         raise OutputError(
             f"Nothing was written in {shown(folder, 200)} ({why}); mend that, or write elsewhere."
         ) from None
+
+
+def _number_of(error: Exception) -> int | None:
+    """Which error of the system it is; libraries that write to a file by themselves say so in words."""
+    if isinstance(error, OSError) and error.errno is not None:
+        return error.errno
+    said = re.search(r"\(os error (\d+)\)", str(error))
+    return int(said[1]) if said else None
 
 
 def _require_room(folder: Path, n_bytes: int) -> None:
@@ -322,10 +331,19 @@ def _require_room(folder: Path, n_bytes: int) -> None:
 
 def _existing_folder(path: Path) -> tuple[Path, tuple[str, ...]]:
     """The nearest folder above a path that is there, and the names of those to be made in it."""
-    there = next(folder for folder in path.parents if os.path.lexists(folder))
+    there = next(folder for folder in path.parents if _is_there(folder))
     if there.exists() and not there.is_dir():
         raise OutputError(f"{there} is a file, so nothing can be written in it; choose a folder.")
     return there, path.parent.relative_to(there).parts
+
+
+def _is_there(path: Path) -> bool:
+    """Whether it is; that it cannot be told is an error."""
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return True
 
 
 def _remove_folders(made: Iterable[Path]) -> None:

@@ -5,6 +5,7 @@ from chary.tables.columns.column import Column
 from chary.tables.errors import TableError
 from chary.tables.extending import alone, extended, like, part_of
 from chary.tables.features import with_features
+from chary.tables.formulas import all_as_typed
 from chary.tables.frames import from_dataframe, table_from
 from chary.tables.missing import label_texts
 from chary.tables.preparation import TablePreparation, preparation_state, restore_preparation
@@ -64,6 +65,7 @@ __all__ = [
     "TablePreparation",
     "Target",
     "Tested",
+    "all_as_typed",
     "alone",
     "as_texts",
     "behind",
