@@ -11,7 +11,7 @@ from chary.tables.formulas import all_as_typed, as_typed, guarded
 from chary.tables.table import Table
 from chary.tables.writing import write_table
 
-# Written down here once more, by hand: what Excel, LibreOffice and Google Sheets run, and what they pass over first.
+# By hand once more: what Excel, LibreOffice and Google Sheets run, and what they pass over before it.
 SIGNS = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20", "\u30fc")
 UNSEEN = " \u00a0\u3000\u200b\u2009\ufeff\u202e\x00\x1b\t\r\n"
 STARTS = [before + sign for before in ("", *UNSEEN, "  \t") for sign in SIGNS] + ["\t", "\r", "\n"]
