@@ -17,6 +17,7 @@ import select
 import subprocess
 import sys
 import tempfile
+import termios
 import time
 from pathlib import Path
 
@@ -41,6 +42,10 @@ class Person:
         self.screen = b""
 
     def press(self, key: str) -> None:
+        """A key, once the terminal waits for one: it drops those pressed before."""
+        end = time.monotonic() + PATIENCE
+        while termios.tcgetattr(self.terminal)[3] & termios.ICANON and time.monotonic() < end:
+            time.sleep(0.001)
         os.write(self.terminal, key.encode())
 
     def wait_for(self, n_labelled: int) -> None:
