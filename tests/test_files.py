@@ -181,6 +181,13 @@ def test_what_appears_meanwhile_is_not_overwritten(tmp_path):
     assert contents(tmp_path) == {"b": b"of somebody else"}
 
 
+def test_a_network_disk_may_link_and_say_that_it_was_there(tmp_path, monkeypatch):
+    link = os.link
+    monkeypatch.setattr(os, "link", lambda *args, **how: raising(link(*args, **how) or FileExistsError()))
+    write_three(tmp_path)
+    assert contents(tmp_path) == dict.fromkeys("abc", b"new")
+
+
 def test_a_kill_between_two_names_leaves_the_first_one_out_and_remains_that_are_swept(tmp_path):
     code = """
 import os, sys
@@ -376,9 +383,9 @@ def test_errors_about_other_files_are_their_own(tmp_path):
 def test_a_folder_that_is_removed_midway_is_one_sentence(tmp_path):
     folder = tmp_path / "out"
     folder.mkdir()
-    with pytest.raises(OutputError, match=r"Nothing was written in '.*out' \(the folder is gone\)"):
+    with pytest.raises(OutputError, match=r"Nothing was written in '.*out' \(the folder is not there\)"):
         write_three(folder, then=lambda: shutil.rmtree(folder))
-    with pytest.raises(OutputError, match="the folder is gone"):
+    with pytest.raises(OutputError, match="the folder is not there"):
         write_three(folder)
     assert list(tmp_path.iterdir()) == []
 

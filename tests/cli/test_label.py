@@ -479,7 +479,7 @@ def test_an_output_folder_that_is_removed_midway_is_one_sentence(table, run, mon
     words = ["--rounds", 0, "--learner", "linear", "--check-sheet", "--out", out]
     code, printed, err = run("label", table, "-t", "churn", *words)
     assert (code, printed) == (1, "")
-    assert re.fullmatch(r"chary: Nothing was written in '.*out' \(the folder is gone\); .*\.\n", err)
+    assert re.fullmatch(r"chary: Nothing was written in '.*out' \(the folder is not there\); .*\.\n", err)
     assert [path.name for path in table.parent.iterdir()] == ["customers.csv"]
 
 

@@ -81,6 +81,7 @@ class Scan:
 
     def _read(self, read: Callable[[], T]) -> T:
         path = None if self.state is None else Path(self.table.files[0])
+        refuse_changed(path, self.state, self.table.name)  # before Polars panics, aloud
         try:
             found = _or_one_sentence(read, self.table.name)
         except TableError:

@@ -59,7 +59,8 @@ def least_bytes(table: Table) -> int:
         return 0
     frame = table.frame
     texts = frame.select(pl.col(pl.String).str.len_bytes().sum())
-    return int(sum(texts.row(0))) + frame.height * frame.width
+    signs = frame.width if table.format == "csv" else 1  # for each row: between cells, and at its end
+    return int(sum(texts.row(0))) + signs * frame.height
 
 
 def _in_json(dtype: pl.DataType) -> bool:
