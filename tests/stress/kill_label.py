@@ -77,7 +77,7 @@ def main() -> int:
     figures = {
         "kills": f"{n_killed}: {n_killed - n_steps} spread over the run, {n_steps} at the steps of writing",
         "outputs found after a kill": f"none {seen['none']} times, all three {seen['all']}, some {seen['some']}",
-        "temporary files that kills left": f"{seen['left']}, of which the next run swept each",
+        "temporary files found after kills": f"{seen['left']} in all, none after one more run",
     }
     return say_result("chary label, killed", figures, broken)
 
