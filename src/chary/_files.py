@@ -1,24 +1,50 @@
-"""A path and bytes in; a file that is there whole or not at all out; and why a file cannot be read."""
+"""Paths and bytes in; files that are there whole or not at all out, several all or none; and why one cannot be.
+
+Every output of chary goes through here: to a temporary file beside it, flushed to the disk, then renamed.
+"""
 
 from __future__ import annotations
 
+import errno
 import os
+import re
 import secrets
+import shutil
 import socket
-from collections.abc import Iterator
-from contextlib import contextmanager
+import stat
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
 from chary._words import shown
 
+try:
+    import fcntl
+except ImportError:  # pragma: no cover - a system without such locks
+    fcntl = None  # type: ignore[assignment]
+
+GivenPath = str | os.PathLike[str]
+
+# Folders whose files are no files: what is put there is lost at the next start, or speaks to a device.
+_OF_THE_SYSTEM = ("/dev", "/proc", "/sys")
+# What a disk says when it takes no more, whoever wrote to it; other errors may be about other files.
+_OF_THE_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
+_PROBED = 1 << 16  # bytes
+_REMAINS = re.compile(r"\..{0,30}@(?P<host>[^@]*)@(?P<pid>\d{1,10})@[0-9a-f]{16}\.part", re.DOTALL)
+
+
+class OutputError(OSError):
+    """An output that cannot be written: what, why, and what to do, in one sentence."""
+
 
 @contextmanager
-def atomic_write(path: str | os.PathLike[str], *, overwrite: bool = False) -> Iterator[BinaryIO]:
+def atomic_write(path: GivenPath, *, overwrite: bool = False) -> Iterator[BinaryIO]:
     """Open a file for writing that takes its name only once everything in it is on the disk.
 
     The bytes go to a temporary file in the same folder, which is flushed and renamed when the block ends,
-    and removed when the block fails. Without ``overwrite`` an existing file is left alone.
+    and removed when the block fails. Without ``overwrite`` whatever has the name is left alone, a link that leads
+    nowhere too. With it a link is replaced, and what it leads to stays as it is; a file keeps its permissions.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -27,23 +53,94 @@ def atomic_write(path: str | os.PathLike[str], *, overwrite: bool = False) -> It
     ...     print([path.name for path in Path(folder).iterdir()])
     ['note.txt']
     """
-    path = Path(path)
-    if path.exists() and not overwrite:
-        raise FileExistsError(f"{path} exists already; choose another name, or allow overwriting it.")
-    temporary = path.parent / f".{path.name[:30]}@{_host()}@{os.getpid()}@{secrets.token_hex(8)}.part"
+    with atomic_writes([path], overwrite=overwrite) as (file,):
+        yield file
+
+
+@contextmanager
+def atomic_writes(paths: Sequence[GivenPath], *, overwrite: bool = False) -> Iterator[list[BinaryIO]]:
+    """Open several files that take their names together: all of them once all are on the disk, or none.
+
+    The first takes its name last: where that is new, so are the others, even if the machine stops midway. If one
+    cannot take its name, those before it give theirs back to what had it.
+    """
+    finals = [Path(path) for path in paths]
+    for path in finals:
+        _refuse(path, overwrite)
+    parts: list[_Part] = []
     try:
-        with open(temporary, "xb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
+        with _one_sentence(finals):
+            for path in finals:
+                parts.append(_Part(path))
+        with _one_sentence(finals, _OF_THE_DISK):
+            yield [part.file for part in parts]
+        with _one_sentence(finals):
+            for part in parts:
+                part.finish(overwrite)
+            _take_names(parts, overwrite)
+        for folder in {path.parent for path in finals}:
+            _fsync_folder(folder)
+    finally:
+        for part in parts:
+            part.remove()
+
+
+@contextmanager
+def atomic_rewrite(path: GivenPath) -> Iterator[BinaryIO]:
+    """The same for a file that is worked on: where the name is a link, the file it leads to is the one."""
+    with atomic_write(os.path.realpath(path), overwrite=True) as file:
+        yield file
+
+
+@contextmanager
+def folders_for(paths: Iterable[GivenPath]) -> Iterator[None]:
+    """Make the folders of files about to be written; where that fails, none stays that was not there."""
+    finals = [Path(path).absolute() for path in paths]
+    parents = {folder for path in finals for folder in path.parents}
+    made: list[Path] = []
+    try:
+        with _one_sentence(finals):
+            made = sorted(folder for folder in parents if not folder.exists())  # outer ones first
+            for folder in made:
+                folder.mkdir(exist_ok=True)
+        yield
     except BaseException:
-        temporary.unlink(missing_ok=True)
+        _remove_folders(made)
         raise
-    _fsync_folder(path.parent)
 
 
-def why_unreadable(path: str | os.PathLike[str]) -> str | None:
+def probe(paths: Iterable[GivenPath], *, overwrite: bool = False, n_bytes: int = 0) -> None:
+    """Refuse, before any work, outputs that could not be written after it; nothing of the attempt stays.
+
+    A little is written under a temporary name in every folder, or in the one that it will be made in. Remains of
+    processes that died are swept from the folders.
+
+    Parameters
+    ----------
+    paths : paths of the outputs
+    overwrite : bool, default=False
+        Whether they may be there already.
+    n_bytes : int, default=0
+        At least so many will be written.
+    """
+    finals = [Path(path).absolute() for path in paths]
+    for path in finals:
+        _refuse(path, overwrite)
+    parts: list[_Part] = []
+    try:
+        with _one_sentence(finals):
+            for path in finals:
+                sweep(path.parent)
+                folder, missing = _existing_folder(path)
+                _require_room(folder, n_bytes)
+                parts.append(_Part(folder / path.name))
+                parts[-1].try_out(n_bytes, [path, *(folder / name for name in missing)])
+    finally:
+        for part in parts:
+            part.remove()
+
+
+def why_unreadable(path: GivenPath) -> str | None:
     """The sentence that says why a file cannot be opened; None where it can.
 
     >>> why_unreadable("nowhere.csv")
@@ -59,15 +156,210 @@ def why_unreadable(path: str | os.PathLike[str]) -> str | None:
         return f"{shown(path, 200)} cannot be read ({reason}); check the path."
 
 
-def sweep(folder: str | os.PathLike[str]) -> int:
-    """Delete the temporary files in a folder that dead processes of this machine left behind; returns how many."""
+def sweep(folder: GivenPath) -> int:
+    """Delete the temporary files in a folder that dead processes of this machine left behind; returns how many.
+
+    Such a file has a name that only chary makes, with the machine and the process in it; and nobody holds the lock
+    that its writer keeps on it as long as it lives, in whichever container that may be.
+    """
     n_swept = 0
     for path in Path(folder).glob(".*@*@*@*.part"):
-        host, pid, _ = path.name.split("@")[-3:]
-        if host == _host() and pid.isdigit() and not _is_alive(int(pid)):
-            path.unlink(missing_ok=True)
-            n_swept += 1
+        found = _REMAINS.fullmatch(path.name)
+        if found is None or found["host"] != _host() or _is_alive(int(found["pid"])):
+            continue
+        if _is_left(path):
+            with suppress(OSError):  # somebody else's, in a folder of all
+                path.unlink()
+                n_swept += 1
     return n_swept
+
+
+# ---------------------------------------------------------------- a file that has not its name yet
+
+
+class _Part:
+    """A temporary file beside the path whose name it will take."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.temporary, self.before = path, _beside(path), _beside(path)
+        self.file = open(self.temporary, "xb")  # noqa: SIM115 - open until it has its name
+        _lock(self.file)
+        status = os.fstat(self.file.fileno())
+        self.identity = status.st_dev, status.st_ino
+
+    def try_out(self, n_bytes: int, names: Sequence[Path]) -> None:
+        """Whether the folder takes these names, the length, and bytes at all."""
+        for path in (self.path, *names):
+            with suppress(FileNotFoundError):
+                os.lstat(path)
+        self.file.truncate(n_bytes)
+        self.file.write(bytes(_PROBED))
+        self.file.flush()
+        os.fsync(self.file.fileno())
+
+    def finish(self, overwrite: bool) -> None:
+        """Have everything on the disk, with the owner and the permissions of what is overwritten."""
+        self.file.flush()
+        if overwrite:
+            self._take_permissions()
+        os.fsync(self.file.fileno())
+        if os.name != "posix":  # pragma: no cover - elsewhere an open file keeps its name
+            self.file.close()
+
+    def take_name(self, overwrite: bool) -> None:
+        if overwrite:
+            os.replace(self.temporary, self.path)
+            return
+        try:
+            os.link(self.temporary, self.path)  # other than a renaming, it never replaces anything
+        except FileExistsError:
+            if not self._has_its_name():  # a network disk may do it, and be asked once more
+                raise _there(self.path) from None
+        except OSError:  # a disk without links
+            if os.path.lexists(self.path):
+                raise _there(self.path) from None
+            os.rename(self.temporary, self.path)
+
+    def keep_what_is_there(self) -> None:
+        if not os.path.lexists(self.path):
+            return
+        try:
+            os.link(self.path, self.before, follow_symlinks=False)
+        except (OSError, NotImplementedError):
+            shutil.copy2(self.path, self.before, follow_symlinks=False)
+
+    def give_back_name(self) -> None:
+        if not self._has_its_name():
+            return
+        if os.path.lexists(self.before):
+            os.replace(self.before, self.path)
+        else:
+            self.path.unlink()
+
+    def remove(self) -> None:
+        with suppress(OSError):
+            self.file.close()  # may flush, and fail again
+        for path in (self.temporary, self.before):
+            with suppress(OSError):
+                path.unlink()
+
+    def _has_its_name(self) -> bool:
+        try:
+            status = os.lstat(self.path)
+        except OSError:
+            return False
+        return (status.st_dev, status.st_ino) == self.identity
+
+    def _take_permissions(self) -> None:
+        with suppress(OSError):
+            old = os.lstat(self.path)
+            if not stat.S_ISREG(old.st_mode):
+                return
+            new = os.fstat(self.file.fileno())
+            if os.name == "posix" and (old.st_uid, old.st_gid) != (new.st_uid, new.st_gid):
+                os.chown(self.temporary, old.st_uid, old.st_gid)
+            os.chmod(self.temporary, stat.S_IMODE(old.st_mode))
+
+
+def _take_names(parts: Sequence[_Part], overwrite: bool) -> None:
+    if len(parts) == 1:  # done at one stroke: nothing to give back
+        parts[0].take_name(overwrite)
+        return
+    try:
+        for part in parts:
+            part.keep_what_is_there()
+        for part in reversed(parts):
+            part.take_name(overwrite)
+    except BaseException:
+        for part in parts:
+            part.give_back_name()
+        raise
+
+
+def _beside(path: Path) -> Path:
+    return path.parent / f".{path.name[:30]}@{_host()}@{os.getpid()}@{secrets.token_hex(8)}.part"
+
+
+# ---------------------------------------------------------------- what is refused, and in which words
+
+
+def _refuse(path: Path, overwrite: bool) -> None:
+    real = os.path.realpath(path.parent)
+    if os.name == "posix" and any(real == root or real.startswith(f"{root}/") for root in _OF_THE_SYSTEM):
+        raise OutputError(f"{real} belongs to the system and keeps no files; write {path.name} elsewhere.")
+    if not os.path.lexists(path):
+        return
+    if not overwrite:
+        raise _there(path)
+    if not (os.path.isfile(path) or (path.is_symlink() and not path.exists())):
+        raise OutputError(f"{path} is there and is no file, so it is not replaced; choose another name.")
+
+
+def _there(path: Path) -> FileExistsError:
+    what = "is a link that leads nowhere" if path.is_symlink() and not path.exists() else "exists already"
+    return FileExistsError(f"{path} {what}; choose another name, or allow overwriting it.")
+
+
+@contextmanager
+def _one_sentence(paths: Sequence[Path], only: Sequence[int] = ()) -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        number = _number_of(error)
+        if number is None or (only and number not in only):  # an error that is a sentence has no number
+            raise
+        folder, why = paths[0].parent, os.strerror(number).lower()
+        if number == errno.ENAMETOOLONG:
+            name = max((part for path in paths for part in path.parts), key=lambda part: len(os.fsencode(part)))
+            raise OutputError(f"{shown(name, 80)} is too long a name for a file; choose a shorter one.") from None
+        if number == errno.ENOENT and not folder.is_dir():
+            why = "the folder is not there"
+        raise OutputError(
+            f"Nothing was written in {shown(folder, 200)} ({why}); mend that, or write elsewhere."
+        ) from None
+
+
+def _number_of(error: Exception) -> int | None:
+    """Which error of the system it is; libraries that write to a file by themselves say so in words."""
+    if isinstance(error, OSError) and error.errno is not None:
+        return error.errno
+    said = re.search(r"\(os error (\d+)\)", str(error))
+    return int(said[1]) if said else None
+
+
+def _require_room(folder: Path, n_bytes: int) -> None:
+    free = shutil.disk_usage(folder).free
+    if free < n_bytes:
+        raise OutputError(
+            f"{shown(folder, 200)} has room for {free:,} bytes, and {n_bytes:,} or more are to be written; make "
+            "room, or write elsewhere."
+        )
+
+
+def _existing_folder(path: Path) -> tuple[Path, tuple[str, ...]]:
+    """The nearest folder above a path that is there, and the names of those to be made in it."""
+    there = next(folder for folder in path.parents if _is_there(folder))
+    if there.exists() and not there.is_dir():
+        raise OutputError(f"{there} is a file, so nothing can be written in it; choose a folder.")
+    return there, path.parent.relative_to(there).parts
+
+
+def _is_there(path: Path) -> bool:
+    """Whether it is; that it cannot be told is an error."""
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return True
+
+
+def _remove_folders(made: Iterable[Path]) -> None:
+    for folder in sorted(made, reverse=True):
+        with suppress(OSError):  # not empty: somebody else's file is in it
+            folder.rmdir()
+
+
+# ---------------------------------------------------------------- processes, dead or alive
 
 
 def _host() -> str:
@@ -81,14 +373,37 @@ def _is_alive(pid: int) -> bool:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    except PermissionError:
+    except (PermissionError, OverflowError):
         pass
+    return True
+
+
+def _lock(file: BinaryIO) -> None:
+    """Held until the file is closed or the process dies; without it on a disk that knows none."""
+    if fcntl is not None:
+        with suppress(OSError):
+            fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _is_left(path: Path) -> bool:
+    """Whether nobody has it locked; where that cannot be told, somebody may."""
+    if fcntl is None:  # pragma: no cover
+        return False
+    try:
+        if not stat.S_ISREG(os.lstat(path).st_mode):
+            return False
+        with open(path, "rb") as file:
+            fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
     return True
 
 
 def _fsync_folder(folder: Path) -> None:
     """Make the new name survive a power cut, where the system lets folders be opened."""
-    if hasattr(os, "O_DIRECTORY"):
+    if not hasattr(os, "O_DIRECTORY"):  # pragma: no cover
+        return
+    with suppress(OSError):  # the name is taken by now, whatever the folder says of itself
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
         try:
             os.fsync(descriptor)

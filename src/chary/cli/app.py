@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from typing import Annotated
 
 import typer
@@ -14,6 +15,7 @@ from chary.cli.demo import demo_app
 from chary.cli.judge import judge_app
 from chary.cli.label import label_app
 from chary.cli.remedies import sentence
+from chary.cli.streams import any_text, heeded_signals
 from chary.cli.study import datasets_app, study_app
 
 app = typer.Typer(
@@ -42,9 +44,16 @@ def _options(version: Annotated[bool, typer.Option("--version", help="Print the 
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run a command; 0 is success, 1 a bad input told in one sentence, 130 an interruption."""
+    """Run a command; 0 is success, 1 a bad input told in one sentence, 130 an interruption, 143 a SIGTERM."""
+    with any_text():
+        return _run(arguments)
+
+
+def _run(arguments: list[str] | None) -> int:
     try:
-        code = app(arguments, prog_name="chary", standalone_mode=False) or 0
+        with heeded_signals():
+            code = app(arguments, prog_name="chary", standalone_mode=False) or 0
+            sys.stdout.flush()
         return _fail(_INTERRUPTED, 130) if code == 130 else code
     except (typer.Abort, KeyboardInterrupt):
         return _fail(_INTERRUPTED, 130)

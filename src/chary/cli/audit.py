@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import os
 import re
 import shlex
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from chary.cli import options
-from chary.cli.console import heed_interrupts, read_quietly, require_free, require_readable, stdout, writing
+from chary.cli.console import heed_interrupts, read_quietly, require_free, require_readable, stdout
 from chary.cli.prior import parse_share
 from chary.cli.remedies import command
 
@@ -59,6 +60,7 @@ def draw_command(
     to it and keeps the answers.
     """
     require_readable(*file)
+    from chary._files import folders_for
     from chary.jobs import draw_sheet, load_table_model, predict_table
     from chary.tables import GUESS, Table, behind, origin_to_tell, target_labels
 
@@ -74,7 +76,7 @@ def draw_command(
 
     origin = origin_to_tell(table, target, labels, unlabeled, exact_labels=exact_labels)
     told = None if model is None else guesses
-    with writing([path]):
+    with folders_for([path]):
         drawn = draw_sheet(
             path, table, origin, behind(table, target), labels.labeled, k, seed=seed, overwrite=force, guesses=told
         )
@@ -107,11 +109,13 @@ def fill_command(
     shown that holds at whichever moment you stop, and when what you ask for is reached. No label is shown.
     """
     require_readable(file)
+    from chary._files import sweep
     from chary.cli.enough import watch_sheet
     from chary.cli.sheet import Sheet
     from chary.tables import drawn_from, in_order, read_sheet, with_stopping
 
     heed_interrupts()
+    sweep(Path(os.path.realpath(file)).parent)
     audit, _ = read_sheet(file)
     origin = drawn_from(audit)
     watch = None

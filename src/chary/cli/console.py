@@ -9,12 +9,12 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from threading import current_thread, main_thread
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
-from chary._files import why_unreadable
+from chary._files import atomic_writes, folders_for, probe, why_unreadable
 from chary._words import listed, visible
 
 if TYPE_CHECKING:
@@ -55,41 +55,28 @@ def quietly() -> Iterator[None]:
         os.close(original)
 
 
-def require_free(paths: Iterable[Path], force: bool) -> None:
-    """Refuse before any work what could not be written after it."""
+def require_free(paths: Iterable[Path], force: bool, n_bytes: int = 0) -> None:
+    """Refuse before any work what could not be written after it; at least so many bytes will be."""
     paths = list(paths)
-    there = [str(path) for path in paths if path.exists() and not force]
+    there = [str(path) for path in paths if os.path.lexists(path) and not force]
     if there:
         exist, them = ("exist", "them") if len(there) > 1 else ("exists", "it")
         raise ValueError(
             f"{listed(there)} {exist} already; pass --force to overwrite {them}, or --out for another folder."
         )
     for path in paths:
-        folder = next(parent for parent in path.absolute().parents if parent.exists())
-        if not folder.is_dir():
+        folder = next(parent for parent in path.absolute().parents if os.path.lexists(parent))
+        if folder.exists() and not folder.is_dir():
             raise ValueError(f"{folder} is a file, so nothing can be written in it; give --out a folder.")
-        if not os.access(folder, os.W_OK):
-            raise ValueError(f"The folder {folder} cannot be written to; give another with --out.")
+    probe(paths, overwrite=True, n_bytes=n_bytes)
 
 
 @contextmanager
-def writing(paths: Iterable[Path]) -> Iterator[None]:
-    """Make the folders of files about to be written; where that fails, nothing stays that was not there."""
+def writing(paths: Iterable[Path], force: bool) -> Iterator[list[BinaryIO]]:
+    """Open files that all appear when the block ends, or none, in folders made for them if need be."""
     paths = list(paths)
-    new_files = [path for path in paths if not path.exists()]
-    parents = {folder for path in paths for folder in path.absolute().parents}
-    new_folders = sorted(folder for folder in parents if not folder.exists())  # outer ones first
-    try:
-        for folder in new_folders:
-            folder.mkdir(exist_ok=True)
-        yield
-    except BaseException:
-        for path in new_files:
-            path.unlink(missing_ok=True)
-        for folder in reversed(new_folders):
-            with suppress(OSError):  # not empty: somebody else's file is in it
-                folder.rmdir()
-        raise
+    with folders_for(paths), atomic_writes(paths, overwrite=force) as files:
+        yield files
 
 
 @contextmanager

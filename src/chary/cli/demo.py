@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from chary.cli import options
-from chary.cli.console import plain, require_free, stdout
+from chary.cli.console import plain, require_free, stdout, writing
 from chary.cli.label import Done, run_label
 
 if TYPE_CHECKING:
@@ -25,15 +25,13 @@ def demo(
     force: options.FORCE = False,
 ) -> None:
     """Hide most labels of a table that ships with scikit-learn, find them again, and compare with the truth."""
-    from chary._files import atomic_write
     from chary.cli.hidden_labels import N_LABELED, TARGET, hide_labels
 
     start = time.perf_counter()
     path = out / "tumours.csv"
-    out.mkdir(parents=True, exist_ok=True)
     require_free([path], force)
     hidden = hide_labels(seed)
-    with atomic_write(path, overwrite=force) as stream:
+    with writing([path], force) as (stream,):
         hidden.frame.write_csv(stream)
     console = stdout()
     console.print(

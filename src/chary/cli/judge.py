@@ -105,11 +105,12 @@ def _draw(
     as_json: bool,
     **told: Any,
 ) -> None:
+    from chary._files import folders_for
     from chary.jobs import draw_to_judge
 
     path = (out or scan.table.folder) / f"{scan.table.stem}.judge.csv"
     require_free([path], force=True)
-    with writing([path]):
+    with folders_for([path]):
         drawn, classes = draw_to_judge(scan, labels, path, k, seed=seed, overwrite=force, **told)
     if as_json:
         print_json({**drawn._asdict(), "rows": scan.n_rows, "classes": classes, "files": {"sheet": str(path)}})
@@ -130,7 +131,6 @@ def _judge(
     **told: Any,
 ) -> tuple[JudgedTable, JudgeHints, dict[str, Path]]:
     """Judge, then write the report and, with an error, the table."""
-    from chary._files import atomic_write
     from chary.jobs import judge_table, refuse_taken
     from chary.report import render_judged, summarize_judged
     from chary.tables import require_writable, write_table
@@ -145,13 +145,10 @@ def _judge(
     require_free(paths.values(), force)
     result = judge_table(scan, labels, audit, error=error, **told)
     hints = _hints(scan, labels, audit, result, told)
-    with writing(paths.values()):
-        if "judged" in paths:
-            accepted = result.accepted()
-            with atomic_write(paths["judged"], overwrite=force) as stream:
-                write_table(scan.whole().written_as(format), {"chary_accept": accepted}, stream)
-        with atomic_write(paths["report"], overwrite=force) as stream:
-            stream.write(render_judged(summarize_judged(result), hints).encode("utf-8", "backslashreplace"))
+    with writing(paths.values(), force) as (report, *judged):
+        for stream in judged:
+            write_table(scan.whole().written_as(format), {"chary_accept": result.accepted()}, stream)
+        report.write(render_judged(summarize_judged(result), hints).encode("utf-8", "backslashreplace"))
     return result, hints, paths
 
 

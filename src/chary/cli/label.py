@@ -170,9 +170,8 @@ def predict(
         others = [str(model_file), *(name for name in file if name != models[0])]
         raise ValueError(f"The model comes first: {shlex.join(['chary', 'predict', models[0], *others])}")
     require_readable(model_file, *file)
-    from chary._files import atomic_write
     from chary.jobs import load_table_model, predict_table
-    from chary.tables import TableError, require_writable, write_table
+    from chary.tables import TableError, least_bytes, require_writable, write_table
 
     with steps() as step:
         step("Loading the model")
@@ -180,7 +179,7 @@ def predict(
         step("Reading")
         table = read_quietly(file, delimiter=delimiter, encoding=encoding, sheet=sheet).written_as(format)
         path = (out or table.folder) / f"{table.stem}.predicted{table.suffix}"
-        require_free([path], force)
+        require_free([path], force, least_bytes(table))
         require_writable(table)
         step("Labelling")
         try:
@@ -188,7 +187,7 @@ def predict(
         except TableError as error:
             raise TableError(f"{table.name}: ", *error.args) from None
         step("Writing")
-        with writing([path]), atomic_write(path, overwrite=force) as stream:
+        with writing([path], force) as (stream,):
             write_table(table, added, stream)
     counts = dict(added["chary_label"].value_counts(sort=True).rows())
     if as_json:
@@ -227,17 +226,16 @@ def run_label(
 ) -> Done:
     """Read, label, write."""
     require_readable(*files)
-    from chary._files import atomic_write
     from chary.jobs import (
         label_table,
+        model_bytes,
         probability_columns,
         probability_names,
         refuse_taken,
-        save,
         write_rows_to_check,
     )
     from chary.report import render_page, summarize
-    from chary.tables import require_writable, target_labels, write_table
+    from chary.tables import least_bytes, require_writable, target_labels, write_table
 
     with steps() as step:
         step("Reading")
@@ -253,22 +251,19 @@ def run_label(
             "report": folder / f"{table.stem}.report.html",
             **({"to check": folder / f"{table.stem}.check.csv"} if check_sheet else {}),
         }
-        require_free(paths.values(), force)
+        require_free(paths.values(), force, least_bytes(table))
         require_writable(table)
         result = label_table(table, target, progress=step, **settings)
         step("Writing")
         summary, hints, added = summarize(result), hints_for(result), result.added_columns
         if probabilities:
             added |= probability_columns(table, result.labels.classes, result.probabilities())
-        with writing(paths.values()):
-            with atomic_write(paths["labeled"], overwrite=force) as stream:
-                write_table(table, added, stream)
-            save(result.model, paths["model"], overwrite=force)
-            with atomic_write(paths["report"], overwrite=force) as stream:
-                stream.write(render_page(summary, hints).encode("utf-8", "backslashreplace"))
-            if check_sheet:
-                with atomic_write(paths["to check"], overwrite=force) as stream:
-                    write_rows_to_check(result, stream)
+        with writing(paths.values(), force) as (labeled, model, report, *to_check):
+            write_table(table, added, labeled)
+            model.write(model_bytes(result.model))
+            report.write(render_page(summary, hints).encode("utf-8", "backslashreplace"))
+            for stream in to_check:
+                write_rows_to_check(result, stream)
     return Done(result, summary, hints, paths)
 
 

@@ -133,7 +133,7 @@ def report(
     source: Annotated[Path | None, typer.Option("--from", help="An exported file instead of the store.")] = None,
 ) -> None:
     """Print a study beside the paper; write it as Markdown, CSV and a figure."""
-    from chary.studies import MissingExtraError, Store, companion_of, write_figure, write_report
+    from chary.studies import MissingExtraError, Store, companion_of, figure_bytes, write_report
 
     study, cells = _select(name, protocol, datasets, seeds)
     results = _results(study, cells, store, source, _typed(name, protocol))
@@ -141,11 +141,12 @@ def report(
     _print_table(study, results)
     _say(*(f"• {sentence}" for sentence in study.findings(results, companion)))
     folder = (out or (RESULTS if len(results) == len(_distinct(study.cells())) else PARTIAL)) / study.name
-    written = write_report(study, results, folder, companion)
+    figure = None
     try:
-        written.append(write_figure(study, results, folder))
+        figure = figure_bytes(study, results)
     except MissingExtraError as missing:
         _say(str(missing))
+    written = write_report(study, results, folder, companion, figure)
     _say(f"Written to {folder}: {', '.join(path.name for path in written)}")
 
 

@@ -9,7 +9,7 @@ from chary.jobs.explain import Cell, ColumnImportance, Explainer, explainer
 from chary.jobs.judge import EMPTY, JudgedColumn, JudgedTable, draw_to_judge, judge_table, labels_of_sheet
 from chary.jobs.label import AUDIT_SIZE, SOURCES, LabeledTable, label_table
 from chary.jobs.learners import LEARNERS, WITH_AUDIT, learn
-from chary.jobs.model_file import ModelFileError, load, save
+from chary.jobs.model_file import ModelFileError, load, model_bytes, save
 from chary.jobs.predict import (
     load_table_model,
     predict_table,
@@ -49,6 +49,7 @@ __all__ = [
     "learn",
     "load",
     "load_table_model",
+    "model_bytes",
     "predict_table",
     "prepare",
     "probability_columns",

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from chary._files import atomic_write
+from chary._files import atomic_rewrite, atomic_write
 from chary._words import Parameter
 from chary.evaluation import draw
 from chary.jobs.label import LabeledTable
@@ -152,7 +152,7 @@ def _enlarge(
     if guesses is not None:
         sheet = _with_empty(sheet, guesses(new[:1]))
     says = origin._replace(seed=drawn_with, stopped=bool(told and told.stopped))
-    with atomic_write(path, overwrite=True) as stream:
+    with atomic_rewrite(path) as stream:
         enlarge_sheet(sheet, says, cells, new, stream, guesses and guesses(new))
     n_answered = sum(bool(row.answer) for row in there.by_place.values())
     return DrawnSheet(k, len(new), n_answered, enlarged=True)

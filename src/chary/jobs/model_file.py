@@ -29,7 +29,7 @@ from chary.jobs.model_parts import CODECS, Codec, ModelFileError
 from chary.jobs.old_models import OLD_CODECS
 from chary.method import plain_trees
 
-__all__ = ["FORMAT", "ModelFileError", "load", "save"]
+__all__ = ["FORMAT", "ModelFileError", "load", "model_bytes", "save"]
 
 FORMAT = "chary-model-2"
 _FORMATS: dict[str, dict[str, Codec]] = {FORMAT: CODECS, "chary-model-1": OLD_CODECS}
@@ -53,14 +53,20 @@ def save(model: Any, path: str | os.PathLike[str], *, overwrite: bool = False) -
         Usually ends in ``.chary``. The file is there whole or not at all.
     overwrite : bool, default=False
     """
+    content = model_bytes(model)
+    with atomic_write(path, overwrite=overwrite) as file:
+        file.write(content)
+
+
+def model_bytes(model: Any) -> bytes:
+    """What :func:`save` writes, for who writes several files together."""
     arrays: dict[str, NDArray[Any]] = {}
     if hasattr(model, "fit"):
         check_is_fitted(model)
     description = json.dumps({"versions": _versions(), "model": _pack(model, arrays)}, allow_nan=False)
     _require_loadable(model, description, arrays)
     metadata = {"format": FORMAT, "description": description, "sha256": _checksum(description, arrays)}
-    with atomic_write(path, overwrite=overwrite) as file:
-        file.write(_file(arrays, metadata))
+    return _file(arrays, metadata)
 
 
 def load(path: str | os.PathLike[str]) -> Any:

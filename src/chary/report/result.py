@@ -222,7 +222,7 @@ def _writing(path: str | os.PathLike[str], overwrite: bool) -> Any:
 
 
 def _refuse_there(path: str | os.PathLike[str], overwrite: bool) -> None:
-    if os.path.exists(path) and not overwrite:
+    if os.path.lexists(path) and not overwrite:
         raise FileExistsError(f"{os.fspath(path)} exists already; choose another name, or pass overwrite=True.")
 
 

@@ -3,7 +3,7 @@
 from chary.studies import datasets, figures, findings
 from chary.studies.catalogue import NAMES, PROTOCOLS, STUDIES, find_study, protocols_of
 from chary.studies.datasets import dataset_title
-from chary.studies.folder import companion_of, write_figure, write_report
+from chary.studies.folder import companion_of, figure_bytes, write_figure, write_report
 from chary.studies.labeling import iid, selection_biased
 from chary.studies.results import (
     Entry,
@@ -44,6 +44,7 @@ __all__ = [
     "dataset_title",
     "datasets",
     "export",
+    "figure_bytes",
     "figures",
     "find_study",
     "findings",

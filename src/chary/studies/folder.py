@@ -2,37 +2,52 @@
 
 from __future__ import annotations
 
+import io
 from dataclasses import replace
 from pathlib import Path
 
-from chary._files import atomic_write
+from chary._files import atomic_write, atomic_writes, folders_for
 from chary.studies.figures import draw
 from chary.studies.results import import_results, results_of, to_csv, to_markdown
 from chary.studies.store import Store
 from chary.studies.study import MissingExtraError, Results, Study
 
 
-def write_report(study: Study, results: Results, folder: Path, companion: Results = ()) -> list[Path]:
-    """Write ``report.md`` and ``results.csv``; returns their paths."""
-    folder.mkdir(parents=True, exist_ok=True)
-    texts = {"report.md": to_markdown(study, results, companion), "results.csv": to_csv(study, results)}
-    for name, text in texts.items():
-        with atomic_write(folder / name, overwrite=True) as file:
-            file.write(text.encode())
-    return [folder / name for name in texts]
+def write_report(
+    study: Study, results: Results, folder: Path, companion: Results = (), figure: bytes | None = None
+) -> list[Path]:
+    """Write ``report.md`` and ``results.csv``, and ``figure.png`` if given, all or none; returns their paths."""
+    contents = {
+        "report.md": to_markdown(study, results, companion).encode(),
+        "results.csv": to_csv(study, results).encode(),
+        **({} if figure is None else {"figure.png": figure}),
+    }
+    paths = [folder / name for name in contents]
+    with folders_for(paths), atomic_writes(paths, overwrite=True) as files:
+        for file, content in zip(files, contents.values(), strict=True):
+            file.write(content)
+    return paths
 
 
 def write_figure(study: Study, results: Results, folder: Path) -> Path:
-    """Write ``figure.png``, the same bytes for the same results; returns its path."""
+    """Write ``figure.png`` alone; returns its path."""
+    content = figure_bytes(study, results)
+    with atomic_write(folder / "figure.png", overwrite=True) as file:
+        file.write(content)
+    return folder / "figure.png"
+
+
+def figure_bytes(study: Study, results: Results) -> bytes:
+    """The figure as PNG, the same bytes for the same results."""
     try:
         figure = draw(study, results).figure
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != "matplotlib":
             raise
         raise MissingExtraError("The figure needs matplotlib: pip install 'chary[plots]'.") from error
-    with atomic_write(folder / "figure.png", overwrite=True) as file:
-        figure.savefig(file, format="png", metadata={"Software": None})  # type: ignore[union-attr]
-    return folder / "figure.png"
+    content = io.BytesIO()
+    figure.savefig(content, format="png", metadata={"Software": None})  # type: ignore[union-attr]
+    return content.getvalue()
 
 
 def companion_of(

@@ -28,6 +28,7 @@ import sklearn
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from chary import __version__
+from chary._files import probe
 from chary.studies.store import Store, key_of
 from chary.studies.study import Cell, Study
 
@@ -128,6 +129,7 @@ def run(
     report(progress)
     if not todo:
         return progress
+    probe([store.path(key_of(todo[0].content()))], overwrite=True)
     groups: dict[str, list[Cell]] = defaultdict(list)
     for cell in todo:
         groups[cell.group].append(cell)

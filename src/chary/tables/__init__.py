@@ -5,6 +5,7 @@ from chary.tables.columns.column import Column
 from chary.tables.errors import TableError
 from chary.tables.extending import alone, extended, like, part_of
 from chary.tables.features import with_features
+from chary.tables.formulas import all_as_typed
 from chary.tables.frames import from_dataframe, table_from
 from chary.tables.missing import label_texts
 from chary.tables.preparation import TablePreparation, preparation_state, restore_preparation
@@ -43,7 +44,7 @@ from chary.tables.spellings import is_marker
 from chary.tables.table import FORMATS, Table
 from chary.tables.target import Target, read_target, target_labels
 from chary.tables.tested import Tested, read_tested
-from chary.tables.writing import require_writable, write_table
+from chary.tables.writing import least_bytes, require_writable, write_table
 
 __all__ = [
     "CLASSES",
@@ -64,6 +65,7 @@ __all__ = [
     "TablePreparation",
     "Target",
     "Tested",
+    "all_as_typed",
     "alone",
     "as_texts",
     "behind",
@@ -76,6 +78,7 @@ __all__ = [
     "is_marker",
     "known_class",
     "label_texts",
+    "least_bytes",
     "like",
     "match_answers",
     "origin_of",
