@@ -38,6 +38,7 @@ from chary.tables import (
     read_sheet,
     read_tested,
     scanned_column,
+    texts,
 )
 
 EMPTY = "(empty)"  # what rows without a value in the column of a slice are called
@@ -290,7 +291,7 @@ def _slices(
 
 
 def _named(cells: pl.Series) -> list[str]:
-    return [EMPTY if text is None or not text.strip() else text for text in cells.cast(pl.String).to_list()]
+    return [EMPTY if text is None or not text.strip() else text for text in texts(cells).to_list()]
 
 
 def _acceptances(
@@ -332,8 +333,8 @@ def _confidences(
         )
     numbers = cells[confidence].cast(pl.Float64, strict=False).fill_null(float("nan")).to_numpy()
     tested = read_tested(scan, [labels], settings["unlabeled"], exact_labels=settings["exact_labels"])
-    texts = cells[labels].cast(pl.String).str.strip_chars()
-    return numbers, texts.is_in(list(tested.chosen)).fill_null(False).to_numpy()
+    written = texts(cells[labels]).str.strip_chars()
+    return numbers, written.is_in(list(tested.chosen)).fill_null(False).to_numpy()
 
 
 def _missing_notes(columns: Sequence[JudgedColumn]) -> list[str]:
