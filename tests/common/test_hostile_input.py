@@ -609,11 +609,11 @@ def dressed(result, rng):
     renamed = {"x": x, "colour": colour, "flag": flag, "y": target}
     classes = np.array([low, high], dtype=object)
     preparation = result.model[0]
-    columns = [replace(column, name=renamed[column.name], note=cell) for column in preparation.columns_]
+    columns = [replace(column, name=renamed[column.name], note=cell) for column in preparation.ordered_]
     shifts = [shift._replace(name=hostile(rng)) for shift in result.diagnosis.shifts]
     model = type(result.model)(result.model.steps)
     prepared = type(preparation)()
-    prepared.__dict__ |= {**vars(preparation), "columns_": columns}
+    prepared.__dict__ |= {**vars(preparation), "columns_": columns, "ordered_": columns}
     model.steps = [("prepare", prepared), result.model.steps[1]]
     frame = result.table.frame.with_columns(colour=pl.lit(cell)).rename(renamed)
     return replace(

@@ -43,7 +43,7 @@ def prepared():
 def test_all_features_of_a_column_are_its_group(prepared):
     _, preparation, X = prepared
     names, groups = column_groups(preparation)
-    assert names == ["since", "town", "age", "income"]
+    assert names == ["age", "income", "since", "town"]
     features = preparation.features()
     for name, own in zip(names, groups, strict=True):
         assert {features[j].column for j in own} == {name}
@@ -99,7 +99,7 @@ def test_the_order_of_the_rows_changes_nothing(prepared):
 
 def test_of_many_columns_some_are_looked_at_and_it_is_said():
     rng = np.random.default_rng(0)
-    cells = pl.DataFrame({f"x{j}": rng.normal(size=150) for j in range(130)})
+    cells = pl.DataFrame({f"x{j:03d}": rng.normal(size=150) for j in range(130)})
     preparation = TablePreparation().fit(cells)
     X = preparation.transform(cells)
     found = explainer(ByColumn(np.array([120])), preparation, X)

@@ -2,6 +2,7 @@
 
 import io
 from dataclasses import replace
+from datetime import timedelta
 
 import numpy as np
 import polars as pl
@@ -427,3 +428,16 @@ def test_rows_that_were_checked_teach_and_measure_nothing(tmp_path):
     assert "5 labels of rows that were checked one by one are among those given." in after.notes
     with pytest.raises(TableError, match="chosen for doubt, not drawn at random"):
         label_table(data, "y", rounds=0, audit=path)
+
+
+def test_durations_are_features_and_classes_like_any_other():
+    cells = table().frame
+    hours = pl.duration(hours=pl.col("x").cast(pl.Float64) * 60)
+    classes = pl.Series("y", [None if y is None else timedelta(hours=1 + (y == "no")) for y in cells["y"]])
+    frame = cells.with_columns(hours.alias("lasted"), classes).drop("x")
+    result = label_table(Table(frame, "t.parquet"), "y", missing=["-9"], explain=True, learner="linear")
+    assert set(result.added_columns["chary_label"].to_list()) == {"1h", "2h"}
+    assert result.added_columns["chary_why"].str.contains("lasted = -?[0-9]").any()
+    sheet = io.BytesIO()
+    write_audit(result.table, "y", result.labels, draw(result.labels.labeled, 5, 0), sheet)
+    assert b"lasted" in sheet.getvalue()

@@ -117,7 +117,8 @@ def test_a_pipeline_takes_tables(tmp_path):
     pipeline = Pipeline([("prepare", preparation), ("classify", small())]).fit(frame, y)
     loaded = round_trip(pipeline, tmp_path)
     assert same_bits(pipeline.predict_proba(frame), loaded.predict_proba(frame))
-    assert loaded[0].columns_ == preparation.columns_
+    assert loaded[0].columns_ == loaded[0].ordered_ == preparation.ordered_
+    assert [column.name for column in preparation.columns_] == ["n", "c", "d"]
     assert loaded[0].get_params() == {**preparation.get_params(), "drop": ("d",)}
 
 

@@ -4,13 +4,18 @@ import io
 import random
 import struct
 import zlib
+from decimal import Decimal
 
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
+from pyarrow import feather, ipc, parquet
 
 from chary.tables.columnar import read_arrow, read_parquet, write_arrow
 from chary.tables.errors import TableError
+from chary.tables.reading import read_table
+from chary.tables.scanning import scan_table
 
 FRAME = pl.DataFrame({
     "a": [1, 2, 3] * 20,
@@ -104,3 +109,17 @@ def test_parquet_is_read_from_a_file_or_from_bytes(tmp_path):
         assert read_parquet(source, "t").equals(FRAME)
     with pytest.raises(TableError, match=r"t is a damaged Parquet file \("):
         read_parquet(b"PAR1" + zlib.compress(b"x" * 100), "t")
+
+
+@pytest.mark.parametrize("written_as", ["parquet", "scanned parquet", "arrow file", "arrow stream"])
+def test_decimals_of_256_bits_are_no_damage(tmp_path, written_as):
+    path = tmp_path / "t"
+    cells = pa.table({"x": pa.array([Decimal("1.5"), None], type=pa.decimal256(50, 5)), "y": ["a", "b"]})
+    if written_as == "arrow stream":
+        with ipc.new_stream(path, cells.schema) as stream:
+            stream.write_table(cells)
+    else:
+        (feather.write_feather if written_as == "arrow file" else parquet.write_table)(cells, path)
+    said = r"^t holds decimal numbers of 256 bits \(decimal256\), which chary does not read; write them as float64"
+    with pytest.raises(TableError, match=said):
+        scan_table(path) if written_as == "scanned parquet" else read_table(path)

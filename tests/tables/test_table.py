@@ -1,5 +1,7 @@
 """A table and names in; the column that is meant, or what may have been meant, out."""
 
+import datetime as dt
+
 import polars as pl
 import pytest
 
@@ -29,6 +31,7 @@ def test_of_many_columns_eight_are_named():
     [
         (pl.Series(["a", None]), ["a", None]),
         (pl.Series([1, 2]), ["1", "2"]),
+        (pl.Series([dt.timedelta(days=1, hours=2), None, dt.timedelta(0)]), ["1d 2h", None, "0µs"]),
         (pl.Series([[1], [2]]), None),
         (pl.Series([b"\xff"]), None),
         (pl.Series([object()], dtype=pl.Object), None),

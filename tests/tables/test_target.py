@@ -1,5 +1,6 @@
 """A target column in; classes and codes out, or why it cannot be learned."""
 
+import datetime as dt
 import random
 
 import polars as pl
@@ -30,6 +31,18 @@ def test_a_numeric_target_becomes_text_classes():
     labels = target_labels(table_of(y=[1, None, 0]), "y")
     assert labels.classes.tolist() == ["0", "1"]
     assert target_labels(table_of(y=[1, 2, 0]), "y", "2").codes.tolist() == [1, -1, 0]
+
+
+def test_a_target_of_durations_becomes_text_classes():
+    hour = dt.timedelta(hours=1)
+    labels = target_labels(table_of(y=[hour, None, 36 * hour]), "y")
+    assert labels.classes.tolist() == ["1d 12h", "1h"]
+    assert labels.codes.tolist() == [1, -1, 0]
+    assert target_labels(table_of(y=[hour, 2 * hour, 3 * hour]), "y", "1h", exact_labels=True).codes.tolist() == [
+        -1,
+        0,
+        1,
+    ]
 
 
 @pytest.mark.parametrize("word", ["NA", "n/a", "nan", "NULL", "?", "-1"])

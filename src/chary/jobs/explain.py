@@ -43,7 +43,7 @@ class Explainer(NamedTuple):
     importance: list[ColumnImportance]  # the most important first
     n_columns: int  # that were used; above ``len(importance)``: some were not looked at
     n_rows: int  # that the importance was measured on
-    columns: list[str]  # that single rows are explained by, in the order of the table
+    columns: list[str]  # that single rows are explained by, in the order of their features
     groups: list[NDArray[np.intp]]  # the features of each
     background: NDArray[Any]  # (B, d) unlabelled rows that others are compared with
 
@@ -88,7 +88,7 @@ def explainer(classifier: Any, preparation: TablePreparation, unlabeled: NDArray
     """Find the columns that matter among the unlabelled rows (n, d), and rows to compare single ones with.
 
     Of more than 100 columns, those that go most with the predictions are looked at. Nothing depends on the order
-    of the rows.
+    of rows or columns.
     """
     names, groups = column_groups(preparation)
     some = unlabeled[spread_rows(unlabeled, _SAMPLE)]
@@ -158,8 +158,8 @@ def every_reason(
 
 
 def column_groups(preparation: TablePreparation) -> tuple[list[str], list[NDArray[np.intp]]]:
-    """The columns that are used, in the order of the table, and the features of each."""
-    places: dict[str, list[int]] = {column.name: [] for column in preparation.columns_ if column.used}
+    """The columns that are used, in the order of their features, and the features of each."""
+    places: dict[str, list[int]] = {column.name: [] for column in preparation.ordered_ if column.used}
     for place, feature in enumerate(preparation.features()):
         places[feature.column].append(place)
     return list(places), [np.array(own, dtype=np.intp) for own in places.values()]

@@ -38,6 +38,7 @@ from chary.tables import (
     read_sheet,
     read_tested,
     scanned_column,
+    texts,
 )
 
 EMPTY = "(empty)"  # what rows without a value in the column of a slice are called
@@ -290,7 +291,7 @@ def _slices(
 
 
 def _named(cells: pl.Series) -> list[str]:
-    return [EMPTY if text is None or not text.strip() else text for text in cells.cast(pl.String).to_list()]
+    return [EMPTY if text is None or not text.strip() else text for text in texts(cells).to_list()]
 
 
 def _acceptances(

@@ -63,7 +63,8 @@ def explain(model: Any, rows: Any = None, *, background: Any = None, **reading: 
         explained = explainer(asked.pipeline[-1], asked.pipeline[0], others)
     effects = explained.effects(asked.X, asked.codes)
     classes = np.asarray(asked.pipeline.classes_).astype(str)
-    columns = {name: effects[:, k] for k, name in enumerate(explained.columns)}
+    of = {name: effects[:, k] for k, name in enumerate(explained.columns)}
+    columns = {name: of[name] for name in dict.fromkeys([*asked.frame.columns, *of]) if name in of}
     why = explained.texts(effects, asked.frame).to_list()
     return like(asked.data, {"chary_label": classes[asked.codes].tolist(), "chary_why": why, **columns})
 

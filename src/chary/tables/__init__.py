@@ -41,7 +41,7 @@ from chary.tables.sheets.writing import (
     write_sheet,
 )
 from chary.tables.spellings import is_marker
-from chary.tables.table import FORMATS, Table
+from chary.tables.table import FORMATS, Table, texts
 from chary.tables.target import Target, read_target, target_labels
 from chary.tables.tested import Tested, read_tested
 from chary.tables.writing import least_bytes, require_writable, write_table
@@ -100,6 +100,7 @@ __all__ = [
     "shown_cells",
     "table_from",
     "target_labels",
+    "texts",
     "with_answers",
     "with_features",
     "with_stopping",

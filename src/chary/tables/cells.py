@@ -6,6 +6,7 @@ import polars as pl
 
 from chary._words import visible
 from chary.tables.missing import missing_cells
+from chary.tables.table import has_texts, texts
 
 _NAME, _CELL, _DIGITS = 40, 30, 6
 # What ``visible`` escapes: all that is not printable, and every separator but a space.
@@ -20,19 +21,19 @@ def cell_texts(cells: pl.Series, limit: int = _CELL) -> pl.Series:
     >>> cell_texts(pl.Series([12000.0, 1 / 3, None])).to_list()
     ['12000', '0.333333', None]
     """
-    if not _writable(cells.dtype):
+    if not has_texts(cells):
         return pl.Series(cells.name, [None] * len(cells), dtype=pl.String)
-    nothing, texts = missing_cells(cells), cells.cast(pl.String, strict=False)
+    nothing, shown = missing_cells(cells), texts(cells)
     if cells.dtype.is_float():
-        texts = pl.select(pl.lit(cells).round_sig_figs(_DIGITS)).to_series().cast(pl.String)
+        shown = pl.select(pl.lit(cells).round_sig_figs(_DIGITS)).to_series().cast(pl.String)
     if not cells.dtype.is_integer() and cells.dtype != pl.String:
-        texts = texts.str.replace(r"\.0+$", "").str.replace(" 00:00:00$", "")  # nor a midnight that says nothing
-    texts = texts.str.strip_chars()
-    texts = texts.set(nothing, None)
-    odd = texts.filter(texts.str.contains(_UNPRINTABLE).fill_null(False)).unique().to_list()
-    texts = texts.replace(odd, [visible(text, limit) for text in odd]) if odd else texts
-    long = (texts.str.len_chars() > limit).fill_null(False)
-    return (texts.str.slice(0, limit - 3) + "...").zip_with(long, texts).alias(cells.name)
+        shown = shown.str.replace(r"\.0+$", "").str.replace(" 00:00:00$", "")  # nor a midnight that says nothing
+    shown = shown.str.strip_chars()
+    shown = shown.set(nothing, None)
+    odd = shown.filter(shown.str.contains(_UNPRINTABLE).fill_null(False)).unique().to_list()
+    shown = shown.replace(odd, [visible(text, limit) for text in odd]) if odd else shown
+    long = (shown.str.len_chars() > limit).fill_null(False)
+    return (shown.str.slice(0, limit - 3) + "...").zip_with(long, shown).alias(cells.name)
 
 
 def shown_cells(cells: pl.Series) -> pl.Series:
@@ -42,10 +43,6 @@ def shown_cells(cells: pl.Series) -> pl.Series:
     ['age = 31', 'age is missing']
     """
     name = visible(cells.name, _NAME)
-    if not _writable(cells.dtype):
+    if not has_texts(cells):
         return pl.Series(cells.name, [name] * len(cells), dtype=pl.String)
     return (pl.Series(cells.name, [f"{name} = "]) + cell_texts(cells)).fill_null(f"{name} is missing")
-
-
-def _writable(dtype: pl.DataType) -> bool:
-    return not dtype.is_nested() and dtype not in (pl.Binary, pl.Object)

@@ -14,6 +14,8 @@ from chary.tables.packed import is_bomb
 
 _MAGIC, _MORE = b"ARROW1", b"\xff\xff\xff\xff"
 _DICTIONARY, _BATCH = 2, 3  # kinds of messages that hold cells
+# What Polars says of decimal256, which it does not read: of Parquet, of Arrow.
+_TOO_WIDE = ("precision must be between", "Int256")
 
 
 def read_parquet(source: Path | bytes, name: str) -> pl.DataFrame:
@@ -40,13 +42,23 @@ def write_arrow(frame: pl.DataFrame, file: BinaryIO) -> None:
     frame.write_ipc(file, compression="lz4", compat_level=pl.CompatLevel.oldest())
 
 
+def refuse_wide_decimals(error: BaseException, name: str) -> None:
+    """Say so if a file could not be read because of decimal numbers that are too wide: it is not damaged."""
+    if any(words in str(error) for words in _TOO_WIDE):
+        raise TableError(
+            f"{name} holds decimal numbers of 256 bits (decimal256), which chary does not read; write them as "
+            "float64, or as decimal128 if 38 digits are enough."
+        ) from None
+
+
 def _read(read: Callable[[], pl.DataFrame], name: str, kind: str) -> pl.DataFrame:
     why = "it contradicts itself"
     try:
         return read()
-    except pl.exceptions.PanicException:
-        pass
+    except pl.exceptions.PanicException as error:
+        refuse_wide_decimals(error, name)
     except Exception as error:
+        refuse_wide_decimals(error, name)
         why = why if "{" in reason(error) else reason(error)  # a program's own notes, which tell nobody anything
     raise TableError(f"{name} is a damaged {kind} file ({why}); write it again.")
 

@@ -7,6 +7,8 @@ from itertools import pairwise
 
 import polars as pl
 
+from chary.tables.table import texts
+
 # What people and programs write where there is nothing, in upper or lower case, whatever the column is for.
 _NOTHING = ("na", "n/a", "nan", "null", "?")
 # In a feature such a cell is missing, and so is one of these.
@@ -52,7 +54,7 @@ def without_codes(cells: pl.Series, codes: Sequence[str]) -> pl.Series:
         return cells
     words = [code.strip().lower() for code in codes]
     numbers = pl.Series(words, dtype=pl.String).cast(pl.Float64, strict=False).drop_nulls().to_list()
-    coded = cells.cast(pl.String, strict=False).str.strip_chars().str.to_lowercase().is_in(words)
+    coded = texts(cells).str.strip_chars().str.to_lowercase().is_in(words)
     if cells.dtype == pl.String or cells.dtype.is_numeric():
         coded |= cells.cast(pl.Float64, strict=False).is_in(numbers).fill_null(False)
     return cells.set(coded.fill_null(False), None)
@@ -99,8 +101,8 @@ def _codes_at_the_start(values: list[float], times: list[int], n_cells: int) -> 
 
 def label_texts(cells: pl.Series) -> pl.Series:
     """The cells of a target as text without white space around it, null where they are empty."""
-    texts = cells.cast(pl.String).str.strip_chars(_SPACE)
-    return texts.set(texts == "", None)
+    found = texts(cells).str.strip_chars(_SPACE)
+    return found.set(found == "", None)
 
 
 def may_be_unlabeled(label: str) -> bool:

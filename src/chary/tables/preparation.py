@@ -57,7 +57,8 @@ class TablePreparation(TransformerMixin, BaseEstimator):
     columns are left out; ``columns_`` says so. Missing numbers become the median, with a feature that tells where;
     missing categories are a category. Values never seen in ``fit`` are accepted; numbers and dates that are
     written otherwise than in ``fit`` are refused. All numbers are standardised, those of a text or of an embedding
-    by one scale.
+    by one scale. Features are made of the columns in the order of their names, so that nothing that is learned
+    from them depends on the order of the columns in the table; arrays have no names, and keep theirs.
 
     Parameters
     ----------
@@ -70,6 +71,8 @@ class TablePreparation(TransformerMixin, BaseEstimator):
     ----------
     columns_ : list of Column
         In the order of the table.
+    ordered_ : list of Column
+        The same in the order of their features: by name. A model file keeps them so.
     transformer_ : ColumnTransformer
         Fitted on the numbers and category codes of the used columns.
 
@@ -126,8 +129,8 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         most = min(_STATISTICS_ROWS, _STATISTICS_CELLS // n_features)
         if frame.height > most:
             rows = np.sort(np.random.default_rng(0).choice(rows, most, replace=False))
-        self.columns_ = columns
-        self.transformer_ = _transformer(columns).fit(_numbers(frame[rows], columns))
+        self.columns_, self.ordered_ = columns, sorted(columns, key=lambda column: column.name)
+        self.transformer_ = _transformer(self.ordered_).fit(_numbers(frame[rows], self.ordered_))
         self._share_scales()
         return self
 
@@ -140,11 +143,11 @@ class TablePreparation(TransformerMixin, BaseEstimator):
             if column.used and column.name not in present:
                 raise TableError(f"Column {shown(column.name)} is missing; the model was trained with it: add it.")
         frame = self._without_codes(frame)
-        features = np.empty((frame.height, len(_features(self.columns_))), np.float32)
+        features = np.empty((frame.height, len(_features(self.ordered_))), np.float32)
         size = max(1, _CHUNK_CELLS // features.shape[1])
         n_missing: Any = 0
         for start in range(0, frame.height, size):
-            numbers = _numbers(frame.slice(start, size), self.columns_)
+            numbers = _numbers(frame.slice(start, size), self.ordered_)
             n_missing += np.isnan(numbers).sum(axis=0)
             features[start : start + size] = np.clip(self.transformer_.transform(numbers), -_CLIP, _CLIP)
         if frame.height:
@@ -154,12 +157,12 @@ class TablePreparation(TransformerMixin, BaseEstimator):
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """A name a person understands for each feature."""
         check_is_fitted(self)
-        return np.array([feature.name for feature in _features(self.columns_)], dtype=object)
+        return np.array([feature.name for feature in _features(self.ordered_)], dtype=object)
 
     def features(self) -> list[Feature]:
         """What each feature was made of, and the mean and scale of those that are numbers."""
         check_is_fitted(self)
-        features = _features(self.columns_)
+        features = _features(self.ordered_)
         if "number" in self.transformer_.named_transformers_:
             scaler = self.transformer_.named_transformers_["number"][-1]
             for j, (mean, scale) in enumerate(zip(scaler.mean_.tolist(), scaler.scale_.tolist(), strict=True)):
@@ -188,7 +191,7 @@ class TablePreparation(TransformerMixin, BaseEstimator):
     def _share_scales(self) -> None:
         """Give the numbers of a column whose kind asks for it the root mean square of their deviations."""
         place = 0
-        for column, kind in _used(self.columns_):
+        for column, kind in _used(self.ordered_):
             width = _width(column, kind)
             if kind.one_scale:
                 scaler = self.transformer_.named_transformers_["number"][-1]
@@ -199,7 +202,7 @@ class TablePreparation(TransformerMixin, BaseEstimator):
     def _refuse_other_forms(self, frame: pl.DataFrame, n_missing: NDArray[np.intp]) -> None:
         """Refuse columns written otherwise than in ``fit``; given how many numbers are missing."""
         place = 0
-        for column, kind in _used(self.columns_):
+        for column, kind in _used(self.ordered_):
             # Where a column lacks no more numbers than cells, all of them were read.
             unread = n_missing[place] > frame[column.name].null_count() or kind.ambiguous(column)
             if unread and not kind.grouped:
@@ -208,12 +211,12 @@ class TablePreparation(TransformerMixin, BaseEstimator):
 
 
 def preparation_state(preparation: TablePreparation) -> tuple[list[Column], dict[str, NDArray[np.float64]]]:
-    """All a fitted preparation has learned: its columns and, where there are numbers, their statistics."""
+    """All a fitted preparation has learned: columns in the order of their features, and statistics of numbers."""
     check_is_fitted(preparation)
     if "number" not in preparation.transformer_.named_transformers_:
-        return preparation.columns_, {}
+        return preparation.ordered_, {}
     imputer, scaler = preparation.transformer_.named_transformers_["number"]
-    return preparation.columns_, {
+    return preparation.ordered_, {
         "median": imputer.statistics_,
         "mean": scaler.mean_,
         "scale": scaler.scale_,
@@ -223,7 +226,7 @@ def preparation_state(preparation: TablePreparation) -> tuple[list[Column], dict
 def restore_preparation(
     preparation: TablePreparation, columns: list[Column], statistics: dict[str, NDArray[np.float64]]
 ) -> TablePreparation:
-    """Put learned state into an unfitted preparation."""
+    """Put learned state into an unfitted preparation; the features keep the order of the columns as they come."""
     for column, kind in _used(columns):
         if not kind.whole(column):
             raise TableError(f"Column {shown(column.name)} lacks what its kind goes by; train the model again.")
@@ -232,7 +235,7 @@ def restore_preparation(
         n_numbers += _width(column, kind)
         if not kind.grouped and n_numbers > n_known:  # looked at on the way: a short note may promise thousands
             raise TableError(f"Column {shown(column.name)} lacks its statistics; train the model again.")
-    preparation.columns_ = columns
+    preparation.columns_ = preparation.ordered_ = columns
     # Fitted on zeros to set scikit-learn's own machinery up, whatever its version; then given what was learned.
     preparation.transformer_ = _transformer(columns).fit(np.zeros((2, n_numbers)))
     if "number" in preparation.transformer_.named_transformers_:

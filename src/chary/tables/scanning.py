@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import polars as pl
 
 from chary.tables import contents
+from chary.tables.columnar import refuse_wide_decimals
 from chary.tables.contents import content_of
 from chary.tables.delimited import read_csv
 from chary.tables.errors import TableError, reason
@@ -149,20 +150,21 @@ def _scan_csv(path: Path, given: str, head: bytes, delimiter: str | None) -> Sca
 
 def _scanned(lazy: pl.LazyFrame, table: Table, is_sliced: bool = False) -> Scan:
     state = state_of(Path(table.files[0]))
-    schema = _or_one_sentence(lazy.collect_schema, table.name)
-    refuse_duplicates(schema.names(), table.name)
+    empty = _or_one_sentence(lambda: pl.DataFrame(schema=lazy.collect_schema()), table.name)
+    refuse_duplicates(empty.columns, table.name)
     n_rows = _or_one_sentence(lambda: lazy.select(pl.len()).collect(engine="streaming").item(), table.name)
     if not n_rows:
         raise TableError(f"{table.name} has a header and no rows; there is nothing to draw from.")
-    return Scan(replace(table, frame=pl.DataFrame(schema=schema)), lazy, int(n_rows), is_sliced, state)
+    return Scan(replace(table, frame=empty), lazy, int(n_rows), is_sliced, state)
 
 
 def _or_one_sentence(read: Callable[[], T], name: str) -> T:
     why = "it contradicts itself"
     try:
         return read()
-    except pl.exceptions.PanicException:
-        pass
+    except pl.exceptions.PanicException as error:
+        refuse_wide_decimals(error, name)
     except (pl.exceptions.PolarsError, OSError, ValueError) as error:
+        refuse_wide_decimals(error, name)
         why = reason(error)
     raise TableError(f"{name} cannot be read ({why}); write it again.")

@@ -145,9 +145,13 @@ def can_be_text(dtype: pl.DataType) -> bool:
 
 
 def texts(cells: pl.Series) -> pl.Series:
-    """Cells as text, null where they are of a type that cannot be shown."""
+    """Cells as text, null where they are of a type that cannot be shown.
+
+    >>> texts(pl.Series([90, None]).cast(pl.Duration("ms"))).to_list()
+    ['90ms', None]
+    """
     try:
-        return cells.cast(pl.String)
+        return cells.dt.to_string("polars") if cells.dtype == pl.Duration else cells.cast(pl.String)
     except pl.exceptions.PolarsError:
         return pl.Series(cells.name, [None] * len(cells), dtype=pl.String)
 

@@ -12,7 +12,7 @@ from chary.method import Labels, encode
 from chary.tables.errors import TableError
 from chary.tables.missing import label_texts, may_be_unlabeled
 from chary.tables.spellings import chosen_spellings, fold_sentences, folded, is_marker, markers_of, says_classes
-from chary.tables.table import Table, column_named, has_texts
+from chary.tables.table import Table, column_named, has_texts, texts
 
 _MAX_LABEL_BYTES = 2**31  # of all labels in an array of fixed width
 
@@ -60,7 +60,7 @@ def read_target(
     column_named(table, target)
     if not has_texts(table.frame[target]):
         raise TableError(f"Column {shown(target)} holds {table.frame[target].dtype}, not labels; choose another.")
-    raw = table.frame[target].cast(pl.String)
+    raw = texts(table.frame[target])
     cells = _exact_texts(raw) if exact_labels else label_texts(raw)
     counts = _counts(cells)
     markers = markers_of(unlabeled)

@@ -23,7 +23,7 @@ from chary.tables.reading import read_table
 from chary.tables.sheets.cells import refuse_moved
 from chary.tables.sheets.origin import DOUBT, RANDOM, draws_of
 from chary.tables.spellings import folded
-from chary.tables.table import Table, column_named, has_texts
+from chary.tables.table import Table, column_named, has_texts, texts
 
 ROW = "chary_row"
 _TOKEN = re.compile(r"(check )?(\d{1,9})/(\d{1,9}): row (\d{1,12}) of x[0-9a-f]{10}")
@@ -79,8 +79,7 @@ def table_checksum(table: Table, target: str) -> str:
 
 def as_texts(frame: pl.DataFrame) -> pl.DataFrame:
     """The columns that can be shown in a cell, as text."""
-    shown_ones = [cells.name for cells in frame if has_texts(cells)]
-    return frame.select(pl.col(shown_ones).cast(pl.String))
+    return frame.select(texts(cells) for cells in frame if has_texts(cells))
 
 
 def tokens(

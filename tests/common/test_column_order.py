@@ -1,0 +1,105 @@
+"""The order of the columns of a table changes nothing but the order of the columns that come back."""
+
+import datetime as dt
+import json
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import chary
+from chary.cli import main
+from chary.tables import TablePreparation
+
+N = 90
+pytestmark = pytest.mark.usefixtures("quick_learners")
+
+
+def every_kind():
+    """A table with a column of every kind, two that are the same, and labels that go with some of them."""
+    rng = np.random.default_rng(0)
+    number = rng.normal(size=N).round(3)
+    words = ["late and broken", "quick reply", "kind staff today", "never again", "works well", "lost parcel here"]
+    frame = pl.DataFrame({
+        "z number": number,
+        "twin of it": number,
+        "price": [f"${1000 + 7 * i % 90:,}" for i in range(N)],
+        "member": rng.choice(["yes", "no"], N),
+        "day": [dt.date(2024, 1, 1) + dt.timedelta(int(i)) for i in rng.integers(0, 300, N)],
+        "at": [f"{i % 24:02d}:{i % 60:02d}" for i in rng.integers(0, 999, N)],
+        "lasted": [f"{i % 5}h {i % 60}m" for i in rng.integers(0, 999, N)],
+        "city": rng.choice(["Ulm", "Bonn", "Kiel"], N),
+        "comment": [" ".join(rng.choice(words, 3)) + f" {i % 17}" for i in range(N)],
+        "embedding": pl.Series(rng.normal(size=(N, 3)), dtype=pl.Array(pl.Float64, 3)),
+        "gaps": [None if i % 5 == 0 else float(i % 7) for i in range(N)],
+        "constant": ["same"] * N,
+        "id": list(range(N)),
+    })  # fmt: skip
+    label = np.where(number + rng.normal(scale=0.8, size=N) > 0, "left", "stayed").tolist()
+    return frame.with_columns(churn=pl.Series([text if i % 3 == 0 else None for i, text in enumerate(label)]))
+
+
+FRAME = every_kind()
+
+
+USUAL = TablePreparation().fit(FRAME.drop("churn"))
+
+
+@settings(max_examples=8)
+@given(columns=st.permutations([name for name in FRAME.columns if name != "churn"]))
+def test_features_are_the_same_in_any_order(columns):
+    usual, other = USUAL, TablePreparation().fit(FRAME.select(columns))
+    assert [column.name for column in other.columns_] == columns
+    assert other.get_feature_names_out().tolist() == usual.get_feature_names_out().tolist()
+    np.testing.assert_array_equal(other.transform(FRAME), usual.transform(FRAME))
+
+
+def test_features_follow_the_names_of_the_columns():
+    table = {"b": [1.0, 2.5, 4.0, 6.0], "c": ["x", "y"] * 2, "a": [3.0, None, 5.0, 7.5]}
+    named = ["a", "b", "a is missing", "c = x", "c = y"]
+    assert TablePreparation().fit(table).get_feature_names_out().tolist() == named
+
+
+def figures(result):
+    """All that a summary says but seconds, and columns by name where they are listed in the order of the table."""
+    summary = json.loads(json.dumps(result.summary, default=str))
+    del summary["seconds"]
+    summary["columns"].sort(key=lambda column: column["name"])
+    return summary
+
+
+@pytest.mark.parametrize("learner", ["mixed", "network"])
+def test_labels_confidence_and_every_figure_are_the_same(learner, tmp_path):
+    columns = np.random.default_rng(0).permutation(FRAME.columns).tolist()
+    usual = chary.label(FRAME, "churn", learner=learner, explain=True)
+    other = chary.label(FRAME.select(columns), "churn", learner=learner, explain=True)
+    assert other.frame.columns == [*columns, *usual.frame.columns[len(columns) :]]
+    assert other.frame.select(usual.frame.columns).equals(usual.frame)
+    assert other.probabilities.equals(usual.probabilities)
+    assert figures(other) == figures(usual)
+    explained = [chary.explain(result, [0, 1]) for result in (usual, other)]
+    assert explained[1].columns[2:] == [name for name in columns if name in explained[0].columns]
+    assert explained[1].select(explained[0].columns).equals(explained[0])
+    usual.save(tmp_path / "usual.chary")
+    other.save(tmp_path / "other.chary")
+    assert (tmp_path / "usual.chary").read_bytes() == (tmp_path / "other.chary").read_bytes()
+    loaded = chary.load(tmp_path / "other.chary")
+    np.testing.assert_array_equal(loaded.predict_proba(FRAME), other.model.predict_proba(FRAME.select(columns)))
+
+
+def test_pandas_and_the_command_line(tmp_path, capsys):
+    plain = FRAME.drop("embedding")  # what a text file can hold
+    backwards = plain.select(plain.columns[::-1])
+    backwards.write_csv(tmp_path / "t.csv")
+    command = ["label", str(tmp_path / "t.csv"), "--target", "churn", "--learner", "mixed"]
+    assert main(command) == 0
+    written = pl.read_csv(tmp_path / "t.labeled.csv")
+    assert written.columns[:-3] == backwards.columns
+    frame = pd.DataFrame(plain.with_columns(pl.col("day").cast(pl.String)).to_dict(as_series=False))
+    found = chary.label(frame, "churn", learner="mixed").frame
+    assert found.columns[:-3].tolist() == plain.columns
+    for name in ("chary_label", "chary_confidence"):
+        assert written[name].to_list() == found[name].tolist()
