@@ -426,7 +426,7 @@ async function startPage() {
     if (!judged) {
       showDiagnosis(data.diagnosis);
       say($("aim-words"), seen(data.questions.aim));
-      say($("prior-words"), seen(data.questions.prior));
+      say($("prior-words"), seen(data.questions.prior || "Labels are then moved until the shares are met. If you are not sure, leave it open."));
       for (const radio of $("aim-form").elements.aim) radio.checked = radio.value === settings.aim;
       if (!$("prior-form").contains(document.activeElement)) showShares(classes, settings.class_prior);
     }
@@ -479,14 +479,14 @@ async function startPage() {
 
   const columnRow = (column) => {
     const { name, kind, used, note, doubtful, examples, choices, chosen } = column;
-    const options = [...new Set([kind, ...choices])].map((choice) => make("option", { value: choice, selected: choice === (chosen ?? kind) }, choice === kind && !chosen ? kind : choice));
-    if (chosen) options.unshift(make("option", { value: "" }, "as chary sees it"));
-    const select = make("select", { "aria-label": `Kind of ${seen(name, 80)}`, disabled: choices.length === 0 }, ...options);
-    select.addEventListener("change", () => choose(name, select.value === "" || select.value === kind && !chosen ? null : select.value, select));
+    const own = make("option", { value: "" }, chosen ? "as chary sees it" : kind || "being looked at");
+    const others = choices.filter((choice) => chosen || choice !== kind).map((choice) => make("option", { value: choice, selected: choice === chosen }, choice));
+    const select = make("select", { "aria-label": `Kind of ${seen(name, 80)}`, disabled: choices.length === 0 }, own, ...others);
+    select.addEventListener("change", () => choose(name, select.value || null, select));
     return make("tr", { class: used ? null : "soft" },
       make("th", { scope: "row", dir: "auto" }, seen(name, 120)),
       make("td", {}, select),
-      make("td", {}, ...examples.map((text) => make("span", { class: "example", dir: "auto" }, text === "" ? "" : seen(text, 80)))),
+      make("td", {}, ...examples.filter((text) => text !== "").map((text) => make("span", { class: "example", dir: "auto" }, seen(text, 80)))),
       make("td", {}, used ? "" : "left out: ", seen(note, 200), doubtful ? make("span", { class: "doubtful" }, ` Doubtful: ${seen(doubtful, 300)}`) : ""));
   };
 
@@ -590,11 +590,11 @@ async function auditPage() {
     show($("progress"), drawn > 0);
     $("bar").max = Math.max(1, drawn);
     $("bar").value = drawn - left;
-    const place = row ? `Row ${count(row.place + 1)} of ${count(drawn)}: ` : "";
+    const place = row ? `Row ${count(row.place)} of ${count(drawn)}: ` : "";
     say($("progress-words"), `${place}${count(answered)} labelled, ${count(skipped)} skipped, ${count(left)} left`);
     showInterval(data.interval);
     show($("row"), Boolean(row));
-    show($("question"), Boolean(row) || drawn === 0);
+    show($("question"), Boolean(row));
     show($("all-done"), done && !row);
     show($("answers"), Boolean(row));
     $("undo").disabled = !data.last;
@@ -644,9 +644,9 @@ async function auditPage() {
       else answers.refuse(seen(refused.message));
     }
   });
-  const give = (name) => now?.row && send(now.row.place, name, now.row.answer, `Row ${count(now.row.place + 1)}: ${name === "?" ? "skipped" : `“${seen(name, 60)}”`}, saved.`);
+  const give = (name) => now?.row && send(now.row.place, name, now.row.answer, `Row ${count(now.row.place)}: ${name === "?" ? "skipped" : `“${seen(name, 60)}”`}, saved.`);
   const skip = () => give("?");
-  const undo = () => now?.last && send(now.last.place, "", now.last.answer, `The answer to row ${count(now.last.place + 1)} is taken back.`);
+  const undo = () => now?.last && send(now.last.place, "", now.last.answer, `The answer to row ${count(now.last.place)} is taken back.`);
 
   const answers = new Answers(give);
   $("skip").addEventListener("click", skip);
@@ -677,7 +677,6 @@ async function truthPage() {
     if (!data.ready) return showWhyNot();
     showAccuracy();
     showAcceptance();
-    list($("truth-notes"), data.notes);
     show($("shares-section"), data.shares.length > 0);
     intervals($("shares-picture"), data.shares.slice(0, 40).map(({ name, labels, low, high }) => ({ name, low, high, mark: labels, figure: low == null ? "" : interval(low, high) })));
     show($("classes-section"), data.classes.length > 0);
@@ -705,8 +704,7 @@ async function truthPage() {
     say($("headline"), best ? `Between ${percent(best.low)} and ${percent(best.high)} of the labels are right.` : "");
     intervals($("accuracy-picture"), lines);
     const words = [accuracy?.words, after?.words, held?.words, promised?.words].filter(Boolean);
-    const key = "Bar: 95% interval; dot: share of the random rows that were right; upright mark: what was promised.";
-    say($("accuracy-words"), [...words, key].map((sentence) => seen(sentence)).join(" "));
+    list($("truth-notes"), [...words, ...data.notes]);
   };
 
   const showAcceptance = () => {
@@ -943,10 +941,9 @@ async function resultPage() {
   const view = { filters: {}, page: 0, sort: "", descending: false, from: 0 };
 
   const load = async () => {
-    const { filters, page, sort, descending, from } = view;
-    const columns = `${from}-${from + COLUMNS_OF_A_PAGE - 1}`;
+    const { filters, page, sort, descending } = view;
     try {
-      render(await ask(address("/api/result", { ...filters, page, sort, descending: descending && "true", columns })));
+      render(await ask(address("/api/result", { ...filters, page, sort, descending: descending && "true" })));
     } catch (refused) {
       say($("matching"), seen(refused.message));
     }
@@ -973,12 +970,13 @@ async function resultPage() {
     for (const side of ["low-field", "high-field"]) show($(side), has("confidence"));
   };
 
-  const showTable = ({ columns, numeric, rows, numbers, from = 0 }) => {
-    const places = rows[0] ? rows[0].map((_, i) => from + i) : columns.map((_, i) => i).slice(from, from + COLUMNS_OF_A_PAGE);
-    const heads = places.map((place) => headOf(columns[place], numeric[place]));
+  const showTable = ({ columns, numeric, rows, numbers }) => {
+    const part = (values) => values.slice(view.from, view.from + COLUMNS_OF_A_PAGE);
+    const [names, isNumber] = [part(columns), part(numeric)];
+    const heads = names.map((name, i) => headOf(name, isNumber[i]));
     $("rows").tHead.replaceChildren(make("tr", {}, make("th", { scope: "col", class: "n" }, make("span", {}, "Row")), ...heads));
     $("rows").tBodies[0].replaceChildren(...rows.map((cells, i) =>
-      make("tr", {}, make("th", { scope: "row" }, count(numbers[i])), ...cells.map((text, j) => cellOf(text, columns[places[j]], numeric[places[j]])))));
+      make("tr", {}, make("th", { scope: "row" }, count(numbers[i])), ...part(cells).map((text, j) => cellOf(text, names[j], isNumber[j])))));
   };
 
   const headOf = (name, isNumber) => {
@@ -997,13 +995,13 @@ async function resultPage() {
     return make("td", { class: kinds || null, dir: "auto" }, seen(text ?? "", 200).replaceAll("\n", " "));
   };
 
-  const showPages = ({ page, pages, columns }) => {
+  const showPages = ({ page, pages, columns, more_columns: rest = 0 }) => {
     say($("page-words"), `Page ${count(page + 1)} of ${count(Math.max(1, pages))}`);
     for (const id of ["first", "before"]) $(id).disabled = page <= 0;
     for (const id of ["after", "last"]) $(id).disabled = page >= pages - 1;
     const end = Math.min(columns.length, view.from + COLUMNS_OF_A_PAGE);
     show($("column-pages"), columns.length > COLUMNS_OF_A_PAGE);
-    say($("column-words"), `Columns ${count(view.from + 1)} to ${count(end)} of ${count(columns.length)}`);
+    say($("column-words"), `Columns ${count(view.from + 1)} to ${count(end)} of ${count(columns.length)}${rest ? `; ${count(rest)} more are in the file` : ""}`);
     $("columns-before").disabled = view.from === 0;
     $("columns-after").disabled = end >= columns.length;
   };
@@ -1058,7 +1056,8 @@ async function resultPage() {
   };
   const turnColumns = (step) => {
     view.from = Math.max(0, view.from + step * COLUMNS_OF_A_PAGE);
-    return load();
+    showTable(now);
+    showPages(now);
   };
   $("first").addEventListener("click", () => turn(0));
   $("before").addEventListener("click", () => turn(now.page - 1));
