@@ -66,6 +66,7 @@ def _bind(port: int) -> socket.socket:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         bound.bind((HOST, port))
+        bound.listen(128)  # who is early waits
     except OSError as error:
         bound.close()
         raise TableError(
