@@ -7,7 +7,7 @@ from chary.tables.extending import alone, extended, like, part_of
 from chary.tables.features import with_features
 from chary.tables.formulas import all_as_typed
 from chary.tables.frames import from_dataframe, table_from
-from chary.tables.missing import label_texts
+from chary.tables.missing import is_no_answer, label_texts
 from chary.tables.preparation import TablePreparation, preparation_state, restore_preparation
 from chary.tables.reading import read_table
 from chary.tables.scanning import Scan, scan_table, scanned_column
@@ -20,6 +20,7 @@ from chary.tables.sheets.answers import (
     progress_notes,
     read_audit,
 )
+from chary.tables.sheets.filling import AnsweredElsewhereError, Filling, Seen, seen, sole_writer
 from chary.tables.sheets.origin import CLASSES, DOUBT, RANDOM, DrawnFrom, drawn_from, with_stopping
 from chary.tables.sheets.rows import (
     ROW,
@@ -41,12 +42,13 @@ from chary.tables.sheets.writing import (
     write_sheet,
 )
 from chary.tables.spellings import is_marker
-from chary.tables.table import FORMATS, Table, texts
+from chary.tables.table import ADDED_COLUMNS, FORMATS, Table, texts
 from chary.tables.target import Target, read_target, target_labels
 from chary.tables.tested import Tested, read_tested
 from chary.tables.writing import least_bytes, require_writable, write_table
 
 __all__ = [
+    "ADDED_COLUMNS",
     "CLASSES",
     "DOUBT",
     "FORMATS",
@@ -54,11 +56,14 @@ __all__ = [
     "RANDOM",
     "ROW",
     "SKIPPED",
+    "AnsweredElsewhereError",
     "AuditAnswers",
     "Behind",
     "Column",
     "DrawnFrom",
+    "Filling",
     "Scan",
+    "Seen",
     "SheetRows",
     "Table",
     "TableError",
@@ -76,6 +81,7 @@ __all__ = [
     "from_dataframe",
     "in_order",
     "is_marker",
+    "is_no_answer",
     "known_class",
     "label_texts",
     "least_bytes",
@@ -96,8 +102,10 @@ __all__ = [
     "restore_preparation",
     "scan_table",
     "scanned_column",
+    "seen",
     "sheet_rows",
     "shown_cells",
+    "sole_writer",
     "table_from",
     "target_labels",
     "texts",

@@ -1,0 +1,1101 @@
+// The pages of `chary review`: JSON from its server in; what a person sees and does out.
+//
+// Whatever a table holds goes into the page as text (textContent and text nodes), never as markup. Nothing is asked of
+// any other server. The shells and most of the words are in templates/; this module fills them. In order: elements and
+// words, the server, pictures, what all pages share, then one function for each page.
+
+// ---- Elements and words ----------------------------------------------------------------------------------------------
+
+const $ = (id) => document.getElementById(id);
+const INVISIBLE = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]/gu;
+const LONGEST = 2000; // characters of a cell shown before it is asked for
+
+/** An element with attributes and children; strings become text. */
+function make(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === true) element.setAttribute(name, "");
+    else if (value !== false && value != null) element.setAttribute(name, value);
+  }
+  element.append(...children.filter((child) => child != null));
+  return element;
+}
+
+/** The same in a picture. */
+function draw(tag, attributes = {}, ...children) {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  element.append(...children);
+  return element;
+}
+
+/** Text of a table with nothing invisible in it: a character that would turn or hide others is spelled out. */
+function seen(text, limit = Infinity) {
+  const whole = String(text).replaceAll("\r\n", "\n");
+  const short = whole.length > limit ? `${whole.slice(0, limit)}…` : whole;
+  return short.replace(INVISIBLE, (c) => `\\u${c.codePointAt(0).toString(16).padStart(4, "0")}`);
+}
+
+const count = (n) => n.toLocaleString("en");
+const many = (n, one, more = `${one}s`) => `${count(n)} ${n === 1 ? one : more}`;
+const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+
+/** A share in percent, with a digit more where it is small: as the report writes it. */
+function percent(share) {
+  return share > 0 && share < 0.095 ? `${(100 * share).toFixed(1)}%` : `${(100 * share).toFixed(0)}%`;
+}
+
+const interval = (low, high) => `${percent(low)} to ${percent(high)}`;
+
+function show(element, visible = true) {
+  element.hidden = !visible;
+}
+
+/** A sentence in place, or none. */
+function say(element, words = "") {
+  element.textContent = words;
+  if (element.classList.contains("error")) show(element, Boolean(words));
+}
+
+function list(element, sentences) {
+  element.replaceChildren(...sentences.map((words) => make("li", {}, seen(words))));
+  show(element, sentences.length > 0);
+}
+
+// ---- The server ------------------------------------------------------------------------------------------------------
+
+class Refused extends Error {
+  constructor(status, body) {
+    super(body.error ?? `The server answered with ${status} and no reason.`);
+    this.status = status;
+    this.now = body.now;
+  }
+}
+
+/** What the server answers to a question, or to a body that it is sent. */
+async function ask(path, body) {
+  const options = { credentials: "same-origin", cache: "no-store" };
+  if (body !== undefined) {
+    Object.assign(options, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
+  }
+  let answer;
+  try {
+    answer = await fetch(path, options);
+  } catch {
+    const error = "No answer from chary: is it still running in the terminal? What you last did may not be saved.";
+    throw new Refused(0, { error });
+  }
+  const found = await answer.json().catch(() => ({}));
+  if (!answer.ok) throw new Refused(answer.status, found);
+  return found;
+}
+
+/** The address with those of the parameters that say something. */
+function address(path, parameters) {
+  const given = Object.entries(parameters).filter(([, value]) => value !== "" && value != null && value !== false);
+  return given.length ? `${path}?${new URLSearchParams(given)}` : path;
+}
+
+/** One thing at a time: what is asked for while another is under way is left undone. */
+function oneAtATime(action) {
+  let busy = false;
+  return async (...values) => {
+    if (busy) return;
+    busy = true;
+    try {
+      await action(...values);
+    } finally {
+      busy = false;
+    }
+  };
+}
+
+// ---- Pictures: positions in percent of the width, so that text and dots keep their size ----------------------------------
+
+/** A bar that fills a share of its track. */
+function bar(share, kind = "") {
+  const width = `${(100 * Math.min(1, Math.max(0, share))).toFixed(1)}%`;
+  return draw("svg", { "aria-hidden": "true" },
+    draw("rect", { class: "track", width: "100%", height: "100%", rx: 3 }),
+    draw("rect", { class: `share-bar ${kind}`, width, height: "100%", rx: 3 }));
+}
+
+/** Lines of {name, low, high, dot, mark, figure, main} over one axis from 0 to 100%. */
+function intervals(place, lines) {
+  const rows = lines.map((line) => make("div", { class: line.main ? "line main-line" : "line" },
+    make("span", { class: "name", dir: "auto" }, seen(line.name, 80)), intervalPicture(line), make("span", { class: "figure" }, line.figure)));
+  const axis = draw("svg", { "aria-hidden": "true" });
+  for (const share of [0, 25, 50, 75, 100]) {
+    const anchor = share === 0 ? "start" : share === 100 ? "end" : "middle";
+    axis.append(draw("text", { x: `${share}%`, y: 14, "text-anchor": anchor }, `${share}%`));
+  }
+  place.replaceChildren(...rows, make("div", { class: "line axis" }, make("span"), axis, make("span")));
+}
+
+function intervalPicture({ low, high, dot, mark }) {
+  const at = (share) => `${(100 * share).toFixed(2)}%`;
+  const picture = draw("svg", { "aria-hidden": "true" });
+  for (const share of [0, 0.25, 0.5, 0.75, 1]) picture.append(draw("line", { class: "rule", x1: at(share), x2: at(share), y1: "0%", y2: "100%" }));
+  picture.append(draw("line", { class: "rule", x1: "0%", x2: "100%", y1: "50%", y2: "50%" }));
+  if (low != null) picture.append(draw("rect", { class: "range", x: at(low), width: at(Math.max(0.004, high - low)), y: "28%", height: "44%", rx: 5 }));
+  if (dot != null) picture.append(draw("circle", { class: "dot", cx: at(dot), cy: "50%", r: 7 }));
+  if (mark != null) picture.append(draw("line", { class: "mark", x1: at(mark), x2: at(mark), y1: "8%", y2: "92%" }));
+  return picture;
+}
+
+/** One upright bar for each count, the one at `here` marked. */
+function columnPicture(place, counts, here) {
+  const top = Math.max(1, ...counts);
+  const step = 100 / counts.length;
+  const picture = draw("svg", {});
+  counts.forEach((n, i) => {
+    const height = Math.max(2, (100 * n) / top);
+    picture.append(draw("rect", { class: i === here ? "here" : "", x: `${(i * step + 0.15 * step).toFixed(2)}%`, width: `${(0.7 * step).toFixed(2)}%`, y: `${(100 - height).toFixed(1)}%`, height: `${height.toFixed(1)}%` }));
+  });
+  place.replaceChildren(picture);
+}
+
+// ---- What all pages share: the state, notices, keys ----------------------------------------------------------------------
+
+const frame = { state: null, seen: new Set(), onState: () => {}, keys: () => false };
+
+/** Ask for the state now and then; `onState(state, before)` of the page hears of it. */
+async function watch() {
+  clearTimeout(watch.timer);
+  let pause = 5000;
+  try {
+    const state = await ask("/api/state");
+    show($("trouble"), false);
+    const before = frame.state;
+    frame.state = state;
+    showState(state);
+    await frame.onState(state, before);
+    if (state.work.running) pause = 1000;
+  } catch (refused) {
+    if (!(refused instanceof Refused)) throw refused;
+    say($("trouble"), refused.message);
+    show($("trouble"));
+    pause = 2000;
+  }
+  clearTimeout(watch.timer);
+  watch.timer = setTimeout(watch, document.hidden ? 3 * pause : pause);
+}
+
+function showState({ work, steps, notices }) {
+  const line = $("work");
+  const words = work.error ? seen(work.error) : work.running ? capital(work.step) : "";
+  if (line.dataset.words !== words) {
+    line.dataset.words = words; // a screen reader hears the step, not every second of it
+    line.replaceChildren(words, make("span", { "aria-hidden": "true", class: "seconds" }));
+  }
+  line.classList.toggle("running", work.running);
+  line.classList.toggle("error", Boolean(work.error));
+  if (work.running && line.lastChild) line.lastChild.textContent = `: ${Math.round(work.seconds)} s. You can go on meanwhile.`;
+  show(line, Boolean(words));
+  for (const link of document.querySelectorAll(".steps a")) {
+    const step = steps.find((one) => one.page === link.getAttribute("href"));
+    show(link.querySelector(".done"), Boolean(step?.done));
+  }
+  for (const notice of notices) notify(notice);
+}
+
+/** A sentence at the top of the page, until it is closed. */
+function notify(words) {
+  if (frame.seen.has(words)) return;
+  frame.seen.add(words);
+  const close = make("button", { type: "button", class: "quiet" }, "Close");
+  const line = make("p", {}, make("span", {}, seen(words)), close);
+  close.addEventListener("click", () => {
+    frame.seen.delete(words);
+    line.remove();
+  });
+  $("notices").append(line);
+}
+
+function listenToKeys() {
+  const help = $("help");
+  const on = $("keys-on");
+  on.checked = localStorage.getItem("chary-keys") !== "off";
+  on.addEventListener("change", () => localStorage.setItem("chary-keys", on.checked ? "on" : "off"));
+  $("help-button").addEventListener("click", () => help.showModal());
+  document.addEventListener("keydown", (event) => {
+    // A key held down answers once, not thirty times.
+    if (event.defaultPrevented || event.repeat || event.ctrlKey || event.metaKey || event.altKey || help.open) return;
+    const inPlace = event.target.closest?.("input, select, textarea, [contenteditable]");
+    const pressable = event.target.closest?.("a, button, summary");
+    if (inPlace || (pressable && ["Enter", " "].includes(event.key)) || (!on.checked && event.key.length === 1)) return;
+    if (event.key === "?") help.showModal();
+    else if (frame.keys(event)) event.preventDefault();
+    else if (event.key === "Enter") nextStep()?.click();
+    else return;
+    event.preventDefault();
+  });
+}
+
+const nextStep = () => [...document.querySelectorAll("[data-next]")].find((one) => one.checkVisibility() && !one.disabled);
+
+// ---- One row, laid out for reading, and the answers to it: the pages audit and review ------------------------------------
+
+function showFields(row, askForAll) {
+  $("fields").replaceChildren(...row.fields.map(fieldOf));
+  const more = $("more-fields");
+  more.textContent = `Show the other ${many(row.more, "column")}`;
+  more.onclick = askForAll;
+  show(more, row.more > 0);
+}
+
+function fieldOf({ name, text, kind, empty }) {
+  const value = make("dd", { dir: "auto" }, empty ? "empty" : seen(text, LONGEST));
+  if (text.length > LONGEST) {
+    const button = make("button", { type: "button", class: "quiet" }, `Show all ${count(text.length)} characters`);
+    button.addEventListener("click", () => {
+      value.textContent = seen(text);
+      value.classList.add("whole");
+      value.tabIndex = 0;
+      value.focus();
+    });
+    value.append(" ", button);
+  }
+  const shape = empty ? "empty" : ["number", "long"].includes(kind) ? kind : "text";
+  return make("div", { class: shape }, make("dt", { dir: "auto" }, seen(name, 200)), value);
+}
+
+/** Buttons and keys of the classes, and the box for a name; `give(name)` gets what was chosen. */
+class Answers {
+  constructor(give) {
+    this.give = give;
+    this.keys = [];
+    this.adding = false;
+    $("typed").addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.typed($("typed-name").value.trim());
+    });
+    $("typed-back").addEventListener("click", () => this.back());
+    $("typed-name").addEventListener("keydown", (event) => event.key === "Escape" && this.back());
+    $("another").addEventListener("click", () => this.open(true));
+    $("class-buttons").addEventListener("keydown", moveAlong);
+  }
+
+  get byName() {
+    return this.keys.some(({ key }) => !key);
+  }
+
+  show(keys) {
+    if (JSON.stringify(keys) !== JSON.stringify(this.keys)) {
+      this.keys = keys;
+      this.buttons = new Map(keys.filter(({ key }) => key).map((one) => [one.key, this.button(one)]));
+      $("class-buttons").replaceChildren(...(this.byName ? [] : this.buttons.values()));
+      $("typed-list").replaceChildren(...keys.slice(0, 2000).map(({ name }) => make("option", { value: name })));
+    }
+    for (const button of this.buttons.values()) button.classList.remove("chosen");
+    say($("answer-error"));
+    this.back(false);
+    show($("answers"));
+  }
+
+  button({ key, name }) {
+    const button = make("button", { type: "button", "data-name": name }, make("kbd", {}, key), make("span", { dir: "auto" }, seen(name, 80)));
+    button.addEventListener("click", () => this.give(name));
+    return button;
+  }
+
+  /** Whether a key stood for a class. */
+  press(key) {
+    const button = this.byName ? null : this.buttons?.get(key.toLowerCase());
+    if (!button) return false;
+    button.classList.add("chosen");
+    this.give(button.dataset.name);
+    return true;
+  }
+
+  open(adding) {
+    this.adding = adding;
+    $("typed-label").textContent = adding ? "A class that is not in the list" : "Class";
+    show($("typed-back"), adding);
+    show($("typed"));
+    $("typed-name").focus();
+  }
+
+  back(focus = true) {
+    $("typed-name").value = "";
+    this.adding = false;
+    $("typed-label").textContent = "Class";
+    show($("typed"), this.byName);
+    show($("typed-back"), false);
+    if (focus && !this.byName) $("another").focus();
+  }
+
+  typed(text) {
+    const names = this.keys.map(({ name }) => name);
+    const same = names.filter((name) => name.toLowerCase() === text.toLowerCase());
+    if (!text) say($("answer-error"), "Type the name of a class.");
+    else if (names.includes(text)) this.give(text);
+    else if (same.length === 1) this.give(same[0]);
+    else if (same.length > 1) say($("answer-error"), `“${seen(text, 60)}” is more than one class in the list: mind capitals.`);
+    else if (this.adding) this.give(text);
+    else say($("answer-error"), `“${seen(text, 60)}” is no class in the list. If it should be one, choose “Another class”.`);
+  }
+
+  refuse(words) {
+    for (const button of this.buttons?.values() ?? []) button.classList.remove("chosen");
+    say($("answer-error"), words);
+  }
+}
+
+/** Arrow keys go from class to class. */
+function moveAlong(event) {
+  const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+  const buttons = [...event.currentTarget.children];
+  const place = buttons.indexOf(document.activeElement);
+  if (!step || place < 0) return;
+  buttons[(place + step + buttons.length) % buttons.length].focus();
+  event.preventDefault();
+}
+
+/** The first arrow brings the focus to the classes. */
+function toTheClasses(event) {
+  const first = $("class-buttons").firstElementChild;
+  if (!event.key.startsWith("Arrow") || event.key === "ArrowUp" || event.key === "ArrowDown" || !first) return false;
+  first.focus();
+  return true;
+}
+
+/** What somebody else did to the same row meanwhile; `use(now)` shows the row as it is. */
+function showConflict(refused, use) {
+  const place = $("conflict");
+  const [button] = place.getElementsByTagName("button");
+  place.querySelector("p").textContent = `${seen(refused.message)} Your answer was not saved, theirs was kept.`;
+  button.onclick = () => {
+    show(place, false);
+    use(refused.now);
+  };
+  show(place);
+  show($("answers"), false);
+  button.focus();
+}
+
+function toTheTop() {
+  if ($("content").getBoundingClientRect().top < 0) $("content").scrollIntoView({ block: "start" });
+}
+
+// ---- Drawing random rows: on the pages start and audit -------------------------------------------------------------------
+
+/** The form that draws rows; a sheet that is there is made larger. */
+function drawForm({ planned, audit }) {
+  const form = $("draw");
+  const rows = $("draw-k");
+  const [fieldset] = form.getElementsByTagName("fieldset");
+  rows.max = planned.most;
+  rows.min = audit ? audit.drawn + 1 : 1;
+  if (document.activeElement !== rows) rows.value = audit ? Math.min(planned.most, audit.drawn + 20) : planned.k;
+  const words = () => say($("draw-words"), Number(rows.value) === planned.k && !audit ? seen(planned.words) : `Out of ${many(planned.most, "row")}.`);
+  rows.oninput = words;
+  words();
+  say($("draw-button"), audit ? "Draw more rows" : "Draw rows at random");
+  show(fieldset, !audit);
+  form.onsubmit = oneAtATime(async (event) => {
+    event.preventDefault();
+    say(form.querySelector(".error"));
+    const rule = audit?.rule ?? new FormData(form).get("rule");
+    try {
+      await ask("/api/audit/draw", { k: Number(rows.value), rule });
+      location.assign("/audit");
+    } catch (refused) {
+      say(form.querySelector(".error"), seen(refused.message));
+    }
+  });
+  show(form);
+}
+
+// ---- Start -----------------------------------------------------------------------------------------------------------
+
+const CLASSES_AT_ONCE = 12;
+const COLUMNS_AT_ONCE = 60;
+
+async function startPage() {
+  const page = { data: null, classes: CLASSES_AT_ONCE, columns: COLUMNS_AT_ONCE };
+
+  const render = (data) => {
+    page.data = data;
+    const { rows, labelled, classes, settings } = data;
+    const judged = document.body.dataset.kind === "judge";
+    say($("read"), judged ? `${many(rows, "row")}, ${count(labelled)} of them with a label to be judged.` : `${many(rows, "row")}, ${count(labelled)} of them with a label. The other ${count(rows - labelled)} are to get one.`);
+    showClasses();
+    list($("notes"), [...data.notes, ...spelledOut(data.spellings)]);
+    showColumns();
+    if (!judged) {
+      showDiagnosis(data.diagnosis);
+      say($("aim-words"), seen(data.questions.aim));
+      say($("prior-words"), seen(data.questions.prior || "Labels are then moved until the shares are met. If you are not sure, leave it open."));
+      for (const radio of $("aim-form").elements.aim) radio.checked = radio.value === settings.aim;
+      if (!$("prior-form").contains(document.activeElement)) showShares(classes, settings.class_prior);
+    }
+    showNext(frame.state);
+  };
+
+  const showNext = (state) => {
+    if (!state || !page.data) return;
+    const { audit, next } = state;
+    if (audit) {
+      say($("next-title"), "Next");
+      say($("go-on-words"), `${count(audit.answered)} of ${many(audit.drawn, "random row")} ${audit.answered === 1 ? "has" : "have"} your label${audit.skipped ? `, ${count(audit.skipped)} skipped` : ""}.`);
+      $("go-on-link").setAttribute("href", next.page);
+      $("go-on-link").replaceChildren(`${seen(next.words)} `, make("kbd", {}, "Enter"));
+      show($("go-on"));
+      show($("draw"), false);
+    } else {
+      show($("go-on"), false);
+      if ($("draw").hidden) drawForm({ planned: page.data.planned, audit: null });
+    }
+  };
+
+  const showClasses = () => {
+    const { classes } = page.data;
+    const most = Math.max(1, ...classes.map(({ labels }) => labels));
+    $("classes").replaceChildren(...classes.slice(0, page.classes).map(({ name, labels }) =>
+      make("li", {}, make("span", { dir: "auto" }, seen(name, 80)), bar(labels / most, "second"), make("span", { class: "n" }, many(labels, "label")))));
+    more($("more-classes"), classes.length - page.classes, "class", "classes", () => {
+      page.classes += 100;
+      showClasses();
+    });
+  };
+
+  const showColumns = () => {
+    const { columns } = page.data;
+    if ($("columns").contains(document.activeElement) && page.shownOnce) return; // not under the hand of who is choosing
+    page.shownOnce = true;
+    const wanted = $("find-column").value.toLowerCase();
+    const matching = columns.filter(({ name }) => name.toLowerCase().includes(wanted));
+    const used = columns.filter((column) => column.used).length;
+    const left = columns.length - used;
+    say($("columns-words"), `${count(used)} of ${many(columns.length, "column")} ${used === 1 ? "is" : "are"} used${left ? `, ${count(left)} left out` : ""}. Is a kind wrong? Change it here.`);
+    show($("find-column-field"), columns.length > 20);
+    $("columns").tBodies[0].replaceChildren(...matching.slice(0, page.columns).map(columnRow));
+    more($("more-columns"), matching.length - page.columns, "column", "columns", () => {
+      page.columns += 200;
+      showColumns();
+    });
+  };
+
+  const columnRow = (column) => {
+    const { name, kind, used, note, doubtful, examples, choices, chosen } = column;
+    const own = make("option", { value: "" }, chosen ? "as chary sees it" : kind || "being looked at");
+    const others = choices.filter((choice) => chosen || choice !== kind).map((choice) => make("option", { value: choice, selected: choice === chosen }, choice));
+    const select = make("select", { "aria-label": `Kind of ${seen(name, 80)}`, disabled: choices.length === 0 }, own, ...others);
+    select.addEventListener("change", () => choose(name, select.value || null, select));
+    return make("tr", { class: used ? null : "soft" },
+      make("th", { scope: "row", dir: "auto" }, seen(name, 120)),
+      make("td", {}, select),
+      make("td", {}, ...examples.filter((text) => text !== "").map((text) => make("span", { class: "example", dir: "auto" }, seen(text, 80)))),
+      make("td", {}, used ? "" : "left out: ", seen(note, 200), doubtful ? make("span", { class: "doubtful" }, ` Doubtful: ${seen(doubtful, 300)}`) : ""));
+  };
+
+  const save = async (settings, said, error) => {
+    say(error);
+    try {
+      render(await ask("/api/settings", settings));
+      if (said) say(said, "Saved. Learning again with it.");
+      watch();
+    } catch (refused) {
+      say(error, seen(refused.message));
+    }
+  };
+
+  const choose = (name, kind, select) => {
+    select.blur();
+    return save({ kinds: { [name]: kind } }, null, $("columns-error"));
+  };
+
+  const shares = () => Object.fromEntries([...$("share-fields").querySelectorAll("input")].map((input) => [input.dataset.name, Number(input.value) / 100]));
+  const sum = () => Object.values(shares()).reduce((total, share) => total + share, 0);
+
+  const showShares = (classes, prior) => {
+    for (const radio of $("prior-form").elements.known) radio.checked = (radio.value === "yes") === Boolean(prior);
+    $("share-fields").replaceChildren(...classes.map(({ name }, i) => {
+      const value = prior ? Number((100 * (prior[name] ?? 0)).toFixed(4)) : "";
+      const input = make("input", { type: "number", id: `share-${i}`, min: 0, max: 100, step: "any", value, required: true, "data-name": name });
+      return make("div", { class: "field" }, make("label", { for: `share-${i}`, dir: "auto" }, `${seen(name, 60)} (%)`), input);
+    }));
+    showSum();
+    show($("shares"), Boolean(prior));
+  };
+
+  const showSum = () => say($("share-sum"), `Together ${Number((100 * sum()).toFixed(2))}%; they must make 100%.`);
+
+  const showDiagnosis = (diagnosis) => {
+    show($("bias-wait"), !diagnosis);
+    show($("verdict"), Boolean(diagnosis));
+    if (!diagnosis) return;
+    $("verdict").className = `verdict ${diagnosis.level}`;
+    $("verdict").querySelector("b").textContent = capital(diagnosis.verdict);
+    $("verdict").querySelector("p").textContent = seen(diagnosis.sentence);
+    const { outlines, contrasts } = diagnosis;
+    show($("outlines"), Boolean(outlines));
+    if (outlines) {
+      $("outlines").querySelector(".other-area").setAttribute("points", outlines.unlabeled);
+      $("outlines").querySelector(".labelled-area").setAttribute("points", outlines.labeled);
+    }
+    show($("contrasts"), contrasts.length > 0);
+    $("contrasts").querySelector("tbody").replaceChildren(...contrasts.map(({ feature, labeled, unlabeled }) =>
+      make("tr", {}, make("th", { scope: "row", dir: "auto" }, seen(feature, 80)), make("td", { class: "n" }, seen(labeled, 40)), make("td", { class: "n" }, seen(unlabeled, 40)))));
+  };
+
+  $("find-column").addEventListener("input", () => {
+    page.columns = COLUMNS_AT_ONCE;
+    showColumns();
+  });
+  if ($("aim-form")) {
+    const [aim, prior] = [$("aim-form"), $("prior-form")];
+    aim.addEventListener("change", () => save({ aim: new FormData(aim).get("aim") }, aim.querySelector(".said"), prior.querySelector(".error")));
+    prior.addEventListener("change", (event) => {
+      if (event.target.name !== "known") return;
+      const known = event.target.value === "yes";
+      show($("shares"), known);
+      if (known) $("share-0")?.focus();
+      else if (page.data.settings.class_prior) save({ class_prior: null }, prior.querySelector(".said"), prior.querySelector(".error"));
+    });
+    prior.addEventListener("input", showSum);
+    prior.addEventListener("submit", (event) => {
+      event.preventDefault();
+      save({ class_prior: shares() }, prior.querySelector(".said"), prior.querySelector(".error"));
+    });
+  }
+  frame.onState = async (state, before) => {
+    if (before && (before.version !== state.version || before.work.running !== state.work.running)) render(await ask("/api/start"));
+    showNext(state);
+  };
+  render(await ask("/api/start"));
+}
+
+function more(button, n, one, others, act) {
+  button.textContent = `Show more (${many(n, one, others)} left)`;
+  button.onclick = act;
+  show(button, n > 0);
+}
+
+function spelledOut(spellings) {
+  const entries = Object.entries(spellings ?? {});
+  return entries.map(([name, others]) => `Read as “${seen(name, 40)}”: ${[others].flat().map((other) => `“${seen(other, 40)}”`).join(", ")}.`);
+}
+
+// ---- Audit -----------------------------------------------------------------------------------------------------------
+
+async function auditPage() {
+  let now = null;
+
+  const render = (data, focus = false) => {
+    now = data;
+    const { drawn, answered, skipped, left, row, done } = data;
+    show($("draw-section"), drawn === 0);
+    show($("progress"), drawn > 0);
+    $("bar").max = Math.max(1, drawn);
+    $("bar").value = drawn - left;
+    const place = row ? `Row ${count(row.place)} of ${count(drawn)}: ` : "";
+    say($("progress-words"), `${place}${count(answered)} labelled, ${count(skipped)} skipped, ${count(left)} left`);
+    showInterval(data.interval);
+    show($("row"), Boolean(row));
+    show($("question"), Boolean(row));
+    show($("all-done"), done && !row);
+    show($("answers"), Boolean(row));
+    $("undo").disabled = !data.last;
+    show($("undo-last"), Boolean(data.last));
+    if (row) {
+      showFields(row, async () => render(await ask(address("/api/audit", { place: row.place, all: "true" }))));
+      answers.show(data.keys);
+      toTheTop();
+      if (focus) focusRow();
+    } else {
+      say($("all-done-words"), `${count(answered)} labelled, ${count(skipped)} skipped${skipped ? ": a skipped row counts as wrong" : ""}.`);
+      showDrawing(drawn);
+    }
+  };
+
+  const focusRow = () => {
+    if (answers.byName) $("typed-name").focus();
+    else $("content").focus({ preventScroll: true });
+  };
+
+  const showDrawing = async (drawn) => {
+    const { planned } = await ask("/api/start");
+    const audit = drawn ? { drawn, rule: now.rule } : null;
+    if (!audit) $("draw-here").append($("draw"));
+    show($("more-rows"), drawn < planned.most);
+    drawForm({ planned, audit });
+  };
+
+  const showInterval = (found) => {
+    const place = $("interval");
+    show(place, Boolean(found));
+    if (!found) return place.replaceChildren();
+    const picture = make("div", { class: "intervals" });
+    const line = { name: found.n ? `By ${many(found.n, "row")}` : "So far", low: found.low, high: found.high, figure: found.low == null ? "" : interval(found.low, found.high), main: true };
+    if (found.low != null) intervals(picture, [line]);
+    place.replaceChildren(make("p", {}, found.enough ? make("b", {}, "Enough. ") : "", seen(found.words)), picture);
+  };
+
+  const send = oneAtATime(async (place, answer, expected, words) => {
+    try {
+      const next = await ask("/api/audit", { place, answer, expected });
+      const wasTyping = $("typed").contains(document.activeElement);
+      render(next, wasTyping);
+      say($("saved"), words);
+    } catch (refused) {
+      if (refused.status === 409 && refused.now) showConflict(refused, (data) => render(data, true));
+      else answers.refuse(seen(refused.message));
+    }
+  });
+  const give = (name) => now?.row && send(now.row.place, name, now.row.answer, `Row ${count(now.row.place)}: ${name === "?" ? "skipped" : `“${seen(name, 60)}”`}, saved.`);
+  const skip = () => give("?");
+  const undo = () => now?.last && send(now.last.place, "", now.last.answer, `The answer to row ${count(now.last.place)} is taken back.`);
+
+  const answers = new Answers(give);
+  $("skip").addEventListener("click", skip);
+  $("undo").addEventListener("click", undo);
+  $("undo-last").addEventListener("click", undo);
+  frame.keys = (event) => {
+    if (!$("conflict").hidden) return false;
+    if (event.key === "u") return Boolean(undo()) || true;
+    if (!now?.row) return false;
+    if (event.key === "s") skip();
+    else if (event.key === "n") answers.open(true);
+    else return answers.press(event.key) || toTheClasses(event);
+    return true;
+  };
+  render(await ask("/api/audit"));
+  if (answers.byName && now.row) $("typed-name").focus();
+}
+
+// ---- Truth -----------------------------------------------------------------------------------------------------------
+
+async function truthPage() {
+  let data = null;
+
+  const render = (found) => {
+    data = found;
+    show($("not-yet"), !data.ready);
+    show($("known"), data.ready);
+    if (!data.ready) return showWhyNot();
+    showAccuracy();
+    showAcceptance();
+    show($("shares-section"), data.shares.length > 0);
+    intervals($("shares-picture"), data.shares.slice(0, 40).map(({ name, labels, low, high }) => ({ name, low, high, mark: labels, figure: low == null ? "" : interval(low, high) })));
+    show($("classes-section"), data.classes.length > 0);
+    intervals($("classes-picture"), data.classes.slice(0, 40).map(({ name, right, low, high }) => ({ name, low, high, figure: `${right}` })));
+  };
+
+  const showWhyNot = () => {
+    say($("why-not"), seen(data.why_not));
+    const next = frame.state?.next;
+    if (!next) return;
+    $("not-yet-link").setAttribute("href", next.page);
+    show($("not-yet-link"), next.page !== "/truth");
+    $("not-yet-link").replaceChildren(`${seen(next.words)} `, make("kbd", {}, "Enter"));
+  };
+
+  const showAccuracy = () => {
+    const { accuracy, after, promised } = data;
+    const held = promised?.held_out;
+    const lines = [];
+    if (held?.accuracy != null) lines.push({ name: "Promised by your own labels", mark: held.accuracy, figure: percent(held.accuracy) });
+    if (promised?.confidence != null) lines.push({ name: "Promised by the confidence", mark: promised.confidence, figure: percent(promised.confidence) });
+    if (accuracy) lines.push({ name: after ? "Found, before learning from them" : "Found on your random rows", low: accuracy.low, high: accuracy.high, dot: accuracy.n ? accuracy.right / accuracy.n : null, figure: interval(accuracy.low, accuracy.high), main: !after });
+    if (after) lines.push({ name: "Now that it has learned from them", low: after.low, high: after.high, dot: after.n ? after.right / after.n : null, figure: interval(after.low, after.high), main: true });
+    const best = after ?? accuracy;
+    say($("headline"), best ? `Between ${percent(best.low)} and ${percent(best.high)} of the labels are right.` : "");
+    intervals($("accuracy-picture"), lines);
+    const words = [accuracy?.words, after?.words, held?.words, promised?.words].filter(Boolean);
+    list($("truth-notes"), [...words, ...data.notes]);
+  };
+
+  const showAcceptance = () => {
+    const { acceptance, chosen } = data;
+    show($("accept-section"), acceptance.length > 0);
+    if (!acceptance.length) return;
+    const slider = $("error");
+    slider.max = acceptance.length - 1;
+    if (!slider.dataset.moved) slider.value = placeOf(chosen ?? 0.1);
+    show($("accept-none"), chosen != null);
+    showChoice();
+  };
+
+  /** Where on the slider an error stands: the nearest. */
+  const placeOf = (error) => {
+    const far = data.acceptance.map((one) => Math.abs(one.error - error));
+    return far.indexOf(Math.min(...far));
+  };
+
+  const showChoice = () => {
+    const { acceptance, chosen, rows_to_accept: all } = data;
+    const place = Number($("error").value);
+    const { error, count: n, words } = acceptance[place];
+    say($("error-shown"), percent(error).replace(".0%", "%"));
+    $("error").setAttribute("aria-valuetext", `${percent(error)} errors: ${many(n, "label")} accepted`);
+    columnPicture($("accept-picture"), acceptance.map((one) => one.count), place);
+    say($("accept-count"), count(n));
+    say($("accept-of"), `of ${many(all, "new label")}${all ? `, ${percent(n / all)}` : ""}`);
+    say($("accept-words"), seen(words));
+    const isChosen = chosen != null && placeOf(chosen) === place;
+    $("accept-button").textContent = isChosen ? `${percent(error).replace(".0%", "%")} is chosen` : `Accept these ${many(n, "label")}`;
+    $("accept-button").disabled = n === 0 || isChosen;
+    $("to-result").toggleAttribute("data-next", isChosen);
+    $("to-result").className = isChosen ? "main" : "plain";
+  };
+
+  const choose = oneAtATime(async (error) => {
+    const [form] = [$("accept")];
+    say(form.querySelector(".error"));
+    try {
+      render(await ask("/api/accept", { error }));
+      say(form.querySelector(".said"), error == null ? "No label is marked as accepted any more." : "Saved: the column chary_accept marks these labels.");
+      watch();
+    } catch (refused) {
+      say(form.querySelector(".error"), seen(refused.message));
+    }
+  });
+
+  $("error").addEventListener("input", () => {
+    $("error").dataset.moved = "yes";
+    showChoice();
+  });
+  $("accept").addEventListener("submit", (event) => {
+    event.preventDefault();
+    choose(data.acceptance[Number($("error").value)].error);
+  });
+  $("accept-none").addEventListener("click", () => choose(null));
+  frame.onState = async (state, before) => {
+    if (before && (before.version !== state.version || before.work.running !== state.work.running)) render(await ask("/api/truth"));
+    else if (data && !data.ready) showWhyNot();
+  };
+  render(await ask("/api/truth"));
+}
+
+// ---- Review: doubtful labels -----------------------------------------------------------------------------------------
+
+async function reviewPage() {
+  let now = null;
+  let filters = {};
+  const given = []; // what was answered here, to be taken back in turn
+
+  const render = (data) => {
+    now = data;
+    const { row, left, mended } = data;
+    fillFilters(data.filters);
+    say($("doubt-words"), `${many(left, "row")} left, most doubtful first; ${count(mended)} mended or confirmed.`);
+    show($("doubt"), Boolean(row));
+    show($("answers"), Boolean(row));
+    show($("empty"), !row);
+    $("undo").disabled = given.length === 0;
+    showLearn(frame.state);
+    if (!row) return say($("empty-words"), Object.keys(filters).length ? "No row is left that fits what you asked for." : "You have been through all of them, or the labels are not there yet.");
+    say($("row-title"), `Row ${count(row.number)} of the table`);
+    showFields(row, async () => render(await ask(address("/api/doubt", { row: row.number, all: "true" }))));
+    showProposal(data);
+    answers.show(data.keys);
+    toTheTop();
+  };
+
+  const showProposal = (data) => {
+    const { proposed, confidence, runner_up: second, source, votes, neighbours, why, row } = data;
+    say($("proposed"), seen(proposed, 80));
+    const rival = second ? `; the runner-up is “${seen(second.name, 60)}” with ${percent(second.probability)}` : "";
+    say($("proposed-words"), `with confidence ${percent(confidence)} (${seen(source)})${rival}.`);
+    say($("answer-now"), row.answer ? `You said “${seen(row.answer, 60)}”.` : "");
+    show($("answer-now"), Boolean(row.answer));
+    $("accept-label").replaceChildren(make("span", {}, "Accept “", make("bdi", {}, seen(proposed, 60)), "”"), make("kbd", {}, "Enter"));
+    show($("votes-part"), votes.length > 0);
+    $("votes").replaceChildren(...votes.map(({ learner, label, probability }) =>
+      make("li", {}, make("span", {}, seen(learner, 40)), bar(probability, label === proposed ? "" : "second"), make("span", { class: "n", dir: "auto" }, `${seen(label, 30)} ${percent(probability)}`))));
+    show($("why-part"), why.length > 0);
+    $("why").replaceChildren(...why.map(({ shown, effect }) =>
+      make("li", {}, make("span", { dir: "auto" }, seen(shown, 120)), effectOf(effect))));
+    show($("neighbours-part"), neighbours.length > 0);
+    showNeighbours(neighbours);
+  };
+
+  const effectOf = (effect) => make("span", { class: effect >= 0 ? "for" : "against" }, effect >= 0 ? "for it " : "against it ", "●".repeat(Math.min(3, Math.max(1, Math.ceil(Math.abs(effect))))));
+
+  const showNeighbours = (neighbours) => {
+    const names = neighbours[0]?.cells.map(({ name }) => name) ?? [];
+    const heads = ["Row", "Label", ...names].map((name) => make("th", { scope: "col", dir: "auto" }, seen(name, 30)));
+    $("neighbours").tHead.replaceChildren(make("tr", {}, ...heads));
+    $("neighbours").tBodies[0].replaceChildren(...neighbours.map(({ row, label, cells }) =>
+      make("tr", {}, make("th", { scope: "row" }, count(row)), make("td", { dir: "auto" }, make("b", {}, seen(label, 40))), ...cells.map(({ text }) => make("td", { dir: "auto" }, seen(text, 60))))));
+  };
+
+  const fillFilters = ({ labels, sources }) => {
+    fillSelect($("filter-label"), labels);
+    fillSelect($("filter-source"), sources);
+    const words = Object.entries(filters).map(([name, value]) => `${name}: ${seen(value, 40)}`);
+    say($("filters-said"), words.length ? `(${words.join(", ")})` : "(all)");
+  };
+
+  const showLearn = (state) => {
+    if (!state) return;
+    const { work, stale, checked } = state;
+    show($("learn-line"), stale && !work.running);
+    $("learn").disabled = false;
+    say($("learn-words"), checked ? `${many(checked, "answer")} given here.` : "Answers are not learned from yet.");
+  };
+
+  const move = async (parameters) => {
+    try {
+      render(await ask(address("/api/doubt", { ...filters, ...parameters })));
+    } catch (refused) {
+      answers.refuse(seen(refused.message));
+    }
+  };
+
+  const send = oneAtATime(async (row, answer, expected) => {
+    try {
+      const next = await ask(address("/api/doubt", filters), { row, answer, expected });
+      if (answer) given.push({ row, answer });
+      render(next);
+      say($("saved"), `Row ${count(row)}: “${seen(answer, 60)}”, saved.`);
+      watch();
+    } catch (refused) {
+      if (refused.status === 409 && refused.now) showConflict(refused, render);
+      else answers.refuse(seen(refused.message));
+    }
+  });
+
+  const undo = oneAtATime(async () => {
+    const last = given.at(-1);
+    if (!last) return;
+    try {
+      await ask(address("/api/doubt", filters), { row: last.row, answer: "", expected: last.answer });
+      given.pop();
+      await move({ row: last.row });
+      say($("saved"), `The answer to row ${count(last.row)} is taken back.`);
+    } catch (refused) {
+      given.pop();
+      if (refused.status === 409 && refused.now) showConflict(refused, render);
+      else answers.refuse(seen(refused.message));
+    }
+  });
+
+  const give = (name) => now?.row && send(now.row.number, name, now.row.answer);
+  const skip = () => now?.row && move({ after: now.row.number });
+  const answers = new Answers(give);
+  $("accept-label").addEventListener("click", () => give(now.proposed));
+  $("skip").addEventListener("click", skip);
+  $("undo").addEventListener("click", undo);
+  $("learn").addEventListener("click", async () => {
+    $("learn").disabled = true;
+    await ask("/api/learn", {}).catch((refused) => answers.refuse(seen(refused.message)));
+    watch();
+  });
+  onFilters($("filter-form"), (wanted) => {
+    filters = wanted;
+    move({});
+  });
+  frame.keys = (event) => {
+    if (!$("conflict").hidden) return false;
+    if (event.key === "u") return Boolean(undo());
+    if (!now?.row) return false;
+    if (event.key === "s") skip();
+    else if (event.key === "n") answers.open(true);
+    else if (!answers.press(event.key)) {
+      if (event.key !== "a") return toTheClasses(event);
+      give(now.proposed);
+    }
+    return true;
+  };
+  frame.onState = (state, before) => {
+    showLearn(state);
+    const learned = before?.work.running && !state.work.running;
+    return learned ? move(now?.row ? { row: now.row.number } : {}) : null;
+  };
+  render(await ask("/api/doubt"));
+}
+
+/** Options after the first, kept if they are the same. */
+function fillSelect(select, names) {
+  const values = [...select.options].slice(1).map((option) => option.value);
+  if (JSON.stringify(values) === JSON.stringify(names)) return;
+  const { value } = select;
+  select.replaceChildren(select.options[0], ...names.map((name) => make("option", { value: name }, seen(name, 60))));
+  select.value = names.includes(value) ? value : "";
+}
+
+/** `use(filters)` hears what the form asks for; shares are typed in percent. */
+function onFilters(form, use) {
+  const wanted = () => {
+    const given = [...new FormData(form)].filter(([, value]) => value !== "");
+    return Object.fromEntries(given.map(([name, value]) => [name, ["low", "high"].includes(name) ? String(Number(value) / 100) : value]));
+  };
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    use(wanted());
+  });
+  form.addEventListener("change", (event) => event.target.tagName === "SELECT" && use(wanted()));
+  form.addEventListener("reset", () => setTimeout(() => use({})));
+}
+
+// ---- Result ----------------------------------------------------------------------------------------------------------
+
+const COLUMNS_OF_A_PAGE = 40;
+const FILE_WORDS = { labels: "the table with its new columns", model: "the model, for other tables", report: "the report, a page to keep" };
+
+async function resultPage() {
+  let now = null;
+  const view = { filters: {}, page: 0, sort: "", descending: false, from: 0 };
+
+  const load = async () => {
+    const { filters, page, sort, descending } = view;
+    try {
+      render(await ask(address("/api/result", { ...filters, page, sort, descending: descending && "true" })));
+    } catch (refused) {
+      say($("matching"), seen(refused.message));
+    }
+  };
+
+  const render = (data) => {
+    now = data;
+    view.page = data.page;
+    const filtered = Object.keys(view.filters).length > 0;
+    say($("matching"), filtered ? `${count(data.matching)} of ${many(data.total, "row")}` : many(data.total, "row"));
+    showFilters(data);
+    showTable(data);
+    showPages(data);
+    showFiles(data.files);
+    $("commands").replaceChildren(...data.commands.map(commandOf));
+  };
+
+  const showFilters = ({ columns, filters }) => {
+    fillSelect($("filter-label"), filters?.labels ?? frame.state?.classes ?? []);
+    fillSelect($("filter-source"), filters?.sources ?? ["given", "learned", "predicted"]);
+    const has = (end) => columns.some((name) => name.startsWith("chary_") && name.includes(end));
+    show($("source-field"), has("source"));
+    show($("accept-field"), has("accept"));
+    for (const side of ["low-field", "high-field"]) show($(side), has("confidence"));
+  };
+
+  const showTable = ({ columns, numeric, rows, numbers }) => {
+    const part = (values) => values.slice(view.from, view.from + COLUMNS_OF_A_PAGE);
+    const [names, isNumber] = [part(columns), part(numeric)];
+    const heads = names.map((name, i) => headOf(name, isNumber[i]));
+    $("rows").tHead.replaceChildren(make("tr", {}, make("th", { scope: "col", class: "n" }, make("span", {}, "Row")), ...heads));
+    $("rows").tBodies[0].replaceChildren(...rows.map((cells, i) =>
+      make("tr", {}, make("th", { scope: "row" }, count(numbers[i])), ...part(cells).map((text, j) => cellOf(text, names[j], isNumber[j])))));
+  };
+
+  const headOf = (name, isNumber) => {
+    const sorted = view.sort === name ? (view.descending ? "descending" : "ascending") : "none";
+    const button = make("button", { type: "button", dir: "auto" }, seen(name, 60));
+    button.addEventListener("click", async () => {
+      Object.assign(view, { sort: name, descending: view.sort === name && !view.descending, page: 0 });
+      await load();
+      [...$("rows").tHead.querySelectorAll("button")].find((one) => one.textContent === button.textContent)?.focus();
+    });
+    return make("th", { scope: "col", "aria-sort": sorted, class: isNumber ? "n" : null }, button);
+  };
+
+  const cellOf = (text, name, isNumber) => {
+    const kinds = [isNumber ? "n" : "", name.startsWith("chary_") ? "own" : ""].filter(Boolean).join(" ");
+    return make("td", { class: kinds || null, dir: "auto" }, seen(text ?? "", 200).replaceAll("\n", " "));
+  };
+
+  const showPages = ({ page, pages, columns, more_columns: rest = 0 }) => {
+    say($("page-words"), `Page ${count(page + 1)} of ${count(Math.max(1, pages))}`);
+    for (const id of ["first", "before"]) $(id).disabled = page <= 0;
+    for (const id of ["after", "last"]) $(id).disabled = page >= pages - 1;
+    const end = Math.min(columns.length, view.from + COLUMNS_OF_A_PAGE);
+    show($("column-pages"), columns.length > COLUMNS_OF_A_PAGE);
+    say($("column-words"), `Columns ${count(view.from + 1)} to ${count(end)} of ${count(columns.length)}${rest ? `; ${count(rest)} more are in the file` : ""}`);
+    $("columns-before").disabled = view.from === 0;
+    $("columns-after").disabled = end >= columns.length;
+  };
+
+  const showFiles = (files) => {
+    const behind = files.filter((file) => !file.written || file.stale);
+    say($("files-words"), behind.length ? "What you see is saved when you write the files beside the table." : "Written beside the table, and up to date.");
+    $("files").replaceChildren(...files.map(fileOf));
+    $("write").disabled = behind.length === 0;
+    $("write").toggleAttribute("data-next", behind.length > 0);
+    show($("report-link"), files.some(({ kind, written }) => kind === "report" && written));
+  };
+
+  const fileOf = ({ kind, name, written, ours, stale }) => {
+    const link = written ? make("a", { href: `/download/${encodeURIComponent(kind)}`, download: name }, seen(name, 200)) : make("span", {}, seen(name, 200));
+    const state = !written ? "not written yet" : !ours ? "there already, from elsewhere" : stale ? "written; you have changed something since" : "";
+    return make("li", {}, link, make("span", { class: "soft" }, [FILE_WORDS[kind] ?? kind, state].filter(Boolean).join("; ")));
+  };
+
+  const commandOf = (command) => {
+    const text = make("code", { tabindex: "0" }, seen(command));
+    const button = make("button", { type: "button", class: "plain", "aria-label": `Copy: ${seen(command, 200)}` }, "Copy");
+    button.addEventListener("click", async () => {
+      try {
+        await navigator.clipboard.writeText(command);
+        button.textContent = "Copied";
+      } catch {
+        getSelection().selectAllChildren(text); // where the clipboard is closed to pages: selected, ready to be copied
+        button.textContent = "Selected";
+      }
+    });
+    return make("li", {}, make("span", { class: "copyable" }, text, button));
+  };
+
+  const write = oneAtATime(async (overwrite) => {
+    say($("write-error"));
+    show($("overwrite"), false);
+    try {
+      await ask("/api/write", { overwrite });
+      await load();
+      say($("write-said"), "Written.");
+      watch();
+    } catch (refused) {
+      say($("write-error"), seen(refused.message));
+      show($("overwrite"), refused.status === 409);
+    }
+  });
+
+  const turn = (page) => {
+    view.page = page;
+    return load();
+  };
+  const turnColumns = (step) => {
+    view.from = Math.max(0, view.from + step * COLUMNS_OF_A_PAGE);
+    showTable(now);
+    showPages(now);
+  };
+  $("first").addEventListener("click", () => turn(0));
+  $("before").addEventListener("click", () => turn(now.page - 1));
+  $("after").addEventListener("click", () => turn(now.page + 1));
+  $("last").addEventListener("click", () => turn(now.pages - 1));
+  $("columns-before").addEventListener("click", () => turnColumns(-1));
+  $("columns-after").addEventListener("click", () => turnColumns(1));
+  $("write").addEventListener("click", () => write(false));
+  $("overwrite").addEventListener("click", () => write(true));
+  onFilters($("filter-form"), (filters) => {
+    Object.assign(view, { filters, page: 0 });
+    load();
+  });
+  frame.keys = (event) => {
+    if (event.target.closest?.(".scroll")) return false; // arrows scroll the table there
+    if (event.key === "/") $("filter-search").focus();
+    else if (event.key === "ArrowLeft" && now?.page > 0) turn(now.page - 1);
+    else if (event.key === "ArrowRight" && now && now.page < now.pages - 1) turn(now.page + 1);
+    else return false;
+    return true;
+  };
+  frame.onState = (state, before) => (before && (before.version !== state.version || before.work.running !== state.work.running) ? load() : null);
+  await load();
+}
+
+// ---- And go ----------------------------------------------------------------------------------------------------------
+
+const PAGES = { start: startPage, audit: auditPage, truth: truthPage, review: reviewPage, result: resultPage };
+
+listenToKeys();
+try {
+  await watch();
+  await PAGES[document.body.dataset.page]();
+  await frame.onState(frame.state, frame.state);
+} catch (refused) {
+  if (!(refused instanceof Refused)) throw refused;
+  say($("trouble"), `${refused.message} Load this page again.`);
+  show($("trouble"));
+} finally {
+  $("content").removeAttribute("aria-busy");
+}
