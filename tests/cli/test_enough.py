@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from chary.cli.enough import Enough
+from chary.jobs import Enough
 from chary.evaluation import sequence, settled
 
 

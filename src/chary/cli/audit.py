@@ -109,17 +109,15 @@ def fill_command(
     require_readable(file)
     from chary.cli.enough import watch_sheet
     from chary.cli.sheet import Sheet
-    from chary.tables import drawn_from, in_order, read_sheet, with_stopping
+    from chary.tables import Filling
 
     heed_interrupts()
-    audit, _ = read_sheet(file)
-    origin = drawn_from(audit)
-    watch = None
-    if until_width is not None or until_above is not None:
-        audit = with_stopping(in_order(audit))
+    watched = until_width is not None or until_above is not None
+    filling, watch = Filling(file, stopping=watched), None
+    if watched:
         width, above = parse_share(until_width, "--until-width"), parse_share(until_above, "--until-above")
-        watch = watch_sheet(audit, origin, file, width, above)
-    sheet = Sheet(file, audit, origin, watch)
+        watch = watch_sheet(filling, width, above)
+    sheet = Sheet(filling, watch)
     interrupted = None
     try:
         sheet.work()
@@ -131,7 +129,7 @@ def fill_command(
     if watch is not None:
         words, enough = watch.words(sheet.answers)
         say(words)
-    say(f"Next:  {again if sheet.n_empty and not enough else _next_command(file, origin)}", "bold")
+    say(f"Next:  {again if sheet.n_empty and not enough else _next_command(file, filling.origin)}", "bold")
     if interrupted:
         raise interrupted
 

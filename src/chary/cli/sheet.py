@@ -6,19 +6,16 @@ import math
 import shutil
 import string
 import sys
-from pathlib import Path
 
-import polars as pl
 import typer
 from rich.console import Console, Group
 from rich.panel import Panel
 from rich.table import Table as Grid
 from rich.text import Text
 
-from chary._files import atomic_write
 from chary._words import shown, visible
-from chary.cli.enough import Enough
-from chary.tables import CLASSES, ROW, SKIPPED, DrawnFrom, Table, TableError, is_marker, with_answers
+from chary.jobs import Enough
+from chary.tables import CLASSES, ROW, SKIPPED, AnsweredElsewhere, Filling, TableError, is_marker
 
 _UNDO, _SKIP, _NEW, _QUIT = "usnq"  # after a colon where whole lines are typed, so that no class is called so
 _ESCAPE = "\x1b"
@@ -29,31 +26,35 @@ _CLASS_KEYS = "123456789" + "".join(c for c in string.ascii_lowercase if c not i
 class Sheet:
     """An audit sheet being filled in by a person at a terminal."""
 
-    def __init__(self, path: Path, audit: Table, origin: DrawnFrom, watch: Enough | None = None) -> None:
-        self.watch = watch
-        self.path, self.audit, self.target, self.classes = path, audit, origin.target, origin.classes
-        self.markers = origin.markers
+    def __init__(self, filling: Filling, watch: Enough | None = None) -> None:
+        self.filling, self.watch = filling, watch
+        self.target, self.classes, self.markers = (
+            filling.origin.target,
+            filling.origin.classes,
+            filling.origin.markers,
+        )
         self.by_line = len(self.classes) > len(_CLASS_KEYS)  # a key each does not do: names or numbers are typed
         self.numbered = self.by_line and not any(name.isdecimal() for name in self.classes)
         self.remark = ""  # on what was typed last
-        self.answers = audit.frame[self.target].cast(pl.String).fill_null("").str.strip_chars().to_list()
         self.place = 0
-        self.fields = [name for name in audit.frame.columns if name not in (ROW, CLASSES, self.target)]
+        columns = filling.sheet.frame.columns
+        self.fields = [name for name in columns if name not in (ROW, CLASSES, self.target)]
         self.console = Console(file=sys.stdout, highlight=False)
 
     @property
-    def n_empty(self) -> int:
-        return self.answers.count("")
+    def answers(self) -> list[str]:
+        """By row; empty where there is none."""
+        return self.filling.answers
 
     @property
-    def n_skipped(self) -> int:
-        return self.answers.count(SKIPPED)
+    def n_empty(self) -> int:
+        return self.filling.n_left
 
     @property
     def progress(self) -> str:
         """How far the person has come."""
-        n_labeled = len(self.answers) - self.n_empty - self.n_skipped
-        return f"{n_labeled} labelled, {self.n_skipped} skipped, {self.n_empty} left"
+        done = self.filling
+        return f"{done.n_answered} labelled, {done.n_skipped} skipped, {done.n_left} left"
 
     def work(self) -> None:
         """Ask until all rows have an answer or the person quits."""
@@ -68,8 +69,7 @@ class Sheet:
             elif complete or key == _QUIT:
                 return
             elif (answer := self._answer(key, text)) is not None:
-                self.answers[self.place] = answer
-                self._save()
+                self._save(answer)
                 self._to_first_empty()
 
     def _to_first_empty(self) -> None:
@@ -79,8 +79,7 @@ class Sheet:
         answered = [place for place in range(self.place) if self.answers[place]]
         if answered:
             self.place = answered[-1]
-            self.answers[self.place] = ""
-            self._save()
+            self._save("")
 
     def _answer(self, key: str, text: str) -> str | None:
         if key == _SKIP:
@@ -145,9 +144,12 @@ class Sheet:
                 "Filling in needs a terminal; open the file in a spreadsheet instead and fill its target column."
             ) from None
 
-    def _save(self) -> None:
-        with atomic_write(self.path, overwrite=True) as stream:
-            with_answers(self.audit, self.target, self.answers, stream)
+    def _save(self, answer: str) -> None:
+        """Write an answer, unless somebody else has answered the row since it was shown: that is said."""
+        try:
+            self.filling.answer(self.place + 1, answer, expected=self.answers[self.place])
+        except AnsweredElsewhere as error:
+            self.remark = str(error)
 
     def _show_end(self) -> None:
         self.console.clear()
@@ -176,7 +178,7 @@ class Sheet:
 
     def _cells(self, room: int) -> Grid:
         """The row's cells, in as many columns side by side as it takes and fit."""
-        row = self.audit.frame.row(self.place, named=True)
+        row = self.filling.cells(self.place + 1)
         n_columns = min(math.ceil(len(self.fields) / room), max(1, self.console.width // 40)) or 1
         fields = self.fields[: n_columns * room]
         height = math.ceil(len(fields) / n_columns)

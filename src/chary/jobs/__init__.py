@@ -5,6 +5,7 @@ from chary.jobs.audit import ERRORS, AuditFigures
 from chary.jobs.contrasts import Contrast
 from chary.jobs.diagnose import DiagnosedTable, diagnose_table, prepare
 from chary.jobs.drawing import DrawnSheet, draw_sheet, write_rows_to_check
+from chary.jobs.enough import Enough
 from chary.jobs.explain import Cell, ColumnImportance, Explainer, explainer
 from chary.jobs.judge import EMPTY, JudgedColumn, JudgedTable, draw_to_judge, judge_table, labels_of_sheet
 from chary.jobs.label import AUDIT_SIZE, SOURCES, LabeledTable, label_table
@@ -33,6 +34,7 @@ __all__ = [
     "Contrast",
     "DiagnosedTable",
     "DrawnSheet",
+    "Enough",
     "Explainer",
     "JudgedColumn",
     "JudgedTable",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ from chary.evaluation import (
     confidence_of,
     fit_with_audit,
     score,
+    sequence,
     smallest_audit,
     widened,
 )
@@ -31,6 +32,20 @@ from chary.tables import AuditAnswers
 # The errors at which the report says what can be accepted, and the level of each statement.
 ERRORS, LEVEL = (0.01, 0.02, 0.05, 0.1, 0.2), 0.9
 _CLEAR = 0.05
+
+
+class Acceptor(NamedTuple):
+    """What tells which rows can be accepted at an error, whichever is asked for."""
+
+    confidence: NDArray[Any]  # of the audited rows, skipped ones included
+    correct: NDArray[np.bool_]  # False where skipped
+    pool: NDArray[Any]  # confidence of the rows that nobody labelled, then of the answered ones
+    n_answered: int
+
+    def at(self, error: float) -> Acceptance:
+        """The rows to accept with at most so many wrong."""
+        found = accept_threshold(self.confidence, self.correct, self.pool, error, LEVEL)
+        return _of_rows_to_label(found, self.pool[: len(self.pool) - self.n_answered])
 
 
 @dataclass(frozen=True)
@@ -49,6 +64,7 @@ class AuditFigures:
     comparison: Comparison | None  # self-trained against supervised; None: not compared
     rounds: int  # of self-training in the end
     asked: Acceptance | None = None  # the same for the error asked for
+    acceptor: Acceptor | None = None  # tells it for any other error
 
     @property
     def notes(self) -> list[str]:
@@ -134,10 +150,7 @@ def judge(
     confidence = confidence_of(result.model, X[pool])
     audited = _with_skipped(result, X, answers)
 
-    def accepted_at(error: float) -> Acceptance:
-        found = accept_threshold(audited.confidence, audited.correct, confidence, error, LEVEL)
-        return _of_rows_to_label(found, confidence[: len(confidence) - len(answers.rows)])
-
+    acceptor = Acceptor(audited.confidence, audited.correct, confidence, len(answers.rows))
     scores = class_scores(
         result.labels.astype(str),
         result.after.prediction.astype(str),
@@ -148,17 +161,33 @@ def judge(
     scores = {name: found._replace(level=0.95) for name, found in scores.items()}
     figures = AuditFigures(
         answers=answers,
-        before=score(right, skipped=answers.n_skipped, population=len(pool)),
+        before=_before(right, answers, len(pool)),
         after=result.after_score(answers.n_skipped),
         answered=score(right),
         classes=scores,
         balanced=balanced_score(scores, len(every.classes)),
-        acceptances=[accepted_at(error) for error in ERRORS],
+        acceptances=[acceptor.at(error) for error in ERRORS],
         comparison=comparison,
         rounds=rounds,
-        asked=None if error is None else accepted_at(error),
+        asked=None if error is None else acceptor.at(error),
+        acceptor=acceptor,
     )
     return result.model, figures
+
+
+def _before(right: NDArray[np.bool_], answers: AuditAnswers, population: int) -> Score:
+    """The exact interval of a size that was planned; that of whoever was told when to stop holds at any."""
+    planned = score(right, skipped=answers.n_skipped, population=population)
+    if not answers.stopped:
+        return planned
+    correct = np.zeros(planned.n, dtype=bool)
+    answered = np.isin(list(answers.seen.values()), answers.rows)
+    places = np.array(list(answers.seen), dtype=np.intp)[answered] - 1
+    correct[places] = right
+    skipped = np.ones(planned.n, dtype=bool)
+    skipped[places] = False
+    low, high = sequence(correct, population, planned.level, skipped=skipped)
+    return planned._replace(low=float(low[-1]), high=float(high[-1]))
 
 
 def _with_skipped(result: AuditedResult, X: NDArray[Any], answers: AuditAnswers) -> HeldOut:

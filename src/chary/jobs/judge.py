@@ -54,6 +54,18 @@ class JudgedColumn(NamedTuple):
     n_missing: int  # rows of the table without a label, which count as wrong
 
 
+class Weighed(NamedTuple):
+    """Rows with a label and a confidence: what tells which can be accepted at an error, whichever is asked for."""
+
+    confidence: NDArray[np.float64]  # of the audited ones
+    correct: NDArray[np.bool_]
+    pool: NDArray[np.float64]  # confidence of all
+
+    def at(self, error: float) -> Acceptance:
+        """The rows to accept with at most so many wrong."""
+        return accept_threshold(self.confidence, self.correct, self.pool, error, LEVEL)
+
+
 @dataclass(frozen=True)
 class JudgedTable:
     """The outcome of ``judge_table``."""
@@ -69,6 +81,7 @@ class JudgedTable:
     acceptances: list[Acceptance]  # at each of ERRORS, of the first column
     asked: Acceptance | None  # at the error asked for
     stopped: bool  # whether the person was told when it was enough: then ``always`` is what holds
+    weighed: Weighed | None  # what the acceptances rest on; None: there is no confidence
     settings: dict[str, Any]
     notes: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
@@ -207,7 +220,7 @@ def judge_table(
     )
     columns = [_judged(name, cells[name], audit, tested, scan.n_rows, level) for name in names]
     first = columns[0]
-    acceptances, asked = _acceptances(scan, confidence, first, audit, cells, settings, error)
+    weighed = None if confidence is None else _weighed(scan, confidence, first, audit, settings)
     return JudgedTable(
         scan=scan,
         columns=columns,
@@ -217,9 +230,10 @@ def judge_table(
         slices={name: _slices(scan, name, cells[name], first, audit, level, len(by)) for name in by},
         difference=difference(first.correct, columns[1].correct, scan.n_rows, level) if len(columns) > 1 else None,
         confidence=confidence,
-        acceptances=acceptances,
-        asked=asked,
+        acceptances=[] if weighed is None else [weighed.at(one) for one in ERRORS],
+        asked=None if weighed is None or error is None else weighed.at(error),
         stopped=audit.stopped,
+        weighed=weighed,
         settings=settings,
         notes=[*scan.table.notes, *tested.notes, *audit.notes, *_missing_notes(columns)],
         warnings=[*audit.warnings, *_new_classes(audit.answers, names)],
@@ -293,18 +307,10 @@ def _named(cells: pl.Series) -> list[str]:
     return [EMPTY if text is None or not text.strip() else text for text in cells.cast(pl.String).to_list()]
 
 
-def _acceptances(
-    scan: Scan,
-    confidence: str | None,
-    judged: JudgedColumn,
-    audit: Audited,
-    cells: pl.DataFrame,
-    settings: dict[str, Any],
-    error: float | None,
-) -> tuple[list[Acceptance], Acceptance | None]:
-    """What can be accepted at which error, among rows that have a label and a confidence; skipped are wrong."""
-    if confidence is None:
-        return [], None
+def _weighed(
+    scan: Scan, confidence: str, judged: JudgedColumn, audit: Audited, settings: dict[str, Any]
+) -> Weighed:
+    """Rows that have a label and a confidence; skipped ones are wrong."""
     every, has_label = _confidences(scan, confidence, judged.name, settings)
     own = every[audit.rows]
     counted = has_label[audit.rows] & np.isfinite(own)
@@ -313,11 +319,7 @@ def _acceptances(
         raise TableError(
             f"Column {shown(confidence)} holds no numbers beside labels; give the one with the confidence."
         )
-
-    def accepted_at(error: float) -> Acceptance:
-        return accept_threshold(own[counted], judged.correct[counted], pool, error, LEVEL)
-
-    return [accepted_at(error) for error in ERRORS], None if error is None else accepted_at(error)
+    return Weighed(own[counted], judged.correct[counted], pool)
 
 
 def _confidences(

@@ -58,6 +58,7 @@ class LabeledTable:
     # models say.
     reasons: dict[int, list[Cell]] = field(default_factory=dict)
     why: pl.Series | None = None  # (n,) the cells that decide each new label, as text; None: not asked for
+    settled: NDArray[np.bool_] | None = None  # (n,) whether the model still says what a row was labelled with
 
     @property
     def second_look(self) -> HeldOut:
@@ -81,6 +82,15 @@ class LabeledTable:
         }
         more = {"chary_accept": None if self.accept is None else pl.Series(self.accept), "chary_why": self.why}
         return {**added, **{name: column for name, column in more.items() if column is not None}}
+
+    def at_error(self, error: float | None) -> LabeledTable:
+        """The same as if this error had been asked for; needs an audit, unless there is none."""
+        check_error(error, self.audit)
+        if self.audit is None or self.audit.acceptor is None or self.settled is None:
+            return self
+        audit = replace(self.audit, asked=None if error is None else self.audit.acceptor.at(error))
+        accept = acceptable(audit, self.labels.labeled, self.confidence, self.settled)
+        return replace(self, audit=audit, accept=accept)
 
     def features(self, rows: NDArray[np.intp] | slice = slice(None)) -> NDArray[Any]:
         """(n, d) What the model makes of the cells of all rows, or of some."""
@@ -244,6 +254,7 @@ def label_table(
         explainer=explained,
         reasons=reasons,
         why=why,
+        settled=rows.codes == rows.predicted,
     )
 
 

@@ -59,7 +59,7 @@ def templates() -> Environment:
         "fraction": ratio,
         "number": number,
         "p_value": p_value,
-        "own_units": _own_units,
+        "own_units": number_in_units,
     }
     return environment
 
@@ -79,10 +79,10 @@ def _most_important(importance: dict[str, Any] | None, most: int = 15) -> list[d
     return [{**column, "length": length} for column, length in zip(columns, lengths, strict=True)]
 
 
-def _own_units(number: float, is_share: bool = False) -> str:
+def number_in_units(number: float, is_share: bool = False) -> str:
     """The mean of a feature as its column writes it.
 
-    >>> _own_units(0.1, True), _own_units(12345.6, False), _own_units(-0.1, False)
+    >>> number_in_units(0.1, True), number_in_units(12345.6, False), number_in_units(-0.1, False)
     ('10%', '12,346', '-0.1')
     """
     if is_share:

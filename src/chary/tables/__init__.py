@@ -6,7 +6,7 @@ from chary.tables.errors import TableError
 from chary.tables.extending import alone, extended, like, part_of
 from chary.tables.features import with_features
 from chary.tables.frames import from_dataframe, table_from
-from chary.tables.missing import label_texts
+from chary.tables.missing import is_no_answer, label_texts
 from chary.tables.preparation import TablePreparation, preparation_state, restore_preparation
 from chary.tables.reading import read_table
 from chary.tables.scanning import Scan, scan_table, scanned_column
@@ -19,6 +19,7 @@ from chary.tables.sheets.answers import (
     progress_notes,
     read_audit,
 )
+from chary.tables.sheets.filling import AnsweredElsewhere, Filling, Seen, seen, sole_writer
 from chary.tables.sheets.origin import CLASSES, DOUBT, RANDOM, DrawnFrom, drawn_from, with_stopping
 from chary.tables.sheets.rows import (
     ROW,
@@ -40,12 +41,13 @@ from chary.tables.sheets.writing import (
     write_sheet,
 )
 from chary.tables.spellings import is_marker
-from chary.tables.table import FORMATS, Table
+from chary.tables.table import ADDED_COLUMNS, FORMATS, Table
 from chary.tables.target import Target, read_target, target_labels
 from chary.tables.tested import Tested, read_tested
 from chary.tables.writing import require_writable, write_table
 
 __all__ = [
+    "ADDED_COLUMNS",
     "CLASSES",
     "DOUBT",
     "FORMATS",
@@ -53,11 +55,14 @@ __all__ = [
     "RANDOM",
     "ROW",
     "SKIPPED",
+    "AnsweredElsewhere",
     "AuditAnswers",
     "Behind",
     "Column",
     "DrawnFrom",
+    "Filling",
     "Scan",
+    "Seen",
     "SheetRows",
     "Table",
     "TableError",
@@ -74,6 +79,7 @@ __all__ = [
     "from_dataframe",
     "in_order",
     "is_marker",
+    "is_no_answer",
     "known_class",
     "label_texts",
     "like",
@@ -93,8 +99,10 @@ __all__ = [
     "restore_preparation",
     "scan_table",
     "scanned_column",
+    "seen",
     "sheet_rows",
     "shown_cells",
+    "sole_writer",
     "table_from",
     "target_labels",
     "with_answers",

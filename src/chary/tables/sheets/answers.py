@@ -46,6 +46,7 @@ class AuditAnswers:
         default_factory=lambda: np.empty(0, dtype=np.intp)
     )  # those still in the file
     seen: dict[int, int] = field(default_factory=dict)  # rows up to the last answered: place in the draw -> row
+    stopped: bool = False  # whether the person was told when it was enough: limits must hold at any moment
 
 
 def read_audit(
@@ -79,7 +80,8 @@ def read_audit(
         audit, behind(table, target), target, labels, markers, exact_labels=exact_labels, chosen=chosen
     )
     _check_given(found.rows, found.labels, labels, audit.name)
-    return _with_notes(found, notes, labels)
+    told = replace(found, stopped=bool(origin and origin.stopped))
+    return _with_notes(told, notes, labels)
 
 
 def match_answers(

@@ -142,6 +142,12 @@ def places_and_rows(audit: Table) -> list[tuple[int, int]]:
     return [(token.place, token.number) for token in found]
 
 
+def place_and_row(token: str, where: str) -> tuple[int, int]:
+    """The same of one token; ``where`` it stands is said if it is none."""
+    found = _parse(token, where)
+    return found.place, found.number
+
+
 def in_order(audit: Table) -> Table:
     """A sheet with its rows in the order of the draw."""
     order = np.argsort([place for place, _ in places_and_rows(audit)], kind="stable")

@@ -1,0 +1,171 @@
+"""A table with its new columns in; one page of it out, sorted and filtered as asked: a million rows, too."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from chary._words import shown
+from chary.review.rows import text_of
+from chary.tables import TableError
+
+PAGE = 50
+_KEPT = 8  # orders of rows that are kept
+_MOST_COLUMNS, _MOST_CHARACTERS = 300, 300  # of a page
+_READS_AS_NUMBERS = 0.9  # share of the cells from which on a column of text is sorted as numbers
+
+
+class Asked(NamedTuple):
+    """Which rows, in which order."""
+
+    sort: str = ""
+    descending: bool = False
+    label: str = ""
+    source: str = ""
+    accept: str = ""  # "true", "false" or nothing
+    search: str = ""
+    low: float | None = None
+    high: float | None = None
+
+
+class Pages:
+    """The rows of a frame by pages; the orders asked for last are kept."""
+
+    def __init__(self, frame: pl.DataFrame, first: list[str], label: str) -> None:
+        others = [name for name in frame.columns if name not in first]
+        self.frame = frame
+        self.columns = [name for name in [*first, *others] if name in frame.columns][:_MOST_COLUMNS]
+        self.label = label  # the column that a filter by label looks at
+        self._orders: OrderedDict[Asked, pl.Series] = OrderedDict()
+        self._numeric: dict[str, bool] = {}
+
+    def page(self, asked: Asked, number: int) -> dict[str, Any]:
+        """The rows of a page, counted from 0, as texts."""
+        order = self._order(asked)
+        n_pages = max(1, -(-len(order) // PAGE))
+        number = min(max(0, number), n_pages - 1)
+        rows = order.slice(number * PAGE, PAGE)
+        part = self.frame.select(self.columns)[rows.to_list()]
+        return {
+            "columns": self.columns,
+            "numeric": [self._is_numeric(name) for name in self.columns],
+            "rows": [[_cell(value) for value in row] for row in part.rows()],
+            "numbers": [row + 1 for row in rows.to_list()],
+            "total": self.frame.height,
+            "matching": len(order),
+            "page": number,
+            "pages": n_pages,
+            "more_columns": self.frame.width - len(self.columns),
+        }
+
+    def _order(self, asked: Asked) -> pl.Series:
+        if asked in self._orders:
+            self._orders.move_to_end(asked)
+            return self._orders[asked]
+        mask = self._mask(asked)
+        rows = pl.Series(range(0), dtype=pl.UInt32)
+        rows = pl.select(pl.int_range(self.frame.height, dtype=pl.UInt32)).to_series()
+        rows = rows if mask is None else rows.filter(mask)
+        if asked.sort:
+            if asked.sort not in self.frame.columns:
+                raise TableError(f"The table has no column {shown(asked.sort)} to sort by.")
+            keys = self._keys(asked.sort).gather(rows)
+            rows = rows.gather(
+                pl.DataFrame({"k": keys})
+                .select(pl.arg_sort_by("k", descending=asked.descending, nulls_last=True, maintain_order=True))
+                .to_series()
+            )
+        self._orders[asked] = rows
+        if len(self._orders) > _KEPT:
+            self._orders.popitem(last=False)
+        return rows
+
+    def _mask(self, asked: Asked) -> pl.Series | None:
+        conditions = []
+        if asked.label:
+            conditions.append(pl.col(self.label).cast(pl.String) == asked.label)
+        if asked.source:
+            conditions.append(self._column("chary_source") == asked.source)
+        if asked.accept:
+            conditions.append(self._column("chary_accept") == (asked.accept == "true"))
+        if asked.low is not None:
+            conditions.append(self._column("chary_confidence") >= asked.low)
+        if asked.high is not None:
+            conditions.append(self._column("chary_confidence") <= asked.high)
+        if asked.search:
+            texts = [name for name, dtype in self.frame.schema.items() if _has_text(dtype)]
+            wanted = asked.search.lower()
+            found = [
+                pl.col(name).cast(pl.String).str.to_lowercase().str.contains(wanted, literal=True)
+                for name in texts
+            ]
+            conditions.append(pl.any_horizontal(found))
+        if not conditions:
+            return None
+        return self.frame.select(pl.all_horizontal(conditions).fill_null(False).alias("m")).to_series()
+
+    def _column(self, name: str) -> pl.Expr:
+        if name not in self.frame.columns:
+            raise TableError(f"The table has no column {shown(name)} yet to filter by.")
+        return pl.col(name)
+
+    def _keys(self, name: str) -> pl.Series:
+        """What a column is sorted by: numbers if it reads as such."""
+        cells = self.frame[name]
+        if cells.dtype == pl.String and self._is_numeric(name):
+            return cells.str.strip_chars().cast(pl.Float64, strict=False)
+        if not _has_text(cells.dtype):
+            raise TableError(f"Column {shown(name)} holds {cells.dtype}, by which rows cannot be sorted.")
+        return cells.str.to_lowercase() if cells.dtype == pl.String else cells
+
+    def _is_numeric(self, name: str) -> bool:
+        if name not in self._numeric:
+            cells = self.frame[name]
+            if cells.dtype == pl.String:
+                some = cells.gather_every(max(1, len(cells) // 1000)).drop_nulls().str.strip_chars()
+                some = some.filter(some != "")
+                n_read = some.cast(pl.Float64, strict=False).drop_nulls().len()
+                self._numeric[name] = bool(len(some)) and n_read >= _READS_AS_NUMBERS * len(some)
+            else:
+                self._numeric[name] = cells.dtype.is_numeric()
+        return self._numeric[name]
+
+
+def asked_of(query: Mapping[str, str]) -> Asked:
+    """What the address of a request asks for."""
+    return Asked(
+        sort=query.get("sort", ""),
+        descending=query.get("descending", "") == "true",
+        label=query.get("label", ""),
+        source=query.get("source", ""),
+        accept=query.get("accept", ""),
+        search=query.get("search", "").strip(),
+        low=number_in(query, "low"),
+        high=number_in(query, "high"),
+    )
+
+
+def number_in(query: Mapping[str, str], name: str, default: float | None = None) -> float | None:
+    """A number of a request, if it has it."""
+    text = query.get(name, "")
+    if not text:
+        return default
+    try:
+        found = float(text)
+    except ValueError:
+        found = float("nan")
+    if not abs(found) < 1e12:
+        raise TableError(f"{shown(text)} is no number.")
+    return found
+
+
+def _has_text(dtype: pl.DataType) -> bool:
+    return not dtype.is_nested() and dtype not in (pl.Binary, pl.Object)
+
+
+def _cell(value: Any) -> str:
+    text = text_of(value)
+    return text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]}…"

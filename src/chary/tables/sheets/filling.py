@@ -1,0 +1,222 @@
+"""The path of a sheet and a person's answers in; the same sheet with all answers of everybody in it out.
+
+Several may fill in one sheet at once: a page in the browser, a terminal, a spreadsheet. Before every answer the file
+is read again if it was changed, so that nobody's answer is overwritten, and each answer is on the disk when ``answer``
+returns.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from chary._files import atomic_write
+from chary._words import shown
+from chary.tables.errors import TableError
+from chary.tables.sheets.answers import SKIPPED
+from chary.tables.sheets.origin import CLASSES, DrawnFrom, drawn_from, with_stopping
+from chary.tables.sheets.rows import ROW, place_and_row, read_sheet
+from chary.tables.sheets.writing import GUESS, with_answers
+from chary.tables.table import Table
+from chary.tables.writing import as_typed
+
+try:
+    import fcntl
+except ImportError:  # not a POSIX system: writers are not kept apart there, and still read before they write
+    fcntl = None  # type: ignore[assignment]
+
+
+class AnsweredElsewhere(TableError):
+    """A row that has another answer by now than whoever answers it has seen."""
+
+
+class FillingRow(NamedTuple):
+    """A row of a sheet being filled in."""
+
+    number: int  # in the table, from 0; -1: its token says nothing
+    lines: tuple[int, ...]  # of the file, from 0: a row may be there twice
+    token: str
+
+
+class Filling:
+    """A sheet being filled in, by whoever else, too.
+
+    Rows are counted from 1 in the order of the draw.
+
+    Parameters
+    ----------
+    path : path
+        Of a sheet of ``draw_sheet``.
+    stopping : bool, default=False
+        Whether who fills it in is told when it is enough: the sheet says so from the first answer on.
+
+    Attributes
+    ----------
+    sheet : Table
+        As it was read last.
+    origin : DrawnFrom
+    rows : list of FillingRow
+    answers : list of str
+        By row; empty where there is none, ``"?"`` where it was skipped.
+    n_read : int
+        How often the file was read.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, stopping: bool = False) -> None:
+        self.path, self.stopping = Path(path), stopping
+        self.n_read = 0
+        self._read()
+
+    @property
+    def fields(self) -> list[str]:
+        """The columns that tell a person about a row; a model's opinion is none of them."""
+        return [
+            name
+            for name in self.sheet.frame.columns
+            if name not in (ROW, CLASSES, GUESS, self.origin.target) and not name.startswith("chary_")
+        ]
+
+    @property
+    def n_left(self) -> int:
+        """Rows without an answer."""
+        return self.answers.count("")
+
+    @property
+    def n_skipped(self) -> int:
+        """Rows that somebody passed over."""
+        return self.answers.count(SKIPPED)
+
+    @property
+    def n_answered(self) -> int:
+        """Rows with a label."""
+        return len(self.answers) - self.n_left - self.n_skipped
+
+    def next_empty(self) -> int | None:
+        """The first row without an answer."""
+        return self.answers.index("") + 1 if self.n_left else None
+
+    def cells(self, place: int) -> dict[str, Any]:
+        """The cells of a row by column."""
+        return self.sheet.frame.row(self.rows[place - 1].lines[0], named=True)
+
+    def place_of(self, number: int) -> int | None:
+        """Where a row of the table, by number from 0, is in the sheet."""
+        return next((place for place, row in enumerate(self.rows, 1) if row.number == number), None)
+
+    def refresh(self) -> bool:
+        """Read the file again if it was changed; whether it was."""
+        changed = self._seen != seen(self.path)
+        if changed:
+            self._read()
+        return changed
+
+    def answer(self, place: int, text: str, expected: str | None = None, *, number: int | None = None) -> None:
+        """Write an answer, an empty one to take it back, and what others have answered meanwhile.
+
+        ``expected`` is the answer that was seen, and ``number`` the row of the table: where somebody has answered
+        otherwise meanwhile, or another sheet is in its place, nothing is written.
+        """
+        with sole_writer(self.path.parent):
+            before = self._identity(place)
+            self.refresh()
+            if self._identity(place) != before or number not in (None, self.rows[place - 1].number):
+                raise AnsweredElsewhere(f"{self.path.name} is another sheet by now; look again before you answer.")
+            there, text = self.answers[place - 1], text.strip()
+            if there == text:
+                return  # said already, by this answer itself if its receipt was lost
+            if expected is not None and there != expected.strip():
+                said = f"has the answer {shown(there)} by now" if there else "has no answer any more"
+                raise AnsweredElsewhere(f"Row {place} of {self.path.name} {said}; look again before you answer.")
+            self.answers[place - 1] = text
+            self._write()
+
+    def mark_stopping(self) -> None:
+        """Have the sheet say that who fills it in is told when it is enough."""
+        self.stopping = True
+        with sole_writer(self.path.parent):
+            self.refresh()
+            if not self.origin.stopped:
+                self._write()
+
+    def _identity(self, place: int) -> str:
+        """Which row of which table a place stands for."""
+        if not 1 <= place <= len(self.rows):
+            raise TableError(f"{self.path.name} has rows 1 to {len(self.rows):,}, and none {place:,}.")
+        return self.rows[place - 1].token
+
+    def _read(self) -> None:
+        self._seen = seen(self.path)
+        self.sheet, self.notes = read_sheet(self.path)
+        self.origin: DrawnFrom = drawn_from(self.sheet)
+        self.rows = _in_order_of_the_draw(self.sheet)
+        written = self.sheet.frame[self.origin.target].cast(pl.String).fill_null("").str.strip_chars().to_list()
+        told = ([as_typed(written[line]) for line in row.lines] for row in self.rows)
+        self.answers = [next((text for text in texts if text), "") for texts in told]
+        self.n_read += 1
+
+    def _write(self) -> None:
+        if self.stopping and not self.origin.stopped:
+            self.sheet = with_stopping(self.sheet)
+            self.origin = self.origin._replace(stopped=True)
+        written = self.sheet.frame[self.origin.target].cast(pl.String).fill_null("").to_list()
+        for row, answer in zip(self.rows, self.answers, strict=True):
+            for line in row.lines:
+                written[line] = answer
+        with atomic_write(self.path, overwrite=True) as stream:
+            with_answers(self.sheet, self.origin.target, written, stream)
+        self._seen = seen(self.path)
+
+
+class Seen(NamedTuple):
+    """What tells whether a file was changed, without reading it."""
+
+    modified: int
+    size: int
+    file: int  # its number on the disk: every atomic write makes a new one
+
+
+def seen(path: str | os.PathLike[str]) -> Seen | None:
+    """A file as it is now; None: it is not there."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return Seen(found.st_mtime_ns, found.st_size, found.st_ino)
+
+
+@contextmanager
+def sole_writer(folder: str | os.PathLike[str]) -> Iterator[None]:
+    """While this lasts, nobody else who asks for the same folder writes in it; no file is left behind.
+
+    Where the system, or the file system, has no such locks, nobody is kept out.
+    """
+    if fcntl is None or not hasattr(os, "O_DIRECTORY"):
+        yield
+        return
+    descriptor = os.open(folder or ".", os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        with suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)  # which also gives the lock back
+
+
+def _in_order_of_the_draw(sheet: Table) -> list[FillingRow]:
+    """The rows of a sheet, each once; where a token cannot be read, all in the order of the file."""
+    tokens = sheet.frame[ROW].cast(pl.String).fill_null("").str.strip_chars().to_list()
+    lines: dict[str, list[int]] = {}
+    for line, token in enumerate(tokens):
+        if token:
+            lines.setdefault(" ".join(token.split()).lower(), []).append(line)
+    try:
+        places = {token: place_and_row(token, f"Row {own[0] + 1} of {sheet.name}") for token, own in lines.items()}
+    except TableError:
+        return [FillingRow(-1, tuple(own), token) for token, own in lines.items()]
+    ordered = sorted(lines, key=lambda token: places[token])
+    return [FillingRow(places[token][1], tuple(lines[token]), token) for token in ordered]
