@@ -58,7 +58,7 @@ class Hostile(NamedTuple):
     target: str
 
 
-def write_hostile(folder: Path, seed: int, rows: int = 40) -> Hostile:
+def write_hostile(folder: Path, seed: int, rows: int = 120) -> Hostile:
     """Write the table of this number; every eight of them have one of each kind."""
     rng = np.random.default_rng(seed)
     kind = KINDS[seed % len(KINDS)]
@@ -70,8 +70,8 @@ def write_hostile(folder: Path, seed: int, rows: int = 40) -> Hostile:
     classes = list(rng.choice(TAGS, 2, replace=False)) if kind in ("classes", "everything") else ["no", "yes"]
     if kind == "classes" and seed % 3 == 0:
         classes += [f"{text} {i}" for i, text in enumerate(rng.choice(ALL[:-1], 38))]  # more than there are keys
-    target = str(rng.choice(TAGS)) if kind in ("names", "everything") else "what"
-    labels = [classes[i % len(classes)] if i % 2 == 0 or i < 2 * len(classes) else "" for i in range(rows)]
+    target = f"{rng.choice(TAGS)} ?" if kind in ("names", "everything") else "what"
+    labels = [classes[i % len(classes)] if i < max(40, 2 * len(classes)) else "" for i in range(rows)]
     file = "<img src=x onerror=window.hit=1>.csv" if kind == "everything" else "table.csv"
     path = folder / file
     with path.open("w", newline="", encoding="utf-8") as stream:

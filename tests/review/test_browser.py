@@ -77,7 +77,6 @@ def test_start_tells_what_was_read_and_draws_thirty_rows(visitor, customers):
     page.wait_for_selector("#verdict:not([hidden])")  # by itself, once the background knows
     assert "biased" in visitor.text("verdict").lower()
     assert page.get_attribute("#outlines .labelled-area", "points").count(",") > 10
-    page.wait_for_function("document.querySelector('#columns select').value === ''")
     assert page.input_value("#draw-k") == "30"
     visitor.press("Enter")
     page.wait_for_url("**/audit")
@@ -120,9 +119,8 @@ def test_undo_skip_and_another_class(visitor, customers):
     visitor.until("answer-error", "no label")
     visitor.press("Escape")
     assert answers_of(sheet)[29] == ""
-    visitor.press("ArrowRight", "ArrowRight" if before[29] == "yes" else "Tab")
-    page.keyboard.press("ArrowLeft") if before[29] == "no" else None
-    visitor.type_answer({"no": "1", "yes": "2"}[before[29]], "saved")
+    visitor.press("ArrowRight", *["ArrowRight"] * (before[29] == "yes"))  # from class to class
+    visitor.type_answer("Enter", "saved")
     assert answers_of(sheet) == before
 
 
@@ -183,7 +181,7 @@ def test_result_is_sorted_filtered_and_paged(visitor):
     head = page.locator("#rows thead th", has=page.get_by_role("button", name="age", exact=True))
     for direction in ("ascending", "descending"):
         head.get_by_role("button").click()
-        page.wait_for_function(f"document.querySelector('#rows [aria-sort={direction}]')")
+        page.wait_for_selector(f"#rows [aria-sort={direction}]")
         assert head.get_attribute("aria-sort") == direction
     place = page.locator("#rows thead th").all_text_contents().index("age")
     ages = [float(text) for text in page.locator(f"#rows tbody tr > :nth-child({place + 1})").all_text_contents()]
@@ -195,7 +193,10 @@ def test_result_is_sorted_filtered_and_paged(visitor):
     visitor.press("/")
     page.keyboard.type("kiel")
     visitor.press("Enter")
-    page.wait_for_function("[...document.querySelectorAll('#rows tbody tr')].every((r) => /kiel/i.test(r.textContent))")
+    all_kiel = (
+        "() => [...document.querySelectorAll('#rows tbody tr')].every((row) => /kiel/i.test(row.textContent))"
+    )
+    page.wait_for_function(all_kiel)
     page.get_by_role("button", name="All rows").click()
     visitor.until("matching", "400 rows")
 
@@ -277,16 +278,18 @@ def test_everybody_can_use_every_page(visitor, name):
     assert page.get_attribute("html", "lang") == "en"
     assert page.evaluate(NAMELESS) == []
     assert page.evaluate(SMALL) == []
-    places = []
+    before = -1
     for _ in range(12):
         visitor.press("Tab")
         place, is_seen = page.evaluate(FOCUS)
-        places.append(place)
-        assert is_seen or place < 0
-    assert places == sorted(places)
+        if place < 0:  # past the last
+            break
+        assert is_seen
+        assert place > before
+        before = place
     for width in (390, 640):  # a phone; 1,280 pixels at twice the size
         page.set_viewport_size({"width": width, "height": 700})
-        assert not visitor.is_wider_than_its_window()
+        assert visitor.fits()
     page.set_viewport_size({"width": 1280, "height": 900})
     visitor.press("?")
     page.wait_for_selector("#help[open]")
@@ -301,7 +304,11 @@ def test_labels_under_test_are_judged_blind(customers, browser, tmp_path):
     table = tmp_path / "table.csv"
     with customers.open() as file:
         rows = list(csv.reader(file))
-    table.write_text("\n".join(",".join([*row[1:6], "churn_by_vendor" if i == 0 else "yn"[i % 2]]) for i, row in enumerate(rows)))
+    table.write_text(
+        "\n".join(
+            ",".join([*row[1:6], "churn_by_vendor" if i == 0 else "yn"[i % 2]]) for i, row in enumerate(rows)
+        )
+    )
     with served(begin([str(table)], labels=["churn_by_vendor"])) as base:
         visitor = Visitor(browser, base)
         assert "400 rows" in visitor.text("read")
@@ -320,15 +327,16 @@ def test_labels_under_test_are_judged_blind(customers, browser, tmp_path):
 
 
 @needs_browser
-@pytest.mark.parametrize("seed", range(20))
-def test_hostile_tables_are_text(seed, browser, tmp_path):
-    """A part of tests/stress/hostile_tables_in_browser.py; nothing is learned here."""
+@pytest.mark.parametrize(("seed", "rows", "learn"), [(7, 60, True), (6, 20, False), (12, 100, False)])
+def test_hostile_tables_are_text(seed, rows, learn, browser, tmp_path, quick_learners):
+    """Everything hostile in one table, 4,000 columns, 40 classes; tests/stress has two hundred more."""
     from chary.review import begin
 
-    table = hostile["write_hostile"](tmp_path, seed)
-    with served(begin([str(table.path)], table.target), learn=False) as base:
+    table = hostile["write_hostile"](tmp_path, seed, rows)
+    bench = begin([str(table.path)], table.target)
+    with served(bench, learn=learn) as base:
         visitor = Visitor(browser, base, viewport={"width": 390, "height": 800})
-        browsing["walk_hostile"](visitor)
+        browsing["walk_hostile"](visitor, bench if learn else None)
         visitor.close()
 
 
@@ -371,6 +379,12 @@ def _luminance(colour):
 
 def test_the_script_makes_no_markup_of_text():
     script = (ASSETS / "review.js").read_text()
-    assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function|https?://(?!www\.w3\.org/2000/svg)", script)
+    assert not re.search(
+        r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function|https?://(?!www\.w3\.org/2000/svg)",
+        script,
+    )
     for template in (ASSETS.parent / "templates").glob("*.html"):
-        assert not re.search(r"\bstyle=|<style|\bon\w+=|<script(?! type=\"module\" src=\"/assets/)|https?://|\|safe", template.read_text())
+        assert not re.search(
+            r"\bstyle=|<style|\bon\w+=|<script(?! type=\"module\" src=\"/assets/)|https?://|\|safe",
+            template.read_text(),
+        )
