@@ -15,7 +15,7 @@ from rich.text import Text
 
 from chary._words import shown, visible
 from chary.jobs import Enough
-from chary.tables import CLASSES, ROW, SKIPPED, AnsweredElsewhere, Filling, TableError, is_marker
+from chary.tables import CLASSES, ROW, SKIPPED, AnsweredElsewhereError, Filling, TableError, is_marker
 
 _UNDO, _SKIP, _NEW, _QUIT = "usnq"  # after a colon where whole lines are typed, so that no class is called so
 _ESCAPE = "\x1b"
@@ -148,7 +148,7 @@ class Sheet:
         """Write an answer, unless somebody else has answered the row since it was shown: that is said."""
         try:
             self.filling.answer(self.place + 1, answer, expected=self.answers[self.place])
-        except AnsweredElsewhere as error:
+        except AnsweredElsewhereError as error:
             self.remark = str(error)
 
     def _show_end(self) -> None:

@@ -18,8 +18,8 @@ from starlette.routing import Route
 
 from chary.review.safety import LOG, REPORT_POLICY, Safety
 from chary.review.words import page_sentence
-from chary.review.workbench import Conflict, NotHere, Workbench
-from chary.tables import AnsweredElsewhere, TableError
+from chary.review.workbench import ConflictError, NotHereError, Workbench
+from chary.tables import AnsweredElsewhereError, TableError
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 _PAGES = {"/": "start", "/audit": "audit", "/truth": "truth", "/review": "review", "/result": "result"}
@@ -47,7 +47,7 @@ def create_app(bench: Workbench, token: str, port: int) -> Safety:
         "/api/audit": (bench.answer, "/api/audit"),
         "/api/accept": (bench.accept, "/api/truth"),
         "/api/doubt": (bench.check, "/api/doubt"),
-        "/api/learn": (lambda body: _learn(bench), "/api/state"),
+        "/api/learn": (bench.relearn, "/api/state"),
         "/api/write": (bench.write, "/api/result"),
     }
     routes = [Route(path, _page(bench, name)) for path, name in _PAGES.items()]
@@ -69,12 +69,6 @@ def templates() -> Environment:
     return Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-
-
-def _learn(bench: Workbench) -> dict[str, Any]:
-    with bench.lock:
-        bench.learn()
-        return bench.state()
 
 
 def _page(bench: Workbench, name: str) -> Endpoint:
@@ -124,9 +118,9 @@ def _answered(answer: Callable[[], Any], now: Callable[[], Any] | None) -> Respo
     """What was asked for, or one sentence; where something has changed meanwhile, with what it is now."""
     try:
         return _json(answer())
-    except NotHere as error:
+    except NotHereError as error:
         return _error(404, page_sentence(error))
-    except (Conflict, AnsweredElsewhere) as error:
+    except (ConflictError, AnsweredElsewhereError) as error:
         fresh = None
         if now is not None:
             try:
@@ -145,7 +139,7 @@ def _download(bench: Workbench, kind: str) -> Endpoint:
     async def download(request: Request) -> Response:
         try:
             path = await run_in_threadpool(bench.file, kind)
-        except NotHere as error:
+        except NotHereError as error:
             return _error(404, page_sentence(error))
         return FileResponse(path, media_type=_CONTENT[kind], filename=path.name)
 
@@ -156,7 +150,7 @@ def _report(bench: Workbench) -> Endpoint:
     async def report(request: Request) -> Response:
         try:
             path = await run_in_threadpool(bench.file, "report")
-        except NotHere as error:
+        except NotHereError as error:
             return _error(404, page_sentence(error))
         return FileResponse(path, media_type="text/html", headers={"content-security-policy": REPORT_POLICY})
 

@@ -25,6 +25,12 @@ def progress_of(filling: Filling, rule: str) -> dict[str, Any]:
     }
 
 
+def no_audit(rule: str, question: str) -> dict[str, Any]:
+    """What is shown where no rows are drawn."""
+    none = {"drawn": 0, "answered": 0, "skipped": 0, "left": 0, "rule": rule, "done": False, "question": question}
+    return {**none, "row": None, "keys": [], "interval": None, "last": None}
+
+
 def audit_page(
     filling: Filling,
     rule: str,

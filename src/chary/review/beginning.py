@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from chary._words import shown
 from chary.jobs import JudgedTable, LabeledTable
 from chary.report import Hints, JudgeHints
 from chary.review.files import Fingerprint, paths_of
@@ -59,20 +58,18 @@ def begin(
     """
     if (target is None) == (not labels):
         raise TableError("Give either the column to label or the column of labels to judge.")
-    opened = (
-        open_table(paths, **(reading or {}))
-        if target is not None
-        else open_table(paths, keep=True, **(reading or {}))
-    )
-    table, job = opened.table, None
-    if target is not None:
-        job = Labelling(table, target, fixed)
-    else:
-        scan = Scan(table, table.frame.lazy(), table.frame.height)
-        job = Judging(scan, labels, confidence, fixed)
+    opened = open_table(paths, keep=target is None, **(reading or {}))
+    table = opened.table
     require_writable(table)
-    told = typed(job)
-    job.hints = (told.hints if isinstance(job, Labelling) else told.judge_hints) or job.hints  # type: ignore[assignment]
+    job: Labelling | Judging
+    if target is None:
+        job = Judging(Scan(table, table.frame.lazy(), table.frame.height), labels, confidence, fixed)
+        told = typed(job)
+        job.hints = told.judge_hints or job.hints
+    else:
+        job = Labelling(table, target, fixed)
+        told = typed(job)
+        job.hints = told.hints or job.hints
     where = paths_of(opened.folder, opened.stem, table, judged=target is None)
     about = {"target": target, "labels": list(labels), "confidence": confidence}
     columns = [name for name in table.frame.columns if name != target]

@@ -7,11 +7,9 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from chary.jobs import LabeledTable
-from chary.review.rows import text_of
 from chary.tables import cell_texts
 
 _NEIGHBOURS, _CELLS = 3, 4
@@ -58,6 +56,14 @@ class Doubt:
         taken = np.zeros(len(result.codes), dtype=bool)
         taken[list(closed)] = True
         return mask & ~taken[rows]
+
+    def has(self, row: int) -> bool:
+        """Whether a row, by number from 0, has a label that nobody gave."""
+        return 0 <= row < len(self.result.codes) and not self.result.labels.labeled[row]
+
+    def label(self, row: int) -> str:
+        """The label that a row has now."""
+        return self.classes[self.result.codes[row]]
 
     def next(self, mask: NDArray[np.bool_], after: int | None) -> int | None:
         """The first wanted row, past this one; from the start again if none is left. By number from 0."""
@@ -151,14 +157,6 @@ def columns_by_importance(result: LabeledTable) -> list[str]:
     used = {column.name for column in result.model[0].columns_ if column.used}
     rest = sorted(names, key=lambda name: name not in used)
     return [name for name in dict.fromkeys([*found, *rest]) if name in set(names)]
-
-
-def cells_of(frame: pl.DataFrame, row: int, names: Sequence[str]) -> dict[str, Any]:
-    """The cells of a row, by number from 0."""
-    return {
-        name: text_of(value) if isinstance(value, pl.Series) else value
-        for name, value in frame.select(names).row(row, named=True).items()
-    }
 
 
 def _round(share: Any) -> float:

@@ -72,11 +72,14 @@ class Fingerprint:
 
     def __init__(self, files: Iterable[str]) -> None:
         self.files = [Path(file) for file in files]
-        self.renew()
-
-    def renew(self) -> None:
-        """They are as they should be now."""
         self._seen = [seen(file) for file in self.files]
+
+    def renew(self, written: Iterable[Path]) -> None:
+        """These were written on purpose: a result may be the very file that was read."""
+        own = {path.absolute() for path in written}
+        for place, file in enumerate(self.files):
+            if file.absolute() in own:
+                self._seen[place] = seen(file)
 
     def changed(self) -> str:
         """The name of the first that is not; empty: none."""

@@ -69,6 +69,16 @@ class Judging:
         """Rows that an audit is drawn from."""
         return self.scan.n_rows
 
+    @property
+    def notes(self) -> list[str]:
+        """On how the labels were read."""
+        return self.tested.notes
+
+    @property
+    def spellings(self) -> dict[str, dict[str, int]]:
+        """Of classes that have several: told in the notes."""
+        return {}
+
     def counts(self) -> dict[str, int]:
         """Labels by class."""
         return {str(name): n for name, n in self.tested.counts[self.target].items() if name is not None}
@@ -90,7 +100,7 @@ class Judging:
         asked = None if self.confidence is None else error
         return judge_table(self.scan, self.labels, audit, error=asked, **self._told)
 
-    def writers(self, result: JudgedTable) -> Mapping[str, Callable[[BinaryIO], None]]:
+    def writers(self, result: Any) -> Mapping[str, Callable[[BinaryIO], None]]:
         """How to write each output."""
 
         def report(stream: BinaryIO) -> None:

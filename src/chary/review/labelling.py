@@ -79,6 +79,16 @@ class Labelling:
         """Rows that an audit is drawn from."""
         return self.table.frame.height - self.n_labelled
 
+    @property
+    def notes(self) -> list[str]:
+        """On how the target was read."""
+        return self.read.notes
+
+    @property
+    def spellings(self) -> dict[str, dict[str, int]]:
+        """Of classes that have several."""
+        return self.read.spellings
+
     def counts(self) -> dict[str, int]:
         """Labels by class."""
         labels = self.read.labels
@@ -132,7 +142,7 @@ class Labelling:
 
     # ------------------------------------------------------------ files
 
-    def writers(self, result: LabeledTable) -> Mapping[str, Callable[[BinaryIO], None]]:
+    def writers(self, result: Any) -> Mapping[str, Callable[[BinaryIO], None]]:
         """How to write each output; the model has a writer of its own."""
 
         def report(stream: BinaryIO) -> None:
@@ -145,7 +155,7 @@ class Labelling:
         """Write the model."""
         save(result.model, path, overwrite=True)
 
-    def add_to_check(self, path: Path, row: int, guess: str, filling: Filling | None, stream: BinaryIO) -> None:
+    def add_to_check(self, row: int, guess: str, filling: Filling | None, stream: BinaryIO) -> None:
         """Write the sheet of checked rows, made anew or as it is, with a row more."""
         fixed, rows, guesses = self.fixed, np.array([row], dtype=np.intp), {GUESS: pl.Series([guess])}
         if filling is None:

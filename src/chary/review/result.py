@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from chary._words import shown
-from chary.review.rows import text_of
+from chary.review.rows import number_in, text_of
 from chary.tables import TableError
 
 PAGE = 50
@@ -66,7 +66,6 @@ class Pages:
             self._orders.move_to_end(asked)
             return self._orders[asked]
         mask = self._mask(asked)
-        rows = pl.Series(range(0), dtype=pl.UInt32)
         rows = pl.select(pl.int_range(self.frame.height, dtype=pl.UInt32)).to_series()
         rows = rows if mask is None else rows.filter(mask)
         if asked.sort:
@@ -146,20 +145,6 @@ def asked_of(query: Mapping[str, str]) -> Asked:
         low=number_in(query, "low"),
         high=number_in(query, "high"),
     )
-
-
-def number_in(query: Mapping[str, str], name: str, default: float | None = None) -> float | None:
-    """A number of a request, if it has it."""
-    text = query.get(name, "")
-    if not text:
-        return default
-    try:
-        found = float(text)
-    except ValueError:
-        found = float("nan")
-    if not abs(found) < 1e12:
-        raise TableError(f"{shown(text)} is no number.")
-    return found
 
 
 def _has_text(dtype: pl.DataType) -> bool:

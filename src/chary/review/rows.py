@@ -6,6 +6,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from chary._words import shown
+from chary.tables import TableError
+
 # Characters of a cell, and columns of a row, that are sent; of what is beyond the number is told.
 MOST_CHARACTERS, MOST_FIELDS = 10_000, 300
 _LONG = 80  # characters from which on a text is read in lines
@@ -17,8 +20,8 @@ CLASS_KEYS = "123456789" + "abcdefghijklmoprtvwxyz"
 
 def fields_of(cells: Mapping[str, Any], order: Sequence[str]) -> dict[str, Any]:
     """The cells of these columns, in this order, and how many more there are."""
-    shown = [_field(name, cells[name]) for name in order[:MOST_FIELDS]]
-    return {"fields": shown, "more": max(0, len(order) - MOST_FIELDS)}
+    fields = [_field(name, cells[name]) for name in order[:MOST_FIELDS]]
+    return {"fields": fields, "more": max(0, len(order) - MOST_FIELDS)}
 
 
 def keys_of(classes: Sequence[str]) -> list[dict[str, str]]:
@@ -35,6 +38,37 @@ def text_of(value: Any) -> str:
     if len(text) > MOST_CHARACTERS:
         return f"{text[:MOST_CHARACTERS]} … ({len(text) - MOST_CHARACTERS:,} more characters)"
     return text
+
+
+def number_in(query: Mapping[str, str], name: str) -> float | None:
+    """A number in the address of a request, if it has it."""
+    text = query.get(name, "")
+    if not text:
+        return None
+    try:
+        found = float(text)
+    except ValueError:
+        found = float("nan")
+    if not abs(found) < 1e12:
+        raise TableError(f"{shown(text)} is no number.")
+    return found
+
+
+def row_in(query: Mapping[str, str], name: str, n_rows: int) -> int | None:
+    """A row in the address of a request, counted from 1 there and from 0 here."""
+    found = number_in(query, name)
+    if found is None:
+        return None
+    if not 1 <= found <= n_rows:
+        raise TableError(f"Rows are counted from 1 to {n_rows:,}.")
+    return int(found) - 1
+
+
+def whole_number(value: Any) -> int:
+    """A number of something, as a request says it."""
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise TableError("How many, or which one, is a whole number.")
+    return value
 
 
 def _field(name: str, value: Any) -> dict[str, Any]:

@@ -5,9 +5,9 @@ keeps them out:
 
 - ``Host`` must be 127.0.0.1 or localhost with this very port: a name that somebody else's server gave out for this
   address (DNS rebinding) is refused.
-- Who opens the page shows a random token once; it is exchanged for a cookie that scripts cannot read and other sites
-  do not send, and the address with the token is left. The token is compared in constant time, never logged, and no
-  command line holds it: the browser is given a file that only this user can read (see ``serving``).
+- Who opens the page shows a random token once; it is exchanged for a cookie that scripts cannot read and other
+  sites do not send, and the address with the token is left. The token is compared in constant time, never logged,
+  and no command line holds it: the browser is given a file that only this user can read (see ``serving``).
 - What changes something is a POST of JSON from this very origin, as the browser itself says, of bounded size.
 - Nothing that is answered may be framed, sniffed, stored, read by other origins, or load anything from elsewhere.
 """
@@ -78,7 +78,8 @@ class Safety:
 
     def __init__(self, app: App, token: str, port: int) -> None:
         self.app, self._token = app, token.encode()
-        self.hosts = {f"127.0.0.1:{port}".encode(), f"localhost:{port}".encode()}
+        at = "" if port == 80 else f":{port}"  # as browsers leave it out
+        self.hosts = {f"127.0.0.1{at}".encode(), f"localhost{at}".encode()}
         self.cookie = f"chary_{port}"  # a cookie is for all ports of a host: two pages must not share one
         self._session = secrets.token_urlsafe(32).encode()
         self._writes = 0
@@ -146,7 +147,7 @@ class Safety:
         given = [value for name, value in scope["headers"] if name == b"cookie"]
         pairs = [pair.strip().partition(b"=") for value in given for pair in value.split(b";")]
         own = [value for name, _, value in pairs if name == self.cookie.encode()]
-        return any([hmac.compare_digest(value, self._session) for value in own])
+        return sum(hmac.compare_digest(value, self._session) for value in own) > 0
 
     def _set_cookie(self) -> tuple[bytes, bytes]:
         value = f"{self.cookie}={self._session.decode()}; HttpOnly; SameSite=Strict; Path=/"

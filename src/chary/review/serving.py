@@ -45,7 +45,7 @@ def serve(
     server = _Server(config)
     _log_to_the_error_stream()
     with _door(url) as door, _ended_by_signals(server):
-        bench.learn()
+        bench.relearn()
         opened(url)
         if browser:
             Thread(target=webbrowser.open, args=(door.as_uri(),), daemon=True).start()

@@ -104,8 +104,12 @@ def read_kept(path: Path, about: Mapping[str, Any], columns: Sequence[str], clas
 
 def write_kept(path: Path, about: Mapping[str, Any], kept: Kept) -> None:
     """Keep it for the next time."""
-    settings = {name: value for name, value in asdict(kept.settings).items()}
-    body = {"chary_review": _VERSION, "about": dict(about), "settings": settings, "written": kept.written}
+    body = {
+        "chary_review": _VERSION,
+        "about": dict(about),
+        "settings": asdict(kept.settings),
+        "written": kept.written,
+    }
     with atomic_write(path, overwrite=True) as stream:
         stream.write((json.dumps(body, indent=1, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace"))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
@@ -9,23 +10,34 @@ import polars as pl
 from chary.evaluation import MILD, REPRESENTATIVE, accuracy_interval
 from chary.report import Hints, aim_question, density_outlines, number_in_units, prior_advice
 from chary.review.settings import KINDS, Settings
-from chary.tables import Table, cell_texts
+from chary.tables import cell_texts
 
-_EXAMPLES, _CONTRASTS, _LOOKED_AT = 3, 5, 2_000
+_EXAMPLES, _CONTRASTS, _LOOKED_AT = 3, 5, 200
 _PRIOR = "choose its share below"
 _AIM = "choose “every class counts the same”"
 
 
 def columns_of(
-    table: Table, target: str, columns: list[dict[str, Any]], settings: Settings
+    frame: pl.DataFrame,
+    hidden: Sequence[str],
+    columns: Sequence[dict[str, Any]],
+    settings: Settings,
+    kind: str,
+    examples: dict[str, list[str]],
 ) -> list[dict[str, Any]]:
-    """Each column but the target: what it was taken for, and some of its cells. Kinds come with a diagnosis."""
+    """Each column that is not hidden: what it was taken for, once that is known, and some of its cells.
+
+    ``examples`` holds those that were looked for before.
+    """
     found = {column["name"]: column for column in columns}
+    unknown = {"kind": "", "used": True, "note": "", "doubtful": False}
     shown = []
-    for name in table.frame.columns:
-        if name == target:
+    for name in frame.columns:
+        if name in hidden:
             continue
-        about = found.get(name, {"kind": "", "used": True, "note": "", "doubtful": False})
+        about = found.get(name, unknown)
+        if name not in examples:
+            examples[name] = examples_of(frame[name])
         shown.append(
             {
                 "name": name,
@@ -33,8 +45,8 @@ def columns_of(
                 "used": about["used"],
                 "note": about["note"],
                 "doubtful": about["note"] if about["doubtful"] else "",
-                "examples": examples_of(table.frame[name]),
-                "choices": list(KINDS),
+                "examples": examples[name],
+                "choices": list(KINDS) if kind == "label" else [],
                 "chosen": settings.kinds.get(name),
             }
         )
@@ -66,8 +78,10 @@ def diagnosis_of(summary: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def questions_of(summary: dict[str, Any] | None, settings: Settings) -> dict[str, str]:
+def questions_of(summary: dict[str, Any] | None, settings: Settings, kind: str) -> dict[str, str]:
     """What only a person can know, asked in plain words; nothing where there is no use in asking."""
+    if kind != "label":
+        return {"prior": "", "aim": ""}
     hints = Hints(class_prior=_PRIOR, aim=_AIM)
     told = settings.class_prior is not None
     return {

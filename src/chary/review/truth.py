@@ -14,10 +14,13 @@ from chary.report import summarize_judged
 
 ERRORS = tuple(k / 100 for k in range(1, 31))
 _LEVEL = 0.9
-_BEFOREHAND = "Decide how many wrong labels you allow before you look at what each choice would accept: the promise is for one."
+_BEFOREHAND = (
+    "Decide how many wrong labels you allow before you look at what each choice would accept: the promise is for "
+    "one."
+)
 
 
-def truth_of_labels(result: LabeledTable, chosen: float | None) -> dict[str, Any]:
+def truth_of_labels(result: LabeledTable) -> dict[str, Any]:
     """Of labels that a model made: it is judged as it was before it saw the answers, and after."""
     audit = result.audit
     if audit is None or audit.acceptor is None:
@@ -25,13 +28,13 @@ def truth_of_labels(result: LabeledTable, chosen: float | None) -> dict[str, Any
     n_new = int((~result.labels.labeled).sum())
     answers, before, after = audit.answers, audit.before, audit.after
     how = "holds whenever you stopped" if answers.stopped else "exact"
-    right = f"The model of your labels alone is right on {before.correct:,} of {before.n:,} random rows"
+    right = f"Your labels alone make a model that is right on {before.correct:,} of {before.n:,} random rows"
     held_out = None
     if len(result.judged.correct):
         accuracy = float(result.judged.correct.mean())
         words = (
-            f"Cross-validation on your own labels says {percent(accuracy)}, which is no estimate of the rest: they "
-            "are no random sample."
+            f"Cross-validation on your own labels says {percent(accuracy)}, which is no estimate of the rest: your "
+            "labels are no random sample."
         )
         held_out = {"accuracy": accuracy, "words": words}
     confidence = float(result.confidence[~result.labels.labeled].mean())
@@ -42,7 +45,7 @@ def truth_of_labels(result: LabeledTable, chosen: float | None) -> dict[str, Any
         "promised": {
             "held_out": held_out,
             "confidence": round(confidence, 4),
-            "words": f"The mean confidence of the new labels is {percent(confidence)}; it is agreement, no accuracy.",
+            "words": f"The new labels have a confidence of {percent(confidence)} on average, which is no accuracy.",
         },
         "after": _score(
             after,
@@ -51,7 +54,7 @@ def truth_of_labels(result: LabeledTable, chosen: float | None) -> dict[str, Any
             "approximate: cross-fitted).",
         ),
         "acceptance": [_acceptance(audit.acceptor.at(error), n_new, before.n, error) for error in ERRORS],
-        "chosen": chosen,
+        "chosen": None,
         "rows_to_accept": n_new,
         "shares": _shares(result),
         "classes": [
@@ -62,7 +65,7 @@ def truth_of_labels(result: LabeledTable, chosen: float | None) -> dict[str, Any
     }
 
 
-def truth_of_judged(result: JudgedTable, chosen: float | None) -> dict[str, Any]:
+def truth_of_judged(result: JudgedTable) -> dict[str, Any]:
     """Of labels that anybody made."""
     summary = summarize_judged(result)
     column, first = summary["columns"][0], result.columns[0]
@@ -86,7 +89,7 @@ def truth_of_judged(result: JudgedTable, chosen: float | None) -> dict[str, Any]
         "promised": {"held_out": None, "confidence": None, "words": ""},
         "after": None,
         "acceptance": levels,
-        "chosen": chosen,
+        "chosen": None,
         "rows_to_accept": 0 if weighed is None else len(weighed.pool),
         "shares": [
             {"name": c["name"], "labels": c["labelled_share"], "low": c["low_share"], "high": c["high_share"]}
@@ -139,8 +142,8 @@ def _acceptance(found: Acceptance, n_rows: int, n_audited: int, error: float) ->
     needs = smallest_audit(error, _LEVEL)
     if found.n_accepted:
         words = (
-            f"{found.n_accepted:,} of {n_rows:,} labels, those of confidence {found.threshold:.4f} and more, with at "
-            f"most {percent(error)} wrong (level {_LEVEL:.0%})."
+            f"{found.n_accepted:,} of {n_rows:,} labels, those of confidence {found.threshold:.4f} and more, with "
+            f"at most {percent(error)} wrong (level {_LEVEL:.0%})."
         )
     elif needs > n_audited:
         words = f"None: {needs} audited rows or more are needed for {percent(error)}, and there are {n_audited}."

@@ -1,61 +1,48 @@
 """A job, its files and what a person does on the page in; what every page shows out, and all answers on the disk.
 
-All of it may be asked by several threads at once: one lock is held while something is looked up or written. The one
-thing that takes long, learning, is done in the background and handed over under that lock.
+All of it may be asked by several threads at once: one lock is held while something is looked up or written down.
+What takes long, learning and writing the results, is done without it.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from threading import RLock
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from chary._files import atomic_write, sweep
-from chary.jobs import AUDIT_SIZE, Enough, JudgedTable, LabeledTable
-from chary.report import summarize_diagnosis
-from chary.review.auditing import audit_page, checked_answer, interval_of, known_classes, progress_of
-from chary.review.background import Background, Progress
-from chary.review.doubt import Doubt, Wanted, columns_by_importance
+from chary._files import sweep
+from chary.jobs import AUDIT_SIZE, JudgedTable, LabeledTable
+from chary.review.auditing import audit_page, checked_answer, interval_of, known_classes, no_audit, progress_of
+from chary.review.doubt import Wanted
 from chary.review.files import Fingerprint, Ownership, Paths
 from chary.review.judging import Judging
 from chary.review.labelling import Labelling
+from chary.review.learning import Given, Learning
 from chary.review.outputs import Outputs, to_stream
-from chary.review.result import Pages, asked_of, number_in
-from chary.review.rows import fields_of, keys_of
+from chary.review.result import Pages, asked_of
+from chary.review.rows import fields_of, keys_of, number_in, row_in, whole_number
 from chary.review.settings import LIVE, PLANNED, Kept, Settings, changed, is_own, write_kept
+from chary.review.sheets import Sheets
 from chary.review.start import columns_of, diagnosis_of, planned_of, questions_of
 from chary.review.steps import next_step, steps_of
-from chary.review.truth import nothing, truth_of_judged, truth_of_labels
-from chary.review.words import page_sentence
-from chary.tables import SKIPPED, AnsweredElsewhere, Filling, TableError, sole_writer
+from chary.review.truth import nothing
+from chary.tables import SKIPPED, Filling, TableError
 
-_FEWEST = 2  # answers that an audit can be made of
+_FEWEST, MOST = 2, 5_000  # answers that an audit can be made of, and rows that a person is given
 
 
-class Conflict(TableError):
+class ConflictError(TableError):
     """Something has changed meanwhile; what it is now is to be shown."""
 
 
-class NotHere(TableError):
-    """There is no such page in this mode."""
-
-
-class Before(NamedTuple):
-    """What the model of the given labels alone says of every row."""
-
-    key: str  # what it was made of
-    codes: NDArray[np.intp]
-    classes: NDArray[Any]
+class NotHereError(TableError):
+    """There is no such thing in this mode, or not yet."""
 
 
 class Workbench:
-    """The state behind the pages; ``learn`` begins what is done in the background."""
+    """The state behind the pages; nothing is learned before ``relearn``."""
 
     def __init__(
         self,
@@ -70,21 +57,16 @@ class Workbench:
     ) -> None:
         self.job, self.paths, self.fingerprint, self.about = job, paths, fingerprint, dict(about)
         self.settings, self.commands = kept.settings, commands or (lambda settings, audit, checked: [])
-        self.lock, self.background = RLock(), Background()
-        self.ownership = Ownership(dict(kept.written))
+        self.lock, self._writing = RLock(), RLock()
+        self.sheets = Sheets(job, paths)
+        self.learning = Learning(job, self.lock, self._given, self._write_files)
         made = {"labels": paths.labels, "report": paths.report}
-        self.outputs = Outputs(made if job.kind == "judge" else {**made, "model": paths.model}, self.ownership)
-        self.version = 1
+        made |= {} if isinstance(job, Judging) else {"model": paths.model}
+        self.outputs = Outputs(made, Ownership(dict(kept.written)))
         self.notices = [*notices, *([kept.notice] if kept.notice else [])]
         self.keeps = is_own(paths.kept)  # a file of that name that somebody else wrote stays as it is
-        self._sheets: dict[Path, Filling] = {}
-        self._diagnosed: tuple[str, dict[str, Any]] | None = None
-        self._before: Before | None = None
-        self._result: LabeledTable | JudgedTable | None = None
-        self._made_of = ""  # the key of the result
-        self._truth: dict[str, Any] | None = None
-        self._doubt: Doubt | None = None
-        self._pages: Pages | None = None
+        self._pages: tuple[object, Pages] | None = None
+        self._examples: dict[str, list[str]] = {}
         sweep(paths.kept.parent)
 
     # ------------------------------------------------------------ what every page shows
@@ -92,8 +74,8 @@ class Workbench:
     def state(self) -> dict[str, Any]:
         """How far everything is."""
         with self.lock:
-            audit, check = self._quietly(self.paths.audit), self._checked()
-            learned = self._result is not None
+            audit, learning = self.sheets.audit, self.learning
+            learned = learning.result is not None
             told: dict[str, Any] = {
                 "name": self.job.table.name,
                 "kind": self.job.kind,
@@ -101,13 +83,13 @@ class Workbench:
                 "rows": self._n_rows,
                 "labelled": self.job.n_labelled,
                 "classes": self.job.classes,
-                "version": self.version,
-                "work": self.background.view(),
-                "audit": None if audit is None else progress_of(audit, self._rule),
-                "checked": 0 if check is None else check.n_answered,
+                "version": learning.version,
+                "work": learning.background.view(),
+                "audit": None if audit is None else progress_of(audit, self.rule),
+                "checked": len(self.sheets.checked_rows()),
                 "learned": learned,
-                "stale": learned and self._key() != self._made_of,
-                "notices": [*self.notices, *self._trouble()],
+                "stale": learned and self._given().key != learning.made_of,
+                "notices": [*self.notices, *self.sheets.notices, *self._trouble()],
             }
             written = self.paths.labels.exists() or self.paths.report.exists()
             return {**told, "next": next_step(told), "steps": steps_of(told, written)}
@@ -115,138 +97,119 @@ class Workbench:
     def start_page(self) -> dict[str, Any]:
         """What was read, what it is taken for, and what can be chosen."""
         with self.lock:
-            summary = None if self._diagnosed is None else self._diagnosed[1]
-            labelling = self.job.kind == "label"
-            settings = self.settings
-            columns = columns_of(
-                self.job.table, self.job.target, [] if summary is None else summary["columns"], settings
-            )
-            if not labelling:
-                columns = [
-                    {**column, "choices": []} for column in columns if column["name"] not in self.job.hidden
-                ]
+            job, settings, summary = self.job, self.settings, self.learning.diagnosis
+            kinds = [] if summary is None else summary["columns"]
             return {
-                "columns": columns,
-                "classes": [{"name": name, "labels": n} for name, n in self.job.counts().items()],
+                "columns": columns_of(job.table.frame, job.hidden, kinds, settings, job.kind, self._examples),
+                "classes": [{"name": name, "labels": n} for name, n in job.counts().items()],
                 "rows": self._n_rows,
-                "labelled": self.job.n_labelled,
-                "notes": self._notes(),
-                "spellings": self.job.read.spellings if isinstance(self.job, Labelling) else {},
+                "labelled": job.n_labelled,
+                "notes": [*job.table.notes, *job.notes],
+                "spellings": job.spellings,
                 "diagnosis": None if summary is None else diagnosis_of(summary),
                 "settings": {
                     "class_prior": settings.class_prior,
                     "aim": settings.aim,
                     "error": settings.error,
-                    "seed": self.job.fixed.seed,
+                    "seed": job.fixed.seed,
                 },
-                "questions": questions_of(summary, settings) if labelling else {"prior": "", "aim": ""},
-                "planned": planned_of(self.job.population, AUDIT_SIZE),
+                "questions": questions_of(summary, settings, job.kind),
+                "planned": planned_of(min(job.population, MOST), AUDIT_SIZE),
             }
 
     def change(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """Choose other settings; where the labels hang on them, learning begins anew."""
         with self.lock:
             self._require_unchanged()
-            if self.job.kind == "judge" and set(body) - {"error"}:
-                raise TableError("Of labels that are there already nothing can be chosen but the error.")
+            can = {"kinds", "class_prior", "aim", "error"} if self.job.kind == "label" else {"error"}
+            if set(body) - can:
+                raise TableError("That cannot be chosen here.")
             columns = [name for name in self.job.table.frame.columns if name != self.job.target]
             before, self.settings = self.settings, changed(self.settings, body, columns, self.job.classes)
             if self.settings != before:
                 self._keep()
-                self._accepting() if replace(before, error=self.settings.error) == self.settings else self.learn()
+                if set(body) == {"error"}:
+                    self.learning.allow(self.settings.error)
+                else:
+                    self.learning.start()
             return self.start_page()
 
     # ------------------------------------------------------------ the audit
+
+    @property
+    def rule(self) -> str:
+        """When an interval is shown: what the sheet says, or what was chosen for the next."""
+        filling = self.sheets.audit
+        return self.settings.rule if filling is None else LIVE if filling.origin.stopped else PLANNED
 
     def draw(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """Draw random rows, or add some to those that were drawn."""
         with self.lock:
             self._require_unchanged()
-            k = body.get("k")
-            if not isinstance(k, int) or isinstance(k, bool):
-                raise TableError("How many rows to draw is a whole number.")
-            settings = changed(self.settings, {"rule": body.get("rule", self._rule)}, [], [])
-            there = self._sheet(self.paths.audit)
-            if there is not None and settings.rule != self._rule and there.n_answered + there.n_skipped:
+            k, there = whole_number(body.get("k")), self.sheets.read(self.paths.audit)
+            if k > MOST:
+                raise TableError(f"At most {MOST:,} rows are drawn here; nobody labels more one by one.")
+            chosen = changed(self.settings, {"rule": body.get("rule", self.rule)}, [], [])
+            begun = there is not None and bool(there.n_answered + there.n_skipped)
+            if there is not None and chosen.rule != self.rule and (begun or self.rule == LIVE):
                 raise TableError(
-                    "How the interval is shown was chosen before the first answer, and stays: otherwise it "
-                    "would not hold."
+                    "How the interval is shown was chosen before the first answer, and stays: otherwise it would "
+                    "not hold."
                 )
-            with sole_writer(self.paths.audit.parent):
-                if there is None or len(there.rows) != k:
-                    self.job.draw(self.paths.audit, k)
-            self.settings = settings
-            filling = self._required(self.paths.audit)
-            if settings.rule == LIVE:
+            if there is None or len(there.rows) != k:
+                self.sheets.draw(k)
+            self.settings, filling = chosen, self._required_audit()
+            if chosen.rule == LIVE:
                 filling.mark_stopping()
+                if self.learning.watch(filling) is None and not self._is_working:
+                    self.learning.start()
             self._keep()
-            if settings.rule == LIVE and self.job.kind == "label" and self._watch(filling) is None:
-                self.learn()
+            self.learning.version += 1
             return self.audit_page()
 
     def audit_page(self, place: int | None = None) -> dict[str, Any]:
         """The next row to label, or a certain one."""
         with self.lock:
-            filling = self._sheet(self.paths.audit)
+            filling, job = self.sheets.read(self.paths.audit), self.job
             if filling is None:
-                none = {"drawn": 0, "answered": 0, "skipped": 0, "left": 0, "rule": self._rule, "done": False}
-                return {
-                    **none,
-                    "question": self.job.question,
-                    "row": None,
-                    "keys": [],
-                    "interval": None,
-                    "last": None,
-                }
-            return audit_page(
-                filling,
-                self._rule,
-                self.job.question,
-                self.job.classes,
-                self._columns(),
-                self.job.hidden,
-                self._interval(filling),
-                place,
-            )
+                return no_audit(self.rule, job.question)
+            columns, interval = self.learning.columns, self._interval(filling)
+            return audit_page(filling, self.rule, job.question, job.classes, columns, job.hidden, interval, place)
 
     def answer(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """Write down what a person said of a row; it is on the disk when this returns."""
         with self.lock:
             self._require_unchanged()
-            filling = self._required(self.paths.audit)
-            place, number = body.get("place"), body.get("row")
-            if not isinstance(place, int) or isinstance(place, bool):
-                raise TableError("Which row is meant is a whole number.")
+            filling, place = self._required_audit(), whole_number(body.get("place"))
             known = known_classes(filling, self.job.classes)
             answer = checked_answer(body.get("answer"), known, filling.origin.markers)
-            expected = body.get("expected")
-            row = number - 1 if isinstance(number, int) else None
-            filling.answer(place, answer, None if expected is None else str(expected), number=row)
-            self.version += 1
-            if not filling.n_left and filling.n_answered >= _FEWEST:
-                self.learn()
-            return self.audit_page(place if not answer else None)
+            row = None if body.get("row") is None else whole_number(body["row"]) - 1
+            filling.answer(place, answer, _expected(body), number=row)
+            self.learning.version += 1
+            if self._given().audit is not None and not filling.n_left:
+                self.learning.start()
+            return self.audit_page(None if answer else place)
 
     # ------------------------------------------------------------ the truth
 
     def truth_page(self) -> dict[str, Any]:
         """How many labels are right, and which can be accepted."""
         with self.lock:
-            if self._truth is not None and self._audit_to_learn() is not None:
-                stale = self._key() != self._made_of
-                newer = ["Answers or settings are newer than these figures; learn again."] if stale else []
-                return {**self._truth, "chosen": self.settings.error, "notes": [*newer, *self._truth["notes"]]}
-            return nothing(self._why_no_truth())
+            truth, given = self.learning.truth, self._given()
+            if truth is None or given.audit is None:
+                return nothing(self._why_no_truth())
+            stale = given.key != self.learning.made_of
+            newer = ["Answers or settings are newer than these figures; learn again."] if stale else []
+            return {**truth, "chosen": self.settings.error, "notes": [*newer, *truth["notes"]]}
 
     def accept(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """Choose how many wrong labels are allowed among those to accept."""
         with self.lock:
-            self._require_unchanged()
-            if "error" not in body:
+            if set(body) != {"error"}:
                 raise TableError("Which error is allowed was not said.")
-            if body["error"] is not None and self._truth is None:
+            if body["error"] is not None and self.learning.truth is None:
                 raise TableError(self._why_no_truth())
-            self.change({"error": body["error"]})
+            self.change(body)
             return self.truth_page()
 
     # ------------------------------------------------------------ rows in doubt
@@ -255,40 +218,31 @@ class Workbench:
         """The row of most doubt, or that after another, with all that speaks for its label."""
         with self.lock:
             self._require_label_mode()
-            doubt, check = self._doubt, self._checked()
-            mended = 0 if check is None else check.n_answered
-            if doubt is None:
-                return {
-                    "left": 0,
-                    "mended": mended,
-                    "filters": {"labels": [], "sources": []},
-                    "row": None,
-                    "keys": [],
-                }
+            doubt, checked, audited = self.learning.doubt, self.sheets.checked_rows(), self.sheets.audited_rows()
+            low, high = number_in(query, "low"), number_in(query, "high")
             wanted = Wanted(
                 query.get("label", ""),
                 query.get("source", ""),
-                number_in(query, "low", 0.0) or 0.0,
-                _or(number_in(query, "high"), 1.0),
+                0.0 if low is None else low,
+                1.0 if high is None else high,
             )
-            mask = doubt.wanted(wanted, self._closed(check))
-            row = self._number(query, "row")
-            row = doubt.next(mask, self._number(query, "after")) if row is None else row
-            shown = {
-                "left": int(mask.sum()),
-                "mended": mended,
-                "filters": {"labels": doubt.classes, "sources": doubt.sources},
-                "keys": keys_of(doubt.classes if check is None else known_classes(check, doubt.classes)),
-            }
-        if row is None or row in self._audited():
-            return {**shown, "row": None}
-        place = None if check is None else check.place_of(row)
-        cells = self.job.table.frame.row(row, named=True)
-        about = {
-            "number": row + 1,
-            **fields_of(cells, doubt.columns),
-            "answer": "" if check is None or place is None else check.answers[place - 1],
+            row, after = row_in(query, "row", self._n_rows), row_in(query, "after", self._n_rows)
+        if doubt is None:
+            filters: dict[str, list[str]] = {"labels": [], "sources": []}
+            return {"left": 0, "mended": len(checked), "filters": filters, "row": None, "keys": []}
+        mask = doubt.wanted(wanted, [*audited, *checked])
+        classes = list(dict.fromkeys([*doubt.classes, *sorted(checked.values())]))
+        shown = {
+            "left": int(mask.sum()),
+            "mended": len(checked),
+            "filters": {"labels": doubt.classes, "sources": doubt.sources},
+            "keys": keys_of(classes),
         }
+        row = doubt.next(mask, after) if row is None else row
+        if row is None or row in audited:
+            return {**shown, "row": None}
+        cells = self.job.table.frame.row(row, named=True)
+        about = {"number": row + 1, **fields_of(cells, doubt.columns), "answer": checked.get(row, "")}
         return {**shown, "row": about, **doubt.opinion(row)}
 
     def check(self, body: Mapping[str, Any]) -> dict[str, Any]:
@@ -296,298 +250,155 @@ class Workbench:
         with self.lock:
             self._require_label_mode()
             self._require_unchanged()
-            if self._doubt is None or not isinstance(self.job, Labelling):
-                raise Conflict("There are no labels to mend yet; they are being learned.")
-            number = body.get("row")
-            if not isinstance(number, int) or isinstance(number, bool) or not 1 <= number <= self._n_rows:
-                raise TableError(f"Rows are counted from 1 to {self._n_rows:,}.")
-            row = number - 1
-            if row in self._audited() or row not in set(self._doubt.order[self._doubt.order == row].tolist()):
-                raise TableError(f"Row {number:,} has a label that a person gave; it is not in doubt.")
-            filling = self._checked()
-            markers = self.job.fixed.unlabeled or ()
-            answer = checked_answer(body.get("answer"), self._doubt.classes, markers)
+            doubt, row = self.learning.doubt, whole_number(body.get("row")) - 1
+            if doubt is None:
+                raise ConflictError("There are no labels to mend yet; they are being learned.")
+            there = self.sheets.check
+            is_checked = there is not None and there.place_of(row) is not None
+            if row in self.sheets.audited_rows() or not (is_checked or doubt.has(row)):
+                raise TableError(f"Row {row + 1:,} is not in doubt: a person labels it elsewhere, or has.")
+            answer = checked_answer(body.get("answer"), doubt.classes, self.job.fixed.unlabeled or ())
             if answer == SKIPPED:
                 raise TableError("To skip a row, go on to the next: nothing is written.")
-            place = None if filling is None else filling.place_of(row)
-            if place is None and answer:
-                with sole_writer(self.paths.check.parent):
-                    filling = self._checked()
-                    guess = self._doubt.classes[self._doubt.result.codes[row]]
-                    with atomic_write(self.paths.check, overwrite=True) as stream:
-                        self.job.add_to_check(self.paths.check, row, guess, filling, stream)
-                self._sheets.pop(self.paths.check, None)
-                filling = self._required(self.paths.check)
-                place = filling.place_of(row)
-            if filling is not None and place is not None:
-                filling.answer(place, answer, _text_or_none(body.get("expected")), number=row)
-            self.version += 1
-        return self.doubt_page({"after": str(number)} if answer else {"row": str(number)})
+            if answer or is_checked:
+                filling, place = self.sheets.to_check(row, doubt.label(row))
+                filling.answer(place, answer, _expected(body), number=row)
+            self.learning.version += 1
+        return self.doubt_page({"after": str(row + 1)} if answer else {"row": str(row + 1)})
+
+    def relearn(self, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """Learn from all answers, in the background."""
+        with self.lock:
+            self._require_unchanged()
+            self.learning.start()
+            return self.state()
 
     # ------------------------------------------------------------ the result
 
     def result_page(self, query: Mapping[str, str]) -> dict[str, Any]:
         """A page of the table, the files, and the commands that would make the same."""
+        asked, number = asked_of(query), number_in(query, "page") or 0.0
         with self.lock:
-            pages, kinds = self._all_pages(), self._kinds_of_files()
-            files = self.outputs.files(kinds, self._made_of_now()) if self._result is not None else []
-            commands = self.commands(self.settings, self._audit_to_learn(), self._checks_to_learn())
-        number = number_in(query, "page", 0.0) or 0.0
-        return {**pages.page(asked_of(query), int(number)), "files": files, "commands": commands}
+            pages, result, given = self._all_pages(), self.learning.result, self._given()
+            kinds = [] if result is None else list(self.job.writers(result)) + ["model"] * self._has_model
+            files = self.outputs.files(kinds, self._made_of)
+            commands = self.commands(self.settings, given.audit, given.checked)
+            return {**pages.page(asked, int(number)), "files": files, "commands": commands}
 
     def write(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """Write the files; those of somebody else only if that is said."""
-        with self.lock:
-            self._require_unchanged()
-            if self._result is None:
-                raise Conflict("There is nothing to write yet; it is being learned.")
-            left = self._write_files(overwrite=body.get("overwrite") is True)
-            if left:
-                raise Conflict(
-                    f"{', '.join(left)} was not written by this page, and stays unless you say otherwise."
-                )
-            return self.result_page({})
+        self._require_unchanged()
+        if self.learning.result is None:
+            raise ConflictError("There is nothing to write yet; it is being learned.")
+        left = self._write_files(overwrite=body.get("overwrite") is True)
+        if left:
+            were = "were" if len(left) > 1 else "was"
+            raise ConflictError(f"{', '.join(left)} {were} not written by this page; allow it to be overwritten.")
+        return self.result_page({})
 
     def file(self, kind: str) -> Path:
-        """A file to download: of the last result."""
-        with self.lock:
-            path = self.outputs.paths.get(kind)
-            if path is None or not path.exists():
-                raise NotHere("There is no such file yet.")
-            return path
-
-    # ------------------------------------------------------------ learning
-
-    def learn(self) -> None:
-        """Learn in the background, from all answers; what is being learned is let go."""
-        self.version += 1
-        self.background.start(self._learn_labels if self.job.kind == "label" else self._judge)
+        """A file to download."""
+        path = self.outputs.paths.get(kind)
+        if path is None or not path.exists():
+            raise NotHereError("There is no such file yet.")
+        return path
 
     def close(self) -> None:
         """Let what is being learned go; a file that is being written is written first."""
-        self.background.close()
-        with self.lock:
-            self.version += 1
+        self.learning.background.close()
+        with self.lock, self._writing:
+            self.keeps = False
 
-    def _learn_labels(self, progress: Progress) -> None:
-        job = self.job
-        assert isinstance(job, Labelling)
-        with self.lock:
-            settings, audit, checked = self.settings, self._audit_to_learn(), self._checks_to_learn()
-            key, key_before, kinds = self._key(), self._key(audited=False), json.dumps(settings.parameters())
-            wants_before = settings.rule == LIVE and (self._before is None or self._before.key != key_before)
-        if self._diagnosed is None or self._diagnosed[0] != kinds:
-            summary = summarize_diagnosis(job.diagnose(settings, progress))
-            with self.lock:
-                self._diagnosed = kinds, summary
-                self.version += 1
-        if audit is None or wants_before:
-            result = job.fit(settings, None, checked, progress)
-            progress("Looking at the labels")
-            with self.lock:
-                self._before = Before(key_before, result.codes, result.labels.classes)
-                self._adopt(result, key_before)
-        if audit is not None:
-            result = job.fit(settings, audit, checked, progress)
-            progress("Weighing what can be accepted")
-            truth = truth_of_labels(result, settings.error)
-            progress("Looking at the labels")
-            with self.lock:
-                self._adopt(result.at_error(self.settings.error), key, truth)
-        progress("Writing the files")
-        with self.lock:
-            self._write_files()
-
-    def _judge(self, progress: Progress) -> None:
-        job = self.job
-        assert isinstance(job, Judging)
-        with self.lock:
-            audit, key, error = self._audit_to_learn(), self._key(), self.settings.error
-        if audit is None:
-            return
-        progress("Judging the labels")
-        result = job.judge(audit, error)
-        truth = truth_of_judged(result, error)
-        progress("Writing the files")
-        with self.lock:
-            self._adopt(result, key, truth)
-            self._write_files()
-
-    def _adopt(self, result: Any, key: str, truth: dict[str, Any] | None = None) -> None:
-        """Show this from now on."""
-        self._result, self._made_of, self._truth, self._pages = result, key, truth, None
-        self._doubt = Doubt(result) if isinstance(result, LabeledTable) else None
-        self.version += 1
-
-    def _accepting(self) -> None:
-        """Another error is allowed: no label changes, but which can be accepted."""
-        result = self._result
-        if isinstance(result, LabeledTable) and result.audit is not None:
-            self._result, self._pages = result.at_error(self.settings.error), None
-        self.version += 1
-        if self.job.kind == "judge":
-            self.learn()
-        elif not self.background.view()["running"] and self._result is not None:
-            self.background.start(self._write_later)
-
-    def _write_later(self, progress: Progress) -> None:
-        progress("Writing the files")
-        with self.lock:
-            self._write_files()
-
-    def _write_files(self, overwrite: bool = False) -> list[str]:
-        result, job = self._result, self.job
-        if result is None or self.fingerprint.changed():
-            return []
-        writers = {kind: to_stream(write) for kind, write in job.writers(result).items()}  # type: ignore[arg-type]
-        if isinstance(job, Labelling) and isinstance(result, LabeledTable):
-            writers["model"] = lambda path: job.save_model(result, path)
-        left = self.outputs.write(writers, self._made_of_now(), overwrite)
-        self.fingerprint.renew()  # a result may be the very file that was read
-        self._keep()
-        return left
-
-    # ------------------------------------------------------------ what is where
-
-    @property
-    def _rule(self) -> str:
-        return self.settings.rule
+    # ------------------------------------------------------------ what is behind it
 
     @property
     def _n_rows(self) -> int:
-        return self.job.table.frame.height if isinstance(self.job, Labelling) else self.job.scan.n_rows
+        return self.job.table.frame.height
 
-    def _key(self, audited: bool = True) -> str:
-        """What the labels hang on, as it is now."""
-        settings, audit, check = self.settings, self._quietly(self.paths.audit), self._checked()
-        usable = audited and audit is not None and self._audit_to_learn() is not None
-        parts = [settings.kinds, settings.class_prior, settings.aim, audit.answers if usable and audit else None]
-        given = {} if check is None else dict(zip([r.number for r in check.rows], check.answers, strict=True))
-        return json.dumps([*parts, sorted((row, text) for row, text in given.items() if text)])
+    @property
+    def _has_model(self) -> bool:
+        return isinstance(self.job, Labelling)
 
-    def _made_of_now(self) -> str:
-        return f"{self._made_of} {self.settings.error}"
+    @property
+    def _is_working(self) -> bool:
+        return bool(self.learning.background.view()["running"])
 
-    def _audit_to_learn(self) -> Path | None:
-        """The sheet, once it may be looked at: all of what was planned, or live at any time."""
-        filling = self._quietly(self.paths.audit)
-        if filling is None or filling.n_answered < _FEWEST or (self._rule == PLANNED and filling.n_left):
-            return None
-        return self.paths.audit
+    @property
+    def _made_of(self) -> str:
+        """What the files hang on."""
+        return f"{self.learning.made_of} {self.settings.error}"
 
-    def _checks_to_learn(self) -> Path | None:
-        check = self._checked()
-        return self.paths.check if check is not None and check.n_answered else None
+    def _given(self) -> Given:
+        """What there is to learn from: the audit once it may be looked at, all of it or live at any time."""
+        filling, rule, checked = self.sheets.audit, self.rule, self.sheets.checked_rows()
+        usable = filling is not None and filling.n_answered >= _FEWEST and (rule == LIVE or not filling.n_left)
+        chosen = self.settings
+        about = [chosen.kinds, chosen.class_prior, chosen.aim, sorted(checked.items())]
+        answers = filling.answers if usable and filling is not None else None
+        return Given(
+            Settings(chosen.kinds, chosen.class_prior, chosen.aim, chosen.error, rule),
+            self.paths.audit if usable else None,
+            self.paths.check if checked else None,
+            json.dumps([*about, answers]),
+            json.dumps([*about, None]),
+        )
 
-    def _checked(self) -> Filling | None:
-        return self._quietly(self.paths.check) if self.job.kind == "label" else None
-
-    def _sheet(self, path: Path) -> Filling | None:
-        """A sheet as it is now; None: there is none."""
-        if not path.exists():
-            self._sheets.pop(path, None)
-            return None
-        filling = self._sheets.get(path)
+    def _required_audit(self) -> Filling:
+        filling = self.sheets.read(self.paths.audit)
         if filling is None:
-            filling = Filling(path)
-            self.job.check_sheet(filling)
-            self._sheets[path] = filling
-        elif filling.refresh():
-            self.job.check_sheet(filling)
-            self.version += 1
-            self._notice(f"{path.name} was changed outside this page and has been read again.")
+            raise ConflictError("No rows are drawn yet.")
         return filling
-
-    def _quietly(self, path: Path) -> Filling | None:
-        """The same where a sheet that cannot be used is as none: what is wrong with it is said elsewhere."""
-        try:
-            return self._sheet(path)
-        except (TableError, OSError) as error:
-            self._sheets.pop(path, None)
-            self._notice(page_sentence(error))
-            return None
-
-    def _required(self, path: Path) -> Filling:
-        filling = self._sheet(path)
-        if filling is None:
-            raise Conflict("No rows are drawn yet.")
-        return filling
-
-    def _watch(self, filling: Filling) -> Enough | None:
-        """The watch over the audit; None as long as there are no labels to compare with."""
-        if isinstance(self.job, Judging):
-            return self.job.enough(filling)
-        before = self._before
-        if before is None or before.key != self._key(audited=False):
-            return None
-        return self.job.enough(filling, before.codes, before.classes)
 
     def _interval(self, filling: Filling) -> dict[str, Any] | None:
         """The interval that may be shown now."""
-        watch = self._watch(filling) if self._rule == LIVE or not filling.n_left else None
-        if watch is None and self._rule == PLANNED and self._truth is not None and self._key() == self._made_of:
-            told = self._truth["accuracy"]
+        truth, rule = self.learning.truth, self.rule
+        if rule == PLANNED and truth is not None and self._given().key == self.learning.made_of:
+            told = truth["accuracy"]
             return {**{name: told[name] for name in ("low", "high", "n", "words")}, "enough": True}
-        return interval_of(self._rule, filling, watch)
-
-    def _audited(self) -> set[int]:
-        """Rows of the audit, answered or not: nobody who labels them may see an opinion."""
-        filling = self._quietly(self.paths.audit)
-        return set() if filling is None else {row.number for row in filling.rows}
-
-    def _closed(self, check: Filling | None) -> list[int]:
-        """Rows that are not shown as doubtful."""
-        done = [] if check is None else [r.number for r, a in zip(check.rows, check.answers, strict=True) if a]
-        return [*self._audited(), *done]
-
-    def _columns(self) -> list[str]:
-        """The columns that matter first: by what a model goes by, or else those that are used."""
-        if isinstance(self._result, LabeledTable):
-            return columns_by_importance(self._result)
-        columns = [] if self._diagnosed is None else self._diagnosed[1]["columns"]
-        return [column["name"] for column in sorted(columns, key=lambda column: not column["used"])]
-
-    def _number(self, query: Mapping[str, str], name: str) -> int | None:
-        """A row of a request, counted from 1 there and from 0 here."""
-        found = number_in(query, name)
-        if found is None:
-            return None
-        if not 1 <= found <= self._n_rows:
-            raise TableError(f"Rows are counted from 1 to {self._n_rows:,}.")
-        return int(found) - 1
+        watch = self.learning.watch(filling) if rule == LIVE or not filling.n_left else None
+        return interval_of(rule, filling, watch)
 
     def _all_pages(self) -> Pages:
-        if self._pages is None:
-            job, result = self.job, self._result
+        job, result = self.job, self.learning.result
+        if self._pages is None or self._pages[0] is not result:
             if isinstance(job, Judging):
-                first = [*job.labels, *([job.confidence] if job.confidence else []), "chary_accept"]
                 judged = result if isinstance(result, JudgedTable) else None
-                self._pages = Pages(job.frame(judged), first, job.target)
+                pages = Pages(job.frame(judged), [*job.hidden, "chary_accept"], job.target)
             else:
                 added = result.added_columns if isinstance(result, LabeledTable) else {}
                 frame = job.table.frame.with_columns([column.alias(name) for name, column in added.items()])
-                self._pages = Pages(frame, [job.target, *added], "chary_label" if added else job.target)
-        return self._pages
+                pages = Pages(frame, [job.target, *added], "chary_label" if added else job.target)
+            self._pages = result, pages
+        return self._pages[1]
 
-    def _kinds_of_files(self) -> list[str]:
-        if self.job.kind == "label":
-            return ["labels", "model", "report"]
-        judged = isinstance(self._result, JudgedTable) and self._result.asked is not None
-        return ["labels", "report"] if judged else ["report"]
+    def _write_files(self, overwrite: bool = False) -> list[str]:
+        """Write what may be written; returns the names of those that were not. Answers go on meanwhile."""
+        job = self.job
+        with self._writing:
+            with self.lock:
+                result, made_of = self.learning.result, self._made_of
+            if result is None or self.fingerprint.changed():
+                return []
+            writers = {kind: to_stream(write) for kind, write in job.writers(result).items()}
+            if isinstance(job, Labelling) and isinstance(result, LabeledTable):
+                writers["model"] = lambda path: job.save_model(result, path)
+            left = self.outputs.write(writers, made_of, overwrite)
+            self.fingerprint.renew([self.outputs.paths[kind] for kind in writers])
+        with self.lock:
+            self._keep()
+        return left
 
     def _why_no_truth(self) -> str:
-        filling, working = self._quietly(self.paths.audit), self.background.view()["running"]
+        filling = self.sheets.audit
         if filling is None:
             return "No rows are drawn yet: label some random rows first."
-        if self._rule == PLANNED and filling.n_left:
+        if self.rule == PLANNED and filling.n_left:
             return f"{filling.n_left} of {len(filling.rows)} random rows have no answer yet."
         if filling.n_answered < _FEWEST:
             return "Fewer than two random rows have a label yet."
-        return "The labels are being judged." if working else "Your answers have not been learned from yet."
-
-    def _notes(self) -> list[str]:
-        read = self.job.read.notes if isinstance(self.job, Labelling) else self.job.tested.notes
-        return [*self.job.table.notes, *read]
+        return (
+            "The labels are being judged." if self._is_working else "Your answers have not been learned from yet."
+        )
 
     def _trouble(self) -> list[str]:
         name = self.fingerprint.changed()
@@ -597,29 +408,19 @@ class Workbench:
 
     def _require_unchanged(self) -> None:
         if trouble := self._trouble():
-            raise Conflict(trouble[0])
+            raise ConflictError(trouble[0])
 
     def _require_label_mode(self) -> None:
         if self.job.kind != "label":
-            raise NotHere("Labels under test are not mended here.")
-
-    def _notice(self, text: str) -> None:
-        if text not in self.notices:
-            self.notices = [*self.notices, text][-5:]
-            self.version += 1
+            raise NotHereError("Labels under test are not mended here.")
 
     def _keep(self) -> None:
-        self.version += 1
+        self.learning.version += 1
         if self.keeps:
-            write_kept(self.paths.kept, self.about, Kept(self.settings, self.ownership.digests))
+            write_kept(self.paths.kept, self.about, Kept(self.settings, self.outputs.ownership.digests))
 
 
-def _or(value: float | None, default: float) -> float:
-    return default if value is None else value
-
-
-def _text_or_none(value: Any) -> str | None:
-    return None if value is None else str(value)
-
-
-__all__ = ["AnsweredElsewhere", "Conflict", "NotHere", "Workbench"]
+def _expected(body: Mapping[str, Any]) -> str | None:
+    """The answer that the page showed, if it says so."""
+    expected = body.get("expected")
+    return None if expected is None else str(expected)

@@ -19,7 +19,7 @@ from chary.tables.sheets.answers import (
     progress_notes,
     read_audit,
 )
-from chary.tables.sheets.filling import AnsweredElsewhere, Filling, Seen, seen, sole_writer
+from chary.tables.sheets.filling import AnsweredElsewhereError, Filling, Seen, seen, sole_writer
 from chary.tables.sheets.origin import CLASSES, DOUBT, RANDOM, DrawnFrom, drawn_from, with_stopping
 from chary.tables.sheets.rows import (
     ROW,
@@ -55,7 +55,7 @@ __all__ = [
     "RANDOM",
     "ROW",
     "SKIPPED",
-    "AnsweredElsewhere",
+    "AnsweredElsewhereError",
     "AuditAnswers",
     "Behind",
     "Column",

@@ -1,8 +1,8 @@
 """The path of a sheet and a person's answers in; the same sheet with all answers of everybody in it out.
 
-Several may fill in one sheet at once: a page in the browser, a terminal, a spreadsheet. Before every answer the file
-is read again if it was changed, so that nobody's answer is overwritten, and each answer is on the disk when ``answer``
-returns.
+Several may fill in one sheet at once: a page in the browser, a terminal, a spreadsheet. Before every answer the
+file is read again if it was changed, so that nobody's answer is overwritten, and each answer is on the disk when
+``answer`` returns.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ except ImportError:  # not a POSIX system: writers are not kept apart there, and
     fcntl = None  # type: ignore[assignment]
 
 
-class AnsweredElsewhere(TableError):
+class AnsweredElsewhereError(TableError):
     """A row that has another answer by now than whoever answers it has seen."""
 
 
@@ -125,13 +125,17 @@ class Filling:
             before = self._identity(place)
             self.refresh()
             if self._identity(place) != before or number not in (None, self.rows[place - 1].number):
-                raise AnsweredElsewhere(f"{self.path.name} is another sheet by now; look again before you answer.")
+                raise AnsweredElsewhereError(
+                    f"{self.path.name} is another sheet by now; look again before you answer."
+                )
             there, text = self.answers[place - 1], text.strip()
             if there == text:
                 return  # said already, by this answer itself if its receipt was lost
             if expected is not None and there != expected.strip():
                 said = f"has the answer {shown(there)} by now" if there else "has no answer any more"
-                raise AnsweredElsewhere(f"Row {place} of {self.path.name} {said}; look again before you answer.")
+                raise AnsweredElsewhereError(
+                    f"Row {place} of {self.path.name} {said}; look again before you answer."
+                )
             self.answers[place - 1] = text
             self._write()
 
@@ -193,7 +197,7 @@ def seen(path: str | os.PathLike[str]) -> Seen | None:
 def sole_writer(folder: str | os.PathLike[str]) -> Iterator[None]:
     """While this lasts, nobody else who asks for the same folder writes in it; no file is left behind.
 
-    Where the system, or the file system, has no such locks, nobody is kept out.
+    Where the system, or the file system, has no such locks, nobody is kept out. Not to be asked for twice at once.
     """
     if fcntl is None or not hasattr(os, "O_DIRECTORY"):
         yield
