@@ -6,8 +6,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from chary.jobs import Enough
 from chary.evaluation import sequence, settled
+from chary.jobs import Enough
 
 
 @pytest.fixture(name="judged")

@@ -1,5 +1,6 @@
 """A workbench in; its pages in a real browser out, and what they must never do, noticed."""
 
+import re
 import shutil
 import time
 from contextlib import contextmanager
@@ -8,66 +9,12 @@ from threading import Thread
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 TOKEN = "a token for tests"
 # What the templates and the script make; anything else came out of a cell.
-TAGS = [
-    "html",
-    "head",
-    "meta",
-    "title",
-    "link",
-    "script",
-    "body",
-    "a",
-    "header",
-    "p",
-    "b",
-    "span",
-    "nav",
-    "ol",
-    "li",
-    "button",
-    "kbd",
-    "div",
-    "main",
-    "h1",
-    "h2",
-    "h3",
-    "section",
-    "form",
-    "label",
-    "input",
-    "fieldset",
-    "legend",
-    "dl",
-    "dt",
-    "dd",
-    "ul",
-    "table",
-    "thead",
-    "tbody",
-    "tr",
-    "th",
-    "td",
-    "select",
-    "option",
-    "datalist",
-    "figure",
-    "figcaption",
-    "svg",
-    "polygon",
-    "rect",
-    "line",
-    "circle",
-    "text",
-    "footer",
-    "dialog",
-    "details",
-    "summary",
-    "progress",
-    "output",
-    "code",
-    "bdi",
-    "noscript",
-]
+TAGS = re.findall(
+    r"\w+",
+    "html head meta title link script body a header p b span nav ol li button kbd div main h1 h2 h3 section form "
+    "label input fieldset legend dl dt dd ul table thead tbody tr th td select option datalist figure figcaption "
+    "svg polygon rect line circle text footer dialog details summary progress output code bdi noscript",
+)
 STRAY = """(tags) => [...document.querySelectorAll("*")].filter((one) => !tags.includes(one.localName) ||
     one.getAttributeNames().some((name) => name.startsWith("on") || name === "style" || name === "srcdoc"))
     .map((one) => one.outerHTML.slice(0, 200))"""
@@ -87,7 +34,7 @@ def served(bench, learn=True):
     thread = Thread(target=server.run, kwargs={"sockets": [bound]})
     thread.start()
     if learn:
-        bench.learn()
+        bench.relearn()
     try:
         yield f"http://127.0.0.1:{port}"
     finally:
@@ -111,8 +58,8 @@ def chromium():
 class Visitor:
     """A page and whoever looks at it; ``troubles`` holds what no page may ever do."""
 
-    def __init__(self, browser, base, **context):
-        self.base, self.troubles, self.requests = base, [], 0
+    def __init__(self, browser, base, bench, **context):
+        self.bench, self.base, self.troubles, self.requests = bench, base, [], 0
         self.context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **context})
         self.page = self.tab()
         self.page.goto(f"{base}/?token={TOKEN}")
@@ -121,7 +68,7 @@ class Visitor:
 
     def tab(self):
         page = self.context.new_page()
-        page.set_default_timeout(20_000)
+        page.set_default_timeout(60_000)  # a busy machine is no failure
         page.on("dialog", lambda dialog: (self.troubles.append(f"dialog {dialog.message}"), dialog.dismiss()))
         page.on("pageerror", lambda error: self.troubles.append(f"error {error}"))
         page.on("console", self._heard)
@@ -164,10 +111,13 @@ class Visitor:
         self.press(key)
         self.until("saved", words)
 
-    def learned(self, bench, seconds=60):
+    def learned(self, seconds=120):
         """Until nothing is learned any more, and the page knows."""
-        assert bench.background.wait(seconds)
-        assert bench.background.view()["error"] is None
+        end = time.monotonic() + seconds
+        while (work := self.bench.state()["work"])["running"]:
+            assert time.monotonic() < end
+            time.sleep(0.05)
+        assert work["error"] is None
         self.page.wait_for_selector("#work", state="hidden")
 
     def check(self):
@@ -184,15 +134,7 @@ class Visitor:
         self.context.close()
 
 
-def pause_until(condition, seconds=20):
-    """Wait for something outside of the page."""
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.02)
-
-
-def walk_hostile(visitor, learned=None):
+def walk_hostile(visitor, learn):
     """Start, draw, answer two rows by keyboard, and look at all other pages; nothing but text comes of cells."""
     page = visitor.page
     _look(visitor)
@@ -205,14 +147,14 @@ def walk_hostile(visitor, learned=None):
     assert page.locator("#fields > div").count() >= 2
     _answer(visitor, 1)
     visitor.type_answer("s", "Row 2")
-    if learned:
+    if learn:
         for place in (3, 4):
             _answer(visitor, place)
-        visitor.learned(learned)
+        visitor.learned()
     for place in ("/truth", "/review", "/result"):
         visitor.go(place)
         _look(visitor)
-        assert not learned or place != "/review" or page.is_visible("#doubt")
+        assert not learn or place != "/review" or page.is_visible("#doubt")
 
 
 def _look(visitor):

@@ -58,12 +58,12 @@ class Hostile(NamedTuple):
     target: str
 
 
-def write_hostile(folder: Path, seed: int, rows: int = 120) -> Hostile:
+def write_hostile(folder: Path, seed: int, rows: int = 120, many: int = 4_000) -> Hostile:
     """Write the table of this number; every eight of them have one of each kind."""
     rng = np.random.default_rng(seed)
     kind = KINDS[seed % len(KINDS)]
     header, columns = ["amount"], [[f"{value:.2f}" for value in rng.normal(10, 3, rows)]]
-    for name, cells in _columns(kind, rng, rows):
+    for name, cells in _columns(kind, rng, rows, many):
         if name not in header:
             header.append(name)
             columns.append(cells)
@@ -71,7 +71,7 @@ def write_hostile(folder: Path, seed: int, rows: int = 120) -> Hostile:
     if kind == "classes" and seed % 3 == 0:
         classes += [f"{text} {i}" for i, text in enumerate(rng.choice(ALL[:-1], 38))]  # more than there are keys
     target = f"{rng.choice(TAGS)} ?" if kind in ("names", "everything") else "what"
-    labels = [classes[i % len(classes)] if i < max(40, 2 * len(classes)) else "" for i in range(rows)]
+    labels = [classes[i % len(classes)] if i < max(rows // 3, 2 * len(classes)) else "" for i in range(rows)]
     file = "<img src=x onerror=window.hit=1>.csv" if kind == "everything" else "table.csv"
     path = folder / file
     with path.open("w", newline="", encoding="utf-8") as stream:
@@ -81,7 +81,7 @@ def write_hostile(folder: Path, seed: int, rows: int = 120) -> Hostile:
     return Hostile(kind, path, target)
 
 
-def _columns(kind, rng, rows):
+def _columns(kind, rng, rows, many):
     """Names and cells of a kind."""
 
     def cells(choices):
@@ -100,4 +100,4 @@ def _columns(kind, rng, rows):
         texts = ["A" * longest, "<x-cell>" * (longest // 8), "word " * (longest // 5), "\u202e" * longest, "short"]
         yield "long", cells(texts[:4] if kind == "long cells" else texts)
     if kind == "many columns":
-        yield from ((f"{TAGS[i % len(TAGS)]} {i}", cells(ALL)) for i in range(4_000))
+        yield from ((f"{TAGS[i % len(TAGS)]} {i}", cells(ALL)) for i in range(many))

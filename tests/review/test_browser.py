@@ -1,4 +1,4 @@
-"""The pages of ``chary review`` in a real browser: the whole walk by keyboard, hostile tables, and who can use them."""
+"""The pages of ``chary review`` in a real browser: the whole walk by keyboard, hostile tables, everybody's use."""
 
 import csv
 import re
@@ -15,7 +15,7 @@ ASSETS = ROOT / "src/chary/review/assets"
 
 pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
 browsing = runpy.run_path(str(HERE / "browsing.py"))
-served, chromium, Visitor, pause_until = (browsing[n] for n in ("served", "chromium", "Visitor", "pause_until"))
+served, chromium, Visitor = (browsing[name] for name in ("served", "chromium", "Visitor"))
 hostile = runpy.run_path(str(HERE / "hostile_tables.py"))
 needs_browser = pytest.mark.skipif(not browsing["CHROMIUM"], reason="there is no Chromium on this machine")
 PLACES = {"start": "/", "audit": "/audit", "truth": "/truth", "review": "/review", "result": "/result"}
@@ -41,8 +41,7 @@ def site(customers, browser, quick_learners):
 
     bench = begin([str(customers)], "churn")
     with served(bench) as base:
-        visitor = Visitor(browser, base)
-        visitor.bench = bench
+        visitor = Visitor(browser, base, bench)
         yield visitor
         visitor.close()
 
@@ -128,7 +127,7 @@ def test_undo_skip_and_another_class(visitor, customers):
 def test_truth_shows_the_interval_and_accepts(visitor):
     page = visitor.go("/truth")
     page.wait_for_selector("#known:not([hidden])")  # by itself, once it is learned
-    visitor.learned(visitor.bench)
+    visitor.learned()
     truth = visitor.bench.truth_page()
     after = truth["after"]
     assert f"Between {after['low']:.0%} and {after['high']:.0%}" in visitor.text("headline")
@@ -148,7 +147,7 @@ def test_truth_shows_the_interval_and_accepts(visitor):
     visitor.press("ArrowRight")
     page.click("#accept-button")
     page.wait_for_selector("#accept-none:not([hidden])")
-    assert visitor.bench.settings.error == pytest.approx(0.3)
+    assert visitor.bench.start_page()["settings"]["error"] == pytest.approx(0.3)
     assert visitor.text("accept-button") == "30% is chosen"
 
 
@@ -157,7 +156,7 @@ def test_what_is_downloaded_is_what_the_commands_write(visitor, customers, tmp_p
     from chary.cli import main
 
     page = visitor.go("/result")
-    visitor.learned(visitor.bench)
+    visitor.learned()
     page.wait_for_selector("#files a")
     with page.expect_download() as download:
         page.click("#files a[href='/download/labels']")
@@ -260,8 +259,8 @@ NAMELESS = """() => [...document.querySelectorAll("a, button, input, select, sum
     .filter((one) => one.checkVisibility()).filter((one) => !(one.textContent.trim() && !one.matches("select")) &&
         !one.getAttribute("aria-label") && ![...(one.labels ?? [])].some((label) => label.textContent.trim()))
     .map((one) => one.outerHTML)"""
-SMALL = """() => [...document.querySelectorAll("a, button, input, select, summary")].filter((one) => one.checkVisibility())
-    .filter((one) => !one.matches("p > a:not(.main, .plain), .jump"))
+SMALL = """() => [...document.querySelectorAll("a, button, input, select, summary")]
+    .filter((one) => one.checkVisibility() && !one.matches("p > a:not(.main, .plain), .jump"))
     .filter((one) => { const box = (one.closest("label") ?? one).getBoundingClientRect();
         return box.width < 24 || box.height < 24; }).map((one) => one.outerHTML)"""
 FOCUS = """() => { const all = [...document.querySelectorAll("a, button, input, select, summary, [tabindex='0']")];
@@ -272,7 +271,7 @@ FOCUS = """() => { const all = [...document.querySelectorAll("a, button, input, 
 @needs_browser
 @pytest.mark.parametrize("name", PLACES)
 def test_everybody_can_use_every_page(visitor, name):
-    """Controls have names and are large enough; Tab goes through them in order, and is seen; nothing is too wide."""
+    """Controls have names and are large enough; Tab goes through them in order and is seen; all fits in width."""
     page = visitor.go(PLACES[name])
     assert page.locator("h1:visible").count() == 1
     assert page.get_attribute("html", "lang") == "en"
@@ -309,8 +308,9 @@ def test_labels_under_test_are_judged_blind(customers, browser, tmp_path):
             ",".join([*row[1:6], "churn_by_vendor" if i == 0 else "yn"[i % 2]]) for i, row in enumerate(rows)
         )
     )
-    with served(begin([str(table)], labels=["churn_by_vendor"])) as base:
-        visitor = Visitor(browser, base)
+    bench = begin([str(table)], labels=["churn_by_vendor"])
+    with served(bench) as base:
+        visitor = Visitor(browser, base, bench)
         assert "400 rows" in visitor.text("read")
         assert visitor.page.locator("nav a").all_text_contents()[-1].startswith("Result")
         assert visitor.page.locator("nav a", has_text="Review").count() == 0
@@ -329,14 +329,14 @@ def test_labels_under_test_are_judged_blind(customers, browser, tmp_path):
 @needs_browser
 @pytest.mark.parametrize(("seed", "rows", "learn"), [(7, 60, True), (6, 20, False), (12, 100, False)])
 def test_hostile_tables_are_text(seed, rows, learn, browser, tmp_path, quick_learners):
-    """Everything hostile in one table, 4,000 columns, 40 classes; tests/stress has two hundred more."""
+    """Everything hostile in one table, very many columns, 40 classes; tests/stress has two hundred more."""
     from chary.review import begin
 
-    table = hostile["write_hostile"](tmp_path, seed, rows)
+    table = hostile["write_hostile"](tmp_path, seed, rows, many=1_000)
     bench = begin([str(table.path)], table.target)
     with served(bench, learn=learn) as base:
-        visitor = Visitor(browser, base, viewport={"width": 390, "height": 800})
-        browsing["walk_hostile"](visitor, bench if learn else None)
+        visitor = Visitor(browser, base, bench, viewport={"width": 390, "height": 800})
+        browsing["walk_hostile"](visitor, learn)
         visitor.close()
 
 
