@@ -24,7 +24,7 @@ def words_in(text):
     return [f"line {n.lineno}: {n.value}" for n in texts if id(n) not in docstrings and WORDS.search(n.value)]
 
 
-@pytest.mark.parametrize("room", ["method", "evaluation", "tables", "jobs", "report"])
+@pytest.mark.parametrize("room", ["method", "evaluation", "tables", "jobs", "report", "review"])
 def test_a_room_names_no_option_and_no_command(room):
     modules = sorted((PACKAGE / room).rglob("*.py"))
     found = {str(path.relative_to(PACKAGE)): words_in(path.read_text()) for path in modules}
@@ -33,7 +33,7 @@ def test_a_room_names_no_option_and_no_command(room):
 
 
 def test_the_commands_are_known():
-    assert {"label", "diagnose", "predict", "demo", "audit", "study", "datasets"} <= set(COMMANDS)
+    assert {"review", "label", "diagnose", "predict", "demo", "audit", "study", "datasets"} <= set(COMMANDS)
 
 
 @pytest.mark.parametrize(

@@ -185,6 +185,7 @@ def test_result_is_sorted_filtered_and_paged(visitor):
     place = page.locator("#rows thead th").all_text_contents().index("age")
     ages = [float(text) for text in page.locator(f"#rows tbody tr > :nth-child({place + 1})").all_text_contents()]
     assert ages == sorted(ages, reverse=True)
+    page.focus("#after")
     visitor.press("ArrowRight")
     visitor.until("page-words", "Page 2 of 8")
     page.select_option("#filter-label", "yes")
@@ -290,6 +291,7 @@ def test_everybody_can_use_every_page(visitor, name):
         page.set_viewport_size({"width": width, "height": 700})
         assert visitor.fits()
     page.set_viewport_size({"width": 1280, "height": 900})
+    page.evaluate("() => document.activeElement.blur()")
     visitor.press("?")
     page.wait_for_selector("#help[open]")
     visitor.press("Escape")

@@ -3,7 +3,7 @@
     python tests/stress/hostile_tables_in_browser.py [--tables 200] [--learn 8]
 
 Every table is opened, rows are drawn and answered by keyboard, and all pages looked at, as wide as on a phone: no
-script runs, no element or attribute comes of a cell, no other server is asked, nothing but tables scrolls sideways.
+script runs, no element or attribute comes of a cell, no other server is asked, only tables scroll sideways.
 Of the first few the labels are learned as well, with short training: every page then has something to show.
 """
 

@@ -33,8 +33,8 @@ def truth_of_labels(result: LabeledTable) -> dict[str, Any]:
     if len(result.judged.correct):
         accuracy = float(result.judged.correct.mean())
         words = (
-            f"Cross-validation on your own labels says {percent(accuracy)}, which is no estimate of the rest: your "
-            "labels are no random sample."
+            f"Cross-validation on your own labels says {percent(accuracy)}, which is no estimate of the rest: "
+            "your labels are no random sample."
         )
         held_out = {"accuracy": accuracy, "words": words}
     confidence = float(result.confidence[~result.labels.labeled].mean())
@@ -45,7 +45,7 @@ def truth_of_labels(result: LabeledTable) -> dict[str, Any]:
         "promised": {
             "held_out": held_out,
             "confidence": round(confidence, 4),
-            "words": f"The new labels have a confidence of {percent(confidence)} on average, which is no accuracy.",
+            "words": f"The mean confidence of the new labels is {percent(confidence)}, which is no accuracy.",
         },
         "after": _score(
             after,

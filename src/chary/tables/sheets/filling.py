@@ -63,13 +63,10 @@ class Filling:
     rows : list of FillingRow
     answers : list of str
         By row; empty where there is none, ``"?"`` where it was skipped.
-    n_read : int
-        How often the file was read.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, stopping: bool = False) -> None:
         self.path, self.stopping = Path(path), stopping
-        self.n_read = 0
         self._read()
 
     @property
@@ -161,7 +158,6 @@ class Filling:
         written = self.sheet.frame[self.origin.target].cast(pl.String).fill_null("").str.strip_chars().to_list()
         told = ([as_typed(written[line]) for line in row.lines] for row in self.rows)
         self.answers = [next((text for text in texts if text), "") for texts in told]
-        self.n_read += 1
 
     def _write(self) -> None:
         if self.stopping and not self.origin.stopped:
@@ -173,7 +169,7 @@ class Filling:
                 written[line] = answer
         with atomic_write(self.path, overwrite=True) as stream:
             with_answers(self.sheet, self.origin.target, written, stream)
-        self._seen = seen(self.path)
+        self._read()  # as it is now, so that whoever goes on from ``sheet`` has all answers
 
 
 class Seen(NamedTuple):

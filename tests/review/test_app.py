@@ -1,0 +1,107 @@
+"""The addresses of the server: fixed ones alone, one sentence for whatever goes wrong, cells as they are."""
+
+import json
+
+import pytest
+
+from chary.review import begin
+
+JSON = {"content-type": "application/json", "sec-fetch-site": "same-origin"}
+
+
+def test_every_page_is_a_shell_of_the_table(browser):
+    for path in ("/", "/audit", "/truth", "/review", "/result"):
+        answer = browser.client.get(path)
+        assert answer.status_code == 200
+        assert answer.headers["content-type"].startswith("text/html")
+        assert "animals.csv" in answer.text
+    assert browser.client.get("/assets/review.js").headers["content-type"].startswith("text/javascript")
+    assert browser.client.get("/assets/review.css").status_code == 200
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/assets/../safety.py",
+        "/assets/%2e%2e/safety.py",
+        "/assets/..%2fsafety.py",
+        "/assets/review.js/../../app.py",
+        "/download/../../etc/passwd",
+        "/download/%2fetc%2fpasswd",
+        "/download/kept",
+        "/download/animals.csv",
+        "/templates/base.html",
+        "/report/x",
+        "//etc/passwd",
+        "/api/nothing",
+    ],
+)
+def test_no_path_comes_from_the_client(browser, path):
+    answer = browser.client.get(path)
+    assert answer.status_code == 404
+    assert answer.json() == {"error": "There is no such page here."}
+
+
+@pytest.mark.parametrize("path", ["/download/labels", "/download/model", "/download/report", "/report"])
+def test_files_that_are_not_there_yet_are_said(browser, path):
+    assert browser.client.get(path).json() == {"error": "There is no such file yet."}
+
+
+WRITES = ["settings", "audit/draw", "audit", "accept", "doubt", "write"]
+
+
+@pytest.mark.parametrize("path", WRITES)
+@pytest.mark.parametrize(
+    "content", ["", "{", "[]", "3", "[" * 100_000, '{"a": NaN}', "{}", '{"k": "30"}', '{"row": null}']
+)
+def test_whatever_is_sent_ends_in_a_sentence(browser, path, content):
+    answer = browser.client.post(f"/api/{path}", content=content, headers=JSON)
+    if path == "settings" and content == "{}":
+        assert answer.status_code == 200
+        return
+    assert answer.status_code in (400, 409), answer.text
+    assert answer.json()["error"].endswith(".")
+    assert sorted(file.name for file in browser.bench.paths.kept.parent.iterdir()) == ["animals.csv"]
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["audit?place=x", "audit?place=-1", "audit?place=99", "result?low=x", "result?sort=nothing", "doubt?row=0"],
+)
+def test_bad_questions_too(browser, query):
+    browser.post("/api/audit/draw", k=3)
+    answer = browser.client.get(f"/api/{query}")
+    assert answer.status_code == 400
+    assert answer.json()["error"].endswith(".")
+
+
+def test_reading_by_post_and_writing_by_get_are_not_there(browser):
+    assert browser.client.get("/api/learn").status_code == 405
+    assert browser.client.post("/api/state", content="{}", headers=JSON).status_code == 405
+
+
+def test_a_mistake_of_chary_is_one_sentence(browser, monkeypatch):
+    def mistaken():
+        raise KeyError("a")
+
+    monkeypatch.setattr(browser.bench, "job", None)
+    browser.client = type(browser.client)(
+        browser.client.app,
+        base_url=browser.client.base_url,
+        raise_server_exceptions=False,
+        cookies=browser.client.cookies,
+    )
+    answer = browser.client.get("/api/state")
+    assert answer.status_code == 503
+    assert "A mistake in chary itself" in answer.json()["error"]
+
+
+def test_cells_are_texts_in_json_whatever_they_hold(tmp_path, enter):
+    cell = "<img src=x onerror=alert(1)>\u202e=1+1\u2028</script>"
+    rows = [{"x": f"{cell}{i % 3}", "z": i, "y": "ab"[i % 2] if i % 5 else None} for i in range(60)]
+    path = tmp_path / "t.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    browser = enter(begin([str(path)], "y"))
+    fields = browser.post("/api/audit/draw", k=3)["row"]["fields"]
+    assert {field["name"]: field["text"][:-1] for field in fields}["x"] == cell
+    assert "<img" not in browser.client.get("/").text

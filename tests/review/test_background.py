@@ -1,0 +1,60 @@
+"""Work in the background: what was asked for last is done, and what fails is said in one sentence."""
+
+from threading import Event
+
+from chary._words import Parameter
+from chary.review.background import Background
+from chary.tables import TableError
+
+
+def test_work_tells_its_step_and_ends():
+    background, go, done = Background(), Event(), []
+
+    def task(progress):
+        progress("Learning")
+        assert go.wait(60)
+        done.append(True)
+
+    assert not background.view()["running"]
+    background.start(task)
+    while background.view()["step"] != "Learning":
+        pass
+    assert background.view()["running"]
+    go.set()
+    assert background.wait(60)
+    assert done == [True]
+    assert background.view() == {"running": False, "step": "", "seconds": 0.0, "error": None}
+
+
+def test_what_was_asked_for_last_is_done_and_what_was_before_let_go():
+    background, begun, go, done = Background(), Event(), Event(), []
+
+    def first(progress):
+        begun.set()
+        assert go.wait(60)
+        progress("Writing")
+        done.append("first")
+
+    background.start(first)
+    assert begun.wait(60)
+    background.start(lambda progress: done.append("second"))
+    background.start(lambda progress: done.append("third"))
+    go.set()
+    assert background.wait(60)
+    assert done == ["third"]
+
+
+def test_an_error_is_a_sentence_and_the_next_work_is_done():
+    background, done = Background(), []
+
+    def fails(progress):
+        raise TableError("It is odd; leave ", Parameter("class_prior"), " out.")
+
+    background.start(fails)
+    assert background.wait(60)
+    assert background.view()["error"] == "It is odd; leave the class shares on the page Start out."
+    background.start(lambda progress: done.append(True))
+    assert background.wait(60)
+    assert background.view()["error"] is None
+    assert done
+    background.close()

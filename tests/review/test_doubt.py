@@ -1,0 +1,63 @@
+"""Rows in doubt: the least sure first, with votes, neighbours and reasons that are those of the model."""
+
+import numpy as np
+
+from chary.review.doubt import Doubt, Wanted, columns_by_importance
+
+
+def test_rows_come_by_rising_confidence_and_closed_ones_are_passed_over(labelled):
+    doubt = Doubt(labelled)
+    assert not labelled.labels.labeled[doubt.order].any()
+    assert (np.diff(labelled.confidence[doubt.order]) >= 0).all()
+    first, second, third = doubt.order[:3].tolist()
+    mask = doubt.wanted(Wanted(), [second])
+    assert mask.sum() == len(doubt.order) - 1
+    assert doubt.next(mask, None) == first
+    assert doubt.next(mask, first) == third
+    assert doubt.next(mask, int(doubt.order[-1])) == first  # from the start again
+    assert doubt.next(np.zeros(len(mask), dtype=bool), None) is None
+
+
+def test_filters_are_by_label_source_and_confidence(labelled):
+    doubt = Doubt(labelled)
+    wanted = doubt.order[doubt.wanted(Wanted("dog", "predicted", 0.2, 0.8), [])]
+    confidence = np.round(labelled.confidence[wanted], 4)
+    assert len(wanted)
+    assert ((confidence >= 0.2) & (confidence <= 0.8)).all()
+    assert {doubt.label(row) for row in wanted} == {"dog"}
+    assert not doubt.wanted(Wanted("nobody"), []).any()
+    assert doubt.sources == ["predicted"]
+    assert doubt.has(int(doubt.order[0]))
+    assert not doubt.has(int(np.flatnonzero(labelled.labels.labeled)[0]))
+    assert not doubt.has(10_000)
+
+
+def test_an_opinion_is_that_of_the_model(labelled):
+    doubt = Doubt(labelled)
+    row = int(doubt.order[0])
+    found = doubt.opinion(row)
+    probs = labelled.probabilities()[row]
+    assert found["proposed"] == labelled.labels.classes[labelled.codes[row]]
+    assert found["runner_up"]["name"] != found["proposed"]
+    assert found["runner_up"]["probability"] == round(float(probs.min()), 4)
+    assert [vote["learner"] for vote in found["votes"]] == ["linear"]
+    assert found["why"][0]["column"] in ("size", "speed")
+
+
+def test_the_nearest_given_labels_are_nearest_by_brute_force(labelled):
+    doubt = Doubt(labelled)
+    row = int(doubt.order[3])
+    X, given = labelled.features(), np.flatnonzero(labelled.labels.labeled)
+    distance = ((X[given] - X[row]) ** 2).sum(axis=1)
+    nearest = given[np.argsort(distance)[:3]]
+    found = doubt.opinion(row)["neighbours"]
+    assert [one["row"] - 1 for one in found] == nearest.tolist()
+    assert [one["label"] for one in found] == labelled.labels.classes[labelled.labels.codes[nearest]].tolist()
+    assert {cell["name"] for cell in found[0]["cells"]} == {"size", "speed", "name"}
+
+
+def test_columns_that_matter_come_first_and_what_is_not_used_last(labelled):
+    columns = columns_by_importance(labelled)
+    assert columns[-1] == "name"
+    assert columns[0] == labelled.explainer.importance[0].column
+    assert "animal" not in columns
