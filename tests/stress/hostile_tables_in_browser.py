@@ -34,7 +34,7 @@ def main() -> None:
     with browsing["chromium"]() as browser:
         for seed in range(asked.tables):
             with tempfile.TemporaryDirectory() as folder:
-                table = hostile["write_hostile"](Path(folder), seed)
+                table = hostile["write_hostile"](Path(folder), seed, rows=100 if seed % 3 == 0 else 40)
                 begun = time.perf_counter()
                 try:
                     bench = begin([str(table.path)], table.target)
@@ -56,7 +56,7 @@ def main() -> None:
         print(f"refused {n:4} {sentence}")
     seconds = time.perf_counter() - start
     print(
-        f"{sum(walked.values())} tables, {pages} pages, {requests:,} requests, {seconds:.0f} s (slowest {slowest:.1f} s)"
+        f"{sum(walked.values())} tables, {pages} pages, {requests:,} requests, {seconds:.0f} s, at most {slowest:.1f} s"
     )
     print("No script ran, no element was added, nobody else was asked, nothing was too wide.")
 

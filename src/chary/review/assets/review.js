@@ -710,8 +710,8 @@ async function truthPage() {
     const best = after ?? accuracy;
     say($("headline"), best ? `Between ${percent(best.low)} and ${percent(best.high)} of the labels are right.` : "");
     intervals($("accuracy-picture"), lines);
-    const words = [accuracy?.words, after?.words, held?.words, promised?.words].filter(Boolean);
-    list($("truth-notes"), [...words, ...data.notes]);
+    list($("truth-words"), [accuracy?.words, after?.words].filter(Boolean));
+    list($("truth-notes"), [held?.words, promised?.words, ...data.notes].filter(Boolean));
   };
 
   const showAcceptance = () => {
@@ -801,10 +801,10 @@ async function reviewPage() {
   };
 
   const showProposal = (data) => {
-    const { proposed, confidence, runner_up: second, source, votes, neighbours, why, row } = data;
+    const { proposed, confidence, probability, runner_up: second, source, votes, neighbours, why, row } = data;
     say($("proposed"), seen(proposed, 80));
-    const rival = second ? `; the runner-up is “${seen(second.name, 60)}” with ${percent(second.probability)}` : "";
-    say($("proposed-words"), `with confidence ${percent(confidence)} (${seen(source)})${rival}.`);
+    const likely = second && probability != null ? `${percent(probability)} likely, against ${percent(second.probability)} for “${seen(second.name, 60)}”; ` : "";
+    say($("proposed-words"), `${likely}confidence ${percent(confidence)}, ${seen(source)}`);
     say($("answer-now"), row.answer ? `You said “${seen(row.answer, 60)}”.` : "");
     show($("answer-now"), Boolean(row.answer));
     $("accept-label").replaceChildren(make("span", {}, "Accept “", make("bdi", {}, seen(proposed, 60)), "”"), make("kbd", {}, "Enter"));
@@ -1002,8 +1002,7 @@ async function resultPage() {
     const behind = files.filter((file) => !file.written || file.stale);
     say($("files-words"), behind.length ? "What you see is saved when you write the files beside the table." : "Written beside the table, and up to date.");
     $("files").replaceChildren(...files.map(fileOf));
-    $("write").disabled = behind.length === 0;
-    $("write").toggleAttribute("data-next", behind.length > 0);
+    show($("write"), behind.length > 0);
     show($("report-link"), files.some(({ kind, written }) => kind === "report" && written));
   };
 
