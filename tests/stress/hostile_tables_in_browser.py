@@ -8,6 +8,7 @@ Of the first few the labels are learned as well, with short training: every page
 """
 
 import argparse
+import logging
 import runpy
 import tempfile
 import time
@@ -28,6 +29,7 @@ def main() -> None:
     from chary.tables import TableError
 
     browsing, hostile = (runpy.run_path(str(REVIEW / f"{name}.py")) for name in ("browsing", "hostile_tables"))
+    logging.getLogger("chary.review").setLevel(logging.ERROR)
     _train_shortly()
     walked, refused, pages, requests = Counter(), Counter(), 0, 0
     start, slowest = time.perf_counter(), 0.0
@@ -55,9 +57,8 @@ def main() -> None:
     for sentence, n in refused.items():
         print(f"refused {n:4} {sentence}")
     seconds = time.perf_counter() - start
-    print(
-        f"{sum(walked.values())} tables, {pages} pages, {requests:,} requests, {seconds:.0f} s, at most {slowest:.1f} s"
-    )
+    n = sum(walked.values())
+    print(f"{n} tables, {pages} pages, {requests:,} requests in {seconds:.0f} s, at most {slowest:.1f} s a table")
     print("No script ran, no element was added, nobody else was asked, nothing was too wide.")
 
 
