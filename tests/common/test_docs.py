@@ -57,16 +57,48 @@ def test_commands_of_the_documentation(name, tmp_path):
             assert re.fullmatch(pattern, found), f"$ {command}\n{found}"
 
 
+def beside_the_paper(study):
+    """The stored accuracies of a study that the paper prints, too."""
+    with (ROOT / "studies/results" / study / "results.csv").open() as file:
+        return [row for row in csv.DictReader(file) if row["metric"] == "accuracy" and row["paper_mean"]]
+
+
 def test_the_table_of_the_readme_is_the_stored_result():
-    with (ROOT / "studies/results/table-ssb/results.csv").open() as file:
-        rows = [row for row in csv.DictReader(file) if row["metric"] == "accuracy" and row["paper_mean"]]
     shown = re.findall(r"^\| [A-Z][\w-]+ \| \d.*\|$", TEXTS["README.md"], flags=re.MULTILINE)
     numbers = [[float(text) for text in re.findall(r"\d+\.\d", line)] for line in shown]
     stored = {}
-    for row in rows:
-        stored.setdefault(row["dataset"], []).extend([float(row["mean"]), float(row["paper_mean"])])
+    for ours, theirs in zip(beside_the_paper("table-ssb"), beside_the_paper("table-ssb-authors"), strict=True):
+        both = [ours["mean"], theirs["mean"]] if ours["method"].startswith(("pl", "csta")) else [ours["mean"]]
+        stored.setdefault(ours["dataset"], []).extend(map(float, [*both, ours["paper_mean"]]))
+        assert (ours["method"], ours["dataset"]) == (theirs["method"], theirs["dataset"])
     assert len(numbers) == len(stored) == 13
     np.testing.assert_allclose(numbers, list(stored.values()), atol=0.0501)
+
+
+@pytest.mark.parametrize(
+    ("words", "study"),
+    [
+        ("biased labels, ours", "table-ssb"),
+        ("biased labels, authors' protocol", "table-ssb-authors"),
+        ("random labels, ours", "table-iid"),
+        ("random labels, authors' protocol", "table-iid-authors"),
+    ],
+)
+def test_how_near_the_readme_says_we_are_is_the_stored_result(words, study):
+    line = next(line for line in TEXTS["README.md"].splitlines() if line.startswith(f"| {words}"))
+    _, _, deviation, n_near, pairs, _ = line.split("|")
+    rows = beside_the_paper(study)
+    off = np.array([float(row["mean"]) - float(row["paper_mean"]) for row in rows])
+    within = np.abs(off) <= [float(row["paper_std"]) for row in rows]
+    means = {(row["dataset"], row["method"]): float(row["mean"]) for row in rows}
+    won = sum(
+        mean > means[name, f"{m.removesuffix('-tsim')}-softmax"]
+        for (name, m), mean in means.items()
+        if "tsim" in m
+    )
+    assert float(deviation) == pytest.approx(np.abs(off).mean(), abs=0.0501)
+    assert int(n_near) == within.sum()
+    assert int(pairs.split()[0]) == won
 
 
 @pytest.mark.parametrize("name", TEXTS)

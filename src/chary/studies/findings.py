@@ -157,6 +157,12 @@ def share_against_the_others(study: Study, results: Results, companion: Results)
     return [sentence for _, _, n, sentence in duels if n]
 
 
+def on_average(study: Study, results: Results, companion: Results) -> list[str]:
+    """The mean accuracy of each method, as a conclusion."""
+    said = means_of_methods(study, results)
+    return [f"{said}."] if said else []
+
+
 def beside_the_paper(study: Study, results: Results, companion: Results) -> list[str]:
     """Agreement of the baseline with the paper's, and T-similarity against softmax, under each labelling."""
     lines = _accuracies(study, results)

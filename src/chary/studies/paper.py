@@ -52,7 +52,7 @@ def _published(name: str, labeling: str) -> Published:
     return numbers
 
 
-_COMPARED = (nearness, other_readings, findings.beside_the_paper, findings.won_back)
+_COMPARED = (findings.on_average, nearness, other_readings, findings.beside_the_paper, findings.won_back)
 # Accepted rows weigh, together, as much as the given labels: so that a one-sided first harvest cannot take over.
 _BALANCED = {
     name: method._replace(options={**method.options, "balance_weights": True})
