@@ -1,5 +1,6 @@
 """The study of calibration: its tables and sentences say what its cells say."""
 
+import re
 from itertools import pairwise
 from pathlib import Path
 
@@ -84,3 +85,17 @@ def test_the_stored_results_contradict_the_paper():
     for errors in of_tsim.values():
         assert errors[-1] > errors[0]
         assert all(before < after for before, after in pairwise(errors[1:]))  # from gamma = 0.5 on
+
+
+def test_the_page_on_the_paper_shows_the_stored_errors():
+    page = (ROOT / "docs" / "reproduction.md").read_text()
+    shown = re.findall(r"^\| (random|biased) \| (\d) \| (.*) \|$", page, flags=re.MULTILINE)
+    results = import_results(ROOT / "studies" / "results" / "figure-calibration" / "cells.json.gz")
+    stored = {
+        (labels, gamma): " | ".join(cell.split(" / ")[0] for cell in cells)
+        for labels, gamma, *cells in errors_by_gamma(FIGURE_CALIBRATION, results).rows
+    }
+    assert len(shown) == 6
+    assert [row for *_, row in shown] == [
+        stored[{"random": "IID", "biased": "SSB"}[of], at] for of, at, _ in shown
+    ]
