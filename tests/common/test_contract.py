@@ -65,8 +65,8 @@ def small_forest(monkeypatch):
     """The default members with a tenth of the trees: what the checks ask does not depend on their number."""
     usual = mixed.default_members
 
-    def members(n_labeled, n_classes):
-        linear, trees, boosting = usual(n_labeled, n_classes)
+    def members(*sizes):
+        linear, trees, boosting = usual(*sizes)
         trees.estimator.set_params(n_estimators=20)
         boosting.estimator.set_params(max_iter=4)
         return [linear, trees, boosting]

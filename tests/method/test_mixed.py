@@ -111,6 +111,19 @@ def test_boosting_counts_less_where_it_has_few_labels_of_a_class():
     assert [member.weight for member in default_members(900, 3)] == [1, 2, 1]
 
 
+def test_many_classes_or_features_cost_no_boosting_and_bounded_memory():
+    def members(*sizes):
+        return {member.name: member for member in default_members(*sizes)}
+
+    assert list(members(10_000, 100, 2_000)) == ["linear", "trees", "boosting"]
+    for sizes in ((10_000, 101, 5), (10_000, 2, 2_001)):
+        assert {name: member.weight for name, member in members(*sizes).items()} == {"linear": 2, "trees": 2}
+    assert members(20_000, 10)["trees"].estimator.n_estimators == 200
+    assert members(20_000, 50)["trees"].estimator.n_estimators == 2**26 // 1_000_000
+    assert members(20_000, 1_000)["trees"].estimator.n_estimators == 3
+    assert members(10**6, 1_000)["trees"].estimator.n_estimators == 2
+
+
 def test_a_learner_more_is_one_line():
     model = MixedEnsembleClassifier([*default_members(), ("mine", GaussianNB())], random_state=0).fit(X, y)
     assert [member.name for member in model.members_] == ["linear", "trees", "boosting", "mine"]

@@ -36,6 +36,10 @@ _BLOCK = 100_000
 _FOR_THREADS = 20_000
 # Labels of each class from which on boosting counts in full.
 _FOR_BOOSTING = 30
+# Classes, each of which takes a tree a round, and features, each of which is binned, beyond which it is left out.
+_MOST_BOOSTED_CLASSES, _MOST_BOOSTED_FEATURES = 100, 2_000
+# Trees of the forest, as long as their leaves, about one for each label, hold no more shares of classes than this.
+_N_TREES, _MOST_SHARES = 200, 2**26
 
 
 class Member(NamedTuple):
@@ -56,18 +60,23 @@ def boosted_trees() -> HistGradientBoostingClassifier:
     return HistGradientBoostingClassifier(max_iter=40, max_leaf_nodes=15, min_samples_leaf=5, early_stopping=False)
 
 
-def default_members(n_labeled: int = 10_000, n_classes: int = 2) -> list[Member]:
+def default_members(n_labeled: int = 10_000, n_classes: int = 2, n_features: int = 1) -> list[Member]:
     """A linear model, randomised trees, which count twice, and boosting.
 
     Boosting needs many labels of each class: where there are fewer than thirty, the linear model takes over a part
-    of its weight. To add a learner of yours: ``members=[*default_members(), ("mine", classifier)]``.
+    of its weight, and all of it where there are more than 100 classes or 2,000 features, for which boosting would
+    cost far more than all else. Of many labels and classes there are fewer trees, so that memory and model files
+    stay bounded. To add a learner of yours: ``members=[*default_members(), ("mine", classifier)]``.
     """
-    boosting = min(1.0, n_labeled / (n_classes * _FOR_BOOSTING))
-    return [
+    is_boosted = n_classes <= _MOST_BOOSTED_CLASSES and n_features <= _MOST_BOOSTED_FEATURES
+    boosting = min(1.0, n_labeled / (n_classes * _FOR_BOOSTING)) if is_boosted else 0.0
+    n_trees = min(_N_TREES, max(2, _MOST_SHARES // (n_labeled * n_classes)))
+    members = [
         Member("linear", linear_model(), 2.0 - boosting),
-        Member("trees", ExtraTreesClassifier(200, max_features=0.5), 2.0),
+        Member("trees", ExtraTreesClassifier(n_trees, max_features=0.5), 2.0),
         Member("boosting", boosted_trees(), boosting),
     ]
+    return members if is_boosted else members[:2]
 
 
 class MixedEnsembleClassifier(ClassifierMixin, BaseEstimator):
@@ -198,7 +207,7 @@ class MixedEnsembleClassifier(ClassifierMixin, BaseEstimator):
 
     def _seeded_members(self, labels: Labels) -> list[Member]:
         if self.members is None:
-            given = default_members(int(labels.labeled.sum()), len(labels.classes))
+            given = default_members(int(labels.labeled.sum()), len(labels.classes), self.n_features_in_)
         else:
             given = _checked_members(self.members)
         rng = np.random.default_rng(self.random_state)

@@ -14,6 +14,7 @@ from chary.tables.missing import label_texts, may_be_unlabeled
 from chary.tables.spellings import chosen_spellings, fold_sentences, folded, is_marker, markers_of, says_classes
 from chary.tables.table import Table, column_named, has_texts, texts
 
+MAX_CLASSES = 1000  # more are no labels, and would cost more than they tell
 _MAX_LABEL_BYTES = 2**31  # of all labels in an array of fixed width
 
 
@@ -139,4 +140,9 @@ def _refuse_unlearnable(target: str, counts: dict[str, int]) -> None:
         raise TableError(
             f"Column {shown(target)} has {len(counts):,} different values in {n_labeled:,} labelled rows; chary "
             "needs a class that repeats: group the values, or choose another target."
+        )
+    if len(counts) > MAX_CLASSES:
+        raise TableError(
+            f"Column {shown(target)} has {len(counts):,} classes; chary takes up to {MAX_CLASSES:,}: give rare "
+            "ones one name, or choose another target."
         )

@@ -14,9 +14,7 @@ from chary.tables.missing import label_texts
 from chary.tables.scanning import Scan, scanned_column
 from chary.tables.spellings import chosen_spellings, fold_sentences, folded, is_marker, markers_of, says_classes
 from chary.tables.table import can_be_text
-from chary.tables.target import refuse_doubtful
-
-_MANY = 1000  # classes: more are no labels
+from chary.tables.target import MAX_CLASSES, refuse_doubtful
 
 
 class Tested(NamedTuple):
@@ -101,7 +99,7 @@ def _refuse_no_labels(name: str, counts: dict[str, int], n_rows: int) -> None:
         raise TableError(
             f"Column {shown(name)} holds no label in {n_rows:,} rows; give the column that holds them."
         )
-    if len(counts) > _MANY or (len(counts) > 20 and len(counts) > sum(counts.values()) / 2):
+    if len(counts) > MAX_CLASSES or (len(counts) > 20 and len(counts) > sum(counts.values()) / 2):
         raise TableError(
             f"Column {shown(name)} has {len(counts):,} different values in {sum(counts.values()):,} rows, so it "
             "holds no classes; give the column that holds the labels."
