@@ -805,7 +805,7 @@ async function reviewPage() {
   const showProposal = (data) => {
     const { proposed, confidence, probability, runner_up: second, source, votes, neighbours, why, row } = data;
     say($("proposed"), seen(proposed, 80));
-    const likely = second && probability != null ? `${percent(probability)} likely, against ${percent(second.probability)} for “${seen(second.name, 60)}”; ` : "";
+    const likely = second && probability != null ? `the model gives it ${percent(probability)}, and “${seen(second.name, 60)}” ${percent(second.probability)}; ` : "";
     say($("proposed-words"), `${likely}confidence ${percent(confidence)}, ${seen(source)}`);
     say($("answer-now"), row.answer ? `You said “${seen(row.answer, 60)}”.` : "");
     show($("answer-now"), Boolean(row.answer));
