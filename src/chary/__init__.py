@@ -8,6 +8,7 @@ is its door. Each may use the rooms named after it, and no other:
     ``tables``       the only door for files of strangers; kinds of columns   (method)
     ``jobs``         what a command does, without its words; the model file   (tables, evaluation, method)
     ``report``       a result -> terminal, JSON, HTML, a Python prompt        (jobs and what it uses)
+    ``review``       the page in the browser: server, rules, state            (report and what it uses)
     ``studies``      benchmarks: cells, results, tables, figures              (jobs and what it uses)
     ``torch``        diverse heads on any PyTorch backbone                    (method; its own study: studies)
     ``cli``          words in, jobs called, summaries shown                   (all but torch)

@@ -17,4 +17,5 @@ def test_the_demo_tells_what_the_user_could_not_know(tmp_path, run, monkeypatch)
     assert "strongly biased" in out
     assert re.search(r"another +50\.0% +50\.0%", out)
     assert (folder / "tumours.report.html").exists()
+    assert f"chary review {folder}/tumours.csv --target diagnosis" in out
     assert run("demo", "--out", folder)[0] == 1

@@ -1,6 +1,7 @@
 """The addresses of the server: fixed ones alone, one sentence for whatever goes wrong, cells as they are."""
 
 import json
+import logging
 
 import pytest
 
@@ -80,10 +81,15 @@ def test_reading_by_post_and_writing_by_get_are_not_there(browser):
     assert browser.client.post("/api/state", content="{}", headers=JSON).status_code == 405
 
 
-def test_a_mistake_of_chary_is_one_sentence(browser, monkeypatch):
-    def mistaken():
-        raise KeyError("a")
+def test_what_is_refused_is_logged_in_one_line_without_what_was_sent(browser, caplog):
+    browser.post("/api/audit/draw", k=3)
+    with caplog.at_level(logging.WARNING, "chary.review"):
+        browser.post("/api/audit", 400, place=1, answer="unknown")
+        browser.client.get("/api/nothing?cell=secret")
+    assert [record.getMessage() for record in caplog.records] == ["400 POST /api/audit", "404 GET /api/nothing"]
 
+
+def test_a_mistake_of_chary_is_one_sentence(browser, monkeypatch):
     monkeypatch.setattr(browser.bench, "job", None)
     browser.client = type(browser.client)(
         browser.client.app,

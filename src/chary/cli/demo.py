@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -45,6 +46,12 @@ def demo(
     done.show()
     _show_truth(done, hidden, seed)
     console.print(f"Open the report: [bold]{plain(done.paths['report'], 500)}[/bold]", soft_wrap=True)
+    console.print(
+        "How good are the labels of a table of yours? Label thirty random rows in the browser: "
+        f"[bold]chary review {plain(shlex.quote(str(path)), 500)} --target {TARGET}[/bold]",
+        soft_wrap=True,
+        highlight=False,
+    )
     console.print(f"[dim]{time.perf_counter() - start:.0f} seconds in all.[/dim]")
 
 

@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Route
 
-from chary.review.safety import LOG, REPORT_POLICY, Safety
+from chary.review.safety import REPORT_POLICY, Safety
 from chary.review.words import page_sentence
 from chary.review.workbench import ConflictError, NotHereError, Workbench
 from chary.tables import AnsweredElsewhereError, TableError
@@ -131,7 +131,6 @@ def _answered(answer: Callable[[], Any], now: Callable[[], Any] | None) -> Respo
     except TableError as error:
         return _error(400, page_sentence(error))
     except (ValueError, OSError, MemoryError) as error:
-        LOG.warning("%s", type(error).__name__)
         return _error(503, page_sentence(error))
 
 
@@ -175,7 +174,6 @@ def _error(status: int, sentence: str) -> Response:
 
 
 async def _not_found(request: Request, error: Exception) -> Response:
-    LOG.warning("%d %s: no such page", getattr(error, "status_code", 404), request.method)
     return _error(getattr(error, "status_code", 404), "There is no such page here.")
 
 

@@ -100,10 +100,9 @@ class Safety:
             if scope["method"] == "POST":
                 await self._write(scope, receive, send)
             else:
-                await self.app(scope, receive, _with_headers(send))
+                await self.app(scope, receive, _with_headers(_logged(send, scope)))
         except Refusal as refusal:
-            path = visible(scope["path"], 80)
-            LOG.warning("%d %s %s: %s", refusal.status, visible(scope["method"], 10), path, refusal.sentence)
+            _log(scope, refusal.status, refusal.sentence)
             body = json.dumps({"error": refusal.sentence})
             await _answer(send, refusal.status, body, b"application/json", [])
 
@@ -169,7 +168,7 @@ class Safety:
                 sent = True
                 return {"type": "http.request", "body": body, "more_body": False}
 
-            await self.app(scope, again, _with_headers(send))
+            await self.app(scope, again, _with_headers(_logged(send, scope)))
         finally:
             self._writes -= 1
 
@@ -192,6 +191,23 @@ async def _read(scope: Scope, receive: Receive) -> bytes:
             raise Refusal(413, "An answer is not that long.")
         if not message.get("more_body"):
             return b"".join(parts)
+
+
+def _log(scope: Scope, status: int, sentence: str = "") -> None:
+    """One line, without anything that was sent but the path."""
+    words = f": {sentence}" if sentence else ""
+    LOG.warning("%d %s %s%s", status, visible(scope["method"], 10), visible(scope["path"], 80), words)
+
+
+def _logged(send: Send, scope: Scope) -> Send:
+    """An answer that refuses something is a line, too."""
+
+    async def send_and_log(message: Message) -> None:
+        if message["type"] == "http.response.start" and message["status"] >= 400:
+            _log(scope, message["status"])
+        await send(message)
+
+    return send_and_log
 
 
 def _with_headers(send: Send) -> Send:

@@ -15,7 +15,17 @@ from chary.tables.errors import TableError
 
 STDIN = "-"
 # What chary itself writes next to a table, which is no part of the next one.
-_OWN = (".labeled.", ".predicted.", ".audit.", ".check.", ".judge.", ".judged.", ".model.chary", ".report.html")
+_OWN = (
+    ".labeled.",
+    ".predicted.",
+    ".audit.",
+    ".check.",
+    ".judge.",
+    ".judged.",
+    ".model.chary",
+    ".report.html",
+    ".review.json",
+)
 _HEAD = 4096
 
 
