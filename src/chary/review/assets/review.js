@@ -618,7 +618,7 @@ async function auditPage() {
   };
 
   const focusRow = () => {
-    if (answers.byName) $("typed-name").focus();
+    if (answers.byName) $("typed-name").focus({ preventScroll: true });
     else $("content").focus({ preventScroll: true });
   };
 
@@ -669,7 +669,7 @@ async function auditPage() {
     return true;
   };
   render(await ask("/api/audit"));
-  if (answers.byName && now.row) $("typed-name").focus();
+  if (answers.byName && now.row) $("typed-name").focus({ preventScroll: true });
 }
 
 // ---- Truth -----------------------------------------------------------------------------------------------------------
@@ -710,6 +710,7 @@ async function truthPage() {
     const best = after ?? accuracy;
     say($("headline"), best ? `Between ${percent(best.low)} and ${percent(best.high)} of the labels are right.` : "");
     intervals($("accuracy-picture"), lines);
+    show($("promise-words"), lines.some(({ mark }) => mark != null));
     list($("truth-words"), [accuracy?.words, after?.words].filter(Boolean));
     list($("truth-notes"), [held?.words, promised?.words, ...data.notes].filter(Boolean));
   };
@@ -738,8 +739,9 @@ async function truthPage() {
     say($("error-shown"), percent(error).replace(".0%", "%"));
     $("error").setAttribute("aria-valuetext", `${percent(error)} errors: ${many(n, "label")} accepted`);
     columnPicture($("accept-picture"), acceptance.map((one) => one.count), place);
+    show($("accept-picture"), acceptance.some((one) => one.count > 0));
     say($("accept-count"), count(n));
-    say($("accept-of"), `of ${many(all, "new label")}${all ? `, ${percent(n / all)}` : ""}`);
+    say($("accept-of"), `of ${many(all, document.body.dataset.kind === "judge" ? "label" : "new label")}${all ? `, ${percent(n / all)}` : ""}`);
     say($("accept-words"), seen(words));
     const isChosen = chosen != null && placeOf(chosen) === place;
     $("accept-button").textContent = isChosen ? `${percent(error).replace(".0%", "%")} is chosen` : `Accept these ${many(n, "label")}`;
@@ -803,7 +805,7 @@ async function reviewPage() {
   const showProposal = (data) => {
     const { proposed, confidence, probability, runner_up: second, source, votes, neighbours, why, row } = data;
     say($("proposed"), seen(proposed, 80));
-    const likely = second && probability != null ? `${percent(probability)} likely, against ${percent(second.probability)} for “${seen(second.name, 60)}”; ` : "";
+    const likely = second && probability != null ? `the model gives it ${percent(probability)}, and “${seen(second.name, 60)}” ${percent(second.probability)}; ` : "";
     say($("proposed-words"), `${likely}confidence ${percent(confidence)}, ${seen(source)}`);
     say($("answer-now"), row.answer ? `You said “${seen(row.answer, 60)}”.` : "");
     show($("answer-now"), Boolean(row.answer));
@@ -1000,10 +1002,15 @@ async function resultPage() {
 
   const showFiles = (files) => {
     const behind = files.filter((file) => !file.written || file.stale);
-    say($("files-words"), behind.length ? "What you see is saved when you write the files beside the table." : "Written beside the table, and up to date.");
+    say($("files-words"), filesWords(files.length, behind.length));
     $("files").replaceChildren(...files.map(fileOf));
     show($("write"), behind.length > 0);
     show($("report-link"), files.some(({ kind, written }) => kind === "report" && written));
+  };
+
+  const filesWords = (n, nBehind) => {
+    if (n === 0) return "They are written beside the table as soon as there are labels.";
+    return nBehind ? "What you see is saved when you write the files beside the table." : "Written beside the table, and up to date.";
   };
 
   const fileOf = ({ kind, name, written, ours, stale }) => {
