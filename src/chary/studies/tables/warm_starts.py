@@ -13,7 +13,7 @@ from chary.jobs import LEARNERS
 from chary.studies import figures
 from chary.studies.findings import signed
 from chary.studies.study import LABELINGS, Method, Results, Study
-from chary.studies.tables.collection import GROUP, NAMES, RANDOM, SOURCE, possible
+from chary.studies.tables.collection import COLLECTION, GROUP, SOURCE
 from chary.studies.tables.draws import Draw, table_draw
 from chary.studies.tables.findings import TIE, by_way, confidences, duel, numbers, together
 from chary.studies.tables.methods import Labelled, labels_and_confidence, labels_of
@@ -79,11 +79,11 @@ _STYLES: dict[str, dict[str, Any]] = {
 WARM_STARTS = Study(
     "warm-starts",
     "Rounds of the network of `chary label` on real tables, from fresh weights and from those it has",
-    NAMES,
-    labelings=(GROUP, RANDOM),
+    tuple(facts.name for facts in COLLECTION if facts.group_column),
+    labelings=(GROUP,),
     methods=METHODS,
     measure=labels_and_confidence,
-    seeds=(0, 1, 2),
+    seeds=(0, 1),
     task=table_draw,
     caption="Accuracy on the rows without a label",
     table=by_way,
@@ -92,5 +92,4 @@ WARM_STARTS = Study(
     conclude=(warm_against_fresh,),
     figure=partial(figures.dots, styles=_STYLES),
     source=SOURCE,
-    only=possible,
 )
