@@ -39,7 +39,7 @@ def main() -> int:
         folder = Path(name) / "killed"
 
         def is_whole(file: str, content: bytes) -> bool:
-            """The same bytes; a report, which says when it was made, from its first tag to its last."""
+            """The same bytes; a report, which says how long it took, from its first tag to its last."""
             if file != NAMES[2]:
                 return content == whole[file]
             return content.startswith(b"<!doctype html>") and content.rstrip().endswith(b"</html>")
