@@ -21,7 +21,6 @@ import os
 import resource
 import signal
 import sys
-import time
 import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -32,7 +31,7 @@ import numpy as np
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-# Each with the tests that must notice: its twin, and neighbours that say what it is for.
+# Each with the tests that must notice besides its own examples and its twin.
 MODULES: dict[str, tuple[str, ...]] = {
     "evaluation/audit": (),
     "evaluation/differences": (),
@@ -189,7 +188,7 @@ def _tried(module: str, tree: ast.Module | None, seconds: int) -> int:
     os.chdir(ROOT)
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # none is needed, and they take longer than most tests
     room, _, name = module.partition("/")
-    tests = [f"tests/{room}/test_{name}.py", *MODULES[module]]
+    tests = [f"src/chary/{module}.py", f"tests/{room}/test_{name}.py", *MODULES[module]]
     quiet = ["-x", "-q", "--no-header", "--tb=no", "-p", "no:cacheprovider"]
     return int(pytest.main([*quiet, *tests], plugins=[_FewExamples()]))
 
