@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 WHEEL  := build/wheel
 
-.PHONY: demo test lint wheel clean
+.PHONY: demo test lint wheel mutants clean
 
 demo: $(VENV)/.installed
 	$(BIN)/chary demo --force
@@ -17,6 +17,10 @@ lint: $(VENV)/.installed-test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# Whether the tests would notice: small faults in nine pure modules, and the share that some test finds.
+mutants: $(VENV)/.installed-test
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/mutants.py
 
 # What users install, in an environment that holds nothing else: templates and tables must be in the wheel, too.
 wheel:

@@ -2,10 +2,10 @@
 
     python benchmarks/mutants.py [--each 40] [--seed 0] [--only confidence] > benchmarks/results/mutants.txt
 
-A mutant is a module with one fault: a sign, a bound, a number, a condition changed. Of each module so many are drawn
-by the seed; each is imported in place of the module in a process of its own, forked after all libraries are loaded,
-which runs the tests of the module until one fails. No file is written. First of all the modules must pass as they
-are: a mutant counts as noticed only because they do. One that takes ten times as long as that is noticed, too.
+A mutant is a module with one fault: a sign, a bound, a number, a condition changed. Of each module so many are
+drawn by the seed; each is imported in place of the module in a process of its own, forked after all libraries are
+loaded, which runs the tests of the module until one fails. No file is written. First of all the modules must pass
+as they are: a mutant counts as noticed only because they do. One that takes ten times as long is noticed, too.
 
 Faults that change nothing are listed in ``EQUIVALENT`` with the reason; they do not count, and are shown.
 """
@@ -21,16 +21,17 @@ import os
 import resource
 import signal
 import sys
-import time
+import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import hypothesis
 import numpy as np
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-# Each with the tests that must notice: its twin, and neighbours that say what it is for.
+# Each with the tests that must notice besides its own examples and its twin.
 MODULES: dict[str, tuple[str, ...]] = {
     "evaluation/audit": (),
     "evaluation/differences": (),
@@ -45,6 +46,16 @@ MODULES: dict[str, tuple[str, ...]] = {
 # By module, line as it is written and fault: why nobody can notice.
 EQUIVALENT: dict[tuple[str, str, str], str] = {}
 
+# What the tests import: loaded once for all mutants.
+_LIBRARIES = (
+    "hypothesis.strategies",
+    "pandas",
+    "polars",
+    "scipy.optimize",
+    "scipy.stats",
+    "sklearn.datasets",
+    "torch",
+)
 _MEMORY = 4 << 30  # bytes that a mutant may ask for
 _SWAPS: dict[type[ast.AST], type[ast.AST]] = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
@@ -81,25 +92,21 @@ def mutants(module: str) -> list[Mutant]:
         tree = ast.parse(source)
         node, fault, change = list(_sites(tree))[number]
         change()
-        found.append(Mutant(module, node.lineno, lines[node.lineno - 1].strip(), fault, tree))
+        text = lines[node.lineno - 1]
+        place = node.col_offset - len(text) + len(text.lstrip())
+        found.append(Mutant(module, node.lineno, text.strip(), f"{fault} at {place}", tree))
     return sorted(found, key=lambda mutant: mutant.line)
 
 
 def _sites(tree: ast.AST) -> Iterator[tuple[Any, str, Callable[[], None]]]:
-    """Where a fault can be, what it is, and the change that makes it; words for people are left alone."""
-    for node in ast.iter_child_nodes(tree):
-        if isinstance(node, (ast.Raise, ast.JoinedStr, ast.Import, ast.ImportFrom)):
+    """Where a fault can be, what it is, the change that makes it; types and words for people are left alone."""
+    for field, value in ast.iter_fields(tree):
+        if field in ("annotation", "returns", "type_params"):
             continue
-        if isinstance(node, (ast.FunctionDef, ast.AnnAssign, ast.arg)):
-            for name in ("returns", "annotation"):
-                if hasattr(node, name):
-                    setattr(node, name, None if name == "returns" else ast.Constant(None))
-            if isinstance(node, ast.FunctionDef):
-                for arg in ast.walk(node.args):
-                    if isinstance(arg, ast.arg):
-                        arg.annotation = None
-        yield from _faults(node)
-        yield from _sites(node)
+        for node in value if isinstance(value, list) else [value]:
+            if isinstance(node, ast.AST) and not isinstance(node, (ast.Raise, ast.JoinedStr)):
+                yield from _faults(node)
+                yield from _sites(node)
 
 
 def _faults(node: Any) -> Iterator[tuple[Any, str, Callable[[], None]]]:
@@ -110,7 +117,8 @@ def _faults(node: Any) -> Iterator[tuple[Any, str, Callable[[], None]]]:
     elif isinstance(node, (ast.BinOp, ast.BoolOp, ast.AugAssign)) and type(node.op) in _SWAPS:
         yield node, _swap_words(node.op), lambda: setattr(node, "op", _swap(node.op))
     elif isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.Not, ast.Invert)):
-        yield node, f"{type(node.op).__name__} dropped", lambda: setattr(node, "op", ast.UAdd()) or _plain(node)
+        twice = ast.UnaryOp(node.op, node.operand)
+        yield node, f"{type(node.op).__name__} twice", lambda: setattr(node, "operand", twice)
     elif isinstance(node, ast.Constant) and isinstance(node.value, (bool, int, float)):
         new = not node.value if isinstance(node.value, bool) else node.value + 1
         yield node, f"{node.value} -> {new}", lambda: setattr(node, "value", new)
@@ -119,14 +127,11 @@ def _faults(node: Any) -> Iterator[tuple[Any, str, Callable[[], None]]]:
         yield node, f"{node.attr} -> {new_name}", lambda: setattr(node, "attr", new_name)
     elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _OPPOSITES:
         function = node.func
-        yield node, f"{function.id} -> {_OPPOSITES[function.id]}", lambda: setattr(
-            function, "id", _OPPOSITES[function.id]
+        yield (
+            node,
+            f"{function.id} -> {_OPPOSITES[function.id]}",
+            lambda: setattr(function, "id", _OPPOSITES[function.id]),
         )
-
-
-def _plain(node: ast.UnaryOp) -> None:
-    """Of ``not x`` and ``~x``, x: a sign before a truth value would change its type."""
-    node.op, node.operand = ast.UAdd(), node.operand
 
 
 def _swap(op: ast.AST) -> Any:
@@ -159,7 +164,10 @@ def noticed(module: str, tree: ast.Module | None, seconds: int) -> bool:
         code = 1
         try:
             code = _tried(module, tree, seconds)
+        except BaseException:
+            traceback.print_exc()
         finally:
+            sys.stdout.flush()
             os._exit(code)
     _, status = os.waitpid(child, 0)
     return status != 0
@@ -168,56 +176,88 @@ def noticed(module: str, tree: ast.Module | None, seconds: int) -> bool:
 def _tried(module: str, tree: ast.Module | None, seconds: int) -> int:
     """In a process of its own: what pytest says, 0 if all is well."""
     signal.setitimer(signal.ITIMER_PROF, seconds)  # of processor time: a busy machine is no fault
-    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+    resource.setrlimit(resource.RLIMIT_DATA, (_MEMORY, _MEMORY))
     nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 1)
-    os.dup2(nowhere, 2)
+    for stream in (1, 2) if tree is not None else ():
+        os.dup2(nowhere, stream)
     for name in [name for name in sys.modules if name.split(".")[0] == "chary"]:
         del sys.modules[name]
     if tree is not None:
         name = "chary." + module.replace("/", ".")
         sys.meta_path.insert(0, _Swapped(name, tree, str(ROOT / "src/chary" / f"{module}.py")))
     os.chdir(ROOT)
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # none is needed, and they take longer than most tests
     room, _, name = module.partition("/")
-    tests = [f"tests/{room}/test_{name}.py", *MODULES[module]]
-    quiet = ["-x", "-q", "--no-header", "--tb=no", "-p", "no:cacheprovider", "-p", "no:randomly"]
-    return int(pytest.main([*quiet, *tests]))
+    tests = [f"src/chary/{module}.py", f"tests/{room}/test_{name}.py", *MODULES[module]]
+    quiet = ["-x", "-q", "--no-header", "--tb=no", "-p", "no:cacheprovider"]
+    return int(pytest.main([*quiet, *tests], plugins=[_FewExamples()]))
+
+
+class _FewExamples:
+    """A plugin: properties are tried on fewer examples than usual, which notice nearly as much."""
+
+    def pytest_configure(self) -> None:
+        hypothesis.settings.register_profile("mutants", deadline=None, derandomize=True, max_examples=25)
+        hypothesis.settings.load_profile("mutants")
+
+
+class Found(NamedTuple):
+    """What became of the mutants of a module."""
+
+    noticed: list[Mutant]
+    missed: list[Mutant]
+    excused: list[Mutant]  # missed, and of no effect
+
+
+def try_mutants(module: str, each: int, seed: int) -> Found | None:
+    """Draw mutants of a module and try its tests on each; None where they fail without any fault."""
+    start = _seconds()
+    if noticed(module, None, 600):
+        return None
+    limit = int(10 + 10 * (_seconds() - start))
+    every = mutants(module)
+    rng = np.random.default_rng([seed, *module.encode()])
+    drawn = [every[k] for k in sorted(rng.permutation(len(every))[:each].tolist())]
+    found = Found([], [], [])
+    for mutant in drawn:
+        is_noticed = noticed(module, mutant.tree, limit)
+        (found.noticed if is_noticed else found.excused if mutant.equivalent else found.missed).append(mutant)
+    return found
+
+
+def _seconds() -> float:
+    """Processor time of the processes that ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def main() -> int:
+    """Try, and tell."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--each", type=int, default=40, help="mutants of each module (40)")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", default="", help="a part of a module's name")
     asked = parser.parse_args()
     sys.path.insert(0, str(ROOT / "src"))
-    for room in ("method", "evaluation"):
-        importlib.import_module(f"chary.{room}")  # and with it every library, once for all mutants
-    for library in ("hypothesis", "scipy.optimize", "scipy.stats", "sklearn.datasets"):
-        importlib.import_module(library)
-    n_noticed = n_counted = 0
-    missed: list[str] = []
-    excused: list[str] = []
-    print(f"{'module':26} {'mutants':>8} {'noticed':>8} {'equivalent':>11}")
+    for library in ("chary.evaluation", *_LIBRARIES):
+        if importlib.util.find_spec(library.partition(".")[0]):
+            importlib.import_module(library)
+    total = Found([], [], [])
+    print(f"{'module':26} {'mutants':>8} {'noticed':>8} {'missed':>8} {'of no effect':>13}")
     for module in (name for name in MODULES if asked.only in name):
-        start = time.process_time() + resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-        if noticed(module, None, 600):
+        found = try_mutants(module, asked.each, asked.seed)
+        if found is None:
             print(f"{module}: its tests fail as it is; nothing can be said of mutants.")
             return 1
-        took = time.process_time() + resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - start
-        every = mutants(module)
-        rng = np.random.default_rng([asked.seed, *module.encode()])
-        drawn = [every[k] for k in sorted(rng.permutation(len(every))[: asked.each].tolist())]
-        found = [noticed(module, mutant.tree, int(10 + 10 * took)) for mutant in drawn]
-        of_no_effect = [m for m, is_noticed in zip(drawn, found, strict=True) if not is_noticed and m.equivalent]
-        rest = [m for m, is_noticed in zip(drawn, found, strict=True) if not is_noticed and not m.equivalent]
-        excused += [f"{_where(m)}: {m.equivalent}" for m in of_no_effect]
-        missed += [_where(m) for m in rest]
-        n_noticed, n_counted = n_noticed + sum(found), n_counted + len(drawn) - len(of_no_effect)
-        print(f"{module:26} {len(drawn):8} {sum(found):8} {len(of_no_effect):11}", flush=True)
-    print(f"\n{n_noticed} of {n_counted} faults were noticed: {n_noticed / max(1, n_counted):.1%} (seed {asked.seed}).")
-    print("\nMissed:", *missed or ["none"], sep="\n  ")
-    print("\nOf no effect:", *excused or ["none"], sep="\n  ")
+        for every, own in zip(total, found, strict=True):
+            every.extend(own)
+        sizes = [len(own) for own in found]
+        print(f"{module:26} {sum(sizes):8} {sizes[0]:8} {sizes[1]:8} {sizes[2]:13}", flush=True)
+        print(*map(_where, found.missed), sep="\n", file=sys.stderr, flush=True)
+    n = len(total.noticed) + len(total.missed)
+    print(f"\n{len(total.noticed)} of {n} faults were noticed: {len(total.noticed) / n:.1%} (seed {asked.seed}).")
+    print("\nMissed:", *map(_where, total.missed), sep="\n  ")
+    print("\nOf no effect:", *(f"{_where(mutant)}: {mutant.equivalent}" for mutant in total.excused), sep="\n  ")
     return 0
 
 

@@ -73,6 +73,13 @@ def test_refuses_to_draw_more_than_there_is(k):
         audit.draw([True, False, False, False], k)
 
 
+def test_all_rows_can_be_drawn_or_one():
+    labeled = np.array([True, False, False, True, False])
+    assert sorted(audit.draw(labeled, 3, 0).tolist()) == [1, 2, 4]
+    assert audit.draw(labeled, 1, 0).tolist() == audit.draw(labeled, 3, 0)[:1].tolist()
+    assert audit.draw([False], 1).tolist() == [0]
+
+
 def test_refuses_what_is_no_mask():
     with pytest.raises(ValueError, match="mask"):
         audit.draw([0, 1, 1], 1)
@@ -128,6 +135,17 @@ def test_balanced_accuracy_needs_rows_of_every_class():
     assert audit.balanced_score({}) is None
 
 
+def test_limits_of_balanced_accuracy_join_the_errors_of_the_classes():
+    scores = {0: audit.Score(8, 10, 0.5, 0.9, 0.95), 1: audit.Score(6, 10, 0.2, 0.9, 0.95)}
+    mean, low, high = audit.balanced_score(scores)
+    assert mean == pytest.approx(0.7)
+    assert low == pytest.approx(0.7 - math.hypot(0.3, 0.4) / 2)
+    assert high == pytest.approx(0.7 + math.hypot(0.1, 0.3) / 2)
+    certain = {0: audit.Score(0, 9, 0.0, 1.0, 0.95)}
+    assert audit.balanced_score(certain) == (0, 0, 1)
+    assert audit.balanced_score({0: audit.Score(9, 9, -2.0, 3.0, 0.95)}) == (1, 0, 1)
+
+
 @pytest.mark.parametrize(("n_first", "n_second"), [(5, 5), (6, 5), (10, 20), (25, 25)])
 def test_balanced_interval_covers_the_truth(n_first, n_second):
     """All outcomes of two classes enumerated, over a grid of true recalls."""
@@ -164,9 +182,10 @@ def test_required_size_is_the_smallest_that_is_always_narrow_enough(width, level
 def test_required_size_is_smaller_when_much_is_expected():
     sizes = [audit.required_size(0.1, accuracy=accuracy) for accuracy in (0.5, 0.8, 0.95)]
     assert sizes == sorted(sizes, reverse=True)
-    for width in (0, 1, -0.1):
+    for width, accuracy in [(0, 0.5), (1, 0.5), (-0.1, 0.5), (0.1, -0.01), (0.1, 1.01)]:
         with pytest.raises(ValueError, match="width"):
-            audit.required_size(width)
+            audit.required_size(width, accuracy=accuracy)
+    assert audit.required_size(0.1, accuracy=0) == audit.required_size(0.1, accuracy=1) == 36
 
 
 # -- Two models
@@ -284,7 +303,7 @@ def test_accepted_error_holds_under_biased_training_labels():
 
 
 def test_refuses_errors_and_levels_that_are_no_shares():
-    for error, level in [(0, 0.9), (1, 0.9), (0.1, 1), (5, 0.9)]:
+    for error, level in [(0, 0.9), (1, 0.9), (0.1, 1), (0.1, 0), (5, 0.9)]:
         with pytest.raises(ValueError, match="shares"):
             audit.accept_threshold([1.0], [True], [1.0], error, level)
 

@@ -108,6 +108,15 @@ def test_a_calibrated_confidence_has_no_error_and_an_overconfident_one_has():
         assert expected_calibration_error(np.ones(200_000), correct, bins=bins) == pytest.approx(0.25, abs=0.005)
 
 
+def test_both_ends_are_confidences_and_fifteen_bins_of_equal_width_are_usual():
+    confidence = np.linspace(0, 1, 31)
+    curve = reliability_curve(confidence, confidence > 0.5)
+    assert curve.n_rows.tolist() == [3, *[2] * 14]
+    assert expected_calibration_error(confidence, confidence > 0.5) == pytest.approx(
+        expected_calibration_error(confidence, confidence > 0.5, n_bins=15, bins="width")
+    )
+
+
 def test_recovered_share_and_its_limits():
     assert recovered_share([70, 90, 60], 70, 90) == pytest.approx([0, 1, -0.5])
     assert np.isnan(recovered_share(80, 90, 90))
@@ -121,6 +130,10 @@ def test_recovered_share_and_its_limits():
         ([1.2], [True], r"must lie in \[0, 1\]"),
         ([np.nan], [True], r"must lie in \[0, 1\]"),
         ([0.5], [2], "correct must be true or false"),
+        ([0.1, 0.5, 1.2, 0.4], [True] * 4, r"must lie in \[0, 1\], got 0.1 to 1.2"),
+        ([0.1, -0.5, 1.0], [True] * 3, r"must lie in \[0, 1\], got -0.5 to 1"),
+        ([0.1, np.nan, 1.0], [True] * 3, r"must lie in \[0, 1\]"),
+        ([0.5, 0.6, 0.7], [0, 2, 1], "correct must be true or false"),
         ([0.5, 0.6], [True], "inconsistent"),
     ],
 )

@@ -141,6 +141,23 @@ def test_a_class_too_small_for_a_row_stays_within_reach_of_new_rows():
     assert offset.tolist() == [0.0, -0.5]  # the row at 1 stays, one below -0.5 would not
 
 
+@pytest.mark.parametrize("columns", [[[0.0, 0.0], [2.0, 2.0]], [[2.0, 2.0], [0.0, 0.0]]])
+def test_rows_that_are_all_alike_go_to_either_class_by_one(columns):
+    columns = np.array(columns)
+    lead = columns[1, 0] - columns[0, 0]
+    assert match_counts(columns, np.array([2, 0])).tolist() == [0.0, -lead - 1]
+    assert match_counts(columns, np.array([0, 2])).tolist() == [lead - 1, 0.0]
+    assert match_counts(columns, np.array([1, 1])).tolist() == [0.0, 1 - lead]  # one miss either way
+    assert sizes(columns, match_counts(columns, np.array([2, 0]))).tolist() == [2, 0]
+    assert sizes(columns, match_counts(columns, np.array([0, 2]))).tolist() == [0, 2]
+
+
+def test_either_class_may_be_too_small_for_a_row():
+    columns = np.array([[5.0, 4.0, 1.0], [0.0, 0.0, 0.0]])
+    assert match_counts(columns, np.array([0, 3])).tolist() == [-5.5, 0.0]  # half the next gap beyond the last row
+    assert match_counts(columns[::-1], np.array([0, 3])).tolist() == [-0.5, 0.0]
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_many_rows_are_solved_through_a_sample_and_the_rows_left_open(kind, monkeypatch):
     rng = np.random.default_rng(0)

@@ -172,6 +172,13 @@ def test_probability_confidences_at_their_ends(n_classes):
         assert confidence(uniform).item() == pytest.approx(least, abs=1e-12)
 
 
+@given(head_probs())
+def test_probabilities_of_heads_have_a_confidence_each(probs):
+    for confidence in (max_probability, entropy):
+        each = np.stack([confidence(probs[:, m]) for m in range(probs.shape[1])], axis=1)
+        assert_allclose(confidence(probs), each, rtol=0, atol=1e-12)
+
+
 def test_a_confidence_is_called_by_the_name_of_its_function():
     assert {name: function.__name__ for name, function in CONFIDENCES.items()} == {n: n for n in CONFIDENCES}
     for name in ("t_similarity", "t_share", *CONFIDENCES):

@@ -179,6 +179,15 @@ def test_logits_of_chosen_heads_are_those_of_all_heads():
     assert_allclose(network.logits(X, slice(1, None)), logits[:, 1:], rtol=1e-13)
 
 
+def test_logits_are_products_and_biases_added():
+    network = Network(2, (2,), 2, 1, np.float64)
+    hidden, heads = network.layers(network.params)
+    hidden.weight[:], hidden.bias[:] = [[1, 0], [0, 1]], [1, -5]
+    heads.weight[:], heads.bias[:] = [[1, 2, 3, 4], [9, 9, 9, 9]], [10, 20, -30, 40]
+    assert network.logits(np.array([[1.0, 2.0]])).tolist() == [[[12, 24], [-24, 48]]]  # the second is cut at 0
+    assert network.logits(np.array([[1.0, 2.0]]), slice(1, 2)).tolist() == [[[-24, 48]]]
+
+
 def test_reordered_classes_bring_their_logits_along():
     network = Network(3, (4,), 3, 2, np.float64)
     network.initialize(np.random.default_rng(0))

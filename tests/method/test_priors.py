@@ -198,3 +198,66 @@ def test_a_share_that_the_labelled_rows_contradict_is_refused():
     codes = np.array([0] * 50 + [1] * 10 + [-1] * 40)
     with pytest.raises(ValueError, match="10 % of all 100 rows are of a class that 50 labelled rows have"):
         prior_of_rest(np.array([0.1, 0.9]), codes)
+
+
+def test_shares_are_refused_from_three_standard_deviations_and_a_row_on():
+    prior = np.array([0.1, 0.9])  # 10 of 100 rows expected, 3 standard deviations are 9
+    at_most = np.array([0] * 20 + [-1] * 80)
+    np.testing.assert_allclose(prior_of_rest(prior, at_most), [0.5 / 90.5, 90 / 90.5])
+    with pytest.raises(ValueError, match="21 labelled rows"):
+        prior_of_rest(prior, np.array([0] * 21 + [-1] * 79))
+
+
+def test_where_no_row_is_left_the_rest_is_as_all_rows_are():
+    np.testing.assert_array_equal(prior_of_rest(np.array([0.9, 0.1]), np.array([0, 1, 1])), [0.9, 0.1])
+    one_left = prior_of_rest(np.array([0.5, 0.5]), np.array([0, 1, 1, -1]))
+    np.testing.assert_allclose(one_left, [1 / 1.5, 0.5 / 1.5])
+
+
+def test_a_class_without_a_share_has_none_of_the_rest():
+    np.testing.assert_array_equal(prior_of_rest(np.array([1.0, 0.0]), np.array([0, -1, -1])), [1, 0])
+
+
+def test_a_balanced_aim_knows_of_a_prior_and_of_classes_that_there_are_not():
+    labels = Labels(np.arange(3), np.array([0, 1, 2, -1, -1, -1, -1]), np.arange(7) < 3)
+    scores = np.random.default_rng(0).standard_normal((4, 3))
+    none_of_2 = ClassPrior(np.array([0.5, 0.5, 0.0]), np.array([0.5, 0.5, 0.0]), "balanced").offset(lambda: scores)
+    assert np.isfinite(none_of_2[:2]).all()
+    assert none_of_2[2] == -np.inf
+    only_0 = ClassPrior(np.array([1.0, 0.0, 0.0]), np.array([1.0, 0.0, 0.0]), "balanced").offset(lambda: scores)
+    assert only_0.tolist() == [0, -np.inf, -np.inf]
+    nothing = ClassPrior.of(None, labels, "balanced")
+    assert nothing.imposes
+    assert not ClassPrior.of(None, labels).imposes
+    assert ClassPrior.of([0.2, 0.3, 0.5], labels).imposes
+    with pytest.raises(ValueError, match="aim='fair' is not known; give 'accuracy' or 'balanced'"):
+        ClassPrior.of(None, labels, "fair")
+
+
+def test_some_rows_of_many_are_drawn_each_once():
+    some = priors._spread(5000, 2000)
+    assert len(set(some.tolist())) == 2000
+    assert priors._spread(2000, 2000).tolist() == list(range(2000))
+
+
+@pytest.mark.parametrize(("total", "is_refused"), [(1 + 9e-7, False), (1 - 9e-7, False), (1 + 2e-6, True)])
+def test_shares_may_miss_one_by_a_millionth(total, is_refused):
+    given_shares = np.array([0.25, 0.75]) * total
+    if is_refused:
+        with pytest.raises(ValueError, match=r"sums to 1\.000002; the shares"):
+            shares(given_shares)
+    else:
+        assert shares(given_shares) == pytest.approx([0.25, 0.75])
+
+
+@pytest.mark.parametrize(("total", "hint"), [(99, True), (101, True), (98.9, False), (101.1, False)])
+def test_percentages_are_recognised(total, hint):
+    with pytest.raises(ValueError, match="sums to") as caught:
+        shares(np.array([0.25, 0.75]) * total)
+    assert ("percentages?" in str(caught.value)) == hint
+
+
+def test_six_classes_are_named_and_of_seven_six():
+    assert "other classes" not in describe_prior(np.ones(6) / 6, np.ones(6) / 6, np.arange(6))
+    seven = np.array([0.25, 0.25, 0.125, 0.125, 0.125, 0.0625, 0.0625])
+    assert describe_prior(seven, seven, np.arange(7)).endswith("and 6.25 % are of 1 other classes")
