@@ -181,7 +181,7 @@ async function watch() {
   watch.timer = setTimeout(watch, document.hidden ? 3 * pause : pause);
 }
 
-function showState({ work, steps, notices }) {
+function showState({ work, steps, notices, stale }) {
   const line = $("work");
   const words = work.error ? seen(work.error) : work.running ? capital(work.step) : "";
   if (line.dataset.words !== words) {
@@ -196,7 +196,14 @@ function showState({ work, steps, notices }) {
     const step = steps.find((one) => one.page === link.getAttribute("href"));
     show(link.querySelector(".done"), Boolean(step?.done));
   }
+  show($("stale"), stale && !work.running && document.body.dataset.page !== "audit");
   for (const notice of notices) notify(notice);
+}
+
+async function learn() {
+  show($("stale"), false);
+  await ask("/api/learn", {}).catch((refused) => notify(refused.message));
+  watch();
 }
 
 /** A sentence at the top of the page, until it is closed. */
@@ -247,7 +254,7 @@ function showFields(row, askForAll) {
 function fieldOf({ name, text, kind, empty }) {
   const value = make("dd", { dir: "auto" }, empty ? "empty" : seen(text, LONGEST));
   if (text.length > LONGEST) {
-    const button = make("button", { type: "button", class: "quiet" }, `Show all ${count(text.length)} characters`);
+    const button = make("button", { type: "button", class: "quiet" }, "Show the rest");
     button.addEventListener("click", () => {
       value.textContent = seen(text);
       value.classList.add("whole");
@@ -611,7 +618,7 @@ async function auditPage() {
   };
 
   const focusRow = () => {
-    if (answers.byName) $("typed-name").focus();
+    if (answers.byName) $("typed-name").focus({ preventScroll: true });
     else $("content").focus({ preventScroll: true });
   };
 
@@ -633,9 +640,9 @@ async function auditPage() {
     place.replaceChildren(make("p", {}, found.enough ? make("b", {}, "Enough. ") : "", seen(found.words)), picture);
   };
 
-  const send = oneAtATime(async (place, answer, expected, words) => {
+  const send = oneAtATime(async (place, answer, expected, words, row) => {
     try {
-      const next = await ask("/api/audit", { place, answer, expected });
+      const next = await ask("/api/audit", { place, answer, expected, row });
       const wasTyping = $("typed").contains(document.activeElement);
       render(next, wasTyping);
       say($("saved"), words);
@@ -644,7 +651,7 @@ async function auditPage() {
       else answers.refuse(seen(refused.message));
     }
   });
-  const give = (name) => now?.row && send(now.row.place, name, now.row.answer, `Row ${count(now.row.place)}: ${name === "?" ? "skipped" : `“${seen(name, 60)}”`}, saved.`);
+  const give = (name) => now?.row && send(now.row.place, name, now.row.answer, `Row ${count(now.row.place)}: ${name === "?" ? "skipped" : `“${seen(name, 60)}”`}, saved.`, now.row.row);
   const skip = () => give("?");
   const undo = () => now?.last && send(now.last.place, "", now.last.answer, `The answer to row ${count(now.last.place)} is taken back.`);
 
@@ -662,7 +669,7 @@ async function auditPage() {
     return true;
   };
   render(await ask("/api/audit"));
-  if (answers.byName && now.row) $("typed-name").focus();
+  if (answers.byName && now.row) $("typed-name").focus({ preventScroll: true });
 }
 
 // ---- Truth -----------------------------------------------------------------------------------------------------------
@@ -703,8 +710,9 @@ async function truthPage() {
     const best = after ?? accuracy;
     say($("headline"), best ? `Between ${percent(best.low)} and ${percent(best.high)} of the labels are right.` : "");
     intervals($("accuracy-picture"), lines);
-    const words = [accuracy?.words, after?.words, held?.words, promised?.words].filter(Boolean);
-    list($("truth-notes"), [...words, ...data.notes]);
+    show($("promise-words"), lines.some(({ mark }) => mark != null));
+    list($("truth-words"), [accuracy?.words, after?.words].filter(Boolean));
+    list($("truth-notes"), [held?.words, promised?.words, ...data.notes].filter(Boolean));
   };
 
   const showAcceptance = () => {
@@ -731,8 +739,9 @@ async function truthPage() {
     say($("error-shown"), percent(error).replace(".0%", "%"));
     $("error").setAttribute("aria-valuetext", `${percent(error)} errors: ${many(n, "label")} accepted`);
     columnPicture($("accept-picture"), acceptance.map((one) => one.count), place);
+    show($("accept-picture"), acceptance.some((one) => one.count > 0));
     say($("accept-count"), count(n));
-    say($("accept-of"), `of ${many(all, "new label")}${all ? `, ${percent(n / all)}` : ""}`);
+    say($("accept-of"), `of ${many(all, document.body.dataset.kind === "judge" ? "label" : "new label")}${all ? `, ${percent(n / all)}` : ""}`);
     say($("accept-words"), seen(words));
     const isChosen = chosen != null && placeOf(chosen) === place;
     $("accept-button").textContent = isChosen ? `${percent(error).replace(".0%", "%")} is chosen` : `Accept these ${many(n, "label")}`;
@@ -785,8 +794,7 @@ async function reviewPage() {
     show($("answers"), Boolean(row));
     show($("empty"), !row);
     $("undo").disabled = given.length === 0;
-    showLearn(frame.state);
-    if (!row) return say($("empty-words"), Object.keys(filters).length ? "No row is left that fits what you asked for." : "You have been through all of them, or the labels are not there yet.");
+    if (!row) return say($("empty-words"), Object.keys(filters).length ? "No row is left that fits what you asked for." : frame.state?.learned ? "You have been through all of them." : "The labels are not there yet; they are shown here as soon as they are.");
     say($("row-title"), `Row ${count(row.number)} of the table`);
     showFields(row, async () => render(await ask(address("/api/doubt", { row: row.number, all: "true" }))));
     showProposal(data);
@@ -795,10 +803,10 @@ async function reviewPage() {
   };
 
   const showProposal = (data) => {
-    const { proposed, confidence, runner_up: second, source, votes, neighbours, why, row } = data;
+    const { proposed, confidence, probability, runner_up: second, source, votes, neighbours, why, row } = data;
     say($("proposed"), seen(proposed, 80));
-    const rival = second ? `; the runner-up is “${seen(second.name, 60)}” with ${percent(second.probability)}` : "";
-    say($("proposed-words"), `with confidence ${percent(confidence)} (${seen(source)})${rival}.`);
+    const likely = second && probability != null ? `the model gives it ${percent(probability)}, and “${seen(second.name, 60)}” ${percent(second.probability)}; ` : "";
+    say($("proposed-words"), `${likely}confidence ${percent(confidence)}, ${seen(source)}`);
     say($("answer-now"), row.answer ? `You said “${seen(row.answer, 60)}”.` : "");
     show($("answer-now"), Boolean(row.answer));
     $("accept-label").replaceChildren(make("span", {}, "Accept “", make("bdi", {}, seen(proposed, 60)), "”"), make("kbd", {}, "Enter"));
@@ -829,14 +837,6 @@ async function reviewPage() {
     say($("filters-said"), words.length ? `(${words.join(", ")})` : "(all)");
   };
 
-  const showLearn = (state) => {
-    if (!state) return;
-    const { work, stale, checked } = state;
-    show($("learn-line"), stale && !work.running);
-    $("learn").disabled = false;
-    say($("learn-words"), checked ? `${many(checked, "answer")} given here.` : "Answers are not learned from yet.");
-  };
-
   const move = async (parameters) => {
     try {
       render(await ask(address("/api/doubt", { ...filters, ...parameters })));
@@ -847,9 +847,10 @@ async function reviewPage() {
 
   const send = oneAtATime(async (row, answer, expected) => {
     try {
-      const next = await ask(address("/api/doubt", filters), { row, answer, expected });
-      if (answer) given.push({ row, answer });
-      render(next);
+      const next = await ask("/api/doubt", { row, answer, expected });
+      given.push({ row, answer });
+      if (Object.keys(filters).length) await move({ after: row });
+      else render(next);
       say($("saved"), `Row ${count(row)}: “${seen(answer, 60)}”, saved.`);
       watch();
     } catch (refused) {
@@ -862,7 +863,7 @@ async function reviewPage() {
     const last = given.at(-1);
     if (!last) return;
     try {
-      await ask(address("/api/doubt", filters), { row: last.row, answer: "", expected: last.answer });
+      await ask("/api/doubt", { row: last.row, answer: "", expected: last.answer });
       given.pop();
       await move({ row: last.row });
       say($("saved"), `The answer to row ${count(last.row)} is taken back.`);
@@ -879,11 +880,6 @@ async function reviewPage() {
   $("accept-label").addEventListener("click", () => give(now.proposed));
   $("skip").addEventListener("click", skip);
   $("undo").addEventListener("click", undo);
-  $("learn").addEventListener("click", async () => {
-    $("learn").disabled = true;
-    await ask("/api/learn", {}).catch((refused) => answers.refuse(seen(refused.message)));
-    watch();
-  });
   onFilters($("filter-form"), (wanted) => {
     filters = wanted;
     move({});
@@ -901,7 +897,6 @@ async function reviewPage() {
     return true;
   };
   frame.onState = (state, before) => {
-    showLearn(state);
     const learned = before?.work.running && !state.work.running;
     return learned ? move(now?.row ? { row: now.row.number } : {}) : null;
   };
@@ -1008,11 +1003,15 @@ async function resultPage() {
 
   const showFiles = (files) => {
     const behind = files.filter((file) => !file.written || file.stale);
-    say($("files-words"), behind.length ? "What you see is saved when you write the files beside the table." : "Written beside the table, and up to date.");
+    say($("files-words"), filesWords(files.length, behind.length));
     $("files").replaceChildren(...files.map(fileOf));
-    $("write").disabled = behind.length === 0;
-    $("write").toggleAttribute("data-next", behind.length > 0);
+    show($("write"), behind.length > 0);
     show($("report-link"), files.some(({ kind, written }) => kind === "report" && written));
+  };
+
+  const filesWords = (n, nBehind) => {
+    if (n === 0) return "They are written beside the table as soon as there are labels.";
+    return nBehind ? "What you see is saved when you write the files beside the table." : "Written beside the table, and up to date.";
   };
 
   const fileOf = ({ kind, name, written, ours, stale }) => {
@@ -1088,6 +1087,7 @@ async function resultPage() {
 const PAGES = { start: startPage, audit: auditPage, truth: truthPage, review: reviewPage, result: resultPage };
 
 listenToKeys();
+$("learn").addEventListener("click", learn);
 try {
   await watch();
   await PAGES[document.body.dataset.page]();

@@ -1,0 +1,73 @@
+"""Walks through ``chary review`` with the customers of the quickstart; writes docs/figures/review-*.png.
+
+    python docs/figures/review.py    # needs Chromium, Playwright and Pillow
+
+Every page as it is on a wide screen and on a phone, side by side, once light and once dark.
+"""
+
+import runpy
+import subprocess
+import sys
+import tempfile
+from io import BytesIO
+from pathlib import Path
+
+from PIL import Image
+
+from chary.review import begin
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+browsing = runpy.run_path(str(ROOT / "tests/review/browsing.py"))
+SIZES = ({"width": 1280, "height": 900}, {"width": 390, "height": 900})
+PLACES = {"start": "/", "audit": "/audit", "truth": "/truth", "review": "/review", "result": "/result"}
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as folder, browsing["chromium"]() as browser:
+        subprocess.run([sys.executable, ROOT / "examples/1_quickstart/customers.py"], cwd=folder, check=True)
+        bench = begin([str(Path(folder) / "customers.csv")], "churn")
+        with browsing["served"](bench) as base:
+            visitor = browsing["Visitor"](browser, base, bench)
+            visitor.learned()
+            shoot(browser, base, bench, "start")
+            bench.draw({"k": 30, "rule": "planned"})
+            label(bench, 12)
+            shoot(browser, base, bench, "audit")
+            label(bench, 30)
+            visitor.learned()
+            for name in ("truth", "review"):
+                shoot(browser, base, bench, name)
+            bench.accept({"error": 0.2})
+            visitor.learned()
+            shoot(browser, base, bench, "result")
+
+
+def label(bench, upto: int) -> None:
+    """Answer as somebody who knows the customers would."""
+    while (page := bench.audit_page())["row"] and page["answered"] < upto:
+        cells = {field["name"]: field["text"] for field in page["row"]["fields"]}
+        joy = float(cells["visits"]) + 1.5 * (cells["plan"] == "gold") + 0.03 * (float(cells["age"]) - 45) - 3.5
+        answer = "yes" if joy < 0 else "no"
+        bench.answer({"place": page["row"]["place"], "answer": answer, "expected": ""})
+
+
+def shoot(browser, base: str, bench, name: str) -> None:
+    """A page in both schemes and both widths."""
+    for scheme in ("light", "dark"):
+        shots = []
+        for size in SIZES:
+            visitor = browsing["Visitor"](browser, base, bench, viewport=size, color_scheme=scheme)
+            visitor.go(PLACES[name])
+            visitor.page.wait_for_timeout(300)
+            shots.append(Image.open(BytesIO(visitor.page.screenshot())))
+            visitor.close()
+        both = Image.new("RGB", (sum(shot.width for shot in shots) + 24, shots[0].height), "#808890")
+        both.paste(shots[0], (0, 0))
+        both.paste(shots[1], (shots[0].width + 24, 0))
+        smaller = both.resize((both.width * 3 // 4, both.height * 3 // 4), Image.Resampling.LANCZOS)
+        smaller.quantize(128, Image.Quantize.MAXCOVERAGE).save(HERE / f"review-{name}-{scheme}.png", optimize=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,399 @@
+"""The pages of ``chary review`` in a real browser: the whole walk by keyboard, hostile tables, everybody's use."""
+
+import csv
+import re
+import runpy
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE, ROOT = Path(__file__).parent, Path(__file__).parents[2]
+ASSETS = ROOT / "src/chary/review/assets"
+
+pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
+browsing = runpy.run_path(str(HERE / "browsing.py"))
+served, chromium, Visitor = (browsing[name] for name in ("served", "chromium", "Visitor"))
+hostile = runpy.run_path(str(HERE / "hostile_tables.py"))
+needs_browser = pytest.mark.skipif(not browsing["CHROMIUM"], reason="there is no Chromium on this machine")
+PLACES = {"start": "/", "audit": "/audit", "truth": "/truth", "review": "/review", "result": "/result"}
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with chromium() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def customers(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("customers")
+    subprocess.run([sys.executable, ROOT / "examples/1_quickstart/customers.py"], cwd=folder, check=True)
+    return folder / "customers.csv"
+
+
+@pytest.fixture(scope="module")
+def site(customers, browser, quick_learners):
+    """The walk goes on from test to test: start, audit, truth, review, result."""
+    from chary.review import begin
+
+    bench = begin([str(customers)], "churn")
+    with served(bench) as base:
+        visitor = Visitor(browser, base, bench)
+        yield visitor
+        visitor.close()
+
+
+@pytest.fixture
+def visitor(site):
+    yield site
+    site.check()
+
+
+def leaves(visitor):
+    """What a person who knows the customers would say: read off the page, as they would."""
+    cells = visitor.page.evaluate(
+        "Object.fromEntries([...document.querySelectorAll('#fields > div')].map((one) => "
+        "[one.querySelector('dt').textContent, one.querySelector('dd').textContent]))"
+    )
+    joy = float(cells["visits"]) + 1.5 * (cells["plan"] == "gold") + 0.03 * (float(cells["age"]) - 45) - 3.5
+    return "2" if joy < 0 else "1"
+
+
+def answers_of(path, target="churn"):
+    with path.open(newline="") as file:
+        return [row[target] for row in csv.DictReader(file)]
+
+
+@needs_browser
+def test_start_tells_what_was_read_and_draws_thirty_rows(visitor, customers):
+    page = visitor.go("/")
+    assert "400 rows, 60 of them with a label" in visitor.text("read")
+    assert page.locator("#columns tbody tr").count() == 6
+    assert visitor.text("classes").startswith("no")
+    page.wait_for_selector("#verdict:not([hidden])")  # by itself, once the background knows
+    assert "biased" in visitor.text("verdict").lower()
+    assert page.get_attribute("#outlines .labelled-area", "points").count(",") > 10
+    assert page.input_value("#draw-k") == "30"
+    visitor.press("Enter")
+    page.wait_for_url("**/audit")
+    visitor.settle()
+    assert answers_of(customers.with_name("customers.audit.csv")) == [""] * 30
+
+
+@needs_browser
+def test_thirty_answers_by_keyboard_with_a_reload_in_the_middle(visitor, customers):
+    sheet = customers.with_name("customers.audit.csv")
+    page = visitor.go("/audit")
+    for place in range(1, 31):
+        visitor.type_answer(leaves(visitor), f"Row {place}:")
+        assert answers_of(sheet)[place - 1] in ("yes", "no")  # what the page says is saved, is
+        if place == 12:
+            shown = page.text_content("#fields")
+            page.goto(visitor.base + "/audit")
+            visitor.settle()
+            assert visitor.text("progress-words") == "Row 13 of 30: 12 labelled, 0 skipped, 18 left"
+            assert shown == page.text_content("#fields")
+    assert page.is_visible("#all-done")
+    assert "" not in answers_of(sheet)
+
+
+@needs_browser
+def test_undo_skip_and_another_class(visitor, customers):
+    sheet = customers.with_name("customers.audit.csv")
+    before = answers_of(sheet)
+    page = visitor.go("/audit")
+    visitor.type_answer("u", "row 30 is taken back")
+    assert answers_of(sheet)[29] == ""
+    visitor.type_answer("s", "skipped")
+    assert answers_of(sheet)[29] == "?"
+    visitor.type_answer("u", "taken back")
+    visitor.press("n")
+    page.keyboard.type("s?1u")  # no key does anything while a name is typed
+    assert page.input_value("#typed-name") == "s?1u"
+    page.fill("#typed-name", "NA")
+    visitor.press("Enter")
+    visitor.until("answer-error", "no label")
+    visitor.press("Escape")
+    assert answers_of(sheet)[29] == ""
+    visitor.press("ArrowRight", *["ArrowRight"] * (before[29] == "yes"))  # from class to class
+    visitor.type_answer("Enter", "saved")
+    assert answers_of(sheet) == before
+
+
+@needs_browser
+def test_truth_shows_the_interval_and_accepts(visitor):
+    page = visitor.go("/truth")
+    page.wait_for_selector("#known:not([hidden])")  # by itself, once it is learned
+    visitor.learned()
+    truth = visitor.bench.truth_page()
+    after = truth["after"]
+    assert f"Between {after['low']:.0%} and {after['high']:.0%}" in visitor.text("headline")
+    picture = page.locator("#accuracy-picture .main-line .range")
+    assert float(picture.get_attribute("x").rstrip("%")) == pytest.approx(100 * after["low"], abs=0.01)
+    promised = page.locator("#accuracy-picture .mark").first.get_attribute("x1")
+    assert float(promised.rstrip("%")) == pytest.approx(100 * truth["promised"]["held_out"]["accuracy"], abs=0.01)
+    page.focus("#error")
+    visitor.press("End")
+    last = truth["acceptance"][-1]
+    assert visitor.text("error-shown") == "30%"
+    assert visitor.text("accept-count") == f"{last['count']:,}"
+    assert f"{last['count']:,}" in page.get_attribute("#error", "aria-valuetext")
+    assert visitor.text("accept-words") == last["words"]
+    visitor.press("ArrowLeft")
+    assert visitor.text("error-shown") == "29%"
+    visitor.press("ArrowRight")
+    page.click("#accept-button")
+    page.wait_for_selector("#accept-none:not([hidden])")
+    assert visitor.bench.start_page()["settings"]["error"] == pytest.approx(0.3)
+    assert visitor.text("accept-button") == "30% is chosen"
+
+
+@needs_browser
+def test_what_is_downloaded_is_what_the_commands_write(visitor, customers, tmp_path, capsys):
+    from chary.cli import main
+
+    page = visitor.go("/result")
+    visitor.learned()
+    page.wait_for_selector("#files a")
+    with page.expect_download() as download:
+        page.click("#files a[href='/download/labels']")
+    found = tmp_path / "found.csv"
+    download.value.save_as(found)
+    for name in ("customers.csv", "customers.audit.csv"):
+        shutil.copy(customers.with_name(name), tmp_path / name)
+    words = ["label", str(tmp_path / "customers.csv"), "--target", "churn", "--error", "0.3"]
+    assert main([*words, "--audit", str(tmp_path / "customers.audit.csv")]) == 0
+    capsys.readouterr()
+    assert found.read_bytes() == (tmp_path / "customers.labeled.csv").read_bytes()
+    with page.expect_download() as download:
+        page.click("#files a[href='/download/model']")
+    assert download.value.suggested_filename == "customers.model.chary"
+
+
+@needs_browser
+def test_result_is_sorted_filtered_and_paged(visitor):
+    page = visitor.go("/result")
+    assert visitor.text("matching") == "400 rows"
+    head = page.locator("#rows thead th", has=page.get_by_role("button", name="age", exact=True))
+    for direction in ("ascending", "descending"):
+        head.get_by_role("button").click()
+        page.wait_for_selector(f"#rows [aria-sort={direction}]")
+        assert head.get_attribute("aria-sort") == direction
+    place = page.locator("#rows thead th").all_text_contents().index("age")
+    ages = [float(text) for text in page.locator(f"#rows tbody tr > :nth-child({place + 1})").all_text_contents()]
+    assert ages == sorted(ages, reverse=True)
+    page.focus("#after")
+    visitor.press("ArrowRight")
+    visitor.until("page-words", "Page 2 of 8")
+    page.select_option("#filter-label", "yes")
+    visitor.until("matching", "of 400 rows")
+    visitor.press("/")
+    page.keyboard.type("kiel")
+    visitor.press("Enter")
+    all_kiel = (
+        "() => [...document.querySelectorAll('#rows tbody tr')].every((row) => /kiel/i.test(row.textContent))"
+    )
+    page.wait_for_function(all_kiel)
+    page.get_by_role("button", name="All rows").click()
+    visitor.until("matching", "400 rows")
+
+
+@needs_browser
+def test_doubtful_labels_are_accepted_changed_skipped_and_taken_back(visitor, customers):
+    check = customers.with_name("customers.check.csv")
+    page = visitor.go("/review")
+    page.wait_for_selector("#doubt:not([hidden])")
+    assert "do not measure accuracy" in page.text_content(".banner")
+    assert page.locator("#votes li").count() > 1
+    assert page.locator("#neighbours tbody tr").count() == 3
+    page.click("#filters summary")
+    page.select_option("#filter-label", "no")
+    visitor.until("filters-said", "label: no")
+    visitor.until("proposed", "no")
+    page.get_by_role("button", name="All rows").click()
+    visitor.until("filters-said", "all")
+    page.evaluate("() => document.activeElement.blur()")
+    proposed, first = visitor.text("proposed"), visitor.text("row-title")
+    visitor.type_answer("Enter", f"“{proposed}”, saved")
+    assert answers_of(check) == [proposed]
+    second = visitor.text("row-title")
+    visitor.press("s")
+    page.wait_for_function("(t) => document.getElementById('row-title').textContent !== t", arg=second)
+    assert len(answers_of(check)) == 1  # a row that is skipped is left as it is
+    other = {"yes": "1", "no": "2"}[visitor.text("proposed")]
+    visitor.type_answer(other, "saved")
+    assert len(answers_of(check)) == 2
+    visitor.type_answer("u", "taken back")
+    visitor.type_answer("u", "taken back")
+    visitor.until("row-title", first)
+    assert [text for text in answers_of(check) if text] == []
+
+
+@needs_browser
+def test_an_answer_given_elsewhere_is_kept_and_shown(site, visitor):
+    page = visitor.go("/audit")
+    visitor.type_answer("u", "taken back")
+    other = visitor.tab()
+    other.goto(visitor.base + "/audit")
+    other.wait_for_selector("#answers:not([hidden])")
+    other.keyboard.press("1")
+    other.wait_for_selector("#all-done:not([hidden])")
+    visitor.press("2")
+    page.wait_for_selector("#conflict:not([hidden])")
+    assert "not saved" in visitor.text("conflict")
+    assert visitor.bench.audit_page()["last"] == {"place": 30, "answer": "no"}
+    visitor.press("Enter")  # the marked next step: as it is now
+    page.wait_for_selector("#all-done:not([hidden])")
+    other.close()
+
+
+@needs_browser
+def test_a_key_that_is_held_down_answers_once(visitor):
+    page = visitor.go("/audit")
+    visitor.type_answer("u", "taken back")
+    visitor.type_answer("u", "taken back")
+    page.keyboard.down("1")
+    page.keyboard.down("1")  # what a keyboard sends when the finger stays
+    page.keyboard.up("1")
+    visitor.until("saved", "Row 29")
+    assert visitor.bench.audit_page()["left"] == 1
+    visitor.type_answer("2", "Row 30")
+
+
+NAMELESS = """() => [...document.querySelectorAll("a, button, input, select, summary, [tabindex='0'], [role=img]")]
+    .filter((one) => one.checkVisibility()).filter((one) => !(one.textContent.trim() && !one.matches("select")) &&
+        !one.getAttribute("aria-label") && ![...(one.labels ?? [])].some((label) => label.textContent.trim()))
+    .map((one) => one.outerHTML)"""
+SMALL = """() => [...document.querySelectorAll("a, button, input, select, summary")]
+    .filter((one) => one.checkVisibility() && !one.matches("p > a:not(.main, .plain), .jump"))
+    .filter((one) => { const box = (one.closest("label") ?? one).getBoundingClientRect();
+        return box.width < 24 || box.height < 24; }).map((one) => one.outerHTML)"""
+FOCUS = """() => { const all = [...document.querySelectorAll("a, button, input, select, summary, [tabindex='0']")];
+    const one = document.activeElement; const style = getComputedStyle(one);
+    return [all.indexOf(one), style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 2]; }"""
+
+
+@needs_browser
+@pytest.mark.parametrize("name", PLACES)
+def test_everybody_can_use_every_page(visitor, name):
+    """Controls have names and are large enough; Tab goes through them in order and is seen; all fits in width."""
+    page = visitor.go(PLACES[name])
+    assert page.locator("h1:visible").count() == 1
+    assert page.get_attribute("html", "lang") == "en"
+    assert page.evaluate(NAMELESS) == []
+    assert page.evaluate(SMALL) == []
+    before = -1
+    for _ in range(12):
+        visitor.press("Tab")
+        place, is_seen = page.evaluate(FOCUS)
+        if place < 0:  # past the last
+            break
+        assert is_seen
+        assert place > before
+        before = place
+    for width in (390, 640):  # a phone; 1,280 pixels at twice the size
+        page.set_viewport_size({"width": width, "height": 700})
+        assert visitor.fits()
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.evaluate("() => document.activeElement.blur()")
+    visitor.press("?")
+    page.wait_for_selector("#help[open]")
+    visitor.press("Escape")
+    assert page.locator("[role=status], [aria-live]").count() >= 2
+
+
+@needs_browser
+def test_labels_under_test_are_judged_blind(customers, browser, tmp_path):
+    from chary.review import begin
+
+    table = tmp_path / "table.csv"
+    with customers.open() as file:
+        rows = list(csv.reader(file))
+    table.write_text(
+        "\n".join(
+            ",".join([*row[1:6], "churn_by_vendor" if i == 0 else "yn"[i % 2]]) for i, row in enumerate(rows)
+        )
+    )
+    bench = begin([str(table)], labels=["churn_by_vendor"])
+    with served(bench) as base:
+        visitor = Visitor(browser, base, bench)
+        assert "400 rows" in visitor.text("read")
+        assert visitor.page.locator("nav a").all_text_contents()[-1].startswith("Result")
+        assert visitor.page.locator("nav a", has_text="Review").count() == 0
+        visitor.page.fill("#draw-k", "4")
+        visitor.page.click("#draw-button")
+        visitor.page.wait_for_selector("#answers:not([hidden])")
+        assert "vendor" not in visitor.page.text_content("main")
+        for place in range(1, 5):
+            visitor.type_answer("1", f"Row {place}")
+        visitor.go("/truth").wait_for_selector("#known:not([hidden])")
+        assert visitor.text("headline").startswith("Between")
+        visitor.check()
+        visitor.close()
+
+
+@needs_browser
+@pytest.mark.parametrize(("seed", "rows", "learn"), [(7, 60, True), (6, 20, False), (12, 100, False)])
+def test_hostile_tables_are_text(seed, rows, learn, browser, tmp_path, quick_learners):
+    """Everything hostile in one table, very many columns, 40 classes; tests/stress has two hundred more."""
+    from chary.review import begin
+
+    table = hostile["write_hostile"](tmp_path, seed, rows, many=1_000)
+    bench = begin([str(table.path)], table.target)
+    with served(bench, learn=learn) as base:
+        visitor = Visitor(browser, base, bench, viewport={"width": 390, "height": 800})
+        browsing["walk_hostile"](visitor, learn)
+        visitor.close()
+
+
+def test_colours_can_be_read():
+    """Text of every colour on every ground of its scheme: 4.5 to 1; edges and pictures 3 to 1 (WCAG AA)."""
+    light, dark = schemes((ASSETS / "review.css").read_text())
+    assert set(light) == set(dark)
+    for colours in (light, dark):
+        for ground in ("paper", "panel"):
+            for ink in ("ink", "soft", "good", "fair", "bad", "link"):
+                assert contrast(colours[ink], colours[ground]) >= 4.5, (ink, ground)
+            for mark in ("edge", "other", "labelled", "button"):
+                assert contrast(colours[mark], colours[ground]) >= 3, (mark, ground)
+        for button in ("button", "danger"):
+            assert contrast(colours[f"on-{button}"], colours[button]) >= 4.5, button
+
+
+def test_a_grey_that_is_too_light_is_found():
+    assert contrast("#ffffff", "#000000") == pytest.approx(21)
+    assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.01)
+
+
+def schemes(css):
+    """The colours of the light scheme, and of the dark one."""
+    blocks = re.findall(r":root \{(.*?)\}", css, flags=re.DOTALL)
+    return [dict(re.findall(r"--([\w-]+): (#\w{6});", block)) for block in blocks[:2]]
+
+
+def contrast(one, other):
+    """Ratio of the relative luminances of two sRGB colours, (L1 + 0.05) / (L2 + 0.05)."""
+    lights = sorted(map(_luminance, (one, other)))
+    return (lights[1] + 0.05) / (lights[0] + 0.05)
+
+
+def _luminance(colour):
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    red, green, blue = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def test_the_script_makes_no_markup_of_text():
+    script = (ASSETS / "review.js").read_text()
+    assert not re.search(
+        r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function|https?://(?!www\.w3\.org/2000/svg)",
+        script,
+    )
+    for template in (ASSETS.parent / "templates").glob("*.html"):
+        assert not re.search(
+            r"\bstyle=|<style|\bon\w+=|<script(?! type=\"module\" src=\"/assets/)|https?://|\|safe",
+            template.read_text(),
+        )
