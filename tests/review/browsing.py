@@ -145,6 +145,10 @@ def walk_hostile(visitor, learn):
     page.wait_for_selector("#answers:not([hidden])")
     _look(visitor)
     assert page.locator("#fields > div").count() >= 2
+    if page.is_visible("#more-fields"):
+        page.click("#more-fields")
+        page.wait_for_selector("#more-fields", state="hidden")
+        _look(visitor)
     _answer(visitor, 1)
     visitor.type_answer("s", "Row 2")
     if learn:

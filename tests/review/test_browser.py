@@ -209,6 +209,13 @@ def test_doubtful_labels_are_accepted_changed_skipped_and_taken_back(visitor, cu
     assert "do not measure accuracy" in page.text_content(".banner")
     assert page.locator("#votes li").count() > 1
     assert page.locator("#neighbours tbody tr").count() == 3
+    page.click("#filters summary")
+    page.select_option("#filter-label", "no")
+    visitor.until("filters-said", "label: no")
+    visitor.until("proposed", "no")
+    page.get_by_role("button", name="All rows").click()
+    visitor.until("filters-said", "all")
+    page.evaluate("() => document.activeElement.blur()")
     proposed, first = visitor.text("proposed"), visitor.text("row-title")
     visitor.type_answer("Enter", f"“{proposed}”, saved")
     assert answers_of(check) == [proposed]

@@ -16,11 +16,14 @@ def test_cells_come_in_order_with_their_kind():
     )
     assert {field["name"] for field in found["fields"] if field["empty"]} == {"b", "d"}
     assert found["fields"][3]["text"] == "0.3333333333"
+    assert fields_of({"a": True}, ["a"])["fields"][0]["text"] == "true"
 
 
 def test_what_is_too_much_is_cut_and_counted():
     many = fields_of({f"c{k}": "x" for k in range(4000)}, [f"c{k}" for k in range(4000)])
     assert (len(many["fields"]), many["more"]) == (MOST_FIELDS, 4000 - MOST_FIELDS)
+    whole = fields_of({f"c{k}": "x" for k in range(4000)}, [f"c{k}" for k in range(4000)], whole=True)
+    assert (len(whole["fields"]), whole["more"]) == (4000, 0)
     (long,) = fields_of({"a": "x" * 100_000}, ["a"])["fields"]
     assert len(long["text"]) < MOST_CHARACTERS + 100
     assert long["text"].endswith("(90,000 more characters)")

@@ -36,7 +36,7 @@ def create_app(bench: Workbench, token: str, port: int) -> Safety:
     read = {
         "/api/state": lambda query: bench.state(),
         "/api/start": lambda query: bench.start_page(),
-        "/api/audit": lambda query: bench.audit_page(_place(query)),
+        "/api/audit": lambda query: bench.audit_page(_place(query), query.get("all") == "true"),
         "/api/truth": lambda query: bench.truth_page(),
         "/api/doubt": bench.doubt_page,
         "/api/result": bench.result_page,

@@ -40,10 +40,12 @@ def audit_page(
     hidden: Sequence[str],
     interval: dict[str, Any] | None,
     place: int | None = None,
+    whole: bool = False,
 ) -> dict[str, Any]:
     """A row to label, the one at ``place`` or the first without an answer; never a word of any model.
 
     ``columns`` are those that matter, first; ``hidden`` ones are not shown though the sheet may have them.
+    Of very many columns the first are shown, or all of them if the ``whole`` row is wanted.
     """
     if place is not None and not 1 <= place <= len(filling.rows):
         raise TableError(f"There are rows 1 to {len(filling.rows):,}.")
@@ -61,7 +63,7 @@ def audit_page(
             "place": at,
             "row": filling.rows[at - 1].number + 1,
             "answer": filling.answers[at - 1],
-            **fields_of(filling.cells(at), order),
+            **fields_of(filling.cells(at), order, whole),
         }
     return {
         **progress_of(filling, rule),

@@ -18,10 +18,11 @@ _NUMBER = re.compile(r"[-+]?(\d[\d.,' _]*|[.,]\d+)(e[-+]?\d+)?\s?(%|[a-zA-Z€$�
 CLASS_KEYS = "123456789" + "abcdefghijklmoprtvwxyz"
 
 
-def fields_of(cells: Mapping[str, Any], order: Sequence[str]) -> dict[str, Any]:
-    """The cells of these columns, in this order, and how many more there are."""
-    fields = [_field(name, cells[name]) for name in order[:MOST_FIELDS]]
-    return {"fields": fields, "more": max(0, len(order) - MOST_FIELDS)}
+def fields_of(cells: Mapping[str, Any], order: Sequence[str], whole: bool = False) -> dict[str, Any]:
+    """The cells of these columns, in this order, and how many more there are: none of a ``whole`` row."""
+    most = len(order) if whole else MOST_FIELDS
+    fields = [_field(name, cells[name]) for name in order[:most]]
+    return {"fields": fields, "more": max(0, len(order) - most)}
 
 
 def keys_of(classes: Sequence[str]) -> list[dict[str, str]]:
@@ -34,6 +35,8 @@ def text_of(value: Any) -> str:
     """A cell as text; what the file cannot hold as such is shown as Python writes it."""
     if value is None:
         return ""
+    if isinstance(value, bool):
+        return str(value).lower()  # as the written file has it
     text = f"{value:.10g}" if isinstance(value, float) else str(value)
     if len(text) > MOST_CHARACTERS:
         return f"{text[:MOST_CHARACTERS]} … ({len(text) - MOST_CHARACTERS:,} more characters)"

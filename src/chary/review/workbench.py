@@ -167,14 +167,15 @@ class Workbench:
             self.learning.version += 1
             return self.audit_page()
 
-    def audit_page(self, place: int | None = None) -> dict[str, Any]:
+    def audit_page(self, place: int | None = None, whole: bool = False) -> dict[str, Any]:
         """The next row to label, or a certain one."""
         with self.lock:
             filling, job = self.sheets.read(self.paths.audit), self.job
             if filling is None:
                 return no_audit(self.rule, job.question)
             columns, interval = self.learning.columns, self._interval(filling)
-            return audit_page(filling, self.rule, job.question, job.classes, columns, job.hidden, interval, place)
+            told = job.question, job.classes, columns, job.hidden, interval
+            return audit_page(filling, self.rule, *told, place, whole)
 
     def answer(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """Write down what a person said of a row; it is on the disk when this returns."""
@@ -242,7 +243,8 @@ class Workbench:
         if row is None or row in audited:
             return {**shown, "row": None}
         cells = self.job.table.frame.row(row, named=True)
-        about = {"number": row + 1, **fields_of(cells, doubt.columns), "answer": checked.get(row, "")}
+        fields = fields_of(cells, doubt.columns, query.get("all") == "true")
+        about = {"number": row + 1, **fields, "answer": checked.get(row, "")}
         return {**shown, "row": about, **doubt.opinion(row)}
 
     def check(self, body: Mapping[str, Any]) -> dict[str, Any]:

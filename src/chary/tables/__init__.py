@@ -37,7 +37,6 @@ from chary.tables.sheets.writing import (
     GUESS,
     enlarge_sheet,
     origin_to_tell,
-    with_answers,
     write_audit,
     write_sheet,
 )
@@ -109,7 +108,6 @@ __all__ = [
     "table_from",
     "target_labels",
     "texts",
-    "with_answers",
     "with_features",
     "with_stopping",
     "write_audit",

@@ -254,7 +254,7 @@ function showFields(row, askForAll) {
 function fieldOf({ name, text, kind, empty }) {
   const value = make("dd", { dir: "auto" }, empty ? "empty" : seen(text, LONGEST));
   if (text.length > LONGEST) {
-    const button = make("button", { type: "button", class: "quiet" }, `Show all ${count(text.length)} characters`);
+    const button = make("button", { type: "button", class: "quiet" }, "Show the rest");
     button.addEventListener("click", () => {
       value.textContent = seen(text);
       value.classList.add("whole");
@@ -847,9 +847,10 @@ async function reviewPage() {
 
   const send = oneAtATime(async (row, answer, expected) => {
     try {
-      const next = await ask(address("/api/doubt", filters), { row, answer, expected });
-      if (answer) given.push({ row, answer });
-      render(next);
+      const next = await ask("/api/doubt", { row, answer, expected });
+      given.push({ row, answer });
+      if (Object.keys(filters).length) await move({ after: row });
+      else render(next);
       say($("saved"), `Row ${count(row)}: “${seen(answer, 60)}”, saved.`);
       watch();
     } catch (refused) {
@@ -862,7 +863,7 @@ async function reviewPage() {
     const last = given.at(-1);
     if (!last) return;
     try {
-      await ask(address("/api/doubt", filters), { row: last.row, answer: "", expected: last.answer });
+      await ask("/api/doubt", { row: last.row, answer: "", expected: last.answer });
       given.pop();
       await move({ row: last.row });
       say($("saved"), `The answer to row ${count(last.row)} is taken back.`);
