@@ -55,7 +55,7 @@ def main():
 
             thread = Thread(target=write)
             thread.start()
-            time.sleep(float(rng.uniform(0, 0.03)))
+            time.sleep(float(rng.uniform(0, 0.3)))
             server.kill()
             thread.join()
             server = Server(path)

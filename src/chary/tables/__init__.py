@@ -36,7 +36,6 @@ from chary.tables.sheets.writing import (
     GUESS,
     enlarge_sheet,
     origin_to_tell,
-    with_answers,
     write_audit,
     write_sheet,
 )
@@ -105,7 +104,6 @@ __all__ = [
     "sole_writer",
     "table_from",
     "target_labels",
-    "with_answers",
     "with_features",
     "with_stopping",
     "write_audit",

@@ -18,9 +18,10 @@ from chary.tables.sheets import writing
 from chary.tables.sheets.answers import read_audit
 from chary.tables.sheets.origin import drawn_from
 from chary.tables.sheets.rows import behind, table_checksum
-from chary.tables.sheets.writing import enlarge_sheet, with_answers, write_audit
+from chary.tables.sheets.writing import enlarge_sheet, sheet_with_answers, write_audit
 from chary.tables.table import Table
 from chary.tables.target import target_labels
+from chary.tables.writing import write_table
 
 N, K = 60, 12
 N_MANGLED = 500 if os.environ.get("CHARY_FUZZ") == "full" else 200
@@ -166,7 +167,7 @@ def test_a_new_class_is_said_loudly_and_kept(table, drawn):
 
 def test_an_apostrophe_that_chary_put_before_an_answer_is_taken_away(table, drawn):
     target = io.BytesIO()
-    with_answers(read_table(drawn), "animal", ["=fox", "-x", "+", "'n"] * 3, target)
+    write_table(sheet_with_answers(read_table(drawn), "animal", ["=fox", "-x", "+", "'n"] * 3), {}, target)
     drawn.write_bytes(target.getvalue())
     assert "'=fox" in drawn.read_text()
     assert set(read(drawn, table).labels) == {"=fox", "-x", "+", "'n"}

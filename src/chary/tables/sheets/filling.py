@@ -21,9 +21,9 @@ from chary.tables.errors import TableError
 from chary.tables.sheets.answers import SKIPPED
 from chary.tables.sheets.origin import CLASSES, DrawnFrom, drawn_from, with_stopping
 from chary.tables.sheets.rows import ROW, place_and_row, read_sheet
-from chary.tables.sheets.writing import GUESS, with_answers
+from chary.tables.sheets.writing import GUESS, sheet_with_answers
 from chary.tables.table import Table
-from chary.tables.writing import as_typed
+from chary.tables.writing import as_typed, write_table
 
 try:
     import fcntl
@@ -163,13 +163,15 @@ class Filling:
         if self.stopping and not self.origin.stopped:
             self.sheet = with_stopping(self.sheet)
             self.origin = self.origin._replace(stopped=True)
-        written = self.sheet.frame[self.origin.target].cast(pl.String).fill_null("").to_list()
+        written = self.sheet.frame[self.origin.target].cast(pl.String).to_list()
         for row, answer in zip(self.rows, self.answers, strict=True):
             for line in row.lines:
-                written[line] = answer
+                written[line] = answer or None
+        # The sheet is kept as it is on the disk then, so that whoever goes on from it has all answers.
+        self.sheet = sheet_with_answers(self.sheet, self.origin.target, written)
         with atomic_write(self.path, overwrite=True) as stream:
-            with_answers(self.sheet, self.origin.target, written, stream)
-        self._read()  # as it is now, so that whoever goes on from ``sheet`` has all answers
+            write_table(self.sheet, {}, stream)
+        self._seen = seen(self.path)
 
 
 class Seen(NamedTuple):

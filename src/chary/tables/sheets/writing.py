@@ -137,6 +137,8 @@ def enlarge_sheet(
     write_table(replace(sheet, frame=frame, lines=None), {}, file)
 
 
-def with_answers(audit: Table, target: str, answers: list[str], file: BinaryIO) -> None:
-    """Write an audit file again, with these answers in its target column and all else as it was."""
-    write_table(audit, {target: pl.Series([answer or None for answer in answers], dtype=pl.String)}, file)
+def sheet_with_answers(sheet: Table, target: str, answers: Sequence[str | None]) -> Table:
+    """A sheet with these answers in its target column and all else as it was; in a CSV none runs as a formula."""
+    told = pl.DataFrame({target: pl.Series(answers, dtype=pl.String)})
+    column = (guarded(told) if sheet.format == "csv" else told)[target]
+    return replace(sheet, frame=sheet.frame.with_columns(column), lines=None)
