@@ -28,6 +28,19 @@ from chary.evaluation.diagnosis import (
     diagnose,
 )
 from chary.evaluation.differences import Difference, difference
+from chary.evaluation.drift import (
+    ALIKE,
+    DIFFERENT,
+    N_CUTS,
+    VERY_DIFFERENT,
+    Drift,
+    EventCounts,
+    compare_counts,
+    count_above,
+    find_cuts,
+    independent_columns,
+    rows_to_measure,
+)
 from chary.evaluation.explaining import Importance, decisive, effects, importance, screened, spread_rows
 from chary.evaluation.held_out import HeldOut, confidence_of, held_out, judge_folds
 from chary.evaluation.intervals import Settled, accuracy_interval, count_interval, interval, sequence, settled
@@ -53,6 +66,17 @@ from chary.evaluation.rows_to_check import rows_to_label
 from chary.evaluation.second_look import doubtful_labels
 
 __all__ = [
+    "rows_to_measure",
+    "independent_columns",
+    "find_cuts",
+    "count_above",
+    "compare_counts",
+    "EventCounts",
+    "Drift",
+    "VERY_DIFFERENT",
+    "N_CUTS",
+    "DIFFERENT",
+    "ALIKE",
     "MILD",
     "REPRESENTATIVE",
     "STRONG",

@@ -18,8 +18,13 @@ from chary.jobs.predict import (
     refuse_taken,
 )
 from chary.jobs.prior import PriorFigures
+from chary.jobs.sketch import ColumnShift, NewRows, RowComparison, with_sketch
 
 __all__ = [
+    "with_sketch",
+    "RowComparison",
+    "NewRows",
+    "ColumnShift",
     "AUDIT_SIZE",
     "EMPTY",
     "ERRORS",

@@ -7,7 +7,7 @@ from chary.tables.extending import alone, extended, like, part_of
 from chary.tables.features import with_features
 from chary.tables.frames import from_dataframe, table_from
 from chary.tables.missing import label_texts
-from chary.tables.preparation import TablePreparation, preparation_state, restore_preparation
+from chary.tables.preparation import Feature, TablePreparation, preparation_state, restore_preparation
 from chary.tables.reading import read_table
 from chary.tables.scanning import Scan, scan_table, scanned_column
 from chary.tables.sheets.answers import (
@@ -46,6 +46,7 @@ from chary.tables.tested import Tested, read_tested
 from chary.tables.writing import require_writable, write_table
 
 __all__ = [
+    "Feature",
     "CLASSES",
     "DOUBT",
     "FORMATS",
