@@ -1,4 +1,4 @@
-"""How often `chary predict` notices that new rows are others, how often it accuses alike ones, and what that costs.
+"""How often new rows that are others are noticed, how often alike ones are accused, and what that costs.
 
 On the real tables of ``$CHARY_DATA/tables``: a sketch of the rows that a model would learn from is compared with
 files of 50, 200 and 1,000 new rows (or as many as there are), 100 draws each.

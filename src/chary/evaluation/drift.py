@@ -31,7 +31,7 @@ _LEVEL = SIGNIFICANCE / 2
 _FREQUENT = 0.05, 0.95
 # Fewer new rows than this have no sum: it would rest on single rows.
 _SUMMED_ROWS = 10
-# Rows that the cuts, and the number of independent columns, come from.
+# Rows that the cuts, and the spectrum, come from.
 _CUT_ROWS, _GRAM_ROWS, _GRAM_CELLS = 20_000, 1_000, 2**23
 _CHUNK_CELLS = 2**18
 
@@ -57,11 +57,20 @@ class Drift:
     """How far new rows are from those that a model learned from."""
 
     verdict: str  # alike, different or very different
-    auc: float  # how well new rows can be told from old ones, by the best event or by all: 0.5 not at all, 1 always
+    auc: (
+        float  # how well new rows can be told from old ones, by the best event or by all: 0.5 not at all, 1 always
+    )
     together: Together
     events: NDArray[np.intp]  # that differ beyond chance, of every column the one that differs most; largest first
     n_weighty: int  # how many of these differ by enough to matter
     p_values: Floats  # (e,) of all events, adjusted for their number (Bonferroni)
+
+
+class Spectrum(NamedTuple):
+    """How columns hang together; of independent ones of two values, both are their number."""
+
+    columns: float  # independent ones that vary as much as all, in sum
+    tail: float  # independent ones whose sum has as long a tail: fewer, if some hang together and others do not
 
 
 class Together(NamedTuple):
@@ -71,9 +80,7 @@ class Together(NamedTuple):
     p_value: float
 
 
-def compare_counts(
-    seen: EventCounts, new: EventCounts, column: NDArray[np.intp], independent: float
-) -> Drift:
+def compare_counts(seen: EventCounts, new: EventCounts, column: NDArray[np.intp], spectrum: Spectrum) -> Drift:
     """Whether new rows look like those seen before.
 
     They differ if some event holds in at least a tenth more or fewer of them and chance hardly ever makes it so
@@ -86,14 +93,14 @@ def compare_counts(
         Of the same e events.
     column : array of shape (e,), int
         The number of the column that an event is about.
-    independent : float
-        From ``independent_columns``, of rows seen before.
+    spectrum : Spectrum
+        From ``measure_spectrum``, of rows seen before.
     """
     difference = np.abs(new.shares - seen.shares)
     everything = seen.plus(new).shares
     n_possible = int(((everything > 0) & (everything < 1)).sum())
     p_values = np.minimum(1.0, event_p_values(seen, new) * n_possible)
-    together = measure_together(seen, new, column, independent)
+    together = measure_together(seen, new, column, spectrum)
     sure = np.flatnonzero(p_values <= _LEVEL)
     order = sure[np.argsort(-difference[sure], kind="stable")]
     events = order[np.sort(np.unique(column[order], return_index=True)[1])]
@@ -125,7 +132,7 @@ def event_p_values(seen: EventCounts, new: EventCounts) -> Floats:
 
 
 def measure_together(
-    seen: EventCounts, new: EventCounts, column: NDArray[np.intp], independent: float
+    seen: EventCounts, new: EventCounts, column: NDArray[np.intp], spectrum: Spectrum
 ) -> Together:
     r"""How far all columns together differ, from frequent events.
 
@@ -134,26 +141,28 @@ def measure_together(
 
     .. math:: T = \frac{nm}{n + m} \sum_e w_e \frac{(p_e - q_e)^2}{r_e (1 - r_e)}
 
-    has the mean c, the number of columns, if the rows are alike, and T nu / c nearly a chi-squared distribution
-    with nu degrees of freedom, ``independent`` of them (Satterthwaite). The squared distance between both in
-    standard deviations along the line that tells them best apart is then about
+    has the mean c, the number of columns, and the variance 2 c^2 / nu if the rows are alike, nu those of them that
+    are independent; its p-value is that of a chi-squared distribution of tau degrees of freedom moved to this mean
+    and variance, which has its skewness, too (Hall, Buckley and Eagleson; ``Spectrum``). The squared distance
+    between both in standard deviations along the line that tells them best apart is then about
 
-    .. math:: \delta^2 = \frac{\nu}{c} \sum_e w_e \frac{(p_e - q_e)^2}{\bar p_e (1 - \bar p_e)} - \nu \frac{n + m}{nm}
+    .. math:: \delta^2 = \frac{\nu}{c} \sum_e w_e \frac{(p_e - q_e)^2}{s_e (1 - s_e)} - \nu \frac{n + m}{nm}
 
-    with the mean of p and q in the denominator; and the AUC that belongs to it Phi(delta / sqrt(2)).
+    with s the mean of p and q; and the AUC that belongs to it Phi(delta / sqrt(2)).
     """
     weights = event_weights(seen.shares, column)
     n_columns = float(weights.sum())
-    if n_columns == 0 or independent == 0 or min(seen.n_rows, new.n_rows) < _SUMMED_ROWS:
+    if n_columns == 0 or spectrum.tail == 0 or min(seen.n_rows, new.n_rows) < _SUMMED_ROWS:
         return Together(0.5, 1.0)
     used = weights > 0
     p, q, r = seen.shares[used], new.shares[used], seen.plus(new).shares[used]
-    middle, ratio = (p + q) / 2, independent / n_columns
+    middle, nu, tau = (p + q) / 2, spectrum.columns, spectrum.tail
     rows = seen.n_rows / (seen.n_rows + new.n_rows) * new.n_rows
     statistic = rows * float(weights[used] @ ((p - q) ** 2 / (r * (1 - r))))
-    square = ratio * float(weights[used] @ ((p - q) ** 2 / (middle * (1 - middle)))) - independent / rows
-    auc = float(ndtr(np.sqrt(max(square, 0.0) / 2)))
-    return Together(auc, float(chdtrc(independent, ratio * statistic)))
+    moved = tau + np.sqrt(tau * nu) * (statistic / n_columns - 1)
+    distance = nu / n_columns * float(weights[used] @ ((p - q) ** 2 / (middle * (1 - middle)))) - nu / rows
+    auc = float(ndtr(np.sqrt(max(distance, 0.0) / 2)))
+    return Together(auc, float(chdtrc(tau, max(moved, 0.0))))
 
 
 def event_weights(shares: Floats, column: NDArray[np.intp]) -> Floats:
@@ -192,18 +201,18 @@ def count_above(X: Floats, cuts: NDArray[np.float32]) -> Counts:
 
 
 def rows_to_measure(n_rows: int, n_events: int) -> NDArray[np.intp]:
-    """Rows whose events ``independent_columns`` needs: as many as fit."""
+    """Rows whose events ``measure_spectrum`` needs: as many as fit."""
     most = min(_GRAM_ROWS, max(_SUMMED_ROWS, _GRAM_CELLS // max(1, n_events)))
     return some_of(np.arange(n_rows), most, np.random.default_rng(0))
 
 
-def independent_columns(events: NDArray[np.bool_], shares: Floats, column: NDArray[np.intp]) -> float:
-    r"""How many columns that are independent of each other say as much as all of them.
+def measure_spectrum(events: NDArray[np.bool_], shares: Floats, column: NDArray[np.intp]) -> Spectrum:
+    r"""How the columns hang together, from the eigenvalues of the weighted correlations of their events.
 
-    .. math:: \nu = c^2 / \sum_{e,f} w_e w_f R_{ef}^2
+    .. math:: \nu = s_1^2 / s_2, \quad \tau = s_2^3 / s_3^2, \quad s_k = \mathrm{tr}\, (W^{1/2} R W^{1/2})^k
 
-    with R the correlations of the events and c the sum of the weights. The sum of squares is estimated without
-    bias by the mean, over pairs of different rows, of the squared inner products of their standardised events.
+    with R the correlations of the events and W their weights. s_2 and s_3 are estimated without bias, by the mean
+    over pairs and over triples of different rows of products of inner products of their standardised events.
 
     Parameters
     ----------
@@ -215,15 +224,18 @@ def independent_columns(events: NDArray[np.bool_], shares: Floats, column: NDArr
     """
     weights = event_weights(shares, column)
     used, n = weights > 0, len(events)
-    if not used.any() or n < 2:
-        return 0.0
+    if not used.any() or n < 3:
+        return Spectrum(0.0, 0.0)
     p, w = shares[used].astype(np.float32), weights[used].astype(np.float32)
     Z = (events[:, used] - p) * np.sqrt(w / (p * (1 - p)))  # (n, frequent)
-    gram = np.square((Z @ Z.T).astype(np.float64))
-    squares = (gram.sum() - np.trace(gram)) / (n * (n - 1))
-    total = float(weights.sum())
-    # Never fewer than one, nor more than there are events; rounded, as sums differ in their last digits.
-    return round(float(np.clip(total**2 / max(squares, 1e-12), 1.0, max(1, used.sum()))), 2)
+    gram = (Z @ Z.T).astype(np.float64)
+    np.fill_diagonal(gram, 0)
+    first = float(weights.sum())
+    second = max(np.square(gram).sum() / (n * (n - 1)), first**2 / used.sum())
+    third = max(((gram @ gram) * gram).sum() / (n * (n - 1) * (n - 2)), second**2 / first)
+    nu = max(1.0, first**2 / second)
+    # Rounded, as sums differ in their last digits from one machine to another.
+    return Spectrum(round(float(nu), 2), round(float(np.clip(second**3 / third**2, 1.0, nu)), 2))
 
 
 def _cuts(values: Floats, n_cuts: int) -> Floats:

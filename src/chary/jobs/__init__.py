@@ -21,10 +21,6 @@ from chary.jobs.prior import PriorFigures
 from chary.jobs.sketch import ColumnShift, NewRows, RowComparison, with_sketch
 
 __all__ = [
-    "with_sketch",
-    "RowComparison",
-    "NewRows",
-    "ColumnShift",
     "AUDIT_SIZE",
     "EMPTY",
     "ERRORS",
@@ -35,6 +31,7 @@ __all__ = [
     "AuditFigures",
     "Cell",
     "ColumnImportance",
+    "ColumnShift",
     "Contrast",
     "DiagnosedTable",
     "DrawnSheet",
@@ -43,7 +40,9 @@ __all__ = [
     "JudgedTable",
     "LabeledTable",
     "ModelFileError",
+    "NewRows",
     "PriorFigures",
+    "RowComparison",
     "diagnose_table",
     "draw_sheet",
     "draw_to_judge",
@@ -60,5 +59,6 @@ __all__ = [
     "probability_names",
     "refuse_taken",
     "save",
+    "with_sketch",
     "write_rows_to_check",
 ]

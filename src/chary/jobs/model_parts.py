@@ -305,7 +305,8 @@ def _restore_pipeline(saved: dict[str, Any]) -> Pipeline:
     if of_tables and len(steps) > 1:
         require(len(steps[0][1].get_feature_names_out()) == steps[-1][1].n_features_in_)
     if "sketch" in saved:  # older models have none
-        require(of_tables and is_sketch_of(sketch := Sketch(**saved["sketch"]), steps[0][1]))
+        sketch = Sketch(**saved["sketch"])
+        require(of_tables and is_sketch_of(sketch, steps[0][1]))
         pipeline.sketch_ = sketch
     return pipeline
 

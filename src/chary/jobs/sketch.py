@@ -17,10 +17,11 @@ from chary.evaluation import (
     N_CUTS,
     Drift,
     EventCounts,
+    Spectrum,
     compare_counts,
     count_above,
     find_cuts,
-    independent_columns,
+    measure_spectrum,
     rows_to_measure,
 )
 from chary.tables import Column, Feature, TablePreparation
@@ -29,6 +30,7 @@ UNCHECKED = "unchecked"
 # Columns that are named, in JSON and in the sentence; and a file in which less than such a difference would be
 # noticed for certain is a small one.
 _MOST_COLUMNS, _NAMED, _NOTICED = 20, 2, 0.25
+_GROUPS = {"(other)": "a rare or new value", "(missing)": "missing"}
 _MANY_ERRORS = 4.0  # standard errors of a share that no chance explains, whatever the number of columns
 
 
@@ -39,7 +41,8 @@ class Sketch:
     n_rows: int
     cuts: NDArray[np.float32]  # (numbers, 9) between values of the features that are numbers, infinity after them
     counts: NDArray[np.int64]  # (e,) rows in which each event holds, in the order of ``_Events``
-    independent: float  # columns that say as much as all
+    columns: float  # both as in ``Spectrum``: how the columns hang together
+    tail: float
 
 
 class ColumnShift(NamedTuple):
@@ -143,7 +146,7 @@ class NewRows:
         if sketch is None or events is None or not n:
             return RowComparison(UNCHECKED, n)
         seen = EventCounts(sketch.n_rows, sketch.counts)
-        drift = compare_counts(seen, self.counts, events.column, sketch.independent)
+        drift = compare_counts(seen, self.counts, events.column, Spectrum(sketch.columns, sketch.tail))
         shifts = [
             ColumnShift(
                 *events.words(e, sketch.cuts),
@@ -166,8 +169,8 @@ def with_sketch(model: Pipeline, X: NDArray[np.floating[Any]], missing: Mapping[
     cuts = find_cuts(X[:, events.numbers], events.once)
     seen = events.count(X, missing, cuts)
     rows = rows_to_measure(len(X), len(events.column))
-    independent = independent_columns(events.hold(X[rows], cuts), seen.shares, events.column)
-    model.sketch_ = Sketch(len(X), cuts, seen.counts, independent)
+    spectrum = measure_spectrum(events.hold(X[rows], cuts), seen.shares, events.column)
+    model.sketch_ = Sketch(len(X), cuts, seen.counts, *spectrum)
     return model
 
 
@@ -180,11 +183,12 @@ def is_sketch_of(sketch: Sketch, preparation: TablePreparation) -> bool:
         and 1 <= n < 2**53
         and isinstance(cuts, np.ndarray)
         and isinstance(counts, np.ndarray)
-        and (cuts.dtype, counts.dtype) == (np.float32, np.int64)
+        and cuts.dtype == np.float32
+        and counts.dtype == np.int64
         and cuts.shape == (len(events.numbers), N_CUTS)
         and counts.shape == events.column.shape
-        and type(sketch.independent) is float
-        and 0 <= sketch.independent <= max(1, len(counts))
+        and type(sketch.columns) is type(sketch.tail) is float
+        and 0 <= sketch.tail <= sketch.columns <= max(1, len(counts))
     ):
         return False
     above = counts[: cuts.size].reshape(cuts.shape)
@@ -192,7 +196,8 @@ def is_sketch_of(sketch: Sketch, preparation: TablePreparation) -> bool:
     return bool(in_order and (cuts > -np.inf).all() and (counts >= 0).all() and (counts <= n).all())
 
 
-class _Events(NamedTuple):
+@dataclass(frozen=True)
+class _Events:
     """What is counted of the features of a preparation, in order: cuts, groups, no group, missing cells."""
 
     features: list[Feature]
@@ -252,7 +257,9 @@ class _Events(NamedTuple):
             return column.name, _above(column, feature, float(cuts.flat[event]))
         if event < n_above + n_groups:
             group = self.features[self.groups[event - n_above]].name.removeprefix(f"{column.name} = ")
-            return column.name, {"(other)": "a rare or new value", "(missing)": "missing"}.get(group, visible(group, 40))
+            return column.name, {"(other)": "a rare or new value", "(missing)": "missing"}.get(
+                group, visible(group, 40)
+            )
         if event < n_above + n_groups + len(self.grouped):
             return column.name, _no_group(column)
         return column.name, "missing"
@@ -278,12 +285,12 @@ def _above(column: Column, feature: Feature, cut: float) -> str:
 
 
 def _short(value: float) -> str:
-    """A number with five digits that count.
+    """A number with the digits that count.
 
     >>> _short(2019.5), _short(1234567.8)
     ('2,019.5', '1,234,600')
     """
-    return f"{float(f'{value:.5g}'):,.10g}"
+    return f"{float(f'{value:.{4 if abs(value) < 1000 else 5}g}'):,.10g}"
 
 
 def _no_group(column: Column) -> str:

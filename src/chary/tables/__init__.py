@@ -46,7 +46,6 @@ from chary.tables.tested import Tested, read_tested
 from chary.tables.writing import require_writable, write_table
 
 __all__ = [
-    "Feature",
     "CLASSES",
     "DOUBT",
     "FORMATS",
@@ -58,6 +57,7 @@ __all__ = [
     "Behind",
     "Column",
     "DrawnFrom",
+    "Feature",
     "Scan",
     "SheetRows",
     "Table",
