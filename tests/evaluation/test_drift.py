@@ -41,7 +41,7 @@ def drift_of(X, new):
     return compare_counts(seen, counted(new, cuts), column, spectrum)
 
 
-def correlated(rng, n, d=20, rho=0.7):
+def correlated(rng, n, d=8, rho=0.7):
     return np.sqrt(rho) * rng.normal(size=(n, 1)) + np.sqrt(1 - rho) * rng.normal(size=(n, d))
 
 

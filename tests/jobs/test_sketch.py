@@ -197,3 +197,24 @@ def test_a_sketch_that_cannot_be_one_is_refused(model):
         with pytest.raises(ModelFileError, match="contradicts itself; copy or train it again"):
             codec.restore({"steps": model.steps, "sketch": vars(sketch)})
     assert codec.restore({"steps": model.steps, "sketch": vars(model.sketch_)}).sketch_ == model.sketch_
+
+
+def test_whatever_passes_as_a_sketch_is_compared_without_a_word(model):
+    """Counts that no table has, and of more rows than there are anywhere."""
+    rng, frame = np.random.default_rng(0), rows(100, 9)
+    features = model[0].transform_counted(frame)
+    for _ in range(50):
+        n = int(rng.choice([1, 2, 10, 1_000, 2**52]))
+        counts = rng.integers(0, n + 1, len(model.sketch_.counts))
+        counts[: model.sketch_.cuts.size] = np.sort(counts[: model.sketch_.cuts.size])[::-1]
+        strange = Pipeline(model.steps)
+        strange.sketch_ = replace(
+            model.sketch_, n_rows=n, counts=counts, columns=float(rng.choice([1, 7])), tail=1.0
+        )
+        assert is_sketch_of(strange.sketch_, strange[0])
+        new = NewRows(strange)
+        new.add(*features)
+        figures = new.compare().figures()
+        assert 0.5 <= figures["auc"] <= 1
+        assert all(0 <= shift["here"] <= 1 and 0 <= shift["then"] <= 1 for shift in figures["columns"])
+        assert len(figures["sentence"]) < 400
