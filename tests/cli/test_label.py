@@ -9,6 +9,7 @@ import shutil
 import sys
 import zipfile
 from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -112,6 +113,43 @@ def test_predict_with_the_saved_model(table, run):
     assert code == 1
     assert "Column 'age' holds '61.5'" in err
     assert "decimal comma" in err
+
+
+def test_predict_says_whether_the_rows_are_like_those_learned_from(table, run):
+    run("label", table, "-t", "churn", "--rounds", 0)
+    model, new = table.parent / "customers.model.chary", table.parent / "new.csv"
+    code, out, _ = run("predict", model, table, "--strict")
+    assert code == 0
+    assert "The 80 rows look like those the model learned from, as far as so few can tell." in re.sub(
+        r"\s+", " ", out
+    )
+    new.write_text("colour;age\n" + "purple;61,5\n" * 60)
+    code, out, err = run("predict", model, new, "--strict")
+    assert (code, out, err.count("\n")) == (1, "", 1)
+    assert err.startswith("chary: new.csv: the 60 rows differ from those the model learned from: 'colour' most (")
+    assert err.endswith("so nothing was written; leave --strict out to label them all the same.\n")
+    assert not (table.parent / "new.predicted.csv").exists()
+    code, out, _ = run("predict", model, new)
+    assert code == 0
+    assert "'colour' most (" in out
+    assert "labels and confidence may be off." in re.sub(r"\s+", " ", out)
+    code, out, _ = run("predict", model, new, "--force", "--json")
+    figures = json.loads(out)["new_rows"]
+    assert (figures["verdict"], figures["rows"], figures["rows_then"]) == ("very different", 60, 80)
+    assert figures["columns"][0]["column"] == "colour"
+    assert figures["columns"][0]["here"] == 1
+
+
+def test_a_model_of_an_older_version_cannot_tell_and_strict_refuses(tmp_path, run):
+    golden = Path(__file__).parents[1] / "fixtures" / "golden"
+    code, out, _ = run("predict", golden / "label-network.chary", golden / "rows.csv", "--out", tmp_path)
+    assert code == 0
+    assert "cannot be told: the model holds no sketch of those." in re.sub(r"\s+", " ", out)
+    code, _, err = run(
+        "predict", golden / "label-network.chary", golden / "rows.csv", "--out", tmp_path / "b", "--strict"
+    )
+    assert code == 1
+    assert "cannot be told: the model holds no sketch of those, so nothing was written" in err
 
 
 def test_predict_takes_a_table_of_one_column_for_a_model_of_one(tmp_path, run):

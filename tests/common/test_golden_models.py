@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from chary.jobs import NewRows
 from chary.jobs.model_file import load
 from chary.tables import read_table
 
@@ -27,6 +28,10 @@ def test_golden_models_predict_what_they_did(name):
     assert model.predict(rows).tolist() == expected.pop("predict")
     if "features" in expected:
         assert model[0].get_feature_names_out().tolist() == expected.pop("features")
+    if "compare" in expected:
+        new = NewRows(model)
+        new.add(*model[0].transform_counted(rows))
+        assert new.compare().figures() == expected.pop("compare")
     confident = model[-1] if name.startswith("label-") else model
     features = model[0].transform(rows) if name.startswith("label-") else rows
     for method, numbers in expected.items():

@@ -63,6 +63,18 @@ def test_a_frame_comes_back_with_columns_more(saved):
     assert isinstance(model.predict_frame(pl.DataFrame(new.to_dict("list"))), pl.DataFrame)
 
 
+def test_new_rows_are_compared_with_those_it_learned_from(saved, tmp_path):
+    path, new = saved
+    model = chary.load(path)
+    new.to_csv(tmp_path / "new.csv", index=False)
+    assert model.compare(new).alike
+    assert model.compare(tmp_path / "new.csv") == model.compare(new)
+    assert str(model.compare(new)) == "The 150 rows look like those the model learned from."
+    moved = model.compare(new.assign(town="Ulm", x=new["x"] + 3))
+    assert moved.alike is False
+    assert {shift.column for shift in moved.columns} == {"x", "town"}
+
+
 def test_it_says_what_it_is(saved):
     model = chary.load(saved[0])
     assert repr(model) == "<chary model: 2 columns, classes no, yes>"

@@ -253,3 +253,13 @@ def test_money_said_to_be_numeric_is_read_and_words_are_refused():
         np.testing.assert_allclose(numbers, [1200, 900, 15000], rtol=1e-5)
     with pytest.raises(TableError, match="Column 'price' holds 'cheap' and no number at all"):
         TablePreparation(numeric=["price"]).fit({"price": ["cheap", "dear"] * 30})
+
+
+def test_cells_that_hold_no_number_are_counted_by_column():
+    seen = {"age": ["31", "", "47", "52"] * 20, "size": ["1,5 m", "2,5 m"] * 40, "city": ["Ulm", "Bonn"] * 40}
+    preparation = TablePreparation(missing=["age=-9"]).fit(seen)
+    new = {"age": ["-9", "", "40", *["50"] * 117], "size": [None, *["1,5 m"] * 119], "city": ["", *["Ulm"] * 119]}
+    features, n_missing = preparation.transform_counted(new)
+    assert n_missing == {"age": 2, "size": 1}
+    assert (features == preparation.transform(new)).all()
+    assert preparation.transform_counted(pl.DataFrame(new).clear())[1] == {"age": 0, "size": 0}

@@ -25,7 +25,7 @@ from chary.cli.prior import parse_error, parse_prior
 from chary.cli.remedies import command
 
 if TYPE_CHECKING:
-    from chary.jobs import LabeledTable
+    from chary.jobs import LabeledTable, RowComparison
     from chary.report import Hints, Summary
 
 label_app = typer.Typer(rich_markup_mode="rich")
@@ -158,19 +158,21 @@ def predict(
     sheet: options.SHEET = None,
     out: options.OUT = None,
     format: options.FORMAT = None,
+    strict: options.STRICT = False,
     force: options.FORCE = False,
     as_json: options.JSON = False,
 ) -> None:
     """Label the rows of a new table with a model made by [bold]chary label[/bold].
 
-    Writes FILE.predicted.csv (or as FILE): the table, plus chary_label and chary_confidence.
+    Writes FILE.predicted.csv (or as FILE): the table, plus chary_label and chary_confidence. Says whether the rows
+    look like those the model learned from.
     """
     models = [name for name in file if name.endswith(".chary")]
     if models and model_file.suffix != ".chary":
         others = [str(model_file), *(name for name in file if name != models[0])]
         raise ValueError(f"The model comes first: {shlex.join(['chary', 'predict', models[0], *others])}")
     require_readable(model_file, *file)
-    from chary.jobs import load_table_model, predict_table
+    from chary.jobs import NewRows, load_table_model, predict_table
     from chary.tables import TableError, least_bytes, require_writable, write_table
 
     with steps() as step:
@@ -182,19 +184,30 @@ def predict(
         require_free([path], force, least_bytes(table))
         require_writable(table)
         step("Labelling")
+        new = NewRows(model)
         try:
-            added = predict_table(model, table, features=features, probabilities=probabilities)
+            added = predict_table(model, table, features=features, probabilities=probabilities, new=new)
         except TableError as error:
             raise TableError(f"{table.name}: ", *error.args) from None
+        compared = new.compare()
+        if strict:
+            refuse_unlike(compared, table.name)
         step("Writing")
         with writing([path], force) as (stream,):
             write_table(table, added, stream)
     counts = dict(added["chary_label"].value_counts(sort=True).rows())
     if as_json:
         figures = {"rows": table.frame.height, "labels": counts, "notes": list(table.notes)}
-        print_json({**figures, "files": {"predicted": str(path)}})
+        print_json({**figures, "new_rows": compared.figures(), "files": {"predicted": str(path)}})
     else:
-        _show_predicted(counts, table.notes, path)
+        _show_predicted(counts, [*table.notes, compared.sentence], path)
+
+
+def refuse_unlike(compared: RowComparison, name: str) -> None:
+    """Refuse rows that are not known to look like those the model learned from."""
+    if not compared.alike:
+        all_the_same = "leave --strict out to label them all the same"
+        raise ValueError(f"{name}: {compared.finding}, so nothing was written; {all_the_same}.")
 
 
 class Done:

@@ -100,5 +100,8 @@ OUT = Annotated[
     Path | None,
     typer.Option(metavar="FOLDER", help="Where to write, made if it is not there; next to FILE if not given."),
 ]
+STRICT = Annotated[
+    bool, typer.Option("--strict", help="Refuse rows that do not look like those the model learned from.")
+]
 FORCE = Annotated[bool, typer.Option("--force", help="Overwrite what is there.")]
 JSON = Annotated[bool, typer.Option("--json", help="Print figures for a program instead of for a person.")]

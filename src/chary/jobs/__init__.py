@@ -19,6 +19,7 @@ from chary.jobs.predict import (
     refuse_taken,
 )
 from chary.jobs.prior import PriorFigures
+from chary.jobs.sketch import ColumnShift, NewRows, RowComparison, with_sketch
 
 __all__ = [
     "AUDIT_SIZE",
@@ -31,6 +32,7 @@ __all__ = [
     "AuditFigures",
     "Cell",
     "ColumnImportance",
+    "ColumnShift",
     "Contrast",
     "DiagnosedTable",
     "DrawnSheet",
@@ -40,7 +42,9 @@ __all__ = [
     "JudgedTable",
     "LabeledTable",
     "ModelFileError",
+    "NewRows",
     "PriorFigures",
+    "RowComparison",
     "diagnose_table",
     "draw_sheet",
     "draw_to_judge",
@@ -58,5 +62,6 @@ __all__ = [
     "probability_names",
     "refuse_taken",
     "save",
+    "with_sketch",
     "write_rows_to_check",
 ]

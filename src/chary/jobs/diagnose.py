@@ -22,6 +22,7 @@ class Prepared(NamedTuple):
 
     X: NDArray[Any]  # (n, d)
     preparation: TablePreparation  # fitted
+    n_missing: dict[str, int]  # cells without a number, by column
 
 
 @dataclass(frozen=True)
@@ -76,8 +77,9 @@ def prepare(
 ) -> Prepared:
     """The columns of a table, but the target, as features; and those of a file beside it, if there is one."""
     frame = features_of(table, target, features)
-    preparation = TablePreparation(**kinds)
-    return Prepared(preparation.fit(frame).transform(frame), preparation)
+    preparation = TablePreparation(**kinds).fit(frame)
+    X, n_missing = preparation.transform_counted(frame)
+    return Prepared(X, preparation, n_missing)
 
 
 def features_of(table: Table, target: str, features: str | os.PathLike[str] | None = None) -> pl.DataFrame:

@@ -22,6 +22,7 @@ from chary.jobs.diagnose import compare_rows, features_of, prepare
 from chary.jobs.explain import Cell, Explainer, Judge, every_reason, explainer, reasons_of, reasons_to_doubt
 from chary.jobs.learners import AUTO, LEARNERS, WITH_AUDIT, Choice, learn
 from chary.jobs.prior import PriorFigures, check_aim, prior_figures
+from chary.jobs.sketch import with_sketch
 from chary.method import ACCURACY, Labels, SelfTrainingClassifier, prior_of_rest
 from chary.tables import DOUBT, AuditAnswers, Table, TableError, Target, read_audit, read_target
 
@@ -186,7 +187,7 @@ def label_table(
     check_aim(aim)
     labels = read_labels(table, target, unlabeled, audit, class_prior, exact_labels, checked)
     kinds = {"drop": drop, "categorical": categorical, "numeric": numeric, "identifier": identifier, "text": text}
-    X, preparation = prepared = prepare(table, target, features, **kinds, missing=missing)
+    X, preparation, n_missing = prepared = prepare(table, target, features, **kinds, missing=missing)
 
     watch.start("Comparing labelled and unlabelled rows")
     diagnosis = replace(compare_rows(prepared, labels.given, seed), audited=labels.answers is not None)
@@ -239,7 +240,7 @@ def label_table(
         codes=rows.codes,
         confidence=rows.confidence,
         source=rows.source,
-        model=Pipeline([("prepare", preparation), ("classify", fitted.classifier)]),
+        model=with_sketch(Pipeline([("prepare", preparation), ("classify", fitted.classifier)]), X, n_missing),
         diagnosis=diagnosis,
         judged=judged,
         levels=levels,

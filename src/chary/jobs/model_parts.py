@@ -22,6 +22,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import QuantileTransformer, StandardScaler
 
 from chary import __version__
+from chary.jobs.sketch import Sketch, is_sketch_of
 from chary.method import (
     AIMS,
     POLICIES,
@@ -292,12 +293,21 @@ def _is_column(column: Column) -> bool:
     return isinstance(column.categories, tuple) and all(isinstance(text, str) for text in texts)
 
 
+def _pipeline_state(pipeline: Pipeline) -> dict[str, Any]:
+    sketch = getattr(pipeline, "sketch_", None)
+    return {"steps": pipeline.steps, **({} if sketch is None else {"sketch": vars(sketch)})}
+
+
 def _restore_pipeline(saved: dict[str, Any]) -> Pipeline:
     steps = saved["steps"]
     require(all(type(name) is str and type(step).__name__ in CODECS for name, step in steps))
-    pipeline = Pipeline(steps)
-    if isinstance(steps[0][1], TablePreparation) and len(steps) > 1:
+    pipeline, of_tables = Pipeline(steps), isinstance(steps[0][1], TablePreparation)
+    if of_tables and len(steps) > 1:
         require(len(steps[0][1].get_feature_names_out()) == steps[-1][1].n_features_in_)
+    if "sketch" in saved:  # older models have none
+        sketch = Sketch(**saved["sketch"])
+        require(of_tables and is_sketch_of(sketch, steps[0][1]))
+        pipeline.sketch_ = sketch
     return pipeline
 
 
@@ -331,7 +341,7 @@ CODECS = {
         _foreign(LogisticRegression, _regression_fits, "classes_", "n_iter_", "coef_", "intercept_"),
         Codec(Network, _network_state, _restore_network),
         Codec(TablePreparation, _table_state, _restore_table),
-        Codec(Pipeline, lambda pipeline: {"steps": pipeline.steps}, _restore_pipeline),
+        Codec(Pipeline, _pipeline_state, _restore_pipeline),
         Codec(Member, lambda member: member._asdict(), _restore_member),
         *map(_dataclass, (Trees, Column, *POLICIES)),
     )

@@ -14,6 +14,7 @@ from sklearn.pipeline import Pipeline
 
 from chary._words import shown, visible
 from chary.jobs.model_file import load
+from chary.jobs.sketch import NewRows
 from chary.tables import Table, TableError, TablePreparation, with_features
 
 
@@ -31,14 +32,17 @@ def predict_table(
     *,
     features: str | os.PathLike[str] | None = None,
     probabilities: bool = False,
+    new: NewRows | None = None,
 ) -> dict[str, pl.Series]:
     """Columns with label and confidence for the rows of a new table, and with the probability of each class.
 
-    ``features`` as in ``label_table``.
+    ``features`` as in ``label_table``; ``new`` counts the rows, to be compared with those the model learned from.
     """
     preparation, classifier = model[0], model[-1]
     columns = [column.name for column in preparation.columns_]
-    X = preparation.transform(with_features(table.frame, features, known=columns))
+    X, n_missing = preparation.transform_counted(with_features(table.frame, features, known=columns))
+    if new is not None:
+        new.add(X, n_missing)
     added = {
         "chary_label": pl.Series(classifier.predict(X).astype(str).tolist(), dtype=pl.String),
         "chary_confidence": pl.Series(np.round(classifier.predict_confidence(X), 4)),

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
-from chary.jobs import load_table_model, predict_table
+from chary.jobs import NewRows, RowComparison, load_table_model, predict_table
 from chary.report.given import given
 from chary.tables import extended
 
@@ -48,6 +48,15 @@ class TableModel:
         return extended(
             found.data, found.table, predict_table(self.pipeline, found.table, probabilities=probabilities)
         )
+
+    def compare(self, data: Any, **reading: Any) -> RowComparison:
+        """Whether new rows look like those the model learned from: ``alike``, ``sentence``, ``columns``, ``auc``.
+
+        The rows learned from are all of the labelled table, with a label or without one.
+        """
+        new = NewRows(self.pipeline)
+        new.add(*self.pipeline[0].transform_counted(_frame(data, reading)))
+        return new.compare()
 
     def __repr__(self) -> str:
         n_columns = sum(column.used for column in self.pipeline[0].columns_)

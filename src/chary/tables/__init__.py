@@ -8,7 +8,7 @@ from chary.tables.features import with_features
 from chary.tables.formulas import all_as_typed
 from chary.tables.frames import from_dataframe, table_from
 from chary.tables.missing import is_no_answer, label_texts
-from chary.tables.preparation import TablePreparation, preparation_state, restore_preparation
+from chary.tables.preparation import Feature, TablePreparation, preparation_state, restore_preparation
 from chary.tables.reading import read_table
 from chary.tables.scanning import Scan, scan_table, scanned_column
 from chary.tables.sheets.answers import (
@@ -60,6 +60,7 @@ __all__ = [
     "Behind",
     "Column",
     "DrawnFrom",
+    "Feature",
     "Filling",
     "Scan",
     "Seen",

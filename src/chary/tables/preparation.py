@@ -136,6 +136,10 @@ class TablePreparation(TransformerMixin, BaseEstimator):
 
     def transform(self, X: Any) -> NDArray[np.float32]:
         """Features (n, d); columns are found by name, further columns are ignored."""
+        return self.transform_counted(X)[0]
+
+    def transform_counted(self, X: Any) -> tuple[NDArray[np.float32], dict[str, int]]:
+        """Features (n, d), and how many cells of each used column hold no number; categories are not counted."""
         check_is_fitted(self)
         frame = from_dataframe(X)
         present = set(frame.columns)
@@ -145,14 +149,14 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         frame = self._without_codes(frame)
         features = np.empty((frame.height, len(_features(self.ordered_))), np.float32)
         size = max(1, _CHUNK_CELLS // features.shape[1])
-        n_missing: Any = 0
+        n_missing = np.zeros(sum(_width(column, kind) for column, kind in _used(self.columns_)), np.intp)
         for start in range(0, frame.height, size):
             numbers = _numbers(frame.slice(start, size), self.ordered_)
             n_missing += np.isnan(numbers).sum(axis=0)
             features[start : start + size] = np.clip(self.transformer_.transform(numbers), -_CLIP, _CLIP)
         if frame.height:
             self._refuse_other_forms(frame, n_missing)
-        return features
+        return features, self._by_column(n_missing)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """A name a person understands for each feature."""
@@ -198,6 +202,15 @@ class TablePreparation(TransformerMixin, BaseEstimator):
                 mean_square = scaler.var_[place : place + width].mean()
                 scaler.scale_[place : place + width] = np.sqrt(mean_square) if mean_square > 0 else 1.0
             place += width
+
+    def _by_column(self, n_missing: NDArray[np.intp]) -> dict[str, int]:
+        """How many cells of a column have no number; where one of its numbers is missing, all are."""
+        found, place = {}, 0
+        for column, kind in _used(self.columns_):
+            if not kind.grouped:
+                found[column.name] = int(n_missing[place])
+            place += _width(column, kind)
+        return found
 
     def _refuse_other_forms(self, frame: pl.DataFrame, n_missing: NDArray[np.intp]) -> None:
         """Refuse columns written otherwise than in ``fit``; given how many numbers are missing."""
