@@ -58,8 +58,9 @@ def chromium():
 class Visitor:
     """A page and whoever looks at it; ``troubles`` holds what no page may ever do."""
 
-    def __init__(self, browser, base, bench, **context):
+    def __init__(self, browser, base, bench, patience=60, **context):
         self.bench, self.base, self.troubles, self.requests = bench, base, [], 0
+        self.patience = patience  # seconds; a busy machine is no failure
         self.context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **context})
         self.page = self.tab()
         self.page.goto(f"{base}/?token={TOKEN}")
@@ -68,7 +69,7 @@ class Visitor:
 
     def tab(self):
         page = self.context.new_page()
-        page.set_default_timeout(60_000)  # a busy machine is no failure
+        page.set_default_timeout(1000 * self.patience)
         page.on("dialog", lambda dialog: (self.troubles.append(f"dialog {dialog.message}"), dialog.dismiss()))
         page.on("pageerror", lambda error: self.troubles.append(f"error {error}"))
         page.on("console", self._heard)

@@ -19,7 +19,7 @@ CLASS_KEYS = "123456789" + "abcdefghijklmoprtvwxyz"
 
 
 def fields_of(cells: Mapping[str, Any], order: Sequence[str], whole: bool = False) -> dict[str, Any]:
-    """The cells of these columns, in this order, and how many more there are: none of a ``whole`` row."""
+    """The cells of these columns, in this order, and how many more there are: none if the ``whole`` is wanted."""
     most = len(order) if whole else MOST_FIELDS
     fields = [_field(name, cells[name]) for name in order[:most]]
     return {"fields": fields, "more": max(0, len(order) - most)}

@@ -52,8 +52,8 @@ _HEADERS = [
 ]
 _WELCOME = (
     '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta http-equiv="refresh" content="0;url=/">'
-    '<link rel="icon" href="/assets/icon.svg"><title>chary</title></head><body><p><a href="/">Go on</a></p></body>'
-    "</html>"
+    '<link rel="icon" href="/assets/icon.svg"><title>chary</title></head>'
+    '<body><p><a href="/">Go on</a></p></body></html>'
 )
 
 
