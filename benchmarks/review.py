@@ -5,7 +5,8 @@
 First row: from starting the command to the JSON of the first row to label, drawn in between, beside an import of
 scikit-learn in the same run. Keys: on a large table, while the model is being fitted in the background, from
 sending an answer, which is on the disk by then, to having the next row; beside the same server sending its
-stylesheet. The result: its first page, a first sort, and another page of that order.
+stylesheet, and the CPU time of an answer by itself. The result: its first page, a first sort, and another page of
+that order.
 """
 
 import http.client
@@ -17,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, thread_time
 
 import numpy as np
 import polars as pl
@@ -129,6 +130,7 @@ def keys(console: Console, path: Path, n: int) -> None:
         for query in ("page=0", "sort=x1&page=0", "sort=x1&page=9000", "sort=x1&page=12")
     ]
     server.kill()
+    alone = answered_alone(path)
     table = Table(title=f"{n:,} rows; at work behind it: {step or 'nothing'}", title_justify="left")
     for name in ("what", "median ms", "95% ms", "most ms", "median, times a stylesheet"):
         table.add_column(name, justify="left" if name == "what" else "right")
@@ -136,10 +138,24 @@ def keys(console: Console, path: Path, n: int) -> None:
         told = [f"{figure:.0f}" for figure in (np.median(found), np.quantile(found, 0.95), max(found))]
         table.add_row(name, *told, f"{np.median(found) / np.median(idle):.1f}")
     console.print(table)
+    console.print(f"An answer by itself, nothing else at work in the process: {alone:.1f} ms of CPU.")
     console.print(
         f"Ready after {ready:.1f} s, of which the draw {drawn:.1f}. The result: first page {pages[0]:.0f} ms, "
         f"first sort {pages[1]:.0f} ms, other pages of that order {pages[2]:.0f} and {pages[3]:.0f} ms."
     )
+
+
+def answered_alone(path: Path) -> float:
+    """Median CPU milliseconds of the thread that writes an answer and makes the next row."""
+    from chary.review import begin
+
+    bench, found = begin([str(path)], "y"), []
+    page = bench.draw({"k": 3 * N_KEYS})
+    for _ in range(N_KEYS):
+        start = thread_time()
+        page = bench.answer({"place": page["row"]["place"], "answer": "yes", "expected": ""})
+        found.append(1000 * (thread_time() - start))
+    return float(np.median(found))
 
 
 def main() -> None:

@@ -74,6 +74,7 @@ def test_a_page_is_texts_and_the_first_columns_come_first():
     assert page["columns"][0] == "chary_label"
     assert page["numeric"] == [False, True, False, True, False, False]
     assert (page["page"], page["pages"], page["total"]) == (2, 3, 130)
+    assert page["filters"] == {"labels": ["a", "b"], "sources": ["given", "predicted"]}
     assert page["rows"][-1] == ["b", "12", "Red", "0.29", "predicted", "False"]
 
 

@@ -80,6 +80,7 @@ def test_it_listens_at_this_machine_alone_and_says_when_a_port_is_taken():
     with _bind(0) as bound:
         host, port = bound.getsockname()
         assert host == "127.0.0.1"
+        assert bound.proto == socket.IPPROTO_TCP  # asyncio goes by it: answers are sent without delay
         with socket.create_connection((host, port), timeout=10):
             pass
         with pytest.raises(TableError, match=f"Port {port} cannot be used"):

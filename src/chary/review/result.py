@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -14,7 +15,7 @@ from chary.tables import TableError
 
 PAGE = 50
 _KEPT = 8  # orders of rows that are kept
-_MOST_COLUMNS, _MOST_CHARACTERS = 300, 300  # of a page
+_MOST_COLUMNS, _MOST_CHARACTERS, _MOST_FILTERS = 300, 300, 1000  # of a page
 _READS_AS_NUMBERS = 0.9  # share of the cells from which on a column of text is sorted as numbers
 
 
@@ -42,6 +43,15 @@ class Pages:
         self._orders: OrderedDict[Asked, pl.Series] = OrderedDict()
         self._numeric: dict[str, bool] = {}
 
+    @cached_property
+    def filters(self) -> dict[str, list[str]]:
+        """What rows can be filtered by: the labels and sources that there are."""
+        found = {}
+        for kind, name in (("labels", self.label), ("sources", "chary_source")):
+            cells = self.frame[name] if name in self.frame.columns else pl.Series([], dtype=pl.String)
+            found[kind] = sorted(cells.unique().drop_nulls().cast(pl.String).to_list())[:_MOST_FILTERS]
+        return found
+
     def page(self, asked: Asked, number: int) -> dict[str, Any]:
         """The rows of a page, counted from 0, as texts."""
         order = self._order(asked)
@@ -59,6 +69,7 @@ class Pages:
             "page": number,
             "pages": n_pages,
             "more_columns": self.frame.width - len(self.columns),
+            "filters": self.filters,
         }
 
     def _order(self, asked: Asked) -> pl.Series:
