@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from chary.jobs import DiagnosedTable, Enough, LabeledTable, diagnose_table, draw_sheet, label_table, save
+from chary.jobs import DiagnosedTable, Enough, LabeledTable, diagnose_table, draw_sheet, label_table, model_bytes
 from chary.report import Hints, render_page, summarize
 from chary.review.background import Progress
 from chary.review.settings import Settings
@@ -143,17 +143,20 @@ class Labelling:
     # ------------------------------------------------------------ files
 
     def writers(self, result: Any) -> Mapping[str, Callable[[BinaryIO], None]]:
-        """How to write each output; the model has a writer of its own."""
+        """How to write each output."""
+
+        def model(stream: BinaryIO) -> None:
+            stream.write(model_bytes(result.model))
 
         def report(stream: BinaryIO) -> None:
             page = render_page(summarize(result), self.hints(result))
             stream.write(page.encode("utf-8", "backslashreplace"))
 
-        return {"labels": lambda stream: write_table(self.table, result.added_columns, stream), "report": report}
-
-    def save_model(self, result: LabeledTable, path: Path) -> None:
-        """Write the model."""
-        save(result.model, path, overwrite=True)
+        return {
+            "labels": lambda stream: write_table(self.table, result.added_columns, stream),
+            "report": report,
+            "model": model,
+        }
 
     def add_to_check(self, row: int, guess: str, filling: Filling | None, stream: BinaryIO) -> None:
         """Write the sheet of checked rows, made anew or as it is, with a row more."""

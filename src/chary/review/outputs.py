@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from chary._files import atomic_write
+from chary._files import atomic_writes
 from chary.review.files import Ownership
 
-Writer = Callable[[Path], None]
+Writer = Callable[[BinaryIO], None]
 
 
 class Outputs:
@@ -24,17 +24,17 @@ class Outputs:
         return [path.name for path in self.paths.values() if not self.ownership.may_write(path)]
 
     def write(self, writers: Mapping[str, Writer], made_of: object, overwrite: bool = False) -> list[str]:
-        """Write what may be written; returns the names of those that were not."""
-        left = []
-        for kind, write in writers.items():
-            path = self.paths[kind]
-            if not overwrite and not self.ownership.may_write(path):
-                left.append(path.name)
-                continue
-            write(path)
+        """Write what may be written, all of it or nothing; returns the names of those that were not."""
+        ours = {kind: path for kind, path in self.paths.items() if kind in writers}
+        if not overwrite:
+            ours = {kind: path for kind, path in ours.items() if self.ownership.may_write(path)}
+        with atomic_writes(list(ours.values()), overwrite=True) as streams:
+            for kind, stream in zip(ours, streams, strict=True):
+                writers[kind](stream)
+        for kind, path in ours.items():
             self.ownership.wrote(path)
             self._written[kind] = made_of
-        return left
+        return [self.paths[kind].name for kind in writers if kind not in ours]
 
     def files(self, kinds: Mapping[str, Any] | list[str], made_of: object) -> list[dict[str, Any]]:
         """What there is to tell of each file."""
@@ -47,13 +47,3 @@ class Outputs:
                 {"kind": kind, "name": path.name, "written": there, "ours": own or not there, "stale": stale}
             )
         return told
-
-
-def to_stream(write: Callable[[BinaryIO], None]) -> Writer:
-    """A writer to a path, whole or not at all, of one to a stream."""
-
-    def to_path(path: Path) -> None:
-        with atomic_write(path, overwrite=True) as stream:
-            write(stream)
-
-    return to_path

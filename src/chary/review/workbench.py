@@ -20,7 +20,7 @@ from chary.review.files import Fingerprint, Ownership, Paths
 from chary.review.judging import Judging
 from chary.review.labelling import Labelling
 from chary.review.learning import Given, Learning
-from chary.review.outputs import Outputs, to_stream
+from chary.review.outputs import Outputs
 from chary.review.result import Pages, asked_of
 from chary.review.rows import fields_of, keys_of, number_in, row_in, whole_number
 from chary.review.settings import LIVE, PLANNED, Kept, Settings, changed, is_own, write_kept
@@ -282,7 +282,7 @@ class Workbench:
         asked, number = asked_of(query), number_in(query, "page") or 0.0
         with self.lock:
             pages, result, given = self._all_pages(), self.learning.result, self._given()
-            kinds = [] if result is None else list(self.job.writers(result)) + ["model"] * self._has_model
+            kinds = [] if result is None else list(self.job.writers(result))
             files = self.outputs.files(kinds, self._made_of)
             commands = self.commands(self.settings, given.audit, given.checked)
             return {**pages.page(asked, int(number)), "files": files, "commands": commands}
@@ -316,10 +316,6 @@ class Workbench:
     @property
     def _n_rows(self) -> int:
         return self.job.table.frame.height
-
-    @property
-    def _has_model(self) -> bool:
-        return isinstance(self.job, Labelling)
 
     @property
     def _is_working(self) -> bool:
@@ -381,9 +377,7 @@ class Workbench:
                 result, made_of = self.learning.result, self._made_of
             if result is None or self.fingerprint.changed():
                 return []
-            writers = {kind: to_stream(write) for kind, write in job.writers(result).items()}
-            if isinstance(job, Labelling) and isinstance(result, LabeledTable):
-                writers["model"] = lambda path: job.save_model(result, path)
+            writers = job.writers(result)
             left = self.outputs.write(writers, made_of, overwrite)
             self.fingerprint.renew([self.outputs.paths[kind] for kind in writers])
         with self.lock:
