@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import QuantileTransformer, StandardScaler
 
-from chary import DiverseEnsembleClassifier, MixedEnsembleClassifier, SelfTrainingClassifier
+from chary import DiverseEnsembleClassifier, MixedEnsembleClassifier, SelfTrainingClassifier, TransductiveBound
 from chary.jobs.model_parts import CODECS, ModelFileError, made, require, require_finite
 from chary.method import plain_trees
 from chary.tables import TablePreparation
@@ -62,6 +62,18 @@ def test_a_parameter_that_is_not_known_is_named():
         made(LogisticRegression, {"fairness": 1})
     with pytest.raises(ModelFileError, match=r"parameter 'luck', which chary .* does not know"):
         made(DiverseEnsembleClassifier, {"luck": 1})
+
+
+def test_a_model_of_before_warm_starts_comes_back_without_them():
+    network = DiverseEnsembleClassifier((4,), n_steps=20, random_state=0)
+    model = SelfTrainingClassifier(
+        network, policy=TransductiveBound(index="mixed"), confidence="t_share", warm_start=True, unlabeled=None
+    ).fit(X, PARTLY)
+    restored = there_and_back(model)
+    assert (restored.warm_start, restored.confidence, restored.policy.index) == (True, "t_share", "mixed")
+    np.testing.assert_array_equal(restored.predict_confidence(X), model.predict_confidence(X))
+    old = there_and_back(model, lambda state: state["params"].pop("warm_start"))
+    assert old.warm_start is False
 
 
 @pytest.mark.parametrize("value", [nan, inf])

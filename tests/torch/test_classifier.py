@@ -445,9 +445,8 @@ def test_weights_that_do_not_fit_are_refused():
 pack = runpy.run_path(str(Path(__file__).parents[1] / "common" / "semi_supervised_checks.py"))
 
 
-ABOUT_ORDER = [
-    check for check in pack["CHECKS"] if check.__name__.startswith(("check_05", "check_06", "check_07"))
-]
+ORDER = ("check_05", "check_06", "check_07")
+ABOUT_ORDER = [check for check in pack["CHECKS"] if check.__name__.startswith(ORDER)]
 
 
 @pytest.mark.parametrize(
