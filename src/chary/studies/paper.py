@@ -240,8 +240,6 @@ AUTHORS: Mapping[str, Study] = {
         TABLE_IID,
         CLASS_SHARE,
         FIGURE_THRESHOLD,
-        FIGURE_INTERPOLATION,
-        FIGURE_N_LABELED,
         FIGURE_GAMMA,
         FIGURE_N_HEADS,
     )
