@@ -19,7 +19,8 @@ def test_the_paper_is_here_as_named_studies():
 
 
 def test_the_authors_protocol_shares_every_cell_that_is_the_same():
-    assert set(AUTHORS) == {"table-ssb", "table-iid", "class-share"}
+    figures = {"figure-threshold", "figure-gamma", "figure-n-heads"}
+    assert set(AUTHORS) == {"table-ssb", "table-iid", "class-share", *figures}
     for name, theirs in AUTHORS.items():
         ours = STUDIES[name]
         assert theirs.name == f"{name}-authors"

@@ -235,5 +235,12 @@ AUTHORS: Mapping[str, Study] = {
         methods=as_the_authors(study.methods),
         companion=f"{study.companion}-authors" if study.companion else "",
     )
-    for study in (TABLE_SSB, TABLE_IID, CLASS_SHARE)
+    for study in (
+        TABLE_SSB,
+        TABLE_IID,
+        CLASS_SHARE,
+        FIGURE_THRESHOLD,
+        FIGURE_GAMMA,
+        FIGURE_N_HEADS,
+    )
 }
