@@ -149,7 +149,7 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         frame = self._without_codes(frame)
         features = np.empty((frame.height, len(_features(self.ordered_))), np.float32)
         size = max(1, _CHUNK_CELLS // features.shape[1])
-        n_missing = np.zeros(sum(_width(column, kind) for column, kind in _used(self.columns_)), np.intp)
+        n_missing = np.zeros(sum(_width(column, kind) for column, kind in _used(self.ordered_)), np.intp)
         for start in range(0, frame.height, size):
             numbers = _numbers(frame.slice(start, size), self.ordered_)
             n_missing += np.isnan(numbers).sum(axis=0)
@@ -206,7 +206,7 @@ class TablePreparation(TransformerMixin, BaseEstimator):
     def _by_column(self, n_missing: NDArray[np.intp]) -> dict[str, int]:
         """How many cells of a column have no number; where one of its numbers is missing, all are."""
         found, place = {}, 0
-        for column, kind in _used(self.columns_):
+        for column, kind in _used(self.ordered_):
             if not kind.grouped:
                 found[column.name] = int(n_missing[place])
             place += _width(column, kind)

@@ -119,7 +119,7 @@ def test_a_saved_preparation_wants_lists_of_the_same_length(tmp_path):
 @pytest.mark.parametrize("form", ["", "x", "0", "-1", "99999999999", "²"])
 def test_a_column_of_impossible_width_is_refused(form, tmp_path):
     preparation = TablePreparation().fit({"e": ROWS.tolist(), "n": range(N)})
-    preparation.columns_ = [Column("e", "embedding", form=form)]
+    preparation.ordered_ = [Column("e", "embedding", form=form)]
     with pytest.raises(ModelFileError, match="is not saved, as it would not load"):
         save(preparation, tmp_path / "m.chary")
 

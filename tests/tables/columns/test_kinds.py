@@ -172,11 +172,11 @@ def test_a_new_kind_is_a_class_and_a_place_among_the_kinds(monkeypatch, tmp_path
     }
     preparation = TablePreparation().fit(table)
     assert [column.kind for column in preparation.columns_] == ["numeric", "lists of words", "categorical"]
-    expected = ["n", "e 0", "e 1", "n is missing", "e is missing", "c = u", "c = v"]
+    expected = ["e 0", "e 1", "n", "e is missing", "n is missing", "c = u", "c = v"]  # by name, kind by kind
     assert preparation.get_feature_names_out().tolist() == expected
-    assert [feature.column for feature in preparation.features()] == ["n", "e", "e", "n", "e", "c", "c"]
+    assert [feature.column for feature in preparation.features()] == ["e", "e", "n", "e", "n", "c", "c"]
     features = preparation.transform(table)
-    np.testing.assert_allclose(preparation.features()[1].in_units(features[:3, 1]), [-2, 0, 2], atol=1e-6)
+    np.testing.assert_allclose(preparation.features()[0].in_units(features[:3, 0]), [-2, 0, 2], atol=1e-6)
     save(preparation, tmp_path / "m.chary")
     assert load(tmp_path / "m.chary").transform(table).tobytes() == features.tobytes()
     with pytest.raises(TableError, match=r"Column 'e' holds .*: 1 of 1 cells .* lists of 2 words"):

@@ -220,7 +220,7 @@ def test_a_column_that_lacks_something_is_refused(learned, tmp_path):
     column = replace(COLUMN, categories=("a", "b"), learned=right)
     assert KIND.whole(column)
     preparation = TablePreparation().fit({"review": reviews()})
-    preparation.columns_ = [replace(column, learned={**right, **learned} if learned else {})]
+    preparation.ordered_ = [replace(column, learned={**right, **learned} if learned else {})]
     with pytest.raises(ModelFileError, match="is not saved, as it would not load"):
         save(preparation, tmp_path / "m.chary")
 
