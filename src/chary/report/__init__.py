@@ -6,7 +6,7 @@ from chary.report.judged.page import render_judged
 from chary.report.judged.result import Judged, draw_rows, judge
 from chary.report.judged.summary import JudgedSummary, summarize_judged
 from chary.report.judged.terminal import show_judged
-from chary.report.model import TableModel, load
+from chary.report.model import TableModel, load, predictor
 from chary.report.page import render_page
 from chary.report.plots import Plots
 from chary.report.result import Diagnosed, Result, diagnose, label
@@ -29,6 +29,7 @@ __all__ = [
     "judge",
     "label",
     "load",
+    "predictor",
     "render_judged",
     "render_page",
     "show_diagnosis",

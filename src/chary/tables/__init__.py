@@ -1,10 +1,13 @@
 """Files of strangers in; cells, kinds of columns and numeric features out; and tables written back."""
 
+from chary.tables.appending import GROUP_ROWS, appending
+from chary.tables.blocks import blocks, row_bytes
 from chary.tables.cells import cell_texts, shown_cells
 from chary.tables.columns.column import Column
 from chary.tables.errors import TableError
 from chary.tables.extending import alone, extended, like, part_of
 from chary.tables.features import with_features
+from chary.tables.forms import Forms
 from chary.tables.frames import from_dataframe, table_from
 from chary.tables.missing import label_texts
 from chary.tables.preparation import TablePreparation, preparation_state, restore_preparation
@@ -39,7 +42,9 @@ from chary.tables.sheets.writing import (
     write_audit,
     write_sheet,
 )
+from chary.tables.sources import find_sources
 from chary.tables.spellings import is_marker
+from chary.tables.streaming import Part, Stream, file_kind, stream_table
 from chary.tables.table import FORMATS, Table
 from chary.tables.target import Target, read_target, target_labels
 from chary.tables.tested import Tested, read_tested
@@ -49,6 +54,7 @@ __all__ = [
     "CLASSES",
     "DOUBT",
     "FORMATS",
+    "GROUP_ROWS",
     "GUESS",
     "RANDOM",
     "ROW",
@@ -57,20 +63,27 @@ __all__ = [
     "Behind",
     "Column",
     "DrawnFrom",
+    "Forms",
+    "Part",
     "Scan",
     "SheetRows",
+    "Stream",
     "Table",
     "TableError",
     "TablePreparation",
     "Target",
     "Tested",
     "alone",
+    "appending",
     "as_texts",
     "behind",
+    "blocks",
     "cell_texts",
     "drawn_from",
     "enlarge_sheet",
     "extended",
+    "file_kind",
+    "find_sources",
     "from_dataframe",
     "in_order",
     "is_marker",
@@ -92,10 +105,12 @@ __all__ = [
     "read_tested",
     "require_writable",
     "restore_preparation",
+    "row_bytes",
     "scan_table",
     "scanned_column",
     "sheet_rows",
     "shown_cells",
+    "stream_table",
     "table_from",
     "target_labels",
     "with_answers",
