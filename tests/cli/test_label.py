@@ -1,4 +1,4 @@
-"""label, diagnose and predict, as typed: what they write and what they say."""
+"""label and diagnose, as typed: what they write and what they say."""
 
 import gzip
 import io
@@ -85,28 +85,6 @@ def test_the_aim_is_asked_for_and_said(table, run):
     code, out, err = run("label", table, "-t", "churn", "--aim", "rare", "--force")
     assert (code, out) == (1, "")
     assert "--aim rare is not known; give accuracy or balanced." in err
-
-
-def test_predict_with_the_saved_model(table, run):
-    run("label", table, "-t", "churn")
-    new = table.parent / "new.csv"
-    new.write_text('colour,age\npurple,"61,5"\nred,\n')
-    code, out, _ = run("predict", table.parent / "customers.model.chary", new)
-    assert code == 0
-    assert "new.predicted.csv" in out
-    written = pl.read_csv(table.parent / "new.predicted.csv")
-    assert written.columns == ["colour", "age", "chary_label", "chary_confidence"]
-    code, out, _ = run("predict", table.parent / "customers.model.chary", new, "--force", "--json")
-    assert json.loads(out)["rows"] == 2
-    new.write_text("colour\npurple\n")
-    code, _, err = run("predict", table.parent / "customers.model.chary", new, "--force")
-    assert code == 1
-    assert "new.csv: Column 'age' is missing" in err
-    new.write_text("colour,age\npurple,61.5\nred,\n")
-    code, _, err = run("predict", table.parent / "customers.model.chary", new, "--force")
-    assert code == 1
-    assert "Column 'age' holds '61.5'" in err
-    assert "decimal comma" in err
 
 
 def test_predict_takes_a_table_of_one_column_for_a_model_of_one(tmp_path, run):
@@ -257,9 +235,6 @@ def test_several_files_are_one_table_and_said(table, tmp_path, run):
     assert code == 0
     assert "1 file written by chary was passed over." in json.loads(out)["notes"]
     assert (tmp_path / "feb-and-1-more.labeled.csv").exists()
-    code, out, _ = run("predict", tmp_path / "feb-and-1-more.model.chary", folder, "--json")
-    assert (code, json.loads(out)["rows"]) == (0, 80)
-    assert (tmp_path / "months.predicted.csv").exists()
     (folder / "mar.csv").write_text("id;age;churn\n1;2;3\n")
     code, _, err = run("label", folder, "-t", "churn")
     assert code == 1

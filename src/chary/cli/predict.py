@@ -100,8 +100,8 @@ def predict(
 
     One FILE: writes FILE.predicted.csv (or as FILE), the table plus chary_label and chary_confidence.
 
-    Several, a folder or a pattern: one output for each, next to it, or of the same name in the folder of --out. Run it
-    again after an interruption: files that are finished and as they were written are passed over.
+    Several, a folder or a pattern: one output for each, next to it, or of the same name in the folder of --out.
+    Run it again after an interruption: files that are finished, and as they were written, are passed over.
     """
     _refuse_swapped(model_file, file)
     require_readable(model_file, *file)

@@ -49,8 +49,8 @@ def plan_files(
     """One output for each file.
 
     Into the folder ``out`` go files of the same names, as deep as they were; without it an output is next to its
-    input, called FILE.predicted. ``task`` holds the settings of all of them. A file whose output is there, is whole,
-    and was made of it with this model and these settings is done.
+    input, called FILE.predicted. ``task`` holds the settings of all of them. A file whose output is there, whole,
+    and made of it with this model and these settings, is done.
     """
     shard = shard or Shard()
     if not 1 <= shard.number <= shard.of:

@@ -27,9 +27,9 @@ class Predictor:
     a pandas frame. pyarrow batches become pyarrow batches, anything else polars frames. Columns are found by name;
     further ones are ignored. A column may be of another type of its kind in each batch, as 32 or 64 bits.
 
-    What a cell means does not depend on the batch that it is in. Whether a column is written as the model knows it,
-    with decimal commas for example, is asked of all batches of a call together, at its end: then a ``TableError``
-    is raised instead of the end.
+    What a cell means does not depend on the batch that it is in. Whether a column is written as the model knows
+    it, with decimal commas for example, is asked of all batches of a call together, at its end: if it is not, that
+    ends in a ``TableError``.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a file was made of, and with which model, in; a record beside it out, by which a rerun knows that it is done.
+"""What an output was made of in; a record beside it out, by which a rerun knows that it is done.
 
 A record takes its name before the file that it speaks of, so that there is no such file without one. It holds the
 digest of that file: where it fits, the file is whole and as it was written.

@@ -1,4 +1,4 @@
-"""One file of any size and a predictor in; the file with its labels, whole or not at all, out, in bounded memory."""
+"""One file of any size and a predictor in; the file with its labels out, whole or absent, in bounded memory."""
 
 from __future__ import annotations
 
@@ -24,16 +24,17 @@ from chary.tables import (
     Table,
     TableError,
     appending,
-    blocks,
+    in_blocks,
     row_bytes,
     stream_table,
     with_features,
 )
 
 GIB = 1 << 30
-# What Python, NumPy, Polars and a model take before any row is read; and of what is left, the share of a row group.
+# What a process needs: Python, NumPy, Polars, a model, and some blocks of rows.
 LEAST_MEMORY = 400 << 20
-_FOR_A_GROUP = 0.25
+# Bytes of a row group that is written, where rows are long.
+_GROUP_BYTES = 64 << 20
 
 
 @dataclass(frozen=True)
@@ -76,8 +77,8 @@ Seen = Callable[[int, float], None]
 def label_file(predictor: Predictor, task: FileTask, seen: Seen = lambda rows, share: None) -> Labelled:
     """Write a file with the labels of its rows added; ``seen`` is told how many more rows are done, and the share.
 
-    Rows are read, scored by ``threads`` threads and written block by block. Blocks are cut by their rows alone, and
-    BLAS computes with one thread, so that the bytes depend on nothing but the file, the model and the settings.
+    Rows are read, scored by ``threads`` threads and written block by block. Blocks are cut by their rows alone,
+    and BLAS computes with one thread, so that the bytes depend on nothing but file, model and settings.
     """
     settings = {**task.settings, **predictor.settings}
     if task.recorded and not task.overwrite:
@@ -99,6 +100,8 @@ def label_file(predictor: Predictor, task: FileTask, seen: Seen = lambda rows, s
     kept = _kept(predictor, table)
     work = _Work(predictor, task)
     paths = [output, *([record_path(output)] if task.recorded else [])]
+    if task.recorded and not os.path.lexists(output):  # of a run that was ended between the two
+        record_path(output).unlink(missing_ok=True)
     with (
         folders_for(paths),
         atomic_writes(paths, overwrite=task.overwrite) as (file, *records),
@@ -173,10 +176,10 @@ class _Work:
 
 
 def _write(work: _Work, table: Table, parts: Iterator[Part], file: BinaryIO, seen: Seen) -> None:
-    """Score blocks as they are read, write them in their order, and refuse at the end what was written otherwise."""
-    cut = blocks(_with_features(work, parts), block_rows(work.predictor.model))
+    """Score blocks as they are read, write them in order, and refuse at the end what is written otherwise."""
+    cut = in_blocks(_with_features(work, parts), block_rows(work.predictor.model))
     first = next(cut)
-    group = _group_rows(first.table.frame, work.task.memory)
+    group = _group_rows(first.table.frame)
     with appending(table, file, group) as appender:
         for block, added, share in _in_order(work, first, cut):
             _hold(work, block, group)
@@ -230,10 +233,9 @@ def _with_features(work: _Work, parts: Iterator[Part]) -> Iterator[Part]:
 # ---------------------------------------------------------------- memory
 
 
-def _group_rows(first: pl.DataFrame, memory: int) -> int:
-    """Rows of a row group that is written: fewer where rows are long."""
-    per_row = max(1.0, float(row_bytes(first).mean()))
-    return int(max(1, min(GROUP_ROWS, (64 << 20) / per_row if per_row > 1024 else GROUP_ROWS)))
+def _group_rows(first: pl.DataFrame) -> int:
+    """Rows of a row group that is written: fewer where rows are long, as the first block tells."""
+    return int(max(1, min(GROUP_ROWS, _GROUP_BYTES / max(1.0, float(row_bytes(first).mean())))))
 
 
 def _hold(work: _Work, block: Table, group: int) -> None:
@@ -241,8 +243,8 @@ def _hold(work: _Work, block: Table, group: int) -> None:
     used, per_row = resident_bytes(), float(row_bytes(block.frame).mean()) if block.frame.height else 0.0
     if max(used, per_row * group) > work.task.memory:
         raise TableError(
-            f"{block.name} takes more than the {work.task.memory >> 20:,} MiB allowed, near row {work.rows:,}; pass "
-            "more with ",
+            f"{block.name} takes more than the {work.task.memory >> 20:,} MiB allowed, near row {work.rows:,}; "
+            "pass more with ",
             Parameter("memory"),
             ", or write it in smaller row groups.",
         )

@@ -1,7 +1,7 @@
 """Files of strangers in; cells, kinds of columns and numeric features out; and tables written back."""
 
 from chary.tables.appending import GROUP_ROWS, appending
-from chary.tables.blocks import blocks, row_bytes
+from chary.tables.blocks import in_blocks, row_bytes
 from chary.tables.cells import cell_texts, shown_cells
 from chary.tables.columns.column import Column
 from chary.tables.errors import TableError
@@ -77,7 +77,6 @@ __all__ = [
     "appending",
     "as_texts",
     "behind",
-    "blocks",
     "cell_texts",
     "drawn_from",
     "enlarge_sheet",
@@ -85,6 +84,7 @@ __all__ = [
     "file_kind",
     "find_sources",
     "from_dataframe",
+    "in_blocks",
     "in_order",
     "is_marker",
     "known_class",

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import io
+import os
 import queue
+import re
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -19,6 +22,8 @@ from chary.tables.writing import require_writable, write_csv
 
 # Rows of a row group of Parquet, or of a record batch of Arrow.
 GROUP_ROWS = 2**17
+_PIECE = 1 << 20
+_NUMBER = re.compile(r"\b(?:Errno|os error) (\d+)")
 _PATIENCE = 0.2  # seconds between two looks whether the writer still lives
 
 
@@ -40,15 +45,39 @@ class Appender:
 def appending(table: Table, file: BinaryIO, group_rows: int = GROUP_ROWS) -> Iterator[Appender]:
     """Open a file that is written as the table is, or as ``Table.written_as`` says."""
     require_writable(table)
-    with packing(file, table.packed, f"{table.stem}.{table.format}") as stream:
+    with packing(file, table.packed, f"{table.stem}.{table.format}") as packed:
+        stream: Any = _Even(packed) if table.packed else packed
         kind = {"csv": _Csv, "jsonl": _Lines, "xlsx": _Workbook}.get(table.format)
         appender: Appender = _Columns(table.format, stream, group_rows) if kind is None else kind(stream)
         try:
             yield appender
             appender.close()
+            if table.packed:
+                stream.finish()
         except BaseException:
             appender.abandon()
             raise
+
+
+class _Even(io.RawIOBase):
+    """Bytes passed on in pieces of one size: what compression makes of them depends on where they are cut."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self.file, self.held = file, bytearray()
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        self.held += data
+        while len(self.held) >= _PIECE:
+            self.file.write(bytes(self.held[:_PIECE]))
+            del self.held[:_PIECE]
+        return len(data)
+
+    def finish(self) -> None:
+        self.file.write(bytes(self.held))
+        self.held.clear()
 
 
 class _Csv(Appender):
@@ -66,7 +95,8 @@ class _Lines(Appender):
         self.file = file
 
     def append(self, table: Table, added: Mapping[str, pl.Series]) -> None:
-        write_jsonlines(table, _extended(pl.DataFrame(), added), self.file)
+        more = pl.DataFrame([column.alias(name) for name, column in added.items()])
+        write_jsonlines(table, more, self.file)
 
 
 class _Workbook(Appender):
@@ -132,6 +162,8 @@ class _Columns(Appender):
                 lazy.sink_ipc(self.file, compression="lz4", compat_level=oldest, record_batch_size=self.group_rows)
             else:
                 lazy.sink_parquet(self.file, row_group_size=self.group_rows)
+        except pl.exceptions.PolarsError as error:
+            self.error = _of_the_system(error)
         except BaseException as error:
             self.error = error
 
@@ -140,6 +172,12 @@ class _Columns(Appender):
             if isinstance(what, BaseException):
                 raise what
             yield what
+
+
+def _of_the_system(error: pl.exceptions.PolarsError) -> Exception:
+    """What the system said of a disk, where Polars passes it on as its own."""
+    found = _NUMBER.search(str(error))
+    return OSError(int(found[1]), os.strerror(int(found[1]))) if found else error
 
 
 class _AbandonedError(Exception):

@@ -15,7 +15,7 @@ from chary.tables.table import Lines, Table
 MOST_BYTES = 64 << 20  # of text in a block
 
 
-def blocks(parts: Iterator[Part], n_rows: int, most_bytes: int = MOST_BYTES) -> Iterator[Part]:
+def in_blocks(parts: Iterator[Part], n_rows: int, most_bytes: int = MOST_BYTES) -> Iterator[Part]:
     """So many rows at a time, or fewer where their cells take more than so many bytes; one at least.
 
     Where a block begins depends on the rows before it, not on the parts: a file that is written in other row
@@ -23,7 +23,6 @@ def blocks(parts: Iterator[Part], n_rows: int, most_bytes: int = MOST_BYTES) -> 
     """
     held: list[Table] = []
     rows = size = 0
-    share = 0.0
     for part in parts:
         ends, start = np.cumsum(row_bytes(part.table.frame)), 0
         while start < len(ends):
@@ -35,9 +34,8 @@ def blocks(parts: Iterator[Part], n_rows: int, most_bytes: int = MOST_BYTES) -> 
                 size += int(ends[start + taken - 1]) - (int(ends[start - 1]) if start else 0)
                 rows, start = rows + taken, start + taken
             if rows == n_rows or start < len(ends):
-                yield Part(_joined(held), share)
+                yield Part(_joined(held), part.share)
                 held, rows, size = [], 0, 0
-        share = part.share
     if held:
         yield Part(_joined(held), 1.0)
 

@@ -228,7 +228,7 @@ class _Text(NamedTuple):
                 n_read += len(following)
                 if self.packed:
                     refuse_bomb_ratio(n_read, size, self.name)
-                told.share, told.last = min(1.0, raw.tell() / size), not following
+                told.share, told.last = min(1.0, raw.tell() / size) if following else 1.0, not following
                 yield decode(head, last=not following)
                 head = following
 
