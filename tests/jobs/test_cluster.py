@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from chary.jobs import FileTask, Predictor
+from chary.jobs import FileTask, Predictor, label_file
 from chary.jobs.cluster import _event, on_dask
 from chary.jobs.workers import Job
 from chary.tables import TableError
@@ -14,12 +14,16 @@ from chary.tables import TableError
 distributed = pytest.importorskip("distributed")
 
 
-def test_a_lost_worker_costs_only_its_file(model_file, tmp_path, rows):
-    tasks = []
-    for k in range(4):
-        rows(200, seed=k).write_csv(tmp_path / f"{k}.csv")
-        tasks.append(FileTask(str(tmp_path / f"{k}.csv"), str(tmp_path / "out" / f"{k}.csv"), recorded=True))
-    job = Job(str(model_file), Predictor(model_file.read_bytes()).digest, {})
+def test_a_lost_worker_costs_only_its_file_and_the_bytes_are_the_same(model_file, tmp_path, rows):
+    predictor, tasks = Predictor(model_file.read_bytes()), []
+    for k in range(3):
+        rows(200, seed=k).write_parquet(tmp_path / f"{k}.parquet", row_group_size=70)
+        output = str(tmp_path / "out" / f"{k}.parquet")
+        tasks.append(FileTask(str(tmp_path / f"{k}.parquet"), output, recorded=True))
+        label_file(predictor, FileTask(tasks[-1].source, str(tmp_path / "alone" / f"{k}.parquet")))
+    (tmp_path / "torn.csv").write_text("a,b\n1\n")
+    tasks.append(FileTask(str(tmp_path / "torn.csv"), str(tmp_path / "out" / "torn.csv"), recorded=True))
+    job = Job(str(model_file), predictor.digest, {})
     events = []
     options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
     with distributed.LocalCluster(**options) as cluster:
@@ -32,9 +36,13 @@ def test_a_lost_worker_costs_only_its_file(model_file, tmp_path, rows):
             events.append(event)
 
         on_dask(job, tasks, 2, report, cluster.scheduler_address)
-    assert [event.kind for event in events] == ["done"] * 4
-    assert {event.labelled.rows for event in events} == {200}
-    assert sorted(path.name for path in (tmp_path / "out").glob("*.csv")) == [f"{k}.csv" for k in range(4)]
+    assert sorted(event.kind for event in events) == ["done", "done", "done", "failed"]
+    (torn,) = [event for event in events if event.kind == "failed"]
+    assert "torn.csv, line 2: 1 cells where the header has 2" in str(torn.error)
+    for k in range(3):
+        alone, found = (tmp_path / folder / f"{k}.parquet" for folder in ("alone", "out"))
+        assert found.read_bytes() == alone.read_bytes()
+    assert not (tmp_path / "out" / "torn.csv").exists()
 
 
 class Future:

@@ -1,4 +1,4 @@
-"""The same bytes from one process, several, two shards and a cluster; and what a run may use."""
+"""The same bytes from one process, several and two shards; and what a run may use. Dask: ``test_cluster``."""
 
 import pytest
 
@@ -22,10 +22,10 @@ def folder_of_files(tmp_path_factory, rows):
     return folder
 
 
-def run(model_file, predictor, folder, out, jobs=1, shard=None, **how):
+def run(model_file, predictor, folder, out, jobs=1, shard=None):
     plan = plan_files(predictor, [str(folder)], out, FileTask("", ""), shard)
     events = []
-    label_files(model_file, predictor, plan.tasks, Means(jobs, 1, GIB), events.append, **how)
+    label_files(model_file, predictor, plan.tasks, Means(jobs, 1, GIB), events.append)
     assert sum(event.rows for event in events) == 300 * sum(event.kind == "done" for event in events)
     return {path.name: path.read_bytes() for path in out.glob("*.parquet")}, events
 
@@ -39,15 +39,6 @@ def test_the_outputs_are_the_same_to_the_byte(model_file, predictor, folder, tmp
     for k in (1, 2):
         shards, _ = run(model_file, predictor, folder, tmp_path / "shards", shard=Shard(k, 2))
     assert shards == alone
-
-
-def test_a_cluster_gives_the_same(model_file, predictor, folder, tmp_path):
-    pytest.importorskip("distributed")
-    alone, _ = run(model_file, predictor, folder, tmp_path / "1")
-    dask, events = run(model_file, predictor, folder, tmp_path / "dask", jobs=2, engine="dask")
-    assert dask == alone
-    (failed,) = [event for event in events if event.kind == "failed"]
-    assert "torn.csv, line 2: 1 cells" in str(failed.error)
 
 
 def test_what_a_run_may_use(monkeypatch):
