@@ -17,7 +17,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from chary.jobs.model_file import load, save
 from chary.tables.errors import TableError
-from chary.tables.preparation import TablePreparation, preparation_state, restore_preparation
+from chary.tables.preparation import TablePreparation, _numbers, preparation_state, restore_preparation
 from chary.tables.table import MAX_COLUMNS
 
 N = 60
@@ -253,3 +253,20 @@ def test_money_said_to_be_numeric_is_read_and_words_are_refused():
         np.testing.assert_allclose(numbers, [1200, 900, 15000], rtol=1e-5)
     with pytest.raises(TableError, match="Column 'price' holds 'cheap' and no number at all"):
         TablePreparation(numeric=["price"]).fit({"price": ["cheap", "dear"] * 30})
+
+
+def test_features_are_those_of_the_transformer_to_the_bit():
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame(
+        {
+            "x": [None if k % 7 == 0 else v for k, v in enumerate(rng.normal(size=400))],
+            "huge": rng.normal(size=400) * 1e6,
+            "same": [1.0] * 399 + [5000.0],
+            "c": rng.choice(["a", "b", "c", ""], 400).tolist(),
+            "d": rng.choice(["u", "v"], 400).tolist(),
+        }
+    )
+    preparation = TablePreparation().fit(frame)
+    new = frame.with_columns(c=pl.Series(["a", "unseen", None, "b"] * 100), huge=pl.col("huge") * 1e4)
+    expected = np.clip(preparation.transformer_.transform(_numbers(new, preparation.columns_)), -100, 100)
+    assert preparation.transform(new).tobytes() == expected.astype(np.float32).tobytes()
