@@ -1,13 +1,20 @@
 """A file is there whole or not at all."""
 
+import errno
+import fcntl
 import os
+import resource
+import shutil
+import socket
 import stat
 import subprocess
 import sys
+from contextlib import contextmanager
 
 import pytest
 
-from chary._files import atomic_write, sweep
+from chary import _files
+from chary._files import OutputError, atomic_rewrite, atomic_write, atomic_writes, folders_for, probe, sweep
 
 
 def test_writes_the_bytes_and_leaves_nothing_else(tmp_path):
@@ -96,3 +103,342 @@ with atomic_write(sys.argv[1]) as file:
     assert not remains.exists()
     assert len(list(tmp_path.iterdir())) == 2  # of another machine, or none of ours
     assert sweep(tmp_path / "none") == 0
+
+
+# ---------------------------------------------------------------- several files: all or none
+
+
+def write_three(folder, overwrite=False, then=lambda: None):
+    paths = [folder / name for name in "abc"]
+    with atomic_writes(paths, overwrite=overwrite) as files:
+        for file in files:
+            file.write(b"new")
+        then()
+
+
+def contents(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def raising(error):
+    raise error
+
+
+def test_several_files_appear_together(tmp_path):
+    seen = []
+    write_three(tmp_path, then=lambda: seen.extend(tmp_path.glob("[!.]*")))
+    assert seen == []
+    assert contents(tmp_path) == dict.fromkeys("abc", b"new")
+    (tmp_path / "b").write_bytes(b"old")
+    write_three(tmp_path, overwrite=True)
+    assert contents(tmp_path) == dict.fromkeys("abc", b"new")
+
+
+@pytest.mark.parametrize("before", [{}, {"a": b"old a", "c": b"old c"}])
+@pytest.mark.parametrize("error", [OSError(errno.EIO, "broken"), KeyboardInterrupt()])
+@pytest.mark.parametrize("nth", [1, 2, 3])
+@pytest.mark.parametrize("after", [False, True], ids=["before it", "after it"])
+def test_where_one_cannot_take_its_name_none_does(tmp_path, monkeypatch, before, error, nth, after):
+    for name, text in before.items():
+        (tmp_path / name).write_bytes(text)
+    replace, calls = os.replace, []
+
+    def failing(source, target):
+        calls.append(target)
+        if len(calls) == nth and not after:
+            raise error
+        replace(source, target)
+        if len(calls) == nth:
+            raise error
+
+    monkeypatch.setattr(os, "replace", failing)
+    with pytest.raises((OSError, KeyboardInterrupt)):
+        write_three(tmp_path, overwrite=True)
+    assert contents(tmp_path) == before
+
+
+def test_names_given_back_on_a_disk_without_links(tmp_path, monkeypatch):
+    def no_link(*args, **kwargs):
+        raise OSError(errno.EPERM, "no links here")
+
+    monkeypatch.setattr(os, "link", no_link)
+    write_three(tmp_path)
+    with pytest.raises(FileExistsError, match="exists already"):
+        write_three(tmp_path)
+    (tmp_path / "a").write_bytes(b"old")
+    replace = os.replace
+    monkeypatch.setattr(
+        os, "replace", lambda s, t: raising(OSError(errno.EIO, "")) if t.name == "a" else replace(s, t)
+    )
+    with pytest.raises(OutputError, match="Nothing was written in"):
+        write_three(tmp_path, overwrite=True)
+    assert contents(tmp_path) == {"a": b"old", "b": b"new", "c": b"new"}
+
+
+def test_what_appears_meanwhile_is_not_overwritten(tmp_path):
+    with pytest.raises(FileExistsError, match="exists already"):
+        write_three(tmp_path, then=lambda: (tmp_path / "b").write_bytes(b"of somebody else"))
+    assert contents(tmp_path) == {"b": b"of somebody else"}
+
+
+def test_a_network_disk_may_link_and_say_that_it_was_there(tmp_path, monkeypatch):
+    link = os.link
+    monkeypatch.setattr(os, "link", lambda *args, **how: raising(link(*args, **how) or FileExistsError()))
+    write_three(tmp_path)
+    assert contents(tmp_path) == dict.fromkeys("abc", b"new")
+
+
+def test_a_kill_between_two_names_leaves_the_first_one_out_and_remains_that_are_swept(tmp_path):
+    code = """
+import os, sys
+from pathlib import Path
+from chary._files import atomic_writes
+link, calls = os.link, []
+def killing(source, target, **how):
+    if len(calls) == 2:
+        os.kill(os.getpid(), 9)
+    calls.append(target)
+    link(source, target, **how)
+os.link = killing
+with atomic_writes([Path(sys.argv[1]) / name for name in "abc"]) as files:
+    for file in files:
+        file.write(b"new")
+"""
+    done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=False)
+    assert done.returncode == -9
+    assert sorted(path.name for path in tmp_path.glob("[!.]*")) == ["b", "c"]
+    assert sweep(tmp_path) == 3
+    assert contents(tmp_path) == {"b": b"new", "c": b"new"}
+
+
+# ---------------------------------------------------------------- what has the name already
+
+
+def test_a_link_that_leads_nowhere_is_not_replaced_unasked(tmp_path):
+    path = tmp_path / "a"
+    path.symlink_to("nowhere")
+    with pytest.raises(FileExistsError, match="a is a link that leads nowhere; choose another name"):
+        write_and_close(path)
+    assert path.is_symlink()
+    write_and_close(path, overwrite=True)
+    assert (path.is_symlink(), path.read_bytes()) == (False, b"new")
+    assert not (tmp_path / "nowhere").exists()
+
+
+def write_and_close(path, write=atomic_write, **how):
+    with write(path, **how) as file:
+        file.write(b"new")
+
+
+def test_a_link_is_replaced_and_the_file_behind_it_stays(tmp_path):
+    (tmp_path / "real").write_bytes(b"old")
+    (tmp_path / "a").symlink_to("real")
+    with pytest.raises(FileExistsError):
+        write_and_close(tmp_path / "a")
+    write_and_close(tmp_path / "a", overwrite=True)
+    assert contents(tmp_path) == {"a": b"new", "real": b"old"}
+
+
+def test_a_file_that_is_worked_on_is_the_one_behind_the_link(tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "real").write_bytes(b"old")
+    (tmp_path / "a").symlink_to("elsewhere/real")
+    write_and_close(tmp_path / "a", atomic_rewrite)
+    assert (tmp_path / "a").is_symlink()
+    assert contents(tmp_path / "elsewhere") == {"real": b"new"}
+
+
+def test_a_private_file_stays_private(tmp_path):
+    path = tmp_path / "a"
+    path.write_bytes(b"old")
+    path.chmod(0o600)
+    write_and_close(path, overwrite=True)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("check", [write_and_close, lambda path: probe([path], overwrite=True)])
+@pytest.mark.parametrize("folder", ["/dev", "/dev/shm", "/proc/self", "/sys", "{links}/dev"])
+def test_nothing_is_written_among_devices(tmp_path, folder, check):
+    (tmp_path / "dev").symlink_to("/dev")
+    path = os.path.join(folder.format(links=tmp_path), "chary-test")
+    with pytest.raises(OutputError, match=r"belongs to the system and keeps no files; write chary-test elsewhere"):
+        check(path)
+    with pytest.raises(OutputError, match="belongs to the system"):
+        write_and_close("/dev/null", overwrite=True)
+    assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
+
+
+def test_a_folder_or_a_pipe_is_not_replaced(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "link").symlink_to("folder")
+    for name in ("pipe", "folder", "link"):
+        with pytest.raises(OutputError, match=f"{name} is there and is no file, so it is not replaced"):
+            write_and_close(tmp_path / name, overwrite=True)
+
+
+# ---------------------------------------------------------------- before the work
+
+
+@contextmanager
+def largest_file(n_bytes):
+    """A limit of the system, which a disk or a quota may be as well."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_what_can_be_written_is_probed_without_a_trace(tmp_path):
+    (tmp_path / "a").write_bytes(b"old")
+    probe([tmp_path / "a", tmp_path / "deep" / "er" / "b"], overwrite=True, n_bytes=10**6)
+    assert contents(tmp_path) == {"a": b"old"}
+    with pytest.raises(FileExistsError):
+        probe([tmp_path / "a"])
+
+
+def test_what_could_not_be_written_is_found_before(tmp_path, monkeypatch):
+    (tmp_path / "file").write_bytes(b"x")
+    with pytest.raises(OutputError, match="file is a file, so nothing can be written in it; choose a folder"):
+        probe([tmp_path / "file" / "deep" / "a"])
+    for path in (tmp_path / ("n" * 300), tmp_path / ("n" * 300) / "a", tmp_path / "new" / ("n" * 300)):
+        with pytest.raises(OutputError, match=r"'n+\.\.\.' is too long a name for a file; choose a shorter one"):
+            probe([path])
+    with largest_file(1000), pytest.raises(OutputError, match=r"Nothing was written in .* \(file too large\)"):
+        probe([tmp_path / "a"])
+    with largest_file(10**6), pytest.raises(OutputError, match="file too large"):
+        probe([tmp_path / "a"], n_bytes=10**6 + 1)
+    with pytest.raises(OutputError, match=r"has room for [\d,]+ bytes, and 1[,0]+ or more are to be written"):
+        probe([tmp_path / "a"], n_bytes=10**18)
+    monkeypatch.setattr(os, "fsync", lambda descriptor: raising(OSError(errno.ENOSPC, "full")))
+    with pytest.raises(OutputError, match=r"\(no space left on device\); mend that, or write elsewhere"):
+        probe([tmp_path / "a"])
+    assert contents(tmp_path) == {"file": b"x"}
+
+
+@contextmanager
+def as_nobody():
+    if os.geteuid() == 0:
+        os.seteuid(65534)
+    try:
+        yield
+    finally:
+        if os.getuid() == 0:
+            os.seteuid(0)
+
+
+@pytest.mark.parametrize("inside", ["a", "deep/a"])
+@pytest.mark.parametrize("mode", [0o555, 0o000])
+def test_a_folder_that_cannot_be_written_is_found_before(tmp_path, inside, mode):
+    folder = tmp_path / "locked"
+    folder.mkdir()
+    folder.chmod(mode)
+    try:
+        with as_nobody(), pytest.raises(OutputError, match=r"Nothing was written in .* \(permission denied\)"):
+            probe([folder / inside])
+    finally:
+        folder.chmod(0o755)
+
+
+def test_folders_made_for_files_go_where_that_fails(tmp_path):
+    deep = tmp_path / "a" / "b" / "new.txt"
+    with pytest.raises(KeyboardInterrupt), folders_for([deep]):
+        raise KeyboardInterrupt
+    assert contents(tmp_path) == {}
+    with folders_for([deep]):
+        write_and_close(deep)
+    assert deep.read_bytes() == b"new"
+    foreign = deep.parent / "c" / "of-somebody-else.txt"
+    with pytest.raises(ZeroDivisionError), folders_for([foreign.with_name("more.txt")]):
+        raising(foreign.touch() or ZeroDivisionError())
+    assert foreign.exists()
+
+
+# ---------------------------------------------------------------- what goes wrong midway
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        OSError(errno.ENOSPC, "No space left on device"),
+        OSError("No space left on device (os error 28)"),
+        RuntimeError("parquet: underlying IO error: No space left on device (os error 28)"),
+    ],
+)
+def test_a_full_disk_is_one_sentence(tmp_path, error):
+    with pytest.raises(OutputError, match=r"Nothing was written in .* \(no space left on device\); mend that"):
+        write_three(tmp_path, then=lambda: raising(error))
+    assert contents(tmp_path) == {}
+
+
+def test_errors_about_other_files_are_their_own(tmp_path):
+    error = FileNotFoundError(errno.ENOENT, "No such file", "other.csv")
+    with pytest.raises(FileNotFoundError) as raised:
+        write_three(tmp_path, then=lambda: raising(error))
+    assert raised.value is error
+
+
+def test_a_folder_that_is_removed_midway_is_one_sentence(tmp_path):
+    folder = tmp_path / "out"
+    folder.mkdir()
+    with pytest.raises(OutputError, match=r"Nothing was written in '.*out' \(the folder is not there\)"):
+        write_three(folder, then=lambda: shutil.rmtree(folder))
+    with pytest.raises(OutputError, match="the folder is not there"):
+        write_three(folder)
+    assert list(tmp_path.iterdir()) == []
+
+
+# ---------------------------------------------------------------- remains
+
+
+@pytest.fixture
+def dead():
+    """The number of a process that lives no more."""
+    with subprocess.Popen(["true"]) as process:
+        process.wait()
+    return process.pid
+
+
+def test_remains_are_swept_when_outputs_are_probed(tmp_path, dead):
+    remains = tmp_path / f".a@{socket.gethostname()[:40]}@{dead}@0123456789abcdef.part"
+    remains.touch()
+    probe([tmp_path / "new"])
+    assert contents(tmp_path) == {}
+
+
+def test_what_a_living_writer_holds_is_not_swept_even_if_its_number_looks_dead(tmp_path, dead):
+    """A container has numbers of its own, under the name of the same machine."""
+    remains = tmp_path / f".a@{socket.gethostname()[:40]}@{dead}@0123456789abcdef.part"
+    with remains.open("xb") as file:
+        fcntl.flock(file.fileno(), fcntl.LOCK_EX)
+        assert sweep(tmp_path) == 0
+    assert sweep(tmp_path) == 1
+
+
+def test_a_writer_holds_the_lock(tmp_path):
+    with atomic_write(tmp_path / "a") as file:
+        (path,) = tmp_path.iterdir()
+        with path.open("rb") as other, pytest.raises(BlockingIOError):
+            fcntl.flock(other.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+        file.write(b"x")
+
+
+def test_files_of_users_are_never_swept(tmp_path, dead, monkeypatch):
+    host = socket.gethostname()[:40]
+    token = "0123456789abcdef"
+    for name in (
+        f".a@{host}@{dead}@notes.part", f".a@{host}@{dead}@{token}.part.csv", f".a@{host}@x@{token}.part",
+        f"a@{host}@{dead}@{token}.part", f".a@elsewhere@{dead}@{token}.part",
+        f".a@{host}@{10**11}@{token}.part", f".{'n' * 31}@{host}@{dead}@{token}.part",
+    ):  # fmt: skip
+        (tmp_path / name).touch()
+    (tmp_path / f".link@{host}@{dead}@0123456789abcdef.part").symlink_to("nowhere")
+    (tmp_path / f".folder@{host}@{dead}@0123456789abcdef.part").mkdir()
+    n_before = len(os.listdir(tmp_path))
+    assert sweep(tmp_path) == 0
+    assert len(os.listdir(tmp_path)) == n_before
+    monkeypatch.setattr(_files.fcntl, "flock", lambda *args: raising(OSError(errno.ENOLCK, "no locks")))
+    (tmp_path / f".a@{host}@{dead}@0123456789abcdef.part").touch()
+    assert sweep(tmp_path) == 0  # a disk without locks: somebody may be writing

@@ -97,9 +97,10 @@ def folders_for(paths: Iterable[GivenPath]) -> Iterator[None]:
     """Make the folders of files about to be written; where that fails, none stays that was not there."""
     finals = [Path(path).absolute() for path in paths]
     parents = {folder for path in finals for folder in path.parents}
-    made = sorted(folder for folder in parents if not folder.exists())  # outer ones first
+    made: list[Path] = []
     try:
         with _one_sentence(finals):
+            made = sorted(folder for folder in parents if not folder.exists())  # outer ones first
             for folder in made:
                 folder.mkdir(exist_ok=True)
         yield
@@ -212,7 +213,8 @@ class _Part:
         try:
             os.link(self.temporary, self.path)  # other than a renaming, it never replaces anything
         except FileExistsError:
-            raise _there(self.path) from None
+            if not self._has_its_name():  # a network disk may do it, and be asked once more
+                raise _there(self.path) from None
         except OSError:  # a disk without links
             if os.path.lexists(self.path):
                 raise _there(self.path) from None
@@ -227,14 +229,12 @@ class _Part:
             shutil.copy2(self.path, self.before, follow_symlinks=False)
 
     def give_back_name(self) -> None:
-        with suppress(FileNotFoundError):
-            status = os.lstat(self.path)
-            if (status.st_dev, status.st_ino) != self.identity:
-                return
-            if os.path.lexists(self.before):
-                os.replace(self.before, self.path)
-            else:
-                self.path.unlink()
+        if not self._has_its_name():
+            return
+        if os.path.lexists(self.before):
+            os.replace(self.before, self.path)
+        else:
+            self.path.unlink()
 
     def remove(self) -> None:
         with suppress(OSError):
@@ -242,6 +242,13 @@ class _Part:
         for path in (self.temporary, self.before):
             with suppress(OSError):
                 path.unlink()
+
+    def _has_its_name(self) -> bool:
+        try:
+            status = os.lstat(self.path)
+        except OSError:
+            return False
+        return (status.st_dev, status.st_ino) == self.identity
 
     def _take_permissions(self) -> None:
         with suppress(OSError):
@@ -297,18 +304,27 @@ def _there(path: Path) -> FileExistsError:
 def _one_sentence(paths: Sequence[Path], only: Sequence[int] = ()) -> Iterator[None]:
     try:
         yield
-    except OSError as error:
-        if error.errno is None or (only and error.errno not in only):  # one that is a sentence has no number
+    except Exception as error:
+        number = _number_of(error)
+        if number is None or (only and number not in only):  # an error that is a sentence has no number
             raise
-        folder, why = paths[0].parent, (error.strerror or "").lower()
-        if error.errno == errno.ENAMETOOLONG:
+        folder, why = paths[0].parent, os.strerror(number).lower()
+        if number == errno.ENAMETOOLONG:
             name = max((part for path in paths for part in path.parts), key=lambda part: len(os.fsencode(part)))
             raise OutputError(f"{shown(name, 80)} is too long a name for a file; choose a shorter one.") from None
-        if error.errno == errno.ENOENT and not folder.is_dir():
-            why = "the folder is gone"
+        if number == errno.ENOENT and not folder.is_dir():
+            why = "the folder is not there"
         raise OutputError(
             f"Nothing was written in {shown(folder, 200)} ({why}); mend that, or write elsewhere."
         ) from None
+
+
+def _number_of(error: Exception) -> int | None:
+    """Which error of the system it is; libraries that write to a file by themselves say so in words."""
+    if isinstance(error, OSError) and error.errno is not None:
+        return error.errno
+    said = re.search(r"\(os error (\d+)\)", str(error))
+    return int(said[1]) if said else None
 
 
 def _require_room(folder: Path, n_bytes: int) -> None:
@@ -322,10 +338,19 @@ def _require_room(folder: Path, n_bytes: int) -> None:
 
 def _existing_folder(path: Path) -> tuple[Path, tuple[str, ...]]:
     """The nearest folder above a path that is there, and the names of those to be made in it."""
-    there = next(folder for folder in path.parents if os.path.lexists(folder))
+    there = next(folder for folder in path.parents if _is_there(folder))
     if there.exists() and not there.is_dir():
         raise OutputError(f"{there} is a file, so nothing can be written in it; choose a folder.")
     return there, path.parent.relative_to(there).parts
+
+
+def _is_there(path: Path) -> bool:
+    """Whether it is; that it cannot be told is an error."""
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return True
 
 
 def _remove_folders(made: Iterable[Path]) -> None:

@@ -62,18 +62,25 @@ def test_interruption_is_exit_code_130_and_leaves_no_file(table, run, monkeypatc
     assert not (table.parent / "customers.report.html").exists()
 
 
-def test_a_real_interrupt_ends_the_process(table):
+@pytest.mark.parametrize(
+    ("signum", "code", "sentence"),
+    [
+        (signal.SIGINT, 130, "Interrupted; no file was left half-written."),
+        (signal.SIGTERM, 143, "Stopped by SIGTERM; no file was left half-written."),
+    ],
+)
+def test_a_real_signal_ends_the_process(table, signum, code, sentence):
     slow = "lambda *args, **kwargs: (print('ready', flush=True), time.sleep(60))"
-    code = f"import sys, time, chary.jobs, chary.cli; chary.jobs.label_table = {slow}; sys.exit(chary.cli.main())"
-    command = [sys.executable, "-c", code, "label", str(table), "-t", "churn"]
+    job = f"import sys, time, chary.jobs, chary.cli; chary.jobs.label_table = {slow}; sys.exit(chary.cli.main())"
+    command = [sys.executable, "-c", job, "label", str(table), "-t", "churn"]
     heeded = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # a shell's background jobs ignore it
     options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "preexec_fn": heeded}
     with subprocess.Popen(command, **options) as process:
         assert process.stdout.readline() == "ready\n"
-        process.send_signal(signal.SIGINT)
+        process.send_signal(signum)
         _, err = process.communicate(timeout=30)
-    assert process.returncode == 130
-    assert err == "chary: Interrupted; no file was left half-written.\n"
+    assert process.returncode == code
+    assert err == f"chary: {sentence}\n"
     assert [path.name for path in table.parent.iterdir()] == ["customers.csv"]
 
 

@@ -25,26 +25,30 @@ def test_paths_must_be_free_and_their_folder_there(tmp_path):
     require_free([tmp_path / "made" / "later" / "new.csv"], force=True)
     with pytest.raises(ValueError, match=r"taken.csv is a file, so nothing can be written in it"):
         require_free([taken / "deep" / "new.csv"], force=True)
+    (tmp_path / "link.csv").symlink_to("nowhere")
+    with pytest.raises(ValueError, match=r"link.csv exists already; pass --force"):
+        require_free([tmp_path / "link.csv"], force=False)
+    with pytest.raises(OSError, match="has room for"):
+        require_free([tmp_path / "new.csv"], force=False, n_bytes=10**18)
 
 
 def test_folders_are_made_and_where_writing_fails_nothing_stays(tmp_path):
     deep, old = tmp_path / "a" / "b" / "new.txt", tmp_path / "old.txt"
     old.write_text("mine")
 
-    def fail(path, error):
-        path.write_text("half")
-        raise error
+    def write(error=None):
+        with writing([deep, old], force=True) as files:
+            for file in files:
+                file.write(b"new")
+            if error:
+                raise error
 
-    with pytest.raises(KeyboardInterrupt), writing([deep, old]):
-        fail(deep, KeyboardInterrupt)
+    with pytest.raises(KeyboardInterrupt):
+        write(KeyboardInterrupt)
     assert [path.name for path in tmp_path.iterdir()] == ["old.txt"]
     assert old.read_text() == "mine"
-    with writing([deep]):
-        deep.write_text("whole")
-    assert deep.read_text() == "whole"
-    with pytest.raises(OSError, match="disk"), writing([deep.parent / "c" / "more.txt"]):
-        fail(deep.parent / "c" / "of-somebody-else.txt", OSError("disk"))
-    assert (deep.parent / "c" / "of-somebody-else.txt").exists()
+    write()
+    assert (deep.read_text(), old.read_text()) == ("new", "new")
 
 
 @pytest.mark.parametrize("given", ["-", "in/*.csv"])

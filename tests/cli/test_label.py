@@ -5,6 +5,7 @@ import io
 import json
 import os
 import re
+import shutil
 import sys
 import zipfile
 from importlib.util import find_spec
@@ -12,6 +13,10 @@ from importlib.util import find_spec
 import numpy as np
 import polars as pl
 import pytest
+
+import chary.jobs
+from chary.tables import read_table, read_tested, scan_table
+from chary.tables.sources import Source
 
 pytestmark = pytest.mark.usefixtures("quick_learners")
 
@@ -391,3 +396,110 @@ def test_text_and_numbers_beside_the_table(tmp_path, run):
     assert (code, err.endswith("give one for these rows with --features.\n")) == (1, True)
     code, _, err = run("label", path, "-t", "y", "--force", "--features", path)
     assert (code, err) == (1, "chary: t.csv is no NumPy file (.npy); write it with numpy.save.\n")
+
+
+# ---------------------------------------------------------------- outputs: found out before, all or none
+
+
+def never(*args, **kwargs):
+    raise AssertionError("the work has begun")
+
+
+def test_outputs_that_cannot_be_written_are_found_before_the_work(table, run, monkeypatch):
+    monkeypatch.setattr(chary.jobs, "label_table", never)
+    long = table.with_name("n" * 245 + ".csv")
+    table.rename(long)
+    for words, said in (
+        ([], "is too long a name for a file; choose a shorter one"),
+        (["--out", "/proc/self"], "belongs to the system and keeps no files"),
+        (["--out", "/dev"], "belongs to the system and keeps no files"),
+    ):
+        code, out, err = run("label", long, "-t", "churn", *words)
+        assert (code, out) == (1, "")
+        assert said in err
+    long.rename(table)
+    monkeypatch.setattr(os, "fsync", lambda descriptor: os.write(os.open("/dev/full", os.O_WRONLY), b"x"))
+    code, _, err = run("label", table, "-t", "churn", "--out", table.parent / "new")
+    assert "(no space left on device); mend that, or write elsewhere." in err
+    assert [path.name for path in table.parent.iterdir()] == ["customers.csv"]
+
+
+@pytest.mark.parametrize("broken", ["write_rows_to_check", "model_bytes"])
+def test_where_one_output_fails_the_others_stay_as_they_were(table, run, monkeypatch, broken):
+    words = ["label", table, "-t", "churn", "--rounds", 0, "--learner", "linear", "--check-sheet"]
+    folder = table.parent
+    (folder / "customers.labeled.csv").write_text("mine")
+    (folder / "customers.report.html").write_text("mine, too")
+
+    def fails(*args):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(chary.jobs, broken, fails)
+    code, _, err = run(*words, "--force")
+    assert code == 1
+    assert "Nothing was written in" in err
+    kept = {path.name: path.read_text() for path in folder.iterdir() if path != table}
+    assert kept == {"customers.labeled.csv": "mine", "customers.report.html": "mine, too"}
+
+
+def test_an_output_folder_that_is_removed_midway_is_one_sentence(table, run, monkeypatch):
+    out = table.parent / "out"
+    write = chary.jobs.write_rows_to_check
+
+    def removes(result, stream):
+        write(result, stream)
+        shutil.rmtree(out)
+
+    monkeypatch.setattr(chary.jobs, "write_rows_to_check", removes)
+    words = ["--rounds", 0, "--learner", "linear", "--check-sheet", "--out", out]
+    code, printed, err = run("label", table, "-t", "churn", *words)
+    assert (code, printed) == (1, "")
+    assert re.fullmatch(r"chary: Nothing was written in '.*out' \(the folder is not there\); .*\.\n", err)
+    assert [path.name for path in table.parent.iterdir()] == ["customers.csv"]
+
+
+def test_a_table_that_changes_while_it_is_read_is_one_sentence(table, run, monkeypatch):
+    read = Source.read
+
+    def growing(source):
+        data = read(source)
+        with table.open("a") as file:
+            file.write("080;1,5;red;yes\n")
+        return data
+
+    monkeypatch.setattr(Source, "read", growing)
+    code, printed, err = run("label", table, "-t", "churn")
+    assert (code, printed) == (1, "")
+    assert err == "chary: customers.csv was changed while it was read; wait until it is whole, then try again.\n"
+    assert [path.name for path in table.parent.iterdir()] == ["customers.csv"]
+
+
+def test_labels_that_look_like_formulas_go_all_the_way_and_come_back(tmp_path, run, keys):
+    """Through every text column that chary adds: labels, guesses, cells and answers of sheets, and reasons."""
+    names = ["\uff1dyes", "-5", "'=no", "@x"]
+    rows = [f"{10 * (i % 4) + i % 3},={i},{names[i % 4] if i % 5 else ''}" for i in range(160)]
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join(["=x,mine,y", *rows]) + "\n", encoding="utf-8")
+    plain = ["label", path, "-t", "y", "--rounds", 0, "--learner", "linear", "--drop", "mine"]
+    code, _, err = run(*plain, "--explain", "--check-sheet")
+    assert (code, err) == (0, "")
+    written = pl.read_csv(tmp_path / "t.labeled.csv", infer_schema=False)
+    assert set(written["chary_label"]) == {"'\uff1dyes", "-5", "''=no", "'@x"}
+    assert written["mine"].to_list() == [f"={i}" for i in range(160)]  # the user's own cells stay
+    assert set(written["chary_why"].drop_nulls().str.slice(0, 3)) == {"'=x"}
+    to_check = pl.read_csv(tmp_path / "t.check.csv", infer_schema=False)
+    assert set(to_check["chary_guess"]) <= {"'\uff1dyes", "-5", "''=no", "'@x"}
+    assert to_check["mine"].str.starts_with("'=").all()
+    found = read_tested(scan_table([str(tmp_path / "t.labeled.csv")]), ["chary_label"])
+    assert found.classes == sorted(names)
+    assert found.of(written["chary_label"]) == [names[i % 4] for i in range(160)]
+    run("audit", "draw", path, "-t", "y", "-k", 6)
+    for pressed in ("12q", "34q", "12"):  # each start reads what the one before wrote
+        keys(pressed)
+        assert run("audit", "fill", tmp_path / "t.audit.csv")[0] == 0
+    sheet = read_table(tmp_path / "t.audit.csv")
+    answers = sheet.frame["y"].to_list()
+    assert answers == [written for name in [*sorted(names), *sorted(names)[:2]] for written in as_written[name]]
+
+
+as_written = {"\uff1dyes": ["'\uff1dyes"], "-5": ["-5"], "'=no": ["''=no"], "@x": ["'@x"]}

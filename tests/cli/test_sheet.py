@@ -223,3 +223,31 @@ def test_hostile_cells_reach_the_screen_as_text(tmp_path, run, keys):
     _, out, _ = run("audit", "fill", tmp_path / "evil.audit.csv")
     assert "\x1b[2J" not in out.replace("\x1b[2J\x1b[H", "")
     assert "\u202e" not in out
+
+
+def test_a_sheet_behind_a_link_is_the_one_that_is_filled_in(drawn, run, keys, answers):
+    path, _ = drawn
+    real = path.parent / "elsewhere" / "real.csv"
+    real.parent.mkdir()
+    path.rename(real)
+    real.chmod(0o600)
+    path.symlink_to(real)
+    keys("12q")
+    assert run("audit", "fill", path)[0] == 0
+    assert path.is_symlink()
+    assert answers(real)[:3] == ["cat", "dog", ""]
+    assert real.stat().st_mode & 0o777 == 0o600
+    assert [file.name for file in real.parent.iterdir()] == ["real.csv"]
+
+
+def test_remains_of_a_killed_start_are_swept_at_the_next(drawn, run, keys):
+    path, _ = drawn
+    code = (
+        "import os, sys; from chary._files import atomic_write\n"
+        "with atomic_write(sys.argv[1], overwrite=True): os.kill(os.getpid(), 9)"
+    )
+    subprocess.run([sys.executable, "-c", code, str(path)], check=False)
+    assert len(list(path.parent.glob(".*.part"))) == 1
+    keys("q")
+    assert run("audit", "fill", path)[0] == 0
+    assert list(path.parent.glob(".*.part")) == []

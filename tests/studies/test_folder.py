@@ -1,5 +1,6 @@
 """The folder of a study: written whole, the same bytes for the same results; the stored ones are up to date."""
 
+import os
 import re
 import sys
 from pathlib import Path
@@ -90,3 +91,25 @@ def test_only_figures_that_a_page_shows_are_stored():
     assert {path.parent.name for path in RESULTS.glob("*/*.png")} == linked
     kinds = {path.name for path in RESULTS.rglob("*") if path.is_file()}
     assert kinds == {"cells.json.gz", "report.md", "results.csv", "figure.png"}
+
+
+def test_report_results_and_figure_appear_together_or_not_at_all(results, tmp_path, monkeypatch):
+    out = tmp_path / "new"
+    replace = os.replace
+
+    def fails(source, target):
+        if target.name == "report.md":
+            raise OSError(28, "No space left on device")
+        replace(source, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", fails)
+        with pytest.raises(OSError, match="Nothing was written in"):
+            write_report(SSB, results, out, figure=b"png")
+    assert not out.exists()
+    assert [path.name for path in write_report(SSB, results, out, figure=b"png")] == [
+        "report.md",
+        "results.csv",
+        "figure.png",
+    ]
+    assert (out / "figure.png").read_bytes() == b"png"

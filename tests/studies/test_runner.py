@@ -321,3 +321,11 @@ def test_killed_at_random_moments_and_resumed_it_ends_as_if_nothing_had_happened
         assert kind == "result"
         expected.append((cell, answer["result"]))
     assert to_csv(study, results_of(study, cells, store)) == to_csv(study, expected)
+
+
+def test_a_store_that_cannot_be_written_is_found_before_any_work(blobs, tmp_path, monkeypatch):
+    (tmp_path / "file").touch()
+    monkeypatch.setattr(runner, "_on_processes", None)  # which would be called
+    study = study_of(blobs, near=(nearest,))
+    with pytest.raises(OSError, match="file is a file, so nothing can be written in it"):
+        run(study, study.cells(), Store(tmp_path / "file" / "cells"))

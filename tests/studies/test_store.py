@@ -96,7 +96,8 @@ def test_remains_of_dead_processes_are_swept_and_those_of_living_ones_stay(store
     host = os.uname().nodename
     dead = subprocess.Popen([sys.executable, "-c", ""])
     dead.wait()
-    names = [f".a@{host}@{dead.pid}@1.part", f".b@{host}@{os.getpid()}@2.part", f".c@elsewhere@{dead.pid}@3.part"]
+    pids = {f"a@{host}": dead.pid, f"b@{host}": os.getpid(), "c@elsewhere": dead.pid}
+    names = [f".{start}@{pid}@0123456789abcdef.part" for start, pid in pids.items()]
     for name in names:
         (folder / name).write_text("half")
     assert store.sweep() == 1

@@ -58,3 +58,21 @@ def test_what_cannot_be_read_is_said_in_one_sentence(tmp_path):
     FRAME.clear().write_parquet(tmp_path / "t.parquet")
     with pytest.raises(TableError, match="no rows"):
         scan_table(tmp_path / "t.parquet")
+
+
+def test_a_file_that_changes_between_two_looks_is_refused(tmp_path):
+    path = tmp_path / "t.parquet"
+    FRAME.write_parquet(path)
+    scan = scan_table([str(path)])
+    FRAME.head(1000).write_parquet(path)
+    for look in (
+        scan.whole,
+        lambda: scan.counts("t"),
+        lambda: scan.rows([1999], ["n"]),
+        lambda: scan.columns(["n"]),
+    ):
+        with pytest.raises(TableError, match=r"t.parquet was changed while it was read; wait until it is whole"):
+            look()
+    path.write_bytes(b"PAR1")
+    with pytest.raises(TableError, match="was changed while it was read"):
+        scan.whole()

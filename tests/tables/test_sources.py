@@ -60,3 +60,26 @@ def test_the_first_bytes_of_a_file_and_all_of_them(folder, monkeypatch):
     assert (source.head(None), source.head(b"x" * 9000), source.read()) == (b"a.csv", b"x" * 4096, b"a.csv")
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"typed")))
     assert Source("standard input", None).read() == b"typed"
+
+
+def test_a_file_that_changes_while_it_is_read_is_refused(folder):
+    (source,), _ = find_sources([str(folder / "a.csv")])
+    with source.unchanged():
+        source.read()
+
+    def change(how, error=None):
+        with source.unchanged():
+            how()
+            if error:
+                raise error
+
+    for how in (lambda: source.path.write_text("another"), source.path.unlink):
+        with pytest.raises(TableError, match=r"a.csv was changed while it was read; wait until it is whole"):
+            change(how)
+        source.path.write_text("a")
+    with pytest.raises(TableError, match="was changed"):  # which explains whatever else went wrong
+        change(lambda: source.path.write_text("a b"), ValueError("damaged"))
+    with pytest.raises(ValueError, match="damaged"):
+        change(lambda: None, ValueError("damaged"))
+    with Source("standard input", None).unchanged():
+        pass

@@ -39,3 +39,16 @@ def test_numbers_and_truth_values_are_labels():
 def test_what_holds_no_labels_is_refused(values, said):
     with pytest.raises(TableError, match=said):
         read(values)
+
+
+@pytest.mark.parametrize(("name", "classes"), [("chary_label", ["=no", "yes"]), ("rule", ["'=no", "yes"])])
+def test_the_apostrophe_that_chary_put_before_a_formula_is_no_part_of_a_label(tmp_path, name, classes):
+    (tmp_path / "t.csv").write_text(f"x,{name}\n1,'=no\n2,yes\n")
+    scan = scan_table(tmp_path / "t.csv")
+    found = read_tested(scan, [name])
+    assert found.classes == classes
+    assert found.counts == {name: dict.fromkeys(classes, 1)}
+    cells = scan.rows([0, 1], [name])[name]
+    assert found.of(cells) == classes
+    assert found.has_label(cells).to_list() == [True, True]
+    assert scan.whole().frame[name].to_list() == ["'=no", "yes"]  # written again as it was

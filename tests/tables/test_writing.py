@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from chary.tables.errors import TableError
 from chary.tables.reading import read_table
 from chary.tables.table import Table
-from chary.tables.writing import require_writable, write_table
+from chary.tables.writing import least_bytes, require_writable, write_table
 
 # NUL is refused in a CSV, and a lone surrogate is no text.
 text = st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"]), max_size=8)
@@ -180,3 +180,12 @@ def test_a_file_written_in_another_format_has_no_lines_of_the_old(tmp_path):
     table = read_table(tmp_path / "t.jsonl")
     assert table.written_as("csv").lines is None
     assert round_trip(table.written_as("csv"), tmp_path).frame["a"].to_list() == ["1.5", "2.0"]
+
+
+@pytest.mark.parametrize("format", ["csv", "jsonl", "parquet", "csv.gz"])
+def test_a_table_takes_at_least_the_bytes_that_were_foretold(format):
+    frame = pl.DataFrame({"a": ["\u00e9t\u00e9", None, 'q"'], "n": [1, 22, 333], "b": [None, None, "x"]})
+    table, buffer = Table(frame, "t").written_as(format), io.BytesIO()
+    write_table(table, {"chary_label": ["a", "b", "c"]}, buffer)
+    assert least_bytes(table) <= len(buffer.getvalue())
+    assert least_bytes(table) == {"csv": 5 + 2 + 1 + 9, "jsonl": 5 + 2 + 1 + 3}.get(format, 0)

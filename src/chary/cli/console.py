@@ -64,6 +64,10 @@ def require_free(paths: Iterable[Path], force: bool, n_bytes: int = 0) -> None:
         raise ValueError(
             f"{listed(there)} {exist} already; pass --force to overwrite {them}, or --out for another folder."
         )
+    for path in paths:
+        folder = next(parent for parent in path.absolute().parents if os.path.lexists(parent))
+        if folder.exists() and not folder.is_dir():
+            raise ValueError(f"{folder} is a file, so nothing can be written in it; give --out a folder.")
     probe(paths, overwrite=True, n_bytes=n_bytes)
 
 

@@ -18,7 +18,7 @@ from rich.text import Text
 from chary._files import atomic_rewrite
 from chary._words import shown, visible
 from chary.cli.enough import Enough
-from chary.tables import CLASSES, ROW, SKIPPED, DrawnFrom, Table, TableError, is_marker, with_answers
+from chary.tables import CLASSES, ROW, SKIPPED, DrawnFrom, Table, TableError, all_as_typed, is_marker, with_answers
 
 _UNDO, _SKIP, _NEW, _QUIT = "usnq"  # after a colon where whole lines are typed, so that no class is called so
 _ESCAPE = "\x1b"
@@ -36,7 +36,8 @@ class Sheet:
         self.by_line = len(self.classes) > len(_CLASS_KEYS)  # a key each does not do: names or numbers are typed
         self.numbered = self.by_line and not any(name.isdecimal() for name in self.classes)
         self.remark = ""  # on what was typed last
-        self.answers = audit.frame[self.target].cast(pl.String).fill_null("").str.strip_chars().to_list()
+        written = audit.frame[self.target].cast(pl.String).fill_null("").str.strip_chars()
+        self.answers = all_as_typed(written).to_list()  # each gets its apostrophe anew when it is saved
         self.place = 0
         self.fields = [name for name in audit.frame.columns if name not in (ROW, CLASSES, self.target)]
         self.console = Console(file=sys.stdout, highlight=False)

@@ -7,15 +7,17 @@ is begun again.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+from chary._files import folders_for
 from chary._words import Parameter, shown
 from chary.jobs.cluster import on_dask
 from chary.jobs.predictor import Predictor
+from chary.jobs.records import record_path
 from chary.jobs.streamed import LEAST_MEMORY, FileTask, label_file
 from chary.jobs.workers import Event, Job, on_processes
 from chary.tables import TableError
@@ -98,13 +100,27 @@ def label_files(
         )
     tasks = [replace(task, threads=means.threads, memory=means.memory) for task in tasks]
     job = Job(os.path.abspath(model), predictor.digest, predictor.settings)
-    if engine == "dask":
-        on_dask(job, tasks, means.jobs, report, address)
-    elif means.jobs > 1:
-        on_processes(job, tasks, means.jobs, report)
-    else:
-        for task in tasks:
-            _here(predictor, task, report)
+    with _folders(tasks):
+        if engine == "dask":
+            on_dask(job, tasks, means.jobs, report, address)
+        elif means.jobs > 1:
+            on_processes(job, tasks, means.jobs, report)
+        else:
+            for task in tasks:
+                _here(predictor, task, report)
+
+
+@contextmanager
+def _folders(tasks: Sequence[FileTask]) -> Iterator[None]:
+    """Folders of all outputs, made before any worker looks for its own; those that nothing came into go again."""
+    outputs = [Path(task.output).absolute() for task in tasks]
+    paths = [*outputs, *(record_path(output) for output in outputs)]
+    new = sorted({folder for path in paths for folder in path.parents if not folder.exists()}, reverse=True)
+    with folders_for(paths):
+        yield
+    for folder in new:  # inner ones first
+        with suppress(OSError):
+            folder.rmdir()
 
 
 def _here(predictor: Predictor, task: FileTask, report: Callable[[Event], None]) -> None:

@@ -332,8 +332,7 @@ def _confidences(
         )
     numbers = cells[confidence].cast(pl.Float64, strict=False).fill_null(float("nan")).to_numpy()
     tested = read_tested(scan, [labels], settings["unlabeled"], exact_labels=settings["exact_labels"])
-    texts = cells[labels].cast(pl.String).str.strip_chars()
-    return numbers, texts.is_in(list(tested.chosen)).fill_null(False).to_numpy()
+    return numbers, tested.has_label(cells[labels]).to_numpy()
 
 
 def _missing_notes(columns: Sequence[JudgedColumn]) -> list[str]:

@@ -59,7 +59,7 @@ class Store:
         path = self.path(key)
         try:
             text = path.read_bytes()
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return None
         record = _verified(text, key)
         if record is None:

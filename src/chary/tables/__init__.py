@@ -8,6 +8,7 @@ from chary.tables.errors import TableError
 from chary.tables.extending import alone, extended, like, part_of
 from chary.tables.features import with_features
 from chary.tables.forms import Forms
+from chary.tables.formulas import all_as_typed
 from chary.tables.frames import from_dataframe, table_from
 from chary.tables.missing import label_texts
 from chary.tables.preparation import TablePreparation, preparation_state, restore_preparation
@@ -73,6 +74,7 @@ __all__ = [
     "TablePreparation",
     "Target",
     "Tested",
+    "all_as_typed",
     "alone",
     "appending",
     "as_texts",

@@ -67,7 +67,7 @@ def _read_all(path: GivenPath | Sequence[GivenPath], how: _How) -> Table:
     if not given:
         raise TableError("No file was given; give one at least.")
     sources, notes = find_sources(given)
-    table = joined([_read(source, how) for source in sources])
+    table = joined([_read_once(source, how) for source in sources])
     return replace(
         table,
         path=given[0],
@@ -110,6 +110,11 @@ class _Found(NamedTuple):
     data: bytes | None  # None: not read yet
     packed: str
     notes: tuple[str, ...]
+
+
+def _read_once(source: Source, how: _How) -> Table:
+    with source.unchanged():
+        return _read(source, how)
 
 
 def _read(source: Source, how: _How) -> Table:

@@ -19,6 +19,7 @@ from chary.tables.delimited import read_csv
 from chary.tables.errors import TableError, reason
 from chary.tables.frames import table_from
 from chary.tables.reading import read_labelled
+from chary.tables.sources import refuse_changed, state_of
 from chary.tables.table import Table, column_named, refuse_duplicates
 
 _LARGE = 64 << 20  # bytes of a CSV from which on it is not read as a whole
@@ -36,6 +37,7 @@ class Scan:
     lazy: pl.LazyFrame
     n_rows: int
     is_sliced: bool = False  # whether a row is found without reading those before it
+    state: tuple[int, ...] | None = None  # of a file that is read anew each time
 
     @property
     def names(self) -> list[str]:
@@ -78,7 +80,15 @@ class Scan:
         return replace(self.table, frame=self._read(lambda: self.lazy.collect(engine="streaming")))
 
     def _read(self, read: Callable[[], T]) -> T:
-        return _or_one_sentence(read, self.table.name)
+        path = None if self.state is None else Path(self.table.files[0])
+        refuse_changed(path, self.state, self.table.name)  # before Polars panics, aloud
+        try:
+            found = _or_one_sentence(read, self.table.name)
+        except TableError:
+            refuse_changed(path, self.state, self.table.name)
+            raise
+        refuse_changed(path, self.state, self.table.name)
+        return found
 
 
 def scan_table(
@@ -138,12 +148,13 @@ def _scan_csv(path: Path, given: str, head: bytes, delimiter: str | None) -> Sca
 
 
 def _scanned(lazy: pl.LazyFrame, table: Table, is_sliced: bool = False) -> Scan:
+    state = state_of(Path(table.files[0]))
     schema = _or_one_sentence(lazy.collect_schema, table.name)
     refuse_duplicates(schema.names(), table.name)
     n_rows = _or_one_sentence(lambda: lazy.select(pl.len()).collect(engine="streaming").item(), table.name)
     if not n_rows:
         raise TableError(f"{table.name} has a header and no rows; there is nothing to draw from.")
-    return Scan(replace(table, frame=pl.DataFrame(schema=schema)), lazy, int(n_rows), is_sliced)
+    return Scan(replace(table, frame=pl.DataFrame(schema=schema)), lazy, int(n_rows), is_sliced, state)
 
 
 def _or_one_sentence(read: Callable[[], T], name: str) -> T:

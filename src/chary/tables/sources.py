@@ -5,7 +5,8 @@ from __future__ import annotations
 import glob
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -35,6 +36,34 @@ class Source(NamedTuple):
     def read(self) -> bytes:
         """All its bytes."""
         return sys.stdin.buffer.read() if self.path is None else self.path.read_bytes()
+
+    @contextmanager
+    def unchanged(self) -> Iterator[None]:
+        """Refuse it if somebody writes to it while it is read."""
+        before = state_of(self.path)
+        try:
+            yield
+        except Exception:
+            refuse_changed(self.path, before, self.name)
+            raise
+        refuse_changed(self.path, before, self.name)
+
+
+def state_of(path: Path | None) -> tuple[int, ...] | None:
+    """What is another once a file was written to or replaced; None where there is no file."""
+    if path is None:
+        return None
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def refuse_changed(path: Path | None, before: tuple[int, ...] | None, name: str) -> None:
+    """Refuse what was read of a file in two states, half of the one and half of the other."""
+    if state_of(path) != before:
+        raise TableError(f"{name} was changed while it was read; wait until it is whole, then try again.")
 
 
 def find_sources(given: Sequence[str]) -> tuple[list[Source], list[str]]:

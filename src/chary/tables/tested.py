@@ -9,6 +9,7 @@ import polars as pl
 
 from chary._words import shown
 from chary.tables.errors import TableError
+from chary.tables.formulas import all_as_typed
 from chary.tables.missing import label_texts
 from chary.tables.scanning import Scan, scanned_column
 from chary.tables.spellings import chosen_spellings, fold_sentences, folded, is_marker, markers_of, says_classes
@@ -25,10 +26,16 @@ class Tested(NamedTuple):
     counts: dict[str, dict[str | None, int]]  # by column: rows by class
     chosen: dict[str, str]  # by spelling: the class
     notes: list[str]  # what was folded, a sentence each
+    own: frozenset[str] = frozenset()  # columns that chary wrote into a CSV, apostrophes before formulas and all
 
     def of(self, cells: pl.Series) -> list[str | None]:
         """The class of each cell."""
-        return [None if text is None else self.chosen.get(text) for text in label_texts(cells).to_list()]
+        texts = _texts(cells, cells.name in self.own)
+        return [None if text is None else self.chosen.get(text) for text in texts.to_list()]
+
+    def has_label(self, cells: pl.Series) -> pl.Series:
+        """Whether each cell holds a class."""
+        return _texts(cells, cells.name in self.own).is_in(list(self.chosen)).fill_null(False)
 
 
 def read_tested(
@@ -39,7 +46,8 @@ def read_tested(
     Parameters are those of ``read_target``. A column may hold numbers or truth values.
     """
     markers = markers_of(unlabeled)
-    spelled = {name: _spelled(scan, name) for name in columns}
+    own = frozenset(name for name in columns if scan.table.format == "csv" and name.startswith("chary_"))
+    spelled = {name: _spelled(scan, name, name in own) for name in columns}
     every: dict[str, int] = {}
     for name, counts in spelled.items():
         known = {
@@ -58,10 +66,15 @@ def read_tested(
     for text, n in sorted(every.items(), key=lambda item: (item[0] != chosen[item[0]], -item[1])):
         spellings.setdefault(chosen[text], {})[text] = n
     several = {name: of for name, of in spellings.items() if len(of) > 1}
-    return Tested(sorted(set(chosen.values())), found, chosen, fold_sentences(several, columns[0]))
+    return Tested(sorted(set(chosen.values())), found, chosen, fold_sentences(several, columns[0]), own)
 
 
-def _spelled(scan: Scan, name: str) -> dict[str | None, int]:
+def _texts(cells: pl.Series, is_own: bool) -> pl.Series:
+    texts = label_texts(cells)
+    return all_as_typed(texts) if is_own and texts.dtype == pl.String else texts
+
+
+def _spelled(scan: Scan, name: str, is_own: bool) -> dict[str | None, int]:
     """Rows by label as text, None where there is none."""
     scanned_column(scan, name)
     dtype = scan.table.frame.schema[name]
@@ -69,7 +82,7 @@ def _spelled(scan: Scan, name: str) -> dict[str | None, int]:
         raise TableError(f"Column {shown(name)} holds {dtype}, not labels; choose another.")
     values, counts = scan.counts(name)
     found: dict[str | None, int] = {}
-    for text, n in zip(label_texts(values).to_list(), counts, strict=True):
+    for text, n in zip(_texts(values, is_own).to_list(), counts, strict=True):
         kept = text if text is not None and folded(text) else None
         found[kept] = found.get(kept, 0) + n
     return found

@@ -10,12 +10,11 @@ import polars as pl
 from chary._words import Parameter, shown
 from chary.tables.columnar import write_arrow
 from chary.tables.errors import TableError
+from chary.tables.formulas import without_formulas
 from chary.tables.jsonlines import parts_of, write_jsonlines
 from chary.tables.packed import packing
 from chary.tables.table import Table, can_be_text
 from chary.tables.workbooks import require_workbook, write_workbook
-
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def write_table(table: Table, added: Mapping[str, Any], file: BinaryIO) -> None:
@@ -60,7 +59,8 @@ def least_bytes(table: Table) -> int:
         return 0
     frame = table.frame
     texts = frame.select(pl.col(pl.String).str.len_bytes().sum())
-    return int(sum(texts.row(0))) + frame.height * frame.width
+    signs = frame.width if table.format == "csv" else 1  # for each row: between cells, and at its end
+    return int(sum(texts.row(0))) + signs * frame.height
 
 
 def _in_json(dtype: pl.DataType) -> bool:
@@ -81,32 +81,6 @@ def write_csv(table: Table, frame: pl.DataFrame, added: list[str], file: BinaryI
     """Write cells as the table's are; in the columns that are ``added`` nothing runs as a formula."""
     schema = frame.schema  # made anew each time it is asked for
     texts = [name for name in added if schema[name] == pl.String]
-    frame.with_columns([_without_formulas(name) for name in texts]).write_csv(
+    frame.with_columns([without_formulas(name) for name in texts]).write_csv(
         file, separator=table.delimiter, include_bom=table.bom, include_header=header
     )
-
-
-def as_typed(text: str) -> str:
-    """Text without the apostrophe that ``write_table`` puts before a formula.
-
-    >>> as_typed("'=yes"), as_typed("'n")
-    ('=yes', "'n")
-    """
-    return text[1:] if text.startswith("'") and text[1:].startswith(_FORMULA_STARTS) else text
-
-
-def guarded(frame: pl.DataFrame) -> pl.DataFrame:
-    """Columns of text in which nothing runs as a formula.
-
-    >>> guarded(pl.DataFrame({"a": ["=1+1", "-2.5", "b"]}))["a"].to_list()
-    ["'=1+1", '-2.5', 'b']
-    """
-    return frame.with_columns([_without_formulas(name) for name in frame.columns])
-
-
-def _without_formulas(name: str) -> pl.Expr:
-    column = pl.col(name)
-    risky = pl.any_horizontal([column.str.starts_with(start) for start in _FORMULA_STARTS])
-    risky &= ~column.is_in(["+", "-"])  # a sign alone runs nothing
-    is_number = column.cast(pl.Float64, strict=False).is_not_null()
-    return pl.when(risky & ~is_number).then(pl.lit("'") + column).otherwise(column).alias(name)

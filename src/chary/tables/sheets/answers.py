@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 from chary._words import Parameter, Step, shown
 from chary.method import Labels
 from chary.tables.errors import TableError
+from chary.tables.formulas import as_typed
 from chary.tables.missing import is_no_answer
 from chary.tables.sheets.origin import DOUBT, RANDOM, DrawnFrom, drawn_from
 from chary.tables.sheets.rows import Behind, behind, read_sheet, sheet_rows
 from chary.tables.spellings import chosen_spellings, folded, is_marker, markers_of
 from chary.tables.table import Table
-from chary.tables.writing import as_typed
 
 SKIPPED = "?"
 _FEWEST = {RANDOM: 2, DOUBT: 1}

@@ -17,8 +17,8 @@ import polars as pl
 
 from chary._words import shown
 from chary.tables.errors import TableError
+from chary.tables.formulas import as_typed
 from chary.tables.spellings import folded
-from chary.tables.writing import as_typed
 
 _LONG = 250  # characters from which on a text may have been cut
 _EXCEL_DAY = datetime.date(1899, 12, 30)

@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 from chary._words import shown
 from chary.method import Labels
 from chary.tables.errors import TableError
+from chary.tables.formulas import guarded
 from chary.tables.sheets.origin import CLASSES, RANDOM, DrawnFrom, about_cells
 from chary.tables.sheets.rows import ROW, Behind, behind, sheet_rows, tokens
 from chary.tables.table import MAX_COLUMNS, Table
-from chary.tables.writing import guarded, write_table
+from chary.tables.writing import write_table
 
 GUESS = "chary_guess"
 
