@@ -3,7 +3,7 @@
     python benchmarks/predict.py --rows 5000000 --files 10 > benchmarks/results/predict.txt
 
 Wall time and CPU time of a process and all it starts, and the largest sum of their memory, as /proc tells. Polars
-scans each file and writes it again, streaming, on all cores: the limit. With unlike learners the limit is that plus
+scans each file and writes it again, streaming, on all cores: the limit. With unlike learners the limit is that and
 scikit-learn's own ``predict_proba`` of the members on prepared rows, on a part of them, scaled.
 """
 
@@ -15,19 +15,22 @@ import tempfile
 import time
 from pathlib import Path
 
+Taken = tuple[float, float, int]  # wall seconds, CPU seconds, MiB
+
 GENERATE = """
 import sys, numpy as np, polars as pl
 folder, n_files, n_rows = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 for k in range(n_files):
     rng = np.random.default_rng(k)
-    numbers = {f"x{j}": rng.standard_normal(n_rows).round(4) for j in range(9)}
+    numbers = {f"x{j}": rng.standard_normal(n_rows) for j in range(9)}
     pl.DataFrame(numbers | {"c": rng.choice(["a", "b", "c"], n_rows)}).write_parquet(f"{folder}/{k:03d}.parquet")
 """
 TRAIN = """
 import sys, numpy as np, polars as pl, chary
 rng = np.random.default_rng(99)
 X, c = rng.standard_normal((3000, 9)), rng.choice(["a", "b", "c"], 3000)
-y = np.where(X[:, 0] + X[:, 1] * X[:, 2] + (c == "a") + rng.normal(size=3000) / 3 > 0.5, "yes", "no").astype(object)
+score = X[:, 0] + X[:, 1] * X[:, 2] + (c == "a") + rng.normal(size=3000) / 3
+y = np.where(score > 0.5, "yes", "no").astype(object)
 y[rng.random(3000) > 0.15] = None
 frame = pl.DataFrame({f"x{j}": X[:, j] for j in range(9)} | {"c": c.tolist(), "y": y.tolist()})
 chary.label(frame, target="y", learner=sys.argv[2]).save(sys.argv[1])
@@ -47,9 +50,10 @@ frame = pl.read_parquet(sys.argv[2]).head(200_000)
 X = model[0].transform(frame)
 labels = model.predict(frame[:3000])
 members = [clone(getattr(m.estimator, "estimator", m.estimator)) for m in model[-1].estimator_.members_]
-fitted = [m.set_params(**({"n_jobs": -1} if "n_jobs" in m.get_params() else {})).fit(X[:450], labels[:450]) for m in members]
+for member in members:
+    member.set_params(**({"n_jobs": -1} if "n_jobs" in member.get_params() else {})).fit(X[:450], labels[:450])
 start, cpu = time.perf_counter(), time.process_time()
-for member in fitted:
+for member in members:
     member.predict_proba(X)
 print((time.perf_counter() - start) / len(X), (time.process_time() - cpu) / len(X))
 """
@@ -93,7 +97,7 @@ def main() -> None:
             show(f"chary predict, {learner}", found, given.rows, of)
 
 
-def run(code: str | None, *words: object) -> tuple[float, float, int]:
+def run(code: str | None, *words: object) -> Taken:
     """Wall seconds, CPU seconds and the largest memory, in MiB, of a process with all that it starts."""
     before, start = os.times(), time.perf_counter()
     command = [sys.executable, *(["-c", code] if code else []), *map(str, words)]
@@ -125,9 +129,7 @@ def anonymous(pid: int) -> int:
     return (resident - shared) * os.sysconf("SC_PAGE_SIZE")
 
 
-def show(
-    name: str, found: tuple[float, float, int], rows: int, limit: tuple[float, float, int] | None = None
-) -> None:
+def show(name: str, found: Taken, rows: int, limit: Taken | None = None) -> None:
     wall, cpu, peak = found
     times = f"{wall / limit[0]:13.2f}{cpu / limit[1]:12.2f}" if limit else ""
     print(f"{name:28}{wall:10.1f}{cpu:10.1f}{peak or '':>8}{cpu / rows * 1e6:9.2f}{times}", flush=True)

@@ -2,9 +2,9 @@
 
     python tests/stress/kill_predict.py --times 20
 
-Each round has a folder of its own: a run in two processes is killed at some moment, or kills itself before the n-th
-step of putting files in their place; then the same command is run to its end. What was there after the kill must be
-whole and must not be made again. At last workers of a Dask cluster are killed while it is at work.
+Each round has a folder of its own: a run in two processes is killed at some moment, or kills itself before the
+n-th step of putting files in their place; then the same command is run to its end. What was there after the kill
+must be whole and must not be made again. At last workers of a Dask cluster are killed while it is at work.
 """
 
 from __future__ import annotations
