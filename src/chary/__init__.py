@@ -37,7 +37,7 @@ if TYPE_CHECKING:
         TopK,
         TransductiveBound,
     )
-    from chary.report import diagnose, draw_rows, explain, judge, label, load
+    from chary.report import diagnose, draw_rows, explain, judge, label, load, predictor
 
 __version__ = "0.1.0"
 __all__ = [
@@ -60,9 +60,10 @@ __all__ = [
     "judge",
     "label",
     "load",
+    "predictor",
 ]
 # From a table to its labels; all other names are about arrays.
-_OF_TABLES = ("diagnose", "draw_rows", "explain", "judge", "label", "load")
+_OF_TABLES = ("diagnose", "draw_rows", "explain", "judge", "label", "load", "predictor")
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""label, diagnose and predict, as typed: what they write and what they say."""
+"""label and diagnose, as typed: what they write and what they say."""
 
 import gzip
 import io
@@ -9,7 +9,6 @@ import shutil
 import sys
 import zipfile
 from importlib.util import find_spec
-from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -91,65 +90,6 @@ def test_the_aim_is_asked_for_and_said(table, run):
     code, out, err = run("label", table, "-t", "churn", "--aim", "rare", "--force")
     assert (code, out) == (1, "")
     assert "--aim rare is not known; give accuracy or balanced." in err
-
-
-def test_predict_with_the_saved_model(table, run):
-    run("label", table, "-t", "churn")
-    new = table.parent / "new.csv"
-    new.write_text('colour,age\npurple,"61,5"\nred,\n')
-    code, out, _ = run("predict", table.parent / "customers.model.chary", new)
-    assert code == 0
-    assert "new.predicted.csv" in out
-    written = pl.read_csv(table.parent / "new.predicted.csv")
-    assert written.columns == ["colour", "age", "chary_label", "chary_confidence"]
-    code, out, _ = run("predict", table.parent / "customers.model.chary", new, "--force", "--json")
-    assert json.loads(out)["rows"] == 2
-    new.write_text("colour\npurple\n")
-    code, _, err = run("predict", table.parent / "customers.model.chary", new, "--force")
-    assert code == 1
-    assert "new.csv: Column 'age' is missing" in err
-    new.write_text("colour,age\npurple,61.5\nred,\n")
-    code, _, err = run("predict", table.parent / "customers.model.chary", new, "--force")
-    assert code == 1
-    assert "Column 'age' holds '61.5'" in err
-    assert "decimal comma" in err
-
-
-def test_predict_says_whether_the_rows_are_like_those_learned_from(table, run):
-    run("label", table, "-t", "churn", "--rounds", 0)
-    model, new = table.parent / "customers.model.chary", table.parent / "new.csv"
-    code, out, _ = run("predict", model, table, "--strict")
-    assert code == 0
-    assert "The 80 rows look like those the model learned from, as far as so few can tell." in re.sub(
-        r"\s+", " ", out
-    )
-    new.write_text("colour;age\n" + "purple;61,5\n" * 60)
-    code, out, err = run("predict", model, new, "--strict")
-    assert (code, out, err.count("\n")) == (1, "", 1)
-    assert err.startswith("chary: new.csv: the 60 rows differ from those the model learned from: 'colour' most (")
-    assert err.endswith("so nothing was written; leave --strict out to label them all the same.\n")
-    assert not (table.parent / "new.predicted.csv").exists()
-    code, out, _ = run("predict", model, new)
-    assert code == 0
-    assert "'colour' most (" in out
-    assert "labels and confidence may be off." in re.sub(r"\s+", " ", out)
-    code, out, _ = run("predict", model, new, "--force", "--json")
-    figures = json.loads(out)["new_rows"]
-    assert (figures["verdict"], figures["rows"], figures["rows_then"]) == ("very different", 60, 80)
-    assert figures["columns"][0]["column"] == "colour"
-    assert figures["columns"][0]["here"] == 1
-
-
-def test_a_model_of_an_older_version_cannot_tell_and_strict_refuses(tmp_path, run):
-    golden = Path(__file__).parents[1] / "fixtures" / "golden"
-    code, out, _ = run("predict", golden / "label-network.chary", golden / "rows.csv", "--out", tmp_path)
-    assert code == 0
-    assert "cannot be told: the model holds no sketch of those." in re.sub(r"\s+", " ", out)
-    code, _, err = run(
-        "predict", golden / "label-network.chary", golden / "rows.csv", "--out", tmp_path / "b", "--strict"
-    )
-    assert code == 1
-    assert "cannot be told: the model holds no sketch of those, so nothing was written" in err
 
 
 def test_predict_takes_a_table_of_one_column_for_a_model_of_one(tmp_path, run):
@@ -300,9 +240,6 @@ def test_several_files_are_one_table_and_said(table, tmp_path, run):
     assert code == 0
     assert "1 file written by chary was passed over." in json.loads(out)["notes"]
     assert (tmp_path / "feb-and-1-more.labeled.csv").exists()
-    code, out, _ = run("predict", tmp_path / "feb-and-1-more.model.chary", folder, "--json")
-    assert (code, json.loads(out)["rows"]) == (0, 80)
-    assert (tmp_path / "months.predicted.csv").exists()
     (folder / "mar.csv").write_text("id;age;churn\n1;2;3\n")
     code, _, err = run("label", folder, "-t", "churn")
     assert code == 1

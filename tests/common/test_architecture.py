@@ -36,6 +36,7 @@ OPTIONAL = {
     "starlette": {"review"},
     "uvicorn": {"review"},
     "pandas": set(),
+    "pyarrow": set(),
     "fastexcel": set(),
     "xlsxwriter": set(),
 }

@@ -17,7 +17,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from chary.jobs.model_file import load, save
 from chary.tables.errors import TableError
-from chary.tables.preparation import TablePreparation, preparation_state, restore_preparation
+from chary.tables.preparation import TablePreparation, _numbers, preparation_state, restore_preparation
 from chary.tables.table import MAX_COLUMNS
 
 N = 60
@@ -263,3 +263,20 @@ def test_cells_that_hold_no_number_are_counted_by_column():
     assert n_missing == {"age": 2, "size": 1}
     assert (features == preparation.transform(new)).all()
     assert preparation.transform_counted(pl.DataFrame(new).clear())[1] == {"age": 0, "size": 0}
+
+
+def test_features_are_those_of_the_transformer_to_the_bit():
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame(
+        {
+            "x": [None if k % 7 == 0 else v for k, v in enumerate(rng.normal(size=400))],
+            "huge": rng.normal(size=400) * 1e6,
+            "same": [1.0] * 399 + [5000.0],
+            "c": rng.choice(["a", "b", "c", ""], 400).tolist(),
+            "d": rng.choice(["u", "v"], 400).tolist(),
+        }
+    )
+    preparation = TablePreparation().fit(frame)
+    new = frame.with_columns(c=pl.Series(["a", "unseen", None, "b"] * 100), huge=pl.col("huge") * 1e4)
+    expected = np.clip(preparation.transformer_.transform(_numbers(new, preparation.ordered_)), -100, 100)
+    assert preparation.transform(new).tobytes() == expected.astype(np.float32).tobytes()

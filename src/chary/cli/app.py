@@ -14,6 +14,7 @@ from chary.cli.console import plain, stderr
 from chary.cli.demo import demo_app
 from chary.cli.judge import judge_app
 from chary.cli.label import label_app
+from chary.cli.predict import predict_app
 from chary.cli.remedies import sentence
 from chary.cli.review import review_app
 from chary.cli.streams import any_text, heeded_signals
@@ -28,6 +29,7 @@ app = typer.Typer(
     help="Label the rest of a table from a few labels that were not picked at random.",
 )
 app.add_typer(label_app)
+app.add_typer(predict_app)
 app.add_typer(review_app)
 app.add_typer(judge_app)
 app.add_typer(demo_app)

@@ -1,12 +1,11 @@
-"""Words typed after ``chary label``, ``diagnose`` or ``predict`` in; files and a summary out."""
+"""Words typed after ``chary label`` or ``diagnose`` in; files and a summary out."""
 
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -25,7 +24,7 @@ from chary.cli.prior import parse_error, parse_prior
 from chary.cli.remedies import command
 
 if TYPE_CHECKING:
-    from chary.jobs import LabeledTable, RowComparison
+    from chary.jobs import LabeledTable
     from chary.report import Hints, Summary
 
 label_app = typer.Typer(rich_markup_mode="rich")
@@ -147,69 +146,6 @@ def diagnose_command(
         show_diagnosis(stdout(), summary, Hints(*_HINTS, aim=_AIM))
 
 
-@label_app.command(epilog="Example:  chary predict customers.model.chary new-customers.csv")
-def predict(
-    model_file: Annotated[Path, typer.Argument(metavar="MODEL", help="A FILE.model.chary.")],
-    file: options.TABLE,
-    features: options.FEATURES = None,
-    probabilities: options.PROBABILITIES = False,
-    delimiter: options.DELIMITER = None,
-    encoding: options.ENCODING = "utf-8",
-    sheet: options.SHEET = None,
-    out: options.OUT = None,
-    format: options.FORMAT = None,
-    strict: options.STRICT = False,
-    force: options.FORCE = False,
-    as_json: options.JSON = False,
-) -> None:
-    """Label the rows of a new table with a model made by [bold]chary label[/bold].
-
-    Writes FILE.predicted.csv (or as FILE): the table, plus chary_label and chary_confidence. Says whether the rows
-    look like those the model learned from.
-    """
-    models = [name for name in file if name.endswith(".chary")]
-    if models and model_file.suffix != ".chary":
-        others = [str(model_file), *(name for name in file if name != models[0])]
-        raise ValueError(f"The model comes first: {shlex.join(['chary', 'predict', models[0], *others])}")
-    require_readable(model_file, *file)
-    from chary.jobs import NewRows, load_table_model, predict_table
-    from chary.tables import TableError, least_bytes, require_writable, write_table
-
-    with steps() as step:
-        step("Loading the model")
-        model = load_table_model(model_file)
-        step("Reading")
-        table = read_quietly(file, delimiter=delimiter, encoding=encoding, sheet=sheet).written_as(format)
-        path = (out or table.folder) / f"{table.stem}.predicted{table.suffix}"
-        require_free([path], force, least_bytes(table))
-        require_writable(table)
-        step("Labelling")
-        new = NewRows(model)
-        try:
-            added = predict_table(model, table, features=features, probabilities=probabilities, new=new)
-        except TableError as error:
-            raise TableError(f"{table.name}: ", *error.args) from None
-        compared = new.compare()
-        if strict:
-            refuse_unlike(compared, table.name)
-        step("Writing")
-        with writing([path], force) as (stream,):
-            write_table(table, added, stream)
-    counts = dict(added["chary_label"].value_counts(sort=True).rows())
-    if as_json:
-        figures = {"rows": table.frame.height, "labels": counts, "notes": list(table.notes)}
-        print_json({**figures, "new_rows": compared.figures(), "files": {"predicted": str(path)}})
-    else:
-        _show_predicted(counts, [*table.notes, compared.sentence], path)
-
-
-def refuse_unlike(compared: RowComparison, name: str) -> None:
-    """Refuse rows that are not known to look like those the model learned from."""
-    if not compared.alike:
-        all_the_same = "leave --strict out to label them all the same"
-        raise ValueError(f"{name}: {compared.finding}, so nothing was written; {all_the_same}.")
-
-
 class Done:
     """A table that was labelled: what came of it, and where it is."""
 
@@ -310,17 +246,3 @@ def _kinds(
     given = {"drop": drop, "categorical": categorical, "numeric": numeric, "identifier": identifier, "text": text}
     given["missing"] = missing
     return {kind: names or () for kind, names in given.items()}
-
-
-def _show_predicted(counts: dict[str, int], notes: Sequence[str], path: Path) -> None:
-    from rich import box
-    from rich.table import Table as Grid
-
-    grid = Grid("Label", "Rows", box=box.SIMPLE)
-    grid.columns[1].justify = "right"
-    for name, count in counts.items():
-        grid.add_row(plain(name), f"{count:,}")
-    stdout().print(grid)
-    for note in notes:
-        stdout().print(plain(note, 500), highlight=False)
-    stdout().print(f"Wrote {plain(path, 500)}", soft_wrap=True)

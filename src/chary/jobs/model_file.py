@@ -29,7 +29,7 @@ from chary.jobs.model_parts import CODECS, Codec, ModelFileError
 from chary.jobs.old_models import OLD_CODECS
 from chary.method import plain_trees
 
-__all__ = ["FORMAT", "ModelFileError", "load", "model_bytes", "save"]
+__all__ = ["FORMAT", "ModelFileError", "load", "load_bytes", "model_bytes", "save"]
 
 FORMAT = "chary-model-2"
 _FORMATS: dict[str, dict[str, Codec]] = {FORMAT: CODECS, "chary-model-1": OLD_CODECS}
@@ -84,6 +84,11 @@ def load(path: str | os.PathLike[str]) -> Any:
     except OSError as error:
         reason = (error.strerror or "unreadable").lower()
         raise ModelFileError(f"{name} cannot be read ({reason}); check the path.") from None
+    return load_bytes(data, name)
+
+
+def load_bytes(data: bytes, name: str = "The model") -> Any:
+    """The model that the bytes of a file hold."""
     try:
         metadata = _metadata(data)
         codecs = _FORMATS.get(metadata.get("format", ""))

@@ -15,14 +15,21 @@ from sklearn.pipeline import Pipeline
 from chary._words import shown, visible
 from chary.jobs.model_file import load
 from chary.jobs.sketch import NewRows
-from chary.tables import Table, TableError, TablePreparation, with_features
+from chary.tables import Forms, Table, TableError, TablePreparation, with_features
+
+# Rows scored at a time, and features that they have together at most.
+_BLOCK_ROWS, _BLOCK_NUMBERS = 2**15, 2**20
 
 
 def load_table_model(path: str | os.PathLike[str]) -> Pipeline:
     """Read a model that takes tables, as ``label_table`` makes them."""
-    model = load(path)
+    return require_table_model(load(path), Path(path).name)
+
+
+def require_table_model(model: Any, name: str) -> Pipeline:
+    """The model, if it takes tables."""
     if not isinstance(model, Pipeline) or not isinstance(model[0], TablePreparation):
-        raise TableError(f"{shown(Path(path).name)} holds no table model; use one that was made from a table.")
+        raise TableError(f"{shown(name)} holds no table model; use one that was made from a table.")
     return model
 
 
@@ -38,24 +45,84 @@ def predict_table(
 
     ``features`` as in ``label_table``; ``new`` counts the rows, to be compared with those the model learned from.
     """
+    columns = [column.name for column in model[0].columns_]
+    if probabilities:
+        refuse_taken(table, probability_names(model.classes_))
+    forms = model[0].forms()
+    frame = with_features(table.frame, features, known=columns)
+    added = scored(model, frame, forms, probabilities=probabilities, new=new)
+    forms.refuse()
+    return added
+
+
+def scored(
+    model: Pipeline,
+    frame: pl.DataFrame,
+    forms: Forms,
+    *,
+    probabilities: bool = False,
+    threshold: float | None = None,
+    new: NewRows | None = None,
+) -> dict[str, pl.Series]:
+    """The same columns for a part of a table, block by block; what could not be read is counted in ``forms``.
+
+    ``new`` counts what the rows look like. With a ``threshold`` also ``chary_accept``: whether the confidence, as
+    it is written, reaches it.
+    """
+    size = block_rows(model)
+    parts = [
+        _scored(model, frame.slice(start, size), forms, probabilities, new)
+        for start in range(0, max(1, frame.height), size)
+    ]
+    added = {name: pl.concat([part[name] for part in parts]) for name in parts[0]}
+    if threshold is not None:
+        added["chary_accept"] = added["chary_confidence"] >= threshold
+    return added
+
+
+def block_rows(model: Pipeline) -> int:
+    """Rows that are scored at a time: as many as keep all that is made of them small."""
+    n_features = len(model[0].get_feature_names_out())
+    return int(min(_BLOCK_ROWS, max(1, _BLOCK_NUMBERS // n_features)))
+
+
+def _scored(
+    model: Pipeline, frame: pl.DataFrame, forms: Forms, probabilities: bool, new: NewRows | None
+) -> dict[str, pl.Series]:
     preparation, classifier = model[0], model[-1]
-    columns = [column.name for column in preparation.columns_]
-    X, n_missing = preparation.transform_counted(with_features(table.frame, features, known=columns))
+    own = preparation.forms()
+    X = preparation.part(frame, own)
+    forms.add(own)
     if new is not None:
-        new.add(X, n_missing)
+        new.add(X, own.missing)
+    names = pl.Series(np.asarray(classifier.classes_).astype(str).tolist(), dtype=pl.String)
+    if len(X):
+        probs, confidence = _scores(classifier, X)
+    else:
+        probs, confidence = np.empty((0, len(names))), np.empty(0)
     added = {
-        "chary_label": pl.Series(classifier.predict(X).astype(str).tolist(), dtype=pl.String),
-        "chary_confidence": pl.Series(np.round(classifier.predict_confidence(X), 4)),
+        "chary_label": names.gather(probs.argmax(axis=1)),
+        "chary_confidence": pl.Series(np.round(confidence, 4)),
     }
     if probabilities:
-        added |= probability_columns(table, classifier.classes_, classifier.predict_proba(X))
+        added |= _probabilities(classifier.classes_, probs)
     return added
+
+
+def _scores(classifier: Any, X: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    if hasattr(classifier, "predict_scores"):
+        return classifier.predict_scores(X)
+    return classifier.predict_proba(X), classifier.predict_confidence(X)
 
 
 def probability_columns(table: Table, classes: ArrayLike, probs: NDArray[Any]) -> dict[str, pl.Series]:
     """A column for each class with its probability in every row; none may have a name of the table's own."""
+    refuse_taken(table, probability_names(classes))
+    return _probabilities(classes, probs)
+
+
+def _probabilities(classes: ArrayLike, probs: NDArray[Any]) -> dict[str, pl.Series]:
     names = probability_names(classes)
-    refuse_taken(table, names)
     return {name: pl.Series(np.round(probs[:, code], 4)) for code, name in enumerate(names)}
 
 

@@ -32,6 +32,7 @@ from chary.method.policies import (
 from chary.method.priors import Sensitivity, align, describe_prior, prior_of_rest, sensitivity
 from chary.method.scaling import ColumnScaler
 from chary.method.self_training import SelfTrainingClassifier
+from chary.method.threads import one_thread
 from chary.method.training import draw_batches
 
 __all__ = [
@@ -83,6 +84,7 @@ __all__ = [
     "linear_model",
     "margin",
     "max_probability",
+    "one_thread",
     "plain_trees",
     "prior_of_rest",
     "probabilities",

@@ -220,7 +220,7 @@ class MixedEnsembleClassifier(ClassifierMixin, BaseEstimator):
 
     def predict_proba(self, X: Any) -> Floats:
         """Class probabilities (n, C) of the ensemble."""
-        return self.predict_joint_proba(X)[0]
+        return softmax(self._mean_scores(self._checked_logits(X)) + self.class_bias_, axis=-1)
 
     def predict_head_proba(self, X: Any) -> Floats:
         """Class probabilities (n, M, C) of the members, each on the common scale and with the class offset."""
@@ -228,11 +228,13 @@ class MixedEnsembleClassifier(ClassifierMixin, BaseEstimator):
 
     def predict_joint_proba(self, X: Any) -> tuple[Floats, Floats]:
         """``predict_proba`` (n, C) and ``predict_head_proba`` (n, M, C) in one pass over the rows."""
-        check_is_fitted(self, "class_bias_")
-        X = validate_data(self, X, reset=False, dtype=np.float64)
-        logits = self._centred_logits(X)
+        logits = self._checked_logits(X)
         probs = softmax(self._mean_scores(logits) + self.class_bias_, axis=-1)
         return probs, softmax(self._scaled(logits) + self.class_bias_, axis=-1)
+
+    def _checked_logits(self, X: Any) -> Floats:
+        check_is_fitted(self, "class_bias_")
+        return self._centred_logits(validate_data(self, X, reset=False, dtype=np.float64))
 
     @property
     def head_weights_(self) -> Floats:

@@ -344,9 +344,14 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
 
     def predict_with_confidence(self, X: Any) -> tuple[NDArray[Any], Floats]:
         """The class of highest probability, as the rounds accept it, and its confidence, in one pass."""
+        probs, confidence = self.predict_scores(X)
+        return self.classes_[probs.argmax(axis=1)], confidence
+
+    def predict_scores(self, X: Any) -> tuple[Floats, Floats]:
+        """Class probabilities (n, C) and confidence (n,), in one pass."""
         check_is_fitted(self)
         scores = self._scores(self.estimator_, X)
-        return self.classes_[scores.probs.argmax(axis=1)], scores.confidence
+        return scores.probs, scores.confidence
 
     @property
     def n_features_in_(self) -> int:

@@ -6,7 +6,7 @@ from chary.report.judged.page import render_judged
 from chary.report.judged.result import Judged, draw_rows, judge
 from chary.report.judged.summary import JudgedSummary, summarize_judged
 from chary.report.judged.terminal import show_judged
-from chary.report.model import TableModel, load
+from chary.report.model import TableModel, load, predictor
 from chary.report.page import number_in_units, render_page
 from chary.report.pictures import density_outlines
 from chary.report.plots import Plots
@@ -33,6 +33,7 @@ __all__ = [
     "label",
     "load",
     "number_in_units",
+    "predictor",
     "prior_advice",
     "render_judged",
     "render_page",

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
-from chary.jobs import NewRows, RowComparison, load_table_model, predict_table
+from chary.jobs import NewRows, Predictor, RowComparison, load_table_model, model_bytes, predict_table
 from chary.report.given import given
 from chary.tables import extended
 
@@ -66,6 +68,46 @@ class TableModel:
 def load(path: str | os.PathLike[str]) -> TableModel:
     """Read a model that was made from a table: ``result.save(path)``, or by the command line."""
     return TableModel(load_table_model(path))
+
+
+def predictor(
+    model: Any, *, columns: Sequence[str] = (), probabilities: bool = False, threshold: float | None = None
+) -> Predictor:
+    """A function from an iterator of record batches to one of their labels, for engines that spread them.
+
+    Parameters
+    ----------
+    model : path, TableModel, or the bytes of a model file
+    columns : sequence of str, default=()
+        Columns of the batches to give back on the left.
+    probabilities : bool, default=False
+        Also ``chary_p_`` of each class.
+    threshold : float, default=None
+        Also ``chary_accept``: whether the confidence reaches it.
+
+    Returns
+    -------
+    Predictor
+        What a batch may be, and what comes of it, is said there.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from chary import label
+    >>> frame = pl.DataFrame({"x": [i % 10 for i in range(80)]})
+    >>> frame = frame.with_columns(y=pl.Series([("ab"[i % 10 > 4] if i % 4 else None) for i in range(80)]))
+    >>> predict = predictor(label(frame, target="y", rounds=0).model, columns=["x"])
+    >>> [batch["chary_label"].to_list() for batch in predict([frame[:2], frame[9:10]])]
+    [['a', 'a'], ['b']]
+    """
+    if isinstance(model, TableModel):
+        data = model_bytes(model.pipeline)
+    elif isinstance(model, (str, os.PathLike)):
+        load_table_model(model)  # says by its name what is wrong with it
+        data = Path(model).read_bytes()
+    else:
+        data = bytes(model)
+    return Predictor(data, columns=columns, probabilities=probabilities, threshold=threshold)
 
 
 def _frame(data: Any, reading: dict[str, Any]) -> Any:

@@ -1,10 +1,13 @@
 """Files of strangers in; cells, kinds of columns and numeric features out; and tables written back."""
 
+from chary.tables.appending import GROUP_ROWS, appending
+from chary.tables.blocks import in_blocks, row_bytes
 from chary.tables.cells import cell_texts, shown_cells
 from chary.tables.columns.column import Column
 from chary.tables.errors import TableError
 from chary.tables.extending import alone, extended, like, part_of
 from chary.tables.features import with_features
+from chary.tables.forms import Forms
 from chary.tables.formulas import all_as_typed
 from chary.tables.frames import from_dataframe, table_from
 from chary.tables.missing import is_no_answer, label_texts
@@ -40,7 +43,9 @@ from chary.tables.sheets.writing import (
     write_audit,
     write_sheet,
 )
+from chary.tables.sources import find_sources
 from chary.tables.spellings import is_marker
+from chary.tables.streaming import Part, Stream, file_kind, stream_table
 from chary.tables.table import ADDED_COLUMNS, FORMATS, Table, texts
 from chary.tables.target import Target, read_target, target_labels
 from chary.tables.tested import Tested, read_tested
@@ -51,6 +56,7 @@ __all__ = [
     "CLASSES",
     "DOUBT",
     "FORMATS",
+    "GROUP_ROWS",
     "GUESS",
     "RANDOM",
     "ROW",
@@ -62,9 +68,12 @@ __all__ = [
     "DrawnFrom",
     "Feature",
     "Filling",
+    "Forms",
+    "Part",
     "Scan",
     "Seen",
     "SheetRows",
+    "Stream",
     "Table",
     "TableError",
     "TablePreparation",
@@ -72,13 +81,17 @@ __all__ = [
     "Tested",
     "all_as_typed",
     "alone",
+    "appending",
     "as_texts",
     "behind",
     "cell_texts",
     "drawn_from",
     "enlarge_sheet",
     "extended",
+    "file_kind",
+    "find_sources",
     "from_dataframe",
+    "in_blocks",
     "in_order",
     "is_marker",
     "is_no_answer",
@@ -100,12 +113,14 @@ __all__ = [
     "read_tested",
     "require_writable",
     "restore_preparation",
+    "row_bytes",
     "scan_table",
     "scanned_column",
     "seen",
     "sheet_rows",
     "shown_cells",
     "sole_writer",
+    "stream_table",
     "table_from",
     "target_labels",
     "texts",

@@ -58,7 +58,7 @@ def _of_one_type(tables: Sequence[Table]) -> list[Table]:
     wanted = dict(tables[0].frame.schema)
     for table in tables[1:]:
         for name, dtype in table.frame.schema.items():
-            common = _common(wanted[name], dtype)
+            common = common_type(wanted[name], dtype)
             if common is None:
                 raise TableError(
                     f"Column {shown(name)} is {dtype} in {table.name} and {wanted[name]} in {tables[0].name}; "
@@ -68,7 +68,7 @@ def _of_one_type(tables: Sequence[Table]) -> list[Table]:
     return [replace(table, frame=_cast(table, wanted)) for table in tables]
 
 
-def _common(a: pl.DataType, b: pl.DataType) -> pl.DataType | None:
+def common_type(a: pl.DataType, b: pl.DataType) -> pl.DataType | None:
     """A type that holds cells of both; None: there is none that leaves them as they are."""
     if a == b or b == pl.Null:
         return a

@@ -6,29 +6,31 @@ Each line is an object; a key that a line lacks is an empty cell. Lines that are
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any, BinaryIO
 
 import polars as pl
 
 from chary._words import shown
 from chary.tables.errors import TableError, reason
+from chary.tables.joining import common_type
 from chary.tables.table import Lines, Table
 
 _MOST_DEPTH = 16
 _ORDER_ROWS = 1000  # so many lines tell the order of the columns
 
 
-def read_jsonlines(data: bytes, name: str) -> Table:
-    """Read JSON lines, which are UTF-8; what is wrong with them is said with its line."""
+def read_jsonlines(data: bytes, name: str, before: int = 0) -> Table:
+    """Read JSON lines, which are UTF-8; what is wrong with them is said with its line, after ``before`` others."""
     texts = pl.Series("line", data.decode().split("\n"), dtype=pl.String)
     texts = texts.filter(texts.str.strip_chars() != "")
     try:
         frame = pl.read_ndjson(data, infer_schema_length=None)
     except (Exception, pl.exceptions.PanicException) as error:
-        _refuse_first_odd_line(data, name)
+        _refuse_first_odd_line(data, name, before)
         raise TableError(f"{name} cannot be read as JSON lines ({reason(error)}); write it again.") from None
     if frame.height != len(texts):
-        _refuse_first_odd_line(data, name)
+        _refuse_first_odd_line(data, name, before)
         raise TableError(f"{name} has lines that hold more than one object; put each on a line of its own.")
     for column in frame.columns:
         if _depth(frame.schema[column]) > _MOST_DEPTH:
@@ -58,6 +60,23 @@ def write_jsonlines(table: Table, added: pl.DataFrame, file: BinaryIO) -> None:
         file.write(("\n".join(whole[part : part + 100_000].to_list()) + "\n").encode())
 
 
+def common_schema(
+    known: dict[str, pl.DataType] | None, schema: Mapping[str, pl.DataType], name: str
+) -> dict[str, pl.DataType]:
+    """Types that hold the cells of some lines and of those before them, as if all were read at once."""
+    merged = dict(known or {})
+    for column, dtype in schema.items():
+        before = merged.get(column, pl.Null())
+        common = common_type(before, dtype)
+        if common is None or (pl.String in (before, dtype) and before != dtype and pl.Null not in (before, dtype)):
+            raise TableError(
+                f"{name}: column {shown(column)} holds {dtype} in some lines and {before} in others; write one "
+                "type in a column."
+            )
+        merged[column] = common
+    return merged
+
+
 def parts_of(dtype: pl.DataType) -> list[Any]:
     """The types of which a list or a record is made."""
     if isinstance(dtype, pl.Struct):
@@ -65,10 +84,10 @@ def parts_of(dtype: pl.DataType) -> list[Any]:
     return [dtype.inner] if isinstance(dtype, (pl.List, pl.Array)) else []
 
 
-def _refuse_first_odd_line(data: bytes, name: str) -> None:
+def _refuse_first_odd_line(data: bytes, name: str, before: int = 0) -> None:
     """Say where the first line is that is no object, or that has another type in a column than the ones before."""
     kinds: dict[str, tuple[str, int]] = {}
-    for number, line in enumerate(data.split(b"\n"), start=1):
+    for number, line in enumerate(data.split(b"\n"), start=before + 1):
         if not line.strip():
             continue
         where = f"{name}, line {number}"

@@ -8,7 +8,8 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import BinaryIO
+from pathlib import Path
+from typing import IO, BinaryIO
 
 from chary._words import listed, shown
 from chary.tables.errors import TableError, reason
@@ -34,6 +35,12 @@ def refuse_bomb(size: int, packed: int, name: str) -> None:
         )
 
 
+def refuse_bomb_ratio(size: int, packed: int, name: str) -> None:
+    """The same of a file that is never in memory as a whole, so that only how far it grows matters."""
+    if size > _SMALL and size > _RATIO * packed:
+        refuse_bomb(size, packed, name)
+
+
 def from_gzip(data: bytes, name: str) -> bytes:
     """What a gzip file holds."""
     unpacked = io.BytesIO()
@@ -52,22 +59,42 @@ def from_gzip(data: bytes, name: str) -> bytes:
 def from_zip(data: bytes, name: str) -> tuple[str, bytes]:
     """Name and bytes of the one file in a ZIP archive. No name in it is ever used as a path."""
     with opened_zip(data, name) as archive:
-        members = [m for m in archive.infolist() if not m.is_dir() and not _is_besides(m.filename)]
-        if len(members) != 1:
-            held = listed([shown(m.filename, 40) for m in members[:5]]) if members else "no file"
-            more = f" and {len(members) - 5:,} more" if len(members) > 5 else ""
-            raise TableError(f"{name} holds {held}{more}; chary reads an archive of one file: unpack it.")
-        if members[0].flag_bits & 1:
-            raise TableError(f"{name} is locked with a password; unpack it.")
-        refuse_bomb(members[0].file_size, len(data), name)
-        return members[0].filename, archive.read(members[0])  # never more than the size that was just checked
+        member = _only(archive, name)
+        refuse_bomb(member.file_size, len(data), name)
+        return member.filename, archive.read(member)  # never more than the size that was just checked
+
+
+def only_member(path: Path, name: str) -> str | None:
+    """The name of the one file in a ZIP archive; None if the archive is an office document."""
+    with opened_zip(path, name) as archive:
+        if "[Content_Types].xml" in archive.namelist() or "mimetype" in archive.namelist():
+            return None
+        return _only(archive, name).filename
 
 
 @contextmanager
-def opened_zip(data: bytes, name: str) -> Iterator[zipfile.ZipFile]:
+def opened_zip_file(file: BinaryIO, name: str) -> Iterator[IO[bytes]]:
+    """What the one file in a ZIP archive holds, to be read bit by bit."""
+    with opened_zip(file, name) as archive, archive.open(_only(archive, name)) as inside:
+        yield inside
+
+
+def _only(archive: zipfile.ZipFile, name: str) -> zipfile.ZipInfo:
+    members = [m for m in archive.infolist() if not m.is_dir() and not _is_besides(m.filename)]
+    if len(members) != 1:
+        held = listed([shown(m.filename, 40) for m in members[:5]]) if members else "no file"
+        more = f" and {len(members) - 5:,} more" if len(members) > 5 else ""
+        raise TableError(f"{name} holds {held}{more}; chary reads an archive of one file: unpack it.")
+    if members[0].flag_bits & 1:
+        raise TableError(f"{name} is locked with a password; unpack it.")
+    return members[0]
+
+
+@contextmanager
+def opened_zip(source: bytes | Path | BinaryIO, name: str) -> Iterator[zipfile.ZipFile]:
     """An archive to read from; whatever is wrong with it is a sentence."""
     try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        with zipfile.ZipFile(io.BytesIO(source) if isinstance(source, bytes) else source) as archive:
             yield archive
     except TableError:
         raise

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from scipy.stats import binom
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import MissingIndicator, SimpleImputer
@@ -18,15 +17,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from chary._words import Parameter, shown
 from chary.tables.columns import left_out
-from chary.tables.columns.column import READABLE, Column, Kind
+from chary.tables.columns.column import Column, Kind
 from chary.tables.columns.kinds import as_categories, as_text, find_column, kind_of, plain
 from chary.tables.errors import TableError
+from chary.tables.forms import Forms, width_of
 from chary.tables.frames import from_dataframe
-from chary.tables.missing import codes_of, filled_cells, without_codes
+from chary.tables.missing import codes_of, without_codes
 from chary.tables.table import MAX_COLUMNS, column_hint
 
-# New cells are refused if so many that cannot be read are less likely than this where ``READABLE`` of them can.
-_UNLIKELY = 0.01
 # Medians, means and standard deviations come from at most so many rows and cells.
 _STATISTICS_ROWS, _STATISTICS_CELLS = 100_000, 2**26
 _CHUNK_CELLS = 2**22
@@ -141,22 +139,61 @@ class TablePreparation(TransformerMixin, BaseEstimator):
     def transform_counted(self, X: Any) -> tuple[NDArray[np.float32], dict[str, int]]:
         """Features (n, d), and how many cells of each used column hold no number; categories are not counted."""
         check_is_fitted(self)
-        frame = from_dataframe(X)
-        present = set(frame.columns)
-        for column in self.columns_:
-            if column.used and column.name not in present:
-                raise TableError(f"Column {shown(column.name)} is missing; the model was trained with it: add it.")
+        forms = self.forms()
+        features = self.part(from_dataframe(X), forms)
+        forms.refuse()
+        return features, forms.missing
+
+    def forms(self) -> Forms:
+        """What is shown each part of a table, and asked at its end whether it is written as in ``fit``."""
+        return Forms(_used(self.ordered_), self.numeric)
+
+    def part(self, frame: pl.DataFrame, forms: Forms) -> NDArray[np.float32]:
+        """Features (n, d) of a part of a table: those that its rows have in the whole of it.
+
+        What could not be read is counted in ``forms``; a cell alone cannot tell whether it is an odd one in a
+        column as it should be, or one of a column that is written otherwise.
+        """
+        self.require_columns(frame.columns)
         frame = self._without_codes(frame)
         features = np.empty((frame.height, len(_features(self.ordered_))), np.float32)
         size = max(1, _CHUNK_CELLS // features.shape[1])
-        n_missing = np.zeros(sum(_width(column, kind) for column, kind in _used(self.ordered_)), np.intp)
+        n_missing = np.zeros(sum(width_of(column, kind) for column, kind in _used(self.ordered_)), np.intp)
         for start in range(0, frame.height, size):
             numbers = _numbers(frame.slice(start, size), self.ordered_)
             n_missing += np.isnan(numbers).sum(axis=0)
-            features[start : start + size] = np.clip(self.transformer_.transform(numbers), -_CLIP, _CLIP)
+            self._transform(numbers, features[start : start + size])
         if frame.height:
-            self._refuse_other_forms(frame, n_missing)
-        return features, self._by_column(n_missing)
+            forms.see(frame, n_missing)
+        return features
+
+    def _transform(self, numbers: NDArray[np.float64], features: NDArray[np.float32]) -> None:
+        """What ``transformer_`` makes of the numbers, to the bit and clipped: a third of the time on many rows."""
+        place = 0
+        for name, transformer, chosen in self.transformer_.transformers_:
+            part = numbers[:, chosen]
+            if name == "number":
+                imputer, scaler = transformer
+                part = np.where(np.isnan(part), imputer.statistics_, part)
+                part -= scaler.mean_
+                part /= scaler.scale_
+                np.clip(part, -_CLIP, _CLIP, out=part)
+                features[:, place : place + part.shape[1]] = part
+            elif name == "missing":
+                features[:, place : place + part.shape[1]] = np.isnan(part)
+            else:
+                for j, groups in enumerate(transformer.categories_):
+                    features[:, place : place + len(groups)] = part[:, j, None] == groups
+                    place += len(groups)
+                continue
+            place += part.shape[1]
+
+    def require_columns(self, names: Sequence[str]) -> None:
+        """Refuse a table that lacks a column that the model goes by."""
+        present = set(names)
+        for column in self.columns_:
+            if column.used and column.name not in present:
+                raise TableError(f"Column {shown(column.name)} is missing; the model was trained with it: add it.")
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """A name a person understands for each feature."""
@@ -196,31 +233,12 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         """Give the numbers of a column whose kind asks for it the root mean square of their deviations."""
         place = 0
         for column, kind in _used(self.ordered_):
-            width = _width(column, kind)
+            width = width_of(column, kind)
             if kind.one_scale:
                 scaler = self.transformer_.named_transformers_["number"][-1]
                 mean_square = scaler.var_[place : place + width].mean()
                 scaler.scale_[place : place + width] = np.sqrt(mean_square) if mean_square > 0 else 1.0
             place += width
-
-    def _by_column(self, n_missing: NDArray[np.intp]) -> dict[str, int]:
-        """How many cells of a column have no number; where one of its numbers is missing, all are."""
-        found, place = {}, 0
-        for column, kind in _used(self.ordered_):
-            if not kind.grouped:
-                found[column.name] = int(n_missing[place])
-            place += _width(column, kind)
-        return found
-
-    def _refuse_other_forms(self, frame: pl.DataFrame, n_missing: NDArray[np.intp]) -> None:
-        """Refuse columns written otherwise than in ``fit``; given how many numbers are missing."""
-        place = 0
-        for column, kind in _used(self.ordered_):
-            # Where a column lacks no more numbers than cells, all of them were read.
-            unread = n_missing[place] > frame[column.name].null_count() or kind.ambiguous(column)
-            if unread and not kind.grouped:
-                _refuse_another_form(plain(frame[column.name]), column, kind, column.name in self.numeric)
-            place += _width(column, kind)
 
 
 def preparation_state(preparation: TablePreparation) -> tuple[list[Column], dict[str, NDArray[np.float64]]]:
@@ -245,7 +263,7 @@ def restore_preparation(
             raise TableError(f"Column {shown(column.name)} lacks what its kind goes by; train the model again.")
     n_numbers, n_known = 0, min(map(len, statistics.values()), default=0)
     for column, kind in _used(columns):
-        n_numbers += _width(column, kind)
+        n_numbers += width_of(column, kind)
         if not kind.grouped and n_numbers > n_known:  # looked at on the way: a short note may promise thousands
             raise TableError(f"Column {shown(column.name)} lacks its statistics; train the model again.")
     preparation.columns_ = preparation.ordered_ = columns
@@ -269,11 +287,6 @@ def _used(columns: list[Column]) -> list[tuple[Column, Kind]]:
     return sorted(used, key=lambda pair: pair[1].grouped)
 
 
-def _width(column: Column, kind: Kind) -> int:
-    """How many numbers a kind makes of a cell."""
-    return 1 if kind.grouped else len(kind.feature_names(column))
-
-
 def _numbers(frame: pl.DataFrame, columns: list[Column]) -> NDArray[np.float64]:
     """What the kinds read in the cells, NaN where there is none."""
     return np.column_stack([kind.read(plain(frame[column.name]), column) for column, kind in _used(columns)])
@@ -293,7 +306,7 @@ def _features(columns: list[Column]) -> list[Feature]:
 def _transformer(columns: list[Column]) -> ColumnTransformer:
     """Unfitted; from the matrix of ``_numbers`` to the features."""
     used = _used(columns)
-    parts = [(column, kind, part) for column, kind in used for part in range(_width(column, kind))]
+    parts = [(column, kind, part) for column, kind in used for part in range(width_of(column, kind))]
     numbers = [j for j, (_, kind, _) in enumerate(parts) if not kind.grouped]
     told = [j for j, (column, kind, part) in enumerate(parts) if not kind.grouped and column.missing and not part]
     coded = [j for j, (_, kind, _) in enumerate(parts) if kind.grouped]
@@ -308,18 +321,3 @@ def _transformer(columns: list[Column]) -> ColumnTransformer:
         ("category", OneHotEncoder(categories=groups, handle_unknown="ignore", sparse_output=False), coded),
     ]
     return ColumnTransformer([step for step in steps if step[2]])
-
-
-def _refuse_another_form(cells: pl.Series, column: Column, kind: Kind, forced: bool) -> None:
-    """Refuse a column of which more cannot be read than ``fit`` lets pass; a forced one, if nothing can."""
-    filled = filled_cells(cells)
-    unread = kind.unread(filled, column)
-    n, n_odd = len(filled), len(unread)
-    usual = n - n_odd >= READABLE * n or binom.sf(n_odd - 1, n, 1 - READABLE) >= _UNLIKELY
-    if n == 0 or (n_odd < n and (usual or forced)):
-        return
-    first = unread.head(1).to_list()[0]  # a list as such, not as a column of its own
-    raise TableError(
-        f"Column {shown(column.name)} holds {shown(first)}: {n_odd:,} of {n:,} cells cannot be read, because "
-        f"the model learned from {kind.expected(column)}; write them so."
-    )

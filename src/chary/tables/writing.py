@@ -31,7 +31,7 @@ def write_table(table: Table, added: Mapping[str, Any], file: BinaryIO) -> None:
             return
         frame = table.frame.with_columns(more.get_columns())
         if table.format == "csv":
-            _write_csv(table, frame, list(added), stream)
+            write_csv(table, frame, list(added), stream)
         elif table.format == "xlsx":
             write_workbook(frame, stream)
         elif table.format == "arrow":
@@ -77,9 +77,10 @@ _HOLDS: dict[str, Callable[[pl.DataType], bool]] = {
 }
 
 
-def _write_csv(table: Table, frame: pl.DataFrame, added: list[str], file: BinaryIO) -> None:
+def write_csv(table: Table, frame: pl.DataFrame, added: list[str], file: BinaryIO, *, header: bool = True) -> None:
+    """Write cells as the table's are; in the columns that are ``added`` nothing runs as a formula."""
     schema = frame.schema  # made anew each time it is asked for
     texts = [name for name in added if schema[name] == pl.String]
     frame.with_columns([without_formulas(name) for name in texts]).write_csv(
-        file, separator=table.delimiter, include_bom=table.bom
+        file, separator=table.delimiter, include_bom=table.bom, include_header=header
     )

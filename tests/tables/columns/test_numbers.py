@@ -13,6 +13,13 @@ N = 60
 KIND = Numbers()
 
 
+def written_otherwise(cells, column):
+    """As ``chary.tables.forms`` puts the two answers together."""
+    doubted, proven = KIND.doubted(cells, column)
+    odd = doubted if not proven and len(doubted) > len(cells) / 2 else KIND.unread(cells, column)
+    return odd.to_list()
+
+
 @pytest.mark.parametrize(
     ("cells", "note"),
     [
@@ -103,7 +110,7 @@ def test_cells_of_other_types_hold_no_number(cells):
 )
 def test_what_is_written_otherwise(form, cells, unread):
     column = Column("x", "numeric", form=form)
-    assert KIND.unread(pl.Series(cells), column).to_list() == unread
+    assert written_otherwise(pl.Series(cells), column) == unread
     assert KIND.ambiguous(column) == (form == "comma")
 
 
@@ -133,7 +140,7 @@ def test_what_is_expected_is_shown_by_an_example(form, example):
 )
 def test_another_unit_or_mark_is_written_otherwise(learned, new, unread, expected):
     column = KIND.find(pl.Series("x", learned))
-    assert KIND.unread(pl.Series(new), column).to_list() == unread
+    assert written_otherwise(pl.Series(new), column) == unread
     assert KIND.expected(column) == expected
 
 

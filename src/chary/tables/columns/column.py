@@ -79,8 +79,12 @@ class Kind:
         return False
 
     def unread(self, filled: pl.Series, column: Column) -> pl.Series:
-        """Those of the cells that are written otherwise than in this column."""
+        """Those of the cells that are written otherwise than in this column; each by itself."""
         return filled.filter(np.isnan(self.read(filled, column)[:, 0]))
+
+    def doubted(self, filled: pl.Series, column: Column) -> tuple[pl.Series, bool]:
+        """Where the kind is ambiguous: cells that may be written otherwise, and whether one shows that none is."""
+        return filled.clear(), True
 
     def expected(self, column: Column) -> str:
         """How the cells of this column are written, for who wrote them otherwise; a grouped kind is not asked."""

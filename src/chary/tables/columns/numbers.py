@@ -70,14 +70,17 @@ class Numbers(Kind):
         return column.form == "comma" or (form is not None and form.decimal == ",")
 
     def unread(self, filled: pl.Series, column: Column) -> pl.Series:
-        """Cells that are no number; where a decimal comma is due and there is none at all, those with a point."""
+        """Cells that are no number."""
         if filled.dtype.is_numeric():
             return filled if _needs_words(column.form) else filled.clear()
-        if self.ambiguous(column) and filled.dtype == pl.String:
-            points = filled.filter(filled.str.contains(".", literal=True))  # 1.234 may be a fraction
-            if len(points) > len(filled) / 2 and not filled.str.contains(",", literal=True).any():
-                return points
         return super().unread(filled, column)
+
+    def doubted(self, filled: pl.Series, column: Column) -> tuple[pl.Series, bool]:
+        """Where a decimal comma is due, cells with a point, as 1.234 may be a fraction; a comma shows the form."""
+        if not self.ambiguous(column) or filled.dtype != pl.String:
+            return filled.clear(), True
+        comma = bool(filled.str.contains(",", literal=True).any())
+        return filled.filter(filled.str.contains(".", literal=True)), comma
 
     def expected(self, column: Column) -> str:
         form = Form.of(column.form)

@@ -148,8 +148,12 @@ def _factors_used(pairs: list[tuple[str, str, int]]) -> bool:
 
 def _meanings(parts: pl.DataFrame, factors: bool) -> pl.DataFrame:
     """Unit and factor of each row, null where the words mean nothing."""
-    pairs = [(before, after) for before, after, _ in _pairs(parts)]
-    meant = [(*pair, unit.name, unit.factor) for pair in pairs if (unit := units.around(*pair, factors))]
+    pairs = parts.filter(parts["number"].is_not_null()).select("before", "after").unique().rows()
+    meant = [
+        (before, after, unit.name, unit.factor)
+        for before, after in pairs
+        if (unit := units.around(before, after, factors))
+    ]
     schema = {"before": pl.String, "after": pl.String, "unit": pl.String, "factor": pl.Float64}
     known = pl.DataFrame(meant, schema=schema, orient="row")
     return parts.select("before", "after").join(known, on=["before", "after"], how="left", maintain_order="left")

@@ -1,0 +1,187 @@
+"""predict, as typed: one file as ever, many with an output for each, resumed, shared out and told of."""
+
+import io
+import json
+import re
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+pytestmark = pytest.mark.usefixtures("quick_learners")
+
+
+def test_predict_with_the_saved_model(table, run):
+    run("label", table, "-t", "churn")
+    new = table.parent / "new.csv"
+    new.write_text('colour,age\npurple,"61,5"\nred,\n')
+    code, out, _ = run("predict", table.parent / "customers.model.chary", new)
+    assert code == 0
+    assert "new.predicted.csv" in out
+    written = pl.read_csv(table.parent / "new.predicted.csv")
+    assert written.columns == ["colour", "age", "chary_label", "chary_confidence"]
+    code, out, _ = run("predict", table.parent / "customers.model.chary", new, "--force", "--json")
+    assert json.loads(out)["rows"] == 2
+    new.write_text("colour\npurple\n")
+    code, _, err = run("predict", table.parent / "customers.model.chary", new, "--force")
+    assert code == 1
+    assert "new.csv: Column 'age' is missing" in err
+    new.write_text("colour,age\npurple,61.5\nred,\n")
+    code, _, err = run("predict", table.parent / "customers.model.chary", new, "--force")
+    assert code == 1
+    assert "Column 'age' holds '61.5'" in err
+    assert "decimal comma" in err
+
+
+@pytest.fixture(name="model")
+def model_of_the_table(table, run):
+    assert run("label", table, "-t", "churn", "--rounds", 0, "--learner", "linear")[0] == 0
+    return table.with_name("customers.model.chary")
+
+
+@pytest.fixture(name="months")
+def folder_of_files(table, tmp_path):
+    header, *rows = table.read_text().splitlines()
+    folder = tmp_path / "months"
+    folder.mkdir()
+    for k, name in enumerate(["jan", "feb", "mar", "apr"]):
+        (folder / f"{name}.csv").write_text("\n".join([header, *rows[20 * k : 20 * k + 20]]) + "\n")
+    return folder
+
+
+def test_many_files_have_an_output_each_and_are_not_made_twice(model, months, tmp_path, run):
+    out = tmp_path / "out"
+    code, said, err = run("predict", model, months, "--out", out, "--jobs", 1, "--memory", "1GB")
+    assert (code, err) == (0, "")
+    assert sorted(path.name for path in out.glob("*.csv")) == ["apr.csv", "feb.csv", "jan.csv", "mar.csv"]
+    assert re.search(r"4 files written in .* s, .* rows a second \(1 at a time, 953 MiB at most\)", said)
+    written = pl.read_csv(out / "jan.csv", separator=";")
+    assert written.columns == ["id", "age", "colour", "churn", "chary_label", "chary_confidence"]
+    before = {path: path.stat().st_ino for path in out.glob("*.csv")}
+    (out / "mar.csv").unlink()
+    code, said, _ = run("predict", model, f"{months}/*.csv", "--out", out, "--json")
+    figures = json.loads(said)
+    assert (code, figures["rows"], figures["written"], figures["finished_before"]) == (0, 80, 1, 3)
+    assert sum(figures["labels"].values()) == 80
+    assert {path for path in out.glob("*.csv") if path.stat().st_ino == before[path]} >= {out / "jan.csv"}
+    (out / "jan.csv").write_text("something else")
+    code, said, err = run("predict", model, months, "--out", out)
+    assert code == 1
+    assert "jan.csv is not as it was written; pass --force to write it again, or write elsewhere." in err
+    assert "3 files finished before and verified" in said
+    assert (out / "jan.csv").read_text() == "something else"
+    assert run("predict", model, months, "--out", out, "--force")[0] == 0
+    assert pl.read_csv(out / "jan.csv", separator=";").equals(written)
+
+
+def test_without_a_folder_outputs_are_next_to_their_inputs(model, months, run):
+    (months / "bad.csv").write_text("id;age\n1\n")
+    code, said, err = run("predict", model, months, "--format", "parquet", "--columns", "id", "--threshold", 0.8)
+    assert code == 1
+    assert "bad.csv, line 2: 1 cells where the header has 2" in err
+    assert "4 files written" in said
+    found = pl.read_parquet(months / "jan.predicted.parquet")
+    assert found.columns == ["id", "chary_label", "chary_confidence", "chary_accept"]
+    assert not (months / "bad.predicted.parquet").exists()
+    code, said, _ = run(
+        "predict", model, months, "--format", "parquet", "--columns", "id", "--threshold", 0.8, "--json"
+    )
+    figures = json.loads(said)
+    assert (figures["written"], figures["finished_before"], len(figures["failed"])) == (0, 4, 1)
+
+
+def test_shards_share_the_files_out(model, months, tmp_path, run):
+    for k in (1, 2, 3):
+        assert run("predict", model, months, "--out", tmp_path / "out", "--shard", f"{k}/3", "--jobs", 1)[0] == 0
+        assert len(list((tmp_path / "out").glob("*.csv"))) == (2, 3, 4)[k - 1]
+    code, _, err = run("predict", model, months, "--shard", "4/3")
+    assert (code, err) == (1, "chary: --shard '4/3' is no part of several; give one such as 1/16 ... 16/16.\n")
+
+
+def test_what_does_not_go_together_is_said_before_any_work(model, months, tmp_path, run):
+    for words, said in [
+        (["--memory", "much"], "--memory 'much' is no size"),
+        (["--memory", "1MB"], "1 at a time need 400 MiB at least, and 0 MiB are allowed; pass fewer with --jobs"),
+        (["--engine", "ray"], "There is no engine 'ray'; pass --engine process or 'dask'."),
+        (["--features", tmp_path / "x.npy"], "--features belongs to the rows of one table; give one FILE."),
+        (["--out", months], "would take the place of an input; choose another folder with --out."),
+    ]:
+        code, _, err = run("predict", model, months, *words)
+        assert (code, said in err) == (1, True), err
+    assert not list(months.glob("*.predicted.*"))
+    code, _, err = run("predict", months / "jan.csv", model)
+    assert "The model comes first: chary predict" in err
+
+
+def test_standard_input_is_one_file(model, table, tmp_path, run, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    class Typed:
+        buffer = io.BytesIO(table.read_bytes())
+
+    monkeypatch.setattr("sys.stdin", Typed)
+    code, said, err = run("predict", model, "-", "--json")
+    assert (code, err) == (0, "")
+    assert json.loads(said)["files"] == {"predicted": "stdin.predicted.csv"}
+    assert (tmp_path / "stdin.predicted.csv").read_text().startswith("id;age;colour;churn;chary_label")
+
+
+def test_progress_on_a_terminal(model, months, tmp_path, run, monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    code, _, err = run("predict", model, months, "--out", tmp_path / "out", "--jobs", 1)
+    assert code == 0
+    assert "4 of 4 files, 80 rows" in re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", err)
+
+
+def test_predict_says_whether_the_rows_are_like_those_learned_from(table, run):
+    run("label", table, "-t", "churn", "--rounds", 0)
+    model, new = table.parent / "customers.model.chary", table.parent / "new.csv"
+    code, out, _ = run("predict", model, table, "--strict")
+    assert code == 0
+    assert "The 80 rows look like those the model learned from, as far as so few can tell." in re.sub(
+        r"\s+", " ", out
+    )
+    new.write_text("colour;age\n" + "purple;61,5\n" * 60)
+    code, out, err = run("predict", model, new, "--strict")
+    assert (code, out, err.count("\n")) == (1, "", 1)
+    assert err.startswith("chary: new.csv: the 60 rows differ from those the model learned from: 'colour' most (")
+    assert err.endswith("so nothing was written; leave --strict out to label them all the same.\n")
+    assert not (table.parent / "new.predicted.csv").exists()
+    code, out, _ = run("predict", model, new)
+    assert code == 0
+    assert "'colour' most (" in out
+    assert "labels and confidence may be off." in re.sub(r"\s+", " ", out)
+    code, out, _ = run("predict", model, new, "--force", "--json")
+    figures = json.loads(out)["new_rows"]
+    assert (figures["verdict"], figures["rows"], figures["rows_then"]) == ("very different", 60, 80)
+    assert figures["columns"][0]["column"] == "colour"
+    assert figures["columns"][0]["here"] == 1
+
+
+def test_a_model_of_an_older_version_cannot_tell_and_strict_refuses(tmp_path, run):
+    golden = Path(__file__).parents[1] / "fixtures" / "golden"
+    code, out, _ = run("predict", golden / "label-network.chary", golden / "rows.csv", "--out", tmp_path)
+    assert code == 0
+    assert "cannot be told: the model holds no sketch of those." in re.sub(r"\s+", " ", out)
+    code, _, err = run(
+        "predict", golden / "label-network.chary", golden / "rows.csv", "--out", tmp_path / "b", "--strict"
+    )
+    assert code == 1
+    assert "cannot be told: the model holds no sketch of those, so nothing was written" in err
+
+
+def test_of_many_files_those_that_differ_are_named_and_strict_refuses_them_alone(model, months, tmp_path, run):
+    (months / "odd.csv").write_text("id;age;colour;churn\n" + "".join(f"{k};61,5;purple;\n" for k in range(60)))
+    out = tmp_path / "out"
+    code, said, _ = run("predict", model, months, "--out", out, "--jobs", 2)
+    said = re.sub(r"\s+", " ", said)
+    assert code == 0
+    assert "odd.csv: The 60 rows differ from those the model learned from: 'colour' most (" in said
+    assert "The rows of 4 files look like those the model learned from." in said
+    code, told, _ = run("predict", model, months, "--out", tmp_path / "b", "--strict", "--json")
+    figures = json.loads(told)
+    assert (code, figures["written"]) == (1, 4)
+    assert {one["verdict"] for one in figures["new_rows"].values()} == {"alike"}
+    assert "leave --strict out" in figures["failed"][0]["reason"]
+    assert not (tmp_path / "b" / "odd.csv").exists()

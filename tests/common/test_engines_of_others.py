@@ -1,0 +1,50 @@
+"""The recipes of docs/scale.md: short, and run where their engine is installed."""
+
+import re
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import chary
+
+PAGE = (Path(__file__).parents[2] / "docs" / "scale.md").read_text()
+RECIPES = dict(re.findall(r"```py\n# (\w+)\n(.*?)```", PAGE, flags=re.DOTALL))
+
+
+def test_recipes_are_short():
+    assert set(RECIPES) == {"spark", "ray"}
+    assert all(len(text.splitlines()) <= 15 for text in RECIPES.values())
+    for text in RECIPES.values():
+        compile(text, "recipe", "exec")
+
+
+@pytest.fixture(name="folder")
+def model_and_files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    frame = pl.DataFrame({"id": range(80), "x": [i % 10 for i in range(80)]})
+    labels = [("ab"[i % 10 > 4] if i % 4 else None) for i in range(80)]
+    given = frame.with_columns(y=pl.Series(labels))
+    chary.label(given, target="y", drop=["id"], rounds=0, learner="linear").save("model.chary")
+    (tmp_path / "in").mkdir()
+    frame.write_parquet("in/a.parquet")
+    return tmp_path, pl.concat(chary.predictor("model.chary", columns=["id"])([frame]))
+
+
+def test_spark(folder):
+    sql = pytest.importorskip("pyspark.sql")
+    spark = sql.SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+    try:
+        exec(RECIPES["spark"], {"spark": spark})
+    finally:
+        spark.stop()
+    assert pl.read_parquet("out/*.parquet").sort("id").equals(folder[1])
+
+
+def test_ray(folder):
+    ray = pytest.importorskip("ray")
+    try:
+        exec(RECIPES["ray"], {})
+    finally:
+        ray.shutdown()
+    assert pl.read_parquet("out/*.parquet").sort("id").equals(folder[1])

@@ -1,0 +1,114 @@
+"""``chary predict`` on many files, killed (-9) at many moments, and Dask workers under it: nothing torn or twice.
+
+    python tests/stress/kill_predict.py --times 20
+
+Each round has a folder of its own: a run in two processes is killed at some moment, or kills itself before the
+n-th step of putting files in their place; then the same command is run to its end. What was there after the kill
+must be whole and must not be made again. At last workers of a Dask cluster are killed while it is at work.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from killing import CHARY, KILLING, environment, make_table, remains, run, run_and_kill, say_result
+
+N_FILES = 8
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--times", type=int, default=20)
+    parser.add_argument("--dask", type=int, default=4)
+    given, rng = parser.parse_args(), random.Random(0)
+    broken: list[str] = []
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        table = make_table(folder / "table.csv")
+        assert run("label", table, "-t", "kind", "--rounds", 0, "--learner", "linear").returncode == 0
+        (folder / "in").mkdir()
+        for k in range(N_FILES):
+            make_table(folder / "in" / f"{k}.csv", 3000 + 500 * k)
+        words = ["predict", table.with_name("table.model.chary"), folder / "in", "--out"]
+        start = time.perf_counter()
+        assert run(*words, folder / "whole", "--jobs", 2).returncode == 0
+        seconds = time.perf_counter() - start
+        whole = outputs(folder / "whole")
+        seen = {"none": 0, "some": 0, "all": 0, "again": 0}
+        for k in range(given.times):
+            out = folder / f"out-{k}"
+            if k % 2:
+                run(k + 1, *words, out, "--jobs", 1, code=KILLING)
+            else:
+                run_and_kill(rng.uniform(0.3, 1.0) * seconds, *words, out, "--jobs", 2)
+                time.sleep(1)  # its workers notice that nobody is left
+            broken += resumed(words, out, whole, seen, f"kill {k + 1}")
+        for k in range(given.dask):
+            broken += dask_worker_killed(words, folder / f"dask-{k}", whole, rng)
+    figures = {
+        "kills": given.times,
+        "outputs after them": f"none {seen['none']} times, some {seen['some']}, all {seen['all']}",
+        "made again though whole": seen["again"],
+        "kills of a Dask worker": given.dask,
+    }
+    return say_result(f"chary predict on {N_FILES} files, killed and resumed", figures, broken)
+
+
+def outputs(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.glob("[!._]*")}
+
+
+def resumed(words: list[object], out: Path, whole: dict[str, bytes], seen: dict[str, int], when: str) -> list[str]:
+    """What is wrong after a kill, and after the same command once more."""
+    found = outputs(out)
+    seen["none" if not found else "all" if len(found) == len(whole) else "some"] += 1
+    wrong = [f"{when}: {name} is torn" for name, content in found.items() if content != whole[name]]
+    files = {name: (out / name).stat().st_ino for name in found}
+    done = run(*words, out, "--jobs", 1)
+    again = [name for name, number in files.items() if (out / name).stat().st_ino != number]
+    seen["again"] += len(again)
+    wrong += [f"{when}: {name} was made twice" for name in again]
+    if done.returncode or outputs(out) != whole:
+        wrong.append(f"{when}: not resumed: {done.stderr}")
+    return wrong + [f"{when}: {path} stays" for path in remains(out)]
+
+
+def dask_worker_killed(words: list[object], out: Path, whole: dict[str, bytes], rng: random.Random) -> list[str]:
+    """What is wrong if a worker of a cluster is killed while it is at work."""
+    command = [*CHARY, *map(str, words), str(out), "--engine", "dask", "--jobs", "2"]
+    process = subprocess.Popen(
+        command, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    )
+    while process.poll() is None and not outputs(out):
+        time.sleep(0.01)
+    workers = [pid for pid in children(process.pid) if b"spawn_main" in arguments(pid)]
+    if workers:
+        os.kill(rng.choice(workers), signal.SIGKILL)
+    _, said = process.communicate()
+    if process.returncode or outputs(out) != whole:
+        return [f"{out.name}: {said[-500:]}"]
+    return [f"{out.name}: {path} stays" for path in remains(out) if str(process.pid) in path.name]
+
+
+def children(pid: int) -> list[int]:
+    path = Path(f"/proc/{pid}/task/{pid}/children")
+    return [int(child) for child in path.read_text().split()] if path.exists() else []
+
+
+def arguments(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
+if __name__ == "__main__":
+    sys.exit(main())
