@@ -75,7 +75,7 @@ def test_a_page_is_texts_and_the_first_columns_come_first():
     assert page["numeric"] == [False, True, False, True, False, False]
     assert (page["page"], page["pages"], page["total"]) == (2, 3, 130)
     assert page["filters"] == {"labels": ["a", "b"], "sources": ["given", "predicted"]}
-    assert page["rows"][-1] == ["b", "12", "Red", "0.29", "predicted", "False"]
+    assert page["rows"][-1] == ["b", "12", "Red", "0.29", "predicted", "false"]
 
 
 def test_orders_are_kept_and_few_of_them():
