@@ -10,7 +10,7 @@ demo: $(VENV)/.installed
 	$(BIN)/chary demo --force
 
 test: $(VENV)/.installed-test lint
-	$(BIN)/python -m pytest -n auto --cov
+	$(BIN)/python -m pytest -n 3 --dist worksteal --cov
 	@$(MAKE) --no-print-directory wheel
 
 lint: $(VENV)/.installed-test

@@ -153,6 +153,17 @@ def test_the_sketch_is_kept_and_the_same_rows_write_the_same_bytes(model, tmp_pa
     assert compared(load(tmp_path / "a.chary"), frame) == compared(model, frame)
 
 
+def test_a_model_that_was_saved_finds_the_same_whatever_the_order_of_its_columns(tmp_path):
+    rng = np.random.default_rng(0)
+    gaps = pl.when(pl.int_range(pl.len()) % 3 > 0).then(pl.col("z")).alias("z")
+    frame = pl.DataFrame({"z": rng.normal(size=900), "a": rng.normal(size=900)}).with_columns(gaps)
+    model = model_of(frame.with_columns(said=pl.lit("they fit very well")))
+    save(model, tmp_path / "m.chary")
+    new = frame[:300].with_columns(said=pl.lit("they fit very well"))
+    assert compared(load(tmp_path / "m.chary"), new) == compared(model, new)
+    assert compared(model, new).alike
+
+
 def test_no_number_of_the_table_is_kept(model):
     X = model[0].transform(rows(1_500, 0))
     numbers = [j for j, feature in enumerate(model[0].features()) if not feature.indicator]

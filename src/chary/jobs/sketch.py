@@ -212,7 +212,7 @@ class _Events:
     @classmethod
     def of(cls, preparation: TablePreparation) -> _Events:
         features = preparation.features()
-        columns = [column for column in preparation.columns_ if column.used]
+        columns = [column for column in preparation.ordered_ if column.used]
         place = {column.name: c for c, column in enumerate(columns)}
         numbers = [j for j, feature in enumerate(features) if not feature.indicator]
         of_number = [place[features[j].column] for j in numbers]
