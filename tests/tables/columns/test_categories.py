@@ -62,3 +62,12 @@ def test_cells_of_other_types_are_read_as_text():
 def test_a_column_may_be_called_as_polars_calls_counts():
     for name in ("count", "value"):
         assert find_column(pl.Series(name, ["few", "many"] * 30)).kind == "categorical"
+
+
+def test_a_value_means_the_same_in_few_cells_and_in_many():
+    column = Column("x", "categorical", categories=("a", "b c"), other=True, missing=True)
+    values = ["a", " a", "A", "b c", "b  c", None, "", "NA", "-", "new", "\u00e9"]
+    few = Categories().read(pl.Series("x", values), column)
+    many = Categories().read(pl.Series("x", values * 20), column)
+    assert many.tobytes() == few.tobytes() * 20
+    assert few[:, 0].tolist() == [0, 0, 2, 1, 2, 3, 3, 3, 3, 2, 2]

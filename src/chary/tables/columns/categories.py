@@ -15,6 +15,8 @@ from chary.tables.table import texts
 # A column is categorical if its frequent values cover at least this share of its filled cells.
 _COVERED = 0.5
 _MAX_CATEGORIES = 30
+# Values are looked at one by one where each stands in so many cells on average.
+_FEW = 8
 
 
 class Categories(Kind):
@@ -44,14 +46,23 @@ class Categories(Kind):
 
     def read(self, cells: pl.Series, column: Column) -> NDArray[np.float64]:
         """The place of the cell's group among the features; -1, which stands for nothing, if there is none."""
-        n_categories = len(column.categories)
-        other = float(n_categories) if column.other else -1.0
-        missing = float(n_categories + column.other) if column.missing else -1.0
-        code_of = {value: float(code) for code, value in enumerate(column.categories)}
-        keeps_zeros = any(value.endswith(".0") for value in column.categories)  # as models of old did
-        cells = (texts(cells) if keeps_zeros else category_texts(cells)).str.strip_chars()
-        codes = cells.replace_strict(code_of, default=other, return_dtype=pl.Float64)
-        return codes.set(missing_cells(cells), missing).to_numpy()[:, None]
+        values = cells.unique() if cells.dtype == pl.String else cells
+        if not 0 < len(values) <= len(cells) // _FEW:
+            return _codes(cells, column).to_numpy()[:, None]
+        codes = _codes(values, column)  # of each value once
+        found = cells.replace_strict(values, codes, return_dtype=pl.Float64)
+        return found.to_numpy()[:, None]
+
+
+def _codes(cells: pl.Series, column: Column) -> pl.Series:
+    n_categories = len(column.categories)
+    other = float(n_categories) if column.other else -1.0
+    missing = float(n_categories + column.other) if column.missing else -1.0
+    code_of = {value: float(code) for code, value in enumerate(column.categories)}
+    keeps_zeros = any(value.endswith(".0") for value in column.categories)  # as models of old did
+    cells = (texts(cells) if keeps_zeros else category_texts(cells)).str.strip_chars()
+    codes = cells.replace_strict(code_of, default=other, return_dtype=pl.Float64)
+    return codes.set(missing_cells(cells), missing)
 
 
 def category_texts(cells: pl.Series) -> pl.Series:
