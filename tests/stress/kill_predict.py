@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -48,7 +49,9 @@ def main() -> int:
             if k % 2:
                 run(k + 1, *words, out, "--jobs", 1, code=KILLING)
             else:
-                run_and_kill(rng.uniform(0.3, 1.0) * seconds, *words, out, "--jobs", 2)
+                while not run_and_kill(rng.uniform(0.4, 1.0) * seconds, *words, out, "--jobs", 2):
+                    seconds *= 0.9  # it had ended: the machine has become quicker
+                    shutil.rmtree(out)
                 time.sleep(1)  # its workers notice that nobody is left
             broken += resumed(words, out, whole, seen, f"kill {k + 1}")
         for k in range(given.dask):

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from chary._files import folders_for
+from chary._files import folders_for, sweep
 from chary._words import Parameter, shown
 from chary.jobs.cluster import on_dask
 from chary.jobs.predictor import Predictor
@@ -112,11 +112,13 @@ def label_files(
 
 @contextmanager
 def _folders(tasks: Sequence[FileTask]) -> Iterator[None]:
-    """Folders of all outputs, made before any worker looks for its own; those that nothing came into go again."""
+    """Folders of all outputs, swept, made before any worker looks for its own; empty ones go again."""
     outputs = [Path(task.output).absolute() for task in tasks]
     paths = [*outputs, *(record_path(output) for output in outputs)]
     new = sorted({folder for path in paths for folder in path.parents if not folder.exists()}, reverse=True)
     with folders_for(paths):
+        for folder in {path.parent for path in paths}:
+            sweep(folder)
         yield
     for folder in new:  # inner ones first
         with suppress(OSError):
