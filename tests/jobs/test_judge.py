@@ -170,3 +170,14 @@ def test_a_table_of_labels_alone_shows_nothing_to_label_by(tmp_path):
     frame = pl.DataFrame({"rule": ["a", "b"] * 10, "chary_label": ["a"] * 20})
     with pytest.raises(TableError, match="no column that a person could label a row by"):
         draw_to_judge(scan_table(frame), ["rule"], tmp_path / "s.csv", 5)
+
+
+def test_labels_that_chary_made_are_judged_by_other_rows_than_an_audit_draws(table, tmp_path):
+    frame, truth = table
+    own = frame.with_columns(chary_label=pl.Series(truth), chary_source=pl.lit("predicted"))
+    draw_to_judge(scan_table(own), ["chary_label"], tmp_path / "t.judge.csv", 30)
+    rows, everywhere = filled(tmp_path / "t.judge.csv", truth), np.zeros(N, dtype=bool)
+    assert rows == draw(everywhere, 30, 1).tolist()
+    assert len(set(rows) & set(draw(everywhere, 30, 0).tolist())) < 10
+    draw_to_judge(scan_table(own), ["chary_label"], tmp_path / "t.judge.csv", 40)  # enlarged by the same draw
+    assert filled(tmp_path / "t.judge.csv", truth) == draw(everywhere, 40, 1).tolist()

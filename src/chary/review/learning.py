@@ -118,7 +118,7 @@ class Learning:
         if audit is not None:
             result = job.fit(settings, audit, checked, progress)
             progress("Weighing what can be accepted")
-            self._adopt(progress, result, key, truth_of_labels(result))
+            self._adopt(progress, result, key, truth_of_labels(result, checked is not None))
         self._files(progress)
 
     def _judgement(self, progress: Progress) -> None:

@@ -20,7 +20,7 @@ _BEFOREHAND = (
 )
 
 
-def truth_of_labels(result: LabeledTable) -> dict[str, Any]:
+def truth_of_labels(result: LabeledTable, mended: bool = False) -> dict[str, Any]:
     """Of labels that a model made: it is judged as it was before it saw the answers, and after."""
     audit = result.audit
     if audit is None or audit.acceptor is None:
@@ -28,7 +28,8 @@ def truth_of_labels(result: LabeledTable) -> dict[str, Any]:
     n_new = int((~result.labels.labeled).sum())
     answers, before, after = audit.answers, audit.before, audit.after
     how = "holds whenever you stopped" if answers.stopped else "exact"
-    right = f"Your labels alone make a model that is right on {before.correct:,} of {before.n:,} random rows"
+    alone = "Your labels, with those you mended, make" if mended else "Your labels alone make"
+    right = f"{alone} a model that is right on {before.correct:,} of {before.n:,} random rows"
     held_out = None
     if len(result.judged.correct):
         accuracy = float(result.judged.correct.mean())
@@ -100,6 +101,14 @@ def truth_of_judged(result: JudgedTable) -> dict[str, Any]:
         ],
         "notes": [*more, *(note["text"] for note in summary["notes"]), *([_BEFOREHAND] if levels else [])],
     }
+
+
+def quality_of(truth: dict[str, Any]) -> str:
+    """One sentence on a table of labels: how many are right, or that nobody knows."""
+    found = truth["after"] or truth["accuracy"]
+    if found is None:
+        return "How many of these labels are right is not known: label some random rows first."
+    return f"Between {percent(found['low'])} and {percent(found['high'])} of the labels are right (95% interval)."
 
 
 def nothing(why_not: str) -> dict[str, Any]:

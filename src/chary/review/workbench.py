@@ -27,7 +27,7 @@ from chary.review.settings import LIVE, PLANNED, Kept, Settings, changed, is_own
 from chary.review.sheets import Sheets
 from chary.review.start import columns_of, diagnosis_of, planned_of, questions_of
 from chary.review.steps import next_step, steps_of
-from chary.review.truth import nothing
+from chary.review.truth import nothing, quality_of
 from chary.tables import SKIPPED, Filling, TableError
 
 _FEWEST, MOST = 2, 5_000  # answers that an audit can be made of, and rows that a person is given
@@ -285,7 +285,8 @@ class Workbench:
             kinds = [] if result is None else list(self.job.writers(result))
             files = self.outputs.files(kinds, self._made_of)
             commands = self.commands(self.settings, given.audit, given.checked)
-            return {**pages.page(asked, int(number)), "files": files, "commands": commands}
+            told = {"files": files, "commands": commands, "quality": quality_of(self.truth_page())}
+            return {**pages.page(asked, int(number)), **told}
 
     def write(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """Write the files; those of somebody else only if that is said."""

@@ -475,7 +475,7 @@ async function startPage() {
     const matching = columns.filter(({ name }) => name.toLowerCase().includes(wanted));
     const used = columns.filter((column) => column.used).length;
     const left = columns.length - used;
-    say($("columns-words"), `${count(used)} of ${many(columns.length, "column")} ${used === 1 ? "is" : "are"} used${left ? `, ${count(left)} left out` : ""}. Is a kind wrong? Change it here.`);
+    say($("columns-words"), `${count(used)} of ${many(columns.length, "column")} ${used === 1 ? "is" : "are"} used${left ? `, ${count(left)} left out` : ""}.${columns.some(({ choices }) => choices.length) ? " Is a kind wrong? Change it here." : ""}`);
     show($("find-column-field"), columns.length > 20);
     $("columns").tBodies[0].replaceChildren(...matching.slice(0, page.columns).map(columnRow));
     more($("more-columns"), matching.length - page.columns, "column", "columns", () => {
@@ -486,8 +486,9 @@ async function startPage() {
 
   const columnRow = (column) => {
     const { name, kind, used, note, doubtful, examples, choices, chosen } = column;
-    const own = make("option", { value: "" }, chosen ? "as chary sees it" : kind || "being looked at");
-    const others = choices.filter((choice) => chosen || choice !== kind).map((choice) => make("option", { value: choice, selected: choice === chosen }, choice));
+    const same = { numeric: "number", categorical: "category" }[kind] ?? kind;
+    const own = make("option", { value: "" }, chosen ? "as chary sees it" : kind || (choices.length ? "being looked at" : "not needed"));
+    const others = choices.filter((choice) => chosen || choice !== same).map((choice) => make("option", { value: choice, selected: choice === chosen }, choice));
     const select = make("select", { "aria-label": `Kind of ${seen(name, 80)}`, disabled: choices.length === 0 }, own, ...others);
     select.addEventListener("change", () => choose(name, select.value || null, select));
     return make("tr", { class: used ? null : "soft" },
@@ -952,7 +953,7 @@ async function resultPage() {
     showFilters(data);
     showTable(data);
     showPages(data);
-    showFiles(data.files);
+    showFiles(data);
     $("commands").replaceChildren(...data.commands.map(commandOf));
   };
 
@@ -1001,8 +1002,9 @@ async function resultPage() {
     $("columns-after").disabled = end >= columns.length;
   };
 
-  const showFiles = (files) => {
+  const showFiles = ({ files, quality }) => {
     const behind = files.filter((file) => !file.written || file.stale);
+    say($("quality"), quality);
     say($("files-words"), filesWords(files.length, behind.length));
     $("files").replaceChildren(...files.map(fileOf));
     show($("write"), behind.length > 0);
