@@ -132,7 +132,9 @@ def test_an_export_can_be_put_into_another_store_and_serves_both_protocols(call,
     assert (tmp_path / "out" / "table-ssb-authors" / "report.md").exists()
 
 
-@pytest.mark.parametrize("content", [b"no file of chary", gzip.compress(b"[1]", mtime=0), gzip.compress(b"{}" * 99, mtime=0)[:20]])
+@pytest.mark.parametrize(
+    "content", [b"no file of chary", gzip.compress(b"[1]", mtime=0), gzip.compress(b"{}" * 99, mtime=0)[:20]]
+)
 def test_a_file_without_cells_is_refused(call, tmp_path, content):
     (tmp_path / "cells.json.gz").write_bytes(content)
     shown = call("study", "import", "cells.json.gz", exit_code=1)
