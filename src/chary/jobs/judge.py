@@ -43,8 +43,8 @@ from chary.tables import (
 
 EMPTY = "(empty)"  # what rows without a value in the column of a slice are called
 _MOST_SLICES = 200
-# Of a draw from a table that chary labelled. Another than that of an audit: with the same, the labels would be judged
-# by rows whose answers they were made from, and look better than they are.
+# Of a draw from a table that chary labelled. Another than that of an audit: with the same, the labels would be
+# judged by rows whose answers they were made from, and look better than they are.
 _SEED_OF_OWN = 1
 
 
