@@ -126,6 +126,15 @@ def test_scores_of_classes_are_their_own_audits():
     assert (recall["b"].low, recall["b"].high) == audit.accuracy_interval(8, 9)
 
 
+def test_skipped_rows_are_missed_in_the_lower_limit_of_a_class_and_found_in_the_upper_one():
+    alone, with_skipped = audit.recall_score(4, 6), audit.recall_score(4, 6, 2, 3)
+    assert (alone.low, alone.high) == audit.accuracy_interval(4, 6)
+    assert (with_skipped.correct, with_skipped.n) == (4, 6)
+    assert with_skipped.low == audit.accuracy_interval(4, 9)[0]
+    assert with_skipped.high == audit.accuracy_interval(6, 8)[1]
+    assert audit.recall_score(0, 0, 5, 5) is None
+
+
 def test_balanced_accuracy_needs_rows_of_every_class():
     enough = audit.class_scores([0] * 5 + [1] * 5, [0] * 9 + [1])
     few = audit.class_scores([0] * 6 + [1] * 4, [0] * 9 + [1])
@@ -186,6 +195,11 @@ def test_required_size_is_smaller_when_much_is_expected():
         with pytest.raises(ValueError, match="width"):
             audit.required_size(width, accuracy=accuracy)
     assert audit.required_size(0.1, accuracy=0) == audit.required_size(0.1, accuracy=1) == 36
+
+
+def test_an_interval_just_as_wide_as_asked_for_is_narrow_enough():
+    low, high = audit.accuracy_interval(25, 50)
+    assert audit.required_size(high - low) == 50
 
 
 # -- Two models
@@ -300,6 +314,19 @@ def test_accepted_error_holds_under_biased_training_labels():
     assert naive >= 5  # the model's own 90 % is no such thing
     assert used >= 300  # the control is not won by refusing
     assert broken <= 100
+
+
+def test_a_chance_just_as_small_as_asked_for_is_small_enough():
+    pool = np.linspace(0, 1, 11)
+    assert audit.accept_threshold([1.0], [True], pool, 0.5, 0.5).n_accepted == 11  # one right row: chance 0.5
+
+
+def test_walks_start_where_enough_rows_are_left_and_are_nine_at_most():
+    assert audit._starts(21, 0.1, 0.1).tolist() == []
+    assert len(audit._starts(22, 0.1, 0.1)) == 1
+    many = audit._starts(10**6, 0.1, 0.1)
+    assert len(many) == 9
+    np.testing.assert_allclose(many[1:], 2 * many[:-1])
 
 
 def test_refuses_errors_and_levels_that_are_no_shares():

@@ -136,10 +136,31 @@ def test_t_similarity_needs_two_heads():
         t_similarity(np.ones((3, 1, 2)))
 
 
-@pytest.mark.parametrize("weights", [[1.0, 0.0, 0.0], [0.0, 0.0, 0.0], [2.0, -1.0, 1.0]])
+@pytest.mark.parametrize("weights", [[1.0, 0.0, 0.0], [0.0, 0.0, 0.0], [2.0, -1.0, 1.0], [3.0, -0.1, 3.0]])
 def test_t_similarity_needs_two_positive_weights_and_no_negative_one(weights):
     with pytest.raises(ValueError, match="weights of the heads must be at least 0, two of them positive"):
         t_similarity(np.full((1, 3, 2), 0.5), weights=np.array(weights))
+
+
+def test_a_head_of_weight_0_is_as_if_absent():
+    probs = softmax(np.random.default_rng(0).standard_normal((4, 3, 2)), axis=-1)
+    weights = np.array([1.0, 0.0, 1.0])
+    assert_allclose(t_similarity(probs, weights=weights), t_similarity(probs[:, [0, 2]]), rtol=1e-12)
+
+
+def test_t_similarity_is_never_above_1_by_rounding():
+    certain = np.zeros((1, 3, 2))
+    certain[:, :, 0] = 1
+    weights = np.array([0.65, 0.28, 0.05])  # whose pairs do not add up to the last digit
+    assert t_similarity(certain, weights=weights).item() == 1
+    assert t_similarity(certain, True, weights=weights).tolist() == [[1, 0]]
+
+
+def test_t_similarity_of_a_single_row_or_of_rows_in_several_axes():
+    probs = softmax(np.random.default_rng(0).standard_normal((2, 4, 3, 5)), axis=-1)
+    by_row = t_similarity(probs.reshape(8, 3, 5))
+    assert_allclose(t_similarity(probs), by_row.reshape(2, 4), rtol=1e-12)
+    assert t_similarity(probs[0, 0]).item() == pytest.approx(by_row[0])
 
 
 @st.composite
