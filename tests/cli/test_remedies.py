@@ -50,7 +50,7 @@ def spoken_of(name):
 
 @pytest.mark.parametrize("name", [*spoken_of("Parameter"), "identifier", "categorical", "numeric"])
 def test_every_parameter_that_is_spoken_of_can_be_typed(name):
-    commands = [ROOT.commands["label"], ROOT.commands["judge"]]
+    commands = [ROOT.commands["label"], ROOT.commands["judge"], ROOT.commands["predict"]]
     options = {word for command in commands for parameter in command.params for word in parameter.opts}
     assert option(name) in options
 
