@@ -56,6 +56,36 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "4 -> 5 at 62",
     ): "either way finds the k smallest, in order; one is quicker where they are many",
     (
+        "evaluation/differences",
+        "_NUISANCE, _CELLS = 0.1, 40",
+        "40 -> 41 at 25",
+    ): "each cell is bounded by its corner, so that limits hold for any number of them",
+    (
+        "evaluation/differences",
+        "return min(n, rows, int(mean + 8 * mean**0.5 + 20))",
+        "Pow -> Mult at 35",
+    ): "what is left out stays far less likely than what is added for rounding",
+    (
+        "evaluation/intervals",
+        "kept = (middle > low) & (_log_likelihood(np.maximum(middle, s), s, t, population) > needed)",
+        "Gt -> GtE at 25",
+    ): "equal to the last digit, where a margin for rounding was added",
+    (
+        "method/network",
+        "return [Layer(*pair) for pair in zip(views[::2], views[1::2], strict=True)]",
+        "True -> False at 69",
+    ): "weights and biases are as many by the line above; strict tells whoever changes it",
+    (
+        "method/network",
+        "return (features @ weight[:, columns] + bias[columns]).reshape(len(X), -1, self.n_classes)",
+        "1 -> 2 at 72",
+    ): "NumPy takes any number below 0 for the size that is left",
+    (
+        "method/priors",
+        "return rest / rest.sum() if (codes < 0).any() and rest.sum() > 0 else prior",
+        "Gt -> GtE at 50",
+    ): "shares sum to 1, so that some class is left with half a row",
+    (
         "method/confidence",
         "second, first = np.partition(probs, -2, axis=-1)[..., -2:].T  # each (n,)",
         "USub twice at 45",

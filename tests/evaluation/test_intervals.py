@@ -69,6 +69,10 @@ def test_nothing_is_open_when_every_row_was_drawn():
     assert [count_interval(x, 20, 20) for x in (0, 7, 20)] == [(0, 0), (7, 7), (20, 20)]
 
 
+def test_little_is_open_when_nearly_every_row_was_drawn():
+    assert [count_interval(x, 9, 10) for x in (0, 3, 9)] == [(0, 1), (3, 4), (9, 10)]
+
+
 def test_a_large_pool_is_as_good_as_infinite():
     assert interval(27, 30, 10**7) == pytest.approx(accuracy_interval(27, 30), abs=1e-5)
 
@@ -133,6 +137,17 @@ def test_sequence_is_where_prior_over_posterior_stays_small(population, data, le
         assert (low[t - 1] * population, high[t - 1] * population) == pytest.approx((kept.min(), kept.max()))
 
 
+@pytest.mark.parametrize("level", [0.02, 0.2, 0.5])
+@pytest.mark.parametrize("right", range(11))
+def test_a_sequence_of_a_low_level_keeps_little_but_the_likeliest(right, level):
+    correct = np.arange(10) < right
+    low, high = sequence(correct, 12, level, running=False)
+    for t in range(1, 11):
+        s, everything = int(correct[:t].sum()), np.arange(13)
+        kept = everything[ratio(everything, s, t, 12) < 1 / (1 - level) + 1e-9]
+        assert (low[t - 1] * 12, high[t - 1] * 12) == pytest.approx((kept.min(), kept.max()))
+
+
 @given(st.integers(2, 60), st.data())
 @settings(max_examples=40)
 def test_running_sequence_narrows_and_ends_at_the_truth(population, data):
@@ -188,6 +203,9 @@ def test_settled_is_the_first_moment_that_answers():
     assert settled(low, high, above=0.9, width=0.3) == min(found, narrow)
     assert settled(*sequence([False] * 10, 5_000), above=0.9).what == "below"
     assert settled(low[:20], high[:20], above=0.9) is None
+    assert settled([0.0, 0.25], [1.0, 0.75], width=0.5) == (2, "width")  # just as wide
+    assert settled([0.0, 0.5], [1.0, 1.0], above=0.5) == (2, "above")
+    assert settled([0.0, 0.0], [1.0, 0.5], above=0.5) is None
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """What an audit says of any labels, against the table whose truth is known and against counting by hand."""
 
+from dataclasses import FrozenInstanceError
 from itertools import product
 
 import numpy as np
@@ -10,6 +11,7 @@ from scipy import stats
 from sklearn.metrics import cohen_kappa_score
 
 from chary.evaluation import accuracy_interval, count_interval, interval, judge_labels, slice_scores
+from chary.evaluation.judging import _kappa
 
 TRUTH = ["fraud"] * 8 + ["fine"] * 31 + ["new"]
 LABELS = ["fraud"] * 6 + ["fine"] * 2 + ["fine"] * 29 + ["fraud"] * 2 + ["fine"]
@@ -45,6 +47,42 @@ def test_shares_that_hold_together_are_wider():
     assert together.share.level == pytest.approx(1 - 0.05 / 4)
     assert together.share.low < alone.share.low < alone.share.high < together.share.high
     assert together.precision == alone.precision
+
+
+def test_limits_of_kappa_are_those_of_accuracy_and_of_chance_within_their_own():
+    truth, labels = ["a"] * 60 + ["b"] * 40, ["a"] * 50 + ["b"] * 10 + ["a"] * 20 + ["b"] * 20
+    found = judge_labels(truth, labels, {"a": 700, "b": 300}).agreement
+    each = 1 - 0.025 / 2
+    (a_low, a_high), (b_low, b_high) = interval(60, 100, 1_000, each), interval(40, 100, 1_000, each)
+    p_low, p_high = interval(70, 100, 1_000, 1 - 0.025)
+    most, least = (0.7 * s + 0.3 * (1 - s) for s in (min(a_high, 1 - b_low), max(a_low, 1 - b_high)))
+    assert found.low == pytest.approx((p_low - most) / (1 - most))
+    assert found.high == pytest.approx((p_high - least) / (1 - least))
+    chance = 0.7 * 0.6 + 0.3 * 0.4
+    assert found.kappa == pytest.approx((0.7 - chance) / (1 - chance))
+
+
+def test_kappa_has_ends_and_is_nothing_where_chance_agrees_on_every_row():
+    assert _kappa(0.75, 0.5) == 0.5
+    assert _kappa(0.0, 0.9) == -1
+    assert _kappa(0.3, 1.0) == 0
+    assert judge_labels(["a"] * 5, ["a"] * 5, {"a": 100, "b": 0}).agreement is None
+
+
+def test_a_judgement_is_for_good():
+    found = judge_labels(TRUTH, LABELS, COUNTS)
+    with pytest.raises(FrozenInstanceError):
+        found.n_skipped = 3
+
+
+def test_the_share_of_a_single_class_holds_alone_and_together():
+    (found,) = judge_labels(["a"] * 5, ["a"] * 5, {"a": 100}, simultaneous=True).classes.values()
+    assert found.share.level == pytest.approx(0.95)
+
+
+def test_a_table_may_be_audited_to_the_last_row():
+    found = judge_labels(["a", "b"], ["a", "a"], {"a": 2})
+    assert (found.accuracy.low, found.accuracy.high) == (0.5, 0.5)
 
 
 labels_of_three = st.lists(st.sampled_from("ab"), min_size=1, max_size=5)
@@ -125,6 +163,12 @@ def test_slices_hold_together_and_small_ones_say_nothing():
     south = stats.fisher_exact([[2, 8], [21, 3]]).pvalue
     assert found["south"].p_value == pytest.approx(2 * min(north, south))
     assert found["north"].p_value == pytest.approx(max(2 * min(north, south), max(north, south)))
+
+
+def test_five_rows_are_enough_to_speak_of_a_slice():
+    found = slice_scores([True] * 9, ["n"] * 5 + ["s"] * 4, {"n": 50, "s": 50})
+    assert (found["n"].score.n, found["s"].score) == (5, None)
+    assert (found["n"].score.low, found["n"].score.high) == interval(5, 5, 50)
 
 
 def test_skipped_rows_are_wrong_in_their_slice():

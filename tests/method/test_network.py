@@ -189,7 +189,7 @@ def test_logits_are_products_and_biases_added():
 
 
 def test_reordered_classes_bring_their_logits_along():
-    network = Network(3, (4,), 3, 2, np.float64)
+    network = Network(3, (4, 6), 3, 3, np.float64)
     network.initialize(np.random.default_rng(0))
     X = np.random.default_rng(1).standard_normal((6, 3))
     before = network.logits(X)

@@ -8,6 +8,7 @@ from scipy.special import softmax
 
 from chary.method import priors
 from chary.method.assignment import whole_counts
+from chary.method.information import balanced_shares
 from chary.method.labels import Labels
 from chary.method.priors import ClassPrior, align, describe_prior, prior_of_rest, sensitivity
 
@@ -170,6 +171,15 @@ def test_sensitivity_finds_the_class_that_matters_most():
     assert {level.flipped for level in levels} == {0}
 
 
+def test_what_matters_most_is_told_by_doubled_odds():
+    rng = np.random.default_rng(186)
+    scores = np.round(rng.standard_normal((30, 3)) * rng.choice([0.5, 1, 2], 3), 1) + 1e-3 * rng.random((30, 3))
+    prior = np.array([5, 3, 1]) / 9
+    doubled, tripled = ([sensitivity(scores, prior, c, [k])[1][0].flipped for c in range(3)] for k in (2.0, 3.0))
+    assert (np.argmax(doubled), np.argmax(tripled)) == (1, 0)  # a case that tells one from the other
+    assert sensitivity(scores, prior)[0] == 1
+
+
 @given(st.integers(2, 5), st.integers(0, 2**32 - 1))
 def test_the_rest_and_the_labelled_rows_together_have_the_prior(n_classes, seed):
     rng = np.random.default_rng(seed)
@@ -206,6 +216,8 @@ def test_shares_are_refused_from_three_standard_deviations_and_a_row_on():
     np.testing.assert_allclose(prior_of_rest(prior, at_most), [0.5 / 90.5, 90 / 90.5])
     with pytest.raises(ValueError, match="21 labelled rows"):
         prior_of_rest(prior, np.array([0] * 21 + [-1] * 79))
+    with pytest.raises(ValueError, match="67 labelled rows"):  # 50 expected, 3 standard deviations are 15
+        prior_of_rest(np.array([0.5, 0.5]), np.array([0] * 67 + [-1] * 33))
 
 
 def test_where_no_row_is_left_the_rest_is_as_all_rows_are():
@@ -232,6 +244,19 @@ def test_a_balanced_aim_knows_of_a_prior_and_of_classes_that_there_are_not():
     assert ClassPrior.of([0.2, 0.3, 0.5], labels).imposes
     with pytest.raises(ValueError, match="aim='fair' is not known; give 'accuracy' or 'balanced'"):
         ClassPrior.of(None, labels, "fair")
+
+
+def test_a_balanced_aim_moves_the_shares_and_an_accurate_one_keeps_them():
+    scores, rest = np.random.default_rng(0).standard_normal((60, 3)), np.array([0.7, 0.2, 0.1])
+    accurate, balanced = (ClassPrior(rest, rest, aim).offset(lambda: scores) for aim in ("accuracy", "balanced"))
+    np.testing.assert_array_equal(accurate, align(scores, rest))
+    np.testing.assert_array_equal(balanced, align(scores, balanced_shares(scores, rest)))
+    assert shares_of(scores, balanced)[2] > shares_of(scores, accurate)[2]
+
+
+def test_shares_of_a_table_that_is_labelled_to_the_last_row_are_not_refused():
+    prior = np.array([0.01, 0.99])
+    np.testing.assert_array_equal(prior_of_rest(prior, np.array([0, 1] * 50)), prior)
 
 
 def test_some_rows_of_many_are_drawn_each_once():
