@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from chary.evaluation import Acceptance, HeldOut, Score
+from chary.evaluation import Acceptance, HeldOut, Score, Tally
 from chary.jobs import AuditFigures
 from chary.jobs.acceptance import acceptable, acceptance_levels, check_error
 from chary.tables import AuditAnswers, TableError
@@ -13,10 +13,10 @@ from chary.tables import AuditAnswers, TableError
 def test_acceptance_levels_count_held_out_errors():
     confidence = np.linspace(0, 1, 100)
     judged = HeldOut(np.zeros(40), np.arange(40) % 4 > 0, np.linspace(0, 1, 40), np.ones(40))
-    levels = acceptance_levels(confidence, judged)
+    levels = acceptance_levels(Tally.of(confidence), judged)
     assert [level.n_rows for level in levels] == [100, 90, 75, 50, 25, 10]
     half = levels[3]
-    as_confident = judged.confidence >= half.threshold
+    as_confident = np.round(judged.confidence, 4) >= half.threshold
     assert half.n_judged == as_confident.sum() == 20
     assert half.error == pytest.approx((~judged.correct[as_confident]).mean())
     # Clopper and Pearson: at the limit, so few errors have a chance of five in a hundred.
@@ -27,7 +27,7 @@ def test_acceptance_levels_count_held_out_errors():
 
 def test_all_wrong_is_all_wrong():
     judged = HeldOut(np.zeros(20), np.zeros(20, dtype=bool), np.ones(20), np.ones(20))
-    assert acceptance_levels(np.full(5, 0.5), judged)[0].error_high == 1.0
+    assert acceptance_levels(Tally.of(np.full(5, 0.5)), judged)[0].error_high == 1.0
 
 
 def audit_with(threshold):

@@ -11,7 +11,7 @@ from sklearn.naive_bayes import GaussianNB
 
 from chary import DiverseEnsembleClassifier, MixedEnsembleClassifier
 from chary.evaluation import HeldOut, draw
-from chary.jobs import diagnose_table, label, label_table, load, predict_table, save, write_rows_to_check
+from chary.jobs import diagnose_table, label_table, load, predict_table, save, steps, write_rows_to_check
 from chary.jobs.learners import LEARNERS, MIXED, NETWORK
 from chary.method import labels
 from chary.tables import Table, TableError, target_labels, write_audit, write_table
@@ -272,25 +272,16 @@ def test_a_full_column_is_refused():
 def test_a_large_pool_is_sampled_for_the_check(monkeypatch):
     seen, nothing = [], HeldOut(np.zeros(0), np.zeros(0, dtype=bool), np.zeros(0), np.zeros(0))
     monkeypatch.setitem(LEARNERS, NETWORK, LEARNERS[NETWORK]._replace(held_out_rows=30))
-    monkeypatch.setattr(label, "held_out", lambda model, X, labels, **rest: seen.append(labels) or nothing)
+    monkeypatch.setattr(steps, "held_out", lambda model, X, labels, **rest: seen.append(labels) or nothing)
     label_table(table(biased=True), "y", rounds=0)
     assert (seen[0].labeled.sum(), (~seen[0].labeled).sum()) == (40, 30)
-
-
-def test_the_check_knows_that_labelled_rows_are_many_among_few():
-    """Of 1,000 rows 200 are yes; 100 are labelled, half of them yes; so are 150 of the 900 others."""
-    codes = np.array([0] * 50 + [1] * 50 + [-1] * 900)
-    rows, prior = np.arange(130), np.array([0.8, 0.2])  # all labelled rows and 30 others, 5 of them yes
-    np.testing.assert_allclose(label._prior_among(rows, codes, {}, prior), [75 / 130, 55 / 130])
-    assert label._prior_among(rows, codes, "labeled", prior) == "labeled"
-    assert label._prior_among(rows, codes, None, None) is None
 
 
 def test_an_audit_is_suggested_that_leaves_rows_to_label(result):
     assert result.audit_size == 30
     for n_unlabeled, size in ((31, 30), (5, 4), (3, 2), (2, 0), (1, 0)):
-        few = result.labels._replace(labeled=np.arange(150) >= n_unlabeled)
-        assert replace(result, labels=few).audit_size == size
+        few = replace(result.counts, labels=np.array([[100, 0], [0, 0], [0, n_unlabeled]]))
+        assert replace(result, counts=few).audit_size == size
 
 
 def test_labels_are_encoded_once_in_a_run(monkeypatch):

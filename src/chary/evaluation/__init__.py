@@ -65,6 +65,7 @@ from chary.evaluation.metrics import (
 )
 from chary.evaluation.rows_to_check import rows_to_label
 from chary.evaluation.second_look import doubtful_labels
+from chary.evaluation.tally import STEPS, Tally, in_steps
 
 __all__ = [
     "ALIKE",
@@ -72,6 +73,7 @@ __all__ = [
     "MILD",
     "N_CUTS",
     "REPRESENTATIVE",
+    "STEPS",
     "STRONG",
     "UNKNOWN",
     "VERY_DIFFERENT",
@@ -98,6 +100,7 @@ __all__ = [
     "Share",
     "Slice",
     "Spectrum",
+    "Tally",
     "accept_threshold",
     "accuracy_interval",
     "assisted_count",
@@ -122,6 +125,7 @@ __all__ = [
     "fit_with_audit",
     "held_out",
     "importance",
+    "in_steps",
     "interval",
     "judge_folds",
     "judge_labels",

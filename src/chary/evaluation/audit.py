@@ -18,6 +18,7 @@ from scipy.stats import binomtest
 
 from chary.evaluation.intervals import accuracy_interval as accuracy_interval
 from chary.evaluation.intervals import clopper_pearson, interval
+from chary.evaluation.tally import Tally
 
 Floats = NDArray[np.floating[Any]]
 
@@ -253,7 +254,7 @@ def compare(first_correct: ArrayLike, second_correct: ArrayLike) -> Comparison:
 
 
 def accept_threshold(
-    confidence: ArrayLike, correct: ArrayLike, pool: ArrayLike, error: float, level: float = 0.9
+    confidence: ArrayLike, correct: ArrayLike, pool: ArrayLike | Tally, error: float, level: float = 0.9
 ) -> Acceptance:
     r"""The smallest confidence from which on rows can be accepted with at most this error.
 
@@ -280,7 +281,7 @@ def accept_threshold(
         Of the audited rows, by a model that has not seen their labels.
     correct : array-like of shape (k,), bool
         Whether that model's predictions of them are right.
-    pool : array-like of shape (n,)
+    pool : array-like of shape (n,), or Tally
         Confidences of all unlabelled rows, the audited ones included.
     error : float
         The largest share of wrong rows allowed.
@@ -296,8 +297,9 @@ def accept_threshold(
     """
     if not (0 < error < 1 and 0 < level < 1):
         raise ValueError(f"error={error} and level={level} must be shares, above 0 and below 1.")
-    confidence, pool = np.asarray(confidence, dtype=float), np.sort(np.asarray(pool, dtype=float))
-    if np.isnan(confidence).any() or np.isnan(pool).any():
+    confidence = np.asarray(confidence, dtype=float)
+    rows = pool if isinstance(pool, Tally) else _Sorted(np.sort(np.asarray(pool, dtype=float)))
+    if np.isnan(confidence).any() or (isinstance(rows, _Sorted) and np.isnan(rows.values).any()):
         raise ValueError("confidence must be a number for every row; give -inf where there is none.")
     wrong = ~np.asarray(correct, dtype=bool)
     starts = _starts(len(confidence), error, 1 - level)
@@ -305,7 +307,7 @@ def accept_threshold(
     if not len(starts):
         return nothing
     shares = np.union1d(np.geomspace(starts[0], 1, _N_THRESHOLDS), starts)
-    thresholds = pool[np.minimum(np.round((1 - shares) * len(pool)).astype(int), len(pool) - 1)]
+    thresholds = rows.smallest(np.minimum(np.round((1 - shares) * rows.n).astype(int), rows.n - 1))
     order = np.argsort(-confidence, kind="stable")
     n = np.searchsorted(-confidence[order], -thresholds, side="right")  # audited rows from each threshold on
     n_wrong = np.append(0, np.cumsum(wrong[order]))[n]
@@ -316,8 +318,8 @@ def accept_threshold(
         reached = max(reached, first + n_passed - 1) if n_passed else reached
     if reached < 0:
         return nothing
-    n_accepted = len(pool) - int(np.searchsorted(pool, thresholds[reached], side="left"))
-    return Acceptance(float(thresholds[reached]), n_accepted, int(n[reached]), int(n_wrong[reached]), error, level)
+    threshold = float(thresholds[reached])
+    return Acceptance(threshold, rows.n_from(threshold), int(n[reached]), int(n_wrong[reached]), error, level)
 
 
 def smallest_audit(error: float, level: float = 0.9) -> int:
@@ -327,6 +329,22 @@ def smallest_audit(error: float, level: float = 0.9) -> int:
     (22, 45)
     """
     return math.ceil(math.log(1 - level) / math.log1p(-error) - 1e-9)
+
+
+class _Sorted(NamedTuple):
+    """Confidences as they are, to be asked as a ``Tally`` is."""
+
+    values: Floats
+
+    @property
+    def n(self) -> int:
+        return len(self.values)
+
+    def smallest(self, places: NDArray[np.intp]) -> Floats:
+        return self.values[places]
+
+    def n_from(self, threshold: float) -> int:
+        return len(self.values) - int(np.searchsorted(self.values, threshold, side="left"))
 
 
 def _random_numbers(random_state: Any) -> np.random.PCG64:

@@ -115,14 +115,15 @@ def screened(X: Floats, probs: Floats, groups: Groups, most: int) -> NDArray[np.
     return np.sort(np.argsort(-np.round(by_group, 6), kind="stable")[:most])
 
 
-def spread_rows(X: NDArray[Any], k: int) -> NDArray[np.intp]:
-    """Up to k rows that stand for all; which, depends on what the rows hold and not on their order.
+def spread_rows(X: NDArray[Any], k: int, rows: NDArray[np.intp] | None = None) -> NDArray[np.intp]:
+    """Up to k rows that stand for all, or for some ``rows``; which, depends on what they hold, not on their order.
 
     Rows are sorted by a hash of their features and taken at even distances, so that of equal rows a fair share is
     taken.
     """
-    n = len(X)
-    order = np.argsort(_hashes(X), kind="stable")
+    rows = np.arange(len(X)) if rows is None else rows
+    n = len(rows)
+    order = rows[np.argsort(_hashes(X)[rows], kind="stable")]
     return order[(np.arange(min(k, n)) * n) // min(k, n)] if n else order
 
 

@@ -9,7 +9,8 @@ from chary.jobs.engines import ENGINES, Means, free_memory, label_files, n_cores
 from chary.jobs.enough import Enough
 from chary.jobs.explain import Cell, ColumnImportance, Explainer, explainer
 from chary.jobs.judge import EMPTY, JudgedColumn, JudgedTable, draw_to_judge, judge_table, labels_of_sheet
-from chary.jobs.label import AUDIT_SIZE, SOURCES, LabeledTable, label_table
+from chary.jobs.label import label_table
+from chary.jobs.labeled import AUDIT_SIZE, SOURCES, Counts, LabeledTable
 from chary.jobs.learners import LEARNERS, WITH_AUDIT, learn
 from chary.jobs.model_file import ModelFileError, load, load_bytes, model_bytes, save
 from chary.jobs.planning import Plan, Shard, is_one_file, output_of_one, plan_files
@@ -40,6 +41,7 @@ __all__ = [
     "ColumnImportance",
     "ColumnShift",
     "Contrast",
+    "Counts",
     "DiagnosedTable",
     "DrawnSheet",
     "Enough",

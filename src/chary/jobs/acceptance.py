@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chary._words import Parameter, shown
-from chary.evaluation import HeldOut, accuracy_interval
+from chary.evaluation import HeldOut, Tally, accuracy_interval
 from chary.tables import TableError
 
 if TYPE_CHECKING:
@@ -30,13 +30,16 @@ class AcceptanceLevel(NamedTuple):
     error_high: float | None  # its one-sided 95 % limit (Clopper-Pearson)
 
 
-def acceptance_levels(confidence: NDArray[Any], judged: HeldOut) -> list[AcceptanceLevel]:
-    """How many rows could be accepted, and how often labelled rows as confident were wrong when held out."""
+def acceptance_levels(rest: Tally, judged: HeldOut) -> list[AcceptanceLevel]:
+    """How many rows could be accepted, and how often labelled rows as confident were wrong when held out.
+
+    ``rest`` counts the confidences of the rows without a label.
+    """
     levels = []
     for share in _SHARES:
-        n_rows = max(1, round(share * len(confidence)))
-        threshold = float(np.partition(confidence, len(confidence) - n_rows)[len(confidence) - n_rows])
-        as_confident = judged.confidence >= threshold
+        n_rows = max(1, round(share * rest.n))
+        threshold = float(rest.smallest(rest.n - n_rows))
+        as_confident = np.round(judged.confidence, 4) >= threshold
         n_judged, n_wrong = int(as_confident.sum()), int((as_confident & ~judged.correct).sum())
         error = high = None
         if n_judged >= _FEWEST:

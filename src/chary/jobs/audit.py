@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +15,7 @@ from chary.evaluation import (
     Comparison,
     HeldOut,
     Score,
+    Tally,
     accept_threshold,
     balanced_score,
     class_scores,
@@ -26,7 +27,7 @@ from chary.evaluation import (
     smallest_audit,
     widened,
 )
-from chary.method import Labels, SelfTrainingClassifier
+from chary.method import Labels, SelfTrainingClassifier, in_blocks_of_rows
 from chary.tables import AuditAnswers
 
 # The errors at which the report says what can be accepted, and the level of each statement.
@@ -37,15 +38,16 @@ _CLEAR = 0.05
 class Acceptor(NamedTuple):
     """What tells which rows can be accepted at an error, whichever is asked for."""
 
-    confidence: NDArray[Any]  # of the audited rows, skipped ones included
+    confidence: NDArray[Any]  # of the audited rows, skipped ones included; as files show it
     correct: NDArray[np.bool_]  # False where skipped
-    pool: NDArray[Any]  # confidence of the rows that nobody labelled, then of the answered ones
-    n_answered: int
+    rest: Tally  # confidence of the rows that nobody labelled
+    answered: Tally  # of the answered ones
 
     def at(self, error: float) -> Acceptance:
-        """The rows to accept with at most so many wrong."""
-        found = accept_threshold(self.confidence, self.correct, self.pool, error, LEVEL)
-        return _of_rows_to_label(found, self.pool[: len(self.pool) - self.n_answered])
+        """The rows to accept with at most so many wrong: without the audited ones, whose label is known."""
+        pool = self.rest.plus(self.answered)
+        found = accept_threshold(self.confidence, self.correct, pool, error, LEVEL)
+        return found._replace(n_accepted=self.rest.n_from(found.threshold))
 
 
 @dataclass(frozen=True)
@@ -89,6 +91,14 @@ class AuditFigures:
             f"on {second} (p = {p_value:.2f}): {outcome}."
         )
 
+    def of_rest(self, rest: Tally) -> AuditFigures:
+        """The same with what can be accepted of these rows, in place of those that were at hand."""
+        if self.acceptor is None:
+            return self
+        acceptor = self.acceptor._replace(rest=rest)
+        asked = None if self.asked is None else acceptor.at(self.asked.error)
+        return replace(self, acceptor=acceptor, acceptances=[acceptor.at(error) for error in ERRORS], asked=asked)
+
     @property
     def needed(self) -> list[int]:
         """For each of ERRORS, the fewest audited rows with which any row could be accepted."""
@@ -115,6 +125,7 @@ def judge(
     unaudited: SelfTrainingClassifier | None = None,
     rounds: int | None = None,
     error: float | None = None,
+    n_unlabeled: int | None = None,
     seed: int = 0,
 ) -> tuple[SelfTrainingClassifier, AuditFigures]:
     """Fit with an audit, and say what it says.
@@ -134,6 +145,8 @@ def judge(
         None: no self-training, unless one round proves clearly better on the audit (p < 0.05).
     error : float, default=None
         One more error at which to say what can be accepted: the one decided on beforehand.
+    n_unlabeled : int, default=None
+        Rows without a label that the audited ones were drawn from, but for these, where X holds not all of them.
     seed : int, default=0
     """
     result = fit_with_audit(make(rounds or 0), X, every, answers.rows, random_state=seed)
@@ -146,11 +159,15 @@ def judge(
         rounds = int(comparison.p_value < _CLEAR and comparison.only_first > comparison.only_second)
         if rounds:
             result = fit_with_audit(make(rounds), X, every, answers.rows, random_state=seed)
-    pool = np.concatenate([np.flatnonzero(~every.labeled), answers.rows])
-    confidence = confidence_of(result.model, X[pool])
+    rest = np.flatnonzero(~every.labeled)
+    of_rest, of_answered = (
+        in_blocks_of_rows(lambda part: (confidence_of(result.model, part),), X, rows)[0]
+        for rows in (rest, answers.rows)
+    )
     audited = _with_skipped(result, X, answers)
-
-    acceptor = Acceptor(audited.confidence, audited.correct, confidence, len(answers.rows))
+    as_shown = np.round(audited.confidence, 4)
+    acceptor = Acceptor(as_shown, audited.correct, Tally.of(of_rest), Tally.of(of_answered))
+    population = len(answers.rows) + (len(rest) if n_unlabeled is None else n_unlabeled)
     scores = class_scores(
         result.labels.astype(str),
         result.after.prediction.astype(str),
@@ -161,7 +178,7 @@ def judge(
     scores = {name: found._replace(level=0.95) for name, found in scores.items()}
     figures = AuditFigures(
         answers=answers,
-        before=_before(right, answers, len(pool)),
+        before=_before(right, answers, population),
         after=result.after_score(answers.n_skipped),
         answered=score(right),
         classes=scores,
@@ -206,14 +223,6 @@ def _with_skipped(result: AuditedResult, X: NDArray[Any], answers: AuditAnswers)
     prediction, confidence = (np.concatenate(part) for part in zip(*parts, strict=True))
     correct = np.append(after.correct, np.zeros(answers.n_skipped, dtype=bool))
     return HeldOut(prediction, correct, confidence, np.full(len(correct), np.nan))
-
-
-def _of_rows_to_label(found: Acceptance, confidence: NDArray[Any]) -> Acceptance:
-    """The same without the audited rows, whose label is known, and by the confidence as files show it."""
-    if not found.n_accepted:
-        return found
-    threshold = float(np.ceil(found.threshold * 1e4) / 1e4)
-    return found._replace(threshold=threshold, n_accepted=int(np.sum(np.round(confidence, 4) >= threshold)))
 
 
 def _self_training_against(

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from chary._files import atomic_rewrite, atomic_write
 from chary._words import Parameter
 from chary.evaluation import draw
-from chary.jobs.label import LabeledTable
+from chary.jobs.labeled import LabeledTable
 from chary.tables import (
     DOUBT,
     GUESS,

@@ -84,14 +84,16 @@ class Explainer(NamedTuple):
         return _joined(frame, decisive(found), self.columns)
 
 
-def explainer(classifier: Any, preparation: TablePreparation, unlabeled: NDArray[Any]) -> Explainer:
-    """Find the columns that matter among the unlabelled rows (n, d), and rows to compare single ones with.
+def explainer(
+    classifier: Any, preparation: TablePreparation, X: NDArray[Any], rest: NDArray[np.intp] | None = None
+) -> Explainer:
+    """Find the columns that matter among the rows ``rest`` of X (n, d), and rows to compare single ones with.
 
     Of more than 100 columns, those that go most with the predictions are looked at. Nothing depends on the order
     of rows or columns.
     """
     names, groups = column_groups(preparation)
-    some = unlabeled[spread_rows(unlabeled, _SAMPLE)]
+    some = X[spread_rows(X, _SAMPLE, rest)]
     looked_at = np.arange(len(groups))
     if len(groups) > _MOST_COLUMNS:
         looked_at = screened(some, probabilities(classifier, some), groups, _MOST_COLUMNS)

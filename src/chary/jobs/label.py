@@ -3,110 +3,32 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
-from chary._words import Parameter, listed, shown
-from chary.evaluation import Diagnosis, HeldOut, doubtful_labels, held_out, rows_to_label
-from chary.jobs.acceptance import AcceptanceLevel, acceptable, acceptance_levels, check_error
-from chary.jobs.audit import AuditFigures, judge, merge
-from chary.jobs.contrasts import Contrast, contrasts
-from chary.jobs.diagnose import compare_rows, features_of, prepare
-from chary.jobs.explain import Cell, Explainer, Judge, every_reason, explainer, reasons_of, reasons_to_doubt
-from chary.jobs.learners import AUTO, LEARNERS, WITH_AUDIT, Choice, learn
-from chary.jobs.prior import PriorFigures, check_aim, prior_figures
+from chary._words import listed, shown
+from chary.evaluation import doubtful_labels, rows_to_label
+from chary.jobs.acceptance import acceptable, acceptance_levels, check_error
+from chary.jobs.audit import AuditFigures
+from chary.jobs.contrasts import contrasts
+from chary.jobs.diagnose import compare_rows, prepare
+from chary.jobs.explain import Explainer, every_reason, explainer, reasons_of, reasons_to_doubt
+from chary.jobs.labeled import Counts, LabeledTable
+from chary.jobs.learners import AUTO
+from chary.jobs.prior import check_aim, prior_figures
 from chary.jobs.sketch import with_sketch
-from chary.method import ACCURACY, Labels, SelfTrainingClassifier, prior_of_rest
-from chary.tables import DOUBT, AuditAnswers, Table, TableError, Target, read_audit, read_target
+from chary.jobs.steps import Asked, Fitted, LabeledRows, ReadLabels, check, fit, label_rows, read_labels
+from chary.method import ACCURACY, Labels
+from chary.tables import Table
 
-# Where a label comes from: the user; the model, which has learned from it; the model, at the end.
-GIVEN, LEARNED, PREDICTED = SOURCES = ("given", "learned", "predicted")
-AUDIT_SIZE = 30
-
-
-@dataclass(frozen=True)
-class LabeledTable:
-    """The outcome of ``label_table``."""
-
-    table: Table
-    target: str
-    settings: dict[str, Any]
-    labels: Labels  # as given
-    codes: NDArray[np.intp]  # (n,) the label of every row
-    confidence: NDArray[np.float64]  # (n,) 1 where given
-    source: NDArray[Any]  # (n,) of SOURCES
-    model: Pipeline  # preparation and classifier
-    diagnosis: Diagnosis
-    judged: HeldOut
-    levels: list[AcceptanceLevel]
-    next_rows: NDArray[np.intp]  # of highest doubt, to be checked
-    prior: PriorFigures
-    contrasts: list[Contrast] = field(default_factory=list)  # of the columns that differ most
-    audit: AuditFigures | None = None
-    spellings: dict[str, dict[str, int]] = field(default_factory=dict)  # of classes that have several
-    notes: list[str] = field(default_factory=list)  # on how table and target were read, a sentence each
-    accept: NDArray[np.bool_] | None = None  # (n,) whether a row can be accepted; None: no error was asked for
-    seconds: dict[str, float] = field(default_factory=dict)  # by step
-    explainer: Explainer | None = None  # which columns matter, and why a row has its label
-    # By row, the cells that decide: of those worth a label theirs, of those worth a second look what held-out
-    # models say.
-    reasons: dict[int, list[Cell]] = field(default_factory=dict)
-    why: pl.Series | None = None  # (n,) the cells that decide each new label, as text; None: not asked for
-    settled: NDArray[np.bool_] | None = None  # (n,) whether the model still says what a row was labelled with
-
-    @property
-    def second_look(self) -> HeldOut:
-        """Given labels that held-out predictions contradict, the most improbable first; they may be right."""
-        return self.judged.part(doubtful_labels(self.judged))
-
-    @property
-    def audit_size(self) -> int:
-        """How many rows to draw for an audit, so that some are left to label; 0: there are too few."""
-        size = min(AUDIT_SIZE, int((~self.labels.labeled).sum()) - 1)
-        return size if size >= 2 else 0
-
-    @property
-    def added_columns(self) -> dict[str, pl.Series]:
-        """The columns that chary adds; the label has the type of the target, if every class is one of it."""
-        classes = pl.Series(self.labels.classes.tolist(), dtype=pl.String)
-        added = {
-            "chary_label": _as_target(classes, self.table.frame.schema[self.target]).gather(self.codes),
-            "chary_confidence": pl.Series(np.round(self.confidence, 4)),
-            "chary_source": pl.Series(self.source.tolist(), dtype=pl.String),
-        }
-        more = {"chary_accept": None if self.accept is None else pl.Series(self.accept), "chary_why": self.why}
-        return {**added, **{name: column for name, column in more.items() if column is not None}}
-
-    def at_error(self, error: float | None) -> LabeledTable:
-        """The same as if this error had been asked for; needs an audit, unless there is none."""
-        check_error(error, self.audit)
-        if self.audit is None or self.audit.acceptor is None or self.settled is None:
-            return self
-        audit = replace(self.audit, asked=None if error is None else self.audit.acceptor.at(error))
-        accept = acceptable(audit, self.labels.labeled, self.confidence, self.settled)
-        return replace(self, audit=audit, accept=accept)
-
-    def features(self, rows: NDArray[np.intp] | slice = slice(None)) -> NDArray[Any]:
-        """(n, d) What the model makes of the cells of all rows, or of some."""
-        return self.model[0].transform(features_of(self.table, self.target, self.settings.get("features"))[rows])
-
-    def probabilities(self) -> NDArray[np.float64]:
-        """(n, C) What the model makes of every row, by class; where a label was given, 1 for its class.
-
-        A row that the model learned from keeps the label it was learned with, which need not be the class that
-        has the highest probability in the end.
-        """
-        probs = self.model[-1].predict_proba(self.features())
-        given = self.labels.labeled
-        probs[given] = np.eye(len(self.labels.classes))[self.labels.codes[given]]
-        return probs
+Progress = Callable[[str], None]
 
 
 def label_table(
@@ -181,259 +103,190 @@ def label_table(
     progress : callable, default=nothing
         Told the name of each step as it begins.
     """
+    kinds = {"drop": drop, "categorical": categorical, "numeric": numeric, "identifier": identifier, "text": text}
+    asked = Asked(
+        target=target,
+        unlabeled=unlabeled,
+        exact_labels=exact_labels,
+        kinds={**kinds, "missing": missing},
+        features=features,
+        learner=learner,
+        rounds=rounds,
+        audit=audit,
+        checked=checked,
+        class_prior=class_prior,
+        aim=aim,
+        error=error,
+        explain=explain,
+        seed=seed,
+    )
+    return run(table, asked, AtHand(), progress)
+
+
+class Learnt(NamedTuple):
+    """What was learned from the rows at hand."""
+
+    table: Table
+    asked: Asked
+    X: NDArray[Any]  # (n, d)
+    labels: ReadLabels
+    fitted: Fitted
+    model: Pipeline  # preparation and classifier
+
+    @property
+    def n_unlabeled(self) -> int:
+        """Rows of the whole table that nobody labelled."""
+        return self.table.n_rows - int(self.labels.every.labeled.sum())
+
+
+class Shown(NamedTuple):
+    """The rows that a report may show, and what there is to say of them."""
+
+    table: Table
+    X: NDArray[Any]
+    labels: Labels
+    rows: LabeledRows
+    next_rows: NDArray[np.intp]  # to be checked: where they are in the table
+    why: pl.Series | None = None
+
+
+class Rows(Protocol):
+    """Who labels all rows of a table, once somebody has learned from those at hand."""
+
+    def score(self, learnt: Learnt) -> Counts:
+        """Label every row; the classifier is in line with the class prior on all of them from then on."""
+
+    def show(self, learnt: Learnt, audit: AuditFigures | None, explained: Explainer, progress: Progress) -> Shown:
+        """The rows at hand, at least those to be checked, with their labels."""
+
+
+def run(table: Table, asked: Asked, rows: Rows, progress: Progress) -> LabeledTable:
+    """Learn from the rows at hand, have all rows labelled, and gather what can be said of them."""
     watch = _Watch(progress)
     watch.start("Preparing columns")
-    check_error(error, audit)
-    check_aim(aim)
-    labels = read_labels(table, target, unlabeled, audit, class_prior, exact_labels, checked)
-    kinds = {"drop": drop, "categorical": categorical, "numeric": numeric, "identifier": identifier, "text": text}
-    X, preparation, n_missing = prepared = prepare(table, target, features, **kinds, missing=missing)
+    target, seed = asked.target, asked.seed
+    check_error(asked.error, asked.audit)
+    check_aim(asked.aim)
+    labels = read_labels(
+        table, target, asked.unlabeled, asked.audit, asked.class_prior, asked.exact_labels, asked.checked
+    )
+    X, preparation, n_missing = prepared = prepare(table, target, asked.features, **asked.kinds)
 
     watch.start("Comparing labelled and unlabelled rows")
-    diagnosis = replace(compare_rows(prepared, labels.given, seed), audited=labels.answers is not None)
+    diagnosis = compare_rows(prepared, labels.given, seed)
+    n_unlabeled = table.n_rows - int(labels.given.labeled.sum())
+    diagnosis = replace(diagnosis, audited=labels.answers is not None, n_unlabeled=n_unlabeled)
     differing = contrasts(X, preparation, labels.given.labeled, diagnosis)
 
     watch.start("Training")
-    asked = {"learner": learner, "rounds": rounds, "class_prior": class_prior, "aim": aim, "seed": seed}
-    fitted = fit(X, labels, diagnosis, error, **asked)
+    fitted = fit(X, labels, diagnosis, asked, table.n_rows)
+    model = with_sketch(Pipeline([("prepare", preparation), ("classify", fitted.classifier)]), X, n_missing)
+    learnt = Learnt(table, asked, X, labels, fitted, model)
 
     watch.start("Labelling")
-    rows = label_rows(fitted.classifier, X, labels.every)
+    counts = rows.score(learnt)
+    audit = None if fitted.audit is None else fitted.audit.of_rest(counts.rest)
 
     watch.start("Checking against held-out labels")
-    judged, judges = check(fitted, X, labels.given, class_prior, seed)
-    levels = acceptance_levels(rows.confidence[~labels.every.labeled], judged)
-
-    watch.start("Choosing rows to check")
-    next_rows = rows_to_label(X, labels.every.labeled, rows.confidence, random_state=seed)
+    judged, judges = check(fitted, X, labels.given, asked, table.n_rows)
+    levels = acceptance_levels(counts.rest, judged)
 
     watch.start("Trying other class proportions")
-    rest = X[~labels.every.labeled]
-    prior = prior_figures(fitted.classifier, rest, random_state=seed)
+    rest = np.flatnonzero(~labels.every.labeled)
+    prior = prior_figures(fitted.classifier, X, rest, random_state=seed)
 
     watch.start("Finding what decides the labels")
-    explained = explainer(fitted.classifier, preparation, rest)
+    explained = explainer(fitted.classifier, preparation, X, rest)
+
+    watch.start("Choosing rows to check")
+    shown_rows = rows.show(learnt, audit, explained, progress)
+    table, X, every, labeled, next_rows, why = shown_rows
+    judged = judged._replace(rows=_moved(judged.rows, learnt.table, table))
+    judges = [judge._replace(rows=_moved(judge.rows, learnt.table, table)) for judge in judges]
     doubted = judged.part(doubtful_labels(judged))
     reasons = {
-        **reasons_of(explained, X, table, rows.codes, next_rows),
-        **reasons_to_doubt(explained, X, table, labels.every.classes, doubted, judges),
+        **reasons_of(explained, X, table, labeled.codes, next_rows),
+        **reasons_to_doubt(explained, X, table, every.classes, doubted, judges),
     }
-    why = every_reason(explained, X, table, rows.codes, labels.every.labeled, progress) if explain else None
     watch.stop()
     return LabeledTable(
         table=table,
         target=target,
-        settings={
-            "seed": seed,
-            "rounds": fitted.classifier.max_rounds,
-            "unlabeled": unlabeled,
-            "exact_labels": exact_labels,
-            "class_prior": class_prior,
-            "aim": aim,
-            "features": None if features is None else str(features),
-            "learner": fitted.choice.name,
-            "learner_words": fitted.choice.learner.words,
-            "unlike_learners": fitted.choice.learner.unlike,
-            "why_learner": fitted.choice.why,
-        },
-        labels=labels.every,
-        codes=rows.codes,
-        confidence=rows.confidence,
-        source=rows.source,
-        model=with_sketch(Pipeline([("prepare", preparation), ("classify", fitted.classifier)]), X, n_missing),
+        settings=_settings(asked, fitted),
+        labels=every,
+        codes=labeled.codes,
+        confidence=labeled.confidence,
+        source=labeled.source,
+        model=model,
+        counts=counts,
         diagnosis=diagnosis,
         judged=judged,
         levels=levels,
         next_rows=next_rows,
         prior=prior,
         contrasts=differing,
-        audit=fitted.audit,
+        audit=audit,
         spellings=labels.target.spellings,
-        notes=[*table.notes, *labels.target.notes, *_unused_classes(labels.every, rows.codes)],
-        accept=acceptable(fitted.audit, labels.every.labeled, rows.confidence, rows.codes == rows.predicted),
+        notes=[*table.notes, *labels.target.notes, *_unused_classes(every, counts)],
+        accept=acceptable(audit, every.labeled, labeled.confidence, labeled.settled),
         seconds=watch.seconds,
         explainer=explained,
         reasons=reasons,
         why=why,
-        settled=rows.codes == rows.predicted,
+        settled=labeled.settled,
+        n_drawn=None if learnt.table.taken is None else len(rest),
     )
 
 
-# ---------------------------------------------------------------- the steps
+def _settings(asked: Asked, fitted: Fitted) -> dict[str, Any]:
+    return {
+        "seed": asked.seed,
+        "rounds": fitted.classifier.max_rounds,
+        "unlabeled": asked.unlabeled,
+        "exact_labels": asked.exact_labels,
+        "class_prior": asked.class_prior,
+        "aim": asked.aim,
+        "features": None if asked.features is None else str(asked.features),
+        "learner": fitted.choice.name,
+        "learner_words": fitted.choice.learner.words,
+        "unlike_learners": fitted.choice.learner.unlike,
+        "why_learner": fitted.choice.why,
+    }
 
 
-class ReadLabels(NamedTuple):
-    """The labels of a table and of its audit; both know every class."""
-
-    given: Labels  # those of the table, without the audited rows
-    every: Labels  # all together
-    answers: AuditAnswers | None
-    target: Target  # as read
+def _moved(places: NDArray[np.intp], before: Table, after: Table) -> NDArray[np.intp]:
+    """Where rows of a table are in one that holds more rows of the same file."""
+    return places if after.taken is None or after is before else after.taken.places(before.numbers(places))
 
 
-def read_labels(
-    table: Table,
-    target: str,
-    unlabeled: str | Sequence[str] | None = None,
-    audit: str | os.PathLike[str] | None = None,
-    class_prior: Any = None,
-    exact_labels: bool = False,
-    checked: str | os.PathLike[str] | None = None,
-) -> ReadLabels:
-    """What the target column says, and a person who looked at some rows; some must be left to label."""
-    read = read_target(table, target, unlabeled, exact_labels=exact_labels)
-    labels = read.labels
-    if checked is not None:
-        labels, read = _with_checked(checked, table, target, read, unlabeled, exact_labels)
-    if labels.labeled.all():
-        raise TableError(f"Every row of column {shown(target)} has a label; there is nothing to label.")
-    if audit is None:
-        return ReadLabels(labels, labels, None, read)
-    answers = read_audit(audit, table, target, labels, unlabeled, exact_labels=exact_labels)
-    if answers.new_classes and (isinstance(class_prior, Mapping) or np.ndim(class_prior)):
-        raise TableError(
-            f"The audit found the class {shown(next(iter(answers.new_classes)))}, which none of your labels has, "
-            "so the shares given for the known ones cannot be right; leave ",
-            Parameter("class_prior"),
-            " out.",
-        )
-    given, every = merge(labels, answers)
-    if every.labeled.all():
-        raise TableError(
-            f"With the audit every row of column {shown(target)} has a label; nothing is left to label."
-        )
-    return ReadLabels(given, every, answers, read)
+class AtHand:
+    """All rows are in memory."""
+
+    def score(self, learnt: Learnt) -> Counts:
+        """Label them at once."""
+        every = learnt.labels.every
+        self.rows = label_rows(learnt.fitted.classifier, learnt.X, every)
+        return Counts.of(*self.rows, len(every.classes))
+
+    def show(self, learnt: Learnt, audit: AuditFigures | None, explained: Explainer, progress: Progress) -> Shown:
+        """All of them."""
+        table, X, every, rows = learnt.table, learnt.X, learnt.labels.every, self.rows
+        next_rows = rows_to_label(X, every.labeled, rows.confidence, random_state=learnt.asked.seed)
+        why = None
+        if learnt.asked.explain:
+            why = every_reason(explained, X, table, rows.codes, every.labeled, progress)
+        return Shown(table, X, every, rows, next_rows, why)
 
 
-def _with_checked(
-    checked: str | os.PathLike[str],
-    table: Table,
-    target: str,
-    read: Target,
-    unlabeled: str | Sequence[str] | None,
-    exact_labels: bool,
-) -> tuple[Labels, Target]:
-    """The labels of the table with those of rows that were chosen for doubt, which are labels like any other."""
-    found = read_audit(checked, table, target, read.labels, unlabeled, exact_labels=exact_labels, chosen=DOUBT)
-    said = f"{len(found.rows)} labels of rows that were checked one by one are among those given."
-    _, labels = merge(read.labels, found)
-    return labels, read._replace(notes=[*read.notes, said])
-
-
-class Fitted(NamedTuple):
-    """A classifier, and what would have been used without an audit."""
-
-    choice: Choice
-    classifier: SelfTrainingClassifier
-    unaudited_choice: Choice
-    audit: AuditFigures | None
-
-
-def fit(
-    X: NDArray[Any],
-    labels: ReadLabels,
-    diagnosis: Diagnosis,
-    error: float | None = None,
-    *,
-    learner: Any = AUTO,
-    rounds: int | None = None,
-    class_prior: Any = None,
-    aim: str = ACCURACY,
-    seed: int = 0,
-) -> Fitted:
-    """Let somebody learn; with an audit unlike learners, judged on it, unless others were asked for."""
-    asked: dict[str, Any] = {"rounds": rounds, "class_prior": class_prior, "aim": aim, "seed": seed}
-    choice, classifier = learn(X, labels.given, diagnosis, learner=learner, **asked)
-    if labels.answers is None:
-        return Fitted(choice, classifier, choice, None)
-    audited = Choice(WITH_AUDIT, LEARNERS[WITH_AUDIT], 0) if learner == AUTO else choice
-    model, figures = judge(
-        lambda n_rounds: audited._replace(rounds=n_rounds).classifier(seed, class_prior, aim),
-        X,
-        labels.every,
-        labels.answers,
-        unaudited=classifier,
-        rounds=rounds,
-        error=error,
-        seed=seed,
-    )
-    return Fitted(audited._replace(rounds=figures.rounds), model, choice, figures)
-
-
-class LabeledRows(NamedTuple):
-    """Code, confidence and source of every row."""
-
-    codes: NDArray[np.intp]  # (n,)
-    confidence: NDArray[np.float64]  # (n,)
-    source: NDArray[Any]  # (n,)
-    predicted: NDArray[np.intp]  # (n,) what the model says in the end, which is not always what it learned from
-
-
-def label_rows(classifier: SelfTrainingClassifier, X: NDArray[Any], labels: Labels) -> LabeledRows:
-    """Label the rows that have none; what was given stays as it was."""
-    pool = np.flatnonzero(~labels.labeled)
-    codes = labels.codes.copy()
-    confidence = np.ones(len(codes))
-    said, confidence[pool] = classifier.predict_with_confidence(X[pool])
-    codes[pool] = np.searchsorted(labels.classes, said)
-    predicted = codes.copy()
-    learned = np.flatnonzero(classifier.labeled_iter_ > 0)
-    if classifier.aim == ACCURACY:  # another aim comes after the rounds, and is for every row
-        codes[learned] = np.searchsorted(labels.classes, classifier.transduction_[learned].astype(str))
-    source = np.full(len(codes), PREDICTED, dtype=object)
-    source[learned], source[labels.labeled] = LEARNED, GIVEN
-    return LabeledRows(codes, confidence, source, predicted)
-
-
-def check(
-    fitted: Fitted, X: NDArray[Any], given: Labels, class_prior: Any, seed: int
-) -> tuple[HeldOut, list[Judge]]:
-    """The given labels, held out in turn, as seen by what is used without an audit; and by whom."""
-    most = fitted.unaudited_choice.learner.held_out_rows
-    rows = _with_pool(given.labeled, most, np.random.default_rng(seed))
-    prior = _prior_among(rows, given.codes, class_prior, fitted.classifier.class_prior_)
-    same = fitted.unaudited_choice.classifier(seed, prior, fitted.classifier.aim)
-    judges: list[Any] = []
-    judged = held_out(same, X[rows], given.part(rows), random_state=seed, keep=judges)
-    return judged._replace(rows=rows[judged.rows]), [Judge(model, rows[part]) for model, part in judges]
-
-
-def _unused_classes(labels: Labels, codes: NDArray[np.intp]) -> list[str]:
+def _unused_classes(labels: Labels, counts: Counts) -> list[str]:
     """A sentence for classes that have labels and yet no row received."""
-    n_classes = len(labels.classes)
-    given = np.bincount(labels.codes[labels.labeled], minlength=n_classes)
-    received = np.bincount(codes[~labels.labeled], minlength=n_classes)
+    given, received = counts.labels[0], counts.labels[1:].sum(axis=0)
     unused = [f"{shown(labels.classes[c])} ({given[c]:,})" for c in np.flatnonzero((given > 0) & (received == 0))]
     if not unused:
         return []
     more = [f"{len(unused) - 10} more"] if len(unused) > 10 else []
     names = listed([*unused[:10], *more])
     return [f"Of these classes labels were given (how many, in brackets), but no row received one: {names}."]
-
-
-def _prior_among(rows: NDArray[np.intp], codes: NDArray[np.intp], told: Any, prior: Any) -> Any:
-    """The class proportions of some rows, all labelled ones among them, if ``prior`` are those of all rows."""
-    if told is None or isinstance(told, str):
-        return told
-    counts = np.bincount(codes[codes >= 0], minlength=len(prior))
-    return (counts + prior_of_rest(prior, codes) * (len(rows) - counts.sum())) / len(rows)
-
-
-def _with_pool(labeled: NDArray[np.bool_], size: int, rng: np.random.Generator) -> NDArray[np.intp]:
-    pool = np.flatnonzero(~labeled)
-    if len(pool) > size:
-        pool = rng.choice(pool, size, replace=False)
-    return np.sort(np.concatenate([np.flatnonzero(labeled), pool]))
-
-
-def _as_target(classes: pl.Series, dtype: pl.DataType) -> pl.Series:
-    """Classes in the type of the target, if that can hold them all: an audit may have found new ones."""
-    typed = classes
-    if dtype == pl.Boolean:
-        typed = classes.replace_strict({"true": True, "false": False}, default=None, return_dtype=pl.Boolean)
-    elif dtype.is_numeric() or dtype in (pl.Categorical, pl.Enum):
-        typed = classes.cast(dtype, strict=False)
-    return typed if typed.cast(pl.String).equals(classes) else classes
 
 
 class _Watch:

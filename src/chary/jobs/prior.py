@@ -31,16 +31,19 @@ def check_aim(aim: object) -> None:
 
 
 def prior_figures(
-    classifier: SelfTrainingClassifier, X_unlabeled: NDArray[Any], random_state: Any = None
+    classifier: SelfTrainingClassifier,
+    X: NDArray[Any],
+    rest: NDArray[np.intp] | None = None,
+    random_state: Any = None,
 ) -> PriorFigures:
-    """Describe the class prior of a fitted classifier and how its labels depend on it.
+    """Describe the class prior of a fitted classifier and how its labels depend on it: those of the rows ``rest``.
 
     The belief is what the model predicts: with a prior, the predictions have its shares.
     """
-    if len(X_unlabeled) > _MOST_ROWS:
-        rng = np.random.default_rng(random_state)
-        X_unlabeled = X_unlabeled[rng.choice(len(X_unlabeled), _MOST_ROWS, replace=False)]
-    probs = classifier.predict_proba(X_unlabeled)
+    rest = np.arange(len(X)) if rest is None else rest
+    if len(rest) > _MOST_ROWS:
+        rest = rest[np.random.default_rng(random_state).choice(len(rest), _MOST_ROWS, replace=False)]
+    probs = classifier.predict_proba(X[rest])
     prior, classes = classifier.class_prior_, classifier.classes_
     belief = np.bincount(probs.argmax(axis=1), minlength=len(classes)) / len(probs)
     code, levels = sensitivity(np.log(np.maximum(probs, np.finfo(np.float64).tiny)), belief)

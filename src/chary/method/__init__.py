@@ -29,8 +29,18 @@ from chary.method.policies import (
     TopK,
     TransductiveBound,
 )
-from chary.method.priors import Sensitivity, align, describe_prior, prior_of_rest, sensitivity
+from chary.method.priors import (
+    ClassPrior,
+    Sensitivity,
+    align,
+    describe_prior,
+    prior_of_rest,
+    sensitivity,
+    shares_of_part,
+    shares_of_rest,
+)
 from chary.method.scaling import ColumnScaler
+from chary.method.scoring import RawScores, in_blocks_of_rows, log_of
 from chary.method.self_training import SelfTrainingClassifier
 from chary.method.threads import one_thread
 from chary.method.training import draw_batches
@@ -43,6 +53,7 @@ __all__ = [
     "POLICIES",
     "Acceptance",
     "ClassBalanced",
+    "ClassPrior",
     "ColumnScaler",
     "Curriculum",
     "DiverseEnsembleClassifier",
@@ -58,6 +69,7 @@ __all__ = [
     "PlainBoosting",
     "PlainForest",
     "Policy",
+    "RawScores",
     "RisingShare",
     "Round",
     "SelfTrainingClassifier",
@@ -79,9 +91,11 @@ __all__ = [
     "encode",
     "entropy",
     "fit_partly",
+    "in_blocks_of_rows",
     "is_missing",
     "last_step",
     "linear_model",
+    "log_of",
     "margin",
     "max_probability",
     "one_thread",
@@ -89,6 +103,8 @@ __all__ = [
     "prior_of_rest",
     "probabilities",
     "sensitivity",
+    "shares_of_part",
+    "shares_of_rest",
     "t_share",
     "t_similarity",
     "whole_counts",

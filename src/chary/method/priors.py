@@ -71,7 +71,7 @@ class ClassPrior(NamedTuple):
     aim: str = ACCURACY  # of AIMS
 
     @classmethod
-    def of(cls, class_prior: Any, labels: Labels, aim: str = ACCURACY) -> ClassPrior:
+    def of(cls, class_prior: Any, labels: Labels, aim: str = ACCURACY, n_rows: int | None = None) -> ClassPrior:
         """Resolve the parameters.
 
         Parameters
@@ -81,6 +81,8 @@ class ClassPrior(NamedTuple):
             share, or the shares in the order of the classes.
         labels : Labels
         aim : {"accuracy", "balanced"}, default="accuracy"
+        n_rows : int, default=None
+            Of which there are that many, where ``labels`` are not of all of them, but of all labelled ones.
 
         Examples
         --------
@@ -95,7 +97,8 @@ class ClassPrior(NamedTuple):
         if class_prior is None:
             return cls(None, np.full(len(labels.classes), np.nan), aim)
         shares = _resolved(class_prior, labels)
-        return cls(shares, prior_of_rest(shares, labels.codes), aim)
+        labeled = np.bincount(labels.codes[labels.labeled], minlength=len(shares))
+        return cls(shares, shares_of_rest(shares, labeled, n_rows or len(labels.codes)), aim)
 
     @property
     def imposes(self) -> bool:
@@ -132,16 +135,32 @@ def prior_of_rest(prior: Floats, codes: Codes) -> Floats:
     >>> prior_of_rest(np.array([0.5, 0.5]), np.array([0, 0, 1, -1, -1, -1, -1, -1]))
     array([0.4, 0.6])
     """
-    expected, labeled = prior * len(codes), np.bincount(codes[codes >= 0], minlength=len(prior))
+    return shares_of_rest(prior, np.bincount(codes[codes >= 0], minlength=len(prior)), len(codes))
+
+
+def shares_of_rest(prior: Floats, labeled: Codes, n_rows: int) -> Floats:
+    """The same from how many rows of each class are labelled (C,), and how many rows there are in all."""
+    expected = prior * n_rows
     excess = labeled - expected - 3 * np.sqrt(expected * (1 - prior)) - 1
     worst = int(excess.argmax())
-    if (codes < 0).any() and excess[worst] > 0:
+    if labeled.sum() < n_rows and excess[worst] > 0:
         raise ValueError(
-            f"class_prior says that {exact_percent(prior[worst])} of all {len(codes):,} rows are of a class that "
+            f"class_prior says that {exact_percent(prior[worst])} of all {n_rows:,} rows are of a class that "
             f"{labeled[worst]:,} labelled rows have; give shares of all rows, labelled ones included."
         )
     rest = np.maximum(expected - labeled, 0.5 * (prior > 0))  # new rows may be of any class that there is
-    return rest / rest.sum() if (codes < 0).any() and rest.sum() > 0 else prior
+    return rest / rest.sum() if labeled.sum() < n_rows and rest.sum() > 0 else prior
+
+
+def shares_of_part(prior: Floats, labeled: Codes, n_rows: int, n_part: int) -> Floats:
+    """The proportions (C,) of some rows, all labelled ones among them, the others drawn at random.
+
+    >>> shares_of_part(np.array([0.5, 0.5]), np.array([30, 10]), 1000, 140).round(3)
+    array([0.564, 0.436])
+    """
+    if n_part == n_rows:
+        return prior
+    return (labeled + shares_of_rest(prior, labeled, n_rows) * (n_part - labeled.sum())) / n_part
 
 
 def describe_prior(class_prior: Any, prior: Floats | None, classes: NDArray[Any]) -> str:

@@ -16,7 +16,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from chary._sklearn import HasMethods, Interval, StrOptions, check_sample_weight, safe_indexing
-from chary.method.confidence import CONFIDENCES, OF_MEMBERS, max_probability, t_share, t_similarity
+from chary.method.confidence import OF_MEMBERS
 from chary.method.diverse import DiverseEnsembleClassifier
 from chary.method.fitting import can_start_from, fit_partly, last_step, rows_of, seeded_clone, takes_unlabeled
 from chary.method.information import ACCURACY, AIMS
@@ -25,8 +25,7 @@ from chary.method.members import member_probabilities, probabilities, probabilit
 from chary.method.network import Floats
 from chary.method.policies import Curriculum, Policy, Round, changed_policy, policy_params
 from chary.method.priors import ClassPrior
-
-_CONFIDENCES = {**CONFIDENCES, "softmax": max_probability}  # by its usual name, too
+from chary.method.scoring import NAMED, RawScores, Scores, in_blocks_of_rows, log_of, scores_of
 
 
 def _estimator_has(method: str) -> Callable[[Any], bool]:
@@ -133,7 +132,7 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
     _parameter_constraints = {  # noqa: RUF012
         "estimator": [HasMethods(["fit"]), None],
         "policy": [HasMethods(["accept"]), None],
-        "confidence": [StrOptions({*OF_MEMBERS, *_CONFIDENCES}), callable],
+        "confidence": [StrOptions({*OF_MEMBERS, *NAMED}), callable],
         "max_rounds": [Interval(Integral, 0, None, closed="left")],
         "class_prior": "no_validation",
         "aim": [StrOptions(set(AIMS))],
@@ -271,7 +270,7 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
 
     def _view(self, number: int, X_pool: Any) -> Round:
         """What a policy sees of a round."""
-        scores = self._scores(self.estimator_, X_pool)
+        scores = self._finished(self._raw(X_pool))
         prediction = scores.probs.argmax(axis=1)
         return Round(scores.confidence, scores.class_confidence, prediction, scores.probs, number)
 
@@ -291,13 +290,15 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
             )
         self.estimator_ = estimator
         self.class_bias_ = data.prior.offset(
-            lambda: _log(probabilities(estimator, safe_indexing(data.X, data.labels.rest)))
+            lambda: in_blocks_of_rows(lambda X: (log_of(probabilities(estimator, X)),), data.X, data.labels.rest)[
+                0
+            ]
         )
 
     def _with_prior(self, probs: Floats) -> Floats:
         if self.class_prior_ is None and self.aim == ACCURACY:
             return probs
-        return softmax(_log(probs) + self.class_bias_, axis=-1)
+        return softmax(log_of(probs) + self.class_bias_, axis=-1)
 
     def _record(self, view: Round, accepted: NDArray[np.bool_], used: dict[str, Any], seconds: float) -> None:
         counts = np.bincount(view.prediction[accepted], minlength=len(self.classes_)).tolist()
@@ -349,9 +350,7 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
 
     def predict_scores(self, X: Any) -> tuple[Floats, Floats]:
         """Class probabilities (n, C) and confidence (n,), in one pass."""
-        check_is_fitted(self)
-        scores = self._scores(self.estimator_, X)
-        return scores.probs, scores.confidence
+        return self.finished(self.raw_scores(X))
 
     @property
     def n_features_in_(self) -> int:
@@ -408,31 +407,31 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
             values = X.data if hasattr(X, "toarray") else X
             assert_all_finite(values, allow_nan=allow_nan, estimator_name=type(self).__name__, input_name="X")
 
-    def _scores(self, estimator: Any, X: Any) -> _Scores:
-        """Probabilities and confidences of some rows."""
-        if self.confidence in OF_MEMBERS:
-            probs, head_probs = map(self._with_prior, probabilities_with_members(estimator, X))
-            weights = getattr(last_step(estimator), "head_weights_", None)
-            if self.confidence == "t_share":
-                shares = t_share(head_probs, weights=weights)  # (n, C)
-                return _Scores(probs, shares[np.arange(len(probs)), probs.argmax(axis=1)], shares)
-            class_confidence = t_similarity(head_probs, per_class=True, weights=weights)  # (n, C)
-            return _Scores(probs, class_confidence.sum(axis=1).clip(0, 1), class_confidence)
-        probs = self._with_prior(probabilities(estimator, X))
+    def raw_scores(self, X: Any) -> RawScores:
+        """What ``estimator_`` says of some rows, before class prior and aim; ``finished`` makes the rest of it."""
+        check_is_fitted(self)
+        return self._raw(X)
+
+    def finished(self, raw: RawScores) -> tuple[Floats, Floats]:
+        """``predict_scores`` of rows whose ``raw_scores`` are known: with ``class_bias_`` as it is now."""
+        scores = self._finished(raw)
+        return scores.probs, scores.confidence
+
+    def _raw(self, X: Any) -> RawScores:
+        estimator = self.estimator_
         if callable(self.confidence):
-            confidence = np.asarray(self.confidence(estimator, X))
-            if confidence.ndim == 2:
-                return _Scores(probs, confidence.max(axis=1), confidence)
-        else:
-            measure = _CONFIDENCES[self.confidence]
-            confidence = measure(probs)
-            if measure is max_probability:
-                return _Scores(probs, confidence, probs)
-        # One number a row: all of it goes to the class predicted.
-        class_confidence = np.where(
-            np.eye(probs.shape[1], dtype=bool)[probs.argmax(axis=1)], confidence[:, None], 0
+            return RawScores(probabilities(estimator, X), None, np.asarray(self.confidence(estimator, X)))
+        if self.confidence in OF_MEMBERS:
+            return RawScores(*probabilities_with_members(estimator, X))
+        return RawScores(probabilities(estimator, X))
+
+    def _finished(self, raw: RawScores) -> Scores:
+        with_prior = raw._replace(
+            probs=self._with_prior(raw.probs),
+            members=None if raw.members is None else self._with_prior(raw.members),
         )
-        return _Scores(probs, confidence, class_confidence)
+        weights = getattr(last_step(self.estimator_), "head_weights_", None)
+        return scores_of(with_prior, "" if callable(self.confidence) else self.confidence, weights)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -440,12 +439,6 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         tags.input_tags = inner.input_tags
         tags.classifier_tags.multi_class = inner.classifier_tags is None or inner.classifier_tags.multi_class
         return tags
-
-
-class _Scores(NamedTuple):
-    probs: Floats  # (n, C) of the prediction
-    confidence: Floats  # (n,)
-    class_confidence: Floats  # (n, C)
 
 
 class _TrainingData(NamedTuple):
@@ -477,10 +470,6 @@ class _TrainingData(NamedTuple):
         if start_from is not None:
             params["start_from"] = last_step(start_from)
         return fit_partly(clone(template), self.X, Labels(self.labels.classes, codes, labeled), **params)
-
-
-def _log(probs: Floats) -> Floats:
-    return np.log(np.maximum(probs, np.finfo(np.float64).tiny))
 
 
 def _show(record: dict[str, Any]) -> None:

@@ -56,6 +56,7 @@ class Summary(TypedDict):
     rows: int
     sources: dict[str, int]  # rows by where their label comes from: given, learned, predicted
     labels: dict[str, int]  # rows by their label
+    sample: dict[str, int] | None  # of a table read in parts, what the model learned from: see ``_sample``
     file: str
     target: str
     notes: list[str]  # what there is to know of how the table and its target were read
@@ -86,11 +87,12 @@ def summarize(result: LabeledTable) -> Summary:
     """The summary of ``label_table``."""
     preparation, classifier = result.model[0], result.model[-1]
     return {
-        "rows": len(result.codes),
-        "sources": {source: int((result.source == source).sum()) for source in SOURCES},
-        "labels": {
-            str(name): int((result.codes == code).sum()) for code, name in enumerate(result.labels.classes)
-        },
+        "rows": result.counts.n,
+        "sources": dict(zip(SOURCES, result.counts.labels.sum(axis=1).tolist(), strict=True)),
+        "labels": dict(
+            zip(map(str, result.labels.classes), result.counts.labels.sum(axis=0).tolist(), strict=True)
+        ),
+        "sample": _sample(result),
         "file": result.table.name,
         "target": result.target,
         "notes": result.notes,
@@ -185,18 +187,24 @@ def _shifts(diagnosis: Diagnosis, preparation: TablePreparation) -> list[dict[st
 
 
 def _classes(result: LabeledTable) -> list[dict[str, Any]]:
-    n_given = max(1, int(result.labels.labeled.sum()))
-    n_new = max(1, int((~result.labels.labeled).sum()))
+    n_given, n_new = max(1, int(result.counts.labels[0].sum())), max(1, result.counts.n_new)
     rows = []
-    for code, name in enumerate(result.labels.classes.tolist()):
-        of_class = result.codes == code
-        counts = {source: int((of_class & (result.source == source)).sum()) for source in SOURCES}
+    for name, by_source in zip(result.labels.classes.tolist(), result.counts.labels.T.tolist(), strict=True):
+        counts = dict(zip(SOURCES, by_source, strict=True))
         shares = {
             "given_share": counts["given"] / n_given,
             "new_share": (counts["learned"] + counts["predicted"]) / n_new,
         }
         rows.append({"name": name, **counts, **shares})
     return rows
+
+
+def _sample(result: LabeledTable) -> dict[str, int] | None:
+    """How many rows had a label and how many others were drawn at random, of how many."""
+    if result.n_drawn is None:
+        return None
+    n_new = result.counts.n_new
+    return {"labeled": result.counts.n - n_new, "drawn": result.n_drawn, "of": n_new}
 
 
 def _held_out(result: LabeledTable) -> dict[str, Any] | None:
@@ -213,10 +221,8 @@ def _held_out(result: LabeledTable) -> dict[str, Any] | None:
 
 
 def _histogram(result: LabeledTable) -> dict[str, list[int]]:
-    bins = np.clip((result.confidence * _N_BINS).astype(int), 0, _N_BINS - 1)
-    return {
-        source: np.bincount(bins[result.source == source], minlength=_N_BINS).tolist() for source in SOURCES[1:]
-    }
+    tallies = {"learned": result.counts.learned, "predicted": result.counts.predicted}
+    return {source: tally.histogram(_N_BINS).tolist() for source, tally in tallies.items()}
 
 
 def _audit(audit: AuditFigures | None) -> dict[str, Any] | None:
@@ -245,7 +251,7 @@ def _accept(result: LabeledTable) -> dict[str, Any] | None:
     if result.accept is None or result.audit is None or result.audit.asked is None:
         return None
     found, n_audited = result.audit.asked, result.audit.before.n
-    n_rows = int((result.accept & ~result.labels.labeled).sum())
+    n_rows = result.counts.settled.n_from(found.threshold)
     needs = smallest_audit(found.error, found.level)
     at_most = f"at most {100 * found.error:.3g}% wrong"
     sentence = (
@@ -299,7 +305,7 @@ def _next_rows(result: LabeledTable) -> list[dict[str, Any]]:
     frame = result.table.frame.select(names)[result.next_rows]
     return [
         {
-            "row": int(row) + 1,
+            "row": int(result.table.numbers(row)) + 1,
             "label": str(result.labels.classes[result.codes[row]]),
             "confidence": float(result.confidence[row]),
             "cells": dict(zip(names, map(_cell, cells), strict=True)),
@@ -315,7 +321,7 @@ def _second_look(result: LabeledTable) -> list[dict[str, Any]]:
     cells = result.table.frame.select(names)[doubted.rows].rows()
     return [
         {
-            "row": int(row) + 1,
+            "row": int(result.table.numbers(row)) + 1,
             "given": str(result.labels.classes[result.labels.codes[row]]),
             "held_out": str(doubted.prediction[place]),
             "probability": float(doubted.probability[place]),

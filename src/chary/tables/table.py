@@ -8,7 +8,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import polars as pl
+from numpy.typing import ArrayLike, NDArray
 
 from chary._words import shown
 from chary.tables.errors import TableError
@@ -31,6 +33,22 @@ class Lines(NamedTuple):
     frame: pl.DataFrame
 
 
+class Taken(NamedTuple):
+    """Which rows of a table were taken, where they are not all."""
+
+    numbers: NDArray[np.int64]  # (n,) from 0, ascending
+    n_rows: int  # that there are in all
+    checksum: str = ""  # of all of them, where a sheet needs it
+
+    def places(self, numbers: ArrayLike) -> NDArray[np.intp]:
+        """Where rows are among those taken, by their number; every one must be there."""
+        wanted = np.asarray(numbers, dtype=np.int64)
+        found = np.minimum(np.searchsorted(self.numbers, wanted), max(0, len(self.numbers) - 1))
+        if not np.array_equal(self.numbers[found], wanted):
+            raise KeyError("A row was asked for that was not taken.")
+        return found
+
+
 @dataclass(frozen=True)
 class Table:
     """A file's cells and how it was written."""
@@ -48,10 +66,20 @@ class Table:
     notes: tuple[str, ...] = ()  # what a person should know of how it was read, a sentence each
     lines: Lines | None = None  # JSON lines: as they stood in the file
     given: Any = None  # the data frame that it was made of, if it was no file
+    taken: Taken | None = None  # which rows of the file these are; None: all
 
     def __post_init__(self) -> None:
         if not self.format:
             object.__setattr__(self, "format", "csv" if self.delimiter else "parquet")
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of the file, whether they are here or not."""
+        return self.frame.height if self.taken is None else self.taken.n_rows
+
+    def numbers(self, places: NDArray[np.intp]) -> NDArray[np.int64]:
+        """Which rows of the file some of these are, from 0."""
+        return np.asarray(places, dtype=np.int64) if self.taken is None else self.taken.numbers[places]
 
     @property
     def suffix(self) -> str:

@@ -79,9 +79,18 @@ def read_audit(
     found = match_answers(
         audit, behind(table, target), target, labels, markers, exact_labels=exact_labels, chosen=chosen
     )
-    _check_given(found.rows, found.labels, labels, audit.name)
-    told = replace(found, stopped=bool(origin and origin.stopped))
+    told = replace(_at_hand(found, table), stopped=bool(origin and origin.stopped))
+    _check_given(told.rows, told.labels, labels, audit.name, table)
     return _with_notes(told, notes, labels)
+
+
+def _at_hand(found: AuditAnswers, table: Table) -> AuditAnswers:
+    """The answers by where their rows are in a table of which some rows were taken."""
+    if table.taken is None:
+        return found
+    places = table.taken.places
+    seen = dict(zip(found.seen, places(list(found.seen.values())).tolist(), strict=True))
+    return replace(found, rows=places(found.rows), skipped_rows=places(found.skipped_rows), seen=seen)
 
 
 def match_answers(
@@ -206,15 +215,15 @@ def _same(name: str, answer: str) -> bool:
         return False
 
 
-def _check_given(rows: NDArray[np.intp], texts: NDArray[Any], labels: Labels, name: str) -> None:
+def _check_given(rows: NDArray[np.intp], texts: NDArray[Any], labels: Labels, name: str, table: Table) -> None:
     """Rows labelled in the table since must say the same there."""
     given = labels.classes[labels.codes[rows]].astype(object)
     differs = np.flatnonzero(labels.labeled[rows] & (given != texts))
     if len(differs):
         i = differs[0]
         raise TableError(
-            f"Row {rows[i] + 1} of the table is labelled {shown(given[i])} there and {shown(texts[i])} in {name}; "
-            "decide, and change one of them."
+            f"Row {table.numbers(rows)[i] + 1} of the table is labelled {shown(given[i])} there and "
+            f"{shown(texts[i])} in {name}; decide, and change one of them."
         )
 
 

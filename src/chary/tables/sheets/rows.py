@@ -56,25 +56,43 @@ class SheetRows(NamedTuple):
 
 
 def behind(table: Table, target: str) -> Behind:
-    """A table that was read as a whole: any change in it outside the target column changes every token."""
-    checksum = table_checksum(table, target)
-    others = table.frame.select(pl.exclude(target))
+    """A table, by row number: any change in it outside the target column changes every token."""
+    checksum = table_checksum(table, target) if table.taken is None else table.taken.checksum
+    others, taken = table.frame.select(pl.exclude(target)), table.taken
     return Behind(
         table.name,
-        table.frame.height,
-        lambda rows: as_texts(others[list(rows)]),
+        table.n_rows,
+        lambda rows: as_texts(others[list(rows) if taken is None else taken.places(rows)]),
         lambda cells: [checksum] * cells.height,
     )
 
 
 def table_checksum(table: Table, target: str) -> str:
     """A number that changes with any cell outside the target column, and with the order of rows and columns."""
-    digest = hashlib.sha256()
-    others = as_texts(table.frame.select(pl.exclude(target)))
-    digest.update(json.dumps(others.columns).encode())
-    for part in others.iter_slices(50_000):
-        digest.update(part.write_csv(include_header=False).encode())
-    return digest.hexdigest()
+    digest = Digest(target)
+    for part in table.frame.iter_slices(50_000):
+        digest.add(part)
+    return digest.text()
+
+
+class Digest:
+    """The same, of a table that comes in parts; how it is cut changes nothing."""
+
+    def __init__(self, target: str) -> None:
+        self._target, self._sha = target, hashlib.sha256()
+        self._begun = False
+
+    def add(self, frame: pl.DataFrame) -> None:
+        """Further rows."""
+        others = as_texts(frame.select(pl.exclude(self._target)))
+        if not self._begun:
+            self._sha.update(json.dumps(others.columns).encode())
+            self._begun = True
+        self._sha.update(others.write_csv(include_header=False).encode())
+
+    def text(self) -> str:
+        """What came of all of them."""
+        return self._sha.hexdigest()
 
 
 def as_texts(frame: pl.DataFrame) -> pl.DataFrame:

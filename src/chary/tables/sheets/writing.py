@@ -41,7 +41,7 @@ def write_audit(
     ----------
     table, target, labels
         The table, its target column and what ``target_labels`` made of it.
-    rows : (k,) row numbers
+    rows : (k,) where the rows are in the table
         From ``chary.evaluation.audit.draw``, in the order in which they shall be labelled.
     file : binary file
     guesses : mapping of column name to k values, default=None
@@ -57,7 +57,7 @@ def write_audit(
         How the rows were chosen. Answers to rows of doubt are never taken for an audit.
     """
     origin = origin_to_tell(table, target, labels, unlabeled, exact_labels=exact_labels, seed=seed, chosen=chosen)
-    write_sheet(table, origin, behind(table, target), rows, file, guesses)
+    write_sheet(table, origin, behind(table, target), table.numbers(rows), file, guesses)
 
 
 def origin_to_tell(
