@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import typer
 
@@ -13,6 +14,7 @@ from chary.cli import options
 from chary.cli.console import (
     plain,
     print_json,
+    quietly,
     read_quietly,
     require_free,
     require_readable,
@@ -22,10 +24,12 @@ from chary.cli.console import (
 )
 from chary.cli.prior import parse_error, parse_prior
 from chary.cli.remedies import command
+from chary.cli.sizes import parse_size
 
 if TYPE_CHECKING:
     from chary.jobs import LabeledTable
     from chary.report import Hints, Summary
+    from chary.tables import Large, Table
 
 label_app = typer.Typer(rich_markup_mode="rich")
 
@@ -56,6 +60,8 @@ def label_command(
     delimiter: options.DELIMITER = None,
     encoding: options.ENCODING = "utf-8",
     sheet: options.SHEET = None,
+    memory: options.MEMORY = None,
+    sample: options.SAMPLE = None,
     seed: options.SEED = 0,
     out: options.OUT = None,
     format: options.FORMAT = None,
@@ -81,6 +87,8 @@ def label_command(
         {"delimiter": delimiter, "encoding": encoding, "sheet": sheet},
         probabilities,
         check_sheet,
+        memory=None if memory is None else parse_size(memory),
+        sample=sample,
         unlabeled=unlabeled,
         exact_labels=exact_labels,
         learner=learner,
@@ -171,48 +179,118 @@ def run_label(
     read_with: Mapping[str, Any] | None = None,
     probabilities: bool = False,
     check_sheet: bool = False,
+    memory: int | None = None,
+    sample: int | None = None,
     **settings: Any,
 ) -> Done:
-    """Read, label, write."""
+    """Read, label, write: in parts what does not fit in memory, or if that is asked for by a ``sample``."""
     require_readable(*files)
-    from chary.jobs import (
-        label_table,
-        model_bytes,
-        probability_columns,
-        probability_names,
-        refuse_taken,
-        write_rows_to_check,
-    )
-    from chary.report import render_page, summarize
+    from chary.jobs import free_memory, label_table, probability_columns, probability_names, refuse_taken
     from chary.tables import least_bytes, require_writable, target_labels, write_table
 
+    how = read_with or {}
     with steps() as step:
         step("Reading")
-        table = read_quietly(files, **(read_with or {})).written_as(format)
+        allowed = memory or free_memory() // 2
+        large = _if_large(files, how, allowed, sample)
+        if large is not None:
+            large = replace(large, table=large.table.written_as(format))
+            means = {"memory": allowed, "sample": sample}
+            return _in_parts(large, target, out, force, probabilities, check_sheet, means, settings, step)
+        table = read_quietly(files, **how).written_as(format)
         # A wrong target is said first.
         exact = settings.get("exact_labels", False)
         labels = target_labels(table, target, settings.get("unlabeled"), exact_labels=exact)
         refuse_taken(table, probability_names(labels.classes) if probabilities else ())
-        folder = out or table.folder
-        paths = {
-            "labeled": folder / f"{table.stem}.labeled{table.suffix}",
-            "model": folder / f"{table.stem}.model.chary",
-            "report": folder / f"{table.stem}.report.html",
-            **({"to check": folder / f"{table.stem}.check.csv"} if check_sheet else {}),
-        }
+        paths = _paths(table, out, check_sheet)
         require_free(paths.values(), force, least_bytes(table))
         require_writable(table)
         result = label_table(table, target, progress=step, **settings)
         step("Writing")
-        summary, hints, added = summarize(result), hints_for(result), result.added_columns
+        added = result.added_columns
         if probabilities:
             added |= probability_columns(table, result.labels.classes, result.probabilities())
-        with writing(paths.values(), force) as (labeled, model, report, *to_check):
+        with writing(paths.values(), force) as (labeled, *others):
             write_table(table, added, labeled)
-            model.write(model_bytes(result.model))
-            report.write(render_page(summary, hints).encode("utf-8", "backslashreplace"))
-            for stream in to_check:
-                write_rows_to_check(result, stream)
+            return _finished(result, paths, others)
+
+
+def _if_large(
+    files: Sequence[str | os.PathLike[str]], how: Mapping[str, Any], allowed: int, sample: int | None
+) -> Large | None:
+    """The table, if it is to be read in parts; None: at once, and whoever does so says what is wrong with it."""
+    from chary.tables import TableError, find_sources, is_streamed, open_large
+
+    given = [os.fspath(file) for file in files]
+    with quietly():
+        if sample is not None:
+            if "-" in given:
+                raise ValueError("Standard input can be read once only; save the table, or leave --sample out.")
+            return open_large(given, **how, memory=allowed)
+        try:
+            sources, _ = find_sources(given)
+            if how.get("sheet") or not all(one.path and is_streamed(one.path) for one in sources):
+                return None
+            large = open_large(given, **how, memory=allowed)
+        except TableError:
+            return None
+    return large if large is not None and large.needed > allowed else None
+
+
+def _in_parts(
+    large: Large,
+    target: str,
+    out: Path | None,
+    force: bool,
+    probabilities: bool,
+    check_sheet: bool,
+    means: Mapping[str, Any],
+    settings: Mapping[str, Any],
+    step: Callable[[str], None],
+) -> Done:
+    from chary.jobs import SAMPLE, Allowance, Asked, label_in_parts, n_cores
+    from chary.tables import require_writable
+
+    paths = _paths(large.table, out, check_sheet)
+    require_free(paths.values(), force)
+    require_writable(large.table)
+    allowance = Allowance(means["memory"], n_cores(), means["sample"] or SAMPLE)
+    with writing(paths.values(), force) as (labeled, *others):
+        result = label_in_parts(
+            large,
+            Asked.of(target, **settings),
+            labeled,
+            paths["labeled"].parent,
+            allowance,
+            probabilities=probabilities,
+            checksum=check_sheet,
+            progress=step,
+        )
+        return _finished(result, paths, others)
+
+
+def _paths(table: Table, out: Path | None, check_sheet: bool) -> dict[str, Path]:
+    """Where each file goes, by what it is."""
+    folder = out or table.folder
+    return {
+        "labeled": folder / f"{table.stem}.labeled{table.suffix}",
+        "model": folder / f"{table.stem}.model.chary",
+        "report": folder / f"{table.stem}.report.html",
+        **({"to check": folder / f"{table.stem}.check.csv"} if check_sheet else {}),
+    }
+
+
+def _finished(result: LabeledTable, paths: dict[str, Path], files: Sequence[BinaryIO]) -> Done:
+    """Write the files beside the table."""
+    from chary.jobs import model_bytes, write_rows_to_check
+    from chary.report import render_page, summarize
+
+    summary, hints = summarize(result), hints_for(result)
+    model, report, *to_check = files
+    model.write(model_bytes(result.model))
+    report.write(render_page(summary, hints).encode("utf-8", "backslashreplace"))
+    for stream in to_check:
+        write_rows_to_check(result, stream)
     return Done(result, summary, hints, paths)
 
 

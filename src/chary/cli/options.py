@@ -65,6 +65,24 @@ ERROR = Annotated[
     ),
 ]
 PROBABILITIES = Annotated[bool, typer.Option("--probabilities", help="Add the probability of each class.")]
+MEMORY = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SIZE",
+        help="To use at most, such as 2GB. A table that takes more is read in parts: the model learns from its "
+        "labelled rows and a random sample of the others.",
+        show_default="half of what is free",
+    ),
+]
+SAMPLE = Annotated[
+    int | None,
+    typer.Option(
+        min=100,
+        metavar="ROWS",
+        help="Read the table in parts, whatever its size, and learn with so many rows without a label.",
+        show_default="100,000, if it is read in parts",
+    ),
+]
 LEARNER = Annotated[
     str,
     typer.Option(

@@ -8,6 +8,7 @@ from chary.jobs.drawing import DrawnSheet, draw_sheet, write_rows_to_check
 from chary.jobs.engines import ENGINES, Means, free_memory, label_files, n_cores
 from chary.jobs.enough import Enough
 from chary.jobs.explain import Cell, ColumnImportance, Explainer, explainer
+from chary.jobs.in_parts import SAMPLE, Allowance, label_in_parts
 from chary.jobs.judge import EMPTY, JudgedColumn, JudgedTable, draw_to_judge, judge_table, labels_of_sheet
 from chary.jobs.label import label_table
 from chary.jobs.labeled import AUDIT_SIZE, SOURCES, Counts, LabeledTable
@@ -24,6 +25,7 @@ from chary.jobs.predict import (
 from chary.jobs.predictor import Predictor
 from chary.jobs.prior import PriorFigures
 from chary.jobs.sketch import ColumnShift, NewRows, RowComparison, with_sketch
+from chary.jobs.steps import Asked
 from chary.jobs.streamed import FileTask, Labelled, label_file
 from chary.jobs.workers import Event
 
@@ -33,9 +35,12 @@ __all__ = [
     "ENGINES",
     "ERRORS",
     "LEARNERS",
+    "SAMPLE",
     "SOURCES",
     "WITH_AUDIT",
     "AcceptanceLevel",
+    "Allowance",
+    "Asked",
     "AuditFigures",
     "Cell",
     "ColumnImportance",
@@ -69,6 +74,7 @@ __all__ = [
     "judge_table",
     "label_file",
     "label_files",
+    "label_in_parts",
     "label_table",
     "labels_of_sheet",
     "learn",

@@ -103,12 +103,16 @@ def label_table(
     progress : callable, default=nothing
         Told the name of each step as it begins.
     """
-    kinds = {"drop": drop, "categorical": categorical, "numeric": numeric, "identifier": identifier, "text": text}
-    asked = Asked(
-        target=target,
+    asked = Asked.of(
+        target,
         unlabeled=unlabeled,
         exact_labels=exact_labels,
-        kinds={**kinds, "missing": missing},
+        drop=drop,
+        categorical=categorical,
+        numeric=numeric,
+        identifier=identifier,
+        missing=missing,
+        text=text,
         features=features,
         learner=learner,
         rounds=rounds,
@@ -148,6 +152,7 @@ class Shown(NamedTuple):
     rows: LabeledRows
     next_rows: NDArray[np.intp]  # to be checked: where they are in the table
     why: pl.Series | None = None
+    notes: Sequence[str] = ()  # on how all rows were labelled, a sentence each
 
 
 class Rows(Protocol):
@@ -200,7 +205,7 @@ def run(table: Table, asked: Asked, rows: Rows, progress: Progress) -> LabeledTa
 
     watch.start("Choosing rows to check")
     shown_rows = rows.show(learnt, audit, explained, progress)
-    table, X, every, labeled, next_rows, why = shown_rows
+    table, X, every, labeled, next_rows, why, said = shown_rows
     judged = judged._replace(rows=_moved(judged.rows, learnt.table, table))
     judges = [judge._replace(rows=_moved(judge.rows, learnt.table, table)) for judge in judges]
     doubted = judged.part(doubtful_labels(judged))
@@ -227,7 +232,7 @@ def run(table: Table, asked: Asked, rows: Rows, progress: Progress) -> LabeledTa
         contrasts=differing,
         audit=audit,
         spellings=labels.target.spellings,
-        notes=[*table.notes, *labels.target.notes, *_unused_classes(every, counts)],
+        notes=[*table.notes, *said, *labels.target.notes, *_unused_classes(every, counts)],
         accept=acceptable(audit, every.labeled, labeled.confidence, labeled.settled),
         seconds=watch.seconds,
         explainer=explained,
@@ -271,7 +276,8 @@ class AtHand:
     def show(self, learnt: Learnt, audit: AuditFigures | None, explained: Explainer, progress: Progress) -> Shown:
         """All of them."""
         table, X, every, rows = learnt.table, learnt.X, learnt.labels.every, self.rows
-        next_rows = rows_to_label(X, every.labeled, rows.confidence, random_state=learnt.asked.seed)
+        as_shown = np.round(rows.confidence, 4)
+        next_rows = rows_to_label(X, every.labeled, as_shown, random_state=learnt.asked.seed)
         why = None
         if learnt.asked.explain:
             why = every_reason(explained, X, table, rows.codes, every.labeled, progress)

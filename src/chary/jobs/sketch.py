@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from typing import Any, NamedTuple
 
@@ -171,6 +171,12 @@ def with_sketch(model: Pipeline, X: NDArray[np.floating[Any]], missing: Mapping[
     rows = rows_to_measure(len(X), len(events.column))
     spectrum = measure_spectrum(events.hold(X[rows], cuts), seen.shares, events.column)
     model.sketch_ = Sketch(len(X), cuts, seen.counts, *spectrum)
+    return model
+
+
+def with_counts(model: Pipeline, rows: NewRows) -> Pipeline:
+    """The model, whose sketch is from now on of all the rows counted, where it was one of a part of them."""
+    model.sketch_ = replace(model.sketch_, n_rows=rows.counts.n_rows, counts=rows.counts.counts)
     return model
 
 

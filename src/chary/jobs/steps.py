@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -26,6 +26,8 @@ from chary.method import (
 )
 from chary.tables import DOUBT, AuditAnswers, Table, TableError, Target, read_audit, read_target
 
+_KINDS = ("drop", "categorical", "numeric", "identifier", "text", "missing")
+
 
 @dataclass(frozen=True)
 class Asked:
@@ -45,6 +47,12 @@ class Asked:
     error: float | None = None
     explain: bool = False
     seed: int = 0
+
+    @classmethod
+    def of(cls, target: str, **settings: Any) -> Asked:
+        """From the parameters of ``label_table``."""
+        kinds = {name: settings.pop(name) for name in _KINDS if name in settings}
+        return cls(target, kinds=kinds, **settings)
 
 
 class ReadLabels(NamedTuple):
@@ -157,6 +165,16 @@ class LabeledRows(NamedTuple):
     confidence: NDArray[np.float64]  # (n,)
     source: NDArray[Any]  # (n,)
     settled: NDArray[np.bool_]  # (n,) whether the model says so in the end, too: not always what it learned from
+
+    def part(self, rows: NDArray[Any]) -> LabeledRows:
+        """Some of them, given by number or mask."""
+        return LabeledRows(self.codes[rows], self.confidence[rows], self.source[rows], self.settled[rows])
+
+    @classmethod
+    def joined(cls, parts: Iterable[LabeledRows]) -> LabeledRows:
+        """The rows of one after those of another."""
+        columns: list[Any] = [np.concatenate(column) for column in zip(*parts, strict=True)]
+        return cls(*columns)
 
 
 def label_rows(classifier: SelfTrainingClassifier, X: NDArray[Any], labels: Labels) -> LabeledRows:

@@ -214,7 +214,7 @@ def _write(work: _Work, table: Table, parts: Iterator[Part], file: BinaryIO, see
     """Score blocks as they are read, write them in order, and refuse at the end what is written otherwise."""
     cut = in_blocks(_with_features(work, parts), block_rows(work.predictor.model))
     first = next(cut)
-    group = _group_rows(first.table.frame)
+    group = group_rows(first.table.frame)
     with appending(table, file, group) as appender:
         for block, added, share in _in_order(work, first, cut):
             _hold(work, block, group)
@@ -268,7 +268,7 @@ def _with_features(work: _Work, parts: Iterator[Part]) -> Iterator[Part]:
 # ---------------------------------------------------------------- memory
 
 
-def _group_rows(first: pl.DataFrame) -> int:
+def group_rows(first: pl.DataFrame) -> int:
     """Rows of a row group that is written: fewer where rows are long, as the first block tells."""
     return int(max(1, min(GROUP_ROWS, _GROUP_BYTES / max(1.0, float(row_bytes(first).mean())))))
 

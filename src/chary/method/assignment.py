@@ -122,7 +122,7 @@ def _many_class_offset(columns: Floats, counts: Codes) -> Floats:
         limits = np.minimum(limits, limits[:, c, None] + limits[c])
     offset = offset + limits.mean(axis=0)
     offset -= offset[0]
-    first, margin = _top_two(columns, offset)
+    first, margin = top_two(columns, offset)
     rounding = 64 * np.finfo(np.float64).eps * max(columns.max(), -columns.min(), np.abs(offset).max())
     tied = margin <= rounding
     if not tied.any():
@@ -169,14 +169,14 @@ def _assign(columns: Floats, counts: Codes) -> tuple[Floats, Codes]:
         return _assign_core(columns, counts, offset)
     sample = columns[:, :: -(-n // _CORE_ROWS)]
     offset, _ = _assign_core(sample, whole_counts(counts / n, sample.shape[1]), offset)
-    owner, margin = _top_two(columns, offset)
+    owner, margin = top_two(columns, offset)
     n_open = 2 * _CORE_ROWS
     while n_open < n:
         is_open = _close_rows(columns, offset, owner, margin, _excess(owner, counts), n_open)
         left = counts - np.bincount(owner[~is_open], minlength=n_classes)
         if (left >= 0).all():
             refined, owner_of_open = _assign_core(columns[:, is_open], left, offset)
-            first, _ = _top_two(columns, refined)
+            first, _ = top_two(columns, refined)
             if (first == owner)[~is_open].all():
                 owner[is_open] = owner_of_open
                 return refined, owner
@@ -203,14 +203,14 @@ def _assign_core(columns: Floats, counts: Codes, offset: Floats) -> tuple[Floats
     """Soft proportions at a falling temperature bring the counts close; cheapest exchanges do the rest."""
     n_rows = columns.shape[1]
     shares = np.maximum(counts, 0.5) / np.maximum(counts, 0.5).sum()
-    owner, margin = _top_two(columns, offset)
+    owner, margin = top_two(columns, offset)
     best = offset, owner, _n_misplaced(owner, counts)
     temperature, finest = margin.max(), 1e-13 * max(columns.max(), -columns.min())
     n_levels_without_gain = 0
     while best[2] > _FEW_MOVES and temperature > finest:
         scaled = columns / temperature
         offset = temperature * match_means(scaled, shares, offset / temperature, 1 / n_rows)
-        owner, _ = _top_two(columns, offset)
+        owner, _ = top_two(columns, offset)
         n_misplaced = _n_misplaced(owner, counts)
         n_levels_without_gain = 0 if n_misplaced < best[2] else n_levels_without_gain + 1
         if n_misplaced < best[2]:
@@ -314,7 +314,7 @@ def _excess(owner: Codes, counts: Codes) -> Codes:
     return np.bincount(owner, minlength=len(counts)) - counts
 
 
-def _top_two(columns: Floats, offset: Floats) -> tuple[Codes, Floats]:
+def top_two(columns: Floats, offset: Floats) -> tuple[Codes, Floats]:
     """Class of the highest raised score of each row and its lead over the second highest."""
     first = np.zeros(columns.shape[1], dtype=np.intp)
     highest = columns[0] + offset[0]

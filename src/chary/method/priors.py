@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chary._words import exact_percent, listed
-from chary.method.assignment import as_columns, match_counts, whole_counts
+from chary.method.assignment import as_columns, whole_counts
 from chary.method.information import ACCURACY, AIMS, balanced_shares
 from chary.method.labels import Labels
+from chary.method.large_assignment import ROOM, Matched, Parts, match_counts_in_parts
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]
@@ -52,15 +53,26 @@ def align(scores: ArrayLike, prior: ArrayLike) -> Floats:
     array([0, 0, 1, 1])
     """
     columns = as_columns(scores)  # (C, n)
-    n_classes, n = columns.shape
-    target = _checked_shares(prior, n_classes)
+    return align_in_parts(lambda: iter([columns]), _checked_shares(prior, len(columns)), room=columns.size).offset
+
+
+def align_in_parts(parts: Parts, prior: ArrayLike, room: int = ROOM) -> Matched:
+    """The same of scores that come in parts, as columns (C, m), as often as ``parts`` is called.
+
+    No more than ``room`` of them are kept in memory. The shares are met exactly here, too, but for rows of equal
+    scores; ``n_off`` says how many rows are off.
+    """
+    n, total = 0, np.zeros(np.size(prior))
+    for columns in parts():
+        n, total = n + columns.shape[1], total + columns.sum(axis=1)
+    target = _checked_shares(prior, len(total))
     wanted = target > 0
-    columns, target = (columns, target) if wanted.all() else (columns[wanted], target[wanted])
-    offset = np.full(n_classes, -np.inf)
+    offset = np.full(len(total), -np.inf)
     # A row that two classes have an equal claim to goes where the scores lean, whatever the classes' names.
-    counts = whole_counts(target, n, favor=columns.mean(axis=1))
-    offset[wanted] = match_counts(columns, counts)
-    return offset - offset[wanted].mean()
+    counts = whole_counts(target[wanted], n, favor=(total / max(1, n))[wanted])
+    chosen: Parts = parts if wanted.all() else lambda: (columns[wanted] for columns in parts())
+    offset[wanted], n_off = match_counts_in_parts(chosen, counts, room)
+    return Matched(offset - offset[wanted].mean(), n_off)
 
 
 class ClassPrior(NamedTuple):
@@ -113,7 +125,11 @@ class ClassPrior(NamedTuple):
         if not self.imposes:
             return np.zeros(len(self.rest))
         found = np.asarray(scores(), dtype=np.float64)
-        return align(found, self.rest if self.aim == ACCURACY else self._balanced(found))
+        return align(found, self.wanted(lambda: found))
+
+    def wanted(self, scores: Callable[[], Floats]) -> Floats:
+        """The shares (C,) to give the unlabelled rows, worked out on scores (n, C) of them where need be."""
+        return self.rest if self.aim == ACCURACY else self._balanced(scores())
 
     def _balanced(self, scores: Floats) -> Floats:
         if self.shares is None:

@@ -307,7 +307,7 @@ def _next_rows(result: LabeledTable) -> list[dict[str, Any]]:
         {
             "row": int(result.table.numbers(row)) + 1,
             "label": str(result.labels.classes[result.codes[row]]),
-            "confidence": float(result.confidence[row]),
+            "confidence": round(float(result.confidence[row]), 4),  # as the file shows it
             "cells": dict(zip(names, map(_cell, cells), strict=True)),
             "why": _reasons(result, row),
         }

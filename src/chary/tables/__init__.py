@@ -10,9 +10,11 @@ from chary.tables.features import with_features
 from chary.tables.forms import Forms
 from chary.tables.formulas import all_as_typed
 from chary.tables.frames import from_dataframe, table_from
+from chary.tables.large import Large, is_streamed, open_large
 from chary.tables.missing import is_no_answer, label_texts
 from chary.tables.preparation import Feature, TablePreparation, preparation_state, restore_preparation
 from chary.tables.reading import read_table
+from chary.tables.sampling import sample_rows
 from chary.tables.scanning import Scan, scan_table, scanned_column
 from chary.tables.sheets.answers import (
     SKIPPED,
@@ -32,6 +34,7 @@ from chary.tables.sheets.rows import (
     as_texts,
     behind,
     in_order,
+    numbers_named,
     places_and_rows,
     read_sheet,
     sheet_rows,
@@ -46,7 +49,7 @@ from chary.tables.sheets.writing import (
 from chary.tables.sources import find_sources
 from chary.tables.spellings import is_marker
 from chary.tables.streaming import Part, Stream, file_kind, stream_table
-from chary.tables.table import ADDED_COLUMNS, FORMATS, Table, texts
+from chary.tables.table import ADDED_COLUMNS, FORMATS, Table, Taken, texts
 from chary.tables.target import Target, read_target, target_labels
 from chary.tables.tested import Tested, read_tested
 from chary.tables.writing import least_bytes, require_writable, write_table
@@ -69,6 +72,7 @@ __all__ = [
     "Feature",
     "Filling",
     "Forms",
+    "Large",
     "Part",
     "Scan",
     "Seen",
@@ -77,6 +81,7 @@ __all__ = [
     "Table",
     "TableError",
     "TablePreparation",
+    "Taken",
     "Target",
     "Tested",
     "all_as_typed",
@@ -95,11 +100,14 @@ __all__ = [
     "in_order",
     "is_marker",
     "is_no_answer",
+    "is_streamed",
     "known_class",
     "label_texts",
     "least_bytes",
     "like",
     "match_answers",
+    "numbers_named",
+    "open_large",
     "origin_of",
     "origin_to_tell",
     "part_of",
@@ -114,6 +122,7 @@ __all__ = [
     "require_writable",
     "restore_preparation",
     "row_bytes",
+    "sample_rows",
     "scan_table",
     "scanned_column",
     "seen",

@@ -65,7 +65,7 @@ def _of_one_type(tables: Sequence[Table]) -> list[Table]:
                     "write it in one type."
                 )
             wanted[name] = common
-    return [replace(table, frame=_cast(table, wanted)) for table in tables]
+    return [replace(table, frame=cast_to(table, wanted)) for table in tables]
 
 
 def common_type(a: pl.DataType, b: pl.DataType) -> pl.DataType | None:
@@ -82,7 +82,7 @@ def common_type(a: pl.DataType, b: pl.DataType) -> pl.DataType | None:
     return pl.String() if a in categories and b in categories else None
 
 
-def _cast(table: Table, wanted: dict[str, pl.DataType]) -> pl.DataFrame:
+def cast_to(table: Table, wanted: dict[str, pl.DataType]) -> pl.DataFrame:
     """The columns in these types; numbers that cannot be told in theirs are refused."""
     columns = []
     for name, dtype in wanted.items():

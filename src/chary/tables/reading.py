@@ -67,14 +67,29 @@ def _read_all(path: GivenPath | Sequence[GivenPath], how: _How) -> Table:
     if not given:
         raise TableError("No file was given; give one at least.")
     sources, notes = find_sources(given)
-    table = joined([_read_once(source, how) for source in sources])
+    return as_given(
+        joined([_read_once(source, how) for source in sources]), given, sources, notes, **how._asdict()
+    )
+
+
+def as_given(
+    table: Table,
+    given: Sequence[str],
+    sources: Sequence[Source],
+    notes: Sequence[str],
+    *,
+    delimiter: str | None,
+    encoding: str,
+    sheet: str | None,
+) -> Table:
+    """The table of several sources, with the paths that were given for it and how to read it again."""
     return replace(
         table,
         path=given[0],
         more_paths=tuple(given[1:]),
         files=tuple(str(source.path) for source in sources if source.path),
         notes=(*table.notes, *notes),
-        read_with=how.as_given(),
+        read_with=_How(delimiter, encoding, sheet).as_given(),
     )
 
 

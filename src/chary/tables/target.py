@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from chary._words import Parameter, shown
 from chary.method import Labels, encode
@@ -51,21 +53,12 @@ def read_target(
         Whether labels that differ in nothing but case and white space are different classes. If not, they are one
         class, called by its most frequent spelling, and ``spellings`` and ``notes`` say so.
     """
-    if table.frame.width < 2:
-        raise TableError(
-            f"{table.name} has one column only, {shown(table.frame.columns[0])}; chary needs a target and "
-            "features (if the columns are separated by an unusual character, pass ",
-            Parameter("delimiter"),
-            ").",
-        )
-    column_named(table, target)
-    if not has_texts(table.frame[target]):
-        raise TableError(f"Column {shown(target)} holds {table.frame[target].dtype}, not labels; choose another.")
+    require_target(table, target)
     raw = texts(table.frame[target])
     cells = _exact_texts(raw) if exact_labels else label_texts(raw)
     counts = _counts(cells)
     markers = markers_of(unlabeled)
-    none = [text for text in counts if is_marker(text, markers, exact_labels) or not folded(text)]
+    none = _none_of(counts, markers, exact_labels)
     counts = {text: count for text, count in counts.items() if text not in set(none)}
     if not says_classes(unlabeled):
         refuse_doubtful(target, counts, bool(markers))
@@ -80,6 +73,53 @@ def read_target(
     odd = [text for text in none if text not in markers and folded(text)]
     notes += [f"In column {shown(target)}, {shown(text)} counts as unlabelled too." for text in odd]
     return Target(encode(classes, unlabeled=None), spellings, notes)
+
+
+def require_target(table: Table, target: str) -> None:
+    """Refuse a table that has no such column, or no other."""
+    if table.frame.width < 2:
+        raise TableError(
+            f"{table.name} has one column only, {shown(table.frame.columns[0])}; chary needs a target and "
+            "features (if the columns are separated by an unusual character, pass ",
+            Parameter("delimiter"),
+            ").",
+        )
+    column_named(table, target)
+    if not has_texts(table.frame[target]):
+        raise TableError(f"Column {shown(target)} holds {table.frame[target].dtype}, not labels; choose another.")
+
+
+class GivenCells:
+    """Tells which cells of a target hold a label, part by part; at the end, whether all are surely any."""
+
+    def __init__(self, target: str, unlabeled: str | Sequence[str] | None, *, exact_labels: bool = False) -> None:
+        self._target, self._markers, self._exact = target, markers_of(unlabeled), exact_labels
+        self._all_classes = says_classes(unlabeled)
+        self._doubtful: dict[str, int] = {}
+
+    def see(self, cells: pl.Series) -> NDArray[np.bool_]:
+        """Where some cells hold a label; such as may mean none are counted, not taken."""
+        raw = texts(cells)
+        found = _exact_texts(raw) if self._exact else label_texts(raw)
+        counts = _counts(found)
+        none = _none_of(counts, self._markers, self._exact)
+        if not self._all_classes:
+            doubtful = [text for text in counts if text not in none and may_be_unlabeled(text.strip())]
+            for text in doubtful:
+                self._doubtful[text] = self._doubtful.get(text, 0) + counts[text]
+            none += doubtful
+        labels = found.is_not_null() & ~found.is_in(none).fill_null(False)
+        return labels.to_numpy()
+
+    def refuse(self) -> None:
+        """Refuse cells of which only who wrote them can tell whether they are labels."""
+        most = dict(sorted(self._doubtful.items(), key=lambda item: (-item[1], item[0])))
+        refuse_doubtful(self._target, most, bool(self._markers))
+
+
+def _none_of(counts: dict[str, int], markers: Sequence[str], exact: bool) -> list[str]:
+    """The texts that mean no label."""
+    return [text for text in counts if is_marker(text, markers, exact) or not folded(text)]
 
 
 def _exact_texts(raw: pl.Series) -> pl.Series:

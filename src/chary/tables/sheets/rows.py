@@ -159,6 +159,14 @@ def places_and_rows(audit: Table) -> list[tuple[int, int]]:
     return [(token.place, token.number) for token in found]
 
 
+def numbers_named(path: object) -> list[int]:
+    """Rows of the table that a sheet speaks of, from 0; what cannot be read is passed over here."""
+    audit, _ = read_sheet(path)
+    written = audit.frame[ROW].cast(pl.String).fill_null("").to_list()
+    found = [_TOKEN.fullmatch(" ".join(token.split()).lower()) for token in written]
+    return [int(token[4]) - 1 for token in found if token is not None]
+
+
 def place_and_row(token: str, where: str) -> tuple[int, int]:
     """The same of one token; ``where`` it stands is said if it is none."""
     found = _parse(token, where)
