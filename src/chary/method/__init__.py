@@ -31,6 +31,7 @@ from chary.method.policies import (
 )
 from chary.method.priors import Sensitivity, align, describe_prior, prior_of_rest, sensitivity
 from chary.method.scaling import ColumnScaler
+from chary.method.scoring import predict_scores, scores_quickly
 from chary.method.self_training import SelfTrainingClassifier
 from chary.method.threads import one_thread
 from chary.method.training import draw_batches
@@ -86,8 +87,10 @@ __all__ = [
     "max_probability",
     "one_thread",
     "plain_trees",
+    "predict_scores",
     "prior_of_rest",
     "probabilities",
+    "scores_quickly",
     "sensitivity",
     "t_share",
     "t_similarity",
