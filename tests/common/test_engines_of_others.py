@@ -1,6 +1,7 @@
 """The recipes of docs/scale.md: short, and run where their engine is installed."""
 
 import re
+import sys
 from pathlib import Path
 
 import polars as pl
@@ -31,7 +32,9 @@ def model_and_files(tmp_path, monkeypatch):
     return tmp_path, pl.concat(chary.predictor("model.chary", columns=["id"])([frame]))
 
 
-def test_spark(folder):
+@pytest.mark.filterwarnings("ignore")  # what an engine warns of is its own
+def test_spark(folder, monkeypatch):
+    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
     sql = pytest.importorskip("pyspark.sql")
     spark = sql.SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
     try:
@@ -41,6 +44,7 @@ def test_spark(folder):
     assert pl.read_parquet("out/*.parquet").sort("id").equals(folder[1])
 
 
+@pytest.mark.filterwarnings("ignore")
 def test_ray(folder):
     ray = pytest.importorskip("ray")
     try:

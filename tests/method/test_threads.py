@@ -20,3 +20,14 @@ def test_there_is_one_thread_inside_and_the_others_come_back(api):
         with one_thread(api):
             assert threads() == {1}
         assert threads() == before
+
+
+def test_the_last_of_several_puts_back_what_was_before_the_first():
+    controller = ThreadpoolController().select(user_api="blas")
+    with controller.limit(limits=2):
+        first, second = one_thread("blas"), one_thread("blas")
+        with second:
+            first.__enter__()
+        assert {pool.num_threads for pool in controller.lib_controllers} == {1}
+        first.__exit__(None, None, None)
+        assert {pool.num_threads for pool in controller.lib_controllers} == {2}

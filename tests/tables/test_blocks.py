@@ -8,7 +8,7 @@ import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chary.tables import Part, Table, in_blocks, row_bytes
+from chary.tables import Part, Table, in_blocks, row_bytes, total_bytes
 from chary.tables.table import Lines
 
 
@@ -55,3 +55,6 @@ def test_what_cells_take_is_told_by_what_they_hold_not_by_how_they_are_kept():
         pl.col("t").cast(pl.Binary), a=pl.Series([[1.0, 2.0]] * 15, dtype=pl.Array(pl.Float64, 2))
     )
     assert row_bytes(binary).tolist() == (expected + 8 + 16).tolist()
+    assert total_bytes(binary) == row_bytes(binary).sum()
+    assert total_bytes(frame) == expected.sum()
+    assert total_bytes(frame.clear()) == 0

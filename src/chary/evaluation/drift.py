@@ -195,8 +195,12 @@ def count_above(X: Floats, cuts: NDArray[np.float32]) -> Counts:
     size = max(1, _CHUNK_CELLS // max(1, X.shape[1]))
     for start in range(0, len(X), size):
         part = np.ascontiguousarray(X[start : start + size].T)
-        for k in range(N_CUTS):
-            counts[:, k] += np.count_nonzero(part > cuts[:, k, None], axis=1)
+        above = np.empty(part.shape, np.bool_)
+        for k in np.flatnonzero(np.isfinite(cuts).any(axis=0)):  # nothing is above infinity
+            np.greater(part, cuts[:, k, None], out=above)
+            counts[:, k] += [
+                np.count_nonzero(of_one) for of_one in above
+            ]  # with an axis it takes five times as long
     return counts
 
 

@@ -18,8 +18,10 @@ from chary._words import Parameter, shown
 from chary.jobs.cluster import on_dask
 from chary.jobs.predictor import Predictor
 from chary.jobs.records import record_path
-from chary.jobs.streamed import LEAST_MEMORY, FileTask, label_file
+from chary.jobs.streamed import LEAST_MEMORY, FileTask
+from chary.jobs.together import here, on_threads
 from chary.jobs.workers import Event, Job, on_processes
+from chary.method import scores_quickly
 from chary.tables import TableError
 
 ENGINES = ("process", "dask")
@@ -103,11 +105,13 @@ def label_files(
     with _folders(tasks):
         if engine == "dask":
             on_dask(job, tasks, means.jobs, report, address)
-        elif means.jobs > 1:
-            on_processes(job, tasks, means.jobs, report)
-        else:
+        elif means.jobs == 1:
             for task in tasks:
-                _here(predictor, task, report)
+                here(predictor, task, report)
+        elif scores_quickly(predictor.model[-1]):  # so that starting processes would count
+            on_threads(predictor, tasks, means.jobs, report)
+        else:
+            on_processes(job, tasks, means.jobs, report)
 
 
 @contextmanager
@@ -123,12 +127,3 @@ def _folders(tasks: Sequence[FileTask]) -> Iterator[None]:
     for folder in new:  # inner ones first
         with suppress(OSError):
             folder.rmdir()
-
-
-def _here(predictor: Predictor, task: FileTask, report: Callable[[Event], None]) -> None:
-    try:
-        labelled = label_file(predictor, task, lambda rows, share: report(Event("rows", task, rows, share)))
-    except (TableError, OSError) as error:
-        report(Event("failed", task, error=error))
-    else:
-        report(Event("done", task, labelled=labelled))

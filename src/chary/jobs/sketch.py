@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from typing import Any, NamedTuple
@@ -128,6 +128,7 @@ class NewRows:
         self._sketch: Sketch | None = getattr(model, "sketch_", None)
         self._events = _Events.of(model[0]) if self._sketch else None
         self.counts = EventCounts(0, np.zeros(0 if self._sketch is None else len(self._sketch.counts), np.int64))
+        self.labels: dict[str, int] = {}  # how many rows have each
 
     def add(self, X: NDArray[np.floating[Any]], missing: Mapping[str, int]) -> None:
         """Count the rows of ``preparation.transform_counted``."""
@@ -139,6 +140,13 @@ class NewRows:
     def merge(self, other: NewRows) -> None:
         """Count the rows that another of the same model has counted."""
         self.counts = self.counts.plus(other.counts)
+        for name, n in other.labels.items():
+            self.labels[name] = self.labels.get(name, 0) + n
+
+    def add_labels(self, codes: NDArray[np.intp], names: Sequence[str]) -> None:
+        """Count the labels of rows, given as places of their names."""
+        for name, n in zip(names, np.bincount(codes, minlength=len(names)).tolist(), strict=True):
+            self.labels[name] = self.labels.get(name, 0) + n
 
     def compare(self) -> RowComparison:
         """All rows so far with those that the model learned from."""
@@ -235,12 +243,12 @@ class _Events:
         self, X: NDArray[np.floating[Any]], missing: Mapping[str, int], cuts: NDArray[np.float32]
     ) -> EventCounts:
         """In how many rows each event holds."""
-        in_group = np.rint(X[:, self.groups].sum(axis=0, dtype=np.float64)).astype(np.int64)
+        in_group = np.array([np.count_nonzero(X[:, j]) for j in self.groups], np.int64)
         members = np.zeros(len(self.columns), np.int64)
         np.add.at(members, self.column[len(self.numbers) * N_CUTS :][: len(in_group)], in_group)
         in_none = len(X) - members[self.grouped]
         absent = np.array([missing[self.columns[c].name] for c in self.counted], np.int64)
-        above = count_above(X[:, self.numbers], cuts).ravel()
+        above = count_above(X[:, : len(self.numbers)], cuts).ravel()  # they are the first
         return EventCounts(len(X), np.concatenate([above, in_group, in_none, absent]))
 
     def hold(self, X: NDArray[np.floating[Any]], cuts: NDArray[np.float32]) -> NDArray[np.bool_]:

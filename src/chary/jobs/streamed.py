@@ -21,14 +21,15 @@ from chary.jobs.sketch import NewRows, RowComparison
 from chary.method import one_thread
 from chary.tables import (
     GROUP_ROWS,
+    MOST_BYTES,
     Forms,
     Part,
     Table,
     TableError,
     appending,
     in_blocks,
-    row_bytes,
     stream_table,
+    total_bytes,
     with_features,
 )
 
@@ -56,6 +57,7 @@ class FileTask:
     strict: bool = False  # whether rows unlike those learned from are refused
     memory: int = 2 * GIB
     threads: int = 1
+    together: int = 1  # files that this process labels at a time; ``memory`` is for each
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -186,12 +188,12 @@ class _Work:
         self.predictor, self.task = predictor, task
         self.forms = predictor.model[0].forms()
         self.new = NewRows(predictor.model)
-        self.counts: dict[str, int] = {}
         self.rows = 0
 
     def labels(self) -> dict[str, int]:
         """How many rows have each label, the most frequent first."""
-        return dict(sorted(self.counts.items(), key=lambda item: (-item[1], item[0])))
+        found = {name: n for name, n in self.new.labels.items() if n}
+        return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
 
     def score(self, table: Table) -> _Scored:
         """Label a block; done in any thread, so that what it counts is put together later."""
@@ -202,12 +204,9 @@ class _Work:
 
     def take(self, block: _Scored) -> None:
         """Count a block that was labelled, in the order of the file."""
-        added = block.added
         self.forms.add(block.forms)
         self.new.merge(block.new)
-        for name, n in added["chary_label"].value_counts().rows():
-            self.counts[name] = self.counts.get(name, 0) + n
-        self.rows += len(added["chary_label"])
+        self.rows += block.table.frame.height
 
 
 def _write(work: _Work, table: Table, parts: Iterator[Part], file: BinaryIO, seen: Seen) -> None:
@@ -218,7 +217,8 @@ def _write(work: _Work, table: Table, parts: Iterator[Part], file: BinaryIO, see
     with appending(table, file, group) as appender:
         for block, added, share in _in_order(work, first, cut):
             _hold(work, block, group)
-            frame = block.frame.select(table.frame.columns)
+            whole = block.frame.columns == table.frame.columns
+            frame = block.frame if whole else block.frame.select(table.frame.columns)
             lines = block.lines._replace(frame=frame) if block.lines and frame.width == block.frame.width else None
             out = replace(table, frame=frame, lines=lines if table.format == "jsonl" else None)
             appender.append(out, added)
@@ -270,13 +270,16 @@ def _with_features(work: _Work, parts: Iterator[Part]) -> Iterator[Part]:
 
 def group_rows(first: pl.DataFrame) -> int:
     """Rows of a row group that is written: fewer where rows are long, as the first block tells."""
-    return int(max(1, min(GROUP_ROWS, _GROUP_BYTES / max(1.0, float(row_bytes(first).mean())))))
+    return int(max(1, min(GROUP_ROWS, _GROUP_BYTES * first.height / max(1, total_bytes(first)))))
 
 
 def _hold(work: _Work, block: Table, group: int) -> None:
     """Refuse to take more memory than is allowed."""
-    used, per_row = resident_bytes(), float(row_bytes(block.frame).mean()) if block.frame.height else 0.0
-    if max(used, per_row * group) > work.task.memory:
+    share = group / max(1, block.frame.height)  # of a row group that is written, in blocks
+    most = share * MOST_BYTES
+    if most > work.task.memory:  # it may be too much: looked at more closely
+        most = share * total_bytes(block.frame)
+    if most > work.task.memory or resident_bytes() > work.task.memory * work.task.together:
         raise TableError(
             f"{block.name} takes more than the {work.task.memory >> 20:,} MiB allowed, near row {work.rows:,}; "
             "pass more with ",

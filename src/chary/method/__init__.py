@@ -12,6 +12,7 @@ from chary.method.fitting import fit_partly, last_step
 from chary.method.forests import PlainBoosting, PlainForest, Trees, plain_trees
 from chary.method.information import ACCURACY, AIMS, BALANCED, balanced_shares
 from chary.method.labels import Labels, decode, encode, is_missing
+from chary.method.layers import predict_scores, scores_quickly
 from chary.method.linear import LinearDiverseEnsemble
 from chary.method.members import probabilities
 from chary.method.mixed import Member, MixedEnsembleClassifier, boosted_trees, default_members, linear_model
@@ -102,8 +103,10 @@ __all__ = [
     "max_probability",
     "one_thread",
     "plain_trees",
+    "predict_scores",
     "prior_of_rest",
     "probabilities",
+    "scores_quickly",
     "sensitivity",
     "shares_of_part",
     "shares_of_rest",

@@ -1,7 +1,7 @@
 """Files of strangers in; cells, kinds of columns and numeric features out; and tables written back."""
 
 from chary.tables.appending import GROUP_ROWS, appending
-from chary.tables.blocks import in_blocks, row_bytes
+from chary.tables.blocks import MOST_BYTES, in_blocks, row_bytes, total_bytes
 from chary.tables.cells import cell_texts, shown_cells
 from chary.tables.columns.column import Column
 from chary.tables.errors import TableError
@@ -61,6 +61,7 @@ __all__ = [
     "FORMATS",
     "GROUP_ROWS",
     "GUESS",
+    "MOST_BYTES",
     "RANDOM",
     "ROW",
     "SKIPPED",
@@ -133,6 +134,7 @@ __all__ = [
     "table_from",
     "target_labels",
     "texts",
+    "total_bytes",
     "with_features",
     "with_stopping",
     "write_audit",

@@ -13,6 +13,7 @@ from chary.tables.streaming import Part
 from chary.tables.table import Lines, Table
 
 MOST_BYTES = 64 << 20  # of text in a block
+_TEXTS = (pl.String, pl.Binary, pl.Categorical, pl.Enum)
 
 
 def in_blocks(parts: Iterator[Part], n_rows: int, most_bytes: int = MOST_BYTES) -> Iterator[Part]:
@@ -24,16 +25,19 @@ def in_blocks(parts: Iterator[Part], n_rows: int, most_bytes: int = MOST_BYTES) 
     held: list[Table] = []
     rows = size = 0
     for part in parts:
-        ends, start = np.cumsum(row_bytes(part.table.frame)), 0
-        while start < len(ends):
-            room = most_bytes - size + (int(ends[start - 1]) if start else 0)
-            fits = int(np.searchsorted(ends[start:], room, side="right"))
-            taken = min(n_rows - rows, max(fits, 0 if rows else 1))
-            if taken:
-                held.append(_rows(part.table, start, taken))
-                size += int(ends[start + taken - 1]) - (int(ends[start - 1]) if start else 0)
-                rows, start = rows + taken, start + taken
-            if rows == n_rows or start < len(ends):
+        start, height = 0, part.table.frame.height
+        while start < height:
+            taken = _rows(part.table, start, min(n_rows - rows, height - start))
+            more = total_bytes(taken.frame)
+            if size + more > most_bytes:  # one row at least
+                ends = np.cumsum(row_bytes(taken.frame))
+                fits = int(np.searchsorted(ends, most_bytes - size, side="right"))
+                taken = _rows(taken, 0, max(fits, 0 if rows else 1))
+                more = total_bytes(taken.frame)
+            if taken.frame.height:
+                held.append(taken)
+                rows, start, size = rows + taken.frame.height, start + taken.frame.height, size + more
+            if rows == n_rows or start < height:
                 yield Part(_joined(held), part.share)
                 held, rows, size = [], 0, 0
     if held:
@@ -48,16 +52,38 @@ def row_bytes(frame: pl.DataFrame) -> NDArray[np.int64]:
     """
     total = np.full(frame.height, 8 * frame.width, np.int64)
     for cells in frame:
-        if cells.dtype in (pl.Categorical, pl.Enum):
-            cells = cells.cast(pl.String)
-        if cells.dtype in (pl.String, pl.Binary):
-            lengths = cells.str.len_bytes() if cells.dtype == pl.String else cells.bin.size()
-            total += lengths.fill_null(0).to_numpy().astype(np.int64) - 8
-        elif isinstance(cells.dtype, pl.List):
-            total += 8 * cells.list.len().fill_null(0).to_numpy().astype(np.int64)
-        elif isinstance(cells.dtype, pl.Array):
-            total += 8 * int(np.prod(cells.dtype.shape))
+        if (more := _beyond_eight(cells)) is not None:
+            total += more.fill_null(0).to_numpy().astype(np.int64)
+            total -= 8 * (cells.dtype in _TEXTS)
     return total
+
+
+def total_bytes(frame: pl.DataFrame) -> int:
+    """The sum of ``row_bytes``, quicker.
+
+    >>> total_bytes(pl.DataFrame({"a": [1, 2], "b": ["xyz", None]}))
+    19
+    """
+    total = 8 * frame.width * frame.height
+    for cells in frame:
+        if (more := _beyond_eight(cells)) is not None:
+            total += int(more.sum() or 0) - 8 * frame.height * (cells.dtype in _TEXTS)
+    return total
+
+
+def _beyond_eight(cells: pl.Series) -> pl.Series | None:
+    """Bytes of each cell of text, null where there is none; of lists, what they take beyond eight."""
+    if cells.dtype in (pl.Categorical, pl.Enum):
+        cells = cells.cast(pl.String)
+    if cells.dtype == pl.String:
+        return cells.str.len_bytes()
+    if cells.dtype == pl.Binary:
+        return cells.bin.size()
+    if isinstance(cells.dtype, pl.List):
+        return 8 * cells.list.len().cast(pl.Int64)
+    if isinstance(cells.dtype, pl.Array):
+        return pl.Series([8 * int(np.prod(cells.dtype.shape))], dtype=pl.Int64).new_from_index(0, len(cells))
+    return None
 
 
 def _rows(table: Table, start: int, n: int) -> Table:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 import polars as pl
@@ -17,6 +19,8 @@ _COVERED = 0.5
 _MAX_CATEGORIES = 30
 # Values are looked at one by one where each stands in so many cells on average.
 _FEW = 8
+# As many are compared with all cells one after the other; of more, cells are looked up.
+_COMPARED = 8
 
 
 class Categories(Kind):
@@ -46,12 +50,41 @@ class Categories(Kind):
 
     def read(self, cells: pl.Series, column: Column) -> NDArray[np.float64]:
         """The place of the cell's group among the features; -1, which stands for nothing, if there is none."""
-        values = cells.unique() if cells.dtype == pl.String else cells
-        if not 0 < len(values) <= len(cells) // _FEW:
-            return _codes(cells, column).to_numpy()[:, None]
-        codes = _codes(values, column)  # of each value once
-        found = cells.replace_strict(values, codes, return_dtype=pl.Float64)
-        return found.to_numpy()[:, None]
+        if cells.dtype != pl.String or not _as_written(column):
+            return _looked_up(cells, column).to_numpy()[:, None]
+        found = _places(cells, column.categories)
+        if found.min(initial=0) < 0:
+            other = np.flatnonzero(found < 0)
+            found[other] = _looked_up(cells.gather(other), column).to_numpy()
+        return found[:, None]
+
+
+@lru_cache(maxsize=4096)
+def _as_written(column: Column) -> bool:
+    """Whether a cell that is the same as a category belongs to it, as is so where categories hold something."""
+    categories = pl.Series(column.categories, dtype=pl.String)
+    return _codes(categories, column).to_list() == list(range(len(categories)))
+
+
+def _places(cells: pl.Series, categories: Sequence[str]) -> NDArray[np.float64]:
+    """Of each cell that is the same as a category, its place; -1 of others."""
+    if len(categories) <= _COMPARED:
+        found = np.zeros(len(cells), np.int8)
+        for code, value in enumerate(categories, start=1):
+            same = cells == value
+            same = same.fill_null(False) if same.null_count() else same
+            found += np.int8(code) * same.to_numpy().view(np.int8)
+        return found.astype(np.float64) - 1
+    codes = cells.cast(pl.Enum(categories), strict=False).to_physical()
+    return codes.cast(pl.Float64).fill_null(-1.0).to_numpy(writable=True)
+
+
+def _looked_up(cells: pl.Series, column: Column) -> pl.Series:
+    """The same as ``_codes``, of each value once where there are few."""
+    values = cells.unique() if cells.dtype == pl.String else cells
+    if not 0 < len(values) <= len(cells) // _FEW:
+        return _codes(cells, column)
+    return cells.replace_strict(values, _codes(values, column), return_dtype=pl.Float64)
 
 
 def _codes(cells: pl.Series, column: Column) -> pl.Series:

@@ -63,6 +63,11 @@ class Numbers(Kind):
         return [column.name]
 
     def read(self, cells: pl.Series, column: Column) -> NDArray[np.float64]:
+        if cells.dtype.is_float() and not _needs_words(column.form):
+            numbers = cells.cast(pl.Float64).to_numpy()  # nothing is copied where no cell is null
+            if len(numbers) and not (numbers.min() > -_LARGEST and numbers.max() < _LARGEST):
+                numbers = np.where(np.abs(numbers) < _LARGEST, numbers, np.nan)
+            return numbers[:, None]
         return read_numbers(cells, column.form).to_numpy()[:, None]
 
     def ambiguous(self, column: Column) -> bool:
