@@ -16,10 +16,10 @@ _NUISANCE, _CELLS = 0.1, 40
 class Part(NamedTuple):
     """Rows of a table, some of them drawn, some of those of the class."""
 
-    seen: int
-    n: int  # drawn, skipped ones included
-    population: int
-    skipped: int = 0  # drawn and not answered: of the class in the upper limit alone
+    seen: int  #: drawn rows of the class
+    n: int  #: drawn, skipped ones included
+    population: int  #: rows of the table
+    skipped: int = 0  #: drawn and not answered: of the class in the upper limit alone
 
     @property
     def rest(self) -> Part:

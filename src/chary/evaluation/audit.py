@@ -34,11 +34,11 @@ _N_THRESHOLDS = 30
 class Score(NamedTuple):
     """How many of some audited rows were right, and what that says of all rows like them."""
 
-    correct: int
-    n: int
-    low: float  # the interval of the share that is right
-    high: float
-    level: float
+    correct: int  #: audited rows that are right
+    n: int  #: audited rows, skipped ones included
+    low: float  #: the interval of the share that is right
+    high: float  #: and its upper limit
+    level: float  #: of the interval: 0.95 is 95 %
 
     @property
     def share(self) -> float:
@@ -52,20 +52,20 @@ class Score(NamedTuple):
 class Comparison(NamedTuple):
     """Two models on the same audited rows."""
 
-    only_first: int  # rows that the first alone gets right
-    only_second: int
-    p_value: float  # that the two err equally often, two-sided, exact
+    only_first: int  #: rows that the first alone gets right
+    only_second: int  #: rows that the second alone gets right
+    p_value: float  #: that the two err equally often, two-sided, exact
 
 
 class Acceptance(NamedTuple):
     """The rows that can be accepted at an error."""
 
-    threshold: float  # accept rows of at least this confidence; infinite: none
-    n_accepted: int  # rows of the pool
-    n_audited: int  # audited rows among them
-    n_wrong: int  # of those
-    error: float
-    level: float
+    threshold: float  #: accept rows of at least this confidence; infinite: none
+    n_accepted: int  #: rows of the pool
+    n_audited: int  #: audited rows among them
+    n_wrong: int  #: of those
+    error: float  #: at most this share of the accepted rows is wrong
+    level: float  #: with at least this probability
 
 
 def draw(labeled: ArrayLike, k: int, random_state: Any = None) -> NDArray[np.intp]:

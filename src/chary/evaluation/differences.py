@@ -20,11 +20,13 @@ _ROUNDING = 1e-6
 class Difference(NamedTuple):
     """How much more often one labelling is right than another, on all rows."""
 
-    share: float  # in the audit: of rows that the first alone gets right, less of those that the second alone does
-    low: float
-    high: float
-    level: float
-    comparison: Comparison  # the exact paired test of no difference
+    share: (
+        float  #: in the audit: of rows that the first alone gets right, less of those that the second alone does
+    )
+    low: float  #: lower limit of the interval, for all rows
+    high: float  #: and the upper one
+    level: float  #: of the interval
+    comparison: Comparison  #: the exact paired test of no difference
 
 
 def difference(

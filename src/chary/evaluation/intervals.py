@@ -23,8 +23,8 @@ _ROUNDING, _LOG_ROUNDING = 1e-12, 1e-6
 class Settled(NamedTuple):
     """What a confidence sequence said first."""
 
-    n: int  # rows looked at by then
-    what: str  # "above" or "below" the share asked about, or "width" where that is what was asked for
+    n: int  #: rows looked at by then
+    what: str  #: "above" or "below" the share asked about, or "width" where that is what was asked for
 
 
 def accuracy_interval(correct: int, n: int, level: float = 0.95) -> tuple[float, float]:

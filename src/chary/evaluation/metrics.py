@@ -16,17 +16,17 @@ Bins = Literal["width", "mass"]
 class ReliabilityCurve(NamedTuple):
     """One entry per bin that holds rows."""
 
-    confidence: Floats  # mean confidence
-    accuracy: Floats  # share of right predictions
-    n_rows: NDArray[np.intp]
+    confidence: Floats  #: mean confidence
+    accuracy: Floats  #: share of right predictions
+    n_rows: NDArray[np.intp]  #: rows in the bin
 
 
 class RiskCoverageCurve(NamedTuple):
     """One entry per row, from the most to the least confident."""
 
-    coverage: Floats  # share of rows answered
-    risk: Floats  # share of errors among them
-    area: float  # mean risk over all coverages
+    coverage: Floats  #: share of rows answered
+    risk: Floats  #: share of errors among them
+    area: float  #: mean risk over all coverages
 
 
 def reliability_curve(

@@ -45,9 +45,9 @@ _N_TREES, _MOST_SHARES = 200, 2**26
 class Member(NamedTuple):
     """One classifier of the ensemble."""
 
-    name: str
-    estimator: Any
-    weight: float = 1.0
+    name: str  #: for people
+    estimator: Any  #: any classifier
+    weight: float = 1.0  #: of its probabilities in the mean, and of its agreement with the others
 
 
 def linear_model() -> Pipeline:

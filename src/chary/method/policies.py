@@ -20,18 +20,18 @@ from chary.method.bound import transductive_thresholds
 class Round(NamedTuple):
     """What a policy sees of one round: a pool of n unlabelled rows, C classes."""
 
-    confidence: NDArray[Any]  # (n,) one number per row, high is confident
-    class_confidence: NDArray[Any]  # (n, C) one number per row and class: softmax, class-wise T-similarity
-    prediction: NDArray[np.intp]  # (n,) class that the prediction head gives the row
-    posterior: NDArray[Any]  # (n, C) estimate of the class probabilities
-    number: int  # t = 1, 2, ...
+    confidence: NDArray[Any]  #: (n,) one number per row, high is confident
+    class_confidence: NDArray[Any]  #: (n, C) one number per row and class: softmax, class-wise T-similarity
+    prediction: NDArray[np.intp]  #: (n,) class that the prediction head gives the row
+    posterior: NDArray[Any]  #: (n, C) estimate of the class probabilities
+    number: int  #: t = 1, 2, ...
 
 
 class Acceptance(NamedTuple):
     """Which rows to accept, and what decided it."""
 
-    accepted: NDArray[np.bool_]  # (n,)
-    used: dict[str, Any]  # for the history: the threshold or the thresholds (C,), the share, the bound
+    accepted: NDArray[np.bool_]  #: (n,)
+    used: dict[str, Any]  #: for the history: the threshold or the thresholds (C,), the share, the bound
 
 
 class Policy(Protocol):

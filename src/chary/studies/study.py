@@ -39,17 +39,17 @@ class MissingExtraError(ValueError):
 class Cell:
     """One run: all that its result depends on. The fields up to ``model`` fix the shared first fit."""
 
-    dataset: str
-    data: str  # checksum of the data's content
-    labeling: str  # a name of LABELINGS
-    n_labeled: int
-    r: float | None  # strength of the bias; None but under "ssb"
-    alpha: float | None  # 1 is the paper's bias, 0 none; None but under "ssb"
-    seed: int
-    model: Mapping[str, Any]  # parameters of the network that differ from its defaults
-    method: str
-    options: Mapping[str, Any]  # parameters of the method
-    measure: str
+    dataset: str  #: a name, or the path of a file
+    data: str  #: checksum of the data's content
+    labeling: str  #: a name of LABELINGS
+    n_labeled: int  #: labels in all, before rounding to whole numbers in each class
+    r: float | None  #: strength of the bias; None but under "ssb"
+    alpha: float | None  #: 1 is the paper's bias, 0 none; None but under "ssb"
+    seed: int  #: of the split, the labels and the network
+    model: Mapping[str, Any]  #: parameters of the network that differ from its defaults
+    method: str  #: its name in the study
+    options: Mapping[str, Any]  #: parameters of the method
+    measure: str  #: the name of the function that measures
 
     def content(self) -> dict[str, Any]:
         """The cell as plain values, for its file and its key."""
@@ -117,9 +117,9 @@ class Task:
 class Method(NamedTuple):
     """How to get from a task to a classifier, and what that is called in tables."""
 
-    run: Callable[..., Any]  # (task, **options) -> anything with predict
-    options: Mapping[str, Any] = {}
-    title: str = ""  # without one, the name that the study gives it
+    run: Callable[..., Any]  #: (task, **options) -> anything with predict
+    options: Mapping[str, Any] = {}  #: passed to ``run``
+    title: str = ""  #: without one, the name that the study gives it
 
 
 class TextTable(NamedTuple):
@@ -178,31 +178,31 @@ class Study:
     To add a method, data set or measure, make a changed copy with ``dataclasses.replace``.
     """
 
-    name: str
-    title: str  # what is studied; what came out is for the findings to say
-    datasets: tuple[str, ...] = ALL
-    labelings: tuple[str, ...] = ("iid", "ssb")
-    methods: Mapping[str, Method] = field(default_factory=lambda: ERM)
-    measure: Callable[[Any, Any], dict[str, Any]] = accuracy
-    # A field of the cell, a parameter of the network or an option of the methods, and its values.
+    name: str  #: by which it is found, and its folder is called
+    title: str  #: what is studied; what came out is for the findings to say
+    datasets: tuple[str, ...] = ALL  #: names, or paths of files
+    labelings: tuple[str, ...] = ("iid", "ssb")  #: how labels are drawn, names of LABELINGS
+    methods: Mapping[str, Method] = field(default_factory=lambda: ERM)  #: by name
+    measure: Callable[[Any, Any], dict[str, Any]] = accuracy  #: (task, fitted) -> numbers by name
+    #: A field of the cell, a parameter of the network or an option of the methods, and its values.
     vary: tuple[str, tuple[Any, ...]] | None = None
-    seeds: tuple[int, ...] = SEEDS
-    n_labeled: int | None = None  # in every data set; None: as many as in the paper
-    task: Callable[[Cell], Any] = Task
+    seeds: tuple[int, ...] = SEEDS  #: one run each
+    n_labeled: int | None = None  #: in every data set; None: as many as in the paper
+    task: Callable[[Cell], Any] = Task  #: what makes a task of a cell
     # How it is told. Functions get the study itself, so that a changed copy tells of its own methods.
-    metric: str = "accuracy"  # the number in its table
-    caption: str = "Test accuracy"  # the same in words
-    axis: str = ""  # the varied parameter in words
-    derive: Callable[[dict[str, Any]], dict[str, float]] | None = None  # further numbers from a cell's result
-    paper: Callable[[str], Published] | None = None  # labelling -> (data set, method) -> mean and deviation
-    companion: str = ""  # the study of the same methods under "iid", whose results the conclusions get, too
-    table: Callable[[Study, Results], TextTable] | None = None  # None: data sets by methods
-    headline: Callable[[Study, Results], str] | None = None  # one sentence, computed
-    conclude: tuple[Conclusion, ...] = ()  # further sentences
-    figure: Callable[[Study, Results], Any] | None = None  # None: curves where a parameter varies, else duels
-    further: tuple[Callable[[Study, Results], TextTable], ...] = ()  # tables besides the first
-    source: Source | None = None  # of its data sets; None: those of the paper
-    only: Callable[[Cell], bool] | None = None  # the cells of the grid that there are; None: all
+    metric: str = "accuracy"  #: the number in its table
+    caption: str = "Test accuracy"  #: the same in words
+    axis: str = ""  #: the varied parameter in words
+    derive: Callable[[dict[str, Any]], dict[str, float]] | None = None  #: further numbers from a cell's result
+    paper: Callable[[str], Published] | None = None  #: labelling -> (data set, method) -> mean and deviation
+    companion: str = ""  #: the study of the same methods under "iid", whose results the conclusions get, too
+    table: Callable[[Study, Results], TextTable] | None = None  #: None: data sets by methods
+    headline: Callable[[Study, Results], str] | None = None  #: one sentence, computed
+    conclude: tuple[Conclusion, ...] = ()  #: further sentences
+    figure: Callable[[Study, Results], Any] | None = None  #: None: curves where a parameter varies, else duels
+    further: tuple[Callable[[Study, Results], TextTable], ...] = ()  #: tables besides the first
+    source: Source | None = None  #: of its data sets; None: those of the paper
+    only: Callable[[Cell], bool] | None = None  #: the cells of the grid that there are; None: all
 
     def cells(self, names: Iterable[str] | None = None, n_seeds: int | None = None) -> list[Cell]:
         """The grid, restricted to some data sets and to the first seeds if asked.

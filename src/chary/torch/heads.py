@@ -114,9 +114,9 @@ def diversity_loss(head_logits: Tensor, rows: Tensor | None = None) -> Tensor:
 class Losses(NamedTuple):
     """The three terms of the loss on one batch."""
 
-    supervised: Tensor  # cross-entropy of the prediction head on labelled rows
-    ensemble: Tensor  # mean cross-entropy of the diverse heads on labelled rows
-    similarity: Tensor  # mean T-similarity of the diverse heads on unlabelled rows
+    supervised: Tensor  #: cross-entropy of the prediction head on labelled rows
+    ensemble: Tensor  #: mean cross-entropy of the diverse heads on labelled rows
+    similarity: Tensor  #: mean T-similarity of the diverse heads on unlabelled rows
 
     def total(self, gamma: float = 1.0) -> Tensor:
         """What training minimises."""

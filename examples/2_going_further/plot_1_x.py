@@ -1,0 +1,8 @@
+"""
+Sure, and sure with reason
+==========================
+
+x
+"""
+import matplotlib.pyplot as plt
+plt.plot([1,2])
