@@ -6,6 +6,8 @@ differently is turned over in ``_ext/forge_links.py``.
 
 import os
 import sys
+from dataclasses import is_dataclass
+from importlib import import_module
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
@@ -73,7 +75,14 @@ numpydoc_validation_checks = {
 }
 # Aliases of types, members of the classes of others, and what a docstring gets from the library below it.
 nitpick_ignore_regex = [("py:.*", r"(sklearn|numpy|np|polars|pl|pandas|torch|dask|pyarrow)\..*")]
-numpydoc_validation_exclude = {r"\.__", r"^(sklearn|torch|numpy)\."}
+# Fields of records are words beside a name, no docstrings (tests/common/test_documented.py looks after them).
+RECORDS = {
+    name
+    for room in ("method", "evaluation", "tables", "jobs", "studies", "torch")
+    for name, found in vars(import_module(f"chary.{room}")).items()
+    if isinstance(found, type) and (issubclass(found, tuple) or is_dataclass(found))
+}
+numpydoc_validation_exclude = {r"\.__", r"\.[A-Z]+$", rf"\.({'|'.join(sorted(RECORDS))})\.[a-z_]+$"}
 
 sphinx_gallery_conf = {
     "examples_dirs": ["../examples"],

@@ -44,6 +44,15 @@ def assisted_count(labelled: Part, others: Part, level: float = 0.95) -> tuple[i
     drawn rows is narrower. Decide for one of the two before looking at either. Where a part has no drawn row, it
     is the latter.
 
+    Parameters
+    ----------
+    labelled : Part
+        Of the rows that carry the label.
+    others : Part
+        Of those that do not.
+    level : float, default=0.95
+        Of the interval.
+
     Examples
     --------
     Of 5,000 rows 700 carry the label; 15 of 16 of them that were drawn are of the class, and 1 of 84 others:

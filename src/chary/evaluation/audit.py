@@ -116,6 +116,19 @@ def score(correct: ArrayLike, level: float = 0.95, *, skipped: int = 0, populati
     them right, so that the interval holds whatever they are. With the size of the pool they were drawn from it
     is narrower (``interval``).
 
+    Parameters
+    ----------
+    correct : array-like of shape (k,), bool
+        Whether each answered row is right.
+    level : float, default=0.95
+        Of the interval.
+    skipped : int, default=0
+        Rows that were drawn and not answered.
+    population : int, default=None
+        Rows that they were drawn from. None: any number.
+
+    Examples
+    --------
     >>> print(score([True] * 27 + [False] * 3))
     90.0% (73.5% to 97.9%)
     >>> print(score([True] * 27, skipped=3))
@@ -243,6 +256,15 @@ def required_size(width: float, level: float = 0.95, accuracy: float = 0.5) -> i
 def compare(first_correct: ArrayLike, second_correct: ArrayLike) -> Comparison:
     """Whether two models err equally often, by the rows on which exactly one of them is right (McNemar, exact).
 
+    Parameters
+    ----------
+    first_correct : array-like of shape (k,), bool
+        Whether the first is right on each audited row.
+    second_correct : array-like of shape (k,), bool
+        Whether the second is.
+
+    Examples
+    --------
     >>> compare([True] * 10 + [False] * 2, [False] * 10 + [True] * 2)
     Comparison(only_first=10, only_second=2, p_value=0.03857421875)
     """
@@ -323,6 +345,15 @@ def accept_threshold(
 def smallest_audit(error: float, level: float = 0.9) -> int:
     """Fewest audited rows, all of them right, with which any row can be accepted at this error.
 
+    Parameters
+    ----------
+    error : float
+        At most this share of the accepted rows is to be wrong.
+    level : float, default=0.9
+        With at least this probability.
+
+    Examples
+    --------
     >>> smallest_audit(0.1), smallest_audit(0.05)
     (22, 45)
     """

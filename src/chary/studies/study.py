@@ -66,7 +66,28 @@ Results = Sequence[tuple[Cell, dict[str, Any]]]
 
 
 class Task:
-    """What a method gets to work on: data with some labels, the model to use, and its first fit."""
+    """What a method gets to work on: data with some labels, the model to use, and its first fit.
+
+    Parameters
+    ----------
+    cell : Cell
+        What to make the task of.
+
+    Attributes
+    ----------
+    X : array of shape (n, d)
+        The training rows.
+    y : array of shape (n,)
+        Their class codes, -1 where the label is hidden.
+    labeled : array of shape (n,), bool
+        Where it is not.
+    y_true : array of shape (n,)
+        All class codes of the training rows; not for methods.
+    X_test, y_test : arrays
+        What methods are judged on.
+    random_state : int
+        To seed a method with.
+    """
 
     def __init__(self, cell: Cell) -> None:
         self.cell = cell
@@ -92,7 +113,7 @@ class Task:
         return self.estimator().fit(self.X, self.y)
 
     def once(self, what: Any, work: Callable[[], Any]) -> Any:
-        """The outcome of some work, kept for the other cells that share this task."""
+        """The outcome of ``work``, kept under the name ``what`` for the other cells that share this task."""
         if what not in self._kept:
             self._kept[what] = work()
         return self._kept[what]
@@ -117,7 +138,7 @@ class Task:
 class Method(NamedTuple):
     """How to get from a task to a classifier, and what that is called in tables."""
 
-    run: Callable[..., Any]  #: (task, **options) -> anything with predict
+    run: Callable[..., Any]  #: ``(task, **options) -> anything with predict``
     options: Mapping[str, Any] = {}  #: passed to ``run``
     title: str = ""  #: without one, the name that the study gives it
 
@@ -205,7 +226,7 @@ class Study:
     only: Callable[[Cell], bool] | None = None  #: the cells of the grid that there are; None: all
 
     def cells(self, names: Iterable[str] | None = None, n_seeds: int | None = None) -> list[Cell]:
-        """The grid, restricted to some data sets and to the first seeds if asked.
+        """The grid, restricted to data sets of some ``names`` and to the first ``n_seeds`` seeds if asked.
 
         Beyond the study's own seeds come 5000, 5001, ...
         """
@@ -237,7 +258,7 @@ class Study:
         return (self.methods[method].title if method in self.methods else "") or method
 
     def published(self, labeling: str) -> Published:
-        """What the paper has under a labelling: (data set, method) -> mean and deviation, in percent."""
+        """What the paper has under a ``labeling``: (data set, method) -> mean and deviation, in percent."""
         return self.paper(labeling) if self.paper and self.vary is None else {}
 
     def says(self, results: Results) -> str:
