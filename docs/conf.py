@@ -1,7 +1,7 @@
 """The pages of ``docs/``, the docstrings and the scripts of ``examples/`` in; the site in ``build/site`` out.
 
-``make docs`` builds it, without a network. Pages are Markdown that a forge shows, too: what a forge and a site want
-differently is turned over in ``_ext/forge_links.py``.
+``make docs`` builds it, without a network. Pages are Markdown that a forge shows, too: what a forge and a site
+want differently is turned over in ``_ext/forge_links.py``.
 """
 
 import os

@@ -1,7 +1,7 @@
 """A Markdown page as a forge shows it in; the same page with the links and pictures that a site wants out.
 
-On a forge a link may lead to any file of the repository. On the site the README is the home page, a stored report is a
-page, and any other file is copied beside the pages, to be read in the browser.
+On a forge a link may lead to any file of the repository. On the site the README is the home page, a stored report
+is a page, and any other file is copied beside the pages, to be read in the browser.
 """
 
 import re
@@ -23,7 +23,7 @@ def for_the_site(text: str) -> str:
 def _rewritten(text: str) -> str:
     for given, page in PAGES.items():
         text = text.replace(f"]({given}", f"]({page}")
-    # A picture of a study is shown where it stands; a link to it, or to its folder, leads to the page of the study.
+    # A picture of a study is shown where it stands; a link to it, or to its folder, leads to a page.
     text = re.sub(r"(?<!!)(\[[^\]]*\])\(\.\./studies/results/([\w-]+)/[\w.]+\)", r"\1(results/\2.md)", text)
     text = re.sub(r"\]\(\.\./studies/results/?\)", "](results/index.md)", text)
     return PICTURE.sub(r"![\g<alt>](\g<light>){.only-light}\n![\g<alt>](\g<dark>){.only-dark}", text)
@@ -34,7 +34,9 @@ def _read(app: Any, docname: str, source: list[str]) -> None:
         source[0] = for_the_site(source[0])
 
 
-def _open_in_the_browser(app: Any, pagename: str, templatename: str, context: dict[str, Any], doctree: Any) -> None:
+def _open_in_the_browser(
+    app: Any, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
+) -> None:
     """Results and sources that a page links to are texts: shown, not saved (those of the gallery are saved)."""
     if "body" in context and not pagename.startswith("gallery/"):
         context["body"] = context["body"].replace(' download=""', "")

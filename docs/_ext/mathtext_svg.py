@@ -1,4 +1,4 @@
-"""A formula of a docstring in; a drawing of it, in the colour of the text, out: matplotlib sets it, no script is loaded."""
+"""A formula of a docstring in; a drawing of it, in the colour of the text, out: no script is loaded for it."""
 
 import io
 import re

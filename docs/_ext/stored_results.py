@@ -11,9 +11,9 @@ PAGES = DOCS / "results"
 
 HEAD = """# Stored results
 
-Every study that was run, as `chary study report NAME` wrote it: tables and findings are computed from the stored cells, and a
-build of these pages runs nothing. [The paper, run again](../reproduction.md) goes through those of the paper,
-[Studies](../studies.md) says how to run one.
+Every study that was run, as `chary study report NAME` wrote it: tables and findings are computed from the stored
+cells, and a build of these pages runs nothing. [The paper, run again](../reproduction.md) goes through those of
+the paper, [Studies](../studies.md) says how to run one.
 
 """
 

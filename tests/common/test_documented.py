@@ -22,9 +22,8 @@ def listed():
         for line in page.read_text().splitlines():
             if line.startswith(".. currentmodule::"):
                 module = line.split()[-1]
-            elif match := re.fullmatch(r"   (\w+)", line):
-                if module is not None:
-                    names.append((module, match[1]))
+            elif module is not None and (match := re.fullmatch(r"   (\w+)", line)):
+                names.append((module, match[1]))
     return names
 
 
@@ -42,7 +41,9 @@ def find(module, name):
 
 def section(text, title):
     """The lines under a title of a docstring, up to the next title."""
-    match = re.search(rf"^{title}\n-+\n(.*?)(?=^[A-Z][\w ]+\n-+$|\Z)", inspect.cleandoc(text), re.DOTALL | re.MULTILINE)
+    match = re.search(
+        rf"^{title}\n-+\n(.*?)(?=^[A-Z][\w ]+\n-+$|\Z)", inspect.cleandoc(text), re.DOTALL | re.MULTILINE
+    )
     return "" if match is None else match[1]
 
 

@@ -60,7 +60,7 @@ class TableModel:
         )
 
     def compare(self, data: Any, **reading: Any) -> RowComparison:
-        """Whether the rows of ``data`` look like those learned from: ``alike``, ``sentence``, ``columns``, ``auc``.
+        """Whether rows of ``data`` look like those learned from: ``alike``, ``sentence``, ``columns``, ``auc``.
 
         The rows learned from are all of the labelled table, with a label or without one.
         """

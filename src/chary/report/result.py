@@ -209,7 +209,7 @@ class Result:
             stream.write(render_page(self.summary, self._hints).encode("utf-8", "backslashreplace"))
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        """Write the model to ``path``, for ``chary.load`` and the command line; see ``report`` for ``overwrite``."""
+        """Write the model to ``path``, for ``chary.load`` and the commands; ``overwrite`` as in ``report``."""
         _refuse_there(path, overwrite)
         save(self.details.model, path, overwrite=overwrite)
 
@@ -233,7 +233,7 @@ class Result:
         draw_sheet(path, details.table, origin, cells, labels.labeled, k, seed=seed, overwrite=overwrite)
 
     def rows_to_check(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        """Write a sheet (CSV) of the rows of highest doubt to ``path``, to be checked and corrected one by one.
+        """Write a sheet (CSV) of the rows of highest doubt to ``path``, to be checked one by one.
 
         Fill in its target column, then pass its path as ``checked`` to ``label``: the model learns from the
         labels, and no accuracy is computed from them, as the rows were not drawn at random. An existing file is
@@ -291,6 +291,10 @@ def _entries(function: Callable[..., Any]) -> list[tuple[list[str], str]]:
     return [(re.split(r",\s*", text.strip().partition(" : ")[0]), text) for text in found if text.strip()]
 
 
-for _function, _job in ((label, label_table), (diagnose, diagnose_table)):
-    _function.__signature__ = _signature(_function, _job)  # type: ignore[attr-defined]
-    _function.__doc__ = _docstring(_function, _job)
+def _tell(function: Any, job: Callable[..., Any]) -> None:
+    function.__signature__ = _signature(function, job)
+    function.__doc__ = _docstring(function, job)
+
+
+_tell(label, label_table)
+_tell(diagnose, diagnose_table)

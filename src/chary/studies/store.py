@@ -74,7 +74,10 @@ class Store:
         return record
 
     def write(self, cell: dict[str, Any], result: dict[str, Any], env: dict[str, Any] | None = None) -> str:
-        """Record a finished ``cell`` with its ``result``, and in which ``env`` it was made; returns its key. An earlier failure of the cell is forgotten."""
+        """Record a finished ``cell`` with its ``result``, and in which ``env`` it was made; returns its key.
+
+        An earlier failure of the cell is forgotten.
+        """
         key = key_of(cell)
         content = {"schema": SCHEMA, "key": key, "cell": cell, "result": result, "env": env or {}}
         _write_whole(self.path(key), {**content, "sha256": _digest(content)})

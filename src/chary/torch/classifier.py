@@ -412,7 +412,10 @@ class TorchDiverseClassifier(DiverseEnsembleClassifier):
         save_file(state, path, metadata={"chary": json.dumps(facts)})
 
     def load_state(self, path: str | PathLike[str]) -> TorchDiverseClassifier:
-        """Take weights and classes from ``path``, which ``save_state`` wrote; ``backbone`` and ``n_heads`` must be as they were."""
+        """Take weights and classes from ``path``, where ``save_state`` put them.
+
+        ``backbone`` and ``n_heads`` must be as they were.
+        """
         self._validate_params()
         try:
             with safe_open(path, "pt") as file:

@@ -116,7 +116,7 @@ class FixMatchTrainer(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self.consistency_weight = consistency_weight
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> FixMatchTrainer:
-        """Fit on labelled and unlabelled rows; ``sample_weight`` too is given as to ``TorchDiverseClassifier.fit``."""
+        """Fit on labelled and unlabelled rows, and their ``sample_weight``, as ``TorchDiverseClassifier.fit``."""
         self._validate_params()
         classifier = clone(self.classifier)
         self.classifier_ = classifier._fit(X, y, sample_weight, self._loss_factory(classifier))

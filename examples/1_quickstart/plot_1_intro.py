@@ -1,8 +1,0 @@
-"""
-Sure, and sure with reason
-==========================
-
-x
-"""
-import matplotlib.pyplot as plt
-plt.plot([1,2])
