@@ -31,11 +31,23 @@ def test_examples_of_the_documentation(page, tmp_path, monkeypatch):
 TEXTS = {page.name: page.read_text() for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]}
 
 
-@pytest.mark.parametrize("name", [name for name, text in TEXTS.items() if "```console" in text])
+# Not run: lines for a person (sh), what something shows or needs that is not here (text, py).
+NOT_RUN = {"", "sh", "text", "py", "{toctree}", "{include}"}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_every_block_is_run_or_says_that_it_is_not(name):
+    kinds = re.findall(r"^ *```(.*)$", TEXTS[name], flags=re.MULTILINE)[::2]
+    assert {kind.split(" ")[0] for kind in kinds} <= {"pycon", "console", "python"} | NOT_RUN
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, text in TEXTS.items() if re.search("```(console|python)\n", text)]
+)
 def test_commands_of_the_documentation(name, tmp_path):
     """In a folder that holds the customers of the quickstart; ``...`` stands for anything on a line.
 
-    The ``python`` blocks of such a page are run too, where they stand.
+    The ``python`` blocks of a page are run too, where they stand.
     """
     python = f'"{sys.executable}" -c "import sys; from chary.cli import main; sys.exit(main())"'
     environment = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
