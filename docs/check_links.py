@@ -2,8 +2,8 @@
 
     python docs/check_links.py build/site     exit code 1 if there is any
 
-Links within the site must lead to a file, and after ``#`` to an element with that id. Scripts, styles, pictures and
-fonts must be the site's own: it is read without a network.
+Links within the site must lead to a file, and after ``#`` to an element with that id. Scripts, styles, pictures
+and fonts must be the site's own: it is read without a network.
 """
 
 import re

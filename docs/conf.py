@@ -35,6 +35,7 @@ exclude_patterns = ["_ext", "_static", "_templates", "figures"]
 templates_path = ["_templates"]
 highlight_language = "none"
 nitpicky = True
+toc_object_entries_show_parents = "hide"
 
 # Markdown: the anchors of headings are those of a forge.
 myst_heading_anchors = 4

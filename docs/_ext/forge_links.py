@@ -7,7 +7,12 @@ is a page, and any other file is copied beside the pages, to be read in the brow
 import re
 from typing import Any
 
-PAGES = {"../README.md": "index.md", "../CONTRIBUTING.md": "contributing.md", "../CHANGELOG.md": "changelog.md"}
+PAGES = {
+    "../README.md": "index.md",
+    "../CONTRIBUTING.md": "contributing.md",
+    "../CHANGELOG.md": "changelog.md",
+    "../examples)": "gallery/index.rst)",
+}
 PICTURE = re.compile(
     r'<picture><source media="\(prefers-color-scheme: dark\)" srcset="(?P<dark>[^"]+)">'
     r'<img src="(?P<light>[^"]+)" alt="(?P<alt>[^"]*)"></picture>'
