@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 WHEEL  := build/wheel
 
-.PHONY: demo test lint wheel mutants clean
+.PHONY: demo test lint wheel docs mutants clean
 
 demo: $(VENV)/.installed
 	$(BIN)/chary demo --force
@@ -17,6 +17,13 @@ lint: $(VENV)/.installed-test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# The site, in build/site: no network is needed, a warning is an error, and so is a link that leads nowhere.
+SITE   := build/site
+docs: $(VENV)/.installed-docs
+	$(BIN)/python -m sphinx -q -W --keep-going -n -b html -d build/doctrees docs $(SITE)
+	$(BIN)/python docs/check_links.py $(SITE)
+	@echo "Open $(SITE)/index.html"
 
 # Whether the tests would notice: small faults in nine pure modules, and the share that some test finds.
 mutants: $(VENV)/.installed-test
@@ -40,5 +47,8 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 $(VENV)/.installed-test: pyproject.toml constraints.txt
 	@$(INSTALL) ".[test]" && touch $@
 
+$(VENV)/.installed-docs: pyproject.toml constraints.txt
+	@$(INSTALL) ".[docs]" && touch $@
+
 clean:
-	rm -rf $(VENV) build .coverage .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build docs/results docs/gallery docs/api/generated .coverage .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -13,7 +13,7 @@ from chary.method import (
     linear_model,
     predict_scores,
     scores_quickly,
-    scoring,
+    layers,
 )
 
 
@@ -101,7 +101,7 @@ def test_where_single_precision_does_not_suffice_all_rows_are_scored_in_double(m
 def test_the_lead_is_that_of_the_first_over_the_second(rows):
     probs = np.array(rows)
     first, second = np.sort(probs, axis=1)[:, ::-1][:, :2].T
-    np.testing.assert_array_equal(scoring._lead(probs), first - second)
+    np.testing.assert_array_equal(layers._lead(probs), first - second)
 
 
 def test_extreme_scores_are_certain_and_warn_of_nothing(model):

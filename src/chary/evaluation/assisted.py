@@ -16,10 +16,10 @@ _NUISANCE, _CELLS = 0.1, 40
 class Part(NamedTuple):
     """Rows of a table, some of them drawn, some of those of the class."""
 
-    seen: int
-    n: int  # drawn, skipped ones included
-    population: int
-    skipped: int = 0  # drawn and not answered: of the class in the upper limit alone
+    seen: int  #: drawn rows of the class
+    n: int  #: drawn, skipped ones included
+    population: int  #: rows of the table
+    skipped: int = 0  #: drawn and not answered: of the class in the upper limit alone
 
     @property
     def rest(self) -> Part:
@@ -43,6 +43,15 @@ def assisted_count(labelled: Part, others: Part, level: float = 0.95) -> tuple[i
     is exact at any size, and the narrower the better the labels; where they are poor, ``count_interval`` of all
     drawn rows is narrower. Decide for one of the two before looking at either. Where a part has no drawn row, it
     is the latter.
+
+    Parameters
+    ----------
+    labelled : Part
+        Of the rows that carry the label.
+    others : Part
+        Of those that do not.
+    level : float, default=0.95
+        Of the interval.
 
     Examples
     --------

@@ -35,11 +35,11 @@ _N_THRESHOLDS = 30
 class Score(NamedTuple):
     """How many of some audited rows were right, and what that says of all rows like them."""
 
-    correct: int
-    n: int
-    low: float  # the interval of the share that is right
-    high: float
-    level: float
+    correct: int  #: audited rows that are right
+    n: int  #: audited rows, skipped ones included
+    low: float  #: the interval of the share that is right
+    high: float  #: and its upper limit
+    level: float  #: of the interval: 0.95 is 95 %
 
     @property
     def share(self) -> float:
@@ -53,20 +53,20 @@ class Score(NamedTuple):
 class Comparison(NamedTuple):
     """Two models on the same audited rows."""
 
-    only_first: int  # rows that the first alone gets right
-    only_second: int
-    p_value: float  # that the two err equally often, two-sided, exact
+    only_first: int  #: rows that the first alone gets right
+    only_second: int  #: rows that the second alone gets right
+    p_value: float  #: that the two err equally often, two-sided, exact
 
 
 class Acceptance(NamedTuple):
     """The rows that can be accepted at an error."""
 
-    threshold: float  # accept rows of at least this confidence; infinite: none
-    n_accepted: int  # rows of the pool
-    n_audited: int  # audited rows among them
-    n_wrong: int  # of those
-    error: float
-    level: float
+    threshold: float  #: accept rows of at least this confidence; infinite: none
+    n_accepted: int  #: rows of the pool
+    n_audited: int  #: audited rows among them
+    n_wrong: int  #: of those
+    error: float  #: at most this share of the accepted rows is wrong
+    level: float  #: with at least this probability
 
 
 def draw(labeled: ArrayLike, k: int, random_state: Any = None) -> NDArray[np.intp]:
@@ -117,6 +117,19 @@ def score(correct: ArrayLike, level: float = 0.95, *, skipped: int = 0, populati
     them right, so that the interval holds whatever they are. With the size of the pool they were drawn from it
     is narrower (``interval``).
 
+    Parameters
+    ----------
+    correct : array-like of shape (k,), bool
+        Whether each answered row is right.
+    level : float, default=0.95
+        Of the interval.
+    skipped : int, default=0
+        Rows that were drawn and not answered.
+    population : int, default=None
+        Rows that they were drawn from. None: any number.
+
+    Examples
+    --------
     >>> print(score([True] * 27 + [False] * 3))
     90.0% (73.5% to 97.9%)
     >>> print(score([True] * 27, skipped=3))
@@ -244,6 +257,15 @@ def required_size(width: float, level: float = 0.95, accuracy: float = 0.5) -> i
 def compare(first_correct: ArrayLike, second_correct: ArrayLike) -> Comparison:
     """Whether two models err equally often, by the rows on which exactly one of them is right (McNemar, exact).
 
+    Parameters
+    ----------
+    first_correct : array-like of shape (k,), bool
+        Whether the first is right on each audited row.
+    second_correct : array-like of shape (k,), bool
+        Whether the second is.
+
+    Examples
+    --------
     >>> compare([True] * 10 + [False] * 2, [False] * 10 + [True] * 2)
     Comparison(only_first=10, only_second=2, p_value=0.03857421875)
     """
@@ -325,6 +347,15 @@ def accept_threshold(
 def smallest_audit(error: float, level: float = 0.9) -> int:
     """Fewest audited rows, all of them right, with which any row can be accepted at this error.
 
+    Parameters
+    ----------
+    error : float
+        At most this share of the accepted rows is to be wrong.
+    level : float, default=0.9
+        With at least this probability.
+
+    Examples
+    --------
     >>> smallest_audit(0.1), smallest_audit(0.05)
     (22, 45)
     """

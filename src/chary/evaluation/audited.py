@@ -20,14 +20,14 @@ from chary.method import Labels
 class AuditedResult:
     """The outcome of ``fit_with_audit``."""
 
-    model: Any  # fitted on all labels: the one to use
-    unaudited_model: Any  # fitted without the audited labels
-    rows: NDArray[np.intp]  # (k,) the audited rows
-    labels: NDArray[Any]  # (k,) and their labels
-    before: HeldOut  # by ``unaudited_model``: exact
-    after: HeldOut  # by models like ``model``, each without some audited labels: approximate
+    model: Any  #: fitted on all labels: the one to use
+    unaudited_model: Any  #: fitted without the audited labels
+    rows: NDArray[np.intp]  #: (k,) the audited rows
+    labels: NDArray[Any]  #: (k,) and their labels
+    before: HeldOut  #: by ``unaudited_model``: exact
+    after: HeldOut  #: by models like ``model``, each without some audited labels: approximate
 
-    n_folds: int  # that ``after`` was cross-fitted in
+    n_folds: int  #: that ``after`` was cross-fitted in
 
     def after_score(self, skipped: int = 0) -> Score:
         """The share of ``after`` that is right, of all drawn rows, skipped ones included: approximate."""

@@ -35,13 +35,13 @@ _N_PERMUTATIONS, _N_COMPONENTS = 999, 10
 class FeatureShift(NamedTuple):
     """How one feature differs between labelled and unlabelled rows."""
 
-    feature: int  # its number
-    name: str
-    labeled_mean: float
-    unlabeled_mean: float
-    difference: float  # of the means, in standard deviations
-    test: str  # "KS", or "Fisher" for a feature of two values
-    p_value: float  # adjusted for the number of features (Benjamini-Hochberg)
+    feature: int  #: its number
+    name: str  #: for people
+    labeled_mean: float  #: over the labelled rows
+    unlabeled_mean: float  #: over the others
+    difference: float  #: of the means, in standard deviations
+    test: str  #: "KS", or "Fisher" for a feature of two values
+    p_value: float  #: adjusted for the number of features (Benjamini-Hochberg)
 
 
 class Separation(NamedTuple):
@@ -72,16 +72,17 @@ class Density(NamedTuple):
 class Diagnosis:
     """Whether the labelled rows are like the rest."""
 
-    verdict: str  # representative, mildly biased, strongly biased, or too few rows to tell
+    verdict: str  #: representative, mildly biased, strongly biased, or too few rows to tell
+    #: how well labelled rows can be told from the others: AUC, interval, p-value; None: too few rows
     separation: Separation | None
-    coverage: float | None  # share of unlabelled rows that have a labelled row near; 0.95 if representative
-    shifts: list[FeatureShift]  # the most different features first
-    density: Density | None
-    class_counts: dict[str, int]  # among the labelled rows
-    n_labeled: int
-    n_unlabeled: int
-    audited: bool = False  # whether random rows were labelled besides: changes the advice, not the verdict
-    likeness: Likeness | None = None  # the scores that the verdict rests on
+    coverage: float | None  #: share of unlabelled rows that have a labelled row near; 0.95 if representative
+    shifts: list[FeatureShift]  #: the most different features first
+    density: Density | None  #: how many rows have which score, to be drawn
+    class_counts: dict[str, int]  #: among the labelled rows
+    n_labeled: int  #: rows with a label
+    n_unlabeled: int  #: rows without
+    audited: bool = False  #: whether random rows were labelled besides: changes the advice, not the verdict
+    likeness: Likeness | None = None  #: the scores that the verdict rests on
 
     @property
     def sentence(self) -> str:

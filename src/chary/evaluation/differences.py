@@ -20,11 +20,12 @@ _ROUNDING = 1e-6
 class Difference(NamedTuple):
     """How much more often one labelling is right than another, on all rows."""
 
-    share: float  # in the audit: of rows that the first alone gets right, less of those that the second alone does
-    low: float
-    high: float
-    level: float
-    comparison: Comparison  # the exact paired test of no difference
+    #: In the audit: of rows that the first alone gets right, less of those that the second alone does.
+    share: float
+    low: float  #: lower limit of the interval, for all rows
+    high: float  #: and the upper one
+    level: float  #: of the interval
+    comparison: Comparison  #: the exact paired test of no difference
 
 
 def difference(
@@ -43,6 +44,17 @@ def difference(
     where C is the exact interval of U at the level 1 - gamma (Berger and Boos, 1994), gamma a tenth of the tail.
     The chance grows with A and falls with B, so that each of the cells into which C is cut is bounded by its
     corner: nothing between them is missed. A row that was skipped is wrong in both, and tells nothing.
+
+    Parameters
+    ----------
+    first_correct : array-like of shape (k,), bool
+        Whether the first is right on each audited row.
+    second_correct : array-like of shape (k,), bool
+        Whether the second is.
+    population : int
+        Rows of the table that they were drawn from.
+    level : float, default=0.95
+        Of the interval.
 
     Examples
     --------

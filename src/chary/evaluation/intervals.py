@@ -23,8 +23,8 @@ _ROUNDING, _LOG_ROUNDING = 1e-12, 1e-6
 class Settled(NamedTuple):
     """What a confidence sequence said first."""
 
-    n: int  # rows looked at by then
-    what: str  # "above" or "below" the share asked about, or "width" where that is what was asked for
+    n: int  #: rows looked at by then
+    what: str  #: "above" or "below" the share asked about, or "width" where that is what was asked for
 
 
 def accuracy_interval(correct: int, n: int, level: float = 0.95) -> tuple[float, float]:
@@ -39,6 +39,17 @@ def accuracy_interval(correct: int, n: int, level: float = 0.95) -> tuple[float,
     with B the beta distribution. It covers the truth at least as often as it says; drawing without
     replacement from a finite pool makes it only safer, and ``interval`` narrower.
 
+    Parameters
+    ----------
+    correct : int
+        Right rows among those drawn.
+    n : int
+        Rows drawn, skipped ones included.
+    level : float, default=0.95
+        Of the interval.
+
+    Examples
+    --------
     >>> low, high = accuracy_interval(27, 30)
     >>> round(low, 3), round(high, 3)
     (0.735, 0.979)
@@ -97,6 +108,21 @@ def count_interval(
     It is narrower than Clopper and Pearson's, except at x = 1 or x = n - 1, where it may be wider by one row:
     there the binomial tail is the smaller one.
 
+    Parameters
+    ----------
+    correct : int
+        Right rows among those drawn.
+    n : int
+        Rows drawn, skipped ones included.
+    population : int
+        Rows of the table that they were drawn from.
+    level : float, default=0.95
+        Of the interval.
+    skipped : int, default=0
+        Rows drawn and not answered: wrong in the lower limit, right in the upper one.
+
+    Examples
+    --------
     >>> count_interval(27, 30, 5_000)
     (3676, 4893)
     >>> count_interval(27, 30, 30)

@@ -26,13 +26,13 @@ Mask = NDArray[np.bool_]
 class Share(NamedTuple):
     """How many rows of the table are of a class, from the audit alone, beside how many carry its label."""
 
-    seen: int  # audited rows of the class
-    n: int  # audited rows, skipped ones included
-    low: int  # rows of the table: at least
-    high: int  # and at most
-    labelled: int  # rows of the table that carry the label
-    population: int  # rows of the table
-    level: float
+    seen: int  #: audited rows of the class
+    n: int  #: audited rows, skipped ones included
+    low: int  #: rows of the table: at least
+    high: int  #: and at most
+    labelled: int  #: rows of the table that carry the label
+    population: int  #: rows of the table
+    level: float  #: of the interval
 
     @property
     def off(self) -> tuple[float, float]:
@@ -46,30 +46,30 @@ class Share(NamedTuple):
 class ClassJudgement(NamedTuple):
     """What an audit says of one class; a figure of fewer than five rows is exact, and says next to nothing."""
 
-    share: Share
-    precision: Score | None  # of the rows that carry the label, how many are of the class; None: none was audited
-    recall: Score | None  # of the rows of the class, how many carry the label; None: none was audited
+    share: Share  #: how many rows of the table are of the class
+    precision: Score | None  #: of the rows that carry the label, how many are of the class; None: none was audited
+    recall: Score | None  #: of the rows of the class, how many carry the label; None: none was audited
 
 
 class Agreement(NamedTuple):
     """Cohen's kappa: 1 is full agreement, 0 what chance would give."""
 
-    kappa: float
-    low: float
-    high: float
-    level: float
+    kappa: float  #: in the audit
+    low: float  #: lower limit of the interval, for all rows
+    high: float  #: and the upper one
+    level: float  #: of the interval
 
 
 @dataclass(frozen=True)
 class Judgement:
     """The outcome of ``judge_labels``."""
 
-    accuracy: Score  # the promise: skipped rows are wrong for ``share`` and ``low``, right for ``high``
-    answered: Score | None  # of the answered rows alone: what it would be if skipping said nothing
-    n_skipped: int
-    classes: dict[Any, ClassJudgement]  # all that were seen, of labels or answers
-    confusions: dict[tuple[Any, Any], int]  # (answer, label): rows, of those that differ, most frequent first
-    agreement: Agreement | None  # of the answered rows; None where only one class is there
+    accuracy: Score  #: the promise: skipped rows are wrong for ``share`` and ``low``, right for ``high``
+    answered: Score | None  #: of the answered rows alone: what it would be if skipping said nothing
+    n_skipped: int  #: audited rows without an answer
+    classes: dict[Any, ClassJudgement]  #: all that were seen, of labels or answers
+    confusions: dict[tuple[Any, Any], int]  #: (answer, label): rows, of those that differ, most frequent first
+    agreement: Agreement | None  #: of the answered rows; None where only one class is there
 
     @property
     def n(self) -> int:
@@ -80,10 +80,10 @@ class Judgement:
 class Slice(NamedTuple):
     """What an audit says of the rows that have one value in a column."""
 
-    population: int  # rows of the table
-    n: int  # audited rows, skipped ones included
-    score: Score | None  # its interval holds together with those of all other slices; None: too few rows to say
-    p_value: float | None  # that it is as accurate as all other rows, corrected for looking at all (Holm)
+    population: int  #: rows of the table
+    n: int  #: audited rows, skipped ones included
+    score: Score | None  #: its interval holds together with those of all other slices; None: too few rows to say
+    p_value: float | None  #: that it is as accurate as all other rows, corrected for looking at all (Holm)
 
 
 def judge_labels(

@@ -16,17 +16,17 @@ Bins = Literal["width", "mass"]
 class ReliabilityCurve(NamedTuple):
     """One entry per bin that holds rows."""
 
-    confidence: Floats  # mean confidence
-    accuracy: Floats  # share of right predictions
-    n_rows: NDArray[np.intp]
+    confidence: Floats  #: mean confidence
+    accuracy: Floats  #: share of right predictions
+    n_rows: NDArray[np.intp]  #: rows in the bin
 
 
 class RiskCoverageCurve(NamedTuple):
     """One entry per row, from the most to the least confident."""
 
-    coverage: Floats  # share of rows answered
-    risk: Floats  # share of errors among them
-    area: float  # mean risk over all coverages
+    coverage: Floats  #: share of rows answered
+    risk: Floats  #: share of errors among them
+    area: float  #: mean risk over all coverages
 
 
 def reliability_curve(
@@ -36,6 +36,19 @@ def reliability_curve(
 
     A confidence on the edge of two bins belongs to the lower one. Bins without rows are left out.
 
+    Parameters
+    ----------
+    confidence : array-like of shape (n,)
+        From 0 to 1.
+    correct : array-like of shape (n,), bool
+        Whether each prediction is right.
+    n_bins : int, default=15
+        How many bins.
+    bins : {"width", "mass"}, default="width"
+        Bins of equal width on [0, 1], or with equally many rows.
+
+    Examples
+    --------
     >>> curve = reliability_curve([0.1, 0.9, 0.8, 0.95], [False, True, True, False], n_bins=2)
     >>> curve.n_rows.tolist(), curve.accuracy.round(2).tolist()
     ([1, 3], [0.0, 0.67])
@@ -62,6 +75,19 @@ def expected_calibration_error(
 
     .. math:: ECE = \sum_b \frac{n_b}{n} \, | \mathrm{accuracy}_b - \mathrm{confidence}_b |
 
+    Parameters
+    ----------
+    confidence : array-like of shape (n,)
+        From 0 to 1.
+    correct : array-like of shape (n,), bool
+        Whether each prediction is right.
+    n_bins : int, default=15
+        How many bins.
+    bins : {"width", "mass"}, default="width"
+        Bins of equal width on [0, 1], or with equally many rows.
+
+    Examples
+    --------
     >>> round(expected_calibration_error([0.9, 0.9, 0.9, 0.9], [True, True, True, False]), 2)
     0.15
     """
@@ -75,6 +101,15 @@ def risk_coverage_curve(confidence: ArrayLike, correct: ArrayLike) -> RiskCovera
     Rows of equal confidence share their errors evenly, which is the mean over all their orders. The area
     (AURC) is 0 when nothing is wrong and the error rate when the confidence says nothing.
 
+    Parameters
+    ----------
+    confidence : array-like of shape (n,)
+        From 0 to 1.
+    correct : array-like of shape (n,), bool
+        Whether each prediction is right.
+
+    Examples
+    --------
     >>> risk_coverage_curve([0.9, 0.8, 0.1], [True, True, False]).risk.round(2).tolist()
     [0.0, 0.0, 0.33]
     """
@@ -89,6 +124,15 @@ def risk_coverage_curve(confidence: ArrayLike, correct: ArrayLike) -> RiskCovera
 def confidence_auroc(confidence: ArrayLike, correct: ArrayLike) -> float:
     """Chance that a right prediction is more confident than a wrong one; NaN when all or none are right.
 
+    Parameters
+    ----------
+    confidence : array-like of shape (n,)
+        From 0 to 1.
+    correct : array-like of shape (n,), bool
+        Whether each prediction is right.
+
+    Examples
+    --------
     >>> confidence_auroc([0.9, 0.8, 0.1], [True, True, False])
     1.0
     """
@@ -101,6 +145,17 @@ def recovered_share(method: ArrayLike, erm_biased: ArrayLike, erm_iid: ArrayLike
 
     NaN where the bias cost nothing.
 
+    Parameters
+    ----------
+    method : array-like
+        Accuracy of the method with biased labels.
+    erm_biased : array-like
+        That of the supervised model with the same labels.
+    erm_iid : array-like
+        And with labels drawn at random.
+
+    Examples
+    --------
     >>> recovered_share(0.8, erm_biased=0.7, erm_iid=0.9).round(3).item()
     0.5
     """

@@ -60,7 +60,27 @@ def diagnose_table(
     seed: int = 0,
     progress: Callable[[str], None] = lambda step: None,
 ) -> DiagnosedTable:
-    """Tell whether the labelled rows of a table are like the rest. Parameters as in ``label_table``."""
+    """Tell whether the labelled rows of a table are like the rest.
+
+    Parameters
+    ----------
+    table : Table
+        From ``read_table``.
+    target : str
+        The column that holds the labels.
+    unlabeled : str or sequence of str, default=None
+        Cell values that mean "no label", besides empty cells.
+    exact_labels : bool, default=False
+        Whether labels that differ in nothing but case and white space are different classes.
+    drop, categorical, numeric, identifier, missing, text : sequences of str, default=()
+        As in ``label_table``.
+    features : path, default=None
+        A NumPy file (.npy) with further numbers for each row of the table.
+    seed : int, default=0
+        Of the folds and shuffles that the verdict rests on.
+    progress : callable
+        Told the name of each step.
+    """
     progress("Preparing columns")
     read = read_target(table, target, unlabeled, exact_labels=exact_labels)
     kinds = {"drop": drop, "categorical": categorical, "numeric": numeric, "identifier": identifier, "text": text}

@@ -136,14 +136,22 @@ def draw_to_judge(
         From ``scan_table``.
     labels : one or two column names
         The labels under test, which the sheet does not show; nor does it show columns that chary wrote.
-    path, k, seed, overwrite
-        As in ``draw_sheet``: a smaller sheet that is there is enlarged and keeps its answers.
+    path : path
+        Of the sheet. A smaller one that is there is enlarged and keeps its answers.
+    k : int
+        How many rows it shall hold in the end.
     confidence : str, default=None
         The column with the confidence in the labels, which is not shown either.
     hide : column names, default=()
         Others that would betray the labels, such as the reasons given for them.
-    unlabeled, exact_labels
-        As in ``target_labels``.
+    unlabeled : str or sequence of str, default=None
+        Cell values that mean "no label", besides empty cells.
+    exact_labels : bool, default=False
+        Whether labels that differ in nothing but case and white space are different classes.
+    seed : int, default=None
+        None: that of the sheet that is there, and else 0.
+    overwrite : bool, default=False
+        Whether to draw anew in place of what is there.
     """
     tested = read_tested(scan, _label_columns(scan, labels), unlabeled, exact_labels=exact_labels)
     hidden = {*labels, *hide, *([] if confidence is None else [confidence])}
@@ -204,8 +212,10 @@ def judge_table(
         Accuracy for each value of these.
     error : float, default=None
         The largest share of wrong labels among those to be accepted, decided on beforehand. Needs ``confidence``.
-    unlabeled, exact_labels
-        As in ``target_labels``; the same as when the sheet was drawn.
+    unlabeled : str or sequence of str, default=None
+        Cell values that mean "no label", besides empty cells; the same as when the sheet was drawn.
+    exact_labels : bool, default=False
+        Whether labels that differ in nothing but case and white space are different classes; likewise.
     level : float, default=0.95
         Of the intervals; that of accepting rows is 90 %.
     """

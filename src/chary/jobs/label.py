@@ -67,10 +67,14 @@ def label_table(
         Cell values that mean "no label", besides empty cells.
     exact_labels : bool, default=False
         Whether labels that differ in nothing but case and white space are different classes.
-    drop, categorical, numeric, identifier, text : sequences of column names
-        As in ``TablePreparation``.
+    drop : sequence of column names, default=()
+        Columns to leave out.
+    categorical, numeric, identifier : sequences of column names, default=()
+        Columns that are of this kind, whatever they look like; identifiers are left out.
     missing : sequence of str, default=()
-        Codes for nothing, ``"-9"`` or ``"age=-9"``, as in ``TablePreparation``.
+        Codes for nothing: ``"-9"`` in every column, ``"age=-9"`` in one.
+    text : sequence of column names, default=()
+        Columns to read as free text.
     features : path, default=None
         A NumPy file (.npy) with further numbers for each row of the table, as a model for images or text makes
         them. To label new rows with the model, such a file is needed for them, too.
@@ -100,6 +104,7 @@ def label_table(
         Whether to find the two or three cells that decide each new label, as text in the column ``chary_why``: up
         to 160 predictions a row.
     seed : int, default=0
+        The same seed gives the same result.
     progress : callable, default=nothing
         Told the name of each step as it begins.
     """

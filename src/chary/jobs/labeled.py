@@ -81,33 +81,33 @@ class Counts:
 class LabeledTable:
     """The outcome of ``label_table``."""
 
-    table: Table
-    target: str
-    settings: dict[str, Any]
-    labels: Labels  # as given
-    codes: NDArray[np.intp]  # (n,) the label of every row
-    confidence: NDArray[np.float64]  # (n,) 1 where given
-    source: NDArray[Any]  # (n,) of SOURCES
-    model: Pipeline  # preparation and classifier
-    counts: Counts  # of all rows, also where ``table`` holds a part of them
-    diagnosis: Diagnosis
-    judged: HeldOut
-    levels: list[AcceptanceLevel]
-    next_rows: NDArray[np.intp]  # of highest doubt, to be checked
-    prior: PriorFigures
-    contrasts: list[Contrast] = field(default_factory=list)  # of the columns that differ most
-    audit: AuditFigures | None = None
-    spellings: dict[str, dict[str, int]] = field(default_factory=dict)  # of classes that have several
-    notes: list[str] = field(default_factory=list)  # on how table and target were read, a sentence each
-    accept: NDArray[np.bool_] | None = None  # (n,) whether a row can be accepted; None: no error was asked for
-    seconds: dict[str, float] = field(default_factory=dict)  # by step
-    explainer: Explainer | None = None  # which columns matter, and why a row has its label
-    # By row, the cells that decide: of those worth a label theirs, of those worth a second look what held-out
-    # models say.
+    table: Table  #: what was labelled
+    target: str  #: the column of the labels
+    settings: dict[str, Any]  #: the parameters that it was labelled with
+    labels: Labels  #: as given
+    codes: NDArray[np.intp]  #: (n,) the label of every row
+    confidence: NDArray[np.float64]  #: (n,) 1 where given
+    source: NDArray[Any]  #: (n,) of SOURCES
+    model: Pipeline  #: preparation and classifier
+    counts: Counts  #: of all rows, also where ``table`` holds a part of them
+    diagnosis: Diagnosis  #: whether the labelled rows are like the rest
+    judged: HeldOut  #: each given label, guessed by a model that has not seen it
+    levels: list[AcceptanceLevel]  #: how often held-out labels of the surest rows were wrong
+    next_rows: NDArray[np.intp]  #: of highest doubt, to be checked
+    prior: PriorFigures  #: what was told of the class shares, and what would change with others
+    contrasts: list[Contrast] = field(default_factory=list)  #: of the columns that differ most
+    audit: AuditFigures | None = None  #: what the audit says; None: there was none
+    spellings: dict[str, dict[str, int]] = field(default_factory=dict)  #: of classes that have several
+    notes: list[str] = field(default_factory=list)  #: on how table and target were read, a sentence each
+    accept: NDArray[np.bool_] | None = None  #: (n,) whether a row can be accepted; None: no error was asked for
+    seconds: dict[str, float] = field(default_factory=dict)  #: by step
+    explainer: Explainer | None = None  #: which columns matter, and why a row has its label
+    #: By row, the cells that decide: of those worth a label theirs, of those worth a second look what held-out
+    #: models say.
     reasons: dict[int, list[Cell]] = field(default_factory=dict)
-    why: pl.Series | None = None  # (n,) the cells that decide each new label, as text; None: not asked for
-    settled: NDArray[np.bool_] | None = None  # (n,) whether the model still says what a row was labelled with
-    n_drawn: int | None = None  # unlabelled rows that the model learned with, of a table read in parts; None: all
+    why: pl.Series | None = None  #: (n,) the cells that decide each new label, as text; None: not asked for
+    settled: NDArray[np.bool_] | None = None  #: (n,) whether the model still says what a row was labelled with
+    n_drawn: int | None = None  #: unlabelled rows that the model learned with, of a table read in parts; None: all
 
     @property
     def second_look(self) -> HeldOut:

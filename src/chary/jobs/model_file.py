@@ -74,6 +74,11 @@ def load(path: str | os.PathLike[str]) -> Any:
 
     Whatever versions of scikit-learn it was saved and is loaded with. Trees come back as plain arrays: instead of
     an ``ExtraTreesClassifier`` there is a ``chary.method.PlainForest``, which predicts the same.
+
+    Parameters
+    ----------
+    path : path
+        Of a file that :func:`save` or a command wrote.
     """
     name = Path(path).name
     try:

@@ -46,7 +46,18 @@ def predict_table(
 ) -> dict[str, pl.Series]:
     """Columns with label and confidence for the rows of a new table, and with the probability of each class.
 
-    ``features`` as in ``label_table``; ``new`` counts the rows, to be compared with those the model learned from.
+    Parameters
+    ----------
+    model : Pipeline
+        From ``load``.
+    table : Table
+        From ``read_table``.
+    features : path, default=None
+        As in ``label_table``, for the new rows.
+    probabilities : bool, default=False
+        Whether to add a column for each class.
+    new : NewRows, default=None
+        Counts the rows, to be compared with those the model learned from.
     """
     columns = [column.name for column in model[0].columns_]
     if probabilities:

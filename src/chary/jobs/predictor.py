@@ -104,12 +104,12 @@ class Predictor:
         forms.refuse()
 
     def added(self, frame: pl.DataFrame, forms: Forms, new: NewRows | None = None) -> dict[str, pl.Series]:
-        """The columns for a part of a table; ``forms`` and ``new`` count what there is to know of it."""
+        """The columns for ``frame``, part of a table; ``forms`` and ``new`` count what there is to know of it."""
         how: dict[str, Any] = {"probabilities": self.probabilities, "threshold": self.threshold, "new": new}
         return scored(self.model, _plain(frame), forms, **how)
 
     def require_columns(self, names: Sequence[str]) -> None:
-        """Refuse a table that lacks a column to read or to keep, or has one that is to be added."""
+        """Refuse ``names`` of columns that lack one to read or keep, or hold one that is to be added."""
         self.model[0].require_columns(names)
         for name in self.columns:
             if name not in names:

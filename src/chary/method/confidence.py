@@ -15,6 +15,13 @@ Floats = NDArray[np.floating[Any]]
 def max_probability(probs: Floats) -> Floats:
     """The largest class probability of each row, the usual "softmax" confidence.
 
+    Parameters
+    ----------
+    probs : array of shape (n, C)
+        Class probabilities of each row.
+
+    Examples
+    --------
     >>> max_probability(np.array([[0.9, 0.1], [0.5, 0.5]]))
     array([0.9, 0.5])
     """
@@ -24,6 +31,13 @@ def max_probability(probs: Floats) -> Floats:
 def margin(probs: Floats) -> Floats:
     """The largest minus the second largest class probability of each row.
 
+    Parameters
+    ----------
+    probs : array of shape (n, C)
+        Class probabilities of each row.
+
+    Examples
+    --------
     >>> margin(np.array([[0.75, 0.25, 0.0], [0.5, 0.5, 0.0]]))
     array([0.5, 0. ])
     """
@@ -34,6 +48,13 @@ def margin(probs: Floats) -> Floats:
 def entropy(probs: Floats) -> Floats:
     """One minus the entropy of each row, as a share of its largest value log(C): 1 is certain, 0 is uniform.
 
+    Parameters
+    ----------
+    probs : array of shape (n, C)
+        Class probabilities of each row.
+
+    Examples
+    --------
     >>> entropy(np.array([[1.0, 0.0], [0.5, 0.5]]))
     array([1., 0.])
     """

@@ -88,6 +88,12 @@ class DiverseEnsembleClassifier(ClassifierMixin, BaseEstimator):
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
 
+    See Also
+    --------
+    SelfTrainingClassifier : Learns from its own most trusted labels.
+    MixedEnsembleClassifier : Unlike learners, the choice of ``chary label`` on most tables.
+    chary.torch.TorchDiverseClassifier : The same heads on a PyTorch backbone.
+
     References
     ----------
     Odonnat, Feofanov, Redko: Leveraging Ensemble Diversity for Robust Self-Training in the Presence of Sample

@@ -81,8 +81,12 @@ class LinearDiverseEnsemble(ClassifierMixin, BaseEstimator):
         What is subtracted from every row.
     n_features_in_ : int
         Number of features seen by ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (d,)
         Their names, when X had names.
+
+    See Also
+    --------
+    DiverseEnsembleClassifier : The network that this is the linear case of.
 
     Notes
     -----
@@ -263,7 +267,7 @@ class LinearDiverseEnsemble(ClassifierMixin, BaseEstimator):
     def lower_bound(self) -> Bound:
         """The paper's theorem: gamma * diversity >= value, if the regularisation term is at least 1.
 
-        value = 1/(2 M n_l) sum_m |y - X_l w_m|^2 + 1/(2 M) sum_m w_m^T (lambda_m I + X_l^T X_l / n_l) w_m.
+        ``value = 1/(2 M n_l) sum_m |y - X_l w_m|^2 + 1/(2 M) sum_m w_m^T (lambda_m I + X_l^T X_l / n_l) w_m``.
 
         At every stationary point gamma * diversity = value + (regularization - 1) / 2, so the inequality
         holds if and only if its condition does; under Assumption A the condition never does.
@@ -276,7 +280,7 @@ class LinearDiverseEnsemble(ClassifierMixin, BaseEstimator):
     def corollary_bound(self) -> Bound:
         """The paper's corollary: gamma * diversity >= value, under the condition of the theorem.
 
-        value = 1/(2 M) (lambda + lambda_min(X_l^T X_l) / n_l) |W|^2. NOTE[paper]: stated for equal lambdas;
+        ``value = 1/(2 M) (lambda + lambda_min(X_l^T X_l) / n_l) |W|^2``. NOTE[paper]: stated for equal lambdas;
         with the smallest of them it holds for any.
         """
         W = self._heads(None)

@@ -45,9 +45,9 @@ _N_TREES, _MOST_SHARES = 200, 2**26
 class Member(NamedTuple):
     """One classifier of the ensemble."""
 
-    name: str
-    estimator: Any
-    weight: float = 1.0
+    name: str  #: for people
+    estimator: Any  #: any classifier
+    weight: float = 1.0  #: of its probabilities in the mean, and of its agreement with the others
 
 
 def linear_model() -> Pipeline:
@@ -67,6 +67,15 @@ def default_members(n_labeled: int = 10_000, n_classes: int = 2, n_features: int
     of its weight, and all of it where there are more than 100 classes or 2,000 features, for which boosting would
     cost far more than all else. Of many labels and classes there are fewer trees, so that memory and model files
     stay bounded. To add a learner of yours: ``members=[*default_members(), ("mine", classifier)]``.
+
+    Parameters
+    ----------
+    n_labeled : int, default=10_000
+        How many labels there are.
+    n_classes : int, default=2
+        Of how many classes.
+    n_features : int, default=1
+        Columns of the features.
     """
     is_boosted = n_classes <= _MOST_BOOSTED_CLASSES and n_features <= _MOST_BOOSTED_FEATURES
     boosting = min(1.0, n_labeled / (n_classes * _FOR_BOOSTING)) if is_boosted else 0.0
@@ -122,6 +131,12 @@ class MixedEnsembleClassifier(ClassifierMixin, BaseEstimator):
     class_prior_ : array of shape (C,), or None
     class_bias_ : array of shape (C,)
         b; zeros without a prior and with the aim "accuracy".
+
+    See Also
+    --------
+    DiverseEnsembleClassifier : The paper's network with diverse heads.
+    SelfTrainingClassifier : Learns from its own most trusted labels.
+    chary.method.default_members : The members that are taken if none are named.
 
     Examples
     --------

@@ -21,6 +21,24 @@ class LabeledStratifiedKFold(StratifiedKFold):
 
     Use it as ``cv`` in ``GridSearchCV`` and ``cross_val_score``: no unlabelled row is ever scored.
 
+    Parameters
+    ----------
+    n_splits : int, default=5
+        Folds.
+    shuffle : bool, default=False
+        Whether labelled rows are shuffled before they are shared out.
+    random_state : int, RandomState or None, default=None
+        Seeds the shuffling.
+    unlabeled : label or None, default=-1
+        Marks unlabelled rows in ``y``, besides missing values, which always do.
+
+    See Also
+    --------
+    LabeledScorer : For any other way of splitting.
+    sklearn.model_selection.StratifiedKFold : Takes unlabelled rows for a class.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> y = np.array([0, 1, 0, 1, -1, -1])
     >>> for train, test in LabeledStratifiedKFold(2).split(np.zeros((6, 1)), y):
@@ -38,7 +56,7 @@ class LabeledStratifiedKFold(StratifiedKFold):
     def split(
         self, X: Any, y: ArrayLike, groups: Any = None
     ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-        """Row numbers of the training and test part of each fold."""
+        """Row numbers of the training and test part of each fold; ``groups`` is not used."""
         codes = encode(y, unlabeled=self.unlabeled).codes
         labeled, unlabeled = np.flatnonzero(codes >= 0), np.flatnonzero(codes < 0)
         for train, test in super().split(labeled, codes[labeled]):
@@ -49,6 +67,26 @@ class LabeledScorer:
     """A scorer that leaves unlabelled rows out, for any other way of splitting.
 
     ``cross_val_score(model, X, y, scoring=LabeledScorer("accuracy"))``
+
+    Parameters
+    ----------
+    scoring : str or callable, default="accuracy"
+        As in scikit-learn: the name of a scorer, or ``(estimator, X, y) -> float``.
+    unlabeled : label or None, default=-1
+        Marks unlabelled rows in ``y``, besides missing values, which always do.
+
+    See Also
+    --------
+    LabeledStratifiedKFold : Folds of which every test part is labelled.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.dummy import DummyClassifier
+    >>> X, y = np.zeros((6, 1)), np.array([0, 1, 1, 1, -1, -1])
+    >>> model = DummyClassifier(strategy="constant", constant=1).fit(X, y)
+    >>> LabeledScorer()(model, X, y)  # three of the four labelled rows
+    0.75
     """
 
     def __init__(self, scoring: str | Callable[..., float] = "accuracy", *, unlabeled: Any = -1) -> None:

@@ -20,18 +20,18 @@ from chary.method.bound import transductive_thresholds
 class Round(NamedTuple):
     """What a policy sees of one round: a pool of n unlabelled rows, C classes."""
 
-    confidence: NDArray[Any]  # (n,) one number per row, high is confident
-    class_confidence: NDArray[Any]  # (n, C) one number per row and class: softmax, class-wise T-similarity
-    prediction: NDArray[np.intp]  # (n,) class that the prediction head gives the row
-    posterior: NDArray[Any]  # (n, C) estimate of the class probabilities
-    number: int  # t = 1, 2, ...
+    confidence: NDArray[Any]  #: (n,) one number per row, high is confident
+    class_confidence: NDArray[Any]  #: (n, C) one number per row and class: softmax, class-wise T-similarity
+    prediction: NDArray[np.intp]  #: (n,) class that the prediction head gives the row
+    posterior: NDArray[Any]  #: (n, C) estimate of the class probabilities
+    number: int  #: t = 1, 2, ...
 
 
 class Acceptance(NamedTuple):
     """Which rows to accept, and what decided it."""
 
-    accepted: NDArray[np.bool_]  # (n,)
-    used: dict[str, Any]  # for the history: the threshold or the thresholds (C,), the share, the bound
+    accepted: NDArray[np.bool_]  #: (n,)
+    used: dict[str, Any]  #: for the history: the threshold or the thresholds (C,), the share, the bound
 
 
 class Policy(Protocol):
@@ -66,7 +66,7 @@ class FixedThreshold:
         _require(finite, f"threshold={self.threshold!r} is not a finite number; give one such as 0.8.")
 
     def accept(self, round: Round) -> Acceptance:
-        """The rows at or above the threshold."""
+        """The rows of this ``round`` at or above the threshold."""
         threshold = float(self.threshold)  # a plain float is compared in the confidence's own precision
         return Acceptance(round.confidence >= threshold, {"threshold": threshold})
 
@@ -122,7 +122,7 @@ class TopK:
         _require_count("k", self.k)
 
     def accept(self, round: Round) -> Acceptance:
-        """The rows at or above the k-th highest confidence."""
+        """The rows of this ``round`` at or above the k-th highest confidence."""
         threshold = _kth_highest(round.confidence, self.k)
         return Acceptance(round.confidence >= threshold, {"threshold": threshold})
 
@@ -146,7 +146,7 @@ class ClassBalanced:
         _require_share("share", self.share)
 
     def accept(self, round: Round) -> Acceptance:
-        """The top share of each predicted class."""
+        """The top share of each predicted class in this ``round``."""
         return _accept_top_share(round, self.share)
 
 
@@ -234,7 +234,7 @@ class TransductiveBound:
         _require_choice("posterior", self.posterior, ("initial", "current"))
 
     def accept(self, round: Round) -> Acceptance:
-        """The rows that reach the threshold of their class."""
+        """The rows of this ``round`` that reach the threshold of their class."""
         index = None if self.index == "confidence" else np.asarray(round.prediction)
         held_to = np.argmax(round.class_confidence, axis=1) if self.index == "mixed" else None
         best = transductive_thresholds(

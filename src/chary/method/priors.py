@@ -205,10 +205,10 @@ def describe_prior(class_prior: Any, prior: Floats | None, classes: NDArray[Any]
 class Sensitivity(NamedTuple):
     """What would change if the share of one class were another."""
 
-    factor: float  # of the odds of the class
-    share: float  # of the class among all rows, if so
-    predicted: Floats  # (C,) shares of the predictions
-    flipped: float  # share of the rows whose label changes
+    factor: float  #: of the odds of the class
+    share: float  #: of the class among all rows, if so
+    predicted: Floats  #: (C,) shares of the predictions
+    flipped: float  #: share of the rows whose label changes
 
 
 def sensitivity(

@@ -112,7 +112,7 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
 
     See Also
     --------
-    sklearn.semi_supervised.SelfTrainingClassifier : needs integer labels and an absolute threshold.
+    sklearn.semi_supervised.SelfTrainingClassifier : Needs integer labels and an absolute threshold.
 
     Examples
     --------

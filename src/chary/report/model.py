@@ -21,6 +21,11 @@ class TableModel:
 
     Columns are found by name; further ones are ignored. ``pipeline`` is the scikit-learn Pipeline that does the
     work, preparation first.
+
+    Parameters
+    ----------
+    pipeline : Pipeline
+        As ``chary.jobs.load`` gives it.
     """
 
     def __init__(self, pipeline: Pipeline) -> None:
@@ -32,27 +37,30 @@ class TableModel:
         return self.pipeline.classes_.astype(str)
 
     def predict(self, data: Any, **reading: Any) -> NDArray[Any]:
-        """The label of each row (n,), as text; ``reading`` as in ``read_table``, for a file."""
+        """The label of each row (n,) of ``data``, as text; ``reading`` as in ``read_table``, for a file."""
         return np.asarray(self.pipeline.predict(_frame(data, reading))).astype(str)
 
     def predict_proba(self, data: Any, **reading: Any) -> NDArray[np.float64]:
-        """Class probabilities (n, C)."""
+        """Class probabilities (n, C) of the rows of ``data``."""
         return self.pipeline.predict_proba(_frame(data, reading))
 
     def predict_confidence(self, data: Any, **reading: Any) -> NDArray[np.float64]:
-        """How far each label can be trusted, (n,), from 0 to 1."""
+        """How far the label of each row of ``data`` can be trusted, (n,), from 0 to 1."""
         preparation, classifier = self.pipeline[0], self.pipeline[-1]
         return classifier.predict_confidence(preparation.transform(_frame(data, reading)))
 
     def predict_frame(self, data: Any, *, probabilities: bool = False, **reading: Any) -> Any:
-        """The same kind of frame with ``chary_label`` and ``chary_confidence``, and ``chary_p_`` of each class."""
+        """The same kind of frame as ``data`` with ``chary_label`` and ``chary_confidence``.
+
+        And with ``chary_p_`` of each class if ``probabilities`` are asked for.
+        """
         found = given(data, reading)
         return extended(
             found.data, found.table, predict_table(self.pipeline, found.table, probabilities=probabilities)
         )
 
     def compare(self, data: Any, **reading: Any) -> RowComparison:
-        """Whether new rows look like those the model learned from: ``alike``, ``sentence``, ``columns``, ``auc``.
+        """Whether rows of ``data`` look like those learned from: ``alike``, ``sentence``, ``columns``, ``auc``.
 
         The rows learned from are all of the labelled table, with a label or without one.
         """
@@ -66,7 +74,28 @@ class TableModel:
 
 
 def load(path: str | os.PathLike[str]) -> TableModel:
-    """Read a model that was made from a table: ``result.save(path)``, or by the command line."""
+    """Read a model that was made from a table: ``result.save(path)``, or by the command line.
+
+    Parameters
+    ----------
+    path : path
+        Of the model file.
+
+    See Also
+    --------
+    label : Makes such a model, ``result.save(path)`` writes it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from chary import label
+    >>> data = {"x": [i % 10 for i in range(80)], "y": [("ab"[i % 10 > 4] if i % 4 else None) for i in range(80)]}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     label(data, target="y", rounds=0).save(f"{folder}/model.chary")
+    ...     model = load(f"{folder}/model.chary")
+    >>> model.predict({"x": [1, 9]}).tolist()
+    ['a', 'b']
+    """
     return TableModel(load_table_model(path))
 
 

@@ -15,7 +15,10 @@ class Plots:
         self._summary = summary
 
     def bias(self, ax: Any = None) -> Any:
-        """How much labelled and other rows look like a labelled one: alike, if the outlines coincide."""
+        """How much labelled and other rows look like a labelled one: alike, if the outlines coincide.
+
+        Drawn on ``ax``, or on new axes.
+        """
         diagnosis = self._summary.get("diagnosis", self._summary)
         density = diagnosis["density"]
         ax = _axes(ax)
@@ -30,7 +33,7 @@ class Plots:
         return ax
 
     def confidence(self, ax: Any = None) -> Any:
-        """How many new labels have which confidence."""
+        """How many new labels have which confidence, drawn on ``ax`` or on new axes."""
         counts = self._summary.get("confidence")
         if counts is None:
             raise ValueError("A diagnosis labels no row, so it has no confidence to show; label the table first.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import re
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any
@@ -40,6 +41,12 @@ def label(data: Any, target: Any, **settings: Any) -> Result:
         Every parameter of ``chary.jobs.label_table``: ``audit``, ``class_prior``, ``aim``, ``error``, ``rounds``,
         ``drop``, ``unlabeled``, ``seed`` and so on; for a path also those of ``chary.tables.read_table``.
 
+    See Also
+    --------
+    chary.diagnose : Whether the labels are like the rest, alone.
+    chary.judge : How good labels are that are there already.
+    chary.load : The model again, for new rows.
+
     Examples
     --------
     >>> import polars as pl
@@ -56,18 +63,46 @@ def label(data: Any, target: Any, **settings: Any) -> Result:
 
 
 def diagnose(data: Any, target: Any, **settings: Any) -> Diagnosed:
-    """Tell whether the labelled rows of a table are like the rest; parameters as in ``label``."""
+    """Tell whether the labelled rows of a table are like the rest.
+
+    Parameters
+    ----------
+    data : pandas or polars DataFrame, dict of columns, path, or Table
+        It is not changed.
+    target : str
+        The column that holds the labels; cells without one are missing.
+    **settings
+        Every parameter of ``chary.jobs.diagnose_table``; for a path also those of ``chary.tables.read_table``.
+
+    See Also
+    --------
+    chary.label : Labels the rest, and has the same diagnosis.
+
+    Examples
+    --------
+    >>> data = {"x": [i % 10 for i in range(80)], "y": [("ab"[i % 10 > 4] if i % 4 else None) for i in range(80)]}
+    >>> diagnose(data, target="y").verdict
+    'representative'
+    """
     found = given(data, settings)
     result = diagnose_table(found.table, str(target), **found.settings)
     return Diagnosed(result.diagnosis, summarize_diagnosis(result))
 
 
 class Diagnosed:
-    """Whether the labelled rows are like the rest: ``verdict`` and ``sentence``, more in ``summary``."""
+    """Whether the labelled rows are like the rest.
+
+    Attributes
+    ----------
+    details : Diagnosis
+        As ``chary.evaluation.diagnose`` gives it.
+    summary : dict
+        Plain data, as a program gets it.
+    """
 
     def __init__(self, details: Diagnosis, summary: dict[str, Any]) -> None:
-        self.details = details  # as ``chary.evaluation.diagnose`` gives it
-        self.summary = summary  # plain data, as a program gets it
+        self.details = details
+        self.summary = summary
 
     @property
     def verdict(self) -> str:
@@ -169,12 +204,12 @@ class Result:
         return Plots(self.summary)
 
     def report(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        """Write the whole report: one HTML page."""
+        """Write the whole report to ``path``: one HTML page; an existing file only with ``overwrite``."""
         with _writing(path, overwrite) as stream:
             stream.write(render_page(self.summary, self._hints).encode("utf-8", "backslashreplace"))
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        """Write the model, for ``chary.load`` and the command line."""
+        """Write the model to ``path``, for ``chary.load`` and the commands; ``overwrite`` as in ``report``."""
         _refuse_there(path, overwrite)
         save(self.details.model, path, overwrite=overwrite)
 
@@ -183,6 +218,7 @@ class Result:
     ) -> None:
         """Write a sheet (CSV) of k unlabelled rows drawn at random, thirty if there are so many, to be labelled.
 
+        It goes to ``path``; with ``overwrite`` it is drawn anew in place of what is there.
         Where a smaller sheet of the same table and seed is already, rows are added to it and its answers
         stay. Fill in its target column, then pass its path as ``audit`` to ``label``, with the same table.
         """
@@ -197,10 +233,11 @@ class Result:
         draw_sheet(path, details.table, origin, cells, labels.labeled, k, seed=seed, overwrite=overwrite)
 
     def rows_to_check(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        """Write a sheet (CSV) of the rows of highest doubt, to be checked and corrected one by one.
+        """Write a sheet (CSV) of the rows of highest doubt to ``path``, to be checked one by one.
 
         Fill in its target column, then pass its path as ``checked`` to ``label``: the model learns from the
-        labels, and no accuracy is computed from them, as the rows were not drawn at random.
+        labels, and no accuracy is computed from them, as the rows were not drawn at random. An existing file is
+        replaced with ``overwrite`` only.
         """
         with _writing(path, overwrite) as stream:
             write_rows_to_check(self.details, stream)
@@ -234,5 +271,30 @@ def _signature(function: Callable[..., Any], job: Callable[..., Any]) -> inspect
     return inspect.Signature([*own, *passed, *of_files])
 
 
-label.__signature__ = _signature(label, label_table)  # type: ignore[attr-defined]
-diagnose.__signature__ = _signature(diagnose, diagnose_table)  # type: ignore[attr-defined]
+def _docstring(function: Callable[..., Any], job: Callable[..., Any]) -> str | None:
+    """Likewise: what the job and ``read_table`` say of these parameters, in the place of ``**settings``."""
+    if function.__doc__ is None:  # python -OO
+        return None
+    own, _, rest = function.__doc__.partition("    **settings\n")
+    _, _, after = rest.partition("\n\n")
+    names = [name for name in inspect.signature(function).parameters if name not in ("data", "target")]
+    told = [*_entries(job), *_entries(read_table)]
+    kept = [text for heads, text in told if set(heads) & set(names)]
+    return f"{own}{''.join(kept)}\n{after}"
+
+
+def _entries(function: Callable[..., Any]) -> list[tuple[list[str], str]]:
+    """The parameters of a docstring: (names, the lines about them)."""
+    _, _, below = (function.__doc__ or "").partition("    Parameters\n    ----------\n")
+    listed = below.partition("\n\n")[0].rstrip() + "\n"
+    found = re.split(r"^(?=    \S)", listed, flags=re.MULTILINE)
+    return [(re.split(r",\s*", text.strip().partition(" : ")[0]), text) for text in found if text.strip()]
+
+
+def _tell(function: Any, job: Callable[..., Any]) -> None:
+    function.__signature__ = _signature(function, job)
+    function.__doc__ = _docstring(function, job)
+
+
+_tell(label, label_table)
+_tell(diagnose, diagnose_table)

@@ -40,6 +40,15 @@ def find_study(name: str, protocol: str = "ours") -> Study:
 
     ``protocol="authors"``: as the authors of the paper ran it, with warm starts for PL and CSTA.
 
+    Parameters
+    ----------
+    name : str
+        As in ``chary study list``.
+    protocol : {"ours", "authors"}, default="ours"
+        "authors": as the authors of the paper ran it, with warm starts for PL and CSTA.
+
+    Examples
+    --------
     >>> find_study("table-ssb").labelings
     ('ssb',)
     >>> find_study("table-ssb", "authors").name

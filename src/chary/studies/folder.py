@@ -16,7 +16,21 @@ from chary.studies.study import MissingExtraError, Results, Study
 def write_report(
     study: Study, results: Results, folder: Path, companion: Results = (), figure: bytes | None = None
 ) -> list[Path]:
-    """Write ``report.md`` and ``results.csv``, and ``figure.png`` if given, all or none; returns their paths."""
+    """Write ``report.md`` and ``results.csv``, and ``figure.png`` if given, all or none; returns their paths.
+
+    Parameters
+    ----------
+    study : Study
+        The study.
+    results : list of (Cell, dict)
+        From ``results_of``.
+    folder : Path
+        Made if it is not there.
+    companion : list of (Cell, dict), default=()
+        Results of the same methods with random labels, for what was lost to the bias.
+    figure : bytes, default=None
+        A picture, as PNG.
+    """
     contents = {
         "report.md": to_markdown(study, results, companion).encode(),
         "results.csv": to_csv(study, results).encode(),

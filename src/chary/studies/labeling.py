@@ -60,19 +60,19 @@ def selection_biased(
 ) -> NDArray[np.bool_]:
     """Label rows far out along the first principal component of their class: the paper's ``SSB``.
 
-    Class proportions are kept. Within class c rows are drawn one by one, without replacement, with
+    Class proportions are kept. Within class c rows are drawn one by one, without replacement, with ::
 
         P(s = 1 | x, y = c)  =  (1 - alpha) / n_c  +  alpha exp(r |proj_1(x)|) / beta,
 
     where proj_1 is the score on the first principal component of the n_c rows of the class and beta
-    makes the second term sum to one. It is computed in log space, so that r |proj_1| may be in the
+    makes the second term sum to one. It is computed in log space, so that ``r |proj_1|`` may be in the
     hundreds, and drawn by the Gumbel top-k trick: the k largest of log P + Gumbel noise are distributed
     exactly as k successive draws.
 
     Parameters
     ----------
     X : array-like of shape (n, d)
-        Features, standardised (:func:`train_test_protocol`): the bias acts on their scale.
+        Features, standardised (``train_test_protocol``): the bias acts on their scale.
     y : array-like of shape (n,)
         The label of every row.
     n_labeled : int

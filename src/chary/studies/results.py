@@ -49,7 +49,17 @@ class Line(NamedTuple):
 
 
 def results_of(study: Study, cells: Iterable[Cell], store: Store) -> Results:
-    """The cells that the store holds, with their results."""
+    """The cells that the store holds, with their results.
+
+    Parameters
+    ----------
+    study : Study
+        The study.
+    cells : iterable of Cell
+        From ``study.cells()``.
+    store : Store
+        Where ``run`` put them.
+    """
     found = ((cell, store.read(key_of(cell.content()))) for cell in cells)
     return [(cell, record.result) for cell, record in found if record is not None]
 
@@ -93,7 +103,17 @@ def row_heads(study: Study) -> list[str]:
 
 
 def to_markdown(study: Study, results: Results, companion: Results = ()) -> str:
-    """The whole report of a study as Markdown."""
+    """The whole report of a study as Markdown.
+
+    Parameters
+    ----------
+    study : Study
+        The study.
+    results : list of (Cell, dict)
+        From ``results_of``.
+    companion : list of (Cell, dict), default=()
+        Results of the same methods with random labels, for what was lost to the bias.
+    """
     blocks = [f"# {study.name}: {study.title}"]
     for table in (study.table or _beside_the_paper, *study.further):
         blocks += _in_markdown(table(study, results))
@@ -109,7 +129,15 @@ def _in_markdown(table: TextTable) -> list[str]:
 
 
 def to_csv(study: Study, results: Results) -> str:
-    """Every summarised number in long form, the paper's beside it."""
+    """Every summarised number in long form, the paper's beside it.
+
+    Parameters
+    ----------
+    study : Study
+        The study.
+    results : list of (Cell, dict)
+        From ``results_of``.
+    """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     parameter = [study.vary[0]] if study.vary else []
@@ -126,7 +154,15 @@ def to_csv(study: Study, results: Results) -> str:
 
 
 def export(results: Results, path: Path) -> None:
-    """Cells and results in one compressed JSON file, the same bytes for the same results."""
+    """Cells and results in one compressed JSON file, the same bytes for the same results.
+
+    Parameters
+    ----------
+    results : list of (Cell, dict)
+        From ``results_of``.
+    path : Path
+        Of the file to write.
+    """
     rows = [{"cell": cell.content(), "result": result} for cell, result in results]
     text = json.dumps(rows, sort_keys=True, separators=(",", ":")).encode()
     with atomic_write(path, overwrite=True) as file:
@@ -134,7 +170,15 @@ def export(results: Results, path: Path) -> None:
 
 
 def import_results(path: Path, cells: Iterable[Cell] | None = None) -> Results:
-    """What :func:`export` wrote; of it, only some cells if asked."""
+    """What :func:`export` wrote; of it, only some cells if asked.
+
+    Parameters
+    ----------
+    path : Path
+        Of the file.
+    cells : iterable of Cell, default=None
+        Those to take. None: all.
+    """
     packed = path.read_bytes()
     try:
         rows = json.loads(gzip.decompress(packed))

@@ -36,6 +36,11 @@ class Store:
     A file appears under its name only when it is complete. Reading verifies the checksum; a file that is torn
     or altered is set aside as ``.corrupt``, listed in ``set_aside``, and counts as absent.
 
+    Parameters
+    ----------
+    directory : path
+        Made when the first cell is written.
+
     Examples
     --------
     >>> import tempfile
@@ -55,7 +60,7 @@ class Store:
         return self.directory / key[:2] / f"{key}.json"
 
     def read(self, key: str) -> Record | None:
-        """The record of a finished cell; None if there is none that verifies."""
+        """The record of the finished cell of this ``key``; None if there is none that verifies."""
         path = self.path(key)
         try:
             text = path.read_bytes()
@@ -69,7 +74,10 @@ class Store:
         return record
 
     def write(self, cell: dict[str, Any], result: dict[str, Any], env: dict[str, Any] | None = None) -> str:
-        """Record a finished cell; returns its key. An earlier failure of the cell is forgotten."""
+        """Record a finished ``cell`` with its ``result``, and in which ``env`` it was made; returns its key.
+
+        An earlier failure of the cell is forgotten.
+        """
         key = key_of(cell)
         content = {"schema": SCHEMA, "key": key, "cell": cell, "result": result, "env": env or {}}
         _write_whole(self.path(key), {**content, "sha256": _digest(content)})
@@ -77,12 +85,12 @@ class Store:
         return key
 
     def fail(self, cell: dict[str, Any], reason: str) -> None:
-        """Record that a cell was given up."""
+        """Record that a ``cell`` was given up, and the ``reason``."""
         key = key_of(cell)
         _write_whole(self._failure_path(key), {"key": key, "cell": cell, "reason": reason})
 
     def failure(self, key: str) -> str | None:
-        """Why a cell was given up, if it was."""
+        """Why the cell of this ``key`` was given up, if it was."""
         try:
             return str(json.loads(self._failure_path(key).read_bytes())["reason"])
         except FileNotFoundError:

@@ -39,17 +39,17 @@ class MissingExtraError(ValueError):
 class Cell:
     """One run: all that its result depends on. The fields up to ``model`` fix the shared first fit."""
 
-    dataset: str
-    data: str  # checksum of the data's content
-    labeling: str  # a name of LABELINGS
-    n_labeled: int
-    r: float | None  # strength of the bias; None but under "ssb"
-    alpha: float | None  # 1 is the paper's bias, 0 none; None but under "ssb"
-    seed: int
-    model: Mapping[str, Any]  # parameters of the network that differ from its defaults
-    method: str
-    options: Mapping[str, Any]  # parameters of the method
-    measure: str
+    dataset: str  #: a name, or the path of a file
+    data: str  #: checksum of the data's content
+    labeling: str  #: a name of LABELINGS
+    n_labeled: int  #: labels in all, before rounding to whole numbers in each class
+    r: float | None  #: strength of the bias; None but under "ssb"
+    alpha: float | None  #: 1 is the paper's bias, 0 none; None but under "ssb"
+    seed: int  #: of the split, the labels and the network
+    model: Mapping[str, Any]  #: parameters of the network that differ from its defaults
+    method: str  #: its name in the study
+    options: Mapping[str, Any]  #: parameters of the method
+    measure: str  #: the name of the function that measures
 
     def content(self) -> dict[str, Any]:
         """The cell as plain values, for its file and its key."""
@@ -66,7 +66,28 @@ Results = Sequence[tuple[Cell, dict[str, Any]]]
 
 
 class Task:
-    """What a method gets to work on: data with some labels, the model to use, and its first fit."""
+    """What a method gets to work on: data with some labels, the model to use, and its first fit.
+
+    Parameters
+    ----------
+    cell : Cell
+        What to make the task of.
+
+    Attributes
+    ----------
+    X : array of shape (n, d)
+        The training rows.
+    y : array of shape (n,)
+        Their class codes, -1 where the label is hidden.
+    labeled : array of shape (n,), bool
+        Where it is not.
+    y_true : array of shape (n,)
+        All class codes of the training rows; not for methods.
+    X_test, y_test : arrays
+        What methods are judged on.
+    random_state : int
+        To seed a method with.
+    """
 
     def __init__(self, cell: Cell) -> None:
         self.cell = cell
@@ -92,7 +113,7 @@ class Task:
         return self.estimator().fit(self.X, self.y)
 
     def once(self, what: Any, work: Callable[[], Any]) -> Any:
-        """The outcome of some work, kept for the other cells that share this task."""
+        """The outcome of ``work``, kept under the name ``what`` for the other cells that share this task."""
         if what not in self._kept:
             self._kept[what] = work()
         return self._kept[what]
@@ -117,9 +138,9 @@ class Task:
 class Method(NamedTuple):
     """How to get from a task to a classifier, and what that is called in tables."""
 
-    run: Callable[..., Any]  # (task, **options) -> anything with predict
-    options: Mapping[str, Any] = {}
-    title: str = ""  # without one, the name that the study gives it
+    run: Callable[..., Any]  #: ``(task, **options) -> anything with predict``
+    options: Mapping[str, Any] = {}  #: passed to ``run``
+    title: str = ""  #: without one, the name that the study gives it
 
 
 class TextTable(NamedTuple):
@@ -178,34 +199,34 @@ class Study:
     To add a method, data set or measure, make a changed copy with ``dataclasses.replace``.
     """
 
-    name: str
-    title: str  # what is studied; what came out is for the findings to say
-    datasets: tuple[str, ...] = ALL
-    labelings: tuple[str, ...] = ("iid", "ssb")
-    methods: Mapping[str, Method] = field(default_factory=lambda: ERM)
-    measure: Callable[[Any, Any], dict[str, Any]] = accuracy
-    # A field of the cell, a parameter of the network or an option of the methods, and its values.
+    name: str  #: by which it is found, and its folder is called
+    title: str  #: what is studied; what came out is for the findings to say
+    datasets: tuple[str, ...] = ALL  #: names, or paths of files
+    labelings: tuple[str, ...] = ("iid", "ssb")  #: how labels are drawn, names of LABELINGS
+    methods: Mapping[str, Method] = field(default_factory=lambda: ERM)  #: by name
+    measure: Callable[[Any, Any], dict[str, Any]] = accuracy  #: (task, fitted) -> numbers by name
+    #: A field of the cell, a parameter of the network or an option of the methods, and its values.
     vary: tuple[str, tuple[Any, ...]] | None = None
-    seeds: tuple[int, ...] = SEEDS
-    n_labeled: int | None = None  # in every data set; None: as many as in the paper
-    task: Callable[[Cell], Any] = Task
+    seeds: tuple[int, ...] = SEEDS  #: one run each
+    n_labeled: int | None = None  #: in every data set; None: as many as in the paper
+    task: Callable[[Cell], Any] = Task  #: what makes a task of a cell
     # How it is told. Functions get the study itself, so that a changed copy tells of its own methods.
-    metric: str = "accuracy"  # the number in its table
-    caption: str = "Test accuracy"  # the same in words
-    axis: str = ""  # the varied parameter in words
-    derive: Callable[[dict[str, Any]], dict[str, float]] | None = None  # further numbers from a cell's result
-    paper: Callable[[str], Published] | None = None  # labelling -> (data set, method) -> mean and deviation
-    companion: str = ""  # the study of the same methods under "iid", whose results the conclusions get, too
-    table: Callable[[Study, Results], TextTable] | None = None  # None: data sets by methods
-    headline: Callable[[Study, Results], str] | None = None  # one sentence, computed
-    conclude: tuple[Conclusion, ...] = ()  # further sentences
-    figure: Callable[[Study, Results], Any] | None = None  # None: curves where a parameter varies, else duels
-    further: tuple[Callable[[Study, Results], TextTable], ...] = ()  # tables besides the first
-    source: Source | None = None  # of its data sets; None: those of the paper
-    only: Callable[[Cell], bool] | None = None  # the cells of the grid that there are; None: all
+    metric: str = "accuracy"  #: the number in its table
+    caption: str = "Test accuracy"  #: the same in words
+    axis: str = ""  #: the varied parameter in words
+    derive: Callable[[dict[str, Any]], dict[str, float]] | None = None  #: further numbers from a cell's result
+    paper: Callable[[str], Published] | None = None  #: labelling -> (data set, method) -> mean and deviation
+    companion: str = ""  #: the study of the same methods under "iid", whose results the conclusions get, too
+    table: Callable[[Study, Results], TextTable] | None = None  #: None: data sets by methods
+    headline: Callable[[Study, Results], str] | None = None  #: one sentence, computed
+    conclude: tuple[Conclusion, ...] = ()  #: further sentences
+    figure: Callable[[Study, Results], Any] | None = None  #: None: curves where a parameter varies, else duels
+    further: tuple[Callable[[Study, Results], TextTable], ...] = ()  #: tables besides the first
+    source: Source | None = None  #: of its data sets; None: those of the paper
+    only: Callable[[Cell], bool] | None = None  #: the cells of the grid that there are; None: all
 
     def cells(self, names: Iterable[str] | None = None, n_seeds: int | None = None) -> list[Cell]:
-        """The grid, restricted to some data sets and to the first seeds if asked.
+        """The grid, restricted to data sets of some ``names`` and to the first ``n_seeds`` seeds if asked.
 
         Beyond the study's own seeds come 5000, 5001, ...
         """
@@ -237,7 +258,7 @@ class Study:
         return (self.methods[method].title if method in self.methods else "") or method
 
     def published(self, labeling: str) -> Published:
-        """What the paper has under a labelling: (data set, method) -> mean and deviation, in percent."""
+        """What the paper has under a ``labeling``: (data set, method) -> mean and deviation, in percent."""
         return self.paper(labeling) if self.paper and self.vary is None else {}
 
     def says(self, results: Results) -> str:

@@ -74,6 +74,11 @@ class TablePreparation(TransformerMixin, BaseEstimator):
     transformer_ : ColumnTransformer
         Fitted on the numbers and category codes of the used columns.
 
+    See Also
+    --------
+    chary.label : Prepares, learns and reports in one call.
+    chary.tables.read_table : Reads a file of any kind.
+
     Examples
     --------
     >>> table = {"age": ["31", "", "47", "52"], "city": ["Ulm", "Bonn", "Ulm", "Bonn"], "n": ["1", "1", "1", "1"]}
@@ -150,7 +155,7 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         return Forms(_used(self.ordered_), self.numeric)
 
     def part(self, frame: pl.DataFrame, forms: Forms) -> NDArray[np.float32]:
-        """Features (n, d) of a part of a table: those that its rows have in the whole of it.
+        """Features (n, d) of a ``frame`` that is a part of a table: those that its rows have in the whole of it.
 
         What could not be read is counted in ``forms``; a cell alone cannot tell whether it is an odd one in a
         column as it should be, or one of a column that is written otherwise.
@@ -199,14 +204,14 @@ class TablePreparation(TransformerMixin, BaseEstimator):
                 place += width
 
     def require_columns(self, names: Sequence[str]) -> None:
-        """Refuse a table that lacks a column that the model goes by."""
+        """Refuse a table with these ``names`` of columns if it lacks one that the model goes by."""
         present = set(names)
         for column in self.columns_:
             if column.used and column.name not in present:
                 raise TableError(f"Column {shown(column.name)} is missing; the model was trained with it: add it.")
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """A name a person understands for each feature."""
+        """A name a person understands for each feature; ``input_features`` is not used."""
         check_is_fitted(self)
         return np.array([feature.name for feature in _features(self.ordered_)], dtype=object)
 

@@ -53,20 +53,20 @@ class Taken(NamedTuple):
 class Table:
     """A file's cells and how it was written."""
 
-    frame: pl.DataFrame  # CSV: all text; others: the types of the file
-    name: str  # for people
-    delimiter: str = ""  # of a CSV
-    bom: bool = False
-    path: str = ""  # as it was given: a file, a folder, a pattern, "-"
-    read_with: Mapping[str, str] = field(default_factory=dict)  # parameters to read it again with
-    format: str = ""  # one of FORMATS; found by the delimiter if not given
-    packed: str = ""  # one of PACKED: the file was compressed
-    more_paths: tuple[str, ...] = ()  # as given, where several were
-    files: tuple[str, ...] = ()  # what was read in the end, in this order
-    notes: tuple[str, ...] = ()  # what a person should know of how it was read, a sentence each
-    lines: Lines | None = None  # JSON lines: as they stood in the file
-    given: Any = None  # the data frame that it was made of, if it was no file
-    taken: Taken | None = None  # which rows of the file these are; None: all
+    frame: pl.DataFrame  #: CSV: all text; others: the types of the file
+    name: str  #: for people
+    delimiter: str = ""  #: of a CSV
+    bom: bool = False  #: whether the file began with a byte-order mark
+    path: str = ""  #: as it was given: a file, a folder, a pattern, "-"
+    read_with: Mapping[str, str] = field(default_factory=dict)  #: parameters to read it again with
+    format: str = ""  #: one of FORMATS; found by the delimiter if not given
+    packed: str = ""  #: one of PACKED: the file was compressed
+    more_paths: tuple[str, ...] = ()  #: as given, where several were
+    files: tuple[str, ...] = ()  #: what was read in the end, in this order
+    notes: tuple[str, ...] = ()  #: what a person should know of how it was read, a sentence each
+    lines: Lines | None = None  #: JSON lines: as they stood in the file
+    given: Any = None  #: the data frame that it was made of, if it was no file
+    taken: Taken | None = None  #: which rows of the file these are; None: all
 
     def __post_init__(self) -> None:
         if not self.format:

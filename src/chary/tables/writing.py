@@ -22,6 +22,15 @@ def write_table(table: Table, added: Mapping[str, Any], file: BinaryIO) -> None:
 
     The table's own cells are unchanged; what a format cannot hold is refused. Text in added columns of a CSV that
     a spreadsheet would run as a formula gets an apostrophe in front.
+
+    Parameters
+    ----------
+    table : Table
+        What was read.
+    added : mapping of str to column
+        Columns to add, by name.
+    file : binary file
+        Open for writing.
     """
     require_writable(table)
     more = pl.DataFrame([pl.Series(name, values) for name, values in added.items()])

@@ -110,8 +110,14 @@ class TorchDiverseClassifier(DiverseEnsembleClassifier):
         The trained network with its parts ``backbone`` and ``heads``, in evaluation mode.
     n_steps_ : int
         Steps done.
-    loss_curve_ : dict of arrays of shape (n_steps_,)
+    loss_curve_ : dict of arrays, one number for each step
         ``supervised``, ``ensemble`` and ``similarity`` on the mini-batch of every step.
+
+    See Also
+    --------
+    chary.DiverseEnsembleClassifier : The same for tables, without PyTorch.
+    chary.torch.DiverseHeads : The heads alone, for a loop of your own.
+    chary.torch.FixMatchTrainer : Adds consistency between views of a row.
 
     Examples
     --------
@@ -394,7 +400,7 @@ class TorchDiverseClassifier(DiverseEnsembleClassifier):
             yield torch.cat([logits[:, None], head_logits], dim=1).cpu().double()
 
     def save_state(self, path: str | PathLike[str]) -> None:
-        """Write the weights and the classes to a safetensors file."""
+        """Write the weights and the classes to ``path``, a safetensors file."""
         check_is_fitted(self)
         facts = {"classes": self.classes_.tolist(), "dtype": self.classes_.dtype.str}
         if hasattr(self, "n_features_in_"):
@@ -406,7 +412,10 @@ class TorchDiverseClassifier(DiverseEnsembleClassifier):
         save_file(state, path, metadata={"chary": json.dumps(facts)})
 
     def load_state(self, path: str | PathLike[str]) -> TorchDiverseClassifier:
-        """Take weights and classes from ``save_state``; ``backbone`` and ``n_heads`` must be as they were."""
+        """Take weights and classes from ``path``, where ``save_state`` put them.
+
+        ``backbone`` and ``n_heads`` must be as they were.
+        """
         self._validate_params()
         try:
             with safe_open(path, "pt") as file:

@@ -63,9 +63,27 @@ class FixMatchTrainer(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         Trained; its ``loss_curve_`` also holds ``consistency`` and ``accepted``, the share of confident rows.
     classes_ : array of shape (C,)
 
+    See Also
+    --------
+    chary.torch.TorchDiverseClassifier : Without views.
+
     References
     ----------
     Sohn et al.: FixMatch. NeurIPS 2020. Zhang et al.: FlexMatch. NeurIPS 2021.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sklearn.datasets import load_iris
+    >>> from torch import nn
+    >>> X, y = load_iris(return_X_y=True)
+    >>> y[25:50], y[75:100], y[125:] = -1, -1, -1
+    >>> def shaken(batch):
+    ...     return batch + 0.1 * torch.randn_like(batch)
+    >>> network = TorchDiverseClassifier(lambda: nn.Linear(4, 16), n_steps=20, device="cpu", random_state=0)
+    >>> model = FixMatchTrainer(network, strong=shaken, threshold=0.8).fit(X.astype("float32"), y)
+    >>> model.predict(X[:2].astype("float32")).shape
+    (2,)
     """
 
     _parameter_constraints = {  # noqa: RUF012
@@ -98,7 +116,7 @@ class FixMatchTrainer(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self.consistency_weight = consistency_weight
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> FixMatchTrainer:
-        """Fit on labelled and unlabelled rows, given as to ``TorchDiverseClassifier.fit``."""
+        """Fit on labelled and unlabelled rows, and their ``sample_weight``, as ``TorchDiverseClassifier.fit``."""
         self._validate_params()
         classifier = clone(self.classifier)
         self.classifier_ = classifier._fit(X, y, sample_weight, self._loss_factory(classifier))
@@ -117,7 +135,7 @@ class FixMatchTrainer(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return self._fitted().predict_head_proba(X)
 
     def predict_confidence(self, X: Any, kind: str = "t_similarity") -> Floats:
-        """How far each prediction can be trusted, as ``TorchDiverseClassifier`` tells it."""
+        """How far each prediction can be trusted; ``kind`` as for ``TorchDiverseClassifier``."""
         return self._fitted().predict_confidence(X, kind)
 
     @property

@@ -43,7 +43,7 @@ class DiverseHeads(nn.Module):
         self.linear = nn.Linear(in_features, (1 + n_heads) * n_classes)
 
     def forward(self, features: Tensor) -> tuple[Tensor, Tensor]:
-        """Features (n, h) -> logits (n, C) of the prediction head, (n, M, C) of the diverse heads."""
+        """The ``features`` (n, h) -> logits (n, C) of the prediction head, (n, M, C) of the diverse heads."""
         weight, bias, C = self.linear.weight, self.linear.bias, self.n_classes
         logits = functional.linear(features, weight[:C], bias[:C])  # (n, C)
         shared = features if self.joint else features.detach()
@@ -59,7 +59,15 @@ class DiverseHeads(nn.Module):
 
 
 class DiverseNetwork(nn.Module):
-    """A backbone under its heads."""
+    """A backbone under its heads.
+
+    Parameters
+    ----------
+    backbone : Module
+        Rows -> features (n, h).
+    heads : DiverseHeads
+        On these features.
+    """
 
     def __init__(self, backbone: nn.Module, heads: DiverseHeads) -> None:
         super().__init__()
@@ -114,12 +122,12 @@ def diversity_loss(head_logits: Tensor, rows: Tensor | None = None) -> Tensor:
 class Losses(NamedTuple):
     """The three terms of the loss on one batch."""
 
-    supervised: Tensor  # cross-entropy of the prediction head on labelled rows
-    ensemble: Tensor  # mean cross-entropy of the diverse heads on labelled rows
-    similarity: Tensor  # mean T-similarity of the diverse heads on unlabelled rows
+    supervised: Tensor  #: cross-entropy of the prediction head on labelled rows
+    ensemble: Tensor  #: mean cross-entropy of the diverse heads on labelled rows
+    similarity: Tensor  #: mean T-similarity of the diverse heads on unlabelled rows
 
     def total(self, gamma: float = 1.0) -> Tensor:
-        """What training minimises."""
+        """What training minimises: similarity counts ``gamma`` times."""
         return self.supervised + self.ensemble + gamma * self.similarity
 
 

@@ -57,10 +57,14 @@ def draw_rows(data: Any, labels: Any, path: str | os.PathLike[str], k: int = 30,
 
     Parameters
     ----------
-    data, labels
+    data : pandas or polars DataFrame, dict of columns, path, or Table
         As in ``judge``.
+    labels : str or list of two
+        The columns under test, which the sheet does not show.
     path : path
+        Of the sheet.
     k : int, default=30
+        How many rows it shall hold.
     **settings
         Every parameter of ``chary.jobs.draw_to_judge``: ``confidence``, ``hide``, ``seed``, ``overwrite`` and so
         on; for a path also those of ``chary.tables.read_table``.
@@ -103,7 +107,7 @@ class Judged:
         return promised["low"], promised["high"]
 
     def report(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        """Write the whole report: one HTML page."""
+        """Write the whole report to ``path``: one HTML page; an existing file only with ``overwrite``."""
         with atomic_write(path, overwrite=overwrite) as stream:
             stream.write(render_judged(self.summary).encode("utf-8", "backslashreplace"))
 

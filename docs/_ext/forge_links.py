@@ -1,0 +1,54 @@
+"""A Markdown page as a forge shows it in; the same page with the links and pictures that a site wants out.
+
+On a forge a link may lead to any file of the repository. On the site the README is the home page, a stored report
+is a page, and any other file is copied beside the pages, to be read in the browser.
+"""
+
+import re
+from typing import Any
+
+PAGES = {
+    "../README.md": "index.md",
+    "../CONTRIBUTING.md": "contributing.md",
+    "../CHANGELOG.md": "changelog.md",
+    "../examples)": "gallery/index.rst)",
+}
+PICTURE = re.compile(
+    r'<picture><source media="\(prefers-color-scheme: dark\)" srcset="(?P<dark>[^"]+)">'
+    r'<img src="(?P<light>[^"]+)" alt="(?P<alt>[^"]*)"></picture>'
+)
+
+
+def for_the_site(text: str) -> str:
+    """Rewrite what is outside of blocks of code."""
+    parts = re.split(r"(^```.*?^```[ ]*$)", text, flags=re.DOTALL | re.MULTILINE)
+    return "".join(part if part.startswith("```") else _rewritten(part) for part in parts)
+
+
+def _rewritten(text: str) -> str:
+    for given, page in PAGES.items():
+        text = text.replace(f"]({given}", f"]({page}")
+    # A picture of a study is shown where it stands; a link to it, or to its folder, leads to a page.
+    text = re.sub(r"(?<!!)(\[[^\]]*\])\(\.\./studies/results/([\w-]+)/[\w.]+\)", r"\1(results/\2.md)", text)
+    text = re.sub(r"\]\(\.\./studies/results/?\)", "](results/index.md)", text)
+    return PICTURE.sub(r"![\g<alt>](\g<light>){.only-light}\n![\g<alt>](\g<dark>){.only-dark}", text)
+
+
+def _read(app: Any, docname: str, source: list[str]) -> None:
+    if app.env.doc2path(docname).suffix == ".md":
+        source[0] = for_the_site(source[0])
+
+
+def _open_in_the_browser(
+    app: Any, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
+) -> None:
+    """Results and sources that a page links to are texts: shown, not saved (those of the gallery are saved)."""
+    if "body" in context and not pagename.startswith("gallery/"):
+        context["body"] = context["body"].replace(' download=""', "")
+
+
+def setup(app: Any) -> dict[str, bool]:
+    """Called by Sphinx."""
+    app.connect("source-read", _read)
+    app.connect("html-page-context", _open_in_the_browser)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

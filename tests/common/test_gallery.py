@@ -1,0 +1,50 @@
+"""The scripts of the gallery, run headless: each ends in a picture, and is a page of the site."""
+
+import ast
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+
+plt = pytest.importorskip("matplotlib.pyplot")
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+SCRIPTS = sorted(EXAMPLES.glob("*/plot_*.py"))
+
+
+@pytest.fixture(autouse=True)
+def no_window():
+    plt.switch_backend("Agg")
+    plt.close("all")
+    yield
+    plt.close("all")
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
+def test_it_ends_in_a_picture(script, tmp_path, monkeypatch):
+    if "torch" in script.read_text():
+        pytest.importorskip("torch")
+    monkeypatch.chdir(tmp_path)
+    runpy.run_path(str(script), run_name="__main__")
+    (number,) = plt.get_fignums()
+    figure = plt.figure(number)
+    figure.canvas.draw()
+    assert any(ax.lines or ax.patches or ax.collections or ax.images for ax in figure.axes)
+    assert not list(tmp_path.iterdir())  # nothing is left behind
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
+def test_it_is_a_page(script):
+    """A title, a claim in bold type that the picture shows, few lines."""
+    title, rule, *words = ast.get_docstring(ast.parse(script.read_text())).splitlines()
+    assert set(rule) == {"="}
+    assert len(rule) >= len(title)
+    assert re.search(r"\*\*.+?\*\*", " ".join(words))
+    assert len(script.read_text().splitlines()) <= 70
+
+
+def test_there_are_enough_and_every_folder_has_a_head():
+    assert len(SCRIPTS) >= 11
+    assert len({script.stem for script in SCRIPTS}) == len(SCRIPTS)
+    assert all((script.parent / "GALLERY_HEADER.rst").exists() for script in SCRIPTS)

@@ -1,0 +1,131 @@
+"""The site, without building it: every page is in a list, and what turns pages over does what it says."""
+
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+# Written by a build.
+BUILT = {"gallery/index", "results/index"}
+
+
+def load(name):
+    spec = importlib.util.spec_from_file_location(f"docs_{Path(name).stem}", DOCS / name)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def in_toctrees():
+    """The pages that the lists of contents name, by folder and name."""
+    named = set()
+    for page in [*DOCS.glob("*.md"), *DOCS.glob("api/*.rst")]:
+        text = page.read_text()
+        trees = re.findall(r"```\{toctree\}\n(.*?)```", text, flags=re.DOTALL)
+        trees += re.findall(r"^\.\. toctree::\n((?:   .*\n|\n)+)", text, flags=re.MULTILINE)
+        for tree in trees:
+            lines = [
+                line.strip() for line in tree.splitlines() if line.strip() and not line.strip().startswith(":")
+            ]
+            entries = [re.sub(r"^.*<(.*)>$", r"\1", line) for line in lines]
+            named |= {str((page.parent / entry).relative_to(DOCS)) for entry in entries}
+    return named
+
+
+def test_every_page_is_in_a_list_of_contents():
+    pages = {str(page.relative_to(DOCS).with_suffix("")) for page in [*DOCS.glob("*.md"), *DOCS.glob("api/*.rst")]}
+    assert in_toctrees() == (pages - {"index"}) | BUILT
+
+
+def test_links_to_the_repository_become_links_of_the_site():
+    turn = load("_ext/forge_links.py").for_the_site
+    assert turn("[home](../README.md)") == "[home](index.md)"
+    assert turn("[a study](../studies/results/audit/report.md)") == "[a study](results/audit.md)"
+    assert turn("[a link](../studies/results/audit/figure.png)") == "[a link](results/audit.md)"
+    assert turn("[all](../studies/results)") == "[all](results/index.md)"
+    for kept in ("![shown](../studies/results/audit/figure.png)", "```text\n[home](../README.md)\n```\n"):
+        assert turn(kept) == kept
+    dark = '<source media="(prefers-color-scheme: dark)" srcset="d.png">'
+    turned = turn(f'<picture>{dark}<img src="l.png" alt="A page"></picture>')
+    assert turned == "![A page](l.png){.only-light}\n![A page](d.png){.only-dark}"
+
+
+def test_no_picture_of_two_themes_is_left_for_the_forge_alone():
+    turn = load("_ext/forge_links.py").for_the_site
+    assert not [page.name for page in DOCS.glob("*.md") if "<picture>" in turn(page.read_text())]
+
+
+def test_every_stored_study_gets_a_page(tmp_path, monkeypatch):
+    module = load("_ext/stored_results.py")
+    monkeypatch.setattr(module, "PAGES", tmp_path / "results")
+    names = module.write_pages()
+    assert "table-ssb" in names
+    listed = (tmp_path / "results" / "index.md").read_text()
+    for name in names:
+        text = (tmp_path / "results" / f"{name}.md").read_text()
+        assert text.startswith(f"# {name}\n")
+        assert f"[{name}]({name}.md): " in listed
+        for target in re.findall(r"\]\(\.\./\.\./(studies/[^)]+)\)", text):
+            assert (ROOT / target).exists()
+    assert "table-ssb --protocol authors" in (tmp_path / "results" / "table-ssb-authors.md").read_text()
+
+
+def test_formulas_are_drawn_in_the_colour_of_the_text():
+    pytest.importorskip("matplotlib")
+    drawn = load("_ext/mathtext_svg.py").drawn
+    svg = drawn(r"\tfrac1C \sum_{m \ne k} \lVert h_m \rVert^2 \le \Big( \text{weak} \Big) \ge \mathcal T")
+    assert svg.startswith('<svg fill="currentColor"')
+    assert "#ffffff" not in svg
+    with pytest.raises(ValueError, match="nosuchsign"):
+        drawn(r"\nosuchsign")
+
+
+PAGE = '<html><body><a href="{0}">x</a><img src="{1}"><h2 id="here">x</h2></body></html>'
+
+
+def test_dead_links_and_foreign_resources_are_found(tmp_path):
+    check = load("check_links.py")
+    (tmp_path / "picture.png").write_bytes(b"")
+    (tmp_path / "good.html").write_text(PAGE.format("good.html#here", "picture.png"))
+    assert check.complaints(tmp_path) == []
+    (tmp_path / "bad.html").write_text(PAGE.format("good.html#there", "https://example.org/x.png"))
+    (tmp_path / "worse.html").write_text(
+        PAGE.format("gone.html", "picture.png") + '<a href="https://a.b/">out</a>'
+    )
+    (tmp_path / "style.css").write_text("@import 'https://example.org/font.css'; b { background: url(x.png) }")
+    assert check.complaints(tmp_path) == [
+        "bad.html loads https://example.org/x.png from elsewhere",
+        "style.css loads https://example.org/font.css from elsewhere",
+        "bad.html links to good.html#there: no such place on that page",
+        "worse.html links to gone.html: no such file",
+    ]
+
+
+WORDS = {
+    "report/terminal.py": ["promised by your labels", "model of your labels", "model of all labels"],
+    "report/judged/terminal.py": [
+        "Really, by the audit",
+        "Right where said",
+        "Found of it",
+        "Agreement beyond chance",
+    ],
+    "report/templates/sections/accept.html": ["Held out: wrong", "Of those wrong"],
+    "report/templates/sections/audit.html": ["Recognised", "Cross-validation on your own labels"],
+    "report/templates/sections/importance.html": ["Change of probability"],
+    "report/templates/sections/prior.html": ["Labels that change"],
+    "report/templates/sections/second_look.html": ["How sure"],
+    "report/templates/judged/accuracy.html": ["answered rows alone"],
+    "report/summary.py": ["new labels can be accepted with"],
+}
+
+
+@pytest.mark.parametrize("file", WORDS)
+def test_what_may_be_quoted_is_called_as_chary_calls_it(file):
+    """A figure that is renamed has to be renamed on the page that says what it promises."""
+    shown, page = (ROOT / "src/chary" / file).read_text(), (DOCS / "quote.md").read_text()
+    for words in WORDS[file]:
+        assert words in shown
+        assert words in page
