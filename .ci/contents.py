@@ -1,6 +1,6 @@
-"""Built wheels and source archives in; exit code 0 if each holds what it must and nothing else, else a line a fault.
+"""Built wheels and source archives in; a line for each file that one lacks, or should not hold, out.
 
-    python .ci/contents.py build/dist/chary-*
+python .ci/contents.py build/dist/chary-*
 """
 
 import sys
@@ -23,11 +23,22 @@ NEEDED = {
     "chary/studies/published/accuracy_ssb.csv",
 }
 IN_SOURCE = {
-    "CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md", "LICENSE", "Makefile", "PKG-INFO", "README.md", "SECURITY.md",
-    "constraints.txt", "pyproject.toml", "recipe/recipe.yaml", "tests/conftest.py", ".ci/contents.py", ".ci/lowest.py",
+    "CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md", "LICENSE", "Makefile", "PKG-INFO", "README.md",
+    "SECURITY.md", "constraints.txt", "pyproject.toml", "recipe/recipe.yaml", "tests/conftest.py",
+    ".ci/contents.py", ".ci/lowest.py", ".ci/run",
 }  # fmt: skip
 # What runs leave behind, and data that is not ours to publish.
-NEVER = ("__pycache__", ".pyc", ".venv", ".hypothesis", ".coverage", ".git/", ".part", "studies/cells", "studies/partial")
+NEVER = (
+    "__pycache__",
+    ".pyc",
+    ".venv",
+    ".hypothesis",
+    ".coverage",
+    ".git/",
+    ".part",
+    "studies/cells",
+    "studies/partial",
+)
 
 
 def faults_of_wheel(names: Iterable[str], package: Path) -> list[str]:

@@ -2,8 +2,8 @@
 
     python .ci/lowest.py plots,dask > lowest.txt      # of the package, and of these extras
 
-What is not stated there (what our dependencies need) is pinned as in constraints.txt, so that a release of a stranger
-turns no build red; a package that is released in step with another follows it.
+What is not stated there (what our dependencies need) is pinned as in constraints.txt, so that no release of a
+stranger turns a build red; a package that is released in step with another follows it.
 """
 
 import re

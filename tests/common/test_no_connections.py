@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 # Python imports it at the start of every process, also of those that a command starts. What leads away is refused.
-RECORDER = '''
+RECORDER = """
 import json, os, sys
 
 def outside(host):
@@ -32,13 +32,21 @@ def noticed(event, given):
     else:
         return
     with open(os.environ["CHARY_TEST_SOCKETS"], "a") as file:
-        file.write(json.dumps([event, str(place), outside(place)]) + "\\n")
+        file.write(json.dumps([os.environ.get("CHARY_TEST_COMMAND"), event, str(place), outside(place)]) + "\\n")
     if outside(place):
         raise PermissionError(f"{event} to {place}")
 
 sys.addaudithook(noticed)
-'''
-RUN = "import sys; from chary.cli import main; sys.exit(main())"
+"""
+# Several commands in one process, as most of their time is that of importing; what they print comes out, too.
+RUN = """
+import os, sys
+from chary.cli import main
+for command in sys.argv[1:]:
+    os.environ["CHARY_TEST_COMMAND"] = command
+    if main(command.split()):
+        sys.exit(f"This failed: {command}")
+"""
 
 
 @pytest.fixture(name="watched")
@@ -65,31 +73,31 @@ def folder_with_a_table(tmp_path):
     return tmp_path
 
 
-def run(command, folder, environment, **how):
-    words = [sys.executable, "-c", RUN, *command.split()]
-    return subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, check=False, **how)
+def run(commands, folder, environment):
+    words = [sys.executable, "-c", RUN, *commands]
+    return subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
 def test_no_command_connects(folder, watched):
     environment, sockets = watched
-    for command, code in {
-        "--version": 0,
-        "--help": 0,
-        "diagnose t.csv -t y": 0,
-        "label t.csv -t y --learner linear": 0,
-        "predict t.chary new.csv": 0,
-        "predict t.chary new.csv more.csv --out two -j 2": 0,  # in processes of their own
-        "audit draw t.csv -t y -k 5": 0,
-        "judge labelled.csv --labels y -k 5": 0,
-        "datasets": 0,
-        "study list": 0,
-        "study run table-ssb --datasets digits --methods erm --seeds 1 --jobs 1": 0,
-        "study report table-ssb --datasets digits --methods erm --seeds 1": 0,
-        "demo": 0,
-    }.items():
-        done = run(command, folder, environment)
-        assert done.returncode == code, f"{command}: {done.stdout}{done.stderr}"
-        assert sockets() == [], command
+    commands = [
+        "--version",
+        "--help",
+        "diagnose t.csv -t y",
+        "label t.csv -t y --learner linear --rounds 0",
+        "predict t.model.chary new.csv",
+        "predict t.model.chary new.csv more.csv --out two -j 2",  # in processes of their own
+        "audit draw t.csv -t y -k 5",
+        "judge labelled.csv --labels y -k 5",
+        "datasets",
+        "study list",
+        "study run table-ssb --datasets digits --methods erm --seeds 1 --jobs 1",
+        "study status table-ssb --datasets digits",
+        "demo",
+    ]
+    done = run(commands, folder, environment)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert sockets() == []
 
 
 def test_importing_connects_to_nothing(folder, watched):
@@ -101,30 +109,38 @@ def test_importing_connects_to_nothing(folder, watched):
 
 def test_the_one_command_that_downloads_is_noticed_and_says_that_it_could_not(folder, watched):
     environment, sockets = watched
-    done = run("datasets fetch mushrooms", folder, {**environment, "XDG_CACHE_HOME": str(folder), "HOME": str(folder)})
+    away = {**environment, "XDG_CACHE_HOME": str(folder), "HOME": str(folder)}
+    done = run(["datasets fetch mushrooms"], folder, away)
     assert done.returncode == 1
     assert done.stderr.startswith("chary: ")
-    assert any(away for _, _, away in sockets())
+    assert ("datasets fetch mushrooms", True) in {(command, away) for command, _, _, away in sockets()}
 
 
-@pytest.mark.parametrize("place", ["192.0.2.1", "0.0.0.0", "example.org"])
+PLANTED = {
+    "192.0.2.1": "socket.socket().connect(('192.0.2.1', 80))",
+    "0.0.0.0": "socket.socket().bind(('0.0.0.0', 0))",
+    "example.org": "socket.create_connection(('example.org', 80))",
+    "2001:db8::1": "socket.socket(socket.AF_INET6, socket.SOCK_DGRAM).sendto(b'x', ('2001:db8::1', 53))",
+}
+
+
 @pytest.mark.parametrize("child", [False, True])
-def test_a_planted_connection_is_noticed(folder, watched, place, child):
+def test_a_planted_connection_is_noticed(folder, watched, child):
     environment, sockets = watched
-    planted = f"import socket; s = socket.socket(); s.{'bind' if place == '0.0.0.0' else 'connect'}(('{place}', 80))"
-    if child:
-        planted = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {planted!r}])"
-    done = subprocess.run(
-        [sys.executable, "-c", planted], cwd=folder, env=environment, capture_output=True, text=True, check=False
-    )
-    assert "PermissionError" in done.stderr
-    assert [(found, away) for _, found, away in sockets()] == [(place, True)]
+    for planted in PLANTED.values():
+        code = f"import socket; {planted}"
+        if child:
+            code = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {code!r}])"
+        command = [sys.executable, "-c", code]
+        done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+        assert "PermissionError" in done.stderr
+    assert [(place, away) for _, _, place, away in sockets()] == [(place, True) for place in PLANTED]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs signals")
 def test_the_page_listens_at_this_machine_alone(folder, watched):
     environment, sockets = watched
-    command = [sys.executable, "-c", RUN, "review", "t.csv", "-t", "y", "--no-browser"]
+    command = [sys.executable, "-c", RUN, "review t.csv -t y --no-browser"]
     with subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True) as server:
         url = next(word for line in server.stdout for word in line.split() if word.startswith("http://"))
         with urlopen(url) as answer:
@@ -134,16 +150,16 @@ def test_the_page_listens_at_this_machine_alone(folder, watched):
         time.sleep(0.5)
         server.send_signal(signal.SIGTERM)
         server.stdout.read()
-    assert {place for _, place, _ in sockets()} == {"127.0.0.1"}
-    assert "socket.connect" not in {event for event, _, _ in sockets()}
+    assert {place for _, _, place, _ in sockets()} == {"127.0.0.1"}
+    assert "socket.connect" not in {event for _, event, _, _ in sockets()}
 
 
 def test_a_cluster_of_our_own_keeps_to_this_machine(folder, watched):
     pytest.importorskip("distributed")
     environment, sockets = watched
-    assert run("label t.csv -t y --learner linear", folder, environment).returncode == 0
-    done = run("predict t.chary new.csv more.csv --out two -j 1 --engine dask", folder, environment)
+    learn = "label t.csv -t y --learner linear --rounds 0"
+    done = run([learn, "predict t.model.chary new.csv more.csv --out two -j 1 --engine dask"], folder, environment)
     assert done.returncode == 0, done.stderr
     assert Path(folder, "two").is_dir()
     assert sockets(), "a cluster talks to itself"
-    assert [found for found in sockets() if found[2]] == []
+    assert [found for found in sockets() if found[-1]] == []
