@@ -4,7 +4,12 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 WHEEL  := build/wheel
 
-.PHONY: demo test lint wheel docs mutants clean
+# What `make lowest` and `make newest` run; not PyTorch, because of the size of its builds, and not the pages, which show
+# what the pinned versions print.
+EXTRAS ?= test-core,plots,dask,excel
+TESTS  ?= tests --ignore=tests/common/test_docs.py
+
+.PHONY: demo test lint wheel docs dist lowest newest mutants clean
 
 demo: $(VENV)/.installed
 	$(BIN)/chary demo --force
@@ -34,8 +39,30 @@ wheel:
 	@echo "Building the wheel and running the demo from it ..."
 	@rm -rf $(WHEEL) && $(PYTHON) -m venv $(WHEEL)/venv
 	@$(WHEEL)/venv/bin/python -m pip wheel --quiet --disable-pip-version-check --no-deps -c constraints.txt -w $(WHEEL) .
+	@$(PYTHON) .ci/contents.py $(WHEEL)/*.whl
 	@$(WHEEL)/venv/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt $(WHEEL)/*.whl
 	@cd $(WHEEL) && venv/bin/chary demo --force > demo.txt && tail -n 2 demo.txt
+
+# What is published, built and looked at, in an environment of its own: build/dist/chary-*.whl and chary-*.tar.gz.
+dist:
+	@rm -rf build/dist && $(PYTHON) -m venv build/dist/venv
+	@build/dist/venv/bin/python -m pip install --quiet --disable-pip-version-check build twine
+	@build/dist/venv/bin/python -m build --outdir build/dist . > build/dist/build.txt || { cat build/dist/build.txt; exit 1; }
+	@build/dist/venv/bin/python -m twine check --strict build/dist/chary-*
+	@$(PYTHON) .ci/contents.py build/dist/chary-*
+
+# The demo and the tests from the wheel, with the lowest versions that pyproject.toml states, and with the newest there are.
+# An old package may be warned of by a newer one, so that what is deprecated is no error here.
+lowest newest:
+	@echo "Installing the wheel with the $@ versions ..."
+	@rm -rf build/$@ && $(PYTHON) -m venv build/$@/venv && : > build/$@/constraints.txt
+	@if [ $@ = lowest ]; then $(PYTHON) .ci/lowest.py $(EXTRAS) > build/$@/constraints.txt; fi
+	@build/$@/venv/bin/python -m pip wheel --quiet --disable-pip-version-check --no-deps -w build/$@ .
+	@build/$@/venv/bin/python -m pip install --quiet --disable-pip-version-check -c build/$@/constraints.txt \
+		"$$(ls build/$@/chary-*.whl)[$(EXTRAS)]"
+	@cd build/$@ && venv/bin/chary demo --force > demo.txt && tail -n 1 demo.txt
+	build/$@/venv/bin/python -m pytest -q -n 2 -p no:cacheprovider -W default::DeprecationWarning \
+		-W default::PendingDeprecationWarning -W default::FutureWarning $(TESTS)
 
 # Installed anew only when the requirements change; the package itself is editable.
 INSTALL = test -x $(BIN)/python || $(PYTHON) -m venv $(VENV); echo "Installing into $(VENV) ..."; \

@@ -2,6 +2,7 @@
 
 import os
 from functools import partial
+from importlib.util import find_spec
 
 # scikit-learn's estimator checks skip one of their own without it; SciPy reads it when it is imported.
 os.environ["SCIPY_ARRAY_API"] = "1"
@@ -15,6 +16,14 @@ from hypothesis import settings
 # Examples are the same in every run, and a busy machine is no failure.
 settings.register_profile("chary", deadline=None, derandomize=True)
 settings.load_profile("chary")
+
+# What cannot be tried without an extra, and so is left out where that is not installed.
+NEEDS = {
+    "torch": ["torch", "studies/test_catalogue.py"],
+    "matplotlib": ["studies", "cli/test_study.py", "report/test_plots.py", "common/test_notebook.py"],
+    "distributed": ["studies/test_runner.py"],
+}
+collect_ignore = [place for package, places in NEEDS.items() if not find_spec(package) for place in places]
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,6 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -111,6 +110,7 @@ def test_t_similarity_is_small_when_heads_hesitate_alike():
 
 @given(head_probs())
 def test_t_similarity_serves_torch_tensors_alike(probs):
+    torch = pytest.importorskip("torch")
     weights = np.arange(1.0, 1 + probs.shape[1])
     tensor = torch.from_numpy(probs)
     for per_class in (False, True):
@@ -122,6 +122,7 @@ def test_t_similarity_serves_torch_tensors_alike(probs):
 
 
 def test_t_similarity_of_a_tensor_can_be_differentiated():
+    torch = pytest.importorskip("torch")
     probs = torch.full((1, 3, 2), 0.5, dtype=torch.float64, requires_grad=True)
     t_similarity(probs).sum().backward()
     assert_allclose(probs.grad.numpy(), 1 / 3)  # d/dh_m = 2 (sum of the other heads) / (M (M - 1))

@@ -10,10 +10,10 @@ from chary.method import (
     DiverseEnsembleClassifier,
     MixedEnsembleClassifier,
     SelfTrainingClassifier,
+    layers,
     linear_model,
     predict_scores,
     scores_quickly,
-    layers,
 )
 
 

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -16,6 +15,7 @@ from chary.method.training import Adam, draw_batches, train
 @pytest.mark.parametrize("weight_decay", [0.0, 0.1])
 @pytest.mark.parametrize("learning_rate", [1e-3, 0.5])
 def test_adam_steps_as_in_pytorch(learning_rate, weight_decay):
+    torch = pytest.importorskip("torch")
     rng = np.random.default_rng(0)
     params = rng.standard_normal(50)
     theirs = torch.tensor(params, requires_grad=True)

@@ -87,7 +87,10 @@ def steps() -> Iterator[Callable[[str], None]]:
     heed_interrupts()
     console = stderr()
     columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+    if not console.is_terminal:  # a disabled bar of an older Rich still ends its line
+        yield lambda step: None
+        return
+    with Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task("")
         yield lambda step: progress.update(task, description=step)
 

@@ -291,9 +291,12 @@ def _progress(sizes: dict[str, int]) -> Iterator[Callable[[str, int, float], Non
 
     heed_interrupts()
     console, total = stderr(), max(1, sum(sizes.values()))
+    if not console.is_terminal:  # a disabled bar of an older Rich still ends its line
+        yield lambda source, more, share: None
+        return
     shares, rows, start = dict.fromkeys(sizes, 0.0), 0, time.monotonic()
     columns = SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn()
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+    with Progress(*columns, console=console, transient=True) as progress:
         bar = progress.add_task("Reading", total=total)
 
         def told(source: str, more: int, share: float) -> None:

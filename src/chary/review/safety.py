@@ -182,7 +182,7 @@ async def _read(scope: Scope, receive: Receive) -> bytes:
     while True:
         try:
             message = await asyncio.wait_for(receive(), _PATIENCE)
-        except (TimeoutError, asyncio.TimeoutError):
+        except TimeoutError:
             raise Refusal(400, "The request did not arrive as a whole.") from None
         if message["type"] != "http.request":
             raise Refusal(400, "The request did not arrive as a whole.")

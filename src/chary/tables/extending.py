@@ -64,7 +64,7 @@ def _pandas_array(column: pl.Series, dtype: Any) -> Any:
         values = column.to_list()
     plain = pd.Series(values)
     categories = getattr(dtype, "categories", None)
-    if dtype is None or (dtype.kind in "Om" and categories is None):  # durations stay as they are read
+    if dtype is None or str(dtype) == "object" or dtype.kind == "m":  # durations stay as they are read
         return plain.array
     if categories is not None and not plain.isin(categories).all():
         return plain.array
