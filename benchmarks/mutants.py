@@ -77,29 +77,24 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
     ): "weights and biases are as many by the line above; strict tells whoever changes it",
     (
         "method/network",
-        "return (features @ weight[:, columns] + bias[columns]).reshape(len(X), -1, self.n_classes)",
-        "1 -> 2 at 72",
+        "views = [flat[end - prod(shape) : end].reshape(shape) for shape, end in zip(shapes, ends, strict=True)]",
+        "True -> False at 97",
+    ): "an end is made of each shape in the line above; strict tells whoever changes it",
+    (
+        "method/network",
+        "logits = logits.reshape(len(X), 1 + n_heads, -1)  # (n, 1 + M, C)",
+        "1 -> 2 at 46",
     ): "NumPy takes any number below 0 for the size that is left",
     (
-        "method/priors",
-        "return rest / rest.sum() if (codes < 0).any() and rest.sum() > 0 else prior",
-        "Gt -> GtE at 50",
-    ): "shares sum to 1, so that some class is left with half a row",
+        "method/network",
+        "delta = logits.reshape(len(X), -1)  # (n, (1 + M) C), now the gradient of the logits",
+        "1 -> 2 at 32",
+    ): "NumPy takes any number below 0 for the size that is left",
     (
-        "method/confidence",
-        "second, first = np.partition(probs, -2, axis=-1)[..., -2:].T  # each (n,)",
-        "USub twice at 45",
-    ): "of probabilities (n, C) the last axis is axis 1",
-    (
-        "method/confidence",
-        "return np.clip(1 - entr(probs).sum(axis=-1) / np.log(n_classes), 0, 1)",
-        "1 -> 2 at 68",
-    ): "no entropy is below 0, so nothing is above 1",
-    (
-        "method/confidence",
-        "return agreement if per_class else agreement.sum(-1).clip(0, 1)",
-        "1 -> 2 at 61",
-    ): "the terms are at most 1 each, and their sum is above it by no rounding that was found",
+        "method/network",
+        "if depth > 0:",
+        "Gt -> GtE at 3",
+    ): "one product more, of the inputs' gradient, that nobody reads",
 }
 
 # What the tests import: loaded once for all mutants.

@@ -75,7 +75,7 @@ def match_means(columns: Floats, shares: Floats, offset: Floats, tolerance: floa
         # The problem does not change when all offsets move together: the added ones fix that direction.
         step = np.linalg.lstsq(curvature + 1, missing, rcond=None)[0]
         r = np.ptp(step)
-        offset = offset + step * (np.log1p(r) / r if r > 0 else 1)
+        offset = offset + step * (np.log1p(r) / max(r, np.finfo(np.float64).tiny))
     return offset
 
 

@@ -141,7 +141,7 @@ def prior_of_rest(prior: Floats, codes: Codes) -> Floats:
             f"{labeled[worst]:,} labelled rows have; give shares of all rows, labelled ones included."
         )
     rest = np.maximum(expected - labeled, 0.5 * (prior > 0))  # new rows may be of any class that there is
-    return rest / rest.sum() if (codes < 0).any() and rest.sum() > 0 else prior
+    return rest / rest.sum() if (codes < 0).any() else prior
 
 
 def describe_prior(class_prior: Any, prior: Floats | None, classes: NDArray[Any]) -> str:
