@@ -56,15 +56,35 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "4 -> 5 at 62",
     ): "either way finds the k smallest, in order; one is quicker where they are many",
     (
-        "evaluation/differences",
-        "_NUISANCE, _CELLS = 0.1, 40",
-        "40 -> 41 at 25",
-    ): "each cell is bounded by its corner, so that limits hold for any number of them",
+        "evaluation/audit",
+        'first = np.argsort(ranks, kind="stable")[:k] if len(ranks) <= 4 * k else _smallest(ranks, k)',
+        "LtE -> Lt at 48",
+    ): "either way finds the k smallest, in order; one is quicker where they are many",
     (
-        "evaluation/differences",
-        "return min(n, rows, int(mean + 8 * mean**0.5 + 20))",
-        "Pow -> Mult at 35",
-    ): "what is left out stays far less likely than what is added for rounding",
+        "evaluation/audit",
+        "reached = -1",
+        "1 -> 2 at 11",
+    ): "any number below 0 says that no threshold was reached",
+    (
+        "evaluation/audit",
+        "low = size // 2",
+        "2 -> 3 at 14",
+    ): "the search starts lower, among sizes that were seen to be too small, and ends at the same",
+    (
+        "evaluation/intervals",
+        "low, high = x - 1, population - (n - x)  # not possible, and certain",
+        "Sub -> Add at 19",
+    ): "the search starts higher, among numbers that are certain too, and ends at the same",
+    (
+        "evaluation/intervals",
+        "high = np.clip((population + 1) * s // t, s, population - (t - s))  # the likeliest: never ruled out",
+        "1 -> 2 at 29",
+    ): "one more than the likeliest is never ruled out either: tried for all draws from up to 79 rows",
+    (
+        "evaluation/intervals",
+        "high = np.clip((population + 1) * s // t, s, population - (t - s))  # the likeliest: never ruled out",
+        "Sub -> Add at 45",
+    ): "the end is reached only where s is t, and is the same there",
     (
         "evaluation/intervals",
         "kept = (middle > low) & (_log_likelihood(np.maximum(middle, s), s, t, population) > needed)",

@@ -137,8 +137,18 @@ def test_cells_cost_a_large_table_next_to_nothing(monkeypatch):
     assert found.high - 0.01 <= fine.high <= found.high
 
 
-def test_as_many_rows_as_can_be_are_never_fewer_than_are_likely():
+def test_a_larger_table_takes_no_more_work(monkeypatch):
+    """At most forty chances for each difference that is tried, whatever could be."""
+    tried = []
+    monkeypatch.setattr(differences, "_chance", lambda *arguments: tried.append(arguments) or 0.0)
+    for population, expected in [(30, 20), (3_000, 40), (300_000, 40)]:
+        tried.clear()
+        assert not differences._is_likely(3, 20, population, (population // 3, population), 0, 0.02)
+        assert len(tried) == expected
+
+
+def test_rows_are_looked_at_as_far_as_a_draw_may_hold_them_and_not_much_further():
     for n, count, population in [(30, 10, 1_000), (300, 900, 1_000), (300, 5, 10**7), (1_000, 10**5, 10**6)]:
         most = _most(n, count, population)
         assert stats.hypergeom.sf(most, population, count, n) < 1e-9
-        assert most <= min(n, count)
+        assert most <= min(n, count, 2 * n * count / population + 21)
