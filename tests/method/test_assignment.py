@@ -444,6 +444,38 @@ def test_soft_proportions_leave_few_rows_to_exchange_whatever_the_sign_of_scores
     assert len(misplaced) <= 2  # of 64 moves at most, where a thousand rows are to be moved
 
 
+@pytest.mark.parametrize(("n", "first_solved"), [(2**15, 2**15), (2**15 + 1, 2**14 + 1), (10**5, 25_000)])
+def test_up_to_32768_rows_are_solved_as_they_are_and_of_more_a_sample_of_no_more_comes_first(
+    n, first_solved, monkeypatch
+):
+    class SolvedError(Exception):
+        pass
+
+    def solved(columns, counts, offset):
+        raise SolvedError(columns.shape[1], counts.sum())
+
+    monkeypatch.setattr(assignment, "_assign_core", solved)
+    columns = np.random.default_rng(0).standard_normal((3, n))
+    with pytest.raises(SolvedError) as caught:
+        match_counts(columns, whole_counts(np.array([0.5, 0.3, 0.2]), n))
+    assert caught.value.args == (first_solved, first_solved)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_of_many_rows_a_sample_is_solved_and_once_those_in_doubt(kind, monkeypatch):
+    solved = []
+    core = assignment._assign_core
+    columns = scores_of(kind, np.random.default_rng(0), 4, 20_000)
+    monkeypatch.setattr(assignment, "_CORE_ROWS", 1024)
+    monkeypatch.setattr(
+        assignment, "_assign_core", lambda *given: solved.append(given[0].shape[1]) or core(*given)
+    )
+    match_counts(columns, np.array([8_000, 6_000, 5_000, 1_000]))
+    in_sample, in_doubt = solved
+    assert in_sample <= 1024
+    assert in_doubt <= 3 * 1024
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_a_sample_that_misleads_costs_time_and_no_accuracy(seed, monkeypatch):
     rng = np.random.default_rng(seed)
