@@ -91,6 +91,61 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "Gt -> GtE at 25",
     ): "equal to the last digit, where a margin for rounding was added",
     (
+        "evaluation/audit",
+        "n_wrong = np.append(0, np.cumsum(wrong[order]))[n]",
+        "0 -> 1 at 20",
+    ): "it is the number of wrong rows among none, of which no number passes",
+    (
+        "method/assignment",
+        "_FEW_MOVES = 64  # cheaper one by one than another level of temperature",
+        "64 -> 65 at 13",
+    ): "one move more at a time, on the way to the same best assignment",
+    (
+        "method/assignment",
+        "step = np.linalg.lstsq(curvature + 1, missing, rcond=None)[0]",
+        "Add -> Sub at 23",
+    ): "any multiple of ones fixes the direction in which nothing changes; what is missing sums to 0",
+    (
+        "method/assignment",
+        "step = np.linalg.lstsq(curvature + 1, missing, rcond=None)[0]",
+        "1 -> 2 at 35",
+    ): "any multiple of ones fixes the direction in which nothing changes; what is missing sums to 0",
+    (
+        "method/assignment",
+        "return offset + nudge * _tie_order(raised >= raised.max(axis=0) - rounding, counts - fixed)",
+        "GtE -> Gt at 35",
+    ): "just as far behind as rounding may put it; where that is 0, all scores are 0 and all rows alike",
+    (
+        "method/assignment",
+        "winners = np.where(patterns, heights[:, None], -1).argmax(axis=0)",
+        "1 -> 2 at 48",
+    ): "heights start at 0, so that any number below is none of them",
+    (
+        "method/assignment",
+        "while improved and found > 0:",
+        "Gt -> GtE at 19",
+    ): "from a miss of 0 on nothing is found to be less",
+    (
+        "method/assignment",
+        "while improved and found > 0:",
+        "0 -> 1 at 27",
+    ): "as many rows lack in some classes as are too many in others: a miss is an even number",
+    (
+        "method/assignment",
+        "sample = columns[:, :: -(-n // _CORE_ROWS)]",
+        "USub twice at 23",
+    ): "a sample as large, from the last row on; the answer does not depend on it",
+    (
+        "method/assignment",
+        "if n_levels_without_gain == 2:  # tied rows, exchanged at once, or clusters, which need to cool",
+        "2 -> 3 at 28",
+    ): "one level more before rows are exchanged, on the way to the same best assignment",
+    (
+        "method/assignment",
+        "for (_, b), rows in zip(path, movers, strict=True):",
+        "True -> False at 45",
+    ): "the loop above makes movers of each step of the path; strict tells whoever changes it",
+    (
         "method/network",
         "return [Layer(*pair) for pair in zip(views[::2], views[1::2], strict=True)]",
         "True -> False at 69",

@@ -205,7 +205,7 @@ def test_ties_of_many_classes_are_known_in_spite_of_rounding_whatever_the_size_a
     rng = np.random.default_rng(seed)
     whole = rng.integers(0, 4, (3, 60)).astype(float)
     counts = 1 + rng.multinomial(57, rng.dirichlet(np.ones(3)))
-    scores = 0.1 * whole + size * (1 + rng.random(60))  # what a row has in common tells nothing, and costs digits
+    scores = 0.1 * whole + size * np.linspace(0, 1, 60)  # what a row has in common tells nothing, and costs digits
     expected = sizes(whole, match_counts(whole, counts))
     assert sizes(0.1 * whole, match_counts(scores, counts)).tolist() == expected.tolist()
 
@@ -384,6 +384,13 @@ def test_cheapest_paths_are_those_of_trying_all(n_classes, seed):
             assert previous[end] == -1
         elif np.isfinite(distance[end]):
             assert distance[end] == distance[previous[end]] + price[previous[end], end]
+
+
+@pytest.mark.parametrize(
+    "scores", [[[-3.0, 2.0], [1.0, 0.0]], [[3.0, 2.0], [1.0, -1.0]], [[-3.0, -2.0], [-1.0, -2.5]]]
+)
+def test_the_size_of_scores_is_that_of_the_largest_whatever_its_sign(scores):
+    assert assignment._size(np.array(scores)) == 3
 
 
 def test_what_a_class_loses_by_its_cheapest_row_is_the_price_and_without_a_row_there_is_none():
