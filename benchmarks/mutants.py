@@ -142,6 +142,21 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
     ): "one level more before rows are exchanged, on the way to the same best assignment",
     (
         "method/assignment",
+        "n_levels_without_gain = 0",
+        "0 -> 1 at 24",
+    ): "rows are exchanged one level earlier, on the way to the same best assignment",
+    (
+        "method/assignment",
+        "while best[2] > _FEW_MOVES and temperature > finest:",
+        "Gt -> GtE at 6",
+    ): "one level more where just as many are misplaced, on the way to the same best assignment",
+    (
+        "method/assignment",
+        "near = _movable(columns, owner, int(excess.clip(0).sum()))",
+        "0 -> 1 at 48",
+    ): "a few rows more to choose from, of which the cheapest are the same",
+    (
+        "method/assignment",
         "for (_, b), rows in zip(path, movers, strict=True):",
         "True -> False at 45",
     ): "the loop above makes movers of each step of the path; strict tells whoever changes it",

@@ -389,8 +389,8 @@ def test_cheapest_paths_are_those_of_trying_all(n_classes, seed):
 @pytest.mark.parametrize(
     "scores", [[[-3.0, 2.0], [1.0, 0.0]], [[3.0, 2.0], [1.0, -1.0]], [[-3.0, -2.0], [-1.0, -2.5]]]
 )
-def test_the_size_of_scores_is_that_of_the_largest_whatever_its_sign(scores):
-    assert assignment._size(np.array(scores)) == 3
+def test_the_magnitude_of_scores_is_that_of_the_largest_whatever_its_sign(scores):
+    assert assignment._magnitude(np.array(scores)) == 3
 
 
 def test_what_a_class_loses_by_its_cheapest_row_is_the_price_and_without_a_row_there_is_none():
@@ -485,10 +485,22 @@ def test_of_many_rows_a_sample_is_solved_and_once_those_in_doubt(kind, monkeypat
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_sample_that_misleads_costs_time_and_no_accuracy(seed, monkeypatch):
+    """Rows can go to the next class only, so that those far from a boundary must move; what is sampled tells not."""
     rng = np.random.default_rng(seed)
-    columns = rng.standard_normal((4, 3000))
-    columns[:, ::24] = columns[[1, 2, 3, 0], ::24] + np.array([[9.0], [0.0], [-9.0], [3.0]])  # all that is sampled
-    counts = np.array([1200, 1000, 700, 100])
+    owner = rng.integers(0, 4, 3000)
+    columns = rng.random((4, 3000)) - 50
+    columns[owner, np.arange(3000)] = 0
+    first = np.flatnonzero(owner < 3)
+    columns[owner[first] + 1, first] = -rng.uniform(1, 2, len(first))
+    columns[:, ::24] = rng.standard_normal((4, 125))
+    counts = np.array([400, 750, 750, 1100])
     whole = match_counts(columns, counts)
+    solved = []
+    core = assignment._assign_core
     monkeypatch.setattr(assignment, "_CORE_ROWS", 125)
+    monkeypatch.setattr(
+        assignment, "_assign_core", lambda *given: solved.append(given[0].shape[1]) or core(*given)
+    )
     np.testing.assert_allclose(match_counts(columns, counts), whole, rtol=1e-9, atol=1e-9)
+    assert solved == sorted(solved)  # more and more rows are left open, in the end all of them
+    assert (solved[0], solved[-1]) == (125, 3000)

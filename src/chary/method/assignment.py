@@ -123,7 +123,7 @@ def _many_class_offset(columns: Floats, counts: Codes) -> Floats:
     offset = offset + limits.mean(axis=0)
     offset -= offset[0]
     first, margin = _top_two(columns, offset)
-    rounding = 64 * np.finfo(np.float64).eps * max(_size(columns), _size(offset))
+    rounding = 64 * np.finfo(np.float64).eps * max(_magnitude(columns), _magnitude(offset))
     tied = margin <= rounding
     if not tied.any():
         return offset
@@ -193,9 +193,8 @@ def _close_rows(
         rows = np.flatnonzero((owner == c) == (excess[c] > 0))
         lead = margin[rows]
         if excess[c] < 0:
-            lead = (
-                columns[owner[rows], rows] + offset[owner[rows]] - columns[c, rows]
-            )  # less offset[c], which all have
+            # But for offset[c], which all of them have.
+            lead = columns[owner[rows], rows] + offset[owner[rows]] - columns[c, rows]
         n_near = min(len(rows), 2 * abs(int(excess[c])))
         is_open[rows[np.argpartition(lead, n_near - 1)[:n_near]]] = True
     return is_open
@@ -207,7 +206,7 @@ def _assign_core(columns: Floats, counts: Codes, offset: Floats) -> tuple[Floats
     shares = np.maximum(counts, 0.5) / np.maximum(counts, 0.5).sum()
     owner, margin = _top_two(columns, offset)
     best = offset, owner, _n_misplaced(owner, counts)
-    temperature, finest = margin.max(), 1e-13 * _size(columns)
+    temperature, finest = margin.max(), 1e-13 * _magnitude(columns)
     n_levels_without_gain = 0
     while best[2] > _FEW_MOVES and temperature > finest:
         scaled = columns / temperature
@@ -312,7 +311,7 @@ def _cheapest_paths(price: Floats, is_start: NDArray[np.bool_]) -> tuple[Floats,
     return distance, previous
 
 
-def _size(scores: Floats) -> float:
+def _magnitude(scores: Floats) -> float:
     """The largest score but for its sign, without a copy of all of them."""
     return float(max(scores.max(), -scores.min()))
 
