@@ -485,7 +485,7 @@ def test_of_many_rows_a_sample_is_solved_and_once_those_in_doubt(kind, monkeypat
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_sample_that_misleads_costs_time_and_no_accuracy(seed, monkeypatch):
-    """Rows can go to the next class only, so that those far from a boundary must move; what is sampled tells not."""
+    """Rows can go to the next class only, so that some far from a boundary must; what is sampled tells nothing."""
     rng = np.random.default_rng(seed)
     owner = rng.integers(0, 4, 3000)
     columns = rng.random((4, 3000)) - 50
