@@ -56,20 +56,110 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "4 -> 5 at 62",
     ): "either way finds the k smallest, in order; one is quicker where they are many",
     (
-        "evaluation/differences",
-        "_NUISANCE, _CELLS = 0.1, 40",
-        "40 -> 41 at 25",
-    ): "each cell is bounded by its corner, so that limits hold for any number of them",
+        "evaluation/audit",
+        'first = np.argsort(ranks, kind="stable")[:k] if len(ranks) <= 4 * k else _smallest(ranks, k)',
+        "LtE -> Lt at 48",
+    ): "either way finds the k smallest, in order; one is quicker where they are many",
     (
-        "evaluation/differences",
-        "return min(n, rows, int(mean + 8 * mean**0.5 + 20))",
-        "Pow -> Mult at 35",
-    ): "what is left out stays far less likely than what is added for rounding",
+        "evaluation/audit",
+        "reached = -1",
+        "1 -> 2 at 11",
+    ): "any number below 0 says that no threshold was reached",
+    (
+        "evaluation/audit",
+        "low = size // 2",
+        "2 -> 3 at 14",
+    ): "the search starts lower, among sizes that were seen to be too small, and ends at the same",
+    (
+        "evaluation/intervals",
+        "low, high = x - 1, population - (n - x)  # not possible, and certain",
+        "Sub -> Add at 19",
+    ): "the search starts higher, among numbers that are certain too, and ends at the same",
+    (
+        "evaluation/intervals",
+        "high = np.clip((population + 1) * s // t, s, population - (t - s))  # the likeliest: never ruled out",
+        "1 -> 2 at 29",
+    ): "one more than the likeliest is never ruled out either: tried for all draws from up to 79 rows",
+    (
+        "evaluation/intervals",
+        "high = np.clip((population + 1) * s // t, s, population - (t - s))  # the likeliest: never ruled out",
+        "Sub -> Add at 45",
+    ): "the end is reached only where s is t, and is the same there",
     (
         "evaluation/intervals",
         "kept = (middle > low) & (_log_likelihood(np.maximum(middle, s), s, t, population) > needed)",
         "Gt -> GtE at 25",
     ): "equal to the last digit, where a margin for rounding was added",
+    (
+        "evaluation/audit",
+        "n_wrong = np.append(0, np.cumsum(wrong[order]))[n]",
+        "0 -> 1 at 20",
+    ): "it is the number of wrong rows among none, of which no number passes",
+    (
+        "method/assignment",
+        "_FEW_MOVES = 64  # cheaper one by one than another level of temperature",
+        "64 -> 65 at 13",
+    ): "one move more at a time, on the way to the same best assignment",
+    (
+        "method/assignment",
+        "step = np.linalg.lstsq(curvature + 1, missing, rcond=None)[0]",
+        "Add -> Sub at 23",
+    ): "any multiple of ones fixes the direction in which nothing changes; what is missing sums to 0",
+    (
+        "method/assignment",
+        "step = np.linalg.lstsq(curvature + 1, missing, rcond=None)[0]",
+        "1 -> 2 at 35",
+    ): "any multiple of ones fixes the direction in which nothing changes; what is missing sums to 0",
+    (
+        "method/assignment",
+        "return offset + nudge * _tie_order(raised >= raised.max(axis=0) - rounding, counts - fixed)",
+        "GtE -> Gt at 35",
+    ): "just as far behind as rounding may put it; where that is 0, all scores are 0 and all rows alike",
+    (
+        "method/assignment",
+        "winners = np.where(patterns, heights[:, None], -1).argmax(axis=0)",
+        "1 -> 2 at 48",
+    ): "heights start at 0, so that any number below is none of them",
+    (
+        "method/assignment",
+        "while improved and found > 0:",
+        "Gt -> GtE at 19",
+    ): "from a miss of 0 on nothing is found to be less",
+    (
+        "method/assignment",
+        "while improved and found > 0:",
+        "0 -> 1 at 27",
+    ): "as many rows lack in some classes as are too many in others: a miss is an even number",
+    (
+        "method/assignment",
+        "sample = columns[:, :: -(-n // _CORE_ROWS)]",
+        "USub twice at 23",
+    ): "a sample as large, from the last row on; the answer does not depend on it",
+    (
+        "method/assignment",
+        "if n_levels_without_gain == 2:  # tied rows, exchanged at once, or clusters, which need to cool",
+        "2 -> 3 at 28",
+    ): "one level more before rows are exchanged, on the way to the same best assignment",
+    (
+        "method/assignment",
+        "n_levels_without_gain = 0",
+        "0 -> 1 at 24",
+    ): "rows are exchanged one level earlier, on the way to the same best assignment",
+    (
+        "method/assignment",
+        "while best[2] > _FEW_MOVES and temperature > finest:",
+        "Gt -> GtE at 6",
+    ): "one level more where just as many are misplaced, on the way to the same best assignment",
+    (
+        "method/assignment",
+        "near = _movable(columns, owner, int(excess.clip(0).sum()))",
+        "0 -> 1 at 48",
+    ): "a few rows more to choose from, of which the cheapest are the same",
+    (
+        "method/assignment",
+        "for (_, b), rows in zip(path, movers, strict=True):",
+        "True -> False at 45",
+    ): "the loop above makes movers of each step of the path; strict tells whoever changes it",
     (
         "method/network",
         "return [Layer(*pair) for pair in zip(views[::2], views[1::2], strict=True)]",
@@ -77,29 +167,24 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
     ): "weights and biases are as many by the line above; strict tells whoever changes it",
     (
         "method/network",
-        "return (features @ weight[:, columns] + bias[columns]).reshape(len(X), -1, self.n_classes)",
-        "1 -> 2 at 72",
+        "views = [flat[end - prod(shape) : end].reshape(shape) for shape, end in zip(shapes, ends, strict=True)]",
+        "True -> False at 97",
+    ): "an end is made of each shape in the line above; strict tells whoever changes it",
+    (
+        "method/network",
+        "logits = logits.reshape(len(X), 1 + n_heads, -1)  # (n, 1 + M, C)",
+        "1 -> 2 at 46",
     ): "NumPy takes any number below 0 for the size that is left",
     (
-        "method/priors",
-        "return rest / rest.sum() if (codes < 0).any() and rest.sum() > 0 else prior",
-        "Gt -> GtE at 50",
-    ): "shares sum to 1, so that some class is left with half a row",
+        "method/network",
+        "delta = logits.reshape(len(X), -1)  # (n, (1 + M) C), now the gradient of the logits",
+        "1 -> 2 at 32",
+    ): "NumPy takes any number below 0 for the size that is left",
     (
-        "method/confidence",
-        "second, first = np.partition(probs, -2, axis=-1)[..., -2:].T  # each (n,)",
-        "USub twice at 45",
-    ): "of probabilities (n, C) the last axis is axis 1",
-    (
-        "method/confidence",
-        "return np.clip(1 - entr(probs).sum(axis=-1) / np.log(n_classes), 0, 1)",
-        "1 -> 2 at 68",
-    ): "no entropy is below 0, so nothing is above 1",
-    (
-        "method/confidence",
-        "return agreement if per_class else agreement.sum(-1).clip(0, 1)",
-        "1 -> 2 at 61",
-    ): "the terms are at most 1 each, and their sum is above it by no rounding that was found",
+        "method/network",
+        "if depth > 0:",
+        "Gt -> GtE at 3",
+    ): "one product more, of the inputs' gradient, that nobody reads",
 }
 
 # What the tests import: loaded once for all mutants.

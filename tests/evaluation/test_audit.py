@@ -11,6 +11,7 @@ from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 
 from chary.evaluation import audit
+from chary.evaluation.intervals import clopper_pearson
 
 levels = st.floats(0.5, 0.99)
 
@@ -81,8 +82,15 @@ def test_all_rows_can_be_drawn_or_one():
 
 
 def test_refuses_what_is_no_mask():
-    with pytest.raises(ValueError, match="mask"):
-        audit.draw([0, 1, 1], 1)
+    for labeled in ([0, 1, 1], [[True, False]], [0.5, 1.0]):
+        with pytest.raises(ValueError, match="mask"):
+            audit.draw(labeled, 1)
+
+
+def test_draws_of_one_generator_are_as_many_as_there_can_be():
+    rng = np.random.default_rng(0)
+    assert len({audit.draw(np.zeros(10_000, bool), 1, rng).item() for _ in range(400)}) > 380
+    assert len({tuple(audit.draw(np.zeros(10_000, bool), 3).tolist()) for _ in range(20)}) == 20  # and of no seed
 
 
 # -- Accuracy
@@ -135,6 +143,30 @@ def test_skipped_rows_are_missed_in_the_lower_limit_of_a_class_and_found_in_the_
     assert audit.recall_score(0, 0, 5, 5) is None
 
 
+def test_what_was_said_of_skipped_rows_goes_into_the_limits_of_each_class():
+    y_true, y_pred = ["a"] * 6 + ["b"] * 9, ["a"] * 4 + ["b"] * 10 + ["a"]
+    found = audit.class_scores(y_true, y_pred, skipped=["a", None, "b", "b"])
+    assert found["a"] == audit.recall_score(4, 6, may_be_found=2, may_be_missed=3)
+    assert found["b"] == audit.recall_score(8, 9, may_be_found=3, may_be_missed=2)
+    assert audit.class_scores(y_true, y_pred)["a"] == audit.recall_score(4, 6)
+
+
+def test_every_figure_is_given_at_the_level_asked_for_and_at_95_percent_by_itself():
+    right = [True] * 9 + [False] * 3
+    for level, told in [(0.95, {}), (0.8, {"level": 0.8})]:
+        limits = audit.accuracy_interval(9, 12, level)
+        for found in (
+            audit.score(right, **told),
+            audit.recall_score(9, 12, **told),
+            audit.class_scores([1] * 12, right, **told)[1],
+        ):
+            assert found == (9, 12, *limits, level)
+        assert audit.required_size(0.2, **told) == audit.required_size(0.2, level, 0.5)
+    assert audit.smallest_audit(0.1) == audit.smallest_audit(0.1, 0.9)
+    pool = np.linspace(0, 1, 300)
+    assert audit.accept_threshold(pool, pool > 0.2, pool, 0.1).level == 0.9
+
+
 def test_balanced_accuracy_needs_rows_of_every_class():
     enough = audit.class_scores([0] * 5 + [1] * 5, [0] * 9 + [1])
     few = audit.class_scores([0] * 6 + [1] * 4, [0] * 9 + [1])
@@ -142,6 +174,7 @@ def test_balanced_accuracy_needs_rows_of_every_class():
     assert audit.balanced_score(enough, n_classes=3) is None
     assert audit.balanced_score(few) is None
     assert audit.balanced_score({}) is None
+    assert audit.balanced_score(enough, n_classes=2) == audit.balanced_score(enough)
 
 
 def test_limits_of_balanced_accuracy_join_the_errors_of_the_classes():
@@ -195,6 +228,15 @@ def test_required_size_is_smaller_when_much_is_expected():
         with pytest.raises(ValueError, match="width"):
             audit.required_size(width, accuracy=accuracy)
     assert audit.required_size(0.1, accuracy=0) == audit.required_size(0.1, accuracy=1) == 36
+
+
+def test_the_answer_to_a_width_is_the_fewest_rows_of_all():
+    def width(n, level):
+        low, high = clopper_pearson(n / 2, n, level)
+        return high - low
+
+    for wanted, level in [(0.9995, 0.95), (0.95, 0.95), (0.73, 0.5), (0.3, 0.9), (0.21, 0.95)]:
+        assert audit.required_size(wanted, level) == next(n for n in range(1, 200) if width(n, level) <= wanted)
 
 
 def test_an_interval_just_as_wide_as_asked_for_is_narrow_enough():
@@ -329,6 +371,17 @@ def test_walks_start_where_enough_rows_are_left_and_are_nine_at_most():
     np.testing.assert_allclose(many[1:], 2 * many[:-1])
 
 
+@pytest.mark.parametrize("k", [22, 30, 45, 100, 400, 5_000])
+def test_the_strictest_threshold_holds_enough_rows_in_nine_audits_of_ten_and_the_laxest_start_no_more_than_all(k):
+    starts = audit._starts(k, 0.1, 0.1)
+    needed = audit.smallest_audit(0.1, 1 - 0.1 / len(starts))
+    assert stats.binom.sf(needed - 1, k, starts[0]) == pytest.approx(0.9)
+    assert starts[-1] <= 1
+    one_more = audit.smallest_audit(0.1, 1 - 0.1 / (len(starts) + 1))
+    next_first = stats.beta.ppf(0.9, one_more, k - one_more + 1) if one_more <= k else 1.0
+    assert len(starts) == 9 or next_first * 2 ** len(starts) > 1
+
+
 def test_refuses_errors_and_levels_that_are_no_shares():
     for error, level in [(0, 0.9), (1, 0.9), (0.1, 1), (0.1, 0), (5, 0.9)]:
         with pytest.raises(ValueError, match="shares"):
@@ -342,3 +395,5 @@ def test_rows_without_confidence_are_refused_and_those_of_the_least_are_last():
     assert 0 < found.n_accepted < 430
     with pytest.raises(ValueError, match="-inf where there is none"):
         audit.accept_threshold(np.append(audited[:-1], np.nan), right, pool, 0.05)
+    with pytest.raises(ValueError, match="-inf where there is none"):
+        audit.accept_threshold(audited, right, np.append(pool[:-1], np.nan), 0.05)

@@ -31,6 +31,28 @@ def test_clopper_pearson_is_scipys(n, data, level):
     assert np.allclose(np.ravel(clopper_pearson([correct], [n], level)), expected, atol=1e-10)
 
 
+@given(st.floats(0, 1), st.integers(1, 50), levels)
+@settings(max_examples=50)
+def test_clopper_pearson_of_counts_that_are_no_whole_numbers_is_that_of_the_beta_distribution(share, n, level):
+    x = share * n
+    low, high = clopper_pearson(x, n, level)
+    assert low == pytest.approx(stats.beta.ppf((1 - level) / 2, x, n - x + 1) if x > 1e-6 else 0, abs=1e-9)
+    assert high == pytest.approx(stats.beta.ppf((1 + level) / 2, x + 1, n - x) if n - x > 1e-6 else 1, abs=1e-9)
+
+
+def test_limits_of_none_and_of_all_are_the_ends():
+    assert [accuracy_interval(0, n)[0] for n in (1, 30)] == [0, 0]
+    assert [accuracy_interval(n, n)[1] for n in (1, 30)] == [1, 1]
+    assert accuracy_interval(1, 1)[0] == pytest.approx(0.025)
+
+
+def test_what_is_as_rare_as_the_tail_to_the_last_digit_is_kept():
+    assert count_interval(1, 1, 20, 0.9) == (1, 20)  # one right row of twenty is drawn in 5 % of cases
+    assert count_interval(0, 1, 20, 0.9) == (0, 19)
+    low, _ = sequence([True, True], 4, 0.5, running=False)  # two right rows of four: odds of just 1 / (1 - level)
+    assert low.tolist() == [0.25, 0.5]
+
+
 @given(audits(), levels)
 @settings(max_examples=50)
 def test_finite_limits_are_those_of_trying_every_number_of_right_rows(case, level):
@@ -109,6 +131,11 @@ def test_finite_interval_covers_every_truth(population, n):
         ((1, 11, 10), "drawn from 10"),
         ((1, 2, None, 95), "level"),
         ((1, 2, 10, 0), "level"),
+        ((1, 2, 10, 1), "level"),
+        ((1, 2, None, 0), "level"),
+        ((1, 2, None, 1), "level"),
+        ((1, 2, None, 0.95, -1), "cannot be right"),
+        ((1, 2, 10, 0.95, -1), "cannot be right"),
     ],
 )
 def test_refuses_what_cannot_be(arguments, complaint):
@@ -193,6 +220,22 @@ def test_an_unlucky_order_never_leaves_an_empty_interval():
     assert low[-1] == high[-1] == 0.5
 
 
+def test_a_running_interval_that_came_down_to_one_share_keeps_it():
+    low, high = sequence([False, False, True], 4, 0.2)
+    assert (low[-1], high[-1]) == (0.25, 0.25)
+    assert sequence([False, False, True], 4, 0.2, running=False)[1][-1] == 0.5  # by itself it would be open again
+
+
+def test_intervals_run_and_are_those_of_95_percent_unless_told():
+    correct = np.arange(30) % 4 > 0
+    for usual, told in zip(sequence(correct, 200), sequence(correct, 200, 0.95, running=True), strict=True):
+        assert usual.tolist() == told.tolist()
+    assert (interval(20, 30), interval(20, 30, 200)) == (
+        interval(20, 30, None, 0.95),
+        interval(20, 30, 200, 0.95, 0),
+    )
+
+
 def test_settled_is_the_first_moment_that_answers():
     low, high = sequence([True] * 80, population=5_000)
     found = settled(low, high, above=0.9)
@@ -216,6 +259,8 @@ def test_settled_is_the_first_moment_that_answers():
         ([True, False], [True, False], "skipped"),
         ([True, False], [False], "skipped"),
         ([True] * 11, None, "drawn from 10"),
+        ([[True, False]], None, "true or false"),
+        ([True, False], [0, 1], "true or false"),
     ],
 )
 def test_sequence_refuses_what_cannot_be(correct, skipped, complaint):

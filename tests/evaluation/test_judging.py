@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from scipy.optimize import linprog
 from sklearn.metrics import cohen_kappa_score
 
 from chary.evaluation import accuracy_interval, count_interval, interval, judge_labels, slice_scores
-from chary.evaluation.judging import _kappa
+from chary.evaluation.judging import _holm, _kappa, _least_mean
 
 TRUTH = ["fraud"] * 8 + ["fine"] * 31 + ["new"]
 LABELS = ["fraud"] * 6 + ["fine"] * 2 + ["fine"] * 29 + ["fraud"] * 2 + ["fine"]
@@ -67,6 +68,57 @@ def test_kappa_has_ends_and_is_nothing_where_chance_agrees_on_every_row():
     assert _kappa(0.0, 0.9) == -1
     assert _kappa(0.3, 1.0) == 0
     assert judge_labels(["a"] * 5, ["a"] * 5, {"a": 100, "b": 0}).agreement is None
+
+
+@given(st.integers(1, 5), st.integers(0, 2**32 - 1))
+@settings(max_examples=25)
+def test_the_least_mean_is_that_of_a_linear_programme(n_classes, seed):
+    rng = np.random.default_rng(seed)
+    values, shares = rng.random(n_classes), rng.dirichlet(np.ones(n_classes))
+    limits = np.column_stack([shares * rng.random(n_classes), shares + (1 - shares) * rng.random(n_classes)])
+    least = linprog(values, A_eq=np.ones((1, n_classes)), b_eq=[1], bounds=limits).fun
+    assert _least_mean(values, limits) == pytest.approx(least)
+
+
+def test_kappa_is_of_the_answered_rows_and_its_limits_of_all_that_were_drawn():
+    truth, labels = ["a"] * 6 + ["b"] * 4 + ["a"] * 2, ["a"] * 5 + ["b"] * 5 + ["a"] * 2
+    skipped = np.arange(12) >= 10
+    found = judge_labels(truth, labels, {"a": 60, "b": 40}, skipped=skipped).agreement
+    chance = 0.6 * 0.6 + 0.4 * 0.4
+    assert found.kappa == pytest.approx((0.9 - chance) / (1 - chance))
+    (a_low, a_high), (b_low, b_high) = (interval(seen, 12, 100, 1 - 0.025 / 2, skipped=2) for seen in (6, 4))
+    p_low, p_high = interval(9, 12, 100, 1 - 0.025, skipped=2)
+    most, least = (0.6 * s + 0.4 * (1 - s) for s in (min(a_high, 1 - b_low), max(a_low, 1 - b_high)))
+    assert found.low == pytest.approx((p_low - most) / (1 - most))
+    assert found.high == pytest.approx((p_high - least) / (1 - least))
+    assert found.level == 0.95
+
+
+def test_where_every_row_was_skipped_only_the_limits_say_something():
+    found = judge_labels(["a"] * 5, ["a"] * 5, {"a": 60, "b": 40}, skipped=np.ones(5, dtype=bool))
+    assert found.answered is found.agreement is None
+    assert (found.accuracy.correct, found.n, found.n_skipped) == (0, 5, 5)
+    assert (found.accuracy.low, found.accuracy.high) == (0, 1)
+
+
+def test_every_figure_is_given_at_the_level_asked_for():
+    found = judge_labels(TRUTH, LABELS, COUNTS, level=0.8)
+    fraud = found.classes["fraud"]
+    assert (found.accuracy.low, found.accuracy.high) == interval(35, 40, 5_000, 0.8)
+    assert (found.answered.low, found.answered.high) == interval(35, 40, None, 0.8)
+    assert (fraud.precision.low, fraud.precision.high) == interval(6, 8, 700, 0.8)
+    assert (fraud.recall.low, fraud.recall.high) == accuracy_interval(6, 8, 0.8)
+    assert (fraud.share.low, fraud.share.high) == count_interval(8, 40, 5_000, 0.8)
+    assert found.agreement.low > judge_labels(TRUTH, LABELS, COUNTS).agreement.low
+    assert {found.agreement.level, found.accuracy.level, fraud.share.level, fraud.recall.level} == {0.8}
+
+
+def test_skipped_rows_of_a_label_may_be_of_its_class_or_not():
+    truth, labels = ["a"] * 4 + ["b"] * 4 + ["?"] * 3, ["a"] * 4 + ["b"] * 4 + ["a", "a", "b"]
+    found = judge_labels(truth, labels, {"a": 60, "b": 40}, skipped=np.arange(11) >= 8).classes["a"]
+    assert (found.share.low, found.share.high) == count_interval(4, 11, 100, skipped=3)
+    assert (found.precision.low, found.precision.high) == interval(4, 6, 60, skipped=2)
+    assert (found.recall.low, found.recall.high) == (accuracy_interval(4, 5)[0], accuracy_interval(6, 6)[1])
 
 
 def test_a_judgement_is_for_good():
@@ -165,10 +217,18 @@ def test_slices_hold_together_and_small_ones_say_nothing():
     assert found["north"].p_value == pytest.approx(max(2 * min(north, south), max(north, south)))
 
 
+def test_p_values_are_corrected_by_the_number_of_those_not_smaller():
+    assert _holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
+    assert _holm([0.9, 0.6, 0.001]) == pytest.approx([1, 1, 0.003])
+    assert _holm([]) == []
+
+
 def test_five_rows_are_enough_to_speak_of_a_slice():
     found = slice_scores([True] * 9, ["n"] * 5 + ["s"] * 4, {"n": 50, "s": 50})
     assert (found["n"].score.n, found["s"].score) == (5, None)
     assert (found["n"].score.low, found["n"].score.high) == interval(5, 5, 50)
+    assert slice_scores([True] * 9, ["n"] * 5 + ["s"] * 4, {"n": 50, "s": 50}, fewest=4)["s"].score.n == 4
+    assert slice_scores([True] * 2, ["n"] * 2, {"n": 50})["n"] == (50, 2, None, None)
 
 
 def test_skipped_rows_are_wrong_in_their_slice():
@@ -190,3 +250,19 @@ def test_skipped_rows_are_wrong_in_their_slice():
 def test_refuses_what_does_not_fit(truth, labels, counts, complaint):
     with pytest.raises(ValueError, match=complaint):
         judge_labels(truth, labels, counts)
+
+
+@pytest.mark.parametrize(
+    ("labels", "skipped"),
+    [
+        (["a", "a"], [True]),
+        (["a", "a"], [1, 0]),
+        (["a", "a"], [[True], [False]]),
+        ([["a"], ["a"]], [True, False]),
+    ],
+)
+def test_refuses_skipped_rows_that_are_not_one_answer_each(labels, skipped):
+    with pytest.raises(ValueError, match="one value for each audited row is needed"):
+        judge_labels(["a", "b"], labels, {"a": 9}, skipped=np.array(skipped))
+    with pytest.raises(ValueError, match="one value for each audited row is needed"):
+        judge_labels([["a"]], [["a"]], {"a": 9}, skipped=np.array([[True]]))

@@ -4,12 +4,13 @@ from itertools import permutations, product
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import linear_sum_assignment
+from scipy.optimize import linear_sum_assignment, linprog
+from scipy.special import log_softmax, logsumexp, softmax
 
 from chary.method import assignment
-from chary.method.assignment import match_counts, whole_counts
+from chary.method.assignment import as_columns, match_counts, match_means, whole_counts
 
 
 def sizes(columns, offset):
@@ -52,6 +53,31 @@ def test_of_equal_remainders_the_first_class_goes_first():
         6,
         3,
     ]
+
+
+def test_remainders_are_equal_where_nine_digits_are():
+    favor_second = np.array([0.0, 1.0])
+    assert whole_counts(np.array([0.5 + 2e-10, 0.5 - 2e-10]), 1, favor_second).tolist() == [0, 1]
+    assert whole_counts(np.array([0.5 + 2e-9, 0.5 - 2e-9]), 1, favor_second).tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("shape", [(3,), (3, 2, 2), (0, 2), (3, 1), (0, 0)])
+def test_scores_of_one_class_of_no_row_or_of_another_shape_are_refused(shape):
+    with pytest.raises(ValueError, match=f"at least one row and two classes; got shape \\({shape[0]},"):
+        as_columns(np.zeros(shape))
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_one_score_that_is_no_number_among_many_is_refused(bad):
+    scores = np.zeros((5, 3))
+    scores[3, 1] = bad
+    with pytest.raises(ValueError, match="scores hold NaN or infinity"):
+        as_columns(scores)
+
+
+def test_columns_are_the_scores_of_each_class():
+    assert as_columns([[1, 2]]).tolist() == [[1], [2]]
+    assert as_columns([[1, 2, 3], [4, 5, 6]]).tolist() == [[1, 4], [2, 5], [3, 6]]
 
 
 @given(**problems)
@@ -141,6 +167,72 @@ def test_a_class_too_small_for_a_row_stays_within_reach_of_new_rows():
     assert offset.tolist() == [0.0, -0.5]  # the row at 1 stays, one below -0.5 would not
 
 
+def test_tied_rows_that_all_stay_on_one_side_are_left_half_the_next_gap_behind():
+    columns = np.array([[0.0, 0.0, 0.0, 0.0, 0.0], [0.0, 1.0, 5.0, 5.0, 5.0]])
+    assert match_counts(columns, np.array([4, 1])).tolist() == [
+        0.0,
+        -7.0,
+    ]  # all five, as two would be three too few
+    assert match_counts(-columns, np.array([4, 1])).tolist() == [0.0, 0.5]  # one too many, not three too few
+    assert match_counts(-columns, np.array([1, 4])).tolist() == [0.0, 7.0]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_of_many_classes_the_offset_is_the_middle_of_all_that_are_optimal(seed):
+    rng = np.random.default_rng(seed)
+    n_classes, n = int(rng.integers(3, 6)), int(rng.integers(6, 30))
+    columns = rng.standard_normal((n_classes, n))
+    counts = 1 + rng.multinomial(n - n_classes, rng.dirichlet(np.ones(n_classes)))
+    places = np.repeat(np.arange(n_classes), counts)
+    rows, chosen = linear_sum_assignment(columns[places].T, maximize=True)
+    # No row may rather be of another class; within that, a corner raises all others as far as they go above one.
+    limits, bounds = [], []
+    for i, c in zip(rows, places[chosen], strict=True):
+        for d in set(range(n_classes)) - {c}:
+            limits.append(np.eye(n_classes)[d] - np.eye(n_classes)[c])
+            bounds.append(columns[c, i] - columns[d, i])
+    corners = [
+        linprog(-np.ones(n_classes), limits, bounds, [np.eye(n_classes)[c]], [0], bounds=(None, None)).x
+        for c in range(n_classes)
+    ]
+    middle = np.mean(corners, axis=0)
+    np.testing.assert_allclose(match_counts(columns, counts), middle - middle[0], atol=1e-9)
+
+
+@pytest.mark.parametrize("size", [-1e6, -1.0, 1.0, 1e6])
+@pytest.mark.parametrize("seed", range(6))
+def test_ties_of_many_classes_are_known_in_spite_of_rounding_whatever_the_size_and_sign_of_scores(seed, size):
+    rng = np.random.default_rng(seed)
+    whole = rng.integers(0, 4, (3, 60)).astype(float)
+    counts = 1 + rng.multinomial(57, rng.dirichlet(np.ones(3)))
+    scores = 0.1 * whole + size * np.linspace(0, 1, 60)  # what a row has in common tells nothing, and costs digits
+    expected = sizes(whole, match_counts(whole, counts))
+    assert sizes(0.1 * whole, match_counts(scores, counts)).tolist() == expected.tolist()
+
+
+def missed_by(contenders, order, counts):
+    """Rows of the wrong size where of the contenders of each row the one that stands last in the order has it."""
+    winners = [max(np.flatnonzero(row), key=list(order).index) for row in contenders.T]
+    return np.abs(np.bincount(winners, minlength=len(counts)) - counts).sum()
+
+
+@settings(max_examples=40)
+@given(st.integers(2, 5), st.integers(1, 30), st.integers(0, 2**32 - 1))
+def test_no_class_could_stand_elsewhere_among_tied_ones_and_bring_the_counts_nearer(n_classes, n, seed):
+    rng = np.random.default_rng(seed)
+    contenders = rng.random((n_classes, n)) < 0.5
+    contenders[rng.integers(0, n_classes, n), np.arange(n)] = True
+    counts = whole_counts(rng.dirichlet(np.ones(n_classes)), n)
+    heights = assignment._tie_order(contenders, counts)
+    assert sorted(heights) == pytest.approx(np.arange(n_classes) / n_classes)
+    order = np.argsort(heights).tolist()
+    missed = missed_by(contenders, order, counts)
+    assert missed <= missed_by(contenders, np.argsort(counts, kind="stable"), counts)
+    for c, place in product(range(n_classes), repeat=2):
+        others = [d for d in order if d != c]
+        assert missed <= missed_by(contenders, [*others[:place], c, *others[place:]], counts)
+
+
 @pytest.mark.parametrize("columns", [[[0.0, 0.0], [2.0, 2.0]], [[2.0, 2.0], [0.0, 0.0]]])
 def test_rows_that_are_all_alike_go_to_either_class_by_one(columns):
     columns = np.array(columns)
@@ -177,3 +269,238 @@ def test_many_tied_rows_are_moved_at_once():
     assert sizes(columns, match_counts(columns, counts)).tolist() == counts.tolist()
     counts += np.array([100, -50, -50, 0])  # fewer than there are rows of a kind: none of them moves
     assert np.abs(sizes(columns, match_counts(columns, counts)) - counts).sum() <= 200
+
+
+# -- Proportions of probabilities
+
+
+def mean_softmax(columns, offset):
+    return softmax(columns + offset[:, None], axis=0).mean(axis=1)
+
+
+def dual(columns, shares, offset):
+    """What the offsets of ``match_means`` make smallest."""
+    return logsumexp(columns + offset[:, None], axis=0).mean() - shares @ offset
+
+
+@settings(max_examples=40)
+@given(st.sampled_from(["spread", "never predicted"]), st.integers(2, 6), st.integers(0, 2**32 - 1))
+def test_mean_probabilities_are_within_the_tolerance_of_the_shares(kind, n_classes, seed):
+    rng = np.random.default_rng(seed)
+    columns, shares = scores_of(kind, rng, n_classes, 50), rng.dirichlet(np.full(n_classes, 2.0))
+    offset = match_means(columns, shares, np.zeros(n_classes), 1e-9)
+    assert np.abs(mean_softmax(columns, offset) - shares).max() <= 1.1e-9
+    assert match_means(columns, shares, offset, 1e-8) is offset  # near enough: left as it is
+
+
+@settings(max_examples=40)
+@given(st.sampled_from(KINDS), st.integers(2, 6), st.floats(0.01, 30), st.integers(0, 2**32 - 1))
+def test_every_step_towards_the_shares_descends(kind, n_classes, scale, seed):
+    rng = np.random.default_rng(seed)
+    columns, shares = scale * scores_of(kind, rng, n_classes, 40), rng.dirichlet(np.full(n_classes, 2.0))
+    offset = scale * rng.standard_normal(n_classes)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(assignment, "_MAX_STEPS", 1)
+        for _ in range(4):
+            after = match_means(columns, shares, offset, 1e-9)
+            before = dual(columns, shares, offset)
+            assert dual(columns, shares, after) <= before + 1e-12 * (1 + abs(before))
+            offset = after
+
+
+def test_where_probabilities_are_flat_to_the_last_digit_the_offset_stays():
+    columns = 1e4 * np.array(
+        [[1.0, 0.0], [0.0, 1.0]]
+    )  # either class has one row, however the offset moves a little
+    offset = match_means(columns, np.array([0.6, 0.4]), np.zeros(2), 1e-9)
+    assert offset == pytest.approx([0, 0], abs=1e-9)
+    alike = match_means(
+        np.zeros((2, 3)), np.array([0.6, 0.6]), np.zeros(2), 1e-9
+    )  # no shares: there is no solution
+    assert np.ptp(alike) == pytest.approx(0, abs=1e-9)
+
+
+@settings(max_examples=40)
+@given(st.integers(2, 5), st.integers(1, 20), st.integers(0, 2**32 - 1))
+def test_soft_moments_are_the_mean_softmax_and_its_derivative(n_classes, n, seed):
+    rng = np.random.default_rng(seed)
+    columns, offset = rng.standard_normal((n_classes, n)), rng.standard_normal(n_classes)
+    log_mean, curvature = assignment._soft_moments(columns, offset)
+    np.testing.assert_allclose(np.exp(log_mean), mean_softmax(columns, offset), rtol=1e-12)
+    for c, step in enumerate(1e-5 * np.eye(n_classes)):
+        change = mean_softmax(columns, offset + step) - mean_softmax(columns, offset - step)
+        np.testing.assert_allclose(curvature[c], change / 2e-5, atol=1e-9)
+
+
+def test_a_mean_too_small_for_a_number_is_known_by_its_largest_row():
+    columns = np.array([[0.0, 0.0, 0.0], [-2000.0, -1500.0, -1700.0]])
+    log_mean, _ = assignment._soft_moments(columns, np.array([0.0, 10.0]))
+    assert log_mean == pytest.approx(
+        logsumexp(log_softmax(columns + np.array([[0], [10]]), axis=0), axis=1) - np.log(3)
+    )
+    assert log_mean[1] == pytest.approx(-1490 - np.log(3))
+    barely, _ = assignment._soft_moments(np.array([[0.0], [-600.0]]), np.zeros(2))
+    assert barely == pytest.approx([0, -600])
+
+
+# -- The parts of the search
+
+
+@settings(max_examples=40)
+@given(**problems)
+def test_the_first_class_of_a_row_and_its_lead_are_those_of_sorting(kind, n_classes, n, seed):
+    rng = np.random.default_rng(seed)
+    columns, offset = scores_of(kind, rng, n_classes, n), rng.standard_normal(n_classes)
+    first, lead = assignment._top_two(columns, offset)
+    ascending = np.sort(columns + offset[:, None], axis=0)
+    assert first.tolist() == (columns + offset[:, None]).argmax(axis=0).tolist()
+    np.testing.assert_allclose(lead, ascending[-1] - ascending[-2])
+
+
+def test_of_tied_classes_the_first_has_the_row_and_leads_by_nothing():
+    first, lead = assignment._top_two(np.array([[0.0, 1.0], [2.0, 1.0], [2.0, 0.0]]), np.zeros(3))
+    assert (first.tolist(), lead.tolist()) == ([1, 0], [0, 0])
+
+
+@settings(max_examples=40)
+@given(st.integers(2, 5), st.integers(0, 2**32 - 1))
+def test_cheapest_paths_are_those_of_trying_all(n_classes, seed):
+    rng = np.random.default_rng(seed)
+    price = rng.integers(0, 9, (n_classes, n_classes)).astype(float)
+    price[rng.random(price.shape) < 0.3] = np.inf  # no row to give
+    np.fill_diagonal(price, 0)
+    is_start = rng.random(n_classes) < 0.5
+    is_start[rng.integers(n_classes)] = True
+    distance, previous = assignment._cheapest_paths(price, is_start)
+    for end in range(n_classes):
+        ways = [way for k in range(n_classes) for way in permutations(set(range(n_classes)) - {end}, k)]
+        lengths = [
+            sum(price[a, b] for a, b in zip((*way, end), (*way[1:], end), strict=False)) if way else 0.0
+            for way in ways
+            if is_start[(*way, end)[0]]
+        ]
+        assert distance[end] == min(lengths, default=np.inf)
+        if is_start[end]:
+            assert previous[end] == -1
+        elif np.isfinite(distance[end]):
+            assert distance[end] == distance[previous[end]] + price[previous[end], end]
+
+
+@pytest.mark.parametrize(
+    "scores", [[[-3.0, 2.0], [1.0, 0.0]], [[3.0, 2.0], [1.0, -1.0]], [[-3.0, -2.0], [-1.0, -2.5]]]
+)
+def test_the_magnitude_of_scores_is_that_of_the_largest_whatever_its_sign(scores):
+    assert assignment._magnitude(np.array(scores)) == 3
+
+
+def test_what_a_class_loses_by_its_cheapest_row_is_the_price_and_without_a_row_there_is_none():
+    columns = np.array([[5.0, 3.0, 0.0], [1.0, 2.0, 7.0], [4.0, 0.0, 6.0]])
+    limits = assignment._limits(columns, np.array([0, 0, 1]))
+    assert limits.tolist() == [[0, 1, 1], [7, 0, 1], [np.inf, np.inf, 0]]
+
+
+@settings(max_examples=40)
+@given(**problems, moves=st.integers(1, 10))
+def test_rows_that_exchanges_can_touch_are_the_cheapest_of_each_class_for_each_other(
+    kind, n_classes, n, seed, moves
+):
+    rng = np.random.default_rng(seed)
+    columns, owner = scores_of(kind, rng, n_classes, n), rng.integers(0, n_classes, n)
+    touched = assignment._movable(columns, owner, moves).tolist()
+    cheapest = set()
+    for c, d in permutations(range(n_classes), 2):
+        rows = np.flatnonzero(owner == c)
+        cheapest |= set(rows[np.argsort(columns[c, rows] - columns[d, rows])][:moves].tolist())
+    assert touched == (list(range(n)) if moves * n_classes >= n else sorted(cheapest))
+
+
+@settings(max_examples=40)
+@given(st.integers(2, 5), st.integers(20, 80), st.integers(1, 15), st.integers(0, 2**32 - 1))
+def test_rows_near_a_boundary_are_left_open_and_twice_those_to_give_or_to_get(n_classes, n, n_open, seed):
+    rng = np.random.default_rng(seed)
+    columns, offset = rng.standard_normal((n_classes, n)), rng.standard_normal(n_classes)
+    owner, margin = assignment._top_two(columns, offset)
+    excess = np.bincount(owner, minlength=n_classes) - whole_counts(rng.dirichlet(np.ones(n_classes)), n)
+    is_open = assignment._close_rows(columns, offset, owner, margin, excess, n_open)
+    expected = set(np.argsort(margin)[: n_open + 1].tolist())
+    raised = columns + offset[:, None]
+    for c in range(n_classes):
+        behind = raised.max(axis=0) - raised[c]  # what a row of another class needs to come to c
+        rows, lead = (owner == c, margin) if excess[c] > 0 else (owner != c, behind)
+        nearest = np.flatnonzero(rows)[np.argsort(lead[rows])]
+        expected |= set(nearest[: 2 * abs(excess[c])].tolist())
+    assert set(np.flatnonzero(is_open).tolist()) == expected
+
+
+@pytest.mark.parametrize("sign", [-1, 1])
+@pytest.mark.parametrize("kind", KINDS)
+def test_soft_proportions_leave_few_rows_to_exchange_whatever_the_sign_of_scores(kind, sign, monkeypatch):
+    rng = np.random.default_rng(0)
+    columns = scores_of(kind, rng, 4, 3000)
+    columns += sign * (1 + np.abs(columns).max())  # all of one sign
+    misplaced = []
+    exchange = assignment._exchange
+
+    def watched(columns, counts, offset, owner):
+        misplaced.append(assignment._n_misplaced(owner, counts))
+        return exchange(columns, counts, offset, owner)
+
+    monkeypatch.setattr(assignment, "_exchange", watched)
+    counts = np.array([300, 1800, 898, 2])
+    assert sizes(columns, match_counts(columns, counts)).tolist() == counts.tolist()
+    assert len(misplaced) <= 2  # of 64 moves at most, where a thousand rows are to be moved
+
+
+@pytest.mark.parametrize(("n", "first_solved"), [(2**15, 2**15), (2**15 + 1, 2**14 + 1), (10**5, 25_000)])
+def test_up_to_32768_rows_are_solved_as_they_are_and_of_more_a_sample_of_no_more_comes_first(
+    n, first_solved, monkeypatch
+):
+    class SolvedError(Exception):
+        pass
+
+    def solved(columns, counts, offset):
+        raise SolvedError(columns.shape[1], counts.sum())
+
+    monkeypatch.setattr(assignment, "_assign_core", solved)
+    columns = np.random.default_rng(0).standard_normal((3, n))
+    with pytest.raises(SolvedError) as caught:
+        match_counts(columns, whole_counts(np.array([0.5, 0.3, 0.2]), n))
+    assert caught.value.args == (first_solved, first_solved)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_of_many_rows_a_sample_is_solved_and_once_those_in_doubt(kind, monkeypatch):
+    solved = []
+    core = assignment._assign_core
+    columns = scores_of(kind, np.random.default_rng(0), 4, 20_000)
+    monkeypatch.setattr(assignment, "_CORE_ROWS", 1024)
+    monkeypatch.setattr(
+        assignment, "_assign_core", lambda *given: solved.append(given[0].shape[1]) or core(*given)
+    )
+    match_counts(columns, np.array([8_000, 6_000, 5_000, 1_000]))
+    in_sample, in_doubt = solved
+    assert in_sample <= 1024
+    assert in_doubt <= 3 * 1024
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_sample_that_misleads_costs_time_and_no_accuracy(seed, monkeypatch):
+    """Rows can go to the next class only, so that some far from a boundary must; what is sampled tells nothing."""
+    rng = np.random.default_rng(seed)
+    owner = rng.integers(0, 4, 3000)
+    columns = rng.random((4, 3000)) - 50
+    columns[owner, np.arange(3000)] = 0
+    first = np.flatnonzero(owner < 3)
+    columns[owner[first] + 1, first] = -rng.uniform(1, 2, len(first))
+    columns[:, ::24] = rng.standard_normal((4, 125))
+    counts = np.array([400, 750, 750, 1100])
+    whole = match_counts(columns, counts)
+    solved = []
+    core = assignment._assign_core
+    monkeypatch.setattr(assignment, "_CORE_ROWS", 125)
+    monkeypatch.setattr(
+        assignment, "_assign_core", lambda *given: solved.append(given[0].shape[1]) or core(*given)
+    )
+    np.testing.assert_allclose(match_counts(columns, counts), whole, rtol=1e-9, atol=1e-9)
+    assert solved == sorted(solved)  # more and more rows are left open, in the end all of them
+    assert (solved[0], solved[-1]) == (125, 3000)

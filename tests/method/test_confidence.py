@@ -157,6 +157,14 @@ def test_t_similarity_is_never_above_1_by_rounding():
     assert t_similarity(certain, True, weights=weights).tolist() == [[1, 0]]
 
 
+def test_probabilities_above_1_by_rounding_give_no_confidence_above_1():
+    certain = np.array([[1.0, 2e-8], [1 + 2**-52, 0.0]])  # as softmax in float32 gives them, and in float64
+    heads = np.stack([certain, certain], axis=1)
+    assert t_similarity(heads).tolist() == [1, 1]
+    assert (t_similarity(heads, per_class=True) <= 1).all()
+    assert entropy(certain[1:]).item() == 1
+
+
 def test_t_similarity_of_a_single_row_or_of_rows_in_several_axes():
     probs = softmax(np.random.default_rng(0).standard_normal((2, 4, 3, 5)), axis=-1)
     by_row = t_similarity(probs.reshape(8, 3, 5))
@@ -192,6 +200,12 @@ def test_probability_confidences_at_their_ends(n_classes):
     for confidence, least in ((max_probability, 1 / n_classes), (margin, 0), (entropy, 0)):
         assert confidence(certain).item() == 1
         assert confidence(uniform).item() == pytest.approx(least, abs=1e-12)
+
+
+@given(class_probs())
+def test_a_single_row_has_its_confidence(probs):
+    for confidence in CONFIDENCES.values():
+        assert confidence(probs[0]) == pytest.approx(confidence(probs)[0], abs=1e-15)
 
 
 @given(head_probs())

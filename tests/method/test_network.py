@@ -177,6 +177,7 @@ def test_logits_of_chosen_heads_are_those_of_all_heads():
     assert logits.shape == (6, 3, 5)
     assert_allclose(network.logits(X, slice(1)), logits[:, :1], rtol=1e-13)
     assert_allclose(network.logits(X, slice(1, None)), logits[:, 1:], rtol=1e-13)
+    assert network.logits(X[:0]).shape == (0, 3, 5)
 
 
 def test_logits_are_products_and_biases_added():
@@ -188,8 +189,9 @@ def test_logits_are_products_and_biases_added():
     assert network.logits(np.array([[1.0, 2.0]]), slice(1, 2)).tolist() == [[[-24, 48]]]
 
 
-def test_reordered_classes_bring_their_logits_along():
-    network = Network(3, (4, 6), 3, 3, np.float64)
+@pytest.mark.parametrize("n_heads", [1, 2, 3])
+def test_reordered_classes_bring_their_logits_along(n_heads):
+    network = Network(3, (4, 6), 3, n_heads, np.float64)
     network.initialize(np.random.default_rng(0))
     X = np.random.default_rng(1).standard_normal((6, 3))
     before = network.logits(X)

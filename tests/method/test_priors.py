@@ -226,6 +226,12 @@ def test_where_no_row_is_left_the_rest_is_as_all_rows_are():
     np.testing.assert_allclose(one_left, [1 / 1.5, 0.5 / 1.5])
 
 
+def test_the_last_class_may_be_one_of_which_no_row_is_labelled():
+    codes = np.array([0, 0, 1, -1, -1, -1, -1, -1])
+    np.testing.assert_allclose(prior_of_rest(np.array([0.25, 0.25, 0.5]), codes), np.array([0.5, 1, 4]) / 5.5)
+    assert shares("labeled", np.array(["no", "yes", "maybe"])).tolist() == [0.25, 0.75, 0]
+
+
 def test_a_class_without_a_share_has_none_of_the_rest():
     np.testing.assert_array_equal(prior_of_rest(np.array([1.0, 0.0]), np.array([0, -1, -1])), [1, 0])
 

@@ -402,7 +402,7 @@ def _starts(k: int, error: float, risk: float) -> Floats:
         if needed > k:
             break
         doubled = betaincinv(needed, k - needed + 1, 0.9) * 2.0 ** np.arange(n_starts)
-        if n_starts > 1 and doubled[-1] > 1:
+        if doubled[-1] > 1:
             break
         starts = doubled
     return starts

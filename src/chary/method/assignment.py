@@ -75,7 +75,7 @@ def match_means(columns: Floats, shares: Floats, offset: Floats, tolerance: floa
         # The problem does not change when all offsets move together: the added ones fix that direction.
         step = np.linalg.lstsq(curvature + 1, missing, rcond=None)[0]
         r = np.ptp(step)
-        offset = offset + step * (np.log1p(r) / r if r > 0 else 1)
+        offset = offset + step * (np.log1p(r) / max(r, np.finfo(np.float64).tiny))
     return offset
 
 
@@ -123,7 +123,7 @@ def _many_class_offset(columns: Floats, counts: Codes) -> Floats:
     offset = offset + limits.mean(axis=0)
     offset -= offset[0]
     first, margin = top_two(columns, offset)
-    rounding = 64 * np.finfo(np.float64).eps * max(columns.max(), -columns.min(), np.abs(offset).max())
+    rounding = 64 * np.finfo(np.float64).eps * max(_magnitude(columns), _magnitude(offset))
     tied = margin <= rounding
     if not tied.any():
         return offset
@@ -193,7 +193,8 @@ def _close_rows(
         rows = np.flatnonzero((owner == c) == (excess[c] > 0))
         lead = margin[rows]
         if excess[c] < 0:
-            lead = columns[owner[rows], rows] + offset[owner[rows]] - (columns[c, rows] + offset[c])
+            # But for offset[c], which all of them have.
+            lead = columns[owner[rows], rows] + offset[owner[rows]] - columns[c, rows]
         n_near = min(len(rows), 2 * abs(int(excess[c])))
         is_open[rows[np.argpartition(lead, n_near - 1)[:n_near]]] = True
     return is_open
@@ -205,7 +206,7 @@ def _assign_core(columns: Floats, counts: Codes, offset: Floats) -> tuple[Floats
     shares = np.maximum(counts, 0.5) / np.maximum(counts, 0.5).sum()
     owner, margin = top_two(columns, offset)
     best = offset, owner, _n_misplaced(owner, counts)
-    temperature, finest = margin.max(), 1e-13 * max(columns.max(), -columns.min())
+    temperature, finest = margin.max(), 1e-13 * _magnitude(columns)
     n_levels_without_gain = 0
     while best[2] > _FEW_MOVES and temperature > finest:
         scaled = columns / temperature
@@ -215,7 +216,7 @@ def _assign_core(columns: Floats, counts: Codes, offset: Floats) -> tuple[Floats
         n_levels_without_gain = 0 if n_misplaced < best[2] else n_levels_without_gain + 1
         if n_misplaced < best[2]:
             best = offset, owner, n_misplaced
-        if n_levels_without_gain == 2:  # tied rows, which are exchanged at once, or clusters, which need to cool
+        if n_levels_without_gain == 2:  # tied rows, exchanged at once, or clusters, which need to cool
             best = _exchange(columns, counts, *best[:2])
         temperature /= 4
     while best[2]:
@@ -308,6 +309,11 @@ def _cheapest_paths(price: Floats, is_start: NDArray[np.bool_]) -> tuple[Floats,
         distance = np.where(shorter, through.min(axis=0), distance)
         previous = np.where(shorter, nearest, previous)
     return distance, previous
+
+
+def _magnitude(scores: Floats) -> float:
+    """The largest score but for its sign, without a copy of all of them."""
+    return float(max(scores.max(), -scores.min()))
 
 
 def _excess(owner: Codes, counts: Codes) -> Codes:

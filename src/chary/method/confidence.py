@@ -157,5 +157,5 @@ def t_share(head_probs: Any, prediction: Any = None, *, weights: Any = None) -> 
     """
     agreement = t_similarity(head_probs, per_class=True, weights=weights)  # (n, C)
     total = agreement.sum(-1, keepdims=True)
-    shares = agreement / np.where(total > 0, total, 1)
+    shares = np.divide(agreement, total, out=np.zeros_like(agreement), where=total > 0)
     return shares if prediction is None else shares[np.arange(len(shares)), prediction]

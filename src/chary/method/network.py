@@ -110,7 +110,7 @@ class Network:
             features = _hidden(features, layer)
         chosen = range(1 + self.n_heads)[heads]
         columns = slice(chosen.start * self.n_classes, chosen.stop * self.n_classes)
-        return (features @ weight[:, columns] + bias[columns]).reshape(len(X), -1, self.n_classes)
+        return (features @ weight[:, columns] + bias[columns]).reshape(len(X), len(chosen), self.n_classes)
 
 
 def loss_and_gradient(

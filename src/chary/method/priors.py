@@ -165,7 +165,7 @@ def shares_of_rest(prior: Floats, labeled: Codes, n_rows: int) -> Floats:
             f"{labeled[worst]:,} labelled rows have; give shares of all rows, labelled ones included."
         )
     rest = np.maximum(expected - labeled, 0.5 * (prior > 0))  # new rows may be of any class that there is
-    return rest / rest.sum() if labeled.sum() < n_rows and rest.sum() > 0 else prior
+    return rest / rest.sum() if labeled.sum() < n_rows else prior
 
 
 def shares_of_part(prior: Floats, labeled: Codes, n_rows: int, n_part: int) -> Floats:
