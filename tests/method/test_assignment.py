@@ -351,14 +351,14 @@ def test_a_mean_too_small_for_a_number_is_known_by_its_largest_row():
 def test_the_first_class_of_a_row_and_its_lead_are_those_of_sorting(kind, n_classes, n, seed):
     rng = np.random.default_rng(seed)
     columns, offset = scores_of(kind, rng, n_classes, n), rng.standard_normal(n_classes)
-    first, lead = assignment._top_two(columns, offset)
+    first, lead = assignment.top_two(columns, offset)
     ascending = np.sort(columns + offset[:, None], axis=0)
     assert first.tolist() == (columns + offset[:, None]).argmax(axis=0).tolist()
     np.testing.assert_allclose(lead, ascending[-1] - ascending[-2])
 
 
 def test_of_tied_classes_the_first_has_the_row_and_leads_by_nothing():
-    first, lead = assignment._top_two(np.array([[0.0, 1.0], [2.0, 1.0], [2.0, 0.0]]), np.zeros(3))
+    first, lead = assignment.top_two(np.array([[0.0, 1.0], [2.0, 1.0], [2.0, 0.0]]), np.zeros(3))
     assert (first.tolist(), lead.tolist()) == ([1, 0], [0, 0])
 
 
@@ -419,7 +419,7 @@ def test_rows_that_exchanges_can_touch_are_the_cheapest_of_each_class_for_each_o
 def test_rows_near_a_boundary_are_left_open_and_twice_those_to_give_or_to_get(n_classes, n, n_open, seed):
     rng = np.random.default_rng(seed)
     columns, offset = rng.standard_normal((n_classes, n)), rng.standard_normal(n_classes)
-    owner, margin = assignment._top_two(columns, offset)
+    owner, margin = assignment.top_two(columns, offset)
     excess = np.bincount(owner, minlength=n_classes) - whole_counts(rng.dirichlet(np.ones(n_classes)), n)
     is_open = assignment._close_rows(columns, offset, owner, margin, excess, n_open)
     expected = set(np.argsort(margin)[: n_open + 1].tolist())
