@@ -1,8 +1,12 @@
 """``chary label`` on a table of a million rows and fifty columns with 500 labels: wall time and peak memory.
 
-python benchmarks/label.py [rows]
+python benchmarks/label.py [--rows N] [--cases NAME ...] [--before FOLDER]
+
+With ``--before`` the same is done by another version, whose ``src`` is in that folder (``git archive COMMIT``),
+just before each case: only ratios of one run can be compared, where others use the machine, too.
 """
 
+import argparse
 import json
 import os
 import resource
@@ -36,13 +40,16 @@ def write_parquet(path: Path, n_rows: int, biased: bool) -> None:
     pl.DataFrame({**numbers, **colours, "day": day, "target": target.tolist()}).write_parquet(path)
 
 
-def run(path: Path, told: tuple[str, ...]) -> tuple[float, resource.struct_rusage, dict]:
-    """Seconds, what the process used, and what it says."""
+def run(
+    path: Path, told: tuple[str, ...], version: Path | None = None
+) -> tuple[float, resource.struct_rusage, dict]:
+    """Seconds, what the process used, and what it says; by another version, if one is given."""
     start = perf_counter()
+    environment = os.environ if version is None else {**os.environ, "PYTHONPATH": str(version / "src")}
     code = "import sys; from chary.cli import main; sys.exit(main())"
     command = [sys.executable, "-c", code, "label", str(path), "--target", "target", "--json", "--force", *told]
     with path.with_suffix(".json").open("w+") as out:
-        process = subprocess.Popen(command, stdout=out)
+        process = subprocess.Popen(command, stdout=out, env=environment)
         _, status, used = os.wait4(process.pid, 0)
         seconds = perf_counter() - start
         process.returncode = os.waitstatus_to_exitcode(status)
@@ -53,25 +60,37 @@ def run(path: Path, told: tuple[str, ...]) -> tuple[float, resource.struct_rusag
 
 
 def main() -> None:
-    n_rows = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
-    table = Table(title=f"chary label, {n_rows:,} rows x 50 columns of Parquet, 500 labels", title_justify="left")
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--cases", nargs="+", default=list(CASES), choices=list(CASES))
+    parser.add_argument("--before", type=Path)
+    asked = parser.parse_args()
+    title = f"chary label, {asked.rows:,} rows x 50 columns of Parquet, 500 labels"
+    table = Table(title=title, title_justify="left")
     table.add_column("labels")
-    for name in ("wall time", "CPU time", "peak memory", "verdict", "learned", "predicted"):
+    for name in ("version", "wall time", "CPU time", "peak memory", "verdict", "predicted"):
         table.add_column(name, justify="right")
-    for name, (biased, told) in CASES.items():
+    for name in asked.cases:
+        biased, told = CASES[name]
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "big.parquet"
-            write_parquet(path, n_rows, biased)
-            seconds, used, figures = run(path, told)
-        table.add_row(
-            name,
-            f"{seconds:.0f} s",
-            f"{used.ru_utime + used.ru_stime:.0f} s",
-            f"{used.ru_maxrss / 2**20:.2f} GiB",
-            figures["diagnosis"]["verdict"],
-            f"{figures['sources']['learned']:,}",
-            f"{figures['sources']['predicted']:,}",
-        )
+            write_parquet(path, asked.rows, biased)
+            versions = {"now": None} if asked.before is None else {"before": asked.before, "now": None}
+            found = {word: run(path, told, version) for word, version in versions.items()}
+        for word, (seconds, used, figures) in found.items():
+            table.add_row(
+                name,
+                word,
+                f"{seconds:.0f} s",
+                f"{used.ru_utime + used.ru_stime:.0f} s",
+                f"{used.ru_maxrss / 2**20:.2f} GiB",
+                figures["diagnosis"]["verdict"],
+                f"{figures['sources']['predicted']:,}",
+            )
+        if asked.before is not None:
+            (_, old, _), (_, new, _) = found["before"], found["now"]
+            cpu = (new.ru_utime + new.ru_stime) / (old.ru_utime + old.ru_stime)
+            table.add_row(name, "ratio", "", f"{cpu:.2f}", f"{new.ru_maxrss / old.ru_maxrss:.2f}", "", "")
     Console(width=110).print(table)
 
 

@@ -503,3 +503,80 @@ def test_labels_that_look_like_formulas_go_all_the_way_and_come_back(tmp_path, r
 
 
 as_written = {"\uff1dyes": ["'\uff1dyes"], "-5": ["-5"], "'=no": ["''=no"], "@x": ["'@x"]}
+
+
+def large_table(path, n=1500):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=n)
+    y = np.where(x + 0.3 * rng.normal(size=n) > 0.5, "yes", "no").astype(object)
+    y[~((np.abs(x) > 1) & (rng.random(n) < 0.2))] = None
+    pl.DataFrame({"name": [f"n{i}" for i in range(n)], "x": x.round(4), "y": y.tolist()}).write_csv(path)
+    return path
+
+
+def test_a_table_that_does_not_fit_is_labelled_in_parts(tmp_path, run, monkeypatch):
+    path = large_table(tmp_path / "t.csv")
+    told = ("--class-prior", "yes=30%", "--class-prior", "no=70%", "--json", "--seed", 1)
+    code, out, err = run("label", path, "-t", "y", "--out", tmp_path / "a", *told)
+    assert (code, err) == (0, "")
+    at_once = json.loads(out)
+    assert at_once["sample"] is None
+    monkeypatch.setattr("chary.tables.large._GROWTH", 10**6)  # as if it took that much
+    code, out, err = run("label", path, "-t", "y", "--out", tmp_path / "b", "--memory", "4GB", *told)
+    assert (code, err) == (0, "")
+    in_parts = json.loads(out)
+    assert in_parts["labels"] == at_once["labels"] == {"no": 1050, "yes": 450}
+    assert in_parts["sample"]["drawn"] == in_parts["sample"]["of"] == at_once["sources"]["predicted"]
+    assert any("read in parts" in note for note in in_parts["notes"])
+    names = {one.name for one in (tmp_path / "b").iterdir()}
+    assert names == {"t.labeled.csv", "t.model.chary", "t.report.html"}
+    for name in ("t.labeled.csv", "t.model.chary"):
+        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
+    report = (tmp_path / "b" / "t.report.html").read_text()
+    assert "read in parts" in report
+    assert "other rows, drawn at random. Nothing on this page" in report
+
+
+def test_a_sample_asks_for_parts_and_other_formats_can_be_written(tmp_path, run):
+    path = large_table(tmp_path / "t.csv")
+    asked = ("--sample", 200, "--format", "parquet", "--check-sheet", "--probabilities", "--learner", "linear")
+    code, out, err = run("label", path, "-t", "y", *asked)
+    assert (code, err) == (0, "")
+    assert "200 of the" in " ".join(out.split())
+    found = pl.read_parquet(tmp_path / "t.labeled.parquet")
+    assert found.height == 1500
+    assert found.columns[-2:] == ["chary_p_no", "chary_p_yes"]
+    # A sheet that was drawn from the table, and one of rows to check, go with it.
+    assert run("audit", "draw", path, "-t", "y", "-k", 20)[0] == 0
+    for name, option in (("t.audit.csv", "--audit"), ("t.check.csv", "--checked")):
+        sheet = pl.read_csv(tmp_path / name, infer_schema=False).with_columns(
+            y=pl.when(pl.col("x").cast(float) > 0.5).then(pl.lit("yes")).otherwise(pl.lit("no"))
+        )
+        sheet.write_csv(tmp_path / name)
+        asked = ("--sample", 200, option, tmp_path / name, "--learner", "linear", "--out", tmp_path / option[2:])
+        code, _, err = run("label", path, "-t", "y", *asked)
+        assert (code, err) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (("--sample", 200, "--memory", "100MB"), "needs 600 MiB at least, and 95 MiB are allowed; pass more with"),
+        (("--sample", 200, "--features", "f.npy"), "read as a whole"),
+        (("--sample", 200, "-t", "z"), "no column 'z'"),
+        (("--memory", "much"), "is no size"),
+    ],
+)
+def test_what_cannot_be_done_in_parts_is_one_sentence(tmp_path, run, options, sentence):
+    path = large_table(tmp_path / "t.csv")
+    code, _, err = run("label", path, "-t", "y", "--out", tmp_path / "new" / "out", *options)
+    assert code != 0
+    assert sentence in " ".join(err.split())
+    assert "Traceback" not in err
+    assert [one.name for one in tmp_path.iterdir()] == ["t.csv"]
+
+
+def test_standard_input_cannot_be_read_in_parts(run):
+    code, _, err = run("label", "-", "-t", "y", "--sample", 200)
+    assert code != 0
+    assert "Standard input can be read once only" in err

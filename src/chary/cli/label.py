@@ -77,6 +77,9 @@ def label_command(
     FILE.model.chary: the model, for [bold]chary predict[/bold].
 
     FILE.report.html: are your labels biased, what can be trusted, which rows to check.
+
+    A table that would take more than --memory is read in parts: the model learns from its labelled rows and a
+    random sample of the others, and then labels every row.
     """
     done = run_label(
         file,

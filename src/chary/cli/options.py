@@ -67,12 +67,7 @@ ERROR = Annotated[
 PROBABILITIES = Annotated[bool, typer.Option("--probabilities", help="Add the probability of each class.")]
 MEMORY = Annotated[
     str | None,
-    typer.Option(
-        metavar="SIZE",
-        help="To use at most, such as 2GB. A table that takes more is read in parts: the model learns from its "
-        "labelled rows and a random sample of the others.",
-        show_default="half of what is free",
-    ),
+    typer.Option(metavar="SIZE", help="To use at most, such as 2GB.", show_default="half of what is free"),
 ]
 SAMPLE = Annotated[
     int | None,

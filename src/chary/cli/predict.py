@@ -54,10 +54,6 @@ JOBS = Annotated[
     int | None,
     typer.Option("--jobs", "-j", min=1, help="Files at a time.", show_default="as many as cores and memory allow"),
 ]
-MEMORY = Annotated[
-    str | None,
-    typer.Option(metavar="SIZE", help="To use at most, such as 2GB.", show_default="half of what is free"),
-]
 SHARD = Annotated[
     str | None,
     typer.Option(metavar="K/N", help="Only every N-th file, from the K-th on: one part of an array job."),
@@ -90,7 +86,7 @@ def predict(
     format: options.FORMAT = None,
     strict: options.STRICT = False,
     jobs: JOBS = None,
-    memory: MEMORY = None,
+    memory: options.MEMORY = None,
     shard: SHARD = None,
     engine: ENGINE = "process",
     scheduler: SCHEDULER = None,

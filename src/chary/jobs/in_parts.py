@@ -10,6 +10,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Any, BinaryIO, NamedTuple
 
@@ -30,7 +31,7 @@ from chary.jobs.put_aside import KnownRows, no_scores, packed, rows_of, unpacked
 from chary.jobs.sketch import NewRows, with_counts
 from chary.jobs.spool import Spool
 from chary.jobs.steps import Asked, LabeledRows
-from chary.jobs.streamed import LEAST_MEMORY, group_rows, resident_bytes
+from chary.jobs.streamed import group_rows, resident_bytes
 from chary.method import (
     ACCURACY,
     ClassPrior,
@@ -56,8 +57,8 @@ from chary.tables import (
 )
 
 SAMPLE = 100_000  # rows without a label to learn with
-# What a process needs besides the rows that it keeps, and how much these grow on the way.
-_BASE, _GROWTH = 300 << 20, 3
+# What a process needs besides the rows that it keeps, how much these grow on the way, and the least of all.
+_BASE, _GROWTH, _LEAST = 450 << 20, 3, 600 << 20
 _SPOOLED = 2**15  # rows read back at a time
 
 
@@ -113,9 +114,9 @@ def label_in_parts(
             Parameter("memory"),
             ", or put the numbers into the table as a column of lists.",
         )
-    if means.memory < LEAST_MEMORY:
+    if means.memory < _LEAST:
         raise TableError(
-            f"A table that is read in parts needs {LEAST_MEMORY >> 20:,} MiB at least, and {means.memory >> 20:,} "
+            f"A table that is read in parts needs {_LEAST >> 20:,} MiB at least, and {means.memory >> 20:,} "
             "MiB are allowed; pass more with ",
             Parameter("memory"),
             ".",
@@ -133,11 +134,25 @@ def label_in_parts(
         checksum=checksum or bool(sheets),
         seen=lambda rows, share: progress(f"Reading: {rows:,} rows"),
     )
-    return run(table, asked, _InParts(large, file, folder, means, probabilities, progress), progress)
+    with ExitStack() as opened:
+        spools = _Spools(folder, opened)
+        return run(table, asked, _InParts(large, file, spools, means, probabilities, progress), progress)
 
 
 def _room(memory: int) -> int:
     return max(0, memory - _BASE) // _GROWTH
+
+
+class _Spools(NamedTuple):
+    """Room on the disk, given back at the end."""
+
+    folder: str | os.PathLike[str]
+    opened: ExitStack
+
+    def new(self, width: int, dtype: Any = np.float64) -> Spool:
+        spool = Spool(self.folder, width, dtype)
+        self.opened.callback(spool.close)
+        return spool
 
 
 class _Scored(NamedTuple):
@@ -156,12 +171,12 @@ class _InParts:
         self,
         large: Large,
         file: BinaryIO,
-        folder: str | os.PathLike[str],
+        spools: _Spools,
         means: Allowance,
         probabilities: bool,
         progress: Progress,
     ) -> None:
-        self.large, self.file, self.folder, self.means = large, file, folder, means
+        self.large, self.file, self.spools, self.means = large, file, spools, means
         self.with_probabilities, self.progress = probabilities, progress
         self.notes: list[str] = []
 
@@ -174,7 +189,7 @@ class _InParts:
         if self.with_probabilities:
             refuse_taken(self.large.table, probability_names(every.classes))
         self.known = KnownRows(learnt)
-        self.results = Spool(self.folder, 3 + n_classes * self.with_probabilities, np.uint16)
+        self.results = self.spools.new(3 + n_classes * self.with_probabilities, np.uint16)
         prior = ClassPrior.of(learnt.asked.class_prior, every, learnt.asked.aim, learnt.table.n_rows)
         self.counts: Counts | None = None
         raws: Spool | None = None
@@ -183,7 +198,7 @@ class _InParts:
             if not prior.imposes:
                 self._keep(start, block.n, *classifier.finished(block.raw), learnt)
             else:
-                raws = raws or Spool(self.folder, packed(block.raw).shape[1])
+                raws = raws or self.spools.new(packed(block.raw).shape[1])
                 raws.append(packed(block.raw))
             start += block.n
         if raws is not None:
@@ -274,7 +289,7 @@ class _InParts:
         classifier.class_prior, classifier.class_prior_ = learnt.asked.class_prior, prior.shares
         classifier.class_bias_ = matched.offset
         if prior.shares is not None and prior.aim == ACCURACY:
-            off = "exactly" if not matched.n_off else f"but for {matched.n_off:,} rows whose scores are equal"
+            off = "exactly" if not matched.n_off else f"but for {matched.n_off:,} of them"
             self.notes.append(f"The class shares are met on all rows, {off}.")
 
     def _keep(self, start: int, n: int, probs: NDArray[Any], confidence: NDArray[Any], learnt: Learnt) -> None:
@@ -314,7 +329,6 @@ class _InParts:
                 doubted.see(start, frame, rows)
                 start += frame.height
                 self.progress(f"Writing: {start:,} of {learnt.table.n_rows:,} rows")
-        self.large.refuse_changed()
         return self._shown(learnt, kept.rows(), doubted.chosen())
 
     def _added(

@@ -66,8 +66,7 @@ def match_counts_in_parts(parts: Parts, counts: Codes, room: int = ROOM) -> Matc
         best = matched if best is None or matched.n_off < best.n_off else best
         if near.every == 1 or not best.n_off:
             break
-        share = _WIDE * near.n_open / n / np.sqrt(n_near)
-        offset, reach = found, _reach(near.columns, found, share * n / near.n_open)
+        offset, reach = found, _reach(near.columns, found, min(0.5, _WIDE / np.sqrt(n_near)))
     if best is None:
         best = Matched(offset, _n_off(parts, offset, counts))
     return best
@@ -100,7 +99,7 @@ def _near(parts: Parts, offset: Floats, reach: float, most: int) -> _Near:
 def _reach(columns: Floats, offset: Floats, share: float) -> float:
     """The lead that such a share of the rows has at most."""
     _, margin = top_two(columns, offset)
-    return float(np.quantile(margin, min(1.0, share)))
+    return float(np.quantile(margin, share))
 
 
 def _with_empty(parts: Parts, counts: Codes, filled: np.ndarray, room: int) -> Matched:
@@ -114,8 +113,9 @@ def _with_empty(parts: Parts, counts: Codes, filled: np.ndarray, room: int) -> M
         best = (columns[filled] + offset[filled, None]).max(axis=0)
         for c in np.flatnonzero(~filled):
             lead[c] = np.append(np.unique(np.append(lead[c], best - columns[c])), np.inf)[:2]
-    gap = np.where(np.isfinite(lead[:, 1]), (lead[:, 1] - lead[:, 0]) / 2, 1.0)
-    offset[~filled] = (lead[:, 0] - gap)[~filled]
+    for c in np.flatnonzero(~filled):
+        first, second = lead[c]
+        offset[c] = first - ((second - first) / 2 if np.isfinite(second) else 1.0)
     return Matched(offset, _n_off(parts, offset, counts))
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import inspect
+import os
 from typing import Any, NamedTuple
 
-from chary.tables import Table, TablePreparation, read_table, table_from
+from chary.jobs import free_memory
+from chary.tables import Table, TableError, TablePreparation, is_streamed, open_large, read_table, table_from
 
 # Settings of ``read_table``: they say how a file is written, and a frame is not.
 READING = tuple(name for name in inspect.signature(read_table).parameters if name != "path")
@@ -28,4 +30,21 @@ def given(data: Any, settings: dict[str, Any] | None = None) -> Given:
     for name in _NAMES:
         if isinstance(settings.get(name), (list, tuple)):
             settings[name] = [str(column) for column in settings[name]]
+    _refuse_too_large(data, reading)
     return Given(data, table_from(data, **reading), settings)
+
+
+def _refuse_too_large(data: Any, reading: dict[str, Any]) -> None:
+    """Refuse a file that would take more memory than is free; what else is wrong with it, its reader says."""
+    if not isinstance(data, (str, os.PathLike)):
+        return
+    try:
+        large = open_large(data, **reading) if os.path.isfile(data) and is_streamed(data) else None
+    except (TableError, ValueError):
+        return
+    free = free_memory()
+    if large is not None and large.needed > free:
+        raise TableError(
+            f"{large.table.name} would take about {large.needed >> 20:,} MiB of memory, and {free >> 20:,} are "
+            "free; give a part of it, or label it on the command line, which reads such a table in parts."
+        )
