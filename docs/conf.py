@@ -10,10 +10,12 @@ from dataclasses import is_dataclass
 from importlib import import_module
 from pathlib import Path
 
+import chary
+
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 os.environ.setdefault("MPLBACKEND", "Agg")
-
-import chary
+for threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(threads, "1")  # small scripts: more threads wait for each other, and cost more
 
 project = "chary"
 author = "the authors of chary"
@@ -44,6 +46,11 @@ myst_enable_extensions = ["attrs_inline", "attrs_block", "html_image", "deflist"
 # The API: types stand in the docstrings, in words; signatures stay short.
 autosummary_generate = True
 autosummary_imported_members = False
+# A function and the record that it makes differ in one capital letter: not enough for the files of some systems.
+autosummary_filename_map = {
+    f"chary.{name}": f"chary.{name}-record"
+    for name in ("evaluation.Score", "evaluation.Difference", "evaluation.Settled", "method.Sensitivity")
+}
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 numpydoc_show_class_members = False

@@ -90,6 +90,14 @@ def test_the_pages_hold_all_public_names_of_torch():
     assert set(torch.__all__) - {"t_similarity"} == {name for module, name in LISTED if module == TORCH}
 
 
+def test_no_two_names_share_a_file_where_capitals_do_not_count():
+    alike = [name for name in IDS if IDS.count(name.lower()) and name != name.lower()]
+    conf = (API.parent / "conf.py").read_text()
+    assert alike
+    assert all(f'"{name.removeprefix("chary.")}"' in conf for name in alike)
+    assert len({name.lower() for name in IDS}) == len(IDS) - len(alike)
+
+
 def test_every_page_is_listed():
     index = (API / "index.rst").read_text()
     assert all(f"   {page.stem}\n" in index for page in API.glob("*.rst") if page.stem != "index")

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from chary.report.evidence import NATURAL
+
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 # Written by a build.
@@ -129,3 +131,24 @@ def test_what_may_be_quoted_is_called_as_chary_calls_it(file):
     for words in WORDS[file]:
         assert words in shown
         assert words in page
+
+
+def test_what_it_quotes_of_the_studies_is_what_they_found():
+    """The same numbers as in the report of ``chary label``, and on the pages that say how they were made."""
+    page, other = (
+        (DOCS / "quote.md").read_text(),
+        {name: (DOCS / name).read_text() for name in ("label.md", "judge.md")},
+    )
+    found = NATURAL
+    assert (
+        f"on {found.n_tables} real tables {found.surest_half_true:.0f} % of the surest half were wrong where it "
+        f"said {found.surest_half_said:.0f} %, and the limit was passed in {found.limits_passed:.0f} % of cases"
+    ) in page
+    audits = (ROOT / "studies/results/audit/report.md").read_text()
+    assert "says 87.5, the truth is 70.3, and its 95 % interval covers the truth in 32 %" in audits
+    assert "it said 87.5 % where 70.3 % was true, and its interval held in 32 % of cases" in page
+    for name, numbers in (
+        ("label.md", ("57.4 %", "68.1 %", "63 %")),
+        ("judge.md", ("94 to 100 %", "73.6 to 97.8 %")),
+    ):
+        assert all(number in page and number in other[name].replace("\n", " ") for number in numbers)
