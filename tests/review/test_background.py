@@ -58,3 +58,20 @@ def test_an_error_is_a_sentence_and_the_next_work_is_done():
     assert background.view()["error"] is None
     assert done
     background.close()
+
+
+def test_the_end_waits_for_the_step_at_hand_but_not_for_ever():
+    begun, go = Event(), Event()
+
+    def task(progress):
+        begun.set()
+        go.wait(10)
+
+    background = Background()
+    background.start(task)
+    assert begun.wait(10)
+    background.close(patience=0.01)
+    assert background._thread.is_alive()
+    go.set()
+    background.close()
+    assert not background._thread.is_alive()

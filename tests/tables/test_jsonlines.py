@@ -108,3 +108,18 @@ def test_the_parts_of_a_type():
     assert parts_of(pl.Struct({"a": pl.Int64, "b": pl.List(pl.String)})) == [pl.Int64(), pl.List(pl.String)]
     assert parts_of(pl.Array(pl.Int8, 2)) == [pl.Int8()]
     assert parts_of(pl.String()) == []
+
+
+def test_many_brackets_beside_each_other_or_in_a_text_are_no_depth():
+    wide = '{"a": [' + "[1], " * 300 + '[1]], "s": "' + "[" * 300 + '\\\\", "t": "\\"' + "{" * 300 + '"}\n'
+    table = read_jsonlines(wide.encode(), "t")
+    assert table.frame["s"].to_list() == ["[" * 300 + "\\"]
+    assert table.frame["t"].to_list() == ['"' + "{" * 300]
+
+
+@pytest.mark.parametrize("depth", [201, 100_000])
+def test_a_line_that_would_overrun_the_stack_is_given_to_no_reader(monkeypatch, depth):
+    monkeypatch.setattr(pl, "read_ndjson", lambda *given, **how: pytest.fail("it was given to the reader"))
+    deep = b'{"a": 1}\n\n{"a": ' + b'[{"b": ' * (depth // 2) + b"1" + b"}]" * (depth // 2) + b"}\n"
+    with pytest.raises(TableError, match="t, line 13: nested too deeply"):
+        read_jsonlines(deep, "t", before=10)

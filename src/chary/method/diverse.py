@@ -185,6 +185,8 @@ class DiverseEnsembleClassifier(ClassifierMixin, BaseEstimator):
         labels = encode(y, unlabeled=self.unlabeled)
         check_consistent_length(X, labels.codes)
         weights = check_sample_weight(sample_weight, X, ensure_non_negative=True, dtype=np.float64)
+        if not weights.any():  # before 1.8 scikit-learn lets it pass
+            raise ValueError("sample_weight is 0 everywhere; at least one non-zero weight is needed.")
         if not weights.all():
             present = weights > 0
             X, weights, labels = X[present], weights[present], encode(labels.part(present), unlabeled=None)

@@ -46,8 +46,8 @@ class Trees:
             np.array([len(tree.feature) for tree in trees], np.int32),
             feature.astype(np.int32),
             np.where(leaf, 0.0, threshold),
-            np.where(leaf, -1, left).astype(np.int32),
-            np.where(leaf, -1, right).astype(np.int32),
+            np.where(leaf, -1, left.astype(np.int32)),  # boosting numbers its nodes without a sign
+            np.where(leaf, -1, right.astype(np.int32)),
             missing_left & ~leaf,
             np.ascontiguousarray(value[leaf], np.float64),
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from threading import Condition, Thread
+from threading import Condition, Thread, current_thread
 from time import monotonic
 from typing import Any
 
@@ -60,11 +60,16 @@ class Background:
         with self._changed:
             return self._changed.wait_for(lambda: not self._running, seconds)
 
-    def close(self) -> None:
-        """Begin nothing more; what is at work ends at its next step."""
+    def close(self, patience: float = 5.0) -> None:
+        """Begin nothing more; what is at work ends at its next step, for which so many seconds are waited.
+
+        A thread that is in compiled code when Python ends can take the process down with it, exit code and all.
+        """
         with self._changed:
             self._closed, self._pending, self._ticket = True, None, self._ticket + 1
             self._changed.notify_all()
+        if self._thread is not None and self._thread is not current_thread():
+            self._thread.join(patience)
 
     def _work(self) -> None:
         while True:

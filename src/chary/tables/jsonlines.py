@@ -6,9 +6,11 @@ Each line is an object; a key that a line lacks is an empty cell. Lines that are
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any, BinaryIO
 
+import numpy as np
 import polars as pl
 
 from chary._words import shown
@@ -17,12 +19,16 @@ from chary.tables.joining import common_type
 from chary.tables.table import Lines, Table
 
 _MOST_DEPTH = 16
+# Deeper, and a reader that calls itself for each level runs out of stack, which ends the process; Polars did.
+_MOST_LEVELS = 200
+_STRING = re.compile(rb'"(?:[^"\\]|\\.)*"')
 _ORDER_ROWS = 1000  # so many lines tell the order of the columns
 
 
 def read_jsonlines(data: bytes, name: str, before: int = 0) -> Table:
     """Read JSON lines, which are UTF-8; what is wrong with them is said with its line, after ``before`` others."""
     texts = pl.Series("line", data.decode().split("\n"), dtype=pl.String)
+    _refuse_many_levels(texts, name, before)
     texts = texts.filter(texts.str.strip_chars() != "")
     try:
         frame = pl.read_ndjson(data, infer_schema_length=None)
@@ -82,6 +88,16 @@ def parts_of(dtype: pl.DataType) -> list[Any]:
     if isinstance(dtype, pl.Struct):
         return [field.dtype for field in dtype.fields]
     return [dtype.inner] if isinstance(dtype, (pl.List, pl.Array)) else []
+
+
+def _refuse_many_levels(texts: pl.Series, name: str, before: int) -> None:
+    """Say where a line is that no reader is to be given; few have so many brackets that they need a look."""
+    many = texts.str.count_matches(r"[\[{]") > _MOST_LEVELS
+    for row in many.arg_true().to_list():
+        line = np.frombuffer(_STRING.sub(b"", texts[row].encode()), np.uint8)
+        steps = np.isin(line, list(b"[{")).astype(np.int64) - np.isin(line, list(b"]}"))
+        if steps.cumsum().max(initial=0) > _MOST_LEVELS:
+            raise TableError(f"{name}, line {before + row + 1}: nested too deeply; write its parts as columns.")
 
 
 def _refuse_first_odd_line(data: bytes, name: str, before: int = 0) -> None:
