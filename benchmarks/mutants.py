@@ -157,6 +157,11 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
     ): "a few rows more to choose from, of which the cheapest are the same",
     (
         "method/assignment",
+        "rows = np.flatnonzero((owner == c) == (excess[c] > 0))",
+        "Gt -> GtE at 39",
+    ): "classes that have as many as they should are left out in the line above",
+    (
+        "method/assignment",
         "for (_, b), rows in zip(path, movers, strict=True):",
         "True -> False at 45",
     ): "the loop above makes movers of each step of the path; strict tells whoever changes it",

@@ -155,6 +155,12 @@ def test_a_tie_goes_to_the_side_that_comes_nearest_among_all_orders_of_classes()
     assert np.abs(sizes(columns, match_counts(columns, counts)) - counts).sum() == min(misses)
 
 
+def test_a_row_with_a_lead_however_small_keeps_its_class_where_tied_rows_are_shared_out():
+    columns = np.array([[0.0] * 5 + [0.1], [0.0] * 5 + [-9.0], [0.0] * 6])  # five alike, and one that leans to 0
+    assert sizes(columns, match_counts(columns, np.array([1, 1, 4]))).tolist() == [1, 0, 5]
+    assert sizes(columns, match_counts(columns, np.array([1, 4, 1]))).tolist() == [1, 5, 0]
+
+
 def test_the_offset_lies_in_the_middle_so_that_rounding_cannot_flip_a_row():
     columns = np.array([[0.0, 0.0, 0.0, 0.0], [-3.0, -1.0, 1.0, 2.0]])
     assert match_counts(columns, np.array([2, 2])).tolist() == [0.0, 0.0]
@@ -260,6 +266,15 @@ def test_many_rows_are_solved_through_a_sample_and_the_rows_left_open(kind, monk
     sampled = match_counts(columns, counts)
     assert sizes(columns, sampled).tolist() == counts.tolist()
     np.testing.assert_allclose(sampled, whole, rtol=1e-9, atol=1e-9)
+
+
+def test_tied_rows_are_not_cooled_in_vain(monkeypatch):
+    levels = []
+    monkeypatch.setattr(assignment, "match_means", lambda *given: levels.append(1) or match_means(*given))
+    rng = np.random.default_rng(0)
+    columns = rng.standard_normal((4, 60))[:, rng.integers(0, 60, 20_000)]
+    match_counts(columns, sizes(columns, np.array([0.0, 1.0, -0.5, 0.3])) + np.array([100, -50, -50, 0]))
+    assert len(levels) <= 8  # of temperature; down to the last digit it would be 22
 
 
 def test_many_tied_rows_are_moved_at_once():

@@ -165,11 +165,14 @@ def test_probabilities_above_1_by_rounding_give_no_confidence_above_1():
     assert entropy(certain[1:]).item() == 1
 
 
-def test_t_similarity_of_a_single_row_or_of_rows_in_several_axes():
+def test_agreement_of_a_single_row_or_of_rows_in_several_axes():
     probs = softmax(np.random.default_rng(0).standard_normal((2, 4, 3, 5)), axis=-1)
     by_row = t_similarity(probs.reshape(8, 3, 5))
     assert_allclose(t_similarity(probs), by_row.reshape(2, 4), rtol=1e-12)
     assert t_similarity(probs[0, 0]).item() == pytest.approx(by_row[0])
+    shares = t_share(probs.reshape(8, 3, 5))
+    assert_allclose(t_share(probs), shares.reshape(2, 4, 5), rtol=1e-12)
+    assert_allclose(t_share(probs[0, 0]), shares[0], rtol=1e-12)
 
 
 @st.composite

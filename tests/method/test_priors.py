@@ -258,6 +258,10 @@ def test_a_balanced_aim_moves_the_shares_and_an_accurate_one_keeps_them():
     np.testing.assert_array_equal(accurate, align(scores, rest))
     np.testing.assert_array_equal(balanced, align(scores, balanced_shares(scores, rest)))
     assert shares_of(scores, balanced)[2] > shares_of(scores, accurate)[2]
+    two = np.array([0.8, 0.2, 0.0])  # of three classes two are there: balanced between them
+    of_two = ClassPrior(two, two, "balanced").offset(lambda: scores)
+    np.testing.assert_array_equal(of_two, align(scores, [*balanced_shares(scores[:, :2], two[:2]), 0]))
+    assert shares_of(scores, of_two)[1] > 0.2
 
 
 def test_shares_of_a_table_that_is_labelled_to_the_last_row_are_not_refused():
