@@ -22,9 +22,7 @@ def test_cells_that_are_short_in_the_file_are_counted_as_they_are(path, suffix, 
     assert path.stat().st_size < 100_000
     assert read_table(path).frame.height == 3000
     monkeypatch.setattr(memory, "free_memory", lambda: 50 << 20)
-    with pytest.raises(
-        TableError, match=rf"holds 28 MiB of cells.* 50 MiB .* without 'note'"
-    ):
+    with pytest.raises(TableError, match=r"holds 28 MiB of cells.* 50 MiB .* without 'note'"):
         read_table(path)
 
 
