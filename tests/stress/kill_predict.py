@@ -2,9 +2,10 @@
 
     python tests/stress/kill_predict.py --times 20
 
-Each round has a folder of its own: a run in two processes is killed at some moment, or kills itself before the
-n-th step of putting files in their place; then the same command is run to its end. What was there after the kill
-must be whole and must not be made again. At last workers of a Dask cluster are killed while it is at work.
+Each round has a folder of its own: a run of two files at a time, by threads or by processes, is killed at some
+moment, or kills itself before the n-th step of putting files in their place; then the same command is run to its
+end. What was there after the kill must be whole and must not be made again. At last workers of a Dask cluster are
+killed while it is at work.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from pathlib import Path
 from killing import CHARY, KILLING, environment, make_table, remains, run, run_and_kill, say_result
 
 N_FILES = 8
+LEARNERS = ("linear", "mixed")  # labelled by threads of one process, by processes
 
 
 def main() -> int:
@@ -33,18 +35,13 @@ def main() -> int:
     broken: list[str] = []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        table = make_table(folder / "table.csv")
-        assert run("label", table, "-t", "kind", "--rounds", 0, "--learner", "linear").returncode == 0
         (folder / "in").mkdir()
         for k in range(N_FILES):
             make_table(folder / "in" / f"{k}.csv", 3000 + 500 * k)
-        words = ["predict", table.with_name("table.model.chary"), folder / "in", "--out"]
-        start = time.perf_counter()
-        assert run(*words, folder / "whole", "--jobs", 2).returncode == 0
-        seconds = time.perf_counter() - start
-        whole = outputs(folder / "whole")
+        of_learner = {learner: prepared(folder, learner) for learner in LEARNERS}
         seen = {"none": 0, "some": 0, "all": 0, "again": 0}
         for k in range(given.times):
+            words, whole, seconds = of_learner[LEARNERS[k // 2 % 2]]
             out = folder / f"out-{k}"
             if k % 2:
                 run(k + 1, *words, out, "--jobs", 1, code=KILLING)
@@ -55,6 +52,7 @@ def main() -> int:
                 time.sleep(1)  # its workers notice that nobody is left
             broken += resumed(words, out, whole, seen, f"kill {k + 1}")
         for k in range(given.dask):
+            words, whole, _ = of_learner[LEARNERS[k % 2]]
             broken += dask_worker_killed(words, folder / f"dask-{k}", whole, rng)
     figures = {
         "kills": given.times,
@@ -63,6 +61,16 @@ def main() -> int:
         "kills of a Dask worker": given.dask,
     }
     return say_result(f"chary predict on {N_FILES} files, killed and resumed", figures, broken)
+
+
+def prepared(folder: Path, learner: str) -> tuple[list[object], dict[str, bytes], float]:
+    """The command up to its folder, what it writes, and how long that takes."""
+    table = make_table(folder / f"{learner}.csv")
+    assert run("label", table, "-t", "kind", "--rounds", 0, "--learner", learner).returncode == 0
+    words = ["predict", table.with_name(f"{learner}.model.chary"), folder / "in", "--out"]
+    start = time.perf_counter()
+    assert run(*words, folder / f"whole-{learner}", "--jobs", 2).returncode == 0
+    return words, outputs(folder / f"whole-{learner}"), time.perf_counter() - start
 
 
 def outputs(folder: Path) -> dict[str, bytes]:

@@ -3,12 +3,11 @@
 from dataclasses import replace
 from itertools import pairwise
 
-import numpy as np
 import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chary.tables import Part, Table, in_blocks, row_bytes, total_bytes
+from chary.tables import Part, Table, in_blocks, row_bytes
 from chary.tables.table import Lines
 
 
@@ -43,18 +42,3 @@ def test_blocks_depend_on_the_rows_alone(lengths, bounds, n_rows, most):
         assert size <= most or height == 1
         assert part.table.lines.frame is part.table.frame
     assert found[-1].share == 1.0
-
-
-def test_what_cells_take_is_told_by_what_they_hold_not_by_how_they_are_kept():
-    frame = pl.DataFrame({"t": ["ab", None, "abcd"] * 5, "v": [[1, 2], [], None] * 5, "x": [1.5] * 15})
-    expected = np.array([2 + 24 + 8, 0 + 8 + 8, 4 + 8 + 8] * 5)
-    assert row_bytes(frame).tolist() == expected.tolist()
-    for dtype in (pl.Categorical, pl.Enum(["ab", "abcd"])):
-        assert row_bytes(frame.with_columns(pl.col("t").cast(dtype))).tolist() == expected.tolist()
-    binary = frame.with_columns(
-        pl.col("t").cast(pl.Binary), a=pl.Series([[1.0, 2.0]] * 15, dtype=pl.Array(pl.Float64, 2))
-    )
-    assert row_bytes(binary).tolist() == (expected + 8 + 16).tolist()
-    assert total_bytes(binary) == row_bytes(binary).sum()
-    assert total_bytes(frame) == expected.sum()
-    assert total_bytes(frame.clear()) == 0

@@ -181,3 +181,45 @@ def test_archives_hold_one_file(tmp_path):
         archive.writestr("b.csv", "a\n1\n")
     with pytest.raises(TableError, match=r"'a.csv' and 'b.csv'; chary reads an archive of one file"):
         stream_table(tmp_path / "t.zip")
+
+
+@settings(max_examples=40)
+@given(
+    groups=st.lists(
+        st.tuples(st.integers(1, 2000), st.integers(0, 900), st.integers(0, 900)), min_size=1, max_size=12
+    ),
+    room=st.integers(1, 3000),
+)
+def test_row_groups_are_read_as_far_as_they_fit_and_cut_where_they_do_not(groups, room):
+    groups = [streaming.RowGroup(*group) for group in groups]
+    if any(group.packed > 2 * room // 3 and group.packed + group.unpacked > room // 2 for group in groups):
+        with pytest.raises(TableError, match="has a row group of 0 MiB, more than can be read at once"):
+            list(streaming._runs(groups, room, "t"))
+        return
+    runs = list(streaming._runs(groups, room, "t"))
+    starts = [run.start for run in runs]
+    assert starts == [sum(run.n_rows for run in runs[:k]) for k in range(len(runs))]
+    assert sum(run.n_rows for run in runs) == sum(group.n_rows for group in groups)
+    begin = 0
+    for group in groups:  # what does not fit is never read as a whole
+        if group.packed + group.unpacked > room // 2:
+            of_it = [run for run in runs if begin <= run.start < begin + group.n_rows]
+            assert all(run.sliced for run in of_it)
+            assert len(of_it) > 1 or group.n_rows == 1
+        begin += group.n_rows
+
+
+@pytest.mark.parametrize("room", [1, 4000, 1 << 30])
+def test_rows_are_the_same_however_much_is_read_at_a_time(tmp_path, monkeypatch, room):
+    FRAME.write_parquet(tmp_path / "t.parquet", row_group_size=70)
+    found = [group.packed for group in streaming.row_groups(tmp_path / "t.parquet", FRAME.columns)]
+    monkeypatch.setattr(streaming, "_FIXED", 0)
+    monkeypatch.setattr(streaming, "_LEAST_ROOM", room + 3 * max(found) // 2 + 2)
+    stream = stream_table(tmp_path / "t.parquet", memory=0)
+    assert pl.concat([part.table.frame for part in stream.parts]).equals(FRAME)
+    monkeypatch.setattr(streaming, "_LEAST_ROOM", max(found))
+    with pytest.raises(TableError, match="more than can be read at once in the memory allowed"):
+        stream_table(tmp_path / "t.parquet", memory=0)
+    monkeypatch.setattr(streaming, "row_groups", lambda path, names: None)
+    stream = stream_table(tmp_path / "t.parquet", memory=0)
+    assert pl.concat([part.table.frame for part in stream.parts]).equals(FRAME)

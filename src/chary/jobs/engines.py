@@ -22,7 +22,9 @@ from chary.jobs.streamed import LEAST_MEMORY, FileTask
 from chary.jobs.together import here, on_threads
 from chary.jobs.workers import Event, Job, on_processes
 from chary.method import scores_quickly
-from chary.tables import TableError
+from chary.tables import TableError, free_memory
+
+__all__ = ["ENGINES", "Means", "free_memory", "label_files", "n_cores"]
 
 ENGINES = ("process", "dask")
 
@@ -56,18 +58,6 @@ class Means(NamedTuple):
 def n_cores() -> int:
     """Processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def free_memory() -> int:
-    """Bytes that are free now, on this machine or in this container; two gibibytes where nobody tells."""
-    found = []
-    with suppress(OSError, ValueError, IndexError):
-        lines = Path("/proc/meminfo").read_text().splitlines()
-        found += [int(line.split()[1]) << 10 for line in lines if line.startswith("MemAvailable")]
-    with suppress(OSError, ValueError):
-        group = Path("/sys/fs/cgroup")
-        found.append(int((group / "memory.max").read_text()) - int((group / "memory.current").read_text()))
-    return min(found, default=2 << 30)
 
 
 def label_files(

@@ -1,7 +1,7 @@
 """Files of strangers in; cells, kinds of columns and numeric features out; and tables written back."""
 
 from chary.tables.appending import GROUP_ROWS, appending
-from chary.tables.blocks import MOST_BYTES, in_blocks, row_bytes, total_bytes
+from chary.tables.blocks import MOST_BYTES, in_blocks
 from chary.tables.cells import cell_texts, shown_cells
 from chary.tables.columns.column import Column
 from chary.tables.errors import TableError
@@ -11,6 +11,7 @@ from chary.tables.forms import Forms
 from chary.tables.formulas import all_as_typed
 from chary.tables.frames import from_dataframe, table_from
 from chary.tables.large import Large, is_streamed, open_large
+from chary.tables.memory import free_memory, row_bytes, total_bytes
 from chary.tables.missing import is_no_answer, label_texts
 from chary.tables.preparation import Feature, TablePreparation, preparation_state, restore_preparation
 from chary.tables.reading import read_table
@@ -96,6 +97,7 @@ __all__ = [
     "extended",
     "file_kind",
     "find_sources",
+    "free_memory",
     "from_dataframe",
     "in_blocks",
     "in_order",

@@ -7,13 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from chary.tables.memory import row_bytes, total_bytes
 from chary.tables.streaming import Part
 from chary.tables.table import Lines, Table
 
 MOST_BYTES = 64 << 20  # of text in a block
-_TEXTS = (pl.String, pl.Binary, pl.Categorical, pl.Enum)
 
 
 def in_blocks(parts: Iterator[Part], n_rows: int, most_bytes: int = MOST_BYTES) -> Iterator[Part]:
@@ -42,48 +41,6 @@ def in_blocks(parts: Iterator[Part], n_rows: int, most_bytes: int = MOST_BYTES) 
                 held, rows, size = [], 0, 0
     if held:
         yield Part(_joined(held), 1.0)
-
-
-def row_bytes(frame: pl.DataFrame) -> NDArray[np.int64]:
-    """What the cells of each row take, whatever they are kept in: text its length, anything else eight bytes.
-
-    >>> row_bytes(pl.DataFrame({"a": [1, 2], "b": ["xyz", None]})).tolist()
-    [11, 8]
-    """
-    total = np.full(frame.height, 8 * frame.width, np.int64)
-    for cells in frame:
-        if (more := _beyond_eight(cells)) is not None:
-            total += more.fill_null(0).to_numpy().astype(np.int64)
-            total -= 8 * (cells.dtype in _TEXTS)
-    return total
-
-
-def total_bytes(frame: pl.DataFrame) -> int:
-    """The sum of ``row_bytes``, quicker.
-
-    >>> total_bytes(pl.DataFrame({"a": [1, 2], "b": ["xyz", None]}))
-    19
-    """
-    total = 8 * frame.width * frame.height
-    for cells in frame:
-        if (more := _beyond_eight(cells)) is not None:
-            total += int(more.sum() or 0) - 8 * frame.height * (cells.dtype in _TEXTS)
-    return total
-
-
-def _beyond_eight(cells: pl.Series) -> pl.Series | None:
-    """Bytes of each cell of text, null where there is none; of lists, what they take beyond eight."""
-    if cells.dtype in (pl.Categorical, pl.Enum):
-        cells = cells.cast(pl.String)
-    if cells.dtype == pl.String:
-        return cells.str.len_bytes()
-    if cells.dtype == pl.Binary:
-        return cells.bin.size()
-    if isinstance(cells.dtype, pl.List):
-        return 8 * cells.list.len().cast(pl.Int64)
-    if isinstance(cells.dtype, pl.Array):
-        return pl.Series([8 * int(np.prod(cells.dtype.shape))], dtype=pl.Int64).new_from_index(0, len(cells))
-    return None
 
 
 def _rows(table: Table, start: int, n: int) -> Table:

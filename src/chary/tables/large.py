@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from chary.tables.blocks import row_bytes
 from chary.tables.errors import TableError
 from chary.tables.joining import cast_to, joined
+from chary.tables.memory import row_bytes
 from chary.tables.reading import GivenPath, as_given, usable
 from chary.tables.sources import STDIN, find_sources, refuse_changed, state_of
 from chary.tables.streaming import Part, file_kind, stream_table

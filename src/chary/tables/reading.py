@@ -19,6 +19,7 @@ from chary.tables.delimited import as_utf8, read_csv
 from chary.tables.errors import TableError
 from chary.tables.joining import joined
 from chary.tables.jsonlines import read_jsonlines
+from chary.tables.memory import refuse_large
 from chary.tables.packed import from_gzip, from_zip
 from chary.tables.sources import Source, find_sources
 from chary.tables.table import ADDED_COLUMNS, MAX_COLUMNS, Table
@@ -149,6 +150,8 @@ def _read(source: Source, how: _How) -> Table:
         table = Table(read_parquet(file, name), name)
     else:
         table = _from_bytes(source.read() if found.data is None else found.data, name, found.content, how)
+    if found.content in (contents.PARQUET, contents.ARROW):  # the others are no smaller in their files
+        refuse_large(table.frame, name)
     return replace(table, packed=found.packed, notes=(*found.notes, *table.notes))
 
 

@@ -15,9 +15,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from chary._words import Parameter
-from chary.tables.blocks import row_bytes
 from chary.tables.errors import TableError
 from chary.tables.large import Large
+from chary.tables.memory import row_bytes
 from chary.tables.sheets.rows import Digest
 from chary.tables.table import Table, Taken
 from chary.tables.target import GivenCells, require_target

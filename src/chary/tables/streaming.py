@@ -27,12 +27,15 @@ from chary.tables.errors import TableError, reason
 from chary.tables.jsonlines import common_schema, read_jsonlines
 from chary.tables.packed import only_member, opened_zip_file, refuse_bomb_ratio
 from chary.tables.reading import read_table, usable
+from chary.tables.row_groups import RowGroup, row_groups
 from chary.tables.table import Lines, Table
 
 # Bytes of text read at a time, and those that one record may have at most.
 _CHUNK, _MOST_RECORD = 4 << 20, 256 << 20
 # Rows of Parquet read at a time: as many as take about so many bytes in the file, within bounds.
 _PART_BYTES, _FEWEST_ROWS, _MOST_ROWS = 8 << 20, 64, 2**15
+# Memory that is used whatever the file is, and what is left to read it at least.
+_FIXED, _LEAST_ROOM = 350 << 20, 64 << 20
 # A file that is read as a whole may have one byte for so many that may be used: unpacked and read it takes more.
 _GROWTH = 12
 _HEAD = 4096
@@ -84,7 +87,7 @@ def stream_table(
     content, packed = _look(Path(given), name)
     note = told_otherwise(packed or content, own)
     if content == contents.PARQUET and not packed and delimiter is None:
-        stream = _parquet(Path(given), name, columns)
+        stream = _parquet(Path(given), name, columns, memory)
     elif content in (contents.CSV, contents.JSONL):
         text = _Text(Path(given), name, packed, encoding)
         stream = _csv(text, delimiter) if content == contents.CSV else _jsonlines(text)
@@ -169,27 +172,82 @@ def _look(path: Path, name: str) -> tuple[str, str]:
 # ---------------------------------------------------------------- Parquet
 
 
-def _parquet(path: Path, name: str, columns: Sequence[str] | None) -> Stream:
+def _parquet(path: Path, name: str, columns: Sequence[str] | None, memory: int) -> Stream:
     lazy = pl.scan_parquet(path, glob=False, use_statistics=False, hive_partitioning=False)
     with _one_sentence(name):
         schema = lazy.collect_schema()
         n_rows = int(lazy.select(pl.len()).collect().item())
     names = [one for one in schema.names() if columns is None or one in columns]
     table = Table(pl.DataFrame(schema={one: schema[one] for one in names}), name)
-    return Stream(table, _parquet_parts(lazy.select(names), n_rows, path.stat().st_size, name))
+    groups = row_groups(path, names) or []
+    if sum(group.n_rows for group in groups) != n_rows:
+        groups = [RowGroup(n_rows, 0, 0)]  # as if there were one, and a small one: memory is watched on the way
+    runs = list(_runs(groups, max(_LEAST_ROOM, memory - _FIXED), name))
+    return Stream(table, _parquet_parts(lazy.select(names), runs, n_rows, path.stat().st_size, name))
 
 
-def _parquet_parts(lazy: pl.LazyFrame, n_rows: int, n_bytes: int, name: str) -> Iterator[Part]:
+class _Run(NamedTuple):
+    """Rows that are read at a time."""
+
+    start: int
+    n_rows: int
+    sliced: bool = False  # whether they are a part of a row group that is too large to be unpacked as a whole
+
+
+def _runs(groups: list[RowGroup], room: int, name: str) -> Iterator[_Run]:
+    """Whole row groups, as many as fit; one that does not fit is cut, as long as its bytes in the file do.
+
+    Polars fetches what is in the file for a row group at once, also for some of its rows, and looks ahead.
+    """
+    start = n_rows = size = 0
+    for group in groups:
+        takes = group.packed + group.unpacked
+        if n_rows and size + takes > room // 2:
+            yield _Run(start, n_rows)
+            start, n_rows, size = start + n_rows, 0, 0
+        if takes > room // 2:
+            if group.packed > 2 * room // 3:
+                raise TableError(
+                    f"{name} has a row group of {group.packed >> 20:,} MiB, more than can be read at once in the "
+                    "memory allowed; write it in smaller row groups, or pass more with ",
+                    Parameter("memory"),
+                    ".",
+                )
+            pieces = -(-takes // max(1, room // 8))
+            rows = max(1, -(-group.n_rows // pieces))
+            for first in range(0, group.n_rows, rows):
+                yield _Run(start + first, min(rows, group.n_rows - first), sliced=True)
+            start += group.n_rows
+        else:
+            n_rows, size = n_rows + group.n_rows, size + takes
+    if n_rows:
+        yield _Run(start, n_rows)
+
+
+def _parquet_parts(lazy: pl.LazyFrame, runs: list[_Run], n_rows: int, n_bytes: int, name: str) -> Iterator[Part]:
     size = min(_MOST_ROWS, max(_FEWEST_ROWS, _PART_BYTES * n_rows // max(1, n_bytes)))
-    batches = iter(lazy.collect_batches(chunk_size=size, maintain_order=True))
     n_read = 0
+    for run in runs:
+        rows = lazy if len(runs) == 1 else lazy.slice(run.start, run.n_rows)
+        for frame in _collected(rows, size, run.sliced, name):
+            n_read += frame.height
+            yield Part(Table(frame, name), n_read / max(1, n_rows))
+
+
+def _collected(rows: pl.LazyFrame, size: int, sliced: bool, name: str) -> Iterator[pl.DataFrame]:
+    """Rows of a lazy frame, so many at a time."""
+    if sliced:
+        with _one_sentence(name):
+            frame = rows.collect(engine="streaming")
+        yield from frame.iter_slices(size)
+        return
+    batches = iter(rows.collect_batches(chunk_size=size, maintain_order=True))
     while True:
         with _one_sentence(name):
-            frame = next(batches, None)
-        if frame is None:
+            batch = next(batches, None)
+        if batch is None:
             return
-        n_read += frame.height
-        yield Part(Table(frame, name), n_read / max(1, n_rows))
+        yield batch
 
 
 @contextmanager
