@@ -413,7 +413,7 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         return self._raw(X)
 
     def finished(self, raw: RawScores) -> tuple[Floats, Floats]:
-        """``predict_scores`` of rows of which ``raw`` is what ``raw_scores`` gave: with ``class_bias_`` as it is now."""
+        """``predict_scores`` of rows of which ``raw_scores`` gave ``raw``: with ``class_bias_`` as it is now."""
         scores = self._finished(raw)
         return scores.probs, scores.confidence
 
