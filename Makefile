@@ -26,7 +26,7 @@ lint: $(VENV)/.installed-test
 # The site, in build/site: no network is needed, a warning is an error, and so is a link that leads nowhere.
 SITE   := build/site
 docs: $(VENV)/.installed-docs
-	$(BIN)/python -m sphinx -q -W --keep-going -n -b html -d build/doctrees docs $(SITE)
+	$(BIN)/python -m sphinx -q -E -W --keep-going -n -b html -d build/doctrees docs $(SITE)
 	$(BIN)/python docs/check_links.py $(SITE)
 	@echo "Open $(SITE)/index.html"
 

@@ -39,6 +39,15 @@ def _read(app: Any, docname: str, source: list[str]) -> None:
         source[0] = for_the_site(source[0])
 
 
+def link_pages(lines: list[str]) -> list[str]:
+    """The lines of a docstring, in which ``docs/label.md`` is a link."""
+    return [re.sub(r"``docs/([\w-]+)\.md``", r":doc:`/\1`", line) for line in lines]
+
+
+def _docstring(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    lines[:] = link_pages(lines)
+
+
 def _open_in_the_browser(
     app: Any, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
 ) -> None:
@@ -50,5 +59,6 @@ def _open_in_the_browser(
 def setup(app: Any) -> dict[str, bool]:
     """Called by Sphinx."""
     app.connect("source-read", _read)
+    app.connect("autodoc-process-docstring", _docstring)
     app.connect("html-page-context", _open_in_the_browser)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

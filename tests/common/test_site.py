@@ -55,6 +55,17 @@ def test_links_to_the_repository_become_links_of_the_site():
     assert turned == "![A page](l.png){.only-light}\n![A page](d.png){.only-dark}"
 
 
+def test_pages_that_docstrings_name_become_links_and_are_there():
+    assert load("_ext/forge_links.py").link_pages(["See ``docs/label.md``."]) == ["See :doc:`/label`."]
+    named = {
+        name
+        for file in (ROOT / "src").rglob("*.py")
+        for name in re.findall(r"``docs/([\w-]+\.md)``", file.read_text())
+    }
+    assert named
+    assert all((DOCS / name).exists() for name in named)
+
+
 def test_no_picture_of_two_themes_is_left_for_the_forge_alone():
     turn = load("_ext/forge_links.py").for_the_site
     assert not [page.name for page in DOCS.glob("*.md") if "<picture>" in turn(page.read_text())]
