@@ -6,7 +6,10 @@ import json
 import os
 import re
 import shutil
+import signal
+import subprocess
 import sys
+import time
 import zipfile
 from importlib.util import find_spec
 
@@ -580,3 +583,21 @@ def test_standard_input_cannot_be_read_in_parts(run):
     code, _, err = run("label", "-", "-t", "y", "--sample", 200)
     assert code != 0
     assert "Standard input can be read once only" in err
+
+
+def test_a_run_in_parts_that_is_killed_leaves_nothing_that_has_a_name(tmp_path, run):
+    path, out = large_table(tmp_path / "t.csv", 20_000), tmp_path / "out"
+    code = "import sys; from chary.cli import main; sys.exit(main())"
+    command = [sys.executable, "-c", code, "label", path, "-t", "y", "--sample", "15000", "--out", out]
+    process = subprocess.Popen(
+        [str(word) for word in command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    while process.poll() is None and not (out.exists() and any(out.iterdir())):
+        time.sleep(0.05)
+    time.sleep(0.5)
+    process.kill()
+    assert process.wait() == -signal.SIGKILL
+    assert all(one.name.startswith(".") for one in out.iterdir())
+    asked = ("--sample", 200, "--learner", "linear", "--out", out)
+    assert run("label", path, "-t", "y", *asked)[0] == 0  # sweeps, and is not in its own way
+    assert sorted(one.name for one in out.iterdir()) == ["t.labeled.csv", "t.model.chary", "t.report.html"]

@@ -5,7 +5,7 @@ import os
 import polars as pl
 import pytest
 
-from chary.tables import TableError, is_streamed, open_large, read_table
+from chary.tables import TableError, may_be_large, open_large, read_table
 
 
 def write(folder, name, frame):
@@ -72,10 +72,12 @@ def test_a_file_that_changes_is_refused(tmp_path):
         list(large.parts())
 
 
-def test_what_can_be_read_in_parts(tmp_path):
+def test_which_files_may_be_large_is_known_without_reading_them(tmp_path):
     frame = pl.DataFrame({"a": [1, 2], "b": [3, 4]})
-    for name in ("t.csv", "t.jsonl", "t.parquet"):
-        assert is_streamed(write(tmp_path, name, frame))
+    for name in ("t.csv", "t.jsonl"):
+        assert may_be_large([write(tmp_path, name, frame)], 300 << 20)
+        assert not may_be_large([tmp_path / name], 400 << 20)
+    assert may_be_large([write(tmp_path, "t.parquet", frame)], 1 << 40)  # a few bytes may be many cells
     frame.write_ipc(tmp_path / "t.arrow")
-    assert not is_streamed(tmp_path / "t.arrow")
+    assert not may_be_large([tmp_path / "t.arrow"], 1)
     assert open_large("-") is None

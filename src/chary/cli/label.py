@@ -222,7 +222,7 @@ def _if_large(
     files: Sequence[str | os.PathLike[str]], how: Mapping[str, Any], allowed: int, sample: int | None
 ) -> Large | None:
     """The table, if it is to be read in parts; None: at once, and whoever does so says what is wrong with it."""
-    from chary.tables import TableError, find_sources, is_streamed, open_large
+    from chary.tables import TableError, find_sources, may_be_large, open_large
 
     given = [os.fspath(file) for file in files]
     with quietly():
@@ -231,8 +231,8 @@ def _if_large(
                 raise ValueError("Standard input can be read once only; save the table, or leave --sample out.")
             return open_large(given, **how, memory=allowed)
         try:
-            sources, _ = find_sources(given)
-            if how.get("sheet") or not all(one.path and is_streamed(one.path) for one in sources):
+            paths = [one.path for one in find_sources(given)[0] if one.path is not None]
+            if "-" in given or how.get("sheet") or not may_be_large(paths, allowed):
                 return None
             large = open_large(given, **how, memory=allowed)
         except TableError:

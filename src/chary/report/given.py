@@ -7,7 +7,7 @@ import os
 from typing import Any, NamedTuple
 
 from chary.jobs import free_memory
-from chary.tables import Table, TableError, TablePreparation, is_streamed, open_large, read_table, table_from
+from chary.tables import Table, TableError, TablePreparation, may_be_large, open_large, read_table, table_from
 
 # Settings of ``read_table``: they say how a file is written, and a frame is not.
 READING = tuple(name for name in inspect.signature(read_table).parameters if name != "path")
@@ -38,11 +38,11 @@ def _refuse_too_large(data: Any, reading: dict[str, Any]) -> None:
     """Refuse a file that would take more memory than is free; what else is wrong with it, its reader says."""
     if not isinstance(data, (str, os.PathLike)):
         return
+    free = free_memory()
     try:
-        large = open_large(data, **reading) if os.path.isfile(data) and is_streamed(data) else None
+        large = open_large(data, **reading) if os.path.isfile(data) and may_be_large([data], free) else None
     except (TableError, ValueError):
         return
-    free = free_memory()
     if large is not None and large.needed > free:
         raise TableError(
             f"{large.table.name} would take about {large.needed >> 20:,} MiB of memory, and {free >> 20:,} are "

@@ -10,7 +10,7 @@ from chary.tables.features import with_features
 from chary.tables.forms import Forms
 from chary.tables.formulas import all_as_typed
 from chary.tables.frames import from_dataframe, table_from
-from chary.tables.large import Large, is_streamed, open_large
+from chary.tables.large import Large, may_be_large, open_large
 from chary.tables.memory import free_memory, row_bytes, total_bytes
 from chary.tables.missing import is_no_answer, label_texts
 from chary.tables.preparation import Feature, TablePreparation, preparation_state, restore_preparation
@@ -103,12 +103,12 @@ __all__ = [
     "in_order",
     "is_marker",
     "is_no_answer",
-    "is_streamed",
     "known_class",
     "label_texts",
     "least_bytes",
     "like",
     "match_answers",
+    "may_be_large",
     "numbers_named",
     "open_large",
     "origin_of",
