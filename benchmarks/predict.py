@@ -1,14 +1,18 @@
 """``chary predict`` on many Parquet files beside what Polars needs to read and write them, in one run.
 
-    python benchmarks/predict.py --rows 5000000 --files 10 > benchmarks/results/predict.txt
+    python benchmarks/predict.py --rows 50000000 --files 50 > benchmarks/results/predict.txt
 
-Wall time and CPU time of a process and all it starts, and the largest sum of their memory, as /proc tells. Polars
-scans each file and writes it again, streaming, on all cores: the limit. With unlike learners the limit is that and
-scikit-learn's own ``predict_proba`` of the members on prepared rows, on a part of them, scaled.
+Wall time and CPU time of a process and all it starts, and the largest sum of their memory, as /proc tells: on the
+first five files, and on all, so that what a file more costs can be seen. Polars scans each file and writes it,
+streaming, on all cores: the limit. With unlike learners, on the first files alone, the limit is that and
+scikit-learn's own ``predict_proba`` of the members on prepared rows, on 200,000 of them, scaled.
+
+50,000,000 rows take about 8 GB of disk in the folder for temporary files (``TMPDIR``), emptied at the end.
 """
 
 import argparse
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -63,38 +67,69 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, default=200_000)
     parser.add_argument("--files", type=int, default=4)
+    parser.add_argument("--part", type=int, default=5, help="files of the smaller run")
     parser.add_argument("--learners", nargs="+", default=["linear", "network", "mixed"])
     parser.add_argument("--memory", default="1.5GiB")
     given = parser.parse_args()
+    per_file, part = given.rows // given.files, min(given.part, given.files)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        (folder / "in").mkdir()
-        (folder / "copy").mkdir()
-        per_file = given.rows // given.files
-        run(GENERATE, folder / "in", given.files, per_file)
-        size = sum(path.stat().st_size for path in (folder / "in").iterdir())
+        for kind in ("all", "part"):
+            (folder / kind).mkdir()
+        run(GENERATE, folder / "all", given.files, per_file)
+        for path in sorted((folder / "all").iterdir())[:part]:
+            (folder / "part" / path.name).symlink_to(path)
+        size = sum(path.stat().st_size for path in (folder / "all").iterdir())
         print(f"{given.rows:,} rows x 10 columns in {given.files} Parquet files, {size / 2**20:,.0f} MiB")
         print(f"{len(os.sched_getaffinity(0))} cores, --memory {given.memory}\n")
-        print(f"{'':28}{'wall, s':>10}{'CPU, s':>10}{'MiB':>8}{'us/row':>9}{'wall, times':>13}{'CPU, times':>12}")
-        limit = run(COPY, folder / "in", folder / "copy")
-        show("Polars, read and write", limit, given.rows)
+        print(
+            f"{'':28}{'files':>6}{'wall, s':>10}{'CPU, s':>10}{'MiB':>8}{'us/row':>9}{'wall, times':>13}"
+            f"{'CPU, times':>12}"
+        )
+        sizes = {"part": part, "all": given.files} if part < given.files else {"all": given.files}
+        limits = {kind: copied(folder, kind) for kind in sizes}
+        for kind, n_files in sizes.items():
+            show("Polars, read and write", n_files, limits[kind], n_files * per_file)
         for learner in given.learners:
-            model = folder / f"{learner}.chary"
-            run(TRAIN, model, learner)
-            command = ["-m", "chary", "predict", model, folder / "in", "--out", folder / learner]
-            found = run(None, *command, "--memory", given.memory)
-            of = limit
-            if learner == "mixed":
-                each = subprocess.run(
-                    [sys.executable, "-c", MEMBERS, model, folder / "in" / "000.parquet"],
-                    capture_output=True,
-                    text=True,
-                    check=True,
+            run(TRAIN, folder / f"{learner}.chary", learner)
+            for kind, n_files in sizes.items():
+                if learner == "mixed" and kind == "all" and len(sizes) > 1:
+                    continue  # on the first files alone
+                limit, rows = limits[kind], n_files * per_file
+                if learner == "mixed":
+                    limit = with_members(limit, folder, rows)
+                    show("  and scikit-learn's members", n_files, limit, rows)
+                show(
+                    f"chary predict, {learner}",
+                    n_files,
+                    predicted(folder, kind, learner, given.memory),
+                    rows,
+                    limit,
                 )
-                wall, cpu = (float(word) * given.rows for word in each.stdout.split())
-                of = limit[0] + wall, limit[1] + cpu, 0
-                show("  and scikit-learn's members", of, given.rows)
-            show(f"chary predict, {learner}", found, given.rows, of)
+
+
+def copied(folder: Path, kind: str) -> Taken:
+    """What Polars takes to read the files and to write them."""
+    (folder / "copy").mkdir()
+    found = run(COPY, folder / kind, folder / "copy")
+    shutil.rmtree(folder / "copy")
+    return found
+
+
+def predicted(folder: Path, kind: str, learner: str, memory: str) -> Taken:
+    """What ``chary predict`` takes for the files."""
+    command = ["-m", "chary", "predict", folder / f"{learner}.chary", folder / kind, "--out", folder / "out"]
+    found = run(None, *command, "--memory", memory)
+    shutil.rmtree(folder / "out")
+    return found
+
+
+def with_members(limit: Taken, folder: Path, rows: int) -> Taken:
+    """The limit, and what the members take for so many rows."""
+    command = [sys.executable, "-c", MEMBERS, folder / "mixed.chary", folder / "all" / "000.parquet"]
+    each = subprocess.run(command, capture_output=True, text=True, check=True)
+    wall, cpu = (float(word) * rows for word in each.stdout.split())
+    return limit[0] + wall, limit[1] + cpu, 0
 
 
 def run(code: str | None, *words: object) -> Taken:
@@ -129,10 +164,11 @@ def anonymous(pid: int) -> int:
     return (resident - shared) * os.sysconf("SC_PAGE_SIZE")
 
 
-def show(name: str, found: Taken, rows: int, limit: Taken | None = None) -> None:
+def show(name: str, files: int, found: Taken, rows: int, limit: Taken | None = None) -> None:
     wall, cpu, peak = found
     times = f"{wall / limit[0]:13.2f}{cpu / limit[1]:12.2f}" if limit else ""
-    print(f"{name:28}{wall:10.1f}{cpu:10.1f}{peak or '':>8}{cpu / rows * 1e6:9.2f}{times}", flush=True)
+    row = f"{wall:10.1f}{cpu:10.1f}{peak or '':>8}{cpu / rows * 1e6:9.2f}{times}"
+    print(f"{name:28}{files:6}{row}", flush=True)
 
 
 if __name__ == "__main__":
