@@ -318,7 +318,9 @@ class _InParts:
         blocks = in_blocks(self.large.parts(), block_rows(learnt.model))
         first = next(blocks)
         start, table = 0, replace(self.large.table, frame=first.table.frame.clear())
-        with appending(table, self.file, group_rows(first.table.frame)) as appender:
+        # Several groups are on their way at a time, beside what was learned: they are smaller than usual.
+        group = max(1, group_rows(first.table.frame) // 4)
+        with appending(table, self.file, group) as appender:
             for part in _with_first(first, blocks):
                 frame = part.table.frame
                 found = self.results.read(start, frame.height)
