@@ -29,7 +29,7 @@ from chary.jobs import Allowance, Asked, label_in_parts, label_table
 from chary.studies import COLLECTION, TableFacts, labelled_rows
 from chary.tables import open_large, read_table
 
-ROWS, BLOCK = 6_800_000, 50_000
+ROWS, BLOCK = 8_000_000, 50_000
 SAMPLES, SEEDS, WAYS, SIZES = (2_000,), (0, 1), ("random", "column"), (7_000, 16_000)
 SHARES = {"yes": 0.3, "no": 0.7}
 
