@@ -7,6 +7,7 @@ import pytest
 
 from chary._words import Parameter
 from chary.jobs import FileTask, Predictor
+from chary.jobs.together import on_threads
 from chary.jobs.workers import Job, _begin_again, on_processes, packed, restored
 from chary.tables import TableError
 
@@ -59,3 +60,18 @@ def test_another_model_under_the_same_name_is_not_used(job, tmp_path):
     with pytest.raises(TableError, match="changed during the run"):
         job._replace(digest="0" * 64).predictor()
     assert job.predictor().columns == ("id",)
+
+
+def test_processes_and_threads_write_the_same_bytes(job, tmp_path, rows):
+    rows(500, seed=3).write_parquet(tmp_path / "t.parquet")
+    events = []
+    for name in ("by-process", "by-thread"):
+        task = FileTask(str(tmp_path / "t.parquet"), str(tmp_path / name / "t.parquet"), recorded=True)
+        (tmp_path / name).mkdir()
+        if name == "by-process":
+            on_processes(job, [task], 1, events.append)
+        else:
+            on_threads(job.predictor(), [task], 1, events.append)
+    assert [event.kind for event in events if event.kind != "rows"] == ["done", "done"]
+    first, second = (tmp_path / name / "t.parquet" for name in ("by-process", "by-thread"))
+    assert first.read_bytes() == second.read_bytes()
