@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 
 from chary.tables import TableError, may_be_large, open_large, read_table
+from chary.tables import large as large_module
 
 
 def write(folder, name, frame):
@@ -44,6 +45,22 @@ def test_columns_are_of_one_type_in_all_files(tmp_path):
     write(tmp_path, "1.parquet", pl.DataFrame({"b": ["w"], "c": [0.5]}))
     with pytest.raises(TableError, match="no column 'a'"):
         open_large(paths)
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="needs a list of open files")
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_files_of_a_folder_are_open_one_at_a_time(tmp_path, kind, monkeypatch):
+    for number in range(30):
+        write(tmp_path, f"{number:02}.{kind}", pl.DataFrame({"a": range(4), "b": ["x", "y"] * 2}))
+    before, most, stream = len(os.listdir("/proc/self/fd")), [], large_module.stream_table
+
+    def watched(*given, **how):
+        most.append(len(os.listdir("/proc/self/fd")) - before)
+        return stream(*given, **how)
+
+    monkeypatch.setattr(large_module, "stream_table", watched)
+    assert sum(part.table.frame.height for part in open_large(str(tmp_path)).parts()) == 120
+    assert max(most) < 10
 
 
 def test_what_it_takes_is_about_what_it_takes(tmp_path):

@@ -84,9 +84,10 @@ def open_large(
     sources, notes = find_sources(given)
     files = [str(source.path) for source in sources]
     states = tuple(state_of(Path(file)) for file in files)
-    streams = [stream_table(file, **how, memory=memory) for file in files]
-    table = as_given(joined([stream.table for stream in streams]), given, sources, notes, **how)
-    first = next(streams[0].parts)
+    # One at a time: each open stream is an open file, and its first rows in memory.
+    tables = [stream_table(file, **how, memory=memory).table for file in files]
+    table = as_given(joined(tables), given, sources, notes, **how)
+    first = next(stream_table(files[0], **how, memory=memory).parts)
     usable(replace(table, frame=first.table.frame))
     per_byte = _cell_bytes(first) / max(1, os.path.getsize(files[0]))
     n_bytes = int(per_byte * sum(map(os.path.getsize, files)))
