@@ -268,3 +268,24 @@ def test_label_marks_the_rows_that_can_be_accepted_at_an_error(animals, run, row
     assert (labeled["chary_accept"] == (labeled["chary_source"] == "given")).all()
     assert run(*words)[0] == 0
     assert "chary_accept" not in pl.read_csv(path.with_name("animals.labeled.csv")).columns
+
+
+def test_a_table_that_does_not_fit_gives_the_same_sheet(animals, tmp_path, run):
+    path, _ = animals
+    run("label", path, "-t", "animal")
+    guess = "--show-guess", path.with_name("animals.model.chary")
+    for k in (6, 10):  # drawn, then enlarged
+        for name, more in (("fits", ()), ("does_not", ("--memory", "100MB"))):
+            words = "audit", "draw", path, "-t", "animal", "-k", k, "--out", tmp_path / name, *guess, *more
+            code, out, _ = run(*words)
+            assert code == 0
+            assert f"{k} of" in out or "4 rows more" in out
+        sheets = [(tmp_path / name / "animals.audit.csv").read_bytes() for name in ("fits", "does_not")]
+        assert sheets[0] == sheets[1]
+
+
+def test_labelled_rows_that_do_not_fit_are_refused_in_a_sentence(animals, tmp_path, run):
+    code, _, err = run("audit", "draw", animals[0], "-t", "animal", "--memory", "3kB", "--out", tmp_path / "o")
+    assert code == 1
+    assert "pass more with --memory" in err.replace("\n", " ")
+    assert not (tmp_path / "o").exists()

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chary.tables import TableError, behind, open_large, read_table, sample_rows
+from chary.tables import TableError, behind, behind_large, open_large, read_table, rows_numbered, sample_rows
 from chary.tables.sheets.rows import table_checksum
 
 
@@ -120,3 +120,31 @@ def test_the_checksum_is_that_of_the_table_read_at_once(tmp_path, kind):
     one, other = behind(table, "y"), behind(found, "y")
     assert one.n_rows == other.n_rows == 300
     assert one.texts([1, 299]).equals(other.texts([1, 299]))
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_rows_by_number_are_those_of_the_table_in_the_order_asked_for(tmp_path, kind):
+    whole = frame(50, labeled=range(4))
+    large = open_large(written(tmp_path, whole, cuts=[13, 31], kind=kind))
+    for numbers in ([49, 0, 13, 12, 13], [3], []):
+        assert rows_numbered(large, numbers)["said"].to_list() == [f"row {number}" for number in numbers]
+
+
+def test_rows_by_number_of_a_table_that_changes_are_refused(tmp_path):
+    (path,) = written(tmp_path, frame(50))
+    large = open_large(path)
+    Path(path).write_text("x,said,y\n1,a,\n")
+    with pytest.raises(TableError, match="changed"):
+        rows_numbered(large, [2])
+
+
+def test_a_sheet_sees_the_cells_of_a_large_table_as_those_of_one_in_memory(tmp_path):
+    whole = frame(40, labeled=range(6))
+    paths = written(tmp_path, whole, cuts=[17])
+    large = open_large(paths)
+    taken = sample_rows(large, "y", 1, checksum=True).taken
+    mine, other = behind_large(large, taken, "y"), behind(read_table(paths), "y")
+    assert (mine.name, mine.n_rows) == (other.name, other.n_rows)
+    cells = mine.texts([30, 2, 18])
+    assert cells.equals(other.texts([30, 2, 18]))
+    assert mine.checksums(cells) == other.checksums(cells)

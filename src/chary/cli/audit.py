@@ -13,8 +13,10 @@ import typer
 
 from chary.cli import options
 from chary.cli.console import heed_interrupts, read_quietly, require_free, require_readable, stdout
+from chary.cli.large import if_large
 from chary.cli.prior import parse_share
 from chary.cli.remedies import command
+from chary.cli.sizes import parse_size
 
 if TYPE_CHECKING:
     from chary.jobs import DrawnSheet
@@ -49,6 +51,7 @@ def draw_command(
     delimiter: options.DELIMITER = None,
     encoding: options.ENCODING = "utf-8",
     sheet: options.SHEET = None,
+    memory: options.MEMORY = None,
     seed: DRAW_SEED = None,
     out: options.OUT = None,
     force: options.FORCE = False,
@@ -57,30 +60,36 @@ def draw_command(
 
     Writes FILE.audit.csv: the rows with an empty target column. Fill it in with [bold]chary audit fill[/bold] or
     in a spreadsheet, then pass it to [bold]chary label --audit[/bold]. Where it is already, a larger -k adds rows
-    to it and keeps the answers.
+    to it and keeps the answers. A table that would take more than --memory is read in parts.
     """
     require_readable(*file)
     from chary._files import folders_for
-    from chary.jobs import draw_sheet, load_table_model, predict_table
-    from chary.tables import GUESS, Table, behind, origin_to_tell, target_labels
+    from chary.jobs import ToDrawFrom, draw_sheet, free_memory, load_table_model, predict_table
+    from chary.tables import GUESS, Table, origin_to_tell
 
-    table = read_quietly(file, delimiter=delimiter, encoding=encoding, sheet=sheet)
-    labels = target_labels(table, target, unlabeled, exact_labels=exact_labels)
+    how: dict[str, Any] = {"delimiter": delimiter, "encoding": encoding, "sheet": sheet}
+    allowed = free_memory() // 2 if memory is None else parse_size(memory)
+    large = if_large(file, how, allowed)
+    if large is not None:
+        found = ToDrawFrom.in_parts(large, target, unlabeled, exact_labels, room=allowed // 3)
+    else:
+        found = ToDrawFrom.at_once(read_quietly(file, **how), target, unlabeled, exact_labels)
+    table, labels = found.table, found.labels
     path = (out or table.folder) / f"{table.stem}.audit.csv"
     require_free([path], force=True)
     model = None if show_guess is None else load_table_model(show_guess)
 
     def guesses(rows: Any) -> dict[str, Any]:
-        drawn = Table(table.frame.drop(target)[rows], table.name, table.delimiter)
+        drawn = Table(found.frame(rows).drop(target), table.name, table.delimiter)
         return {GUESS: predict_table(model, drawn)["chary_label"]}
 
     origin = origin_to_tell(table, target, labels, unlabeled, exact_labels=exact_labels)
     told = None if model is None else guesses
     with folders_for([path]):
         drawn = draw_sheet(
-            path, table, origin, behind(table, target), labels.labeled, k, seed=seed, overwrite=force, guesses=told
+            path, table, origin, found.cells, found.closed, k, seed=seed, overwrite=force, guesses=told
         )
-    say_drawn(drawn, int((~labels.labeled).sum()), "unlabelled rows", labels.classes.tolist(), path)
+    say_drawn(drawn, int((~found.closed).sum()), "unlabelled rows", labels.classes.tolist(), path)
     if model is not None:
         say(
             f"Column {GUESS} shows the model's opinion: it biases the labeller, and the accuracy upwards.\n", "red"

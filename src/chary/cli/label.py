@@ -14,7 +14,6 @@ from chary.cli import options
 from chary.cli.console import (
     plain,
     print_json,
-    quietly,
     read_quietly,
     require_free,
     require_readable,
@@ -22,6 +21,7 @@ from chary.cli.console import (
     steps,
     writing,
 )
+from chary.cli.large import if_large
 from chary.cli.prior import parse_error, parse_prior
 from chary.cli.remedies import command
 from chary.cli.sizes import parse_size
@@ -195,7 +195,7 @@ def run_label(
     with steps() as step:
         step("Reading")
         allowed = memory or free_memory() // 2
-        large = _if_large(files, how, allowed, sample)
+        large = if_large(files, how, allowed, sample)
         if large is not None:
             large = replace(large, table=large.table.written_as(format))
             means = {"memory": allowed, "sample": sample}
@@ -216,28 +216,6 @@ def run_label(
         with writing(paths.values(), force) as (labeled, *others):
             write_table(table, added, labeled)
             return _finished(result, paths, others)
-
-
-def _if_large(
-    files: Sequence[str | os.PathLike[str]], how: Mapping[str, Any], allowed: int, sample: int | None
-) -> Large | None:
-    """The table, if it is to be read in parts; None: at once, and whoever does so says what is wrong with it."""
-    from chary.tables import TableError, find_sources, may_be_large, open_large
-
-    given = [os.fspath(file) for file in files]
-    with quietly():
-        if sample is not None:
-            if "-" in given:
-                raise ValueError("Standard input can be read once only; save the table, or leave --sample out.")
-            return open_large(given, **how, memory=allowed)
-        try:
-            paths = [one.path for one in find_sources(given)[0] if one.path is not None]
-            if "-" in given or how.get("sheet") or not may_be_large(paths, allowed):
-                return None
-            large = open_large(given, **how, memory=allowed)
-        except TableError:
-            return None
-    return large if large is not None and large.needed > allowed else None
 
 
 def _in_parts(

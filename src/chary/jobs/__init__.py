@@ -4,7 +4,7 @@ from chary.jobs.acceptance import AcceptanceLevel
 from chary.jobs.audit import ERRORS, AuditFigures
 from chary.jobs.contrasts import Contrast
 from chary.jobs.diagnose import DiagnosedTable, diagnose_table, prepare
-from chary.jobs.drawing import DrawnSheet, draw_sheet, write_rows_to_check
+from chary.jobs.drawing import DrawnSheet, ToDrawFrom, draw_sheet, write_rows_to_check
 from chary.jobs.engines import ENGINES, Means, free_memory, label_files, n_cores
 from chary.jobs.enough import Enough
 from chary.jobs.explain import Cell, ColumnImportance, Explainer, explainer
@@ -65,6 +65,7 @@ __all__ = [
     "PriorFigures",
     "RowComparison",
     "Shard",
+    "ToDrawFrom",
     "diagnose_table",
     "draw_sheet",
     "draw_to_judge",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -16,23 +16,60 @@ from chary._files import atomic_rewrite, atomic_write
 from chary._words import Parameter
 from chary.evaluation import draw
 from chary.jobs.labeled import LabeledTable
+from chary.method import Labels
 from chary.tables import (
     DOUBT,
     GUESS,
     Behind,
     DrawnFrom,
+    Large,
     SheetRows,
     Table,
     TableError,
+    behind,
+    behind_large,
     enlarge_sheet,
     origin_of,
     read_sheet,
+    rows_numbered,
+    sample_rows,
     sheet_rows,
+    target_labels,
     write_audit,
     write_sheet,
 )
 
 Guesses = Callable[[NDArray[np.intp]], Mapping[str, Any]]
+
+
+class ToDrawFrom(NamedTuple):
+    """A table, and what a draw of its unlabelled rows needs of it."""
+
+    table: Table  # of one that is read in parts its labelled rows, and hardly any other
+    labels: Labels  # of those
+    closed: NDArray[np.bool_]  # (n,) rows of all that have a label
+    cells: Behind
+    frame: Callable[[NDArray[np.intp]], pl.DataFrame]  # some rows, by number
+
+    @classmethod
+    def at_once(cls, table: Table, target: str, unlabeled: str | Sequence[str] | None, exact: bool) -> ToDrawFrom:
+        """From a table in memory; ``unlabeled`` and ``exact`` as in ``target_labels``."""
+        labels = target_labels(table, target, unlabeled, exact_labels=exact)
+        return cls(table, labels, labels.labeled, behind(table, target), lambda rows: table.frame[rows])
+
+    @classmethod
+    def in_parts(
+        cls, large: Large, target: str, unlabeled: str | Sequence[str] | None, exact: bool, room: int
+    ) -> ToDrawFrom:
+        """From one that is read in parts; its labelled rows may take so many bytes. The draw is the same."""
+        asked: dict[str, Any] = {"unlabeled": unlabeled, "exact_labels": exact}
+        table = sample_rows(large, target, 1, **asked, room=room, checksum=True)
+        if table.taken is None:
+            raise ValueError("A sample says which rows it is of.")
+        labels, closed = target_labels(table, target, **asked), np.zeros(table.n_rows, dtype=bool)
+        closed[table.numbers(np.flatnonzero(labels.labeled))] = True
+        cells = behind_large(large, table.taken, target)
+        return cls(table, labels, closed, cells, lambda rows: rows_numbered(large, rows.tolist()))
 
 
 class DrawnSheet(NamedTuple):

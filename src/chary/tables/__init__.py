@@ -15,7 +15,7 @@ from chary.tables.memory import free_memory, row_bytes, total_bytes
 from chary.tables.missing import is_no_answer, label_texts
 from chary.tables.preparation import Feature, TablePreparation, preparation_state, restore_preparation
 from chary.tables.reading import read_table
-from chary.tables.sampling import sample_rows
+from chary.tables.sampling import behind_large, rows_numbered, sample_rows
 from chary.tables.scanning import Scan, scan_table, scanned_column
 from chary.tables.sheets.answers import (
     SKIPPED,
@@ -91,6 +91,7 @@ __all__ = [
     "appending",
     "as_texts",
     "behind",
+    "behind_large",
     "cell_texts",
     "drawn_from",
     "enlarge_sheet",
@@ -125,6 +126,7 @@ __all__ = [
     "require_writable",
     "restore_preparation",
     "row_bytes",
+    "rows_numbered",
     "sample_rows",
     "scan_table",
     "scanned_column",

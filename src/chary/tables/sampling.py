@@ -18,7 +18,7 @@ from chary._words import Parameter
 from chary.tables.errors import TableError
 from chary.tables.large import Large
 from chary.tables.memory import row_bytes
-from chary.tables.sheets.rows import Digest
+from chary.tables.sheets.rows import Behind, Digest, as_texts
 from chary.tables.table import Table, Taken
 from chary.tables.target import GivenCells, require_target
 
@@ -76,6 +76,30 @@ def sample_rows(
     cells.refuse()
     frame, numbers = kept.rows()
     return replace(large.table, frame=frame, taken=Taken(numbers, n_rows, digest.text() if digest else ""))
+
+
+def rows_numbered(large: Large, numbers: Sequence[int]) -> pl.DataFrame:
+    """Some rows of a table, by number from 0, in this order; it is read as far as the last of them."""
+    wanted = np.asarray(numbers, np.int64)
+    order, n_rows, found = np.unique(wanted), 0, [large.table.frame]
+    for part in large.parts():
+        there = slice(*np.searchsorted(order, [n_rows, n_rows + part.table.frame.height]))
+        found.append(part.table.frame[(order[there] - n_rows).tolist()])
+        n_rows += part.table.frame.height
+        if there.stop == len(order):
+            break
+    large.refuse_changed()
+    return pl.concat(found)[np.searchsorted(order, wanted).tolist()]
+
+
+def behind_large(large: Large, taken: Taken, target: str) -> Behind:
+    """What a sheet needs of a table that is read in parts; its checksum was worked out with ``taken``."""
+    return Behind(
+        large.table.name,
+        taken.n_rows,
+        lambda rows: as_texts(rows_numbered(large, rows).select(pl.exclude(target))),
+        lambda cells: [taken.checksum] * cells.height,
+    )
 
 
 def _ranks(seed: int) -> Callable[[int], NDArray[np.uint64]]:
