@@ -43,6 +43,7 @@ def pages_of(site: Path) -> list[Path]:
 
 def complaints(site: Path) -> list[str]:
     """A sentence for each address that leads nowhere or is fetched from elsewhere."""
+    site = site.resolve()
     pages = {path: Page(path.read_text(encoding="utf-8")) for path in pages_of(site)}
     found = [
         f"{path.relative_to(site)} loads {address} from elsewhere"
@@ -73,7 +74,7 @@ def _dead(path: Path, address: str, pages: dict[Path, Page]) -> str:
         target /= "index.html"
     if not target.exists():
         return "no such file"
-    page = next((page for known, page in pages.items() if known.resolve() == target), None)
+    page = pages.get(target)
     anchor = unquote(parts.fragment)
     if page is not None and anchor and anchor not in page.ids:
         return "no such place on that page"
