@@ -413,7 +413,7 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         return self._raw(X)
 
     def finished(self, raw: RawScores) -> tuple[Floats, Floats]:
-        """``predict_scores`` of rows whose ``raw_scores`` are known: with ``class_bias_`` as it is now."""
+        """``predict_scores`` of rows whose ``raw_scores`` are known, ``raw``: with ``class_bias_`` as it is."""
         scores = self._finished(raw)
         return scores.probs, scores.confidence
 

@@ -78,7 +78,7 @@ class Table:
         return self.frame.height if self.taken is None else self.taken.n_rows
 
     def numbers(self, places: NDArray[np.intp]) -> NDArray[np.int64]:
-        """Which rows of the file some of these are, from 0."""
+        """Which rows of the file those at some places of these are, from 0."""
         return np.asarray(places, dtype=np.int64) if self.taken is None else self.taken.numbers[places]
 
     @property
