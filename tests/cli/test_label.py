@@ -565,7 +565,7 @@ def test_a_sample_asks_for_parts_and_other_formats_can_be_written(tmp_path, run)
     ("options", "sentence"),
     [
         (("--sample", 200, "--memory", "100MB"), "needs 600 MiB at least, and 95 MiB are allowed; pass more with"),
-        (("--sample", 200, "--features", "f.npy"), "read as a whole"),
+        (("--sample", 200, "--features", "f.npy"), "leave --sample out, pass more with --memory, or put"),
         (("--sample", 200, "-t", "z"), "no column 'z'"),
         (("--memory", "much"), "is no size"),
     ],
@@ -577,6 +577,14 @@ def test_what_cannot_be_done_in_parts_is_one_sentence(tmp_path, run, options, se
     assert sentence in " ".join(err.split())
     assert "Traceback" not in err
     assert [one.name for one in tmp_path.iterdir()] == ["t.csv"]
+
+
+def test_many_classes_of_few_rows_are_no_warning_of_a_library(tmp_path, run):
+    names = [f"class {i // 3}" if (i % 3 and i < 24) or i < 12 else None for i in range(120)]
+    columns = {"x": [i * 7 % 120 for i in range(120)], "z": [i * 11 % 17 for i in range(120)], "y": names}
+    path = tmp_path / "t.csv"
+    pl.DataFrame(columns).write_csv(path)
+    assert run("label", path, "-t", "y", "--learner", "linear", "--rounds", 0)[::2] == (0, "")
 
 
 def test_standard_input_cannot_be_read_in_parts(run):

@@ -29,6 +29,8 @@ def noticed(event, given):
         place = address[0]
     elif event in ("socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr"):
         place = given[0]
+        if place is None:  # nobody is asked: these are the addresses of this machine
+            return
     else:
         return
     with open(os.environ["CHARY_TEST_SOCKETS"], "a") as file:

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from chary.tables import row_groups as module
 from chary.tables.row_groups import RowGroup, row_groups
 
 
@@ -53,6 +54,12 @@ def test_what_is_no_parquet_tells_nothing(tmp_path, content):
     (tmp_path / "t").write_bytes(content)
     assert row_groups(tmp_path / "t", ["a"]) is None
     assert row_groups(tmp_path / "absent", ["a"]) is None
+
+
+def test_a_name_that_is_a_number_tells_nothing(path, monkeypatch):
+    column = {3: {3: [5], 6: 1, 7: 1}}
+    monkeypatch.setattr(module._Thrift, "structure", lambda self: {4: [{1: [column], 3: 1}]})
+    assert row_groups(path, ["x"]) is None
 
 
 @settings(max_examples=300, deadline=None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from typing import Annotated
 
 import typer
@@ -37,6 +38,8 @@ app.add_typer(audit_app, name="audit")
 app.add_typer(study_app, name="study")
 app.add_typer(datasets_app, name="datasets")
 
+# Scikit-learn's guess that many classes of few rows each are numbers; whether they are is asked of the table.
+_MANY_CLASSES = "The number of unique classes is greater than 50% of the number of samples"
 _INTERRUPTED = "Interrupted; no file was left half-written."
 
 
@@ -49,7 +52,8 @@ def _options(version: Annotated[bool, typer.Option("--version", help="Print the 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run a command; 0 is success, 1 a bad input told in one sentence, 130 an interruption, 143 a SIGTERM."""
-    with any_text():
+    with any_text(), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", _MANY_CLASSES, UserWarning)
         return _run(arguments)
 
 

@@ -110,7 +110,9 @@ def label_in_parts(
     """
     if asked.features is not None:
         raise TableError(
-            "A file of features is read as a whole, and this table in parts; pass more with ",
+            "A file of features is read as a whole, and this table in parts; leave ",
+            Parameter("sample"),
+            " out, pass more with ",
             Parameter("memory"),
             ", or put the numbers into the table as a column of lists.",
         )

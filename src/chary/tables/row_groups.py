@@ -30,7 +30,7 @@ def row_groups(path: Path, columns: Collection[str]) -> list[RowGroup] | None:
             return None
         found = _Thrift(footer).structure()
         return [_group(group, set(columns)) for group in found[4]]
-    except (OSError, ValueError, KeyError, IndexError, TypeError, struct.error):
+    except (OSError, ValueError, KeyError, IndexError, TypeError, AttributeError, struct.error):
         return None
 
 
