@@ -11,6 +11,7 @@ PAGES = {
     "../README.md": "index.md",
     "../CONTRIBUTING.md": "contributing.md",
     "../CHANGELOG.md": "changelog.md",
+    "../SECURITY.md": "security.md",
     "../examples)": "gallery/index.rst)",
 }
 PICTURE = re.compile(

@@ -128,7 +128,8 @@ def test_an_export_can_be_put_into_another_store_and_serves_both_protocols(call,
     call("study", "export", *words[:1], "theirs.json.gz", *words[1:], "--protocol", "authors")
     rows = json.loads(gzip.decompress((tmp_path / "theirs.json.gz").read_bytes()))
     assert {row["cell"]["method"].partition("-")[0] for row in rows} == {"erm", "msta"}
-    assert "as the authors ran it" in call("study", "report", *words, "--protocol", "authors", "--out", "out")
+    said = call("study", "report", *words, "--protocol", "authors", "--out", "out")
+    assert "as the authors seem to have run it" in said
     assert (tmp_path / "out" / "table-ssb-authors" / "report.md").exists()
 
 

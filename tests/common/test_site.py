@@ -45,6 +45,7 @@ def test_every_page_is_in_a_list_of_contents():
 def test_links_to_the_repository_become_links_of_the_site():
     turn = load("_ext/forge_links.py").for_the_site
     assert turn("[home](../README.md)") == "[home](index.md)"
+    assert turn("[safe](../SECURITY.md)") == "[safe](security.md)"
     assert turn("[a study](../studies/results/audit/report.md)") == "[a study](results/audit.md)"
     assert turn("[a link](../studies/results/audit/figure.png)") == "[a link](results/audit.md)"
     assert turn("[all](../studies/results)") == "[all](results/index.md)"

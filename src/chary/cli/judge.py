@@ -34,7 +34,7 @@ def judge_command(
         Path | None,
         typer.Option(metavar="FILE", help="The sheet of this command, filled in: say how good they are."),
     ] = None,
-    k: Annotated[int, typer.Option("-k", min=2, help="How many rows to draw.")] = 30,
+    k: Annotated[int, typer.Option("-k", min=2, help="How many rows to draw; decide before you look.")] = 30,
     confidence: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="Numbers, the larger the surer the label.")
     ] = None,
@@ -178,4 +178,4 @@ def _hints(scan: Scan, labels: list[str], audit: Path, result: JudgedTable, told
     words += [word for name, value in scan.table.read_with.items() for word in (f"--{name}", value)]
     paths = [scan.table.path or scan.table.name, *scan.table.more_paths]
     enlarge = shlex.join(["chary", "judge", *paths, *words, "-k", str(k)]) if k > result.answers.n_drawn else ""
-    return JudgeHints(enlarge, shlex.join(["chary", "audit", "fill", str(audit)]), "--error 10%")
+    return JudgeHints(enlarge, shlex.join(["chary", "audit", "fill", str(audit)]), "--error {percent:g}%")

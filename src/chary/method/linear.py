@@ -234,7 +234,7 @@ class LinearDiverseEnsemble(ClassifierMixin, BaseEstimator):
 
         2/M [ W Lambda + X_l^T (X_l W - Y) / n_l + gamma / (n_u (M - 1)) X_u^T X_u W (U - I) ],
 
-        U all ones. NOTE[paper]: the paper writes Lambda W; Lambda is (M, M), so it can only act on the right.
+        U all ones. The paper writes Lambda W; Lambda is (M, M), so it can only act on the right.
         """
         return _gradient(self._problem, self._heads(W))
 
@@ -280,7 +280,7 @@ class LinearDiverseEnsemble(ClassifierMixin, BaseEstimator):
     def corollary_bound(self) -> Bound:
         """The paper's corollary: gamma * diversity >= value, under the condition of the theorem.
 
-        ``value = 1/(2 M) (lambda + lambda_min(X_l^T X_l) / n_l) |W|^2``. NOTE[paper]: stated for equal lambdas;
+        ``value = 1/(2 M) (lambda + lambda_min(X_l^T X_l) / n_l) |W|^2``. The paper states it for equal lambdas;
         with the smallest of them it holds for any.
         """
         W = self._heads(None)

@@ -49,8 +49,8 @@ class Policy(Protocol):
 class FixedThreshold:
     """Accept the rows whose confidence is at least ``threshold`` (pseudo-labelling, PL; Lee, 2013).
 
-    NOTE[paper]: the paper prints a strict inequality; here as in its authors' code a row at the threshold
-    is accepted, which matters where float32 probabilities are exactly 1.
+    A row at the threshold is accepted, as in the code of the paper's authors, where the paper prints a strict
+    inequality: it matters where float32 probabilities are exactly 1.
 
     Parameters
     ----------

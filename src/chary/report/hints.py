@@ -39,7 +39,15 @@ class JudgeHints(NamedTuple):
 
     enlarge: str = ""  # draws more rows into the sheet; empty: left to the reader
     fill: str = ""  # goes on labelling the rows of the sheet
-    error: str = "pass the largest share of wrong labels that you allow, as in error=0.1"
+    error: str = "error={share:g}"  # asks for the rows to be marked; {percent} stands for 100 times the share
+
+    def at(self, error: float) -> str:
+        """What asks for the rows to be marked that can be accepted at an error.
+
+        >>> JudgeHints().at(0.2)
+        'error=0.2'
+        """
+        return self.error.format(share=error, percent=100 * error)
 
 
 def prior_advice(diagnosis: dict[str, Any], hints: Hints, told: bool = False) -> str:

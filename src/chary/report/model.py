@@ -76,6 +76,9 @@ class TableModel:
 def load(path: str | os.PathLike[str]) -> TableModel:
     """Read a model that was made from a table: ``result.save(path)``, or by the command line.
 
+    Opening a file from a stranger runs no code, as it holds arrays and JSON alone (no pickle), and a damaged one
+    is refused; whether it predicts well, or honestly, nobody can tell from the file (``docs/reliability.md``).
+
     Parameters
     ----------
     path : path

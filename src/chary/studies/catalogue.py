@@ -38,14 +38,14 @@ def protocols_of(name: str) -> tuple[str, ...]:
 def find_study(name: str, protocol: str = "ours") -> Study:
     """The study of this name; its room is imported if that has not happened yet.
 
-    ``protocol="authors"``: as the authors of the paper ran it, with warm starts for PL and CSTA.
+    ``protocol="authors"``: as the authors of the paper seem to have run it, with warm starts for PL and CSTA.
 
     Parameters
     ----------
     name : str
         As in ``chary study list``.
     protocol : {"ours", "authors"}, default="ours"
-        "authors": as the authors of the paper ran it, with warm starts for PL and CSTA.
+        "authors": as the authors of the paper seem to have run it, with warm starts for PL and CSTA.
 
     Examples
     --------

@@ -226,12 +226,12 @@ PAPER = (
     FIGURE_INTRO,
 )
 
-# The studies that can also be run as the authors ran them: their names -> the study in that protocol.
+# The studies that can also be run as the authors seem to have run them: their names -> the study in that protocol.
 AUTHORS: Mapping[str, Study] = {
     study.name: replace(
         study,
         name=f"{study.name}-authors",
-        title=f"{study.title}, as the authors ran it",
+        title=f"{study.title}, as the authors seem to have run it",
         methods=as_the_authors(study.methods),
         companion=f"{study.companion}-authors" if study.companion else "",
     )

@@ -12,7 +12,7 @@ from chary.report.judged.terminal import next_step, show_judged
 def test_every_question_has_its_answer(judged):
     console = Console(file=StringIO(), width=100, color_system=None)
     summary = summarize_judged(judged)
-    show_judged(console, summary, JudgeHints("chary judge t.csv -k 60", error="--error 10%"))
+    show_judged(console, summary, JudgeHints("chary judge t.csv -k 60", error="--error {percent:g}%"))
     out = console.file.getvalue()
     for said in (
         summary["comparison"]["sentence"],
@@ -32,3 +32,28 @@ def test_rows_not_reached_come_first(judged):
     assert next_step(summary, JudgeHints(fill="chary audit fill s.csv")).endswith(
         "narrower:  chary audit fill s.csv"
     )
+
+
+def test_the_error_named_is_the_one_that_the_sentence_speaks_of(judged):
+    levels = [
+        {"error": error, "level": 0.9, "threshold": 0.5, "n_accepted": 10 * (error == 0.2)} for error in (0.1, 0.2)
+    ]
+    summary = {**summarize_judged(judged), "accept": None, "acceptance": levels}
+    out = shown(summary, JudgeHints(error="--error {percent:g}%"))
+    assert "at most 20% wrong (level 90%, if that is the error you had decided on)" in out
+    assert "to have them marked: --error 20%." in out
+    assert "to have them marked: error=0.2." in shown(summary, JudgeHints())
+
+
+def test_who_looked_is_told_the_interval_that_holds_all_along_unless_it_is_the_one_shown(judged):
+    summary = summarize_judged(judged)
+    summary["columns"][0]["always"] = {"low": 0.123, "high": 0.987}
+    line = "If you looked at the figures and stopped when they were good enough: between 12.3% and 98.7%"
+    assert line in shown(summary)
+    assert "If you looked" not in shown({**summary, "stopped": True})
+
+
+def shown(summary, hints=JudgeHints()):  # noqa: B008 - immutable
+    console = Console(file=StringIO(), width=100, color_system=None)
+    show_judged(console, summary, hints)
+    return console.file.getvalue()

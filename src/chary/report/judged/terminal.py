@@ -24,6 +24,8 @@ def show_judged(console: Console, summary: JudgedSummary, hints: JudgeHints) -> 
         console.print(_classes(column["classes"]))
         _show_confusions(console, column["confusions"])
         _show_agreement(console, column)
+        if not summary["stopped"]:
+            _show_always(console, column["always"])
     if summary["comparison"] is not None:
         _say(console, summary["comparison"]["sentence"], "bold")
     for slices in summary["slices"]:
@@ -95,6 +97,11 @@ def _show_agreement(console: Console, column: dict[str, Any]) -> None:
         )
 
 
+def _show_always(console: Console, always: dict[str, float]) -> None:
+    share = f"between {always['low']:.1%} and {always['high']:.1%}"
+    _say(console, f"If you looked at the figures and stopped when they were good enough: {share} are right.")
+
+
 def _slices(slices: dict[str, Any]) -> Grid:
     grid = _grid(visible(slices["column"], 40), "Rows", "Audited", "Right", "All intervals hold together", "p")
     for part in slices["parts"][:_N_PARTS]:
@@ -127,8 +134,8 @@ def _show_accepted(console: Console, summary: JudgedSummary, hints: JudgeHints) 
     _say(
         console,
         f"{found['n_accepted']:,} labels, those of confidence {found['threshold']:.4g} and more, can be "
-        f"accepted with at most {found['error']:.0%} wrong (level {found['level']:.0%}); to have them "
-        f"marked: {hints.error}.",
+        f"accepted with at most {found['error']:.0%} wrong (level {found['level']:.0%}, if that is "
+        f"the error you had decided on); to have them marked: {hints.at(found['error'])}.",
     )
 
 
