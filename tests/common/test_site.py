@@ -88,6 +88,7 @@ def test_every_stored_study_gets_a_page(tmp_path, monkeypatch):
 
 
 def test_formulas_are_drawn_in_the_colour_of_the_text():
+    pytest.importorskip("docutils")
     pytest.importorskip("matplotlib")
     drawn = load("_ext/mathtext_svg.py").drawn
     svg = drawn(r"\tfrac1C \sum_{m \ne k} \lVert h_m \rVert^2 \le \Big( \text{weak} \Big) \ge \mathcal T")

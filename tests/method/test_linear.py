@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 import pytest
+import sklearn
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.linalg import eigvalsh
@@ -453,11 +454,14 @@ def test_predictions_speak_the_labels_of_the_user():
 MARKER = {
     "check_classifiers_classes": "labels {-1, 1}, where -1 marks unlabelled rows; passes with unlabeled=None"
 }
+# Its check makes two classes of three by the first row, after it has shuffled one of the two tables it compares.
+OLD = {"check_sample_weight_equivalence_on_dense_data": "scikit-learn 1.6 compares other labels"}
+OLD = OLD if sklearn.__version__.startswith("1.6.") else {}
 
 
 @parametrize_with_checks(
     [LinearDiverseEnsemble(unlabeled=None), LinearDiverseEnsemble()],
-    expected_failed_checks=lambda model: MARKER if model.unlabeled == -1 else {},
+    expected_failed_checks=lambda model: {**OLD, **(MARKER if model.unlabeled == -1 else {})},
 )
 def test_scikit_learn_contract(estimator, check):
     check(estimator)

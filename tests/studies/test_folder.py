@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from chary.studies import folder
-from chary.studies.catalogue import NAMES, STUDIES, find_study, protocols_of
+from chary.studies.catalogue import ELSEWHERE, NAMES, STUDIES, find_study, protocols_of
 from chary.studies.folder import companion_of, write_figure, write_report
 from chary.studies.results import export, import_results
 from chary.studies.store import Store
@@ -78,6 +78,8 @@ def test_the_companion_comes_from_the_store_or_from_the_folder_beside(results, t
 
 @pytest.mark.parametrize(("name", "protocol"), [(name, p) for name in NAMES for p in protocols_of(name)])
 def test_stored_reports_are_what_the_stored_cells_say(name, protocol, tmp_path):
+    if name in ELSEWHERE:
+        pytest.importorskip(ELSEWHERE[name][1])
     study = find_study(name, protocol)
     source = RESULTS / study.name / "cells.json.gz"
     results = import_results(source, study.cells())

@@ -7,12 +7,14 @@ import pytest
 from matplotlib.axes import Axes
 
 from chary.studies import figures
-from chary.studies.catalogue import NAMES, find_study
+from chary.studies.catalogue import ELSEWHERE, NAMES, find_study
 from chary.studies.figures import canvas
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_study_has_a_figure_that_explains_itself(name, plausible, tmp_path):
+    if name in ELSEWHERE:
+        pytest.importorskip(ELSEWHERE[name][1])
     study = find_study(name)
     results = plausible(study)
     ax = figures.draw(study, results)
@@ -32,6 +34,8 @@ def test_every_study_has_a_figure_that_explains_itself(name, plausible, tmp_path
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_study_that_has_just_begun_still_draws(name, plausible):
+    if name in ELSEWHERE:
+        pytest.importorskip(ELSEWHERE[name][1])
     study = find_study(name)
     figures.draw(study, plausible(study)[:1])
 
