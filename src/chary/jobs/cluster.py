@@ -63,6 +63,8 @@ def _client(distributed: Any, jobs: int, address: str | None) -> Iterator[Any]:
         with distributed.Client(address) as client:
             yield client
         return
-    options = {"n_workers": jobs, "threads_per_worker": 1, "dashboard_address": None}
+    # Without an address of its own the page of an older Dask is open to other machines.
+    options: dict[str, Any] = {"n_workers": jobs, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0"}
+    options["worker_dashboard_address"] = "127.0.0.1:0"
     with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
         yield client
