@@ -294,5 +294,7 @@ def test_percentages_are_recognised(total, hint):
 
 def test_six_classes_are_named_and_of_seven_six():
     assert "other classes" not in describe_prior(np.ones(6) / 6, np.ones(6) / 6, np.arange(6))
+    rising = np.arange(1, 7) / 21  # as many as are named: in their own order, not by size
+    assert describe_prior("labeled", rising, np.arange(6)).endswith("and 28.6 % are 5")
     seven = np.array([0.25, 0.25, 0.125, 0.125, 0.125, 0.0625, 0.0625])
     assert describe_prior(seven, seven, np.arange(7)).endswith("and 6.25 % are of 1 other classes")
