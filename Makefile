@@ -9,10 +9,14 @@ WHEEL  := build/wheel
 EXTRAS ?= test-core,plots,dask,excel
 TESTS  ?= tests --ignore=tests/common/test_docs.py
 
-.PHONY: demo test lint wheel docs dist lowest newest mutants clean
+.PHONY: demo study test lint wheel docs dist lowest newest mutants clean
 
 demo: $(VENV)/.installed
 	$(BIN)/chary demo --force
+
+# A table or figure of the paper, or another study: make study NAME=table-ssb. Stop it any time; run it again to resume.
+study: $(VENV)/.installed-studies
+	$(BIN)/python -m studies run $(NAME)
 
 test: $(VENV)/.installed-test lint
 	$(BIN)/python -m pytest -n 3 --dist worksteal --cov
@@ -30,7 +34,7 @@ docs: $(VENV)/.installed-docs
 	$(BIN)/python docs/check_links.py $(SITE)
 	@echo "Open $(SITE)/index.html"
 
-# Whether the tests would notice: small faults in nine pure modules, and the share that some test finds.
+# Whether the tests would notice: small faults in seven pure modules, and the share that some test finds.
 mutants: $(VENV)/.installed-test
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/mutants.py
 
@@ -70,6 +74,9 @@ INSTALL = test -x $(BIN)/python || $(PYTHON) -m venv $(VENV); echo "Installing i
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	@$(INSTALL) . && touch $@
+
+$(VENV)/.installed-studies: pyproject.toml constraints.txt
+	@$(INSTALL) ".[studies]" && touch $@
 
 $(VENV)/.installed-test: pyproject.toml constraints.txt
 	@$(INSTALL) ".[test]" && touch $@

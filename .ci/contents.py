@@ -20,7 +20,6 @@ NEEDED = {
     "chary/review/assets/review.css",
     "chary/review/assets/review.js",
     "chary/review/templates/base.html",
-    "chary/studies/published/accuracy_ssb.csv",
 }
 IN_SOURCE = {
     "CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md", "LICENSE", "Makefile", "PKG-INFO", "README.md",

@@ -33,8 +33,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import balanced_accuracy_score
 from sklearn.preprocessing import StandardScaler
 
-from chary.method import align, balanced_shares, information
-from chary.studies import COLLECTION, labelled_rows
+from chary.method import align, balanced_shares
+from chary.method import priors as information
+from studies import COLLECTION, labelled_rows
 
 WAYS = ("random", "group", "column")
 WEIGHTS = {"linear": 0.25, "trees": 0.5, "boosting": 0.25}

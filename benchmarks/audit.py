@@ -12,7 +12,8 @@ from rich.table import Table
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 
-from chary.evaluation import accept_threshold, accuracy_interval, draw, fit_with_audit
+from chary.audit import accept_threshold, accuracy_interval, draw
+from chary.audit.model import fit_with_audit
 
 
 def interval_coverage(k: int, n_audits: int, rng: np.random.Generator) -> tuple[float, float]:

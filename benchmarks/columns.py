@@ -30,8 +30,9 @@ from sklearn.metrics import balanced_accuracy_score
 from threadpoolctl import threadpool_limits
 
 from chary import MixedEnsembleClassifier
-from chary.studies import COLLECTION, TableFacts, labelled_rows
-from chary.tables import Column, TablePreparation
+from chary.tables import TablePreparation
+from chary.tables.columns.column import Column
+from studies import COLLECTION, TableFacts, labelled_rows
 
 WAYS = ("group", "column")
 

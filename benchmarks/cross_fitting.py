@@ -17,7 +17,8 @@ from rich.console import Console
 from rich.table import Table
 from sklearn.tree import DecisionTreeClassifier
 
-from chary.evaluation import accuracy_interval, cross_fitted_score
+from chary.audit import accuracy_interval
+from chary.audit.model import cross_fitted_score
 
 N_ROWS, N_COLUMNS, N_FOLDS = 1_200, 6, 5
 

@@ -1,7 +1,7 @@
 """How often new rows that are others are noticed, how often alike ones are accused, and what that costs.
 
-On the real tables of ``$CHARY_DATA/tables``: a sketch of the rows that a model would learn from is compared with
-files of 50, 200 and 1,000 new rows (or as many as there are), 100 draws each.
+On the real tables of ``$CHARY_DATA/tables``: a reference made of the rows that a model would learn from is
+compared with files of 50, 200 and 1,000 new rows (or as many as there are), 100 draws each.
 
 alike: a random half is learned from, the files are drawn from the other (5 halves, 20 files of each).
 group: everything but one group is learned from, the files are drawn from that group.
@@ -26,10 +26,14 @@ from rich.table import Table as Grid
 from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
-from chary.jobs import NewRows, label_table, predict_table, with_sketch
-from chary.studies import COLLECTION, TableFacts
-from chary.tables import TablePreparation, table_from
-from chary.tables.preparation import _numbers, _used, _width
+from chary.labelling import label_table, predict_table
+from chary.labelling.drift import compare_with_reference, count_events, with_drift_reference
+from chary.options import Options
+from chary.tables import TablePreparation
+from chary.tables.columns import kind_of
+from chary.tables.columns.column import plain
+from chary.tables.source import table_from
+from studies import COLLECTION, TableFacts
 
 SIZES = (50, 200, 1_000)
 N_DRAWS, N_HALVES = 100, 5
@@ -51,12 +55,10 @@ class Rows:
 
     def __init__(self, preparation: TablePreparation, frame: pl.DataFrame) -> None:
         self.X = preparation.transform(frame)
-        numbers = _numbers(frame, preparation.columns_)
-        self.missing, place = {}, 0
-        for column, kind in _used(preparation.columns_):
-            if not kind.grouped:
-                self.missing[column.name] = np.isnan(numbers[:, place])
-            place += _width(column, kind)
+        self.missing = {}
+        for column in preparation.columns_:
+            if column.used and not (kind := kind_of(column)).grouped:
+                self.missing[column.name] = np.isnan(kind.read(plain(frame[column.name]), column)[:, 0])
 
     def part(self, rows: np.ndarray) -> tuple[np.ndarray, dict[str, int]]:
         return self.X[rows], {name: int(absent[rows].sum()) for name, absent in self.missing.items()}
@@ -65,13 +67,12 @@ class Rows:
 def draws(learned: pl.DataFrame, others: pl.DataFrame, n: int, rng: np.random.Generator) -> Iterator[Any]:
     """(size, comparison) of files of other rows."""
     preparation = TablePreparation().fit(learned)
-    model = with_sketch(Pipeline([("prepare", preparation)]), *preparation.transform_counted(learned))
+    model = with_drift_reference(Pipeline([("prepare", preparation)]), *preparation.transform_counted(learned))
     rows = Rows(preparation, others)
     for size in SIZES:
         for _ in range(n):
-            new = NewRows(model)
-            new.add(*rows.part(rng.permutation(others.height)[:size]))
-            yield size, new.compare()
+            counts = count_events(model, *rows.part(rng.permutation(others.height)[:size]))
+            yield size, compare_with_reference(model, counts)
 
 
 def cases(frame: pl.DataFrame, facts: TableFacts, rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
@@ -126,14 +127,13 @@ def show_cost(console: Console, n_rows: int = 100_000) -> None:
         new = table_from(pl.DataFrame(columns), name="new")
         small = table_from(new.frame.with_columns(y=pl.Series(target, dtype=pl.String))[:3_000], name="small")
         for learner in ("linear", "network", "mixed"):
-            model = label_table(small, "y", learner=learner, rounds=0).model
+            model = label_table(small, Options.of(target="y", learner=learner, rounds=0)).model
             start = process_time()
             predict_table(model, new)
             labelling = process_time() - start
-            counted, read = NewRows(model), model[0].transform_counted(new.frame)
+            read = model[0].transform_counted(new.frame)
             start = process_time()
-            counted.add(*read)
-            counted.compare()
+            compare_with_reference(model, count_events(model, *read))
             counting = process_time() - start
             figures = f"{labelling:.2f}", f"{counting:.3f}", f"{counting / labelling:.3f}"
             grid.add_row(str(n_columns), learner, *figures)

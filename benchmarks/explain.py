@@ -2,10 +2,10 @@
 
 CHARY_DATA=... python benchmarks/explain.py
 
-Cost: ``chary.jobs.label_table`` on 5,000 rows of tables in ``$CHARY_DATA/tables``, labels picked at random: CPU
-time of all steps, of the one that finds what decides the labels (importance of the columns, and 50 to 70 rows),
-and of explaining every label besides. Comparison: the deciding columns of 60 rows, compared with few rows, one
-typical row or few columns, beside those found with 96 rows and all columns.
+Cost: ``chary.labelling.label_table`` on 5,000 rows of tables in ``$CHARY_DATA/tables``, labels picked at random:
+CPU time of all steps, of the one that finds what decides the labels (importance of the columns, and 50 to 70
+rows), and of explaining every label besides. Comparison: the deciding columns of 60 rows, compared with few rows,
+one typical row or few columns, beside those found with 96 rows and all columns.
 """
 
 from __future__ import annotations
@@ -24,10 +24,11 @@ from rich.table import Table
 from threadpoolctl import threadpool_limits
 
 from chary import MixedEnsembleClassifier
-from chary.evaluation import decisive, effects, importance, spread_rows
-from chary.jobs import label_table
-from chary.studies import COLLECTION, TableFacts, labelled_rows
+from chary.labelling import label_table
+from chary.labelling.explain import decisive, effects, importance, spread_rows
+from chary.options import Options
 from chary.tables import Table as Cells
+from studies import COLLECTION, TableFacts, labelled_rows
 
 TIMED = ("hotel", "computers", "food_reviews", "occupations")
 COMPARED = ("breaches", "colleges", "forbes", "hotel", "weather", "fi_survey", "baseball", "computers")
@@ -89,7 +90,9 @@ def _timed(table: Cells, target: str, explain: bool) -> tuple[Any, dict[str, flo
     """The result, and the CPU time of each step; progress within a step does not end it."""
     starts: list[tuple[str, float]] = []
     result = label_table(
-        table, target, explain=explain, progress=lambda step: starts.append((step, process_time()))
+        table,
+        Options.of(target=target, explain=explain),
+        progress=lambda step: starts.append((step, process_time())),
     )
     steps = [start for start in starts if not start[0].startswith("Explaining rows")]
     ends = [*(since for _, since in steps[1:]), process_time()]

@@ -77,12 +77,7 @@ def data_of(shape: Shape) -> tuple[np.ndarray, np.ndarray]:
 
 def fit_chary(X: np.ndarray, y: np.ndarray) -> None:
     DiverseEnsembleClassifier(
-        n_heads=N_HEADS,
-        gamma=GAMMA,
-        n_steps=N_STEPS,
-        batch_size=BATCH,
-        unlabeled_batch_size=BATCH,
-        random_state=0,
+        n_heads=N_HEADS, gamma=GAMMA, n_steps=N_STEPS, batch_size=BATCH, unlabeled_batch_size=BATCH, random_state=0
     ).fit(X, y)
 
 

@@ -54,7 +54,7 @@ def main() -> None:
     found = Table(title=f"chary judge, {n:,} rows x 10 columns", title_justify="left")
     for name in ("file", "what", "wall s", "CPU s", "peak MiB"):
         found.add_column(name, justify="left" if name in ("file", "what") else "right")
-    rows = [("", "import chary.jobs", [sys.executable, "-c", "import chary.jobs"])]
+    rows = [("", "import chary.labelling", [sys.executable, "-c", "import chary.labelling"])]
     # In a process of its own: the peak of a child begins with what its parent holds.
     maker = get_context("spawn").Process(target=write_tables, args=(folder, n))
     maker.start()

@@ -25,9 +25,10 @@ import polars as pl
 from rich.console import Console
 from rich.table import Table as Grid
 
-from chary.jobs import Allowance, Asked, label_in_parts, label_table
-from chary.studies import COLLECTION, TableFacts, labelled_rows
-from chary.tables import open_large, read_table
+from chary.labelling import label_table
+from chary.options import Options
+from chary.tables import open_source, read_table
+from studies import COLLECTION, TableFacts, labelled_rows
 
 ROWS, BLOCK = 8_000_000, 50_000
 SAMPLES, SEEDS, WAYS, SIZES = (2_000,), (0, 1), ("random", "column"), (7_000, 16_000)
@@ -98,7 +99,7 @@ def large(console: Console, n_rows: int, learner: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "big.parquet"
         truth = write_large(path, n_rows)
-        cells = open_large(str(path)).n_bytes
+        cells = open_source(str(path)).n_bytes
         memory = cells // 4
         seconds, cpu, peak, said = run(path, memory, learner)
         written = pl.read_parquet(
@@ -159,11 +160,12 @@ def _accuracies(frame: pl.DataFrame, facts: TableFacts, how: str, seed: int) -> 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "table.parquet"
         hidden.write_parquet(path)
-        at_once = label_table(read_table(path), facts.target, seed=seed)
+        at_once = label_table(read_table(path), Options.of(target=facts.target, seed=seed))
         found = [right(at_once.added_columns["chary_label"])]
         for n in SAMPLES:
-            out, table = io.BytesIO(), open_large(path)
-            label_in_parts(table, Asked(facts.target, seed=seed), out, folder, Allowance(4 << 30, 2, n))
+            out, table = io.BytesIO(), open_source(path)
+            asked = Options(target=facts.target, seed=seed, memory=4 << 30, sample=n)
+            label_table(table, asked, file=out)
             found.append(right(pl.read_parquet(out.getvalue())["chary_label"]))
     return found
 

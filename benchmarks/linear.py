@@ -72,15 +72,7 @@ def solve(X, y, lambdas):
 
 def main():
     """One row per size."""
-    names = [
-        "d",
-        "M",
-        "closed form",
-        "gradient descent",
-        "ratio",
-        "gap (A)",
-        "gap (edge)",
-    ]
+    names = ["d", "M", "closed form", "gradient descent", "ratio", "gap (A)", "gap (edge)"]
     table = Table(*names, title="CPU seconds", box=None)
     for column in table.columns:
         column.justify = "right"

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from chary import MixedEnsembleClassifier
-from chary.studies.methods import first_mixture
+from studies.methods import first_mixture
 
 N_LABELED, N_COLUMNS, REPEATS = 500, 50, 3
 

@@ -1,4 +1,4 @@
-"""Nine pure modules and their tests in; the share of small faults that the tests notice, and those they miss, out.
+"""How many small faults the tests notice, in seven pure modules.
 
     python benchmarks/mutants.py [--each 40] [--seed 0] [--only confidence] > benchmarks/results/mutants.txt
 
@@ -33,135 +33,114 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 # Its examples and its twin must notice; what else pytest is told: simulations that take long are left out.
 MODULES: dict[str, tuple[str, ...]] = {
-    "evaluation/audit": ("-k", "not accepted_error_holds and not covers"),
-    "evaluation/differences": (),
-    "evaluation/intervals": ("-k", "not covers"),
-    "evaluation/judging": ("-k", "not cover_the_truth"),
-    "evaluation/metrics": (),
-    "method/assignment": (),
+    "audit/acceptance": ("-k", "not accepted_error_holds and not covers"),
+    "audit/figures": ("-k", "not cover_the_truth and not covers"),
+    "audit/intervals": ("-k", "not covers"),
     "method/confidence": (),
+    "method/metrics": (),
     "method/network": (),
     "method/priors": (),
 }
 # By module, line as it is written and fault: why nobody can notice.
 EQUIVALENT: dict[tuple[str, str, str], str] = {
+    ("audit/acceptance", "reached = -1", "1 -> 2 at 11"): "any number below 0 says that no threshold was reached",
     (
-        "evaluation/audit",
-        "_BLOCK = 1_000_000",
-        "1000000 -> 1000001 at 9",
-    ): "a draw is that of its blocks",
-    (
-        "evaluation/audit",
-        'first = np.argsort(ranks, kind="stable")[:k] if len(ranks) <= 4 * k else _smallest(ranks, k)',
-        "4 -> 5 at 62",
-    ): "either way finds the k smallest, in order; one is quicker where they are many",
-    (
-        "evaluation/audit",
-        'first = np.argsort(ranks, kind="stable")[:k] if len(ranks) <= 4 * k else _smallest(ranks, k)',
-        "LtE -> Lt at 48",
-    ): "either way finds the k smallest, in order; one is quicker where they are many",
-    (
-        "evaluation/audit",
-        "reached = -1",
-        "1 -> 2 at 11",
-    ): "any number below 0 says that no threshold was reached",
-    (
-        "evaluation/audit",
+        "audit/intervals",
         "low = size // 2",
         "2 -> 3 at 14",
     ): "the search starts lower, among sizes that were seen to be too small, and ends at the same",
     (
-        "evaluation/intervals",
+        "audit/intervals",
         "low, high = x - 1, population - (n - x)  # not possible, and certain",
         "Sub -> Add at 19",
     ): "the search starts higher, among numbers that are certain too, and ends at the same",
     (
-        "evaluation/intervals",
+        "audit/intervals",
         "high = np.clip((population + 1) * s // t, s, population - (t - s))  # the likeliest: never ruled out",
         "1 -> 2 at 29",
     ): "one more than the likeliest is never ruled out either: tried for all draws from up to 79 rows",
     (
-        "evaluation/intervals",
+        "audit/intervals",
         "high = np.clip((population + 1) * s // t, s, population - (t - s))  # the likeliest: never ruled out",
         "Sub -> Add at 45",
     ): "the end is reached only where s is t, and is the same there",
     (
-        "evaluation/intervals",
+        "audit/intervals",
         "kept = (middle > low) & (_log_likelihood(np.maximum(middle, s), s, t, population) > needed)",
         "Gt -> GtE at 25",
     ): "equal to the last digit, where a margin for rounding was added",
     (
-        "evaluation/audit",
+        "audit/acceptance",
         "n_wrong = np.append(0, np.cumsum(wrong[order]))[n]",
         "0 -> 1 at 20",
     ): "it is the number of wrong rows among none, of which no number passes",
     (
-        "method/assignment",
+        "method/priors",
         "_FEW_MOVES = 64  # cheaper one by one than another level of temperature",
         "64 -> 65 at 13",
     ): "one move more at a time, on the way to the same best assignment",
     (
-        "method/assignment",
+        "method/priors",
         "step = np.linalg.lstsq(curvature + 1, missing, rcond=None)[0]",
         "Add -> Sub at 23",
     ): "any multiple of ones fixes the direction in which nothing changes; what is missing sums to 0",
     (
-        "method/assignment",
+        "method/priors",
         "step = np.linalg.lstsq(curvature + 1, missing, rcond=None)[0]",
         "1 -> 2 at 35",
     ): "any multiple of ones fixes the direction in which nothing changes; what is missing sums to 0",
     (
-        "method/assignment",
+        "method/priors",
         "return offset + nudge * _tie_order(raised >= raised.max(axis=0) - rounding, counts - fixed)",
         "GtE -> Gt at 35",
     ): "just as far behind as rounding may put it; where that is 0, all scores are 0 and all rows alike",
     (
-        "method/assignment",
+        "method/priors",
         "winners = np.where(patterns, heights[:, None], -1).argmax(axis=0)",
         "1 -> 2 at 48",
     ): "heights start at 0, so that any number below is none of them",
     (
-        "method/assignment",
+        "method/priors",
         "while improved and found > 0:",
         "Gt -> GtE at 19",
     ): "from a miss of 0 on nothing is found to be less",
     (
-        "method/assignment",
+        "method/priors",
         "while improved and found > 0:",
         "0 -> 1 at 27",
     ): "as many rows lack in some classes as are too many in others: a miss is an even number",
     (
-        "method/assignment",
+        "method/priors",
         "sample = columns[:, :: -(-n // _CORE_ROWS)]",
         "USub twice at 23",
     ): "a sample as large, from the last row on; the answer does not depend on it",
     (
-        "method/assignment",
+        "method/priors",
         "if n_levels_without_gain == 2:  # tied rows, exchanged at once, or clusters, which need to cool",
         "2 -> 3 at 28",
     ): "one level more before rows are exchanged, on the way to the same best assignment",
     (
-        "method/assignment",
+        "method/priors",
         "n_levels_without_gain = 0",
         "0 -> 1 at 24",
     ): "rows are exchanged one level earlier, on the way to the same best assignment",
     (
-        "method/assignment",
+        "method/priors",
         "while best[2] > _FEW_MOVES and temperature > finest:",
         "Gt -> GtE at 6",
     ): "one level more where just as many are misplaced, on the way to the same best assignment",
     (
-        "method/assignment",
+        "method/priors",
         "near = _movable(columns, owner, int(excess.clip(0).sum()))",
         "0 -> 1 at 48",
     ): "a few rows more to choose from, of which the cheapest are the same",
     (
-        "method/assignment",
+        "method/priors",
         "rows = np.flatnonzero((owner == c) == (excess[c] > 0))",
         "Gt -> GtE at 39",
     ): "classes that have as many as they should are left out in the line above",
     (
-        "method/assignment",
+        "method/priors",
         "for (_, b), rows in zip(path, movers, strict=True):",
         "True -> False at 45",
     ): "the loop above makes movers of each step of the path; strict tells whoever changes it",
@@ -395,7 +374,7 @@ def main() -> int:
     parser.add_argument("--only", default="", help="a part of a module's name")
     asked = parser.parse_args()
     sys.path.insert(0, str(ROOT / "src"))
-    for library in ("chary.evaluation", *_LIBRARIES):
+    for library in ("chary.audit", *_LIBRARIES):
         if importlib.util.find_spec(library.partition(".")[0]):
             importlib.import_module(library)
     total = Found([], [], [])

@@ -79,11 +79,7 @@ def peak_megabytes(job: Callable[[], object]) -> float:
 
 
 def searches(pool: Round) -> dict[str, Callable[[], object]]:
-    policies = [
-        TransductiveBound(search="grid"),
-        TransductiveBound(),
-        TransductiveBound(objective="joint"),
-    ]
+    policies = [TransductiveBound(search="grid"), TransductiveBound(), TransductiveBound(objective="joint")]
     names = ["the same grid from prefix sums", "TransductiveBound()", "TransductiveBound(objective='joint')"]
     return {name: partial(policy.accept, pool) for name, policy in zip(names, policies, strict=True)}
 

@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.table import Table
 from sklearn.ensemble import RandomForestClassifier
 
-from chary.evaluation import accept_threshold, audit, count_interval, draw, interval, judging, sequence, settled
+from chary.audit import accept_threshold, count_interval, draw, figures, interval, sequence, settled
 
 TABLES = ("computers", "epa_cars", "flchain", "hotel", "nace", "weather")
 SIZES = (30, 100)
@@ -56,7 +56,7 @@ def audit_once(truth, labels, confidence, counts, classes, k: int, seed: int) ->
     n, right = len(truth), truth == labels
     accuracy = float(right.mean())
     rows = draw(np.zeros(n, dtype=bool), k, seed)
-    found = judging.judge_labels(truth[rows], labels[rows], counts)
+    found = figures.judge_labels(truth[rows], labels[rows], counts)
     low, high = found.accuracy.low, found.accuracy.high
     lows, highs = sequence(right[rows], n)
     decision = settled(lows, highs, above=ABOVE)
@@ -81,9 +81,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--audits", type=int, default=200)
     n_audits = parser.parse_args().audits
-    for module in (judging, audit):  # audits of one table are often the same
-        module.interval = lru_cache(None)(interval)
-    judging.count_interval = lru_cache(None)(count_interval)
+    figures.interval = lru_cache(None)(interval)  # audits of one table are often the same
+    figures.count_interval = lru_cache(None)(count_interval)
     folder = Path(os.environ["CHARY_DATA"]) / "tables"
     with (folder / "tables.csv").open() as file:
         known = {row["name"]: row for row in csv.DictReader(file)}

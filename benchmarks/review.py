@@ -147,9 +147,10 @@ def keys(console: Console, path: Path, n: int) -> None:
 
 def answered_alone(path: Path) -> float:
     """Median CPU milliseconds of the thread that writes an answer and makes the next row."""
+    from chary.options import Options
     from chary.review import begin
 
-    bench, found = begin([str(path)], "y"), []
+    bench, found = begin([str(path)], Options(target="y")), []
     page = bench.draw({"k": 3 * N_KEYS})
     for _ in range(N_KEYS):
         start = thread_time()

@@ -25,8 +25,9 @@ from rich.table import Table
 from threadpoolctl import threadpool_limits
 
 from chary import MixedEnsembleClassifier
-from chary.evaluation import HeldOut, doubtful_labels, held_out
-from chary.studies import COLLECTION, TableFacts, labelled_rows
+from chary.audit.held_out import HeldOut, held_out
+from chary.labelling.checks import suspect_labels
+from studies import COLLECTION, TableFacts, labelled_rows
 
 SHARES = {"random": (0.0, 0.05, 0.1), "group": (0.0, 0.1), "column": (0.0, 0.1)}
 POOL, MOST = 2_000, 20
@@ -123,7 +124,7 @@ def _margins(found: list[Judged]) -> Table:
         if share:
             grid.add_column("of those swapped", justify="right")
     rules = {f"{margin}": lambda judged, margin=margin: listed(judged, -judged.own, margin) for margin in MARGINS}
-    for name, rule in {**rules, "chary (0.85)": doubtful_labels}.items():
+    for name, rule in {**rules, "chary (0.85)": suspect_labels}.items():
         row = []
         for share in (0.0, 0.05, 0.1):
             lists = [(cell["swapped"], rule(cell["judged"])) for cell in found if cell["share"] == share]

@@ -2,7 +2,7 @@
 
     python benchmarks/trees.py [repeats] > benchmarks/results/trees.txt
 
-Compiled: scikit-learn's trees, filled with the plain arrays. NumPy: what is left where their layout is unknown.
+Compiled: scikit-learn's trees, filled with the plain arrays.
 """
 
 import sys
@@ -16,7 +16,7 @@ from sklearn.datasets import make_classification
 from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier
 from threadpoolctl import threadpool_limits
 
-from chary.method import forests, plain_trees
+from chary.method import plain_trees
 
 N_ROWS, N_LABELED, N_COLUMNS = 100_000, 1_000, 20
 MODELS = {
@@ -26,13 +26,9 @@ MODELS = {
 
 
 def ways(model: Any, one: np.ndarray) -> dict[str, Any]:
-    """The model itself, and its plain arrays by both paths, each ready to predict."""
-    found = {"scikit-learn": model, "compiled": plain_trees(model), "NumPy": plain_trees(model)}
+    """The model itself, and its plain arrays, each ready to predict."""
+    found = {"scikit-learn": model, "compiled": plain_trees(model)}
     found["compiled"].predict_proba(one)
-    compiled = forests.compiled_forest, forests.compiled_boosting
-    forests.compiled_forest = forests.compiled_boosting = lambda *_: None  # type: ignore[assignment]
-    found["NumPy"].predict_proba(one)
-    forests.compiled_forest, forests.compiled_boosting = compiled
     return found
 
 
@@ -46,7 +42,7 @@ def main() -> None:
     repeats = int(sys.argv[1]) if len(sys.argv) > 1 else 3
     title = f"{N_ROWS:,} rows x {N_COLUMNS} columns, {N_LABELED:,} labels, one thread, median of {repeats}"
     table = Table(title=title, title_justify="left")
-    names = ("trees", "classes", "scikit-learn, s", "compiled, times it", "NumPy, times it", "largest difference")
+    names = ("trees", "classes", "scikit-learn, s", "compiled, times it", "largest difference")
     for name in names:
         table.add_column(name, justify="left" if name == "trees" else "right")
     for n_classes in (2, 4):
@@ -59,8 +55,8 @@ def main() -> None:
             taken = {way: float(np.median([run[way][0] for run in runs])) for way in models}
             own = runs[0]["scikit-learn"][1]
             worst = max(float(np.abs(probs - own).max()) for _, probs in runs[0].values())
-            ratios = [f"{taken[way] / taken['scikit-learn']:.2f}" for way in ("compiled", "NumPy")]
-            table.add_row(name, str(n_classes), f"{taken['scikit-learn']:.1f}", *ratios, f"{worst:.0e}")
+            ratio = f"{taken['compiled'] / taken['scikit-learn']:.2f}"
+            table.add_row(name, str(n_classes), f"{taken['scikit-learn']:.1f}", ratio, f"{worst:.0e}")
     Console(width=110).print(table)
 
 

@@ -19,8 +19,8 @@ settings.load_profile("chary")
 
 # What cannot be tried without an extra, and so is left out where that is not installed.
 NEEDS = {
-    "torch": ["torch", "studies/test_catalogue.py"],
-    "matplotlib": ["studies", "cli/test_study.py", "report/test_plots.py", "common/test_notebook.py"],
+    "torch": ["torch", *(f"studies/test_{name}.py" for name in ("authors", "deep", "figures", "stored"))],
+    "matplotlib": ["studies", "report/test_plots.py", "common/test_notebook.py"],
     "distributed": ["studies/test_runner.py"],
 }
 collect_ignore = [place for package, places in NEEDS.items() if not find_spec(package) for place in places]
@@ -31,15 +31,15 @@ def quick_learners():
     """The learners of ``chary label`` with few trees and short training, where nothing shown depends on it."""
     from sklearn.ensemble import ExtraTreesClassifier
 
-    import chary.method.mixed
-    from chary.jobs import LEARNERS
+    import chary.method.mixture
+    from chary.labelling.learn import LEARNERS
 
     network = LEARNERS["network"]
     with pytest.MonkeyPatch.context() as patch:
         few = lambda n, **rest: ExtraTreesClassifier(10, **rest)  # noqa: E731
-        patch.setattr(chary.method.mixed, "ExtraTreesClassifier", few)
-        boosting = chary.method.mixed.boosted_trees
-        patch.setattr(chary.method.mixed, "boosted_trees", lambda: boosting().set_params(max_iter=5))
+        patch.setattr(chary.method.mixture, "ExtraTreesClassifier", few)
+        boosting = chary.method.mixture.boosted_trees
+        patch.setattr(chary.method.mixture, "boosted_trees", lambda: boosting().set_params(max_iter=5))
         short = network._replace(estimator=partial(network.estimator, n_steps=150))
         patch.setitem(LEARNERS, "network", short)
         yield

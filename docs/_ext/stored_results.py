@@ -11,9 +11,9 @@ PAGES = DOCS / "results"
 
 HEAD = """# Stored results
 
-Every study that was run, as `chary study report NAME` wrote it: tables and findings are computed from the stored
-cells, and a build of these pages runs nothing. [The paper, run again](../reproduction.md) goes through those of
-the paper, [Studies](../studies.md) says how to run one.
+Every study that was run, as `python -m studies report NAME` wrote it: tables and findings are computed from the
+stored cells, and a build of these pages runs nothing. [The paper, run again](../reproduction.md) goes through
+those of the paper, [Studies](../studies.md) says how to run one.
 
 """
 
@@ -44,7 +44,7 @@ def _write_page(name: str) -> str:
     picture = f"![{match[1]}]({where}/figure.png)\n\n" if (folder / "figure.png").exists() else ""
     (PAGES / f"{name}.md").write_text(
         f"# {name}\n\n{match[1]}\n\n{text[match.end() :].strip()}\n\n{picture}"
-        f"Stored: {links}. Made by `chary study run {_command(name)}`, then `report`.\n"
+        f"Stored: {links}. Made by `python -m studies run {_command(name)}`, then `report`.\n"
     )
     return match[1]
 

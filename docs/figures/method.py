@@ -11,7 +11,7 @@ from sklearn.datasets import make_moons
 from sklearn.preprocessing import StandardScaler
 
 import chary
-from chary.studies import selection_biased
+from chary.method import selection_biased
 
 FOLDER = Path(__file__).parent
 COLORS, MARKERS = ("#D55E00", "#0072B2"), ("o", "^")

@@ -40,10 +40,7 @@ def bounds_figure(n_heads=5):
     X, y = breast_cancer()
     gammas, spreads = np.geomspace(1e-3, 3, 401), np.geomspace(1, 1e4, 401)
     runs = {
-        "γ   (λ from 0.1 to 10)": (
-            gammas,
-            [fit(X, y, gamma, np.geomspace(0.1, 10, n_heads)) for gamma in gammas],
-        ),
+        "γ   (λ from 0.1 to 10)": (gammas, [fit(X, y, gamma, np.geomspace(0.1, 10, n_heads)) for gamma in gammas]),
         "largest λ / smallest λ   (γ = 1, largest λ = 100)": (
             spreads,
             [fit(X, y, 1.0, np.geomspace(100 / spread, 100, n_heads)) for spread in spreads],

@@ -14,7 +14,7 @@ from sklearn.datasets import make_moons
 from sklearn.preprocessing import StandardScaler
 
 import chary
-from chary.studies import selection_biased
+from chary.method import selection_biased
 
 X, truth = make_moons(1000, noise=0.1, random_state=0)
 X = StandardScaler().fit_transform(X)

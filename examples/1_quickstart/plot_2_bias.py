@@ -13,7 +13,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.preprocessing import StandardScaler
 
 import chary
-from chary.studies import selection_biased
+from chary.method import selection_biased
 
 data = load_breast_cancer(as_frame=True)
 frame = data.data.iloc[:, :10]

@@ -15,7 +15,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from chary.evaluation import draw, interval
+from chary.audit import draw, interval
 
 X, truth = load_breast_cancer(return_X_y=True)
 model = make_pipeline(StandardScaler(), LogisticRegression())

@@ -11,7 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_breast_cancer
 
-from chary.evaluation import draw, interval, sequence
+from chary.audit import draw, interval, sequence
 
 data = load_breast_cancer(as_frame=True)
 rule = (data.data["mean area"] < 600).astype(int)  # 1 is benign

@@ -13,7 +13,7 @@ import torch
 from sklearn.datasets import load_digits
 from torch import nn
 
-from chary.evaluation import risk_coverage_curve
+from chary.method import risk_coverage_curve
 from chary.torch import TorchDiverseClassifier
 
 torch.set_num_threads(1)

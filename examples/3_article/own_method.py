@@ -8,7 +8,7 @@ from dataclasses import replace
 from sklearn.semi_supervised import LabelSpreading
 
 from chary import SelfTrainingClassifier, TopK
-from chary.studies import STUDIES, Method, Store, results_of, run, to_markdown
+from studies import STUDIES, Method, Store, results_of, run, to_markdown
 
 
 def spreading(task, n_neighbors):
@@ -29,4 +29,4 @@ study = replace(table, methods={**table.methods, **mine})
 if __name__ == "__main__":
     cells, store = study.cells(["digits"], n_seeds=3), Store("studies/cells")
     run(study, cells, store, jobs=2)
-    print(to_markdown(study, results_of(study, cells, store)))
+    print(to_markdown(study, results_of(cells, store)))

@@ -12,8 +12,7 @@ import numpy as np
 from sklearn.datasets import load_digits
 from sklearn.ensemble import RandomForestClassifier
 
-from chary.evaluation import confidence_auroc
-from chary.method import t_similarity
+from chary.method import confidence_auroc, t_similarity
 
 X, truth = load_digits(return_X_y=True)
 rows = np.random.default_rng(0).permutation(len(X))

@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.datasets import load_digits
 
 import chary
-from chary.studies import selection_biased
+from chary.method import selection_biased
 
 X, truth = load_digits(return_X_y=True)
 X, truth = X[:900] / 16, truth[:900]

@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 from sklearn.semi_supervised import LabelSpreading
 
-from chary.studies import STUDIES, Method, Store, results_of, run
+from studies import STUDIES, Method, Store, results_of, run
 
 
 def spreading(task, n_neighbors):
@@ -38,7 +38,7 @@ study = replace(table, methods=theirs | mine)
 with tempfile.TemporaryDirectory() as folder:
     cells, store = study.cells(["digits"], n_seeds=3), Store(folder)
     run(study, cells, store)
-    results = results_of(study, cells, store)
+    results = results_of(cells, store)
 figure, ax = plt.subplots(figsize=(7.5, 3.6), layout="constrained")
 for place, method in enumerate(study.methods):
     runs = [100 * result["accuracy"] for cell, result in results if cell.method == method]

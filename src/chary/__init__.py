@@ -1,20 +1,21 @@
 """chary labels the rest of a table from a few labels that were not picked at random.
 
 The rooms of the house, in the order the data flows. A room is a folder that answers one question; its ``__init__``
-is its door. Each may use the rooms named after it, and no other:
+is its door. Each may use the rooms above it, and no other:
 
-    ``method``       arrays in; labels and confidence out                     (uses nothing)
-    ``evaluation``   what can be trusted: diagnosis, held-out checks, audits  (method)
-    ``tables``       the only door for files of strangers; kinds of columns   (method)
-    ``jobs``         what a command does, without its words; the model file   (tables, evaluation, method)
-    ``report``       a result -> terminal, JSON, HTML, a Python prompt        (jobs and what it uses)
-    ``review``       the page in the browser: server, rules, state            (report and what it uses)
-    ``studies``      benchmarks: cells, results, tables, figures              (jobs and what it uses)
-    ``torch``        diverse heads on any PyTorch backbone                    (method; its own study: studies)
-    ``cli``          words in, jobs called, summaries shown                   (all but torch)
+    ``method``       arrays only: labels, confidence, network, policies, self-training, theory
+    ``tables``       files and frames of any kind; kinds of columns; the target
+    ``model_file``   save and load a fitted model: arrays and JSON, nothing executed
+    ``audit``        random rows and exact answers: draw, sheet, intervals, acceptance
+    ``labelling``    diagnose, learn, score, explain, check
+    ``report``       a result -> terminal, JSON, HTML, a notebook
+    ``review``       the page in the browser
+    ``cli``          the commands
+    ``torch``        diverse heads on any PyTorch backbone (uses ``method`` only)
 
-Open to all: ``_sklearn`` (every private name of scikit-learn that is used), ``_files`` (the one atomic write),
-``_words`` (how a value, a share, a list is shown to a person). See ``CONTRIBUTING.md``.
+Open to all: ``options`` (everything a user can choose, in one object), ``_sklearn`` (every private name of
+scikit-learn that is used), ``_files`` (the one atomic write), ``_words`` (how a value, a share, a list is shown to
+a person). See ``CONTRIBUTING.md``.
 
 The names below are loaded when they are touched: importing chary imports nothing.
 """

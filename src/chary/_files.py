@@ -1,4 +1,4 @@
-"""Paths and bytes in; files that are there whole or not at all out, several all or none; and why one cannot be.
+"""Files that are there whole or not at all, and one clear sentence where one cannot be written.
 
 Every output of chary goes through here: to a temporary file beside it, flushed to the disk, then renamed.
 """
@@ -59,10 +59,9 @@ def atomic_write(path: GivenPath, *, overwrite: bool = False) -> Iterator[Binary
 
 @contextmanager
 def atomic_writes(paths: Sequence[GivenPath], *, overwrite: bool = False) -> Iterator[list[BinaryIO]]:
-    """Open several files that take their names together: all of them once all are on the disk, or none.
+    """Open several files that take their names one after the other, once all are on the disk.
 
-    The first takes its name last: where that is new, so are the others, even if the machine stops midway. If one
-    cannot take its name, those before it give theirs back to what had it.
+    The first takes its name last: where that is new, so are the others, even if the machine stops midway.
     """
     finals = [Path(path) for path in paths]
     for path in finals:
@@ -77,7 +76,10 @@ def atomic_writes(paths: Sequence[GivenPath], *, overwrite: bool = False) -> Ite
         with _one_sentence(finals):
             for part in parts:
                 part.finish(overwrite)
-            _take_names(parts, overwrite)
+            for path in finals:
+                _refuse(path, overwrite)  # what appeared meanwhile
+            for part in reversed(parts):
+                part.take_name(overwrite)
         for folder in {path.parent for path in finals}:
             _fsync_folder(folder)
     finally:
@@ -107,6 +109,24 @@ def folders_for(paths: Iterable[GivenPath]) -> Iterator[None]:
     except BaseException:
         _remove_folders(made)
         raise
+
+
+@contextmanager
+def sole_writer(folder: GivenPath) -> Iterator[None]:
+    """While this lasts, nobody else who asks for the same folder writes in it; no file is left behind.
+
+    Where the system, or the file system, has no such locks, nobody is kept out. Not to be asked for twice at once.
+    """
+    if fcntl is None or not hasattr(os, "O_DIRECTORY"):
+        yield
+        return
+    descriptor = os.open(folder or ".", os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        with suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)  # which also gives the lock back
 
 
 def probe(paths: Iterable[GivenPath], *, overwrite: bool = False, n_bytes: int = 0) -> None:
@@ -181,11 +201,10 @@ class _Part:
     """A temporary file beside the path whose name it will take."""
 
     def __init__(self, path: Path) -> None:
-        self.path, self.temporary, self.before = path, _beside(path), _beside(path)
+        name = f".{path.name[:30]}@{_host()}@{os.getpid()}@{secrets.token_hex(8)}.part"
+        self.path, self.temporary = path, path.parent / name
         self.file = open(self.temporary, "xb")  # noqa: SIM115 - open until it has its name
         _lock(self.file)
-        status = os.fstat(self.file.fileno())
-        self.identity = status.st_dev, status.st_ino
 
     def try_out(self, n_bytes: int, names: Sequence[Path]) -> None:
         """Whether the folder takes these names, the length, and bytes at all."""
@@ -213,42 +232,19 @@ class _Part:
         try:
             os.link(self.temporary, self.path)  # other than a renaming, it never replaces anything
         except FileExistsError:
-            if not self._has_its_name():  # a network disk may do it, and be asked once more
+            same = os.path.exists(self.path) and os.path.samefile(self.temporary, self.path)
+            if not same:  # a network disk may do it, and be asked once more
                 raise _there(self.path) from None
         except OSError:  # a disk without links
             if os.path.lexists(self.path):
                 raise _there(self.path) from None
             os.rename(self.temporary, self.path)
 
-    def keep_what_is_there(self) -> None:
-        if not os.path.lexists(self.path):
-            return
-        try:
-            os.link(self.path, self.before, follow_symlinks=False)
-        except (OSError, NotImplementedError):
-            shutil.copy2(self.path, self.before, follow_symlinks=False)
-
-    def give_back_name(self) -> None:
-        if not self._has_its_name():
-            return
-        if os.path.lexists(self.before):
-            os.replace(self.before, self.path)
-        else:
-            self.path.unlink()
-
     def remove(self) -> None:
         with suppress(OSError):
             self.file.close()  # may flush, and fail again
-        for path in (self.temporary, self.before):
-            with suppress(OSError):
-                path.unlink()
-
-    def _has_its_name(self) -> bool:
-        try:
-            status = os.lstat(self.path)
-        except OSError:
-            return False
-        return (status.st_dev, status.st_ino) == self.identity
+        with suppress(OSError):
+            self.temporary.unlink()
 
     def _take_permissions(self) -> None:
         with suppress(OSError):
@@ -259,25 +255,6 @@ class _Part:
             if os.name == "posix" and (old.st_uid, old.st_gid) != (new.st_uid, new.st_gid):
                 os.chown(self.temporary, old.st_uid, old.st_gid)
             os.chmod(self.temporary, stat.S_IMODE(old.st_mode))
-
-
-def _take_names(parts: Sequence[_Part], overwrite: bool) -> None:
-    if len(parts) == 1:  # done at one stroke: nothing to give back
-        parts[0].take_name(overwrite)
-        return
-    try:
-        for part in parts:
-            part.keep_what_is_there()
-        for part in reversed(parts):
-            part.take_name(overwrite)
-    except BaseException:
-        for part in parts:
-            part.give_back_name()
-        raise
-
-
-def _beside(path: Path) -> Path:
-    return path.parent / f".{path.name[:30]}@{_host()}@{os.getpid()}@{secrets.token_hex(8)}.part"
 
 
 # ---------------------------------------------------------------- what is refused, and in which words

@@ -1,4 +1,4 @@
-"""A value, a share, a list or a parameter in; how a person is shown it out: short, visible, on one line."""
+"""How a value, a share, a list or a parameter is shown to a person: short, visible, on one line."""
 
 from __future__ import annotations
 

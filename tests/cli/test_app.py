@@ -1,18 +1,22 @@
-"""How commands begin and end: help, one sentence for every error, interruptions, mistakes of chary itself."""
+"""How commands begin and end: one sentence for every error, signals, and terminals of any kind."""
 
+import io
 import os
 import signal
 import subprocess
 import sys
 from functools import partial
+from threading import Thread
 
 import pytest
 
-import chary.jobs
+import chary.labelling
 import chary.report
 from chary import __version__
 from chary.cli import main
+from chary.cli.app import AnyText, Terminated, any_text, heeded_signals
 
+QUICK = ("--learner", "linear", "--rounds", 0)
 pytestmark = pytest.mark.usefixtures("quick_learners")
 
 
@@ -23,21 +27,15 @@ pytestmark = pytest.mark.usefixtures("quick_learners")
         (["label", "nothing.csv", "-t", "churn"], "cannot be read (no such file or directory)"),
         (["label", "{file}"], "Missing option '--target'"),
         (["label", "{file}", "-t", "churn", "--seed", "x"], "Invalid value for '--seed'"),
-        (["label", "{file}", "-t", "churn", "--out", "{file}"], "is a file, so nothing can be written in it"),
         (["label", "{file}", "-t", "churn", "--format", "doc"], "The format 'doc' is not known; choose csv,"),
         (["label", "{file}", "-", "-t", "churn"], "Standard input is one table; give it alone"),
         (
             ["label", "{file}", "-t", "churn", "--sheet", "a"],
             "is a text table, which has no sheets; leave --sheet out",
         ),
-        (
-            ["label", "{file}", "-t", "churn", "--drop", "[bold]"],
-            "has no column '[bold]' to override; it has 'id'",
-        ),
         (["label", "{file}", "-t", "churn", "--drop", "idd"], "no column 'idd' to override; did you mean 'id'?"),
         (["label", "{file}", "-t", "churn", "--class-prior", "yes=0.3"], "class_prior lacks the class 'no'"),
-        (["label", "{file}", "-t", "churn", "--class-prior", "30%"], "--class-prior '30%' is not understood"),
-        (["predict", "{file}", "{file}"], "is not a model file of this version of chary"),
+        (["predict", "{file}", "{file}"], "not a model file of chary; copy or train it again"),
         (["predict", "{file}", "m.chary"], "The model comes first: chary predict m.chary "),
         (["nonsense"], "No such command 'nonsense'"),
     ],
@@ -55,7 +53,7 @@ def test_interruption_is_exit_code_130_and_leaves_no_file(table, run, monkeypatc
         raise KeyboardInterrupt
 
     monkeypatch.setattr(chary.report, "render_page", interrupted)
-    code, _, err = run("label", table, "-t", "churn", "--rounds", 0)
+    code, _, err = run("label", table, "-t", "churn", *QUICK)
     assert code == 130
     assert "Interrupted" in err
     assert not list(table.parent.glob(".*.part"))
@@ -71,7 +69,7 @@ def test_interruption_is_exit_code_130_and_leaves_no_file(table, run, monkeypatc
 )
 def test_a_real_signal_ends_the_process(table, signum, code, sentence):
     slow = "lambda *args, **kwargs: (print('ready', flush=True), time.sleep(60))"
-    job = f"import sys, time, chary.jobs, chary.cli; chary.jobs.label_table = {slow}; sys.exit(chary.cli.main())"
+    job = f"import sys, time, chary.labelling as l, chary.cli; l.label_table = {slow}; sys.exit(chary.cli.main())"
     command = [sys.executable, "-c", job, "label", str(table), "-t", "churn"]
     heeded = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # a shell's background jobs ignore it
     options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "preexec_fn": heeded}
@@ -88,7 +86,7 @@ def test_a_mistake_of_chary_is_admitted(table, run, monkeypatch):
     def broken(*args, **kwargs):
         raise AttributeError("oops")
 
-    monkeypatch.setattr(chary.jobs, "label_table", broken)
+    monkeypatch.setattr(chary.labelling, "label_table", broken)
     code, _, err = run("label", table, "-t", "churn")
     assert code == 1
     assert "A mistake in chary itself (AttributeError: oops)" in err
@@ -106,38 +104,150 @@ def test_version_and_help(run):
         assert "--help" in run(command, "--help")[1]
 
 
-@pytest.mark.parametrize("words", [["--version"], ["--help"], ["label", "-h"], ["label", "gone.csv", "-t", "y"]])
-def test_quick_answers_import_nothing_heavy(words):
+def test_quick_answers_import_nothing_heavy():
     heavy = ["sklearn", "scipy", "numpy", "polars", "jinja2"]
     code = (
-        "import sys; from chary.cli import main; main(sys.argv[1:]); "
+        "import sys; from chary.cli import main\n"
+        "for words in sys.argv[1:]: main(words.split())\n"
         f"sys.exit(', '.join(m for m in {heavy} if m in sys.modules) or 0)"
     )
+    words = ["--version", "--help", "label -h", "label gone.csv -t y"]
     done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
 
-def test_python_m_chary_is_chary():
-    done = subprocess.run([sys.executable, "-m", "chary", "-h"], capture_output=True, text=True, check=True)
-    assert "Usage: chary [OPTIONS] COMMAND" in done.stdout
-
-
-def test_shells_can_complete_commands():
+def test_python_m_chary_is_chary_and_shells_complete_its_commands():
     words = {"_CHARY_COMPLETE": "complete_bash", "COMP_WORDS": "chary dia", "COMP_CWORD": "1"}
     command = [sys.executable, "-m", "chary"]
     done = subprocess.run(command, env={**os.environ, **words}, capture_output=True, text=True, check=False)
     assert done.stdout.split() == ["diagnose"]
 
 
-class Asked(Exception):  # noqa: N818
-    """An end that somebody asked for."""
+# ---------------------------------------------------------------- terminals of any kind
 
-    exit_code = 143
+ARABIC = "\u0646\u0639\u0645"
 
 
-def test_an_end_that_was_asked_for_has_its_own_code(table, run, monkeypatch):
-    def stopped(*args, **kwargs):
-        raise Asked("Stopped by SIGTERM; run again to resume.")
+@pytest.fixture
+def arabic(tmp_path):
+    """A table whose labels few terminals know."""
+    path = tmp_path / "t.csv"
+    path.write_text("x,y\n" + "".join(f"{i},{[ARABIC, 'no', ''][i % 3]}\n" for i in range(90)), encoding="utf-8")
+    return path
 
-    monkeypatch.setattr(chary.jobs, "label_table", stopped)
-    assert run("label", table, "-t", "churn") == (143, "", "chary: Stopped by SIGTERM; run again to resume.\n")
+
+def draw(path):
+    return main(["audit", "draw", str(path), "-t", "y", "-k", "5"])
+
+
+def test_what_cannot_be_printed_is_escaped(arabic, monkeypatch):
+    printed = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(printed, encoding="latin-1"))
+    assert draw(arabic) == 0
+    assert rb"\u0646\u0639\u0645" in printed.getvalue()
+    assert arabic.with_name("t.audit.csv").exists()
+
+
+def test_an_error_that_cannot_be_printed_is_escaped(tmp_path, monkeypatch):
+    printed = io.BytesIO()
+    monkeypatch.setattr(sys, "stderr", io.TextIOWrapper(printed, encoding="latin-1"))
+    assert draw(tmp_path / f"{ARABIC}.csv") == 1
+    assert rb"\u0646\u0639\u0645.csv' cannot be read" in printed.getvalue()
+
+
+def test_a_pipe_that_nobody_reads_is_no_failure(arabic, monkeypatch):
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "w") as stream:
+        monkeypatch.setattr(sys, "stdout", stream)
+        assert draw(arabic) == 0
+    assert arabic.with_name("t.audit.csv").exists()
+
+
+def test_a_full_disk_behind_the_output_is_said(arabic, monkeypatch, capsys):
+    with open("/dev/full", "w", encoding="utf-8") as stream:
+        monkeypatch.setattr(sys, "stdout", stream)
+        assert draw(arabic) == 1
+    assert "What there is to say cannot be printed (no space left on device)" in capsys.readouterr().err
+    assert arabic.with_name("t.audit.csv").exists()
+
+
+def test_a_full_disk_behind_the_error_stream_is_no_failure(arabic, monkeypatch):
+    with open("/dev/full", "w", encoding="utf-8") as stream:
+        monkeypatch.setattr(sys, "stderr", stream)
+        assert draw(arabic) == 0
+        assert draw(arabic.with_name("none.csv")) == 1
+
+
+def test_no_stream_at_all_no_terminal_and_the_plainest_language(arabic):
+    """As a daemon may start it: numbers 0, 1 and 2 are closed, and no output lands in a file of the job."""
+    code = (
+        "import os, sys; from chary.cli import main; import chary.audit.drawing as drawing\n"
+        "write = drawing.write_sheet\n"
+        "def noisy(*args, **how):\n"
+        "    os.write(1, b'noise'); os.write(2, b'noise'); return write(*args, **how)\n"
+        "drawing.write_sheet = noisy; sys.exit(main())"
+    )
+    words = ["audit", "draw", str(arabic), "-t", "y", "-k", "5"]
+    kept = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
+    plainest = {**kept, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    shell = ["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh", sys.executable, "-c", code, *words]
+    done = subprocess.run(shell, env=plainest, check=False)
+    assert done.returncode == 0
+    sheet = arabic.with_name("t.audit.csv").read_text(encoding="utf-8")
+    assert sheet.startswith("chary_row,y,")
+    assert "noise" not in sheet
+
+
+def test_streams_are_as_they_were_afterwards(monkeypatch):
+    before = sys.stdin, sys.stdout, sys.stderr
+    with any_text():
+        assert sys.stdout is not before[1]
+        assert sys.stdout.encoding == before[1].encoding
+    assert (sys.stdin, sys.stdout, sys.stderr) == before
+    for name in ("stdin", "stdout", "stderr"):
+        monkeypatch.setattr(sys, name, None)
+    with any_text():
+        print(sys.stdin.read())
+        print("nowhere", file=sys.stderr)
+    assert sys.stdout is None
+
+
+def test_a_stream_that_was_closed_meanwhile_is_dropped():
+    stream = io.StringIO()
+    stream.close()
+    AnyText(stream).write("x")
+
+
+def test_a_signal_is_an_exception_with_its_code():
+    signum = signal.SIGHUP
+
+    def run():
+        with heeded_signals():
+            os.kill(os.getpid(), signum)
+
+    with pytest.raises(Terminated, match="Stopped by SIGHUP") as raised:
+        run()
+    assert raised.value.exit_code == 128 + signum
+    assert signal.getsignal(signum) is signal.SIG_DFL
+
+
+def test_a_signal_that_somebody_heeds_or_ignores_stays_theirs():
+    before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    try:
+        with heeded_signals():
+            os.kill(os.getpid(), signal.SIGTERM)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def test_signals_are_left_alone_outside_the_main_thread():
+    def run():
+        with heeded_signals():
+            found.append(signal.getsignal(signal.SIGTERM))
+
+    found = []
+    thread = Thread(target=run)
+    thread.start()
+    thread.join()
+    assert found == [signal.SIG_DFL]

@@ -1,18 +1,20 @@
-"""The commands around an audit, as a person types them."""
+"""The commands around an audit, as a person types them: draw, fill in at a terminal, label with the answers."""
 
 import json
+import os
 import random
 import shlex
+import subprocess
+import sys
+import threading
+import time
 
 import numpy as np
 import polars as pl
 import pytest
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+import typer
 
-from chary import DiverseEnsembleClassifier
-from chary.jobs.model_file import save
-
+QUICK = ("--learner", "linear", "--rounds", 0)
 pytestmark = pytest.mark.usefixtures("quick_learners")
 
 
@@ -69,7 +71,7 @@ def test_what_is_no_sheet_of_the_table_is_not_enlarged(animals, run):
 
 def test_draw_shows_the_guess_of_a_model_only_when_asked_and_warns(animals, tmp_path, run):
     path, _ = animals
-    assert run("label", path, "-t", "animal", "--rounds", 0)[0] == 0
+    assert run("label", path, "-t", "animal", *QUICK)[0] == 0
     model = path.with_name("animals.model.chary")
     code, out, _ = run("audit", "draw", path, "-t", "animal", "-k", 5, "--show-guess", model)
     assert code == 0
@@ -88,8 +90,7 @@ def next_command(out):
     return shlex.split(out.rpartition("Next:  ")[2])[1:]
 
 
-@pytest.mark.parametrize("folder", [".", "elsewhere"])
-def test_every_suggested_command_works_as_printed(tmp_path, monkeypatch, folder, run, keys):
+def test_every_suggested_command_works_as_printed(tmp_path, monkeypatch, run, keys):
     rng = np.random.default_rng(0)
     lines = ["x:y z"]
     for i, x in enumerate(rng.normal(size=60)):
@@ -99,35 +100,22 @@ def test_every_suggested_command_works_as_printed(tmp_path, monkeypatch, folder,
     (tmp_path / "in put" / "my data.csv").write_bytes(("\n".join(lines) + "\n").encode("cp1252"))
     monkeypatch.chdir(tmp_path)
     words = ["in put/my data.csv", "-t", "y z", "--unlabeled", "to do", "--delimiter", ":", "--encoding", "cp1252"]
-    code, out, _ = run("label", *words, "--rounds", 0)
+    code, out, _ = run("label", *words, *QUICK)
     assert code == 0
     said = shlex.split(" ".join(out.replace("│", " ").split()).partition("from them: ")[2].partition(" ╰")[0])
     assert said == [
         *["chary", "audit", "draw", "in put/my data.csv", "--target", "y z", "--unlabeled", "to do"],
         *["--delimiter", ":", "--encoding", "cp1252"],
     ]
-    code, out, _ = run(*said[1:], *([] if folder == "." else ["--out", folder]), "-k", 6)
+    code, out, _ = run(*said[1:], "--out", "elsewhere", "-k", 6)
     assert code == 0
     keys("1212n12x", typed="to do")  # what means unlabelled is no class
     code, out, _ = run(*next_command(out))
     assert code == 0
     assert "6 labelled, 0 skipped, 0 left" in out
-    assert next_command(out)[-1] == "--force"
-    code, out, err = run(*next_command(out), "--rounds", 0)
+    code, out, err = run(*next_command(out), "--force", *QUICK)
     assert (code, err) == (0, "")
     assert "exact, 6 random rows" in out
-
-
-def test_draw_and_label_must_agree_on_what_is_unlabelled(tmp_path, run, keys):
-    path = tmp_path / "t.csv"
-    cells = ["a", "b", "todo", None] * 15
-    pl.DataFrame({"x": range(60), "z": [i % 7 for i in range(60)], "y": cells}).write_csv(path)
-    run("audit", "draw", path, "-t", "y", "-k", 4, "--unlabeled", "todo")
-    keys("1212x")
-    run("audit", "fill", tmp_path / "t.audit.csv")
-    code, _, err = run("label", path, "-t", "y", "--audit", tmp_path / "t.audit.csv")
-    assert code == 1
-    assert "was drawn with --unlabeled todo" in err
 
 
 def test_draw_refuses_what_it_could_not_write_as_other_commands_do(animals, run):
@@ -142,22 +130,11 @@ def test_draw_refuses_what_it_could_not_write_as_other_commands_do(animals, run)
     assert "exists already, with 30 rows; ask for more of them to enlarge it, or pass --force to draw anew" in said
 
 
-def test_draw_refuses_the_guess_of_a_model_without_a_table(animals, tmp_path, run):
-    X = np.random.default_rng(0).normal(size=(40, 2))
-    y = np.where(np.arange(40) < 20, X[:, 0] > 0, -1)
-    model = make_pipeline(StandardScaler(), DiverseEnsembleClassifier(n_steps=3, random_state=0)).fit(X, y)
-    save(model, tmp_path / "m.chary")
-    code, _, err = run("audit", "draw", animals[0], "-t", "animal", "--show-guess", tmp_path / "m.chary")
-    assert code == 1
-    assert "holds no table model; use one that was made from a table." in err
-    assert not animals[0].with_name("animals.audit.csv").exists()
-
-
 def test_label_with_an_audit_says_what_it_found(drawn, animals, run, keys, row_numbers):
     path, truth = drawn
     keys(["12"[name == "dog"] for name in truth] + ["x"])
     run("audit", "fill", path)
-    code, out, _ = run("label", animals[0], "-t", "animal", "--audit", path, "--rounds", 0)
+    code, out, _ = run("label", animals[0], "-t", "animal", "--audit", path, *QUICK)
     assert code == 0
     assert "promised by your labels" in out
     assert "exact, 8 random rows" in out
@@ -171,47 +148,14 @@ def test_label_with_an_audit_says_what_it_found(drawn, animals, run, keys, row_n
     assert set(labeled["chary_source"][rows]) == {"given"}
 
 
-def test_label_gives_an_audits_figures_to_programs(drawn, animals, run, keys):
-    path, truth = drawn
-    keys(["12"[name == "dog"] for name in truth[:6]] + ["s", "q"])
-    run("audit", "fill", path)
-    code, out, _ = run("label", animals[0], "-t", "animal", "--audit", path, "--rounds", 0, "--json")
-    figures = json.loads(out)["audit"]
-    assert code == 0
-    assert (figures["drawn"], figures["skipped"]) == (8, 1)
-    assert (figures["before"]["n"], figures["answered"]["n"]) == (7, 6)
-    assert "1 of the 8 rows drawn were skipped" in " ".join(note["text"] for note in figures["notes"])
-
-
-def test_label_without_an_audit_says_what_one_is_good_for(animals, run):
-    code, out, _ = run("label", animals[0], "-t", "animal", "--rounds", 0)
-    assert code == 0
-    command = f"chary audit draw {animals[0]} --target animal"
-    assert command.replace(" ", "") in "".join(out.replace("│", " ").split())
-    page = animals[0].with_name("animals.report.html").read_text()
-    assert command in page
-    assert "Only an audit, rows drawn at random, tells how often the other rows are wrong" in page
-
-
 def test_a_new_class_found_by_the_audit_is_said_loudly(drawn, animals, run, keys):
     path, _ = drawn
     keys("121212n1x", typed="fox")
     run("audit", "fill", path)
-    code, out, _ = run("label", animals[0], "-t", "animal", "--audit", path, "--rounds", 0)
+    code, out, _ = run("label", animals[0], "-t", "animal", "--audit", path, *QUICK)
     assert code == 0
     assert "NEW CLASS: the audit found 'fox'" in out
     assert '<li class="warning">NEW CLASS' in path.with_name("animals.report.html").read_text()
-
-
-def test_an_audit_that_leaves_nothing_to_label_is_refused(animals, tmp_path, run, keys):
-    path = tmp_path / "few.csv"
-    pl.DataFrame({"x": range(30), "y": ["a", "b"] * 14 + [None, None]}).write_csv(path)
-    run("audit", "draw", path, "-t", "y", "-k", 2)
-    keys("12x")
-    run("audit", "fill", tmp_path / "few.audit.csv")
-    code, _, err = run("label", path, "-t", "y", "--audit", tmp_path / "few.audit.csv")
-    assert code == 1
-    assert "nothing is left to label" in err
 
 
 def test_mangled_audits_end_in_one_sentence_and_overwrite_nothing(drawn, animals, run, keys):
@@ -222,7 +166,7 @@ def test_mangled_audits_end_in_one_sentence_and_overwrite_nothing(drawn, animals
     data = path.read_bytes()
     rng = random.Random(1)
     refused = 0
-    for _ in range(60):
+    for _ in range(40):
         i, j = sorted(rng.randrange(len(data)) for _ in range(2))
         broken = rng.choice([data[:i], data[:i] + data[j:], data[:i] + rng.randbytes(4) + data[i:], data[j:]])
         path.write_bytes(broken)
@@ -244,7 +188,7 @@ def test_label_marks_the_rows_that_can_be_accepted_at_an_error(animals, run, row
     assert run("audit", "draw", path, "-t", "animal", "-k", 60)[0] == 0
     answers = pl.read_csv(sheet, infer_schema=False)
     answers.with_columns(pl.Series("animal", [truth[row] for row in row_numbers(sheet)])).write_csv(sheet)
-    words = ("label", path, "-t", "animal", "--audit", sheet, "--force")
+    words = ("label", path, "-t", "animal", "--audit", sheet, "--force", *QUICK)
     code, out, _ = run(*words, "--error", "20%", "--json")
     assert code == 0
     asked = json.loads(out)["accept"]
@@ -272,7 +216,7 @@ def test_label_marks_the_rows_that_can_be_accepted_at_an_error(animals, run, row
 
 def test_a_table_that_does_not_fit_gives_the_same_sheet(animals, tmp_path, run):
     path, _ = animals
-    run("label", path, "-t", "animal")
+    run("label", path, "-t", "animal", *QUICK)
     guess = "--show-guess", path.with_name("animals.model.chary")
     for k in (6, 10):  # drawn, then enlarged
         for name, more in (("fits", ()), ("does_not", ("--memory", "100MB"))):
@@ -284,8 +228,240 @@ def test_a_table_that_does_not_fit_gives_the_same_sheet(animals, tmp_path, run):
         assert sheets[0] == sheets[1]
 
 
-def test_labelled_rows_that_do_not_fit_are_refused_in_a_sentence(animals, tmp_path, run):
-    code, _, err = run("audit", "draw", animals[0], "-t", "animal", "--memory", "3kB", "--out", tmp_path / "o")
+# ---------------------------------------------------------------- filling in at a terminal
+
+
+def test_fill_takes_a_key_for_each_class(drawn, run, keys, answers):
+    path, truth = drawn
+    keys(["12"[name == "dog"] for name in truth] + ["x"])
+    code, out, _ = run("audit", "fill", path)
+    assert code == 0
+    assert answers(path) == truth
+    assert "8 labelled, 0 skipped, 0 left" in out
+    assert f"chary label {path.with_name('animals.csv')} --target animal --audit {path}\n" in out
+
+
+def test_fill_undoes_skips_ignores_other_keys_and_takes_new_classes(drawn, run, keys, answers):
+    path, _ = drawn
+    keys(list("1u2s9~n1nuq"), typed="fox|")
+    code, out, _ = run("audit", "fill", path)
+    assert code == 0
+    assert answers(path) == ["dog", "?", "fox", "", "", "", "", ""]
+    assert "2 labelled, 1 skipped, 5 left" in out
+
+
+def test_the_question_for_another_class_can_be_left(drawn, monkeypatch, run, answers):
+    path, _ = drawn
+    asked, typed = [], ["  ", "\x1bfox"]
+    monkeypatch.setattr("builtins.input", lambda prompt: asked.append(prompt) or typed.pop())
+    pressed = list("nn2")
+    monkeypatch.setattr(typer, "getchar", lambda: pressed.pop(0) if pressed else "q")
+    assert run("audit", "fill", path)[0] == 0
+    assert asked == ["A class that is not in the list (Enter: back): "] * 2
+    assert answers(path) == ["dog", *[""] * 7]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a pseudo-terminal")
+def test_a_real_ctrl_c_ends_the_question(drawn):
+    import pty
+
+    ours, theirs = pty.openpty()
+    code = "import os, sys; os.setsid(); import fcntl, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); "
+    code += "from chary.cli import main; sys.exit(main())"
+    command = [sys.executable, "-c", code, "audit", "fill", str(drawn[0])]
+    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs) as process:
+        os.close(theirs)
+        timer = threading.Timer(60, process.kill)
+        timer.start()
+        for sign, key in ((b"quit and go on later", b"n"), (b"(Enter: back): ", b"\x03")):
+            seen = b""
+            while sign not in seen:
+                seen += os.read(ours, 4096)
+            time.sleep(0.3)  # until it reads
+            os.write(ours, key)
+        assert process.wait() == 130
+        timer.cancel()
+    os.close(ours)
+
+
+def test_keys_that_mean_nothing_are_said_so_and_answer_nothing(drawn, run, keys, answers):
+    path, _ = drawn
+    keys(["x", "12", "\x1b[A", "q"])  # two keys at once and an arrow arrive as one text
+    _, out, _ = run("audit", "fill", path)
+    for said in ("no such key: x\n", "no such key: 12\n", "no such key\n"):
+        assert said in out
+    assert answers(path) == [""] * 8
+    keys([""])  # the end of the input
+    assert run("audit", "fill", path)[0] == 0
+    assert answers(path) == [""] * 8
+
+
+def test_fill_resumes_and_can_undo_what_was_answered_before(drawn, run, keys, answers):
+    path, _ = drawn
+    keys("12q")
+    run("audit", "fill", path)
+    keys("u1q")
+    run("audit", "fill", path)
+    assert answers(path)[:3] == ["cat", "cat", ""]
+    keys("111111u2x")
+    run("audit", "fill", path)
+    assert answers(path) == ["cat"] * 7 + ["dog"]
+
+
+def test_nothing_is_lost_on_ctrl_c(drawn, monkeypatch, run, answers):
+    path, _ = drawn
+    pressed = list("12")
+
+    def press():
+        if pressed:
+            return pressed.pop(0)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(typer, "getchar", press)
+    code, out, _ = run("audit", "fill", path)
+    assert code == 130
+    assert f"\n2 labelled, 0 skipped, 6 left: {path}\nNext:  chary audit fill {path}\n" in out
+    assert answers(path)[:3] == ["cat", "dog", ""]
+    assert [p.name for p in path.parent.iterdir() if p.name.startswith(".")] == []
+
+
+def test_fill_without_terminal_says_so(drawn, monkeypatch, run):
+    def nothing():
+        raise OSError("no tty")
+
+    monkeypatch.setattr(typer, "getchar", nothing)
+    code, _, err = run("audit", "fill", drawn[0])
     assert code == 1
-    assert "pass more with --memory" in err.replace("\n", " ")
-    assert not (tmp_path / "o").exists()
+    assert "needs a terminal" in err
+    monkeypatch.setattr(typer, "getchar", lambda: (_ for _ in ()).throw(EOFError))
+    assert run("audit", "fill", drawn[0])[0] == 0
+
+
+def test_fill_keeps_whatever_else_is_in_the_file(drawn, run, keys):
+    path, _ = drawn
+    frame = pl.read_csv(path, infer_schema=False).with_columns(pl.lit("=1+1, [bold]").alias("remark")).reverse()
+    frame.write_csv(path, separator=";")
+    keys("1q")
+    assert run("audit", "fill", path)[0] == 0
+    again = pl.read_csv(path, infer_schema=False, separator=";")
+    assert again.drop("animal").equals(frame.drop("animal"))
+    assert again["animal"][-1] == "cat"  # the first row of the draw, wherever it stands
+
+
+def test_many_columns_and_many_classes_fit_the_screen(tmp_path, monkeypatch, run, lines):
+    n = 200
+    cells = {f"column {j}": [f"cell {j}"] * n for j in range(150)}
+    labels = [f"class {i % 40}" if i < 120 else None for i in range(n)]
+    path = tmp_path / "wide.csv"
+    pl.DataFrame({**cells, "y": labels}).write_csv(path)
+    assert run("audit", "draw", path, "-t", "y", "-k", 3)[0] == 0
+    lines("12", "CLASS 7", "99", "", ":q")
+    monkeypatch.setenv("LINES", "30")
+    code, out, _ = run("audit", "fill", tmp_path / "wide.audit.csv")
+    assert code == 0
+    assert "of the 40 classes" in out
+    assert " 12  class 19 " in out
+    assert "'99' is no class in the list" in out
+    assert "more columns in the file" in out
+    found = pl.read_csv(tmp_path / "wide.audit.csv", infer_schema=False)["y"].fill_null("").to_list()
+    classes = json.loads(pl.read_csv(tmp_path / "wide.audit.csv")["chary_classes"][0])["y"]
+    assert found == [classes[11], "class 7", ""]
+
+
+def test_among_many_classes_none_is_taken_for_an_action(tmp_path, monkeypatch, run, lines):
+    names = ["Berlin", "n", "s", "q", "u", "A", "a", *(f"c{i:02d}" for i in range(30))]
+    path = tmp_path / "t.csv"
+    pl.DataFrame({"x": range(200), "y": [names[i % 37] if i < 111 else None for i in range(200)]}).write_csv(path)
+    run("audit", "draw", path, "-t", "y", "-k", 9, "--exact-labels")
+    lines("n", "s", "q", "u", "berlin", "a", ":s", ":n  New York", ":u", ":n", ":n Quito", "c0", "C01", "")
+    code, out, _ = run("audit", "fill", tmp_path / "t.audit.csv")
+    assert code == 0
+    found = pl.read_csv(tmp_path / "t.audit.csv", infer_schema=False)["y"].to_list()
+    assert found == ["n", "s", "q", "u", "Berlin", "a", "?", "Quito", "c01"]
+    assert "'c0' is no class in the list" in out
+    assert "no name: type it after :n" in out
+    assert "8 labelled, 1 skipped, 0 left" in out
+
+
+def test_hostile_cells_reach_the_screen_as_text(tmp_path, run, keys):
+    evil = ["[red]x[/red]", "\x1b[2J", "\u202eabc", "=cmd()"] * 20
+    path = tmp_path / "evil.csv"
+    pl.DataFrame({"x": range(80), "e\x1b[1m": evil, "y": ["a", "b"] * 20 + [None] * 40}).write_csv(path)
+    assert run("audit", "draw", path, "-t", "y", "-k", 4)[0] == 0
+    keys("1111x")
+    _, out, _ = run("audit", "fill", tmp_path / "evil.audit.csv")
+    assert "\x1b[2J" not in out.replace("\x1b[2J\x1b[H", "")
+    assert "\u202e" not in out
+
+
+def test_a_sheet_behind_a_link_is_the_one_that_is_filled_in(drawn, run, keys, answers):
+    path, _ = drawn
+    real = path.parent / "elsewhere" / "real.csv"
+    real.parent.mkdir()
+    path.rename(real)
+    real.chmod(0o600)
+    path.symlink_to(real)
+    keys("12q")
+    assert run("audit", "fill", path)[0] == 0
+    assert path.is_symlink()
+    assert answers(real)[:3] == ["cat", "dog", ""]
+    assert real.stat().st_mode & 0o777 == 0o600
+    assert [file.name for file in real.parent.iterdir()] == ["real.csv"]
+
+
+def test_remains_of_a_killed_start_are_swept_at_the_next(drawn, run, keys):
+    path, _ = drawn
+    code = (
+        "import os, sys; from chary._files import atomic_write\n"
+        "with atomic_write(sys.argv[1], overwrite=True): os.kill(os.getpid(), 9)"
+    )
+    subprocess.run([sys.executable, "-c", code, str(path)], check=False)
+    assert len(list(path.parent.glob(".*.part"))) == 1
+    keys("q")
+    assert run("audit", "fill", path)[0] == 0
+    assert list(path.parent.glob(".*.part")) == []
+
+
+# ---------------------------------------------------------------- when to stop
+
+
+@pytest.fixture(name="judged")
+def a_sheet_to_judge(tmp_path, run):
+    """Four hundred rows whose labels are right but for every twentieth, and a sheet of sixty of them."""
+    frame = pl.DataFrame({"x": range(400), "rule": ["b" if (i % 2) != (i % 20 == 7) else "a" for i in range(400)]})
+    frame.write_csv(tmp_path / "t.csv")
+    assert run("judge", tmp_path / "t.csv", "-l", "rule", "-k", 60)[0] == 0
+    return tmp_path / "t.judge.csv"
+
+
+def test_filling_in_tells_when_it_is_enough_and_the_report_knows(judged, run, keys):
+    keys(
+        ["12"[int(token.split("row ")[1].split()[0]) % 2 == 0] for token in pl.read_csv(judged)["chary_row"][:45]]
+    )
+    code, out, _ = run("audit", "fill", judged, "--until-above", "70%")
+    assert code == 0
+    assert "By 45 rows, between" in out
+    assert "ENOUGH: accuracy is at least 70%" in out
+    assert f"Next:  chary judge {judged.with_name('t.csv')} --labels rule --audit {judged}" in out.replace(
+        "\n", ""
+    )
+    code, out, _ = run("judge", judged.with_name("t.csv"), "-l", "rule", "--audit", judged, "--json")
+    summary = json.loads(out)
+    assert code == 0
+    assert summary["stopped"]
+    assert summary["audited"] == 45
+    assert summary["columns"][0]["promised"] == summary["columns"][0]["always"]
+
+
+def test_of_a_model_yet_to_be_made_nothing_can_be_told(drawn, run):
+    code, _, err = run("audit", "fill", drawn[0], "--until-width", "0.2")
+    assert code == 1
+    assert "when it is enough can be told of a sheet of chary judge alone" in err
+    assert "is no share" in run("audit", "fill", drawn[0], "--until-width", "20")[2]
+
+
+def test_without_its_table_nothing_can_be_told(judged, run):
+    judged.with_name("t.csv").unlink()
+    code, _, err = run("audit", "fill", judged, "--until-width", "20%")
+    assert code == 1
+    assert "is not there; put it back" in err

@@ -1,13 +1,16 @@
 """What the commands share: quiet reading, paths that are free, figures that any program reads."""
 
+import io
 import json
-import subprocess
 import sys
 
 import polars as pl
 import pytest
 
-from chary.cli.console import plain, print_json, read_quietly, require_free, require_readable, steps, writing
+from chary.cli import main
+from chary.cli.console import open_table, plain, print_json, require_free, require_readable, steps, writing
+from chary.options import Options
+from chary.tables import Table
 
 
 def test_paths_must_be_free_and_their_folder_there(tmp_path):
@@ -58,24 +61,27 @@ def test_standard_input_and_patterns_are_left_to_the_reader(given):
         require_readable(given, "nowhere.csv")
 
 
-def test_a_damaged_file_is_one_sentence_and_the_error_stream_works_again(tmp_path):
+def test_a_damaged_file_is_one_sentence_and_the_error_stream_works_again(tmp_path, capfd):
     pl.DataFrame({"x": range(500), "y": ["a"] * 500}).write_parquet(tmp_path / "t.parquet")
     data = (tmp_path / "t.parquet").read_bytes()
     (tmp_path / "t.parquet").write_bytes(data[: len(data) // 2])
-    code = (
-        "import sys; from pathlib import Path; from chary.cli.console import read_quietly\n"
-        "try: read_quietly([Path(sys.argv[1])])\n"
-        "except ValueError as error: print(error, file=sys.stderr)"
-    )
-    command = [sys.executable, "-c", code, str(tmp_path / "t.parquet")]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert done.stderr.startswith("t.parquet is a damaged Parquet file")
-    assert done.stderr.count("\n") == 1
+    assert main(["diagnose", str(tmp_path / "t.parquet"), "-t", "y"]) == 1
+    err = capfd.readouterr().err
+    assert err.startswith("chary: t.parquet is a damaged Parquet file")
+    assert err.count("\n") == 1
 
 
-def test_a_table_is_read_as_by_read_table(tmp_path):
-    (tmp_path / "t.csv").write_text("a:b\n1:2\n")
-    assert read_quietly([tmp_path / "t.csv"], delimiter=":").frame.columns == ["a", "b"]
+MUCH, LITTLE = 1 << 40, 1 << 20
+
+
+def test_tables_that_do_not_fit_are_read_in_parts_and_those_of_which_it_is_asked(table, monkeypatch):
+    for memory, sample, in_memory in ((MUCH, None, True), (LITTLE, None, False), (MUCH, 100, False)):
+        found = open_table([table], Options(delimiter=";", memory=memory, sample=sample))
+        assert isinstance(found, Table) == in_memory
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(table.read_bytes())))
+    assert isinstance(open_table(["-"], Options(memory=LITTLE)), Table)
+    with pytest.raises(ValueError, match="Standard input can be read once only"):
+        open_table(["-"], Options(sample=100))
 
 
 def test_infinity_is_null_for_programs(capsys):

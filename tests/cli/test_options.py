@@ -1,9 +1,201 @@
-"""Every word that can be typed is explained, and the same word means the same everywhere."""
+"""What can be typed: every word is explained, read as it was meant, and written so that it can be typed again."""
 
+import io
+import re
+import shlex
+from dataclasses import fields, replace
+from pathlib import Path
+from types import SimpleNamespace
+from unittest import mock
+
+import numpy as np
+import polars as pl
 import pytest
 import typer
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from chary.cli import app
+import chary
+from chary._words import Parameter, Step
+from chary.audit.sheet import DOUBT, SheetOrigin, write_audit
+from chary.cli import app, audit, main
+from chary.cli.console import _COMMANDS, sentence
+from chary.options import Options, flag_of, read_prior, read_share, read_size
+from chary.report import Hints, JudgeHints
+from chary.tables import TableError, read_table
+from chary.tables.target import target_labels
+
+ROOT = typer.main.get_command(app)
+PACKAGE = Path(chary.__file__).parent
+
+
+# ---------------------------------------------------------------- how texts are read
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        ([], None),
+        (["labeled"], "labeled"),
+        (["yes=30 %", "no=0.7"], {"yes": 0.3, "no": 0.7}),
+        (["a=b=1", "c, d=0"], {"a=b": 1.0, "c, d": 0.0}),
+    ],
+)
+def test_class_proportions_as_typed(texts, expected):
+    assert read_prior(texts) == expected
+
+
+@pytest.mark.parametrize(
+    ("texts", "said"),
+    [
+        (["yes"], "is not understood; give NAME=SHARE"),
+        (["=0.3"], "is not understood; give NAME=SHARE"),
+        (["yes=nan"], "is not understood; give NAME=SHARE"),
+        (["yes=0.3", "yes=0.7"], "names 'yes' twice"),
+        (["yes=30", "no=70"], "--class-prior 'yes=30' is more than all rows; write yes=30% if you mean"),
+        (["yes=30%,no=70%"], "holds more than one class; repeat the option for each"),
+        (["yes=30 %;no=70 %"], "holds more than one class; repeat the option for each"),
+    ],
+)
+def test_class_proportions_that_cannot_be_are_said(texts, said):
+    with pytest.raises(ValueError, match=said):
+        read_prior(texts)
+
+
+def test_shares_and_sizes_as_typed():
+    assert read_share("5 %", "--error") == read_share("0.05", "--error") == 0.05
+    for typed in ("ten", "", "0", "1", "100%", "-5%", "10", "nan", "%"):
+        with pytest.raises(ValueError, match=r"--error .* is no share; give one such as 10% or 0\.1"):
+            read_share(typed, "--error")
+    sizes = {"2GB": 2 * 10**9, "2 gib": 2**31, "1.5g": 1_500_000_000, "100": 100, "1TiB": 2**40}
+    assert {typed: read_size(typed) for typed in sizes} == sizes
+    for typed in ("", "GB", "-1GB", "0", "2 XB", "2ib", "1e9", "nan"):
+        with pytest.raises(ValueError, match="is no size; give one such as 2GB"):
+            read_size(typed)
+
+
+def test_in_python_a_name_is_a_list_of_one_and_a_wrong_one_is_said():
+    assert Options.of(target="y", drop="a", unlabeled=None) == Options(target="y", drop=("a",))
+    with pytest.raises(TypeError, match="There is no option 'tagret'; the options are aim, "):
+        Options.of(tagret="y")
+
+
+# ---------------------------------------------------------------- commands that are printed can be typed
+
+
+def parsed(line):
+    """The options of a command as it is printed, and its files; nothing is done."""
+    program, *words = shlex.split(line)
+    found, real = [], Options.typed
+
+    def stop(**typed):
+        found.append(real(**typed))
+        raise typer.Exit
+
+    assert program == "chary"
+    with mock.patch.object(Options, "typed", stop):
+        ROOT.main(words, prog_name="chary", standalone_mode=False)
+    return found[0]
+
+
+def of_command(options, verb):
+    """The options with those alone that a command takes."""
+    return Options(**{
+        one.name: getattr(options, one.name) for one in fields(Options) if verb in one.metadata["commands"]
+    })  # fmt: skip
+
+
+names = st.text(st.characters(exclude_categories=["C"]), min_size=1, max_size=8)
+lists = st.lists(names, max_size=2).map(tuple)
+shares = st.integers(1, 99).map(lambda n: n / 100)
+priors = st.none() | st.just("labeled") | st.dictionaries(st.sampled_from("abc"), shares, min_size=1)
+OWN = {"error": st.none() | shares, "class_prior": priors, "memory": st.none() | st.integers(1, 2**40)}
+OWN |= {"k": st.integers(2, 99), "rounds": st.none() | st.integers(0, 20), "sample": st.none() | st.integers(100)}
+OWN |= {
+    "seed": st.none() | st.integers(0, 2**31 - 1),
+    "target": names,
+    "labels": st.lists(names, min_size=1).map(tuple),
+}
+
+
+def any_value(one):
+    if one.name in OWN:
+        return OWN[one.name]
+    kinds = {bool: st.booleans(), Path: st.none() | names.map(Path), list[str]: lists, str: names}
+    return kinds[one.metadata["kind"]]
+
+
+@given(st.fixed_dictionaries({one.name: any_value(one) for one in fields(Options)}))
+@settings(max_examples=10)
+def test_what_is_written_is_read_again(values):
+    options = Options(**values)
+    for verb in ("label", "diagnose", "review", "audit draw", "judge"):
+        assert parsed(options.command(verb, ["my t.csv"])) == of_command(options, verb.split()[-1])
+
+
+CHOSEN = Options(
+    target="it's",
+    labels=("rule", "other"),
+    confidence="sure",
+    unlabeled=("", "to do"),
+    exact_labels=True,
+    drop=("a b",),
+    numeric=("n",),
+    identifier=("id",),
+    missing=("-9",),
+    features=Path("f.npy"),
+    audit=Path("s.csv"),
+    k=40,
+    check_sheet=True,
+    class_prior={"p": 0.25, "q": 0.75},
+    aim="balanced",
+    error=0.05,
+    by=("region",),
+    hide=("why",),
+    learner="linear",
+    rounds=0,
+    explain=True,
+    delimiter=":",
+    encoding="cp1252",
+    memory=2 * 10**9,
+    sample=200,
+    seed=4,
+    out=Path("o"),
+    format="parquet",
+    force=True,
+)
+
+
+def test_every_hint_says_all_that_was_chosen_and_overwrites_nothing(tmp_path):
+    files, safe = ["my t.csv", "more.csv"], replace(CHOSEN, force=False)
+    draw = Hints.typed(CHOSEN, files, 12).draw
+    assert draw.startswith("chary audit draw 'my t.csv' more.csv --target 'it'\"'\"'s' --unlabeled '' ")
+    assert parsed(draw) == replace(of_command(safe, "draw"), k=12)
+    assert Hints.typed(CHOSEN, files, 0).draw == ""
+
+    judged = SimpleNamespace(n_rows=100, answers=SimpleNamespace(n_drawn=60))
+    hints = JudgeHints.typed(CHOSEN, files, judged)
+    assert parsed(hints.enlarge) == replace(of_command(safe, "judge"), k=100, audit=None, by=(), error=None)
+    assert hints.fill == "chary audit fill s.csv"
+    judged.answers.n_drawn = 100
+    assert JudgeHints.typed(CHOSEN, files, judged).enlarge == ""
+
+    told = {"unlabeled": ("to do",), "exact_labels": True, "read_with": {"delimiter": ":", "encoding": "cp1252"}}
+    drawn = SheetOrigin("it's", ["a"], **told, table="my t.csv")
+    sheet = tmp_path / "my t.audit.csv"
+    common = Options(unlabeled=("to do",), exact_labels=True, delimiter=":", encoding="cp1252")
+    said = audit._next_command(sheet, drawn)
+    assert str(tmp_path / "my t.csv") in said
+    assert parsed(said) == replace(common, target="it's", audit=sheet)
+    assert parsed(audit._next_command(sheet, drawn._replace(chosen=DOUBT))) == replace(
+        common, target="it's", checked=sheet
+    )
+    said = audit._next_command(sheet, drawn._replace(judged=("rule", "other"), more_tables=("b.csv",)))
+    assert said.startswith("chary judge 'my t.csv' b.csv ")
+    assert parsed(said) == replace(common, labels=("rule", "other"), audit=sheet)
+
+
+# ---------------------------------------------------------------- help
 
 
 def commands(command, path=()):
@@ -16,20 +208,94 @@ def commands(command, path=()):
     }
 
 
-COMMANDS = commands(typer.main.get_command(app))
-
-
-@pytest.mark.parametrize("name", COMMANDS)
-def test_every_command_and_option_has_help(name):
-    assert COMMANDS[name].help
-    for parameter in COMMANDS[name].params:
-        assert parameter.help, parameter.name
-
-
-def test_an_option_is_explained_alike_wherever_it_appears():
+def test_every_command_and_option_has_help_the_same_wherever_it_appears():
     told = {}
-    for name in ("label", "diagnose", "predict", "audit draw"):
-        for parameter in COMMANDS[name].params:
-            if parameter.name not in ("seed", "file"):  # another draw; one table, or an output for each
+    for name, command in commands(ROOT).items():
+        assert command.help, name
+        for parameter in command.params:
+            assert parameter.help, parameter.name
+            if name in ("label", "diagnose", "predict", "audit draw") and parameter.name not in ("seed", "file"):
                 told.setdefault(parameter.name, set()).add(parameter.help)
     assert {name: texts for name, texts in told.items() if len(texts) > 1} == {}
+
+
+# ---------------------------------------------------------------- errors speak of options and commands
+
+
+def spoken_of(name):
+    """The first argument of every ``Parameter("...")`` or ``Step("...")`` in the package."""
+    return {word for path in PACKAGE.rglob("*.py") for word in re.findall(rf'\b{name}\("(\w+)"', path.read_text())}
+
+
+def test_every_parameter_and_step_that_is_spoken_of_can_be_typed():
+    assert "unlabeled" in spoken_of("Parameter")
+    options = {
+        word for name in ("label", "judge", "predict") for one in ROOT.commands[name].params for word in one.opts
+    }
+    assert {flag_of(name) for name in spoken_of("Parameter")} <= options
+    for name in spoken_of("Step"):
+        found = ROOT
+        for word in _COMMANDS[name].split():
+            found = found.commands[word]
+
+
+def test_parameters_are_options_and_steps_are_commands():
+    error = TableError(
+        *("Pass ", Parameter("unlabeled", "to do"), " or ", Parameter("unlabeled", ""), ", leave "),
+        *(Parameter("class_prior"), " out, or: ", Step("fill", "fill it in.", "my audit.csv")),
+    )
+    assert sentence(error) == (
+        "Pass --unlabeled 'to do' or --unlabeled '', leave --class-prior out, or: chary audit fill 'my audit.csv'"
+    )
+    assert sentence(ValueError("class_prior lacks {0}")) == "class_prior lacks {0}"
+    assert sentence(TableError(Parameter("unlabeled", "\x1b[2J" + "x" * 900))) == (
+        f"--unlabeled '\\x1b[2J{'x' * 50}...'"
+    )
+
+
+LABELED = b"x,y\n" + b"".join(b"%d,%s\n" % (i % 7, b"ab"[i % 2 : i % 2 + 1] if i % 3 else b"") for i in range(60))
+
+
+@pytest.mark.parametrize(
+    ("data", "options", "said"),
+    [
+        (
+            b"x,y\n1,a\n2,b\n3,?\n",
+            [],
+            "Column 'y' holds '?' in 1 rows, which may or may not mean unlabelled; pass --unlabeled '?' if it "
+            "does, or --unlabeled '' if it is a class.",
+        ),
+        (
+            b"y\na\nb\n",
+            [],
+            "t.csv has one column only, 'y'; chary needs a target and features (if the columns are separated by "
+            "an unusual character, pass --delimiter).",
+        ),
+        (
+            b"x,y\n1,\xe9\n",
+            ["--encoding", "ascii"],
+            "t.csv, line 2: not valid ascii text; pass the encoding it was written in with --encoding.",
+        ),
+        (
+            LABELED,
+            ["--delimiter", "\\t"],
+            "The delimiter '\\t' is not usable; give one ASCII character such as ';'.",
+        ),
+    ],
+)
+def test_commands_speak_of_options(tmp_path, capsys, data, options, said):
+    path = tmp_path / "t.csv"
+    path.write_bytes(data)
+    assert main(["diagnose", str(path), "-t", "y", *options]) == 1
+    assert capsys.readouterr().err == f"chary: {said}\n"
+
+
+def test_commands_speak_of_commands(tmp_path, capsys):
+    path, sheet = tmp_path / "t.csv", tmp_path / "t audit.csv"
+    path.write_bytes(LABELED)
+    table, drawn = read_table(path), io.BytesIO()
+    write_audit(table, "y", target_labels(table, "y"), np.array([0, 3]), drawn)
+    pl.read_csv(drawn.getvalue()).write_csv(sheet)
+    assert main(["label", str(path), "-t", "y", "--audit", str(sheet)]) == 1
+    said = f"No row of t audit.csv has a label; at least two are needed: chary audit fill '{sheet}'"
+    assert capsys.readouterr().err == f"chary: {said}\n"

@@ -11,32 +11,41 @@ import pytest
 pytestmark = pytest.mark.usefixtures("quick_learners")
 
 
-def test_predict_with_the_saved_model(table, run):
-    run("label", table, "-t", "churn")
+@pytest.fixture(scope="module", name="trained")
+def model_trained_once():
+    """The bytes of the first model."""
+    return []
+
+
+@pytest.fixture(name="model")
+def model_of_the_table(table, run, trained):
+    path = table.with_name("customers.model.chary")
+    if not trained:
+        assert run("label", table, "-t", "churn", "--rounds", 0, "--learner", "linear")[0] == 0
+        trained.append(path.read_bytes())
+    path.write_bytes(trained[0])
+    return path
+
+
+def test_predict_with_the_saved_model(model, table, run):
     new = table.parent / "new.csv"
     new.write_text('colour,age\npurple,"61,5"\nred,\n')
-    code, out, _ = run("predict", table.parent / "customers.model.chary", new)
+    code, out, _ = run("predict", model, new)
     assert code == 0
     assert "new.predicted.csv" in out
     written = pl.read_csv(table.parent / "new.predicted.csv")
     assert written.columns == ["colour", "age", "chary_label", "chary_confidence"]
-    code, out, _ = run("predict", table.parent / "customers.model.chary", new, "--force", "--json")
+    code, out, _ = run("predict", model, new, "--force", "--json")
     assert json.loads(out)["rows"] == 2
     new.write_text("colour\npurple\n")
-    code, _, err = run("predict", table.parent / "customers.model.chary", new, "--force")
+    code, _, err = run("predict", model, new, "--force")
     assert code == 1
     assert "new.csv: Column 'age' is missing" in err
     new.write_text("colour,age\npurple,61.5\nred,\n")
-    code, _, err = run("predict", table.parent / "customers.model.chary", new, "--force")
+    code, _, err = run("predict", model, new, "--force")
     assert code == 1
     assert "Column 'age' holds '61.5'" in err
     assert "decimal comma" in err
-
-
-@pytest.fixture(name="model")
-def model_of_the_table(table, run):
-    assert run("label", table, "-t", "churn", "--rounds", 0, "--learner", "linear")[0] == 0
-    return table.with_name("customers.model.chary")
 
 
 @pytest.fixture(name="months")
@@ -134,9 +143,8 @@ def test_progress_on_a_terminal(model, months, tmp_path, run, monkeypatch):
     assert "4 of 4 files, 80 rows" in re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", err)
 
 
-def test_predict_says_whether_the_rows_are_like_those_learned_from(table, run):
-    run("label", table, "-t", "churn", "--rounds", 0)
-    model, new = table.parent / "customers.model.chary", table.parent / "new.csv"
+def test_predict_says_whether_the_rows_are_like_those_learned_from(model, table, run):
+    new = table.parent / "new.csv"
     code, out, _ = run("predict", model, table, "--strict")
     assert code == 0
     assert "The 80 rows look like those the model learned from, as far as so few can tell." in re.sub(

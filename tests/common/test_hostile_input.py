@@ -23,13 +23,15 @@ import safetensors.numpy
 from sklearn.ensemble import ExtraTreesClassifier
 from threadpoolctl import threadpool_limits
 
-import chary.method.mixed
+import chary.method.mixture
 from chary import DiverseEnsembleClassifier, SelfTrainingClassifier
 from chary.cli import main
-from chary.cli.label import hints_for
-from chary.jobs import LEARNERS, ModelFileError, label_table, load, save
+from chary.labelling import label_table
+from chary.labelling.learn import LEARNERS
 from chary.method.labels import Labels
-from chary.report import render_page, summarize
+from chary.model_file import ModelFileError, load, save
+from chary.options import Options
+from chary.report import Hints, render_page, summarize
 from chary.tables import Table, TableError, TablePreparation, write_table
 
 FULL = os.environ.get("CHARY_FUZZ") == "full"
@@ -49,14 +51,16 @@ def short_training():
     with threadpool_limits(1), pytest.MonkeyPatch.context() as patch:
         patch.setitem(LEARNERS, "network", LEARNERS["network"]._replace(estimator=short))
         patch.setattr(
-            chary.method.mixed, "ExtraTreesClassifier", lambda n, **rest: ExtraTreesClassifier(5, **rest)
+            chary.method.mixture, "ExtraTreesClassifier", lambda n, **rest: ExtraTreesClassifier(5, **rest)
         )
         yield
 
 
 def page_of(result):
     """The page as the command line makes it."""
-    return render_page(summarize(result), hints_for(result))
+    return render_page(
+        summarize(result), Hints.typed(Options(target=result.target), [result.table.name], result.audit_size)
+    )
 
 
 # ---------------------------------------------------------------- malformed tables
@@ -428,11 +432,7 @@ SMALL = "x,y\n" + "".join(f"{i % 10},{'ab'[i % 10 > 4] if i % 4 else ''}\n" for 
     [
         ({"a.csv": SMALL, ".b.csv": "no\x00table"}, ".", None),
         ({"a.csv": SMALL, "b.csv": "x,z\n1,2\n"}, ".", "b.csv has no column 'y', which a.csv has"),
-        (
-            {"a.csv": SMALL, "b.csv": '{"x": 1}'},
-            ".",
-            "a.csv is a text table and b.csv is JSON lines",
-        ),
+        ({"a.csv": SMALL, "b.csv": '{"x": 1}'}, ".", "a.csv is a text table and b.csv is JSON lines"),
         ({"a.csv": SMALL, "b.parquet": "PAR1"}, "*.*", "b.parquet is a damaged Parquet file"),
         ({"a.csv": "x,y\n1,a\n"}, "*.parquet", "No file is called"),
         ({".hidden": "x,y\n"}, ".", "holds no table"),
@@ -599,7 +599,7 @@ def benign_frame():
 
 @pytest.fixture(scope="module")
 def benign():
-    result = label_table(Table(benign_frame(), "table.csv", ","), "y")
+    result = label_table(Table(benign_frame(), "table.csv", ","), Options.of(target="y"))
     return result, Elements(page_of(result)).found
 
 
@@ -613,13 +613,14 @@ def dressed(result, rng):
     shifts = [shift._replace(name=hostile(rng)) for shift in result.diagnosis.shifts]
     model = type(result.model)(result.model.steps)
     prepared = type(preparation)()
-    prepared.__dict__ |= {**vars(preparation), "columns_": columns, "ordered_": columns}
+    layout = type(preparation._layout).of(columns)
+    prepared.__dict__ |= {**vars(preparation), "columns_": columns, "ordered_": columns, "_layout": layout}
     model.steps = [("prepare", prepared), result.model.steps[1]]
     frame = result.table.frame.with_columns(colour=pl.lit(cell)).rename(renamed)
     return replace(
         result,
         table=Table(frame, file, ","),
-        target=target,
+        options=replace(result.options, target=target),
         labels=Labels(classes, result.labels.codes, result.labels.labeled),
         diagnosis=replace(result.diagnosis, shifts=shifts),
         model=model,

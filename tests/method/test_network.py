@@ -189,14 +189,14 @@ def test_logits_are_products_and_biases_added():
     assert network.logits(np.array([[1.0, 2.0]]), slice(1, 2)).tolist() == [[[-24, 48]]]
 
 
-@pytest.mark.parametrize("n_heads", [1, 2, 3])
-def test_reordered_classes_bring_their_logits_along(n_heads):
-    network = Network(3, (4, 6), 3, n_heads, np.float64)
-    network.initialize(np.random.default_rng(0))
-    X = np.random.default_rng(1).standard_normal((6, 3))
-    before = network.logits(X)
-    network.reorder_classes(np.array([2, 0, 1]))
-    assert_allclose(network.logits(X), before[..., [2, 0, 1]], rtol=1e-13)
+def test_reordered_classes_bring_their_logits_along():
+    for n_heads in [1, 2, 3]:
+        network = Network(3, (4, 6), 3, n_heads, np.float64)
+        network.initialize(np.random.default_rng(0))
+        X = np.random.default_rng(1).standard_normal((6, 3))
+        before = network.logits(X)
+        network.reorder_classes(np.array([2, 0, 1]))
+        assert_allclose(network.logits(X), before[..., [2, 0, 1]], rtol=1e-13)
 
 
 def test_astype_copies():

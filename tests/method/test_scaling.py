@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.preprocessing import StandardScaler
 
-from chary.method.scaling import ColumnScaler
+from chary.method.mixture import ColumnScaler
 
 NUMBERS = arrays(float, st.tuples(st.integers(2, 30), st.integers(1, 4)), elements=st.integers(-1000, 1000))
 
@@ -36,9 +36,3 @@ def test_a_constant_column_is_centred():
     np.testing.assert_array_equal(
         ColumnScaler().fit_transform([[0.1 * 3], [0.1 * 3], [0.1 * 3]]), np.zeros((3, 1))
     )
-
-
-def test_the_order_of_rows_does_not_matter():
-    X = np.random.default_rng(0).normal(size=(40, 2))
-    shuffled = np.random.default_rng(1).permutation(40)
-    np.testing.assert_allclose(ColumnScaler().fit(X[shuffled]).transform(X), ColumnScaler().fit_transform(X))

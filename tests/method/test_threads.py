@@ -3,7 +3,7 @@
 import pytest
 from threadpoolctl import ThreadpoolController
 
-from chary.method.threads import one_thread
+from chary.method.estimators import one_thread
 
 
 @pytest.mark.parametrize("api", ["blas", "openmp"])

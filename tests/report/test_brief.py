@@ -8,10 +8,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from chary.jobs import diagnose_table, label_table
-from chary.report.brief import brief, brief_diagnosis, brief_html, brief_text
-from chary.report.hints import Hints
-from chary.report.summary import summarize, summarize_diagnosis
+from chary.labelling import diagnose_table, label_table
+from chary.options import Options
+from chary.report.page import render_snippet as brief_html
+from chary.report.summary import Hints, summarize, summarize_diagnosis
+from chary.report.terminal import brief, brief_diagnosis, brief_text
 from chary.tables import Table
 
 pytestmark = pytest.mark.usefixtures("quick_learners")
@@ -23,7 +24,7 @@ def result(quick_learners):
     x = np.random.default_rng(0).normal(size=120)
     y = [(NASTY if value > 0 else "no") if abs(value) > 1 else None for value in x]
     frame = pl.DataFrame({f"x {NASTY}": x, "id": range(120), NASTY: y})
-    return label_table(Table(frame, f"{NASTY}.csv", ","), NASTY, rounds=0)
+    return label_table(Table(frame, f"{NASTY}.csv", ","), Options.of(target=NASTY, rounds=0))
 
 
 @pytest.fixture(scope="module")
@@ -112,7 +113,7 @@ def test_few_rows_are_to_be_looked_at(summary):
 
 
 def test_a_diagnosis_says_what_differs(result):
-    diagnosed = diagnose_table(result.table, NASTY)
+    diagnosed = diagnose_table(result.table, Options.of(target=NASTY))
     figures = brief_diagnosis(summarize_diagnosis(diagnosed), Hints(class_prior="say so"))
     text = " ".join(brief_text(figures).split())
     assert "What differs most standard deviations p" in text
@@ -121,6 +122,6 @@ def test_a_diagnosis_says_what_differs(result):
     few = replace(
         result.table, frame=result.table.frame.head(12).with_columns(pl.Series(NASTY, ["a", "b"] + 10 * [None]))
     )
-    text = brief_text(brief_diagnosis(summarize_diagnosis(diagnose_table(few, NASTY)), Hints()))
+    text = brief_text(brief_diagnosis(summarize_diagnosis(diagnose_table(few, Options.of(target=NASTY))), Hints()))
     assert "cannot be told" in text
     assert "What differs" not in text

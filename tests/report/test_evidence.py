@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from chary.report.evidence import NATURAL
+from chary.report.summary import NATURAL
 
 CELLS = Path(__file__).parents[2] / "studies/results/tables/cells.json.gz"
 

@@ -4,7 +4,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from chary.report.given import given
+from chary.report.api import _table as given
 from chary.tables import Table, TableError, read_table
 
 
@@ -21,23 +21,16 @@ def test_everything_that_holds_a_table_becomes_one(tmp_path):
         str(tmp_path / "t.parquet"),
     )
     for data in kinds:
-        assert given(data).table.frame.equals(frame)
-        assert given(data).data is data
+        assert given(data).frame.equals(frame)
     table = Table(frame, "own name")
-    assert given(table).table is table
+    assert given(table) is table
 
 
 def test_settings_of_reading_are_for_files(tmp_path):
     (tmp_path / "t.csv").write_text("x|y\n1|a\n")
-    found = given(tmp_path / "t.csv", {"delimiter": "|", "seed": 3})
-    assert found.table.frame.columns == ["x", "y"]
-    assert found.settings == {"seed": 3}
+    assert given(tmp_path / "t.csv", delimiter="|", encoding="utf-8").frame.columns == ["x", "y"]
     with pytest.raises(TableError, match="the table is no file, so the parameter delimiter has no meaning"):
-        given({"x": [1]}, {"delimiter": "|"})
-
-
-def test_columns_may_be_named_by_what_is_no_text():
-    assert given(pd.DataFrame({0: [1], 1: [2]}), {"drop": [0]}).settings == {"drop": ["0"]}
+        given({"x": [1]}, delimiter="|")
 
 
 @pytest.mark.parametrize(
@@ -57,7 +50,7 @@ def test_what_cannot_be_labelled_is_refused_in_one_sentence(data, said):
 def test_a_file_that_takes_more_memory_than_is_free_is_refused_before_it_is_read(tmp_path, monkeypatch):
     path = tmp_path / "t.csv"
     pl.DataFrame({"x": range(20), "y": range(20)}).write_csv(path)
-    monkeypatch.setattr("chary.report.given.free_memory", lambda: 100 << 20)
+    monkeypatch.setattr("chary.report.api.free_memory", lambda: 100 << 20)
     with pytest.raises(TableError, match=r"t\.csv would take about 300 MiB of memory, and 100 are free"):
         given(path)
-    assert given(read_table(path)).table.frame.height == 20
+    assert given(read_table(path)).frame.height == 20

@@ -1,7 +1,6 @@
 """Advice is for those whom it may help, in the words of whoever asked."""
 
-from chary.report.evidence import NATURAL
-from chary.report.hints import Hints, aim_question, prior_advice
+from chary.report.summary import NATURAL, Hints, aim_question, prior_advice
 
 MILD, STRONG = {"biased": True, "strongly": False}, {"biased": True, "strongly": True}
 

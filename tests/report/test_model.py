@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 import chary
-from chary.jobs import load as load_pipeline
+from chary.model_file import load as load_pipeline
 from chary.report import TableModel
 
 pytestmark = pytest.mark.usefixtures("quick_learners")
@@ -54,7 +54,7 @@ def test_a_frame_comes_back_with_columns_more(saved):
     before = new.copy()
     found = model.predict_frame(new.set_index(new.index + 7), probabilities=True)
     assert found.columns.tolist() == [
-        *["x", "town", "chary_label", "chary_confidence", "chary_p_no", "chary_p_yes"],
+        *["x", "town", "chary_label", "chary_confidence", "chary_p_no", "chary_p_yes"]
     ]
     assert found.index.tolist() == list(range(7, 157))
     assert found["chary_label"].tolist() == model.predict(new).tolist()

@@ -4,6 +4,7 @@ import re
 from dataclasses import replace
 from html.parser import HTMLParser
 from importlib import resources
+from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
@@ -11,14 +12,18 @@ import pytest
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
-from chary.cli.label import hints_for
-from chary.evaluation import MILD, REPRESENTATIVE, STRONG, UNKNOWN, Acceptance, HeldOut, Score
-from chary.jobs import AuditFigures, Cell, label_table
-from chary.report import render_page, summarize
-from chary.report.evidence import NATURAL
+from chary.audit import Acceptance, AuditAnswers, Score
+from chary.audit.held_out import HeldOut
+from chary.audit.model import AuditFigures
+from chary.labelling import label_table
+from chary.labelling.diagnose import MILD, REPRESENTATIVE, STRONG, UNKNOWN
+from chary.labelling.explain import Cell
+from chary.options import Options
+from chary.report import Hints, render_page, summarize
+from chary.report.page import _SECTIONS as SECTIONS
 from chary.report.page import _most_predicted
-from chary.report.summary import SECTIONS
-from chary.tables import AuditAnswers, Table
+from chary.report.summary import NATURAL
+from chary.tables import Table
 
 pytestmark = pytest.mark.usefixtures("quick_learners")
 
@@ -46,7 +51,9 @@ class Tree(HTMLParser):
 
 def page_of(result):
     """The page as the command line makes it."""
-    return render_page(summarize(result), hints_for(result))
+    return render_page(
+        summarize(result), Hints.typed(Options(target=result.target), [result.table.name], result.audit_size)
+    )
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +67,7 @@ def result(quick_learners):
         "note": [f"free text {i}" for i in range(n)],
         "y": [("yes" if x[i] > 0 else "no") if abs(x[i]) > 0.8 and i < 90 else None for i in range(n)],
     })  # fmt: skip
-    return label_table(Table(frame, "shop.csv", ","), "y", learner="network")
+    return label_table(Table(frame, "shop.csv", ","), Options.of(target="y", learner="network"))
 
 
 @pytest.fixture(scope="module")
@@ -69,8 +76,16 @@ def audited(result):
     some = Score(27, 30, 0.7, 0.98, 0.95)
     found = Acceptance(0.4, 12, 25, 1, 0.1, 0.9)
     answers = AuditAnswers(np.arange(30), np.array(["yes"] * 30), 30, 0, 0)
-    figures = AuditFigures(answers, some, some, some, {"yes": some}, None, [found] * 5, None, 0, asked=found)
-    return replace(result, audit=figures, accept=result.confidence >= 0.4)
+    acceptor = SimpleNamespace(at=lambda error: found)
+    of_labels = {
+        "accuracy": some,
+        "answered": some,
+        "classes": {"yes": some},
+        "acceptor": acceptor,
+        "asked": found,
+    }
+    figures = AuditFigures(answers=answers, **of_labels, after=some, balanced=None, comparison=None, rounds=0)
+    return replace(result, audit=figures)
 
 
 @pytest.fixture(scope="module")
@@ -149,7 +164,7 @@ def test_of_many_columns_those_that_differ_most_are_shown():
     y = [(name if i % 2 else "no") if i < 60 else None for i in range(n)]
     cells = {f"mean of x{j}": rng.normal(size=n) + 3.0 * (j == 10) * (np.arange(n) < 60) for j in range(12)}
     frame = pl.DataFrame({**cells, "essay": [f"{i} " + "word " * 30 for i in range(n)], "y": y})
-    page = page_of(label_table(Table(frame, "wide.csv", ","), "y", rounds=0))
+    page = page_of(label_table(Table(frame, "wide.csv", ","), Options.of(target="y", rounds=0)))
     shown = columns_of_next_rows(page)
     assert shown[:2] == ["essay", "mean of x10"]
     assert len(shown) == 6
@@ -205,7 +220,9 @@ def test_labels_that_are_not_strongly_biased_bring_no_rounds_and_the_page_says_w
     x = rng.normal(size=120)
     labels = np.where(x > 0, "yes", "no").astype(object)
     labels[rng.permutation(120)[:80]] = None
-    fair = label_table(Table(pl.DataFrame({"x": x, "y": labels.tolist()}), "fair.csv", ","), "y")
+    fair = label_table(
+        Table(pl.DataFrame({"x": x, "y": labels.tolist()}), "fair.csv", ","), Options.of(target="y")
+    )
     page = " ".join(page_of(fair).split())
     assert "it has learned from the given labels alone" in page
     assert "chary does not learn from its own labels unless asked" in page
@@ -226,7 +243,7 @@ def test_of_a_large_table_the_page_says_how_many_rows_took_part(result):
 
 def test_a_report_without_figures_can_be_made():
     frame = pl.DataFrame({"x": range(12), "c": ["u", "v"] * 6, "y": ["a", "b", *[None] * 10]})
-    page = page_of(label_table(Table(frame, "tiny.csv", ","), "y", rounds=0))
+    page = page_of(label_table(Table(frame, "tiny.csv", ","), Options.of(target="y", rounds=0)))
     assert Tree(page).depth == 0
     assert "cannot be told" in page
     assert "it has learned from the given labels alone" in page
@@ -267,10 +284,10 @@ def test_what_can_be_accepted_is_said_where_it_was_asked(audited):
     page = page_of(audited)
     assert "new labels can be accepted with at most 10% wrong" in page
     assert "--error 10%" not in page
-    unasked = page_of(replace(audited, accept=None, audit=replace(audited.audit, asked=None)))
+    unasked = page_of(replace(audited, audit=replace(audited.audit, asked=None)))
     assert "To have them marked: --error 10%" in unasked
     needs = replace(audited.audit, asked=Acceptance(float("inf"), 0, 0, 0, 0.01, 0.9))
-    none = page_of(replace(audited, audit=needs, accept=audited.labels.labeled))
+    none = page_of(replace(audited, audit=needs))
     assert "No new label can be accepted with at most 1% wrong: the audit has 30 rows, and 230 or more are" in none
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chary.report.pictures import bar_lengths, contrast_picture, density_outlines, histogram_bars
+from chary.report.page import bar_lengths, contrast_picture, density_outlines, histogram_bars
 
 
 def test_density_outlines_have_a_common_top():

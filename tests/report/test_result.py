@@ -2,6 +2,7 @@
 
 import inspect
 import re
+from dataclasses import fields
 
 import numpy as np
 import pandas as pd
@@ -11,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import chary
-from chary.jobs import diagnose_table, label_table
-from chary.tables import Table, TableError, read_table
+from chary.labelling import label_table
+from chary.options import Options
+from chary.tables import Table, TableError
 
 pytestmark = pytest.mark.usefixtures("quick_learners")
 ADDED = ["chary_label", "chary_confidence", "chary_source"]
@@ -64,17 +66,16 @@ def test_it_is_what_the_job_gives():
     plain = pl.DataFrame(
         {name: frame[name].astype(object).where(frame[name].notna(), None).tolist() for name in frame}
     )
-    other = label_table(Table(plain, "t"), "churn", **settings)
+    other = label_table(Table(plain, "t"), Options.of(target="churn", **settings))
     assert (one.codes == other.codes).all()
     assert (one.confidence == other.confidence).all()
 
 
-@pytest.mark.parametrize(("function", "job"), [(chary.label, label_table), (chary.diagnose, diagnose_table)])
-def test_help_names_every_parameter_of_the_job_and_of_reading(function, job):
-    named = inspect.signature(function).parameters
-    assert list(named)[:2] == ["data", "target"]
-    wanted = [*inspect.signature(job).parameters][2:] + [*inspect.signature(read_table).parameters][1:]
-    assert set(wanted) <= set(named)
+def test_every_option_of_the_command_can_be_passed_in_python():
+    of_files = {"memory", "sample", "out", "force", "format", "check_sheet", "probabilities"}  # of files alone
+    for function, command in ((chary.label, "label"), (chary.diagnose, "diagnose")):
+        options = {one.name for one in fields(Options) if command in one.metadata["commands"]}
+        assert options - of_files <= set(inspect.signature(function).parameters)
 
 
 def test_importance_and_second_look_are_frames_of_the_same_kind():

@@ -8,7 +8,8 @@ import polars as pl
 import pytest
 from rich.console import Console
 
-from chary.jobs import diagnose_table, label_table
+from chary.labelling import diagnose_table, label_table
+from chary.options import Options
 from chary.report import Hints, show_diagnosis, show_labels, summarize, summarize_diagnosis
 from chary.tables import Table
 
@@ -26,7 +27,7 @@ def result(quick_learners):
     x = np.random.default_rng(0).normal(size=120)
     y = [("[red]yes" if value > 0 else "no") if abs(value) > 1 else None for value in x]
     frame = pl.DataFrame({"[b]x": x, "id": range(120), "y": y})
-    return label_table(Table(frame, "t.csv", ","), "y", rounds=0)
+    return label_table(Table(frame, "t.csv", ","), Options.of(target="y", rounds=0))
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +78,7 @@ def test_an_audit_is_shown_beside_what_the_labels_promised(summary, accept, said
 
 
 def test_a_diagnosis_shows_columns_differences_and_advice(result):
-    diagnosed = diagnose_table(result.table, "y")
+    diagnosed = diagnose_table(result.table, Options.of(target="y"))
     text = screen(show_diagnosis, summarize_diagnosis(diagnosed), Hints(class_prior="say so"))
     assert "[b]x numeric" in text
     assert "Telling labelled from other rows: AUC" in text
@@ -85,7 +86,7 @@ def test_a_diagnosis_shows_columns_differences_and_advice(result):
 
 
 def test_a_diagnosis_lists_all_columns(result):
-    summary = summarize_diagnosis(diagnose_table(result.table, "y"))
+    summary = summarize_diagnosis(diagnose_table(result.table, Options.of(target="y")))
     many = {**summary, "columns": [{**summary["columns"][0], "name": f"c{i}"} for i in range(300)]}
     text = screen(show_diagnosis, many, Hints())
     assert all(f"c{i} " in text for i in range(300))
@@ -108,7 +109,7 @@ def test_the_error_asked_for_takes_the_place_of_the_first_that_allows_something(
 
 
 def test_every_column_is_listed_however_many(result):
-    summary = summarize_diagnosis(diagnose_table(result.table, "y"))
+    summary = summarize_diagnosis(diagnose_table(result.table, Options.of(target="y")))
     many = {**summary, "columns": [{**summary["columns"][0], "name": f"c{i}"} for i in range(150)]}
     text = screen(show_diagnosis, many, Hints())
     assert all(f" c{i} numeric" in text for i in range(150))
@@ -128,7 +129,9 @@ def test_what_is_doubtful_is_told_apart_from_what_is_only_read_otherwise(summary
 def test_too_few_rows_to_tell_are_said_so(result):
     frame = result.table.frame.head(12).with_columns(y=pl.Series(["a", "b", *[None] * 10]))
     few = replace(result.table, frame=frame)
-    assert "cannot be told" in screen(show_diagnosis, summarize_diagnosis(diagnose_table(few, "y")), Hints())
+    assert "cannot be told" in screen(
+        show_diagnosis, summarize_diagnosis(diagnose_table(few, Options.of(target="y"))), Hints()
+    )
 
 
 def test_aimed_at_every_class_the_mean_over_them_stands_beside_the_accuracy(summary):

@@ -7,9 +7,14 @@ import polars as pl
 import pytest
 from starlette.testclient import TestClient
 
-from chary.jobs import draw_sheet, label_table
+from chary.audit import Filling
+from chary.audit.drawing import draw_sheet
+from chary.audit.sheet import unlabelled_rows
+from chary.labelling import label_table
+from chary.options import Options
 from chary.review import begin, create_app
-from chary.tables import Filling, behind, origin_to_tell, read_table, target_labels
+from chary.tables import read_table
+from chary.tables.target import target_labels
 
 PORT, TOKEN = 5000, "the-token"
 JSON = {"content-type": "application/json", "sec-fetch-site": "same-origin"}
@@ -35,7 +40,7 @@ def animals(tmp_path):
 
 @pytest.fixture
 def bench(animals):
-    made = begin([str(animals[0])], "animal")
+    made = begin([str(animals[0])], Options(target="animal"))
     yield made
     made.close()
 
@@ -110,8 +115,8 @@ def labelled(tmp_path_factory):
     table = read_table(path)
     labels = target_labels(table, "animal")
     sheet = folder / "animals.audit.csv"
-    draw_sheet(sheet, table, origin_to_tell(table, "animal", labels), behind(table, "animal"), labels.labeled, 12)
+    draw_sheet(sheet, unlabelled_rows(table, "animal", labels), 12)
     filling = Filling(sheet)
     for place, row in enumerate(filling.rows, 1):
         filling.answer(place, truth[row.number])
-    return label_table(table, "animal", learner="linear", audit=sheet)
+    return label_table(table, Options(target="animal", learner="linear", audit=sheet))

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from chary.options import Options
+
 HERE, ROOT = Path(__file__).parent, Path(__file__).parents[2]
 ASSETS = ROOT / "src/chary/review/assets"
 
@@ -38,7 +40,7 @@ def test_the_walk(customers, browser, quick_learners, tmp_path, capsys):
     """From the table to accepted labels; one test, as each step goes on where the one before ended."""
     from chary.review import begin
 
-    bench = begin([str(customers)], "churn")
+    bench = begin([str(customers)], Options(target="churn"))
     with served(bench) as base:
         visitor = Visitor(browser, base, bench)
         start_tells_what_was_read_and_draws_thirty_rows(visitor, customers)
@@ -311,7 +313,7 @@ def test_labels_under_test_are_judged_blind(customers, browser, tmp_path):
             ",".join([*row[1:6], "churn_by_vendor" if i == 0 else "yn"[i % 2]]) for i, row in enumerate(rows)
         )
     )
-    bench = begin([str(table)], labels=["churn_by_vendor"])
+    bench = begin([str(table)], Options(labels=("churn_by_vendor",)))
     with served(bench) as base:
         visitor = Visitor(browser, base, bench)
         assert "400 rows" in visitor.text("read")
@@ -338,7 +340,7 @@ def test_hostile_tables_are_text(seed, rows, learn, browser, tmp_path, quick_lea
     from chary.review import begin
 
     table = hostile["write_hostile"](tmp_path, seed, rows, many=1_000)
-    bench = begin([str(table.path)], table.target)
+    bench = begin([str(table.path)], Options(target=table.target))
     with served(bench, learn=learn) as base:
         visitor = Visitor(browser, base, bench, viewport={"width": 390, "height": 800})
         browsing["walk_hostile"](visitor, learn)

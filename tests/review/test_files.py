@@ -1,30 +1,36 @@
-"""The files beside a table: which are the page's own, and whether the table is as it was."""
+"""The files beside a table: whose they are, the sheets in them, and what was chosen last."""
 
+import json
 import os
+import re
+from dataclasses import replace
 
 import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from chary.review.files import Fingerprint, Ownership, paths_of
-from chary.tables import Table
+from chary._words import Parameter, Step
+from chary.options import Options
+from chary.review import begin
+from chary.review.files import _PLACES, Choices, Fingerprint, Outputs, is_own, page_sentence, paths_of
+from chary.tables import Table, TableError
 
 
 def test_only_what_this_page_wrote_is_overwritten_unasked(tmp_path):
     path = tmp_path / "t.labeled.csv"
-    mine = Ownership({})
-    assert mine.may_write(path)
+    writers = {"labels": lambda stream: stream.write(b"mine")}
+    mine = Outputs({"labels": path}, {})
     path.write_text("a stranger's")
-    assert not mine.may_write(path)
-    path.write_text("mine")
-    mine.wrote(path)
-    assert mine.is_own(path)
-    again = Ownership(dict(mine.digests))
-    assert again.is_own(path)
-    path.write_text("mine, mended in a spreadsheet")
-    assert not mine.may_write(path)
-    assert not again.may_write(path)
+    assert mine.write(writers, 1) == ["t.labeled.csv"]
     path.unlink()
-    assert mine.may_write(path)
-    assert not mine.is_own(path)
+    assert mine.write(writers, 1) == []
+    again = Outputs({"labels": path}, dict(mine.digests))
+    assert again.write(writers, 2) == []
+    path.write_text("mine, mended in a spreadsheet")
+    for outputs in (mine, again):
+        assert outputs.write(writers, 3) == ["t.labeled.csv"]
+    assert path.read_text() == "mine, mended in a spreadsheet"
 
 
 def test_a_table_that_changes_is_noticed(tmp_path):
@@ -58,3 +64,174 @@ def test_files_are_those_of_the_commands(tmp_path):
         tmp_path / "t.check.csv",
         tmp_path / "t.judged.csv",
     )
+
+
+def test_files_of_others_stay_until_that_is_said(tmp_path):
+    labels, report = tmp_path / "t.labeled.csv", tmp_path / "t.report.html"
+    report.write_text("theirs")
+    outputs = Outputs({"labels": labels, "report": report}, {})
+    writers = {kind: lambda stream: stream.write(b"ours") for kind in ("labels", "report")}
+    assert outputs.write(writers, "first") == ["t.report.html"]
+    assert (labels.read_text(), report.read_text()) == ("ours", "theirs")
+    told = {file["kind"]: file for file in outputs.files(["labels", "report"], "first")}
+    assert told["labels"] == {
+        "kind": "labels",
+        "name": "t.labeled.csv",
+        "written": True,
+        "ours": True,
+        "stale": False,
+    }
+    assert (told["report"]["ours"], told["report"]["stale"]) == (False, True)
+    assert outputs.write(writers, "second", overwrite=True) == []
+    assert report.read_text() == "ours"
+    assert [file["stale"] for file in outputs.files(["labels", "report"], "second")] == [False, False]
+    assert [file["stale"] for file in outputs.files(["labels", "report"], "third")] == [True, True]
+
+
+def test_where_the_report_cannot_be_written_the_table_is_not_new(tmp_path):
+    paths = {kind: tmp_path / kind for kind in ("labels", "report")}
+    outputs = Outputs(paths, {})
+    outputs.write({kind: lambda stream: stream.write(b"first") for kind in paths}, "first")
+
+    def fails(stream):
+        raise OSError("no room")
+
+    with pytest.raises(OSError, match="no room"):
+        outputs.write({"report": fails, "labels": lambda stream: stream.write(b"second")}, "second")
+    assert [path.read_text() for path in paths.values()] == ["first", "first"]
+    assert [file["stale"] for file in outputs.files(list(paths), "second")] == [True, True]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["labels", "report"]
+
+
+def test_a_sheet_of_another_table_is_said_and_not_used(bench, animals, tmp_path):
+    other = tmp_path / "other"
+    other.mkdir()
+    pl.read_csv(animals[0]).head(200).write_csv(other / "animals.csv")
+    begin([str(other / "animals.csv")], Options(target="animal")).draw({"k": 4})
+    bench.paths.audit.write_bytes((other / "animals.audit.csv").read_bytes())
+    assert bench.sheets.audit is None
+    assert "was not drawn from animals.csv as it is now" in bench.state()["notices"][0]
+    with pytest.raises(TableError, match="was not drawn from"):
+        bench.audit_page()
+    bench.paths.audit.unlink()
+    assert bench.state()["notices"] == []
+
+
+def test_rows_to_check_are_added_one_by_one_in_the_form_of_the_command(bench):
+    unlabelled = [i for i, given in enumerate(bench.job.labels.labeled.tolist()) if not given][:3]
+    for row in unlabelled:
+        filling, place = bench.sheets.to_check(row, "dog")
+        assert filling.rows[place - 1].number == row
+    assert bench.sheets.to_check(unlabelled[1], "cat")[1] == 2
+    sheet = pl.read_csv(bench.paths.check, infer_schema=False)
+    assert sheet.columns == ["chary_row", "animal", "chary_guess", "size", "speed", "name", "chary_classes"]
+    assert sheet["chary_guess"].to_list() == ["dog"] * 3
+    assert all(token.startswith(f"check {k}/{k}: row") for k, token in enumerate(sheet["chary_row"], 1))
+    filling.answer(2, "cat")
+    assert bench.sheets.checked_rows() == {unlabelled[1]: "cat"}
+
+
+ABOUT = {"target": "y", "labels": [], "confidence": None}
+COLUMNS, CLASSES = ["age", "zip"], ["no", "yes"]
+
+
+def test_what_is_chosen_is_kept(tmp_path):
+    path = tmp_path / "t.review.json"
+    chosen = {
+        "kinds": {"zip": "category"},
+        "class_prior": {"no": 0.8, "yes": 0.2},
+        "aim": "balanced",
+        "error": 0.1,
+    }
+    made = Choices(Options()).changed({**chosen, "rule": "live"}, COLUMNS, CLASSES)
+    made = replace(made, written={"t.labeled.csv": "abc"})
+    made.write(path, ABOUT)
+    assert Choices(Options()).read(path, ABOUT, COLUMNS, CLASSES) == made
+    assert made.options.categorical == ("zip",)
+    assert is_own(path)
+    assert made.changed({"kinds": {"zip": None}}, COLUMNS, CLASSES).kinds == {}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"kinds": {"zap": "category"}},
+        {"kinds": {"zip": "float"}},
+        {"kinds": ["zip"]},
+        {"class_prior": {"yes": 0.2}},
+        {"class_prior": {"yes": 0.2, "no": 0.2}},
+        {"class_prior": {"yes": "0.2", "no": 0.8}},
+        {"class_prior": {"yes": float("nan"), "no": 0.8}},
+        {"aim": "speed"},
+        {"error": 0},
+        {"error": True},
+        {"error": "10%"},
+        {"rule": None},
+        {"seed": 1},
+    ],
+)
+def test_what_cannot_be_is_refused_in_a_sentence(body):
+    with pytest.raises(TableError, match=r"^[A-Z].*\.$"):
+        Choices(Options()).changed(body, COLUMNS, CLASSES)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{",
+        "[]",
+        '{"chary_review": 2}',
+        "\udcff",
+        "[" * 100_000,
+        json.dumps({"chary_review": 1, "about": ABOUT, "settings": [], "written": {}}),
+        json.dumps({"chary_review": 1, "about": ABOUT, "settings": {"aim": "x"}, "written": {}}),
+        json.dumps({"chary_review": 1, "about": {}, "settings": {}, "written": {}}),
+    ],
+)
+def test_a_damaged_or_foreign_file_is_one_sentence_and_the_usual_settings(tmp_path, text):
+    path = tmp_path / "t.review.json"
+    path.write_bytes(text.encode("utf-8", "surrogateescape"))
+    kept = Choices(Options()).read(path, ABOUT, COLUMNS, CLASSES)
+    assert kept.options == Options()
+    assert kept.notice.startswith("t.review.json ")
+    assert kept.notice.count(". ") == 0
+    assert kept.notice.endswith(".")
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=40)
+@given(st.dictionaries(st.sampled_from(["kinds", "class_prior", "aim", "error", "rule", "x"]), VALUES))
+def test_whatever_a_request_says_is_taken_or_refused(body):
+    try:
+        found = Choices(Options()).changed(body, COLUMNS, CLASSES)
+    except TableError:
+        return
+    json.dumps([found.kinds, found.options.class_prior, found.options.error], allow_nan=False)
+
+
+def test_a_file_that_somebody_else_wrote_is_not_own(tmp_path):
+    path = tmp_path / "t.review.json"
+    assert is_own(path)
+    path.write_text("{}")
+    assert not is_own(path)
+
+
+@pytest.mark.parametrize("name", [*_PLACES, "unlabeled", "delimiter", "missing"])
+def test_a_parameter_is_said_in_words_of_the_page(name):
+    said = page_sentence(TableError("It is odd; pass ", Parameter(name, "x"), " or ", Parameter(name), "."))
+    assert not re.search(r"--|=|parameter", said)
+    assert "'x'" in said
+
+
+def test_steps_are_plain_words_and_other_errors_their_text():
+    assert page_sentence(TableError("No row; ", Step("fill", "fill it in."))) == "No row; fill it in."
+    assert page_sentence(FileNotFoundError(2, "No such file")) == "[Errno 2] No such file"
+    assert "does not fit into memory" in page_sentence(MemoryError())
+    assert page_sentence(KeyError("a")).startswith("A mistake in chary itself (KeyError")

@@ -1,17 +1,90 @@
 """Learning in the background: what is asked for last counts, and an error leaves what was there."""
 
+from threading import Event
+
 import pytest
 
-from chary.review.background import Superseded
+from chary._words import Parameter
+from chary.review.learning import Background, Superseded
+from chary.tables import TableError
+
+
+def test_work_tells_its_step_and_ends():
+    background, go, done = Background(), Event(), []
+
+    def task(progress):
+        progress("Learning")
+        assert go.wait(60)
+        done.append(True)
+
+    assert not background.view()["running"]
+    background.start(task)
+    while background.view()["step"] != "Learning":
+        pass
+    assert background.view()["running"]
+    go.set()
+    assert background.wait(60)
+    assert done == [True]
+    assert background.view() == {"running": False, "step": "", "seconds": 0.0, "error": None}
+
+
+def test_what_was_asked_for_last_is_done_and_what_was_before_let_go():
+    background, begun, go, done = Background(), Event(), Event(), []
+
+    def first(progress):
+        begun.set()
+        assert go.wait(60)
+        progress("Writing")
+        done.append("first")
+
+    background.start(first)
+    assert begun.wait(60)
+    background.start(lambda progress: done.append("second"))
+    background.start(lambda progress: done.append("third"))
+    go.set()
+    assert background.wait(60)
+    assert done == ["third"]
+
+
+def test_an_error_is_a_sentence_and_the_next_work_is_done():
+    background, done = Background(), []
+
+    def fails(progress):
+        raise TableError("It is odd; leave ", Parameter("class_prior"), " out.")
+
+    background.start(fails)
+    assert background.wait(60)
+    assert background.view()["error"] == "It is odd; leave the class shares on the page Start out."
+    background.start(lambda progress: done.append(True))
+    assert background.wait(60)
+    assert background.view()["error"] is None
+    assert done
+    background.close()
+
+
+def test_the_end_waits_for_the_step_at_hand_but_not_for_ever():
+    begun, go = Event(), Event()
+
+    def task(progress):
+        begun.set()
+        go.wait(10)
+
+    background = Background()
+    background.start(task)
+    assert begun.wait(10)
+    background.close(patience=0.01)
+    assert background._thread.is_alive()
+    go.set()
+    background.close()
+    assert not background._thread.is_alive()
 
 
 def test_the_columns_that_are_used_come_first_before_anything_is_learned(bench):
     learning = bench.learning
     assert learning.columns == []
     summary = {"columns": [{"name": "id", "used": False}, {"name": "age", "used": True}]}
-    learning._diagnosed = "", summary
+    learning.diagnosis = summary
     assert learning.columns == ["age", "id"]
-    assert learning.diagnosis is summary
 
 
 def test_work_that_nobody_wants_any_more_shows_nothing(bench, labelled):

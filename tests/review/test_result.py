@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chary.review.result import PAGE, Asked, Pages, asked_of
+from chary.review.result import PAGE, Pages, Selection, selection_of
 from chary.tables import TableError
 
 FRAME = pl.DataFrame(
@@ -24,7 +24,7 @@ ROWS = FRAME.rows(named=True)
 @settings(max_examples=40)
 @given(
     st.builds(
-        Asked,
+        Selection,
         sort=st.sampled_from(["", "n", "word", "chary_confidence"]),
         descending=st.booleans(),
         label=st.sampled_from(["", "a", "b", "c"]),
@@ -70,7 +70,7 @@ def test_rows_are_those_that_a_loop_would_find(asked):
 
 
 def test_a_page_is_texts_and_the_first_columns_come_first():
-    page = Pages(FRAME, ["chary_label", "gone"], "chary_label").page(Asked(), 99)
+    page = Pages(FRAME, ["chary_label", "gone"], "chary_label").page(Selection(), 99)
     assert page["columns"][0] == "chary_label"
     assert page["numeric"] == [False, True, False, True, False, False]
     assert (page["page"], page["pages"], page["total"]) == (2, 3, 130)
@@ -81,19 +81,19 @@ def test_a_page_is_texts_and_the_first_columns_come_first():
 def test_orders_are_kept_and_few_of_them():
     pages = Pages(FRAME, [], "chary_label")
     for search in range(20):
-        pages.page(Asked(search=str(search)), 0)
+        pages.page(Selection(search=str(search)), 0)
     assert len(pages._orders) == 8
-    kept = pages._orders[Asked(search="19")]
-    pages.page(Asked(search="19"), 0)
-    assert pages._orders[Asked(search="19")] is kept
+    kept = pages._orders[Selection(search="19")]
+    pages.page(Selection(search="19"), 0)
+    assert pages._orders[Selection(search="19")] is kept
 
 
 def test_what_cannot_be_sorted_or_filtered_is_said():
     pages = Pages(pl.DataFrame({"v": [[1], [2]]}), [], "v")
     for asked, words in (
-        (Asked(sort="v"), "cannot be sorted"),
-        (Asked(low=0.1), "no column 'chary_confidence' yet"),
+        (Selection(sort="v"), "cannot be sorted"),
+        (Selection(low=0.1), "no column 'chary_confidence' yet"),
     ):
         with pytest.raises(TableError, match=words):
             pages.page(asked, 0)
-    assert asked_of({"descending": "true", "low": "0.5"}) == Asked(descending=True, low=0.5)
+    assert selection_of({"descending": "true", "low": "0.5"}) == Selection(descending=True, low=0.5)

@@ -50,9 +50,10 @@ def main() -> None:
 
 def walk(browsing, browser, table, learn: bool) -> int:
     """Go through the pages of one table; returns how many requests that made."""
+    from chary.options import Options
     from chary.review import begin
 
-    bench = begin([str(table.path)], table.target)
+    bench = begin([str(table.path)], Options(target=table.target))
     with browsing["served"](bench, learn=learn) as base:
         visitor = browsing["Visitor"](browser, base, bench, patience=300, viewport=PHONE)
         try:
@@ -66,8 +67,8 @@ def _train_shortly() -> None:
     """The learners with few trees: what they say does not matter here."""
     from sklearn.ensemble import ExtraTreesClassifier
 
-    import chary.method.mixed as mixed
-    from chary.jobs import LEARNERS
+    import chary.method.mixture as mixed
+    from chary.labelling.learn import LEARNERS
 
     boosting, network = mixed.boosted_trees, LEARNERS["network"]
     mixed.ExtraTreesClassifier = lambda n, **rest: ExtraTreesClassifier(10, **rest)

@@ -1,4 +1,4 @@
-"""``chary study run`` killed (-9) at many moments: a cell that was finished stays, as it was, and is not redone.
+"""``python -m studies run`` killed (-9) at many moments: a finished cell stays, as it was, and is not redone.
 
     python tests/stress/kill_study.py --times 40
 
@@ -17,9 +17,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from killing import CHARY, environment, is_alive, remains, run, say_result
+from killing import environment, is_alive, remains, say_result
 
-from chary.studies import Store
+from studies.store import Store
 
 
 def main() -> int:
@@ -30,12 +30,12 @@ def main() -> int:
     n_midway = n_orphans = 0
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "cells"
-        words = ["study", "run", "table-ssb", "--datasets", "digits", "--methods", "erm"]
+        words = [sys.executable, "-m", "studies", "run", "table-ssb", "--datasets", "digits", "--methods", "erm"]
         words += ["--seeds", str(2 * n_times + 10), "--jobs", "2", "--store", str(folder)]
         kept: dict[Path, bytes] = {}
         for k in range(n_times):
             options = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "start_new_session": True}
-            with subprocess.Popen([*CHARY, *words], env=environment(), **options) as process:
+            with subprocess.Popen(words, env=environment(), **options) as process:
                 wait_for_cells(folder, len(kept) + rng.randrange(0, 3), process)
                 time.sleep(rng.uniform(0, 0.5))
                 before = cells_in(folder)
@@ -51,7 +51,7 @@ def main() -> int:
             n_midway += bool(remains(folder))
             kept = found
         n_left = len(remains(folder))
-        done = run(*words)
+        done = subprocess.run(words, capture_output=True, text=True, check=False, env=environment())
         said = re.search(r"(\d+) cells worked out, (\d+) were there, (\d+) failed", " ".join(done.stdout.split()))
         if said is None or int(said[2]) != len(kept) or said[3] != "0" or done.returncode:
             broken.append(f"the last run said: {done.stdout[-300:]} {done.stderr[-300:]}")
@@ -69,7 +69,7 @@ def main() -> int:
         "temporary files before the last run": n_left,
         "workers that outlived a kill by ten seconds": n_orphans,
     }
-    return say_result("chary study run, killed", figures, broken)
+    return say_result("python -m studies run, killed", figures, broken)
 
 
 def cells_in(folder: Path) -> dict[Path, bytes]:

@@ -8,6 +8,7 @@ import sys
 
 import numpy as np
 
+from chary.options import Options
 from chary.review import begin, serve
 
 
@@ -32,7 +33,9 @@ class Server:
                 os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
             try:
                 serve(
-                    begin([str(path)], "y"), browser=False, opened=lambda url: os.write(tell, url.encode() + b"\n")
+                    begin([str(path)], Options(target="y")),
+                    browser=False,
+                    opened=lambda url: os.write(tell, url.encode() + b"\n"),
                 )
             finally:
                 os._exit(0)

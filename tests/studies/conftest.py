@@ -1,7 +1,13 @@
-"""What the tests of studies share: a small data set of one's own."""
+"""What the tests of studies share: a small data set, results of the right shape, one thread as workers have."""
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits
+
+from studies.choices import KINDS
+from studies.methods import FOUR
+
+PAIRS = [(k, what) for k in ("softmax", "t_similarity") for what in ("ece", "auroc", "right", "wrong")]
 
 
 @pytest.fixture(scope="session")
@@ -13,3 +19,56 @@ def blobs(tmp_path_factory):
     path = tmp_path_factory.mktemp("data") / "blobs.npz"
     np.savez(path, X=X, y=y, n_labeled=20, r=1.0)
     return str(path)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_thread():
+    """Boosting on several threads of a busy machine waits more than it works."""
+    with threadpool_limits(1):
+        yield
+
+
+@pytest.fixture(scope="session")
+def plausible():
+    """A study -> results for its first seeds."""
+
+    def made_up(study):
+        rng = np.random.default_rng(0)
+        counts = rng.integers(0, 50, size=20).tolist()
+        grid = rng.uniform(size=3600).round(3).tolist()
+        points, classes = rng.normal(size=(30, 2)).tolist(), (np.arange(30) % 2).tolist()
+        shapes = {
+            "calibration_errors": lambda: {
+                f"{k}_{w}": float(rng.uniform()) for k in FOUR for w in ("ece", "ece_mass", "auroc", "notebook")
+            },
+            "confidence_histogram": lambda: {f"{k}_{w}": counts for k, w in PAIRS if w in ("right", "wrong")},
+            "leave_one_out": lambda: {"leave_one_out": float(rng.uniform(0.5, 1)), "accuracy": 0.7},
+            "projections": lambda: {
+                "edges": np.linspace(-3, 3, 21).tolist(),
+                "all": counts,
+                "labeled": counts,
+                "points_all": points,
+                "points_labeled": points,
+            },
+            "plane": lambda: {
+                "axes": [np.linspace(-2, 2, 60).tolist()] * 2,
+                "softmax": grid,
+                "t_similarity": grid,
+                "prediction": (np.array(grid) > 0.5).astype(int).tolist(),
+                "points": points,
+                "points_class": classes,
+                "labeled": points,
+                "labeled_class": classes,
+                "softmax_auroc": 0.7,
+                "t_similarity_auroc": None,
+            },
+            "accuracy_by_verdict": lambda: {"accuracy": 0.7, "verdict": KINDS[0]},
+            "on_the_rest": lambda: {"rest_accuracy": float(rng.uniform(0.5, 1)), "confidence": 0.7, "auroc": 0.8},
+            "verdict_of": lambda: {"verdict": KINDS[rng.integers(3)], "auc": 0.6, "coverage": 0.9},
+        }
+        cells = study.cells(n_seeds=min(3, len(study.seeds)))
+        return [
+            (cell, shapes.get(cell.measure, lambda: {"accuracy": float(rng.uniform(0.5, 1))})()) for cell in cells
+        ]
+
+    return made_up

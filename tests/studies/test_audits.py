@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from chary.studies import audits as audit_study
-from chary.studies import figures as plots
-from chary.studies.audits import AUDIT, RANDOM, SAME, SIZES, extra_rows
-from chary.studies.study import Task
+from studies import audits as audit_study
+from studies import figures as plots
+from studies.audits import AUDIT, RANDOM, SAME, SIZES, extra_rows
+from studies.study import Task
 
 
 def cell(labeling, method="erm-random", k=0, **model):
@@ -20,13 +20,6 @@ def cell(labeling, method="erm-random", k=0, **model):
 @pytest.fixture(name="tasks", scope="module")
 def both_tasks():
     return {labeling: Task(cell(labeling)) for labeling in ("ssb", "iid")}
-
-
-def test_the_grid_is_that_of_the_issue():
-    cells = AUDIT.cells()
-    assert len(cells) == 13 * 2 * 9 * len(AUDIT.methods) * len(SIZES)
-    assert {c.options["k"] for c in cells} == {0, 10, 20, 30, 50}
-    assert len({c.group for c in cells}) == 13 * 2 * 9  # one task and one first fit for all of a seed
 
 
 @pytest.mark.parametrize("labeling", ["ssb", "iid"])

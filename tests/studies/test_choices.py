@@ -5,32 +5,20 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from chary.evaluation import MILD, REPRESENTATIVE, STRONG
-from chary.studies import figures
-from chary.studies.choices import LEARNERS, ROUNDS, VERDICTS, accuracy_by_verdict, on_the_rest
-from chary.studies.results import to_csv, to_markdown
-from chary.studies.runner import work_out
-from chary.studies.study import Task
+from chary.labelling.diagnose import MILD, REPRESENTATIVE, STRONG
+from studies import figures
+from studies.choices import LEARNERS, ROUNDS, VERDICTS, on_the_rest
+from studies.results import to_csv, to_markdown
+from studies.runner import work_out
+from studies.study import Task
 
 
 def test_learners_are_told_apart_by_the_verdict_on_their_labels(blobs):
     cells = [replace(cell, model={"n_steps": 30}) for cell in LEARNERS.cells([blobs], 1) if cell.alpha == 0]
     outcomes = list(work_out(LEARNERS, cells))
-    assert [kind for kind, _ in outcomes] == ["result"] * 3, outcomes
-    assert {answer["result"]["verdict"] for _, answer in outcomes} == {REPRESENTATIVE}
-    assert [answer["result"]["n_rounds"] for _, answer in outcomes] == [1, 0, 5]
-
-
-def test_cells_of_one_draw_share_its_verdict(blobs, monkeypatch):
-    task, asked = Task(replace(LEARNERS.cells([blobs], 1)[0], model={"n_steps": 30})), []
-    monkeypatch.setattr("chary.studies.choices.diagnosis", lambda task: asked.append(task) or Strong)
-    for _ in range(2):
-        assert accuracy_by_verdict(task, task.initial)["verdict"] == STRONG
-    assert asked == [task]
-
-
-class Strong:
-    verdict = STRONG
+    assert [one.reason for one in outcomes] == [""] * 3, outcomes
+    assert {one.result["verdict"] for one in outcomes} == {REPRESENTATIVE}
+    assert [one.result["n_rounds"] for one in outcomes] == [1, 0, 5]
 
 
 def test_the_table_of_learners_gives_means_and_the_worst_data_set():
@@ -101,10 +89,10 @@ def test_verdicts_follow_how_the_labels_were_drawn(blobs):
     cells = VERDICTS.cells([blobs], 1)
     assert [cell.labeling for cell in cells] == ["ssb", "random", "stratified", "iid"]
     for cell in cells[1:]:
-        ((kind, answer),) = work_out(VERDICTS, [cell])
-        assert (kind, answer["result"]["verdict"]) == ("result", REPRESENTATIVE)
-        assert 0 < answer["result"]["auc"] < 1
-        assert 0 < answer["result"]["coverage"] <= 1
+        (one,) = work_out(VERDICTS, [cell])
+        assert (one.reason, one.result["verdict"]) == ("", REPRESENTATIVE)
+        assert 0 < one.result["auc"] < 1
+        assert 0 < one.result["coverage"] <= 1
 
 
 def test_the_table_of_verdicts_counts_them():
@@ -128,11 +116,3 @@ def test_the_table_of_verdicts_counts_them():
         in text
     )
     assert f"rice,random,diagnosis,{MILD},4,25.0000" in to_csv(VERDICTS, results)
-    ax = figures.draw(VERDICTS, results)
-    assert [bar.get_width() for bar in ax.patches] == [0, 75, 75, 75, 0, 25, 25, 25, 100, 0, 0, 0]
-
-
-def test_too_few_rows_to_tell_are_counted_as_such():
-    cell = VERDICTS.cells(["rice"], 1)[0]
-    text = to_markdown(VERDICTS, [(cell, {"verdict": "unknown", "auc": None, "coverage": None})])
-    assert "| Rice | with the paper's bias | 0 | 0 | 0 | - | - |" in text

@@ -2,26 +2,26 @@
 
 import csv
 import io
+import os
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from chary.studies.catalogue import STUDIES
-from chary.studies.methods import PL
-from chary.studies.results import (
-    bests,
+from studies import STUDIES
+from studies.results import (
+    companion_of,
     entry,
     export,
     import_results,
-    pivot,
     results_of,
     summarize,
     to_csv,
     to_markdown,
+    write_report,
 )
-from chary.studies.store import Store
-from chary.studies.study import Study, TextTable
+from studies.store import Store
+from studies.study import TextTable
 
 SSB = STUDIES["table-ssb"]
 
@@ -79,15 +79,6 @@ def test_csv_is_long_form_with_the_paper_beside(results):
     }
 
 
-def test_tables_of_varied_studies_have_a_row_per_value():
-    study = STUDIES["figure-n-labeled"]
-    methods, rows = pivot(study, made_up(study, None, lambda cell, i: 0.5, 2))
-    assert methods == list(study.methods)
-    assert rows[0][0] == ["Mushrooms", "IID", "20"]
-    assert len(rows) == 2 * 7
-    assert bests(["pl-softmax", "pl-tsim", "mine"], [None, None, None]) == [False, False, False]
-
-
 def test_missing_cells_leave_gaps(tmp_path, results):
     part = [(cell, result) for cell, result in results if cell.method != "csta-tsim" or cell.dataset != "dna"]
     row = next(line for line in to_markdown(SSB, part).splitlines() if line.startswith("| DNA"))
@@ -95,7 +86,7 @@ def test_missing_cells_leave_gaps(tmp_path, results):
     store = Store(tmp_path)
     cells = SSB.cells(["digits"], 1)
     store.write(cells[0].content(), {"accuracy": 0.5})
-    assert results_of(SSB, cells, store) == [(cells[0], {"accuracy": 0.5})]
+    assert results_of(cells, store) == [(cells[0], {"accuracy": 0.5})]
 
 
 def test_numbers_derived_from_a_result_count_as_its_own():
@@ -120,23 +111,6 @@ def test_a_study_may_lay_out_its_table_itself(results):
     assert text == f"# table-ssb: {SSB.title}\n\nCells.\n\n| n |\n| --- |\n| {len(results)} |\n"
 
 
-def test_the_first_line_claims_nothing_of_results_it_was_not_made_from(results):
-    digits = [(cell, result) for cell, result in results if cell.dataset == "digits" and cell.seed == 0]
-    first, *_ = to_markdown(SSB, digits).splitlines()
-    assert first == f"# table-ssb: {SSB.title}"
-    assert (
-        "- T-similarity beats softmax in 3 of 3 pairs with biased labels (+3.0 points on average)."
-        in to_markdown(SSB, digits)
-    )
-
-
-def test_a_varied_parameter_may_be_text():
-    study = Study("mine", "", ("digits",), ("ssb",), PL, vary=("confidence", ("softmax", "t_similarity")))
-    results = [(cell, {"accuracy": 0.5}) for cell in study.cells(n_seeds=1)]
-    _, rows = pivot(study, results)
-    assert [label for label, _ in rows] == [["Digits", "softmax"], ["Digits", "t_similarity"]]
-
-
 def test_an_export_holds_everything_and_is_the_same_bytes_each_time(tmp_path, results):
     export(results, tmp_path / "a.json.gz")
     export(results, tmp_path / "b.json.gz")
@@ -144,3 +118,39 @@ def test_an_export_holds_everything_and_is_the_same_bytes_each_time(tmp_path, re
     assert import_results(tmp_path / "a.json.gz") == results
     few = SSB.cells(["dna"], 1)
     assert [cell for cell, _ in import_results(tmp_path / "a.json.gz", few)] == few
+
+
+def test_a_report_is_written_whole_and_the_same_each_time(tmp_path, monkeypatch):
+    results, out = [(cell, {"accuracy": 0.5}) for cell in SSB.cells(["digits"], 1)], tmp_path / "a" / "b"
+    replace_file = os.replace
+
+    def fails(source, target):
+        if target.name == "report.md":
+            raise OSError(28, "No space left on device")
+        replace_file(source, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", fails)
+        with pytest.raises(OSError, match=r"No space left|Nothing was written"):
+            write_report(SSB, results, out)
+    assert not list(tmp_path.rglob("report.md"))
+    files = write_report(SSB, results, out)
+    assert [path.name for path in files] == ["report.md", "results.csv", "figure.png"]
+    first = {path.name: path.read_bytes() for path in out.iterdir()}
+    assert set(first) == {path.name for path in files}  # nothing else, no remains
+    write_report(SSB, results, out)
+    assert {path.name: path.read_bytes() for path in out.iterdir()} == first
+
+
+def test_the_companion_comes_from_the_store_or_from_the_folder_beside(tmp_path):
+    results = [(cell, {"accuracy": 0.5}) for cell in SSB.cells(["digits"], 1)]
+    iid = [(cell, {"accuracy": 0.8}) for cell in STUDIES["table-iid"].cells(["digits", "dna"], 2)]
+    store, source = Store(tmp_path / "cells"), tmp_path / "table-ssb" / "cells.json.gz"
+    assert companion_of(SSB, results, 1, store, source) == []
+    for cell, result in iid:
+        store.write(cell.content(), result)
+    (tmp_path / "table-iid").mkdir()
+    export(iid, tmp_path / "table-iid" / source.name)
+    wanted = [(cell, result) for cell, result in iid if (cell.dataset, cell.seed) == ("digits", 0)]
+    assert companion_of(SSB, results, 1, store) == companion_of(SSB, results, 1, store, source) == wanted
+    assert companion_of(STUDIES["table-iid"], iid, 1, store) == []

@@ -1,17 +1,15 @@
 """The core of a study: its grid, what cells share, what methods get, and what it says of results at hand."""
 
 from dataclasses import replace
-from itertools import pairwise
 
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
-from sklearn.neighbors import KNeighborsClassifier
 
-from chary.studies.catalogue import STUDIES
-from chary.studies.methods import PL, TABLE
-from chary.studies.store import key_of
-from chary.studies.study import ALL, LABELINGS, SEEDS, Method, Study, Task, accuracy
+from studies import STUDIES
+from studies.methods import PL, TABLE
+from studies.store import key_of
+from studies.study import LABELINGS, SEEDS, Study, Task, accuracy
 
 
 def one_cell(name, dataset, labeling="ssb", method="erm", **changes):
@@ -42,19 +40,6 @@ def test_studies_share_the_cells_they_have_in_common():
         assert at_default <= tables, name
 
 
-def test_adding_cells_moves_no_other_and_every_field_counts():
-    cell = STUDIES["table-ssb"].cells(["digits"], 1)[0]
-    changes = {"seed": 1, "alpha": 0.5, "n_labeled": 50, "r": 1.0, "model": {"gamma": 0.0}, "method": "other"}
-    keys = {key_of(replace(cell, **{name: value}).content()) for name, value in changes.items()}
-    assert len(keys | {key_of(cell.content())}) == len(changes) + 1
-
-
-def test_what_a_study_is_called_and_says_is_no_part_of_its_cells():
-    study = STUDIES["table-ssb"]
-    other = replace(study, name="mine", title="Mine", caption="Mine", headline=None, conclude=(), figure=None)
-    assert other.cells(["digits"], 1) == study.cells(["digits"], 1)
-
-
 def test_labels_follow_the_paper():
     task = Task(one_cell("table-ssb", "digits"))
     assert task.labeled.sum() == 99
@@ -80,11 +65,6 @@ def test_labels_can_also_be_drawn_from_all_rows_or_within_each_class(blobs):
     assert counts["stratified"] == [[9, 11]] * 8
     assert all(sum(count) == 20 for count in counts["random"])
     assert len({count[0] for count in counts["random"]}) > 1
-
-
-def test_a_study_may_fix_the_number_of_labels(blobs):
-    study = Study("mine", "", (blobs,), n_labeled=12)
-    assert {cell.n_labeled for cell in study.cells(n_seeds=1)} == {12}
 
 
 def test_labellings_of_a_seed_share_the_split_and_seeds_differ(blobs):
@@ -134,34 +114,6 @@ def test_a_parameter_of_the_cell_of_the_network_and_of_the_method_can_vary(blobs
         varied("width", (1, 2))
 
 
-def test_a_method_of_ones_own_joins_a_study(blobs):
-    def nearest(task, k):
-        return KNeighborsClassifier(k).fit(task.X[task.labeled], task.y[task.labeled])
-
-    study = replace(STUDIES["table-ssb"], methods={"nearest": Method(nearest, {"k": 3})})
-    (cell,) = study.cells([blobs], 1)
-    assert (cell.method, cell.options) == ("nearest", {"k": 3})
-    task = Task(cell)
-    assert accuracy(task, nearest(task, **cell.options))["accuracy"] > 0.5
-
-
-def test_cells_of_one_first_fit_form_a_group():
-    cells = STUDIES["table-ssb"].cells(["digits"], 2)
-    groups = [cell.group for cell in cells]
-    assert len(set(groups)) == 2
-    assert sum(a != b for a, b in pairwise(groups)) == 1
-
-
-def test_the_thirteen_sets_in_the_order_of_the_paper():
-    assert ALL[:3] == ("cod_rna", "coil20", "digits")
-    assert len(ALL) == 13
-
-
-def test_methods_are_called_by_their_title_or_else_their_name():
-    study = Study("mine", "", methods={"a": Method(print, title="A method"), "b": Method(print)})
-    assert [study.title_of(name) for name in ("a", "b", "gone")] == ["A method", "b", "gone"]
-
-
 def test_a_study_says_what_its_results_say():
     study = Study(
         "mine",
@@ -175,10 +127,3 @@ def test_a_study_says_what_its_results_say():
     assert study.says([]) == "What is studied"
     assert study.findings([]) == ["mine: 0 to compare."]
     assert replace(study, headline=None).says(results) == "What is studied"
-
-
-def test_the_papers_numbers_stand_beside_those_of_the_same_setting_only():
-    study = STUDIES["table-ssb"]
-    assert study.published("ssb")["svmguide1", "pl-tsim"] == (81.07, 5.39)
-    assert replace(study, vary=("gamma", (0.0, 1.0))).published("ssb") == {}
-    assert replace(study, paper=None).published("ssb") == {}

@@ -1,13 +1,15 @@
-"""Data frames of other libraries in; the same table out."""
+"""Data frames of other libraries become a table, and results a frame of the kind that was given."""
+
+import sys
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 
+from chary.tables import Table
 from chary.tables.errors import TableError
-from chary.tables.frames import from_dataframe, table_from
-from chary.tables.table import Table
+from chary.tables.frames import alone, extended, from_dataframe, is_pandas, like, part_of
 
 
 def test_dataframes_of_all_kinds_are_the_same_table():
@@ -41,38 +43,83 @@ def test_cells_may_be_arrays():
     assert from_dataframe(pd.DataFrame({"embedding": [*cells, None]}))["embedding"].null_count() == 1
 
 
-def test_whatever_holds_a_table_becomes_one(tmp_path):
-    columns = {"a": [1, 2], "s": ["x", None]}
-    frame = pl.DataFrame(columns)
-    frame.write_parquet(tmp_path / "t.parquet")
-    for data in (frame, columns, pd.DataFrame(columns), frame.lazy()):
-        table = table_from(data)
-        assert table.frame.equals(frame)
-        assert table.given is data
-        assert (table.name, table.path) == ("the table", "")
-    for data in (
-        tmp_path / "t.parquet",
-        str(tmp_path / "t.parquet"),
-        f"{tmp_path}/*.parquet",
-        [tmp_path / "t.parquet"],
-    ):
-        table = table_from(data)
-        assert table.frame.equals(frame)
-        assert table.given is None
-    assert table_from(table) is table
-    (tmp_path / "t.csv").write_text("a:s\n1:x\n")
-    assert table_from(tmp_path / "t.csv", delimiter=":", encoding="utf-8", sheet=None).frame.width == 2
+LABELS = pl.Series(["a", "b", "a"])
 
 
-def test_what_cannot_become_a_table_is_refused():
-    with pytest.raises(TableError, match="got ndarray"):
-        table_from(np.zeros((2, 2)))
-    with pytest.raises(TableError, match=r"^the table has a header and no rows"):
-        table_from({"a": []})
-    with pytest.raises(TableError, match=r"^Shop already has a column 'chary_label'"):
-        table_from({"chary_label": [1]}, name="Shop")
-    with pytest.raises(
-        TableError, match=r"^the table is no file, so the parameter sheet has no meaning; leave it out.$"
-    ):
-        table_from({"a": [1]}, sheet="x")
-    assert isinstance(table_from({"a": [1]}, encoding="utf-8"), Table)
+def table_of(data):
+    return Table(from_dataframe(data), "t")
+
+
+@pytest.mark.parametrize(
+    ("cells", "labels", "dtype"),
+    [
+        (pd.Series(["a", None, "b"]), LABELS, None),
+        (pd.Series(["a", None, "b"], dtype="string"), LABELS, "string"),
+        (pd.Series(["a", None, "b"], dtype=object), LABELS, None),
+        (pd.Series(["a", None, "b"], dtype=pd.CategoricalDtype(["b", "a"], ordered=True)), LABELS, "same"),
+        (pd.Series([1, None, 0], dtype="Int64"), pl.Series([1, 0, 0]), "Int64"),
+        (pd.Series([1, None, 0]), pl.Series([1.0, 0.0, 0.0]), "float64"),
+        (pd.Series([True, None, False], dtype="boolean"), pl.Series([True, False, False]), "boolean"),
+        (pd.Series([True, None, False], dtype=object), pl.Series([True, False, False]), "bool"),
+    ],
+)
+def test_a_label_has_the_type_of_its_target(cells, labels, dtype):
+    data = pd.DataFrame({"y": cells})
+    found = extended(data, table_of(data), {"chary_label": labels}, "y")["chary_label"]
+    assert found.tolist() == labels.to_list()
+    if dtype is not None:
+        assert found.dtype == (cells.dtype if dtype == "same" else dtype)
+
+
+def test_a_type_that_cannot_hold_a_new_class_is_not_forced_on_it():
+    data = pd.DataFrame({"y": pd.Categorical(["a", None, "b"]), "n": pd.Series([1, None, 2], dtype="Int64")})
+    new = pl.Series(["a", "neither", "b"])
+    for target in ("y", "n"):
+        assert (
+            extended(data, table_of(data), {"chary_label": new}, target)["chary_label"].tolist() == new.to_list()
+        )
+
+
+def test_index_types_and_order_are_kept_and_the_frame_given_is_not_changed():
+    data = pd.DataFrame({"z": [1, 2, 3], "a": pd.Categorical(["u", "v", "u"]), 7: [0.5, None, 1]}, index=[5, 5, 2])
+    before = data.copy(deep=True)
+    found = extended(data, table_of(data), {"chary_confidence": pl.Series([0.1, 0.2, 0.3])})
+    pd.testing.assert_frame_equal(data, before)
+    pd.testing.assert_frame_equal(found[["z", "a", 7]], before)
+    assert found.columns.tolist() == ["z", "a", 7, "chary_confidence"]
+    assert found["chary_confidence"].tolist() == [0.1, 0.2, 0.3]
+
+
+def test_polars_stays_polars_and_a_dict_becomes_it():
+    for data in (pl.DataFrame({"x": [1, 2, 3]}), {"x": [1, 2, 3]}):
+        found = extended(data, table_of(data), {"chary_label": LABELS})
+        assert isinstance(found, pl.DataFrame)
+        assert found.columns == ["x", "chary_label"]
+        assert isinstance(like(data, {"a": np.zeros(3)}), pl.DataFrame)
+
+
+def test_columns_alone_have_the_index_of_what_was_given():
+    data = pd.DataFrame({"x": [1, 2]}, index=pd.Index(["p", "q"], name="who"))
+    found = like(data, {"yes": np.array([0.25, 0.5])})
+    assert found.loc["q", "yes"] == 0.5
+    assert found.index.name == "who"
+
+
+def test_pandas_is_recognised_without_being_imported(monkeypatch):
+    class Own(pd.DataFrame):
+        """A class made of it, as those of other packages."""
+
+    assert is_pandas(Own({"x": [1]}))
+    assert not is_pandas(pl.DataFrame({"x": [1]}))
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    assert not is_pandas({"x": [1]})
+
+
+def test_some_rows_and_columns_alone_are_of_the_kind_that_was_given():
+    pandas = pd.DataFrame({"x": [1, 2, 3]}, index=[7, 8, 9])
+    polars = pl.DataFrame({"x": [1, 2, 3]})
+    table, rows = Table(polars, "t"), np.array([2, 0])
+    assert part_of(pandas, table, rows).index.tolist() == [9, 7]
+    assert part_of(polars, table, rows)["x"].to_list() == part_of("t.csv", table, rows)["x"].to_list() == [3, 1]
+    assert alone(pandas, {"a": [1]}).index.tolist() == [0]
+    assert alone(polars, {"a": [1]}).equals(pl.DataFrame({"a": [1]}))

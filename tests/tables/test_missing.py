@@ -34,25 +34,22 @@ WORDS = [
 ]
 
 
-@pytest.mark.parametrize(("word", "in_feature", "in_target", "as_answer"), WORDS)
-def test_what_a_word_means_depends_on_where_it_stands(word, in_feature, in_target, as_answer):
-    assert missing_cells(pl.Series([f" {word} "])).to_list() == [in_feature]
-    assert may_be_unlabeled(word) == in_target
-    assert is_no_answer(word) == as_answer
+def test_what_a_word_means_depends_on_where_it_stands():
+    for word, in_feature, in_target, as_answer in WORDS:
+        assert missing_cells(pl.Series([f" {word} "])).to_list() == [in_feature]
+        assert may_be_unlabeled(word) == in_target
+        assert is_no_answer(word) == as_answer
 
 
-@pytest.mark.parametrize(
-    ("cells", "filled"),
-    [
+def test_filled_cells_are_those_that_are_not_missing():
+    for cells, filled in (
         ([" a ", "", None, " ", "b"], ["a", "b"]),
         ([1.5, None, float("nan"), float("inf")], [1.5]),
         ([1, None], [1]),
         ([dt.date(2024, 1, 1), None], [dt.date(2024, 1, 1)]),
         ([[1], None], [[1]]),
-    ],
-)
-def test_filled_cells_are_those_that_are_not_missing(cells, filled):
-    assert filled_cells(pl.Series(cells)).to_list() == filled
+    ):
+        assert filled_cells(pl.Series(cells)).to_list() == filled
 
 
 def test_a_label_has_no_white_space_around_it_and_an_empty_cell_is_none():

@@ -1,11 +1,18 @@
-"""A table and names in; the column that is meant, or what may have been meant, out."""
+"""A table: its names and columns, cells as text, errors in one sentence, and what it takes in memory."""
 
 import datetime as dt
+import pickle
+from datetime import date, datetime
 
+import numpy as np
 import polars as pl
 import pytest
 
-from chary.tables.errors import TableError
+from chary._words import Parameter, Step, visible
+from chary.tables import memory, read_table
+from chary.tables.cells import cell_texts, shown_cells
+from chary.tables.errors import EncodingError, TableError, reason
+from chary.tables.memory import free_memory, row_bytes, total_bytes
 from chary.tables.table import Table, column_hint, column_named, has_texts, refuse_duplicates, texts
 
 
@@ -93,3 +100,111 @@ def test_a_table_is_written_in_the_format_asked_for():
             TableError, match="is not known; choose csv, parquet, jsonl, arrow or xlsx, compressed as"
         ):
             table.written_as(unknown)
+
+
+@pytest.mark.parametrize(
+    ("cells", "expected"),
+    [
+        (["x", " y ", "", "NA", None], ["x", "y", None, None, None]),
+        ([1, -2, None], ["1", "-2", None]),
+        ([1.5, 12000.0, 0.123456789, float("nan"), float("inf")], ["1.5", "12000", "0.123457", None, None]),
+        ([True, None, False], ["true", None, "false"]),
+        ([date(2024, 1, 31)], ["2024-01-31"]),
+        ([datetime(2024, 1, 31), datetime(2024, 1, 31, 12, 30)], ["2024-01-31", "2024-01-31 12:30:00"]),
+        ([[1.0, 2.0], None], [None, None]),
+        ([b"\xff"], [None]),
+        (["v1.0"], ["v1.0"]),
+    ],
+)
+def test_a_cell_is_written_plainly(cells, expected):
+    assert cell_texts(pl.Series(cells)).to_list() == expected
+
+
+def test_text_is_visible_and_short_as_everywhere():
+    odd = ["a\x00b", "\u202eevil", "line\nbreak", "\x1b[31m" * 20, "no\u00a0break", "plain", "w" * 31, "é" * 30]
+    texts = cell_texts(pl.Series(odd)).to_list()
+    assert texts == [visible(text, 30) for text in odd]
+    assert max(map(len, texts)) <= 30
+    assert all(text.isprintable() for text in texts)
+
+
+def test_names_of_columns_are_shown_with_their_cells():
+    assert shown_cells(pl.Series("age", ["31", "?"])).to_list() == ["age = 31", "age is missing"]
+    assert shown_cells(pl.Series("v", [[1.0]])).to_list() == ["v"]
+    (text,) = shown_cells(pl.Series("n" * 300, ["c" * 300])).to_list()
+    assert len(text) == 40 + 3 + 30
+    assert shown_cells(pl.Series("x", [], dtype=pl.String)).to_list() == []
+    assert shown_cells(pl.Series("x", np.arange(3))).to_list() == ["x = 0", "x = 1", "x = 2"]
+
+
+def test_a_sentence_names_parameters_and_steps_in_plain_words():
+    error = TableError("'{x}' is odd; pass ", Parameter("unlabeled", "{0} %s"), " or ", Step("fill", "fill it."))
+    assert str(error) == "'{x}' is odd; pass unlabeled='{0} %s' or fill it."
+    assert str(TableError("one")) == "one"
+
+
+@pytest.mark.parametrize("kind", [TableError, EncodingError])
+def test_an_error_survives_the_way_from_another_process(kind):
+    error = kind("leave some out with ", Parameter("drop"), ".")
+    again = pickle.loads(pickle.dumps(error))
+    assert (type(again), again.args, str(again)) == (kind, error.args, str(error))
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (FileNotFoundError(2, "No such file or directory"), "no such file or directory"),
+        (ValueError("\n  first line \nsecond"), "first line"),
+        (ValueError(), "ValueError"),
+        (ValueError("x" * 500), "x" * 97 + "..."),
+    ],
+)
+def test_the_reason_is_the_first_line_of_what_a_library_said(error, said):
+    assert reason(error) == said
+
+
+@pytest.fixture(name="path")
+def file_of_two_long_texts(tmp_path):
+    """Two texts in 3,000 rows: 30 MB of cells in a file of some kB."""
+    text = pl.Series(["a" * 10_000, "b" * 10_000]).gather([0, 1] * 1500)
+    pl.DataFrame({"x": range(3000), "note": text}).write_parquet(tmp_path / "t.parquet")
+    pl.DataFrame({"x": range(3000), "note": text.cast(pl.Categorical)}).write_ipc(tmp_path / "t.arrow")
+    return tmp_path / "t.parquet"
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".arrow"])
+def test_cells_that_are_short_in_the_file_are_counted_as_they_are(path, suffix, monkeypatch):
+    path = path.with_suffix(suffix)
+    assert path.stat().st_size < 100_000
+    assert read_table(path).frame.height == 3000
+    monkeypatch.setattr(memory, "free_memory", lambda: 50 << 20)
+    with pytest.raises(TableError, match=r"holds 28 MiB of cells.* 50 MiB .* without 'note'"):
+        read_table(path)
+
+
+def test_free_memory_counts_what_files_only_borrow(tmp_path, monkeypatch):
+    everything = free_memory()
+    assert everything > 0
+    monkeypatch.setattr(memory, "_GROUP", tmp_path)
+    (tmp_path / "memory.max").write_text("1000000\n")
+    (tmp_path / "memory.current").write_text("900000\n")
+    assert free_memory() == 100_000
+    (tmp_path / "memory.stat").write_text("anon 1\ninactive_file 300000\n")
+    assert free_memory() == 400_000
+    (tmp_path / "memory.max").write_text("max\n")
+    assert free_memory() > 1 << 20
+
+
+def test_what_cells_take_is_told_by_what_they_hold_not_by_how_they_are_kept():
+    frame = pl.DataFrame({"t": ["ab", None, "abcd"] * 5, "v": [[1, 2], [], None] * 5, "x": [1.5] * 15})
+    expected = np.array([2 + 24 + 8, 0 + 8 + 8, 4 + 8 + 8] * 5)
+    assert row_bytes(frame).tolist() == expected.tolist()
+    for dtype in (pl.Categorical, pl.Enum(["ab", "abcd"])):
+        assert row_bytes(frame.with_columns(pl.col("t").cast(dtype))).tolist() == expected.tolist()
+    binary = frame.with_columns(
+        pl.col("t").cast(pl.Binary), a=pl.Series([[1.0, 2.0]] * 15, dtype=pl.Array(pl.Float64, 2))
+    )
+    assert row_bytes(binary).tolist() == (expected + 8 + 16).tolist()
+    assert total_bytes(binary) == row_bytes(binary).sum()
+    assert total_bytes(frame) == expected.sum()
+    assert total_bytes(frame.clear()) == 0

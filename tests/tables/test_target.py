@@ -1,14 +1,27 @@
-"""A target column in; classes and codes out, or why it cannot be learned."""
+"""A target column: its classes and codes, or why it cannot be learned; spellings that are one class."""
 
 import datetime as dt
 import random
+import re
 
 import polars as pl
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from chary.tables.errors import TableError
 from chary.tables.table import Table
-from chary.tables.target import read_target, target_labels
+from chary.tables.target import (
+    GivenCells,
+    chosen_spellings,
+    fold_sentences,
+    folded,
+    is_marker,
+    markers_of,
+    read_target,
+    says_classes,
+    target_labels,
+)
 
 
 def table_of(**columns):
@@ -45,17 +58,17 @@ def test_a_target_of_durations_becomes_text_classes():
     ]
 
 
-@pytest.mark.parametrize("word", ["NA", "n/a", "nan", "NULL", "?", "-1"])
-def test_words_that_may_mean_unlabelled_are_asked_about(word):
-    table = table_of(y=["a", "b", word, word])
-    with pytest.raises(TableError) as caught:
-        target_labels(table, "y")
-    assert str(caught.value) == (
-        f"Column 'y' holds '{word}' in 2 rows, which may or may not mean unlabelled; pass unlabeled='{word}' if "
-        "it does, or unlabeled='' if it is a class."
-    )
-    assert target_labels(table, "y", word).classes.tolist() == ["a", "b"]
-    assert len(target_labels(table, "y", "").classes) == 3
+def test_words_that_may_mean_unlabelled_are_asked_about():
+    for word in ("NA", "n/a", "nan", "NULL", "?", "-1"):
+        table = table_of(y=["a", "b", word, word])
+        with pytest.raises(TableError) as caught:
+            target_labels(table, "y")
+        assert str(caught.value) == (
+            f"Column 'y' holds '{word}' in 2 rows, which may or may not mean unlabelled; pass unlabeled='{word}' "
+            "if it does, or unlabeled='' if it is a class."
+        )
+        assert target_labels(table, "y", word).classes.tolist() == ["a", "b"]
+        assert len(target_labels(table, "y", "").classes) == 3
 
 
 @pytest.mark.parametrize(
@@ -66,11 +79,7 @@ def test_words_that_may_mean_unlabelled_are_asked_about(word):
         ({"y": ["", None]}, "y", "Column 'y' holds no label; label some rows"),
         ({"y": ["a", "a", ""]}, "y", "Column 'y' holds one class only, 'a' in 2 rows"),
         ({"y": [f"{i}.5" for i in range(50)]}, "y", "50 different values in 50 labelled rows"),
-        (
-            {"y": [f"c{i % 1001}" for i in range(2002)]},
-            "y",
-            "has 1,001 classes; chary takes up to 1,000: give",
-        ),
+        ({"y": [f"c{i % 1001}" for i in range(2002)]}, "y", "has 1,001 classes; chary takes up to 1,000: give"),
     ],
 )
 def test_targets_that_cannot_be_learned(columns, target, message):
@@ -167,3 +176,58 @@ def test_a_target_of_another_type_has_one_spelling():
     category = pl.Series(["Yes", "yes", "no", "yes"], dtype=pl.Categorical)
     assert classes_of(category) == ["yes", "yes", "no", "yes"]
     assert classes_of(["\u2003", "a", "b"]) == [None, "a", "b"]
+
+
+def test_which_cells_hold_a_label_can_be_told_in_parts():
+    cells = ["a", "b", "B", " ", None, "todo", "NA", "a", "Todo", "na"]
+    for unlabeled, exact in (("todo", False), (["todo", ""], False), (["todo", "NA"], True), (["todo", ""], True)):
+        given_cells = GivenCells("y", unlabeled, exact_labels=exact)
+        parts = [given_cells.see(pl.Series(cells[i : i + 3], dtype=pl.String)) for i in range(0, len(cells), 3)]
+        try:
+            labels = target_labels(table_of(y=cells), "y", unlabeled, exact_labels=exact)
+        except TableError as error:
+            with pytest.raises(TableError, match=re.escape(str(error))):
+                given_cells.refuse()
+            continue
+        given_cells.refuse()
+        assert [bool(is_given) for part in parts for is_given in part] == labels.labeled.tolist()
+
+
+# ---------------------------------------------------------------- spellings
+
+
+def test_case_and_white_space_and_nothing_else_are_folded():
+    assert len({folded(text) for text in ("Not sure", "not  SURE", "\tnot\u00a0sure ", "NOT SURE")}) == 1
+    assert len({folded(text) for text in ("notsure", "not-sure", "not sure", "not sùre", "1", "1.0")}) == 6
+
+
+@settings(max_examples=50)
+@given(st.dictionaries(st.text("aAbB ", max_size=3), st.integers(1, 5), min_size=1), st.randoms())
+def test_the_most_frequent_spelling_wins_whatever_the_order(counts, rng):
+    chosen = chosen_spellings(counts)
+    shuffled = list(counts.items())
+    rng.shuffle(shuffled)
+    assert chosen_spellings(dict(shuffled)) == chosen
+    for text, name in chosen.items():
+        group = [other for other in counts if folded(other) == folded(text)]
+        assert name in group
+        assert (-counts[name], name) == min((-counts[other], other) for other in group)
+
+
+def test_markers_are_one_or_several():
+    assert markers_of([" NA", "NA", "?"]) == ("NA", "?")
+    assert markers_of("") == markers_of(()) == markers_of(None) == ()
+    assert [says_classes(given) for given in (None, "NA", "", ["NA", " "], ["NA"], [])] == [
+        False, False, True, True, False, False,
+    ]  # fmt: skip
+    assert is_marker("na", ["NA"])
+    assert not is_marker("na", ["NA"], exact=True)
+    assert not is_marker("", ["NA"])
+
+
+def test_what_was_folded_is_said_with_its_rows():
+    spellings = {"a": {"a": 2, "A": 1, "a ": 1}, "b": {f"b{' ' * i}": 9 - i for i in range(8)}}
+    first, second = fold_sentences(spellings, "y")
+    assert first == "In column 'y', 'a' (2 rows), 'A' (1 row) and 'a ' (1 row) were read as one class, 'a'."
+    assert "and 2 more were read as one class, 'b'." in second
+    assert fold_sentences({}, "y") == []

@@ -12,7 +12,6 @@ import pandas as pd
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from sklearn.base import clone
 from sklearn.datasets import load_digits, make_classification
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -23,14 +22,12 @@ from torch.utils.data import Dataset, IterableDataset, TensorDataset
 
 import chary
 from chary import (
-    ClassBalanced,
     Curriculum,
     DiverseEnsembleClassifier,
     FixedThreshold,
     LabeledStratifiedKFold,
     RisingShare,
     SelfTrainingClassifier,
-    TopK,
     TransductiveBound,
 )
 from chary.method import encode
@@ -72,7 +69,7 @@ class SmallBackbone:
 @parametrize_with_checks(
     [quick(SmallBackbone(), dtype="float64", learning_rate=0.05, n_steps=40, unlabeled=None)],
     expected_failed_checks=lambda estimator: {
-        "check_sample_weight_equivalence_on_dense_data": "a mini-batch draws a row of weight 2 once, not twice",
+        "check_sample_weight_equivalence_on_dense_data": "a mini-batch draws a row of weight 2 once, not twice"
     },
 )
 def test_scikit_learn_contract(estimator, check):
@@ -100,20 +97,6 @@ def test_predictions_belong_together():
     np.testing.assert_array_equal(model.predict(X), model.classes_[probs.argmax(axis=1)])
     np.testing.assert_array_equal(model.predict_confidence(X), t_similarity(head_probs))
     np.testing.assert_array_equal(model.predict_confidence(X, "max_probability"), probs.max(axis=1))
-
-
-def test_more_rows_than_are_scored_at_a_time():
-    X, y, _ = table()
-    model = quick(dtype="float64").fit(X, y)
-    many = np.tile(X, (5, 1))
-    np.testing.assert_allclose(model.predict_proba(many), np.tile(model.predict_proba(X), (5, 1)), atol=1e-14)
-
-
-def test_same_number_same_model():
-    X, y, _ = table()
-    first, again, other = (quick(random_state=seed).fit(X, y).predict_head_proba(X) for seed in (3, 3, 4))
-    np.testing.assert_array_equal(first, again)
-    assert not np.array_equal(first, other)
 
 
 def test_global_state_is_left_alone():
@@ -158,26 +141,6 @@ def test_a_callable_draws_fresh_weights_by_the_random_state():
     ]
     assert torch.equal(weights[0], weights[1])
     assert not torch.equal(weights[0], weights[2])
-
-
-def test_a_class_is_a_callable_too():
-    class Backbone(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.layer = nn.Linear(6, 4)
-
-        def forward(self, X):
-            return self.layer(X).tanh()
-
-    X, y, _ = table()
-    assert isinstance(quick(Backbone).fit(X, y).network_.backbone, Backbone)
-
-
-def test_clones_have_a_backbone_of_their_own():
-    original = quick(nn.Linear(6, 4))
-    copied = clone(original)
-    assert copied.backbone is not original.backbone
-    assert torch.equal(copied.backbone.weight, original.backbone.weight)
 
 
 def test_without_a_backbone_it_is_the_network_of_the_paper():
@@ -292,12 +255,6 @@ def test_weights_pull_towards_their_rows():
     assert (predicted == y[:30]).mean() > 0.9
 
 
-def test_no_unlabelled_row():
-    X, _, y = table()
-    model = quick().fit(X, y)
-    assert not model.loss_curve_["similarity"].any()
-
-
 @pytest.mark.parametrize(
     ("y", "message"), [([-1] * 120, "no labelled row"), ([1] * 60 + [-1] * 60, "one class only")]
 )
@@ -309,11 +266,6 @@ def test_too_few_labels(y, message):
 class Endless(IterableDataset):
     def __iter__(self):
         return iter(())
-
-
-def test_a_dataset_needs_a_length():
-    with pytest.raises(ValueError, match="Endless has no length"):
-        quick().fit(Endless())
 
 
 def test_y_is_needed_beside_an_array():
@@ -394,17 +346,14 @@ def test_pipeline_and_grid_search():
 
 
 @pytest.mark.parametrize(
-    "policy",
-    [FixedThreshold(0.3), Curriculum(0.5), TransductiveBound(), TopK(20), ClassBalanced(), RisingShare()],
-    ids=lambda policy: type(policy).__name__,
+    "policy", [FixedThreshold(0.3), TransductiveBound(), RisingShare()], ids=lambda policy: type(policy).__name__
 )
-@pytest.mark.parametrize("confidence", ["softmax", "t_similarity"])
-def test_self_training_with_every_policy(policy, confidence):
+def test_self_training(policy):
     X, y, _ = table()
     X = X.reshape(-1, 1, 2, 3)
     backbone = nn.Sequential(nn.Flatten(), nn.Linear(6, 8), nn.ReLU())
     base = quick(backbone, n_steps=10)
-    model = SelfTrainingClassifier(base, policy=policy, confidence=confidence, max_rounds=2).fit(X, y)
+    model = SelfTrainingClassifier(base, policy=policy, max_rounds=2).fit(X, y)
     assert model.history_
     assert model.history_[0]["n_accepted"] > 0
     np.testing.assert_array_equal(model.transduction_[:30], y[:30])
@@ -451,7 +400,7 @@ ABOUT_ORDER = [check for check in pack["CHECKS"] if check.__name__.startswith(OR
 
 @pytest.mark.parametrize(
     ("check", "warm_start"),
-    [*((check, False) for check in pack["CHECKS"]), *((check, True) for check in ABOUT_ORDER)],
+    [*((check, False) for check in pack["CHECKS"]), (ABOUT_ORDER[0], True)],
     ids=lambda value: getattr(value, "__name__", "warm" if value else "fresh"),
 )
 def test_semi_supervised_checks(check, warm_start):
@@ -478,8 +427,9 @@ def test_semi_supervised_checks(check, warm_start):
     check(pack["Subject"]("torch", make, lambda: quick(backbone, n_steps=8, learning_rate=0.03)))
 
 
-@pytest.mark.parametrize("labels", [[0, 1, 2], ["blue", "green", "red"], [-1, 4, 7]])
-@pytest.mark.parametrize("backbone", [small_backbone, None], ids=["lazy", "paper"])
+@pytest.mark.parametrize(
+    ("labels", "backbone"), [(["blue", "green", "red"], small_backbone), ([-1, 4, 7], None)], ids=["lazy", "paper"]
+)
 def test_saved_state_predicts_to_the_bit(tmp_path, labels, backbone):
     X, y, _ = table()
     frame = pd.DataFrame(X, columns=list("abcdef"))

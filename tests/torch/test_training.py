@@ -8,8 +8,8 @@ import torch
 from torch import nn
 from torch.utils.data import Dataset
 
-from chary.torch import training as torch_training
-from chary.torch.training import EarlyStopping, Rows, find_device, local_generators, own_share, train
+from chary.torch import classifier as torch_training
+from chary.torch.classifier import Rows, find_device, local_generators, own_share, train
 
 
 class Pairs(Dataset):
@@ -37,12 +37,6 @@ def test_rows_by_number(X, dtype):
     assert len(rows) == 5
     assert batch.dtype == dtype
     assert batch.tolist() == [[6, 7], [0, 1]]
-
-
-def test_rows_of_a_dataset_are_the_first_of_each_item():
-    batch = Rows(Pairs(), torch.float32)[np.array([3, 0])]
-    assert batch.tolist() == [[3, -3], [0, 0]]
-    assert batch.dtype == torch.int64  # as the data set has them
 
 
 @pytest.mark.parametrize("num_workers", [0, 1])
@@ -83,20 +77,6 @@ def test_devices(monkeypatch):
     assert find_device("auto") == torch.device("cuda")
 
 
-def test_early_stopping_keeps_the_best_weights():
-    network = nn.Linear(1, 1, bias=False)
-    losses = iter([3.0, 1.0, 2.0, 1.0, 0.5])
-    stopping = EarlyStopping(network, lambda: next(losses), every=2, patience=2)
-    done = []
-    for step in range(1, 9):
-        nn.init.constant_(network.weight, step)
-        done.append(stopping(step))
-    # Looks at steps 2, 4, 6, 8: the best is at 4, and 8 is the second look without a lower loss.
-    assert done == [False] * 7 + [True]
-    stopping.restore()
-    assert network.weight.item() == 4
-
-
 def least_squares(module, step, X):
     loss = (module(X) ** 2).mean()
     return loss, {"supervised": loss, "double": 2 * loss}
@@ -115,13 +95,6 @@ def test_train_records_every_term_and_stops_when_told():
     assert curve["double"] == pytest.approx(2 * curve["supervised"])
     assert len(curve["double"]) == 4
     assert optimizer.param_groups[0]["lr"] == pytest.approx(0.1 / 16)
-
-
-def test_a_loss_that_is_not_finite_is_an_error():
-    network = nn.Linear(2, 1)
-    batches = [torch.ones(3, 2), torch.full((3, 2), 1e30)]
-    with pytest.raises(ValueError, match="not finite from step 1 on; lower learning_rate"):
-        train(network, batches, least_squares, torch.optim.SGD(network.parameters(), 0.1), n_steps=2)
 
 
 def test_progress_goes_to_stderr_and_only_when_asked(capsys):

@@ -1,4 +1,4 @@
-"""Words typed after ``chary`` in; files, a summary and an exit code out."""
+"""The commands that are typed after ``chary``."""
 
 from chary.cli.app import app, main
 

@@ -1,25 +1,29 @@
-"""Words typed after ``chary`` in; an exit code out: the commands put together, and every error as one sentence."""
+"""The command line: the commands put together, every error as one sentence, signals, and streams of any kind.
+
+A stream may be closed, lead to nobody, or know no Arabic: what a command does must not hang on what it says.
+"""
 
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import warnings
-from typing import Annotated
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from threading import current_thread, main_thread
+from typing import Annotated, Any, TextIO, cast
 
 import typer
 
 from chary import __version__
-from chary.cli.audit import audit_app
-from chary.cli.console import plain, stderr
-from chary.cli.demo import demo_app
-from chary.cli.judge import judge_app
-from chary.cli.label import label_app
-from chary.cli.predict import predict_app
-from chary.cli.remedies import sentence
-from chary.cli.review import review_app
-from chary.cli.streams import any_text, heeded_signals
-from chary.cli.study import datasets_app, study_app
+from chary.cli.audit import draw_command, fill_command
+from chary.cli.console import plain, sentence, stderr
+from chary.cli.demo import demo_command
+from chary.cli.judge import judge_command
+from chary.cli.label import diagnose_command, label_command
+from chary.cli.predict import predict_command
+from chary.cli.review import review_command
 
 app = typer.Typer(
     name="chary",
@@ -29,14 +33,24 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Label the rest of a table from a few labels that were not picked at random.",
 )
-app.add_typer(label_app)
-app.add_typer(predict_app)
-app.add_typer(review_app)
-app.add_typer(judge_app)
-app.add_typer(demo_app)
+audit_app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    help="Label a few rows drawn at random, and learn how good the other labels really are.",
+)
+app.command("label", epilog="Example:  chary label customers.csv --target churn")(label_command)
+app.command("diagnose", epilog="Example:  chary diagnose customers.csv --target churn")(diagnose_command)
+app.command(
+    "predict",
+    epilog="Examples:  chary predict customers.model.chary new.csv   "
+    "chary predict customers.model.chary 'in/*.parquet' --out out",
+)(predict_command)
+app.command("review", epilog="Example:  chary review customers.csv --target churn")(review_command)
+app.command("judge", epilog="Example:  chary judge tickets.csv --labels llm_label")(judge_command)
+app.command("demo")(demo_command)
 app.add_typer(audit_app, name="audit")
-app.add_typer(study_app, name="study")
-app.add_typer(datasets_app, name="datasets")
+audit_app.command("draw", epilog="Example:  chary audit draw customers.csv --target churn -k 30")(draw_command)
+audit_app.command("fill", epilog="Example:  chary audit fill customers.audit.csv")(fill_command)
 
 # Scikit-learn's guess that many classes of few rows each are numbers; whether they are is asked of the table.
 _MANY_CLASSES = "The number of unique classes is greater than 50% of the number of samples"
@@ -89,3 +103,110 @@ def _failed(error: BaseException) -> int:
 def _fail(sentence: str, code: int) -> int:
     stderr().print(f"[bold red]chary:[/bold red] {plain(sentence, 800)}", soft_wrap=True, highlight=False)
     return code
+
+
+# ---------------------------------------------------------------- signals and streams
+
+
+class Terminated(BaseException):
+    """A signal other than Ctrl-C asked for the end; everything half-written is removed on the way out."""
+
+    def __init__(self, signum: int) -> None:
+        super().__init__(f"Stopped by {signal.Signals(signum).name}; no file was left half-written.")
+        self.exit_code = 128 + signum
+
+
+@contextmanager
+def heeded_signals() -> Iterator[None]:
+    """Signals that would end the process at once raise ``Terminated``, unless somebody heeds or ignores them."""
+    names = ("SIGTERM", "SIGHUP")
+    signals = [getattr(signal, name) for name in names if hasattr(signal, name)]
+    ours = [signum for signum in signals if signal.getsignal(signum) is signal.SIG_DFL]
+    if current_thread() is not main_thread():
+        ours = []
+    for signum in ours:
+        signal.signal(signum, _terminate)
+    try:
+        yield
+    finally:
+        for signum in ours:
+            signal.signal(signum, signal.SIG_DFL)
+
+
+@contextmanager
+def any_text() -> Iterator[None]:
+    """Standard streams for the time of a command: what cannot be printed is escaped, what nobody reads is dropped.
+
+    The numbers of closed ones are taken first: else the next file that is opened gets such a number, and what a
+    library prints goes into it.
+    """
+    _take_closed_numbers()
+    before = sys.stdin, sys.stdout, sys.stderr
+    with open(os.devnull, encoding="utf-8") as nothing, open(os.devnull, "w", encoding="utf-8") as nowhere:
+        sys.stdin = before[0] or nothing
+        sys.stdout = cast(TextIO, AnyText(before[1] or nowhere))
+        sys.stderr = cast(TextIO, AnyText(before[2] or nowhere, needed=False))
+        try:
+            yield
+        finally:
+            for stream in (sys.stdout, sys.stderr):
+                with suppress(OSError):
+                    stream.flush()
+            sys.stdin, sys.stdout, sys.stderr = before
+
+
+class AnyText:
+    """A text stream that takes any character, and nobody at its other end.
+
+    Parameters
+    ----------
+    stream : text stream
+    needed : bool, default=True
+        Whether it is an error that a disk takes no more of it; a pipe that nobody reads never is.
+    """
+
+    def __init__(self, stream: TextIO, needed: bool = True) -> None:
+        self._stream, self._needed = stream, needed
+
+    def write(self, text: str) -> int:
+        encoding = getattr(self._stream, "encoding", None) or "utf-8"
+        escaped = text.encode(encoding, "backslashreplace").decode(encoding)
+        self._try(lambda: self._stream.write(escaped))
+        return len(text)
+
+    def flush(self) -> None:
+        self._try(self._stream.flush)
+
+    def _try(self, act: Any) -> None:
+        try:
+            act()
+        except ValueError:  # closed meanwhile
+            if self._needed and not self._stream.closed:
+                raise
+        except OSError as error:
+            self._drop()
+            if self._needed and not isinstance(error, BrokenPipeError):
+                why = (error.strerror or str(error)).lower()
+                raise OSError(
+                    f"What there is to say cannot be printed ({why}); files that were written are whole."
+                ) from None
+
+    def _drop(self) -> None:
+        """Have what follows, and what Python still holds when it ends, go nowhere."""
+        with suppress(OSError, ValueError, AttributeError), open(os.devnull, "wb") as nowhere:
+            os.dup2(nowhere.fileno(), self._stream.fileno())
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+def _terminate(signum: int, frame: Any) -> None:
+    raise Terminated(signum)
+
+
+def _take_closed_numbers() -> None:
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # gets the lowest number that is free

@@ -1,61 +1,45 @@
-"""Words typed after ``chary audit`` in; a sheet of random rows, and a person's labels in it, out."""
+"""The commands ``chary audit draw`` and ``chary audit fill``: random rows, and a person's labels for them."""
 
 from __future__ import annotations
 
-import glob
+import math
 import os
-import re
-import shlex
+import shutil
+import string
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from chary.cli import options
-from chary.cli.console import heed_interrupts, read_quietly, require_free, require_readable, stdout
-from chary.cli.large import if_large
-from chary.cli.prior import parse_share
-from chary.cli.remedies import command
-from chary.cli.sizes import parse_size
+from chary._words import shown, visible
+from chary.cli.console import (
+    TABLE,
+    heed_interrupts,
+    open_table,
+    require_free,
+    require_readable,
+    say,
+    takes_options,
+)
+from chary.options import Options, read_share
 
 if TYPE_CHECKING:
-    from chary.jobs import DrawnSheet
-    from chary.tables import DrawnFrom
+    from rich.table import Table as Grid
+    from rich.text import Text
 
-_OUTPUT = re.compile(r"\.(model\.chary|report\.html|labeled\.[a-z.]+)$")
+    from chary.audit import Filling, Stopping
+    from chary.audit.drawing import DrawnSheet
+    from chary.audit.sheet import SheetOrigin
 
-DRAW_SEED = Annotated[
-    int | None, typer.Option(min=0, max=2**31 - 1, help="Another seed, another draw.", show_default="0")
-]
-
-audit_app = typer.Typer(
-    no_args_is_help=True,
-    rich_markup_mode="rich",
-    help="Label a few rows drawn at random, and learn how good the other labels really are.",
-)
+_UNDO, _SKIP, _NEW, _QUIT = "usnq"  # after a colon where whole lines are typed, so that no class is called so
+_ESCAPE = "\x1b"
+_LISTED = 60  # of more classes, the others are chosen by name
+_CLASS_KEYS = "123456789" + "".join(c for c in string.ascii_lowercase if c not in (_UNDO, _SKIP, _NEW, _QUIT))
 
 
-@audit_app.command("draw", epilog="Example:  chary audit draw customers.csv --target churn -k 30")
-def draw_command(
-    file: options.TABLE,
-    target: options.TARGET,
-    k: Annotated[int, typer.Option("-k", min=2, help="How many rows to draw.")] = 30,
-    unlabeled: options.UNLABELED = None,
-    exact_labels: options.EXACT_LABELS = False,
-    show_guess: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="MODEL", help="Add what a FILE.model.chary says of each row. It sways whoever sees it."
-        ),
-    ] = None,
-    delimiter: options.DELIMITER = None,
-    encoding: options.ENCODING = "utf-8",
-    sheet: options.SHEET = None,
-    memory: options.MEMORY = None,
-    seed: DRAW_SEED = None,
-    out: options.OUT = None,
-    force: options.FORCE = False,
-) -> None:
+@takes_options("draw")
+def draw_command(file: TABLE, options: Options) -> None:
     """Draw rows without a label, at random, for a person to label.
 
     Writes FILE.audit.csv: the rows with an empty target column. Fill it in with [bold]chary audit fill[/bold] or
@@ -64,40 +48,68 @@ def draw_command(
     """
     require_readable(*file)
     from chary._files import folders_for
-    from chary.jobs import ToDrawFrom, draw_sheet, free_memory, load_table_model, predict_table
-    from chary.tables import GUESS, Table, origin_to_tell
+    from chary.audit.drawing import draw_sheet
+    from chary.audit.sheet import GUESS, sample_rows, unlabelled_rows
+    from chary.labelling import predict_table
+    from chary.labelling.score import load_table_model
+    from chary.tables import Table
+    from chary.tables.target import target_labels
 
-    how: dict[str, Any] = {"delimiter": delimiter, "encoding": encoding, "sheet": sheet}
-    allowed = free_memory() // 2 if memory is None else parse_size(memory)
-    large = if_large(file, how, allowed)
-    if large is not None:
-        found = ToDrawFrom.in_parts(large, target, unlabeled, exact_labels, room=allowed // 3)
-    else:
-        found = ToDrawFrom.at_once(read_quietly(file, **how), target, unlabeled, exact_labels)
-    table, labels = found.table, found.labels
-    path = (out or table.folder) / f"{table.stem}.audit.csv"
+    target = str(options.target)
+    told: dict[str, Any] = {"unlabeled": options.unlabeled, "exact_labels": options.exact_labels}
+    table, large = open_table(file, options), None
+    if not isinstance(table, Table):
+        large, table = table, sample_rows(table, target, 1, **told, room=table.memory // 3, checksum=True)
+    labels = target_labels(table, target, **told)
+    pool = unlabelled_rows(table, target, labels, **told, source=large)
+    path = options.folder(table.folder) / f"{table.stem}.audit.csv"
     require_free([path], force=True)
-    model = None if show_guess is None else load_table_model(show_guess)
+    model = None if options.show_guess is None else load_table_model(options.show_guess)
 
     def guesses(rows: Any) -> dict[str, Any]:
-        drawn = Table(found.frame(rows).drop(target), table.name, table.delimiter)
+        frame = table.frame[rows] if large is None else large.rows(rows.tolist())
+        drawn = Table(frame.drop(target), table.name, table.delimiter)
         return {GUESS: predict_table(model, drawn)["chary_label"]}
 
-    origin = origin_to_tell(table, target, labels, unlabeled, exact_labels=exact_labels)
-    told = None if model is None else guesses
     with folders_for([path]):
         drawn = draw_sheet(
-            path, table, origin, found.cells, found.closed, k, seed=seed, overwrite=force, guesses=told
+            path,
+            pool,
+            options.k,
+            seed=options.seed,
+            overwrite=options.force,
+            guesses=None if model is None else guesses,
         )
-    say_drawn(drawn, int((~found.closed).sum()), "unlabelled rows", labels.classes.tolist(), path)
-    if model is not None:
-        say(
-            f"Column {GUESS} shows the model's opinion: it biases the labeller, and the accuracy upwards.\n", "red"
-        )
-    say(f"Next:  chary audit fill {shlex.quote(str(path))}", "bold")
+    warning = f"Column {GUESS} shows the model's opinion: it biases the labeller, and the accuracy upwards.\n"
+    n_open = int((~pool.closed).sum())
+    say_drawn(drawn, n_open, "unlabelled rows", labels.classes.tolist(), path, "" if model is None else warning)
 
 
-@audit_app.command("fill", epilog="Example:  chary audit fill customers.audit.csv")
+def say_drawn(
+    drawn: DrawnSheet, n_open: int, of_what: str, classes: list[str], path: Path, warning: str = ""
+) -> None:
+    """What was drawn, or added to what was there; what to do with it, and what it will tell."""
+    from chary.audit import accuracy_interval
+
+    k = drawn.n_drawn
+    low, high = accuracy_interval(round(0.9 * k), k)
+    named = ", ".join(shown(name, 30) for name in classes[:12]) + (", ..." if len(classes) > 12 else "")
+    there = f"{k} of {n_open:,} {of_what}, drawn at random: {path}"
+    if drawn.enlarged:
+        there = (
+            f"{drawn.n_new} rows more, drawn at random, are in {path}: {k} of {n_open:,} {of_what} now, and the "
+            f"{drawn.n_answered} answers that it held are as they were."
+        )
+    say(
+        f"{there}\n"
+        f"Label them ({named}), hard ones too: a row that is skipped counts as wrong.\n"
+        f"If {round(0.9 * k)} of {k} prove right, accuracy is between {low:.0%} and {high:.0%} (95% interval).\n"
+    )
+    if warning:
+        say(warning, "red")
+    say(f"Next:  {Options().command('audit fill', [path])}", "bold")
+
+
 def fill_command(
     file: Annotated[
         Path, typer.Argument(metavar="FILE", help="A FILE.audit.csv of chary audit draw, or of chary judge.")
@@ -119,80 +131,75 @@ def fill_command(
     """
     require_readable(file)
     from chary._files import sweep
-    from chary.cli.enough import watch_sheet
-    from chary.cli.sheet import Sheet
-    from chary.tables import Filling
+    from chary.audit import Filling
 
     heed_interrupts()
     sweep(Path(os.path.realpath(file)).parent)
     watched = until_width is not None or until_above is not None
-    filling, watch = Filling(file, stopping=watched), None
+    filling, stopping = Filling(file, stopping=watched), None
     if watched:
-        width, above = parse_share(until_width, "--until-width"), parse_share(until_above, "--until-above")
-        watch = watch_sheet(filling, width, above)
-    sheet = Sheet(filling, watch)
+        width = None if until_width is None else read_share(until_width, "--until-width")
+        above = None if until_above is None else read_share(until_above, "--until-above")
+        stopping = _stopping(filling, width, above)
+    sheet = Sheet(filling, stopping)
     interrupted = None
     try:
         sheet.work()
     except KeyboardInterrupt as error:
         interrupted = error
     say(f"\n{sheet.progress}: {file}")
-    again = f"chary audit fill {shlex.quote(str(file))}"
-    enough = False
-    if watch is not None:
-        words, enough = watch.words(sheet.answers)
+    reached = False
+    if stopping is not None:
+        words, reached = stopping.words(sheet.answers)
         say(words)
-    say(f"Next:  {again if sheet.n_empty and not enough else _next_command(file, filling.origin)}", "bold")
+    again = Options().command("audit fill", [file])
+    say(f"Next:  {again if filling.n_left and not reached else _next_command(file, filling.origin)}", "bold")
     if interrupted:
         raise interrupted
 
 
-def say_drawn(drawn: DrawnSheet, n_open: int, of_what: str, classes: list[str], path: Path) -> None:
-    """What was drawn, or added to what was there; what to do with it, and what it will tell."""
-    from chary._words import shown
-    from chary.evaluation import accuracy_interval
+def _stopping(filling: Filling, width: float | None, above: float | None) -> Stopping:
+    """What tells when a sheet has enough answers to judge labels by; the person does not see the labels."""
+    from chary.audit import Stopping
+    from chary.audit.judge import labels_of_sheet
+    from chary.audit.sheet import parse_token
+    from chary.tables import open_source
 
-    k = drawn.n_drawn
-    low, high = accuracy_interval(round(0.9 * k), k)
-    named = ", ".join(shown(name, 30) for name in classes[:12]) + (", ..." if len(classes) > 12 else "")
-    there = f"{k} of {n_open:,} {of_what}, drawn at random: {path}"
-    if drawn.enlarged:
-        there = (
-            f"{drawn.n_new} rows more, drawn at random, are in {path}: {k} of {n_open:,} {of_what} now, and the "
-            f"{drawn.n_answered} answers that it held are as they were."
-        )
-    say(
-        f"{there}\n"
-        f"Label them ({named}), hard ones too: a row that is skipped counts as wrong.\n"
-        f"If {round(0.9 * k)} of {k} prove right, accuracy is between {low:.0%} and {high:.0%} (95% interval).\n"
-    )
-
-
-def _next_command(sheet: Path, origin: DrawnFrom) -> str:
-    """What to type once a sheet is filled in."""
+    origin, path = filling.origin, filling.path
     if not origin.judged:
-        return _label_command(sheet, origin)
-    table = origin.table if origin.more_tables or origin.table == "-" else str(_table_of(sheet, origin.table))
-    words = [word for name in origin.judged for word in ("--labels", name)]
-    words += [word for name, value in origin.read_with.items() for word in (f"--{name}", value)]
-    words += [word for value in origin.unlabeled or () for word in ("--unlabeled", value)]
-    words += ["--exact-labels"] * origin.exact_labels
-    return shlex.join(["chary", "judge", table, *origin.more_tables, *words, "--audit", str(sheet)])
+        raise ValueError(
+            f"{path} was drawn to train a model, whose labels are not there yet; when it is enough can be told of "
+            "a sheet of chary judge alone."
+        )
+    if not Path(origin.table).exists():
+        raise ValueError(f"The table that {path} was drawn from, {origin.table}, is not there; put it back.")
+    reading: dict[str, Any] = {**origin.read_with, "reserved": ()}
+    scan = open_source([origin.table, *origin.more_tables], **reading)
+    where = f"of {filling.sheet.name}"
+    numbers = [parse_token(row.token, f"Row {row.lines[0] + 1} {where}").number for row in filling.rows]
+    if max(numbers, default=0) >= scan.n_rows:
+        raise ValueError(
+            f"{path} was not drawn from {origin.table} as it is now; use the table it was drawn from."
+        )
+    return Stopping(labels_of_sheet(scan, origin, numbers), scan.n_rows, width, above)
 
 
-def _label_command(audit: Path, origin: DrawnFrom) -> str:
-    """What to type once an audit file is filled in; a table labelled before is labelled again."""
-    import polars as pl
+def _next_command(sheet: Path, origin: SheetOrigin) -> str:
+    """What to type once a sheet is filled in."""
+    from chary.audit.sheet import DOUBT
 
-    from chary.tables import DOUBT, Table
-
-    path = origin.table if origin.more_tables or origin.table == "-" else str(_table_of(audit, origin.table))
-    table = Table(pl.DataFrame(), path, path=path, more_paths=origin.more_tables, read_with=origin.read_with)
-    outputs = table.folder.glob(f"{glob.escape(table.stem)}.*") if table.folder.is_dir() else ()
-    labeled_before = any(_OUTPUT.search(output.name) for output in outputs)
-    given = "--checked" if origin.chosen == DOUBT else "--audit"
-    more = ["--exact-labels"] * origin.exact_labels + [given, str(audit)] + ["--force"] * labeled_before
-    return command(table, "label", origin.target, origin.unlabeled, *more)
+    options = Options.of(
+        target=origin.target,
+        labels=origin.judged,
+        unlabeled=origin.unlabeled,
+        exact_labels=origin.exact_labels,
+        **origin.read_with,
+    )
+    files = [origin.table, *origin.more_tables]
+    if files != ["-"] and len(files) == 1:
+        files = [str(_table_of(sheet, origin.table))]
+    given = "checked" if origin.chosen == DOUBT else "audit"
+    return options.command("judge" if origin.judged else "label", files, **{given: sheet})
 
 
 def _table_of(audit: Path, typed: str) -> Path:
@@ -203,9 +210,200 @@ def _table_of(audit: Path, typed: str) -> Path:
     return next((path for path in paths if path.exists()), paths[0])
 
 
-def say(text: str, style: str = "") -> None:
-    """Words with names of files in them, on the terminal."""
-    from rich.text import Text
+class Sheet:
+    """An audit sheet being filled in by a person at a terminal."""
 
-    seen = "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
-    stdout().print(Text(seen, style), soft_wrap=True)
+    def __init__(self, filling: Filling, stopping: Stopping | None = None) -> None:
+        from rich.console import Console
+
+        from chary.audit.sheet import CLASSES, ROW
+
+        self.filling, self.stopping = filling, stopping
+        self.target, self.classes = filling.origin.target, filling.origin.classes
+        self.by_line = len(self.classes) > len(_CLASS_KEYS)  # a key each does not do: names or numbers are typed
+        self.numbered = self.by_line and not any(name.isdecimal() for name in self.classes)
+        self.remark = ""  # on what was typed last
+        self.place = 0
+        columns = filling.sheet.frame.columns
+        self.fields = [name for name in columns if name not in (ROW, CLASSES, self.target)]
+        self.console = Console(file=sys.stdout, highlight=False)
+
+    @property
+    def answers(self) -> list[str]:
+        """By row; empty where there is none."""
+        return self.filling.answers
+
+    @property
+    def progress(self) -> str:
+        """How far the person has come."""
+        done = self.filling
+        return f"{done.n_answered} labelled, {done.n_skipped} skipped, {done.n_left} left"
+
+    def work(self) -> None:
+        """Ask until all rows have an answer or the person quits."""
+        self._to_first_empty()
+        while True:
+            complete = self.place == len(self.answers)
+            self._show(complete)
+            key, text = self._line() if self.by_line else (self._key(), "")
+            self.remark = ""
+            if key == _UNDO:
+                self._undo()
+            elif complete or key == _QUIT:
+                return
+            elif (answer := self._answer(key, text)) is not None:
+                self._save(answer)
+                self._to_first_empty()
+
+    def _to_first_empty(self) -> None:
+        self.place = self.answers.index("") if self.filling.n_left else len(self.answers)
+
+    def _undo(self) -> None:
+        answered = [place for place in range(self.place) if self.answers[place]]
+        if answered:
+            self.place = answered[-1]
+            self._save("")
+
+    def _answer(self, key: str, text: str) -> str | None:
+        from chary.audit import SKIPPED
+
+        if key == _SKIP:
+            return SKIPPED
+        if key == _NEW:
+            return self._new_class(text if self.by_line else self._typed())
+        if self.by_line:
+            return self._chosen(text)
+        keys = _CLASS_KEYS[: len(self.classes)]
+        if len(key) == 1 and key in keys:
+            return self.classes[keys.index(key)]
+        self.remark = "no such key" + (f": {visible(key, 20)}" if key.isprintable() else "")
+        return None
+
+    def _new_class(self, name: str) -> str | None:
+        """The name of a class that none of the labels has; None: there is none, back to the row."""
+        from chary.tables.target import is_marker
+
+        is_none = bool(name) and is_marker(name, self.filling.origin.markers)
+        if is_none:
+            self.remark = f"{shown(name)} means: no label"
+        elif not name and self.by_line:
+            self.remark = f"no name: type it after :{_NEW}"
+        return name if name and not is_none else None
+
+    def _chosen(self, text: str) -> str | None:
+        """One of many classes, by name, in upper or lower case, or by number."""
+        same = [name for name in self.classes if name.casefold() == text.casefold()]
+        if text in self.classes or len(same) == 1:
+            return text if text in self.classes else same[0]
+        if self.numbered and text.isdecimal() and 1 <= int(text) <= len(self.classes):
+            return self.classes[int(text) - 1]
+        if text:
+            self.remark = f"{shown(text)} is {'more than one class' if same else 'no class in the list'}"
+        return None
+
+    def _typed(self) -> str:
+        """What is typed after a question; nothing after Enter alone, Escape or the end of the input."""
+        try:
+            name = input("A class that is not in the list (Enter: back): ").strip()
+        except EOFError:
+            return ""
+        return "" if _ESCAPE in name else name
+
+    def _line(self) -> tuple[str, str]:
+        """An action and the words after it, or no action and what was typed."""
+        try:
+            text = input("> ").strip()
+        except EOFError:
+            return _QUIT, ""
+        action, _, words = text.partition(" ")
+        if action.startswith(":") and action[1:] in (_UNDO, _SKIP, _NEW, _QUIT):
+            return action[1:], words.strip()
+        return "", text
+
+    def _key(self) -> str:
+        try:
+            return typer.getchar().lower() or _QUIT  # nothing: the end of the input
+        except EOFError:
+            return _QUIT
+        except OSError:
+            raise ValueError(
+                "Filling in needs a terminal; open the file in a spreadsheet instead and fill its target column."
+            ) from None
+
+    def _save(self, answer: str) -> None:
+        """Write an answer, unless somebody else has answered the row since it was shown: that is said."""
+        from chary.audit import AnsweredElsewhereError
+
+        try:
+            self.filling.answer(self.place + 1, answer, expected=self.answers[self.place])
+        except AnsweredElsewhereError as error:
+            self.remark = str(error)
+
+    def _show(self, complete: bool) -> None:
+        """The row at hand with the keys, or the end, and how much is known by now."""
+        from rich.console import Group
+        from rich.panel import Panel
+        from rich.text import Text
+
+        title: Any = None
+        body: Any
+        if complete:
+            undo, done = (f" :{_UNDO} ", "Enter") if self.by_line else (f" {_UNDO} ", "any other key")
+            end = ("All rows have an answer.   ", "bold"), (undo, "reverse"), f" undo   {done}: done"
+            body = Text.assemble(*end)
+        else:
+            keys = self._keys()
+            room = shutil.get_terminal_size().lines - 10 - str(keys).count("\n")
+            body = Group(self._cells(max(5, room)), Text(), keys)
+            place = f"row {self.place + 1} of {len(self.answers)}: {self.progress} "
+            title = Text.assemble((f" {visible(self.target, 60)}? ", "bold"), place)
+        self.console.clear()
+        self.console.print(Panel(body, title=title, title_align="left", padding=(1, 2)))
+        if self.stopping is not None:
+            words, reached = self.stopping.words(self.answers)
+            self.console.print(Text(words, "bold green" if reached else ""))
+        if self.remark:
+            self.console.print(Text(self.remark, "bold red"))
+
+    def _cells(self, room: int) -> Grid:
+        """The row's cells, in as many columns side by side as it takes and fit."""
+        from rich.table import Table as Grid
+        from rich.text import Text
+
+        row = self.filling.cells(self.place + 1)
+        n_columns = min(math.ceil(len(self.fields) / room), max(1, self.console.width // 40)) or 1
+        fields = self.fields[: n_columns * room]
+        height = math.ceil(len(fields) / n_columns)
+        grid = Grid.grid(padding=(0, 2))
+        for _ in range(n_columns):
+            grid.add_column(style="dim", overflow="fold")
+            grid.add_column(overflow="fold")
+        cells = [(visible(name, 40), "" if row[name] is None else visible(row[name], 300)) for name in fields]
+        cells += [("", "")] * (n_columns * height - len(cells))
+        for i in range(height):
+            grid.add_row(*(Text(part) for j in range(n_columns) for part in cells[i + j * height]))
+        if len(fields) < len(self.fields):
+            grid.add_row(Text(f"and {len(self.fields) - len(fields)} more columns in the file"))
+        return grid
+
+    def _keys(self) -> Text:
+        from rich.text import Text
+
+        named = [(key, visible(name, 40)) for key, name in zip(_CLASS_KEYS, self.classes, strict=False)]
+        colon, new, how = "", "another class", ""
+        if self.by_line:
+            colon, new, n = ":", "NAME another class", len(self.classes)
+            how = f"{'Name or number' if self.numbered else 'Name'} of one of the {n} classes, then Enter\n\n"
+            digits = len(str(n)) if self.numbered else 0
+            width = max(1, self.console.width // 4 - 8 - digits)
+            keys = [f"{i:{digits}}" if digits else "" for i in range(1, min(n, _LISTED) + 1)]
+            named = [
+                (key, f"{visible(name, width):{width}}") for key, name in zip(keys, self.classes, strict=False)
+            ]
+        text = Text()
+        for i, (key, name) in enumerate(named):
+            text.append(f" {key} " if key else "", "reverse").append(f" {name}" + ("\n" if i % 4 == 3 else "   "))
+        text.append(f"\n{how}")
+        for key, name in ((_SKIP, "skip"), (_NEW, new), (_UNDO, "undo"), (_QUIT, "quit and go on later")):
+            text.append(f" {colon}{key} ", "reverse dim").append(f" {name}   ", "dim")
+        return text

@@ -1,26 +1,101 @@
-"""What every command needs: files and texts in; a table, a sentence, plain text or JSON out."""
+"""What every command needs: its options, reading and writing files, and what it says on the terminal."""
 
 from __future__ import annotations
 
+import functools
 import glob
+import inspect
 import json
 import math
 import os
+import shlex
 import signal
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import Field, fields
 from pathlib import Path
 from threading import current_thread, main_thread
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
+
+import typer
 
 from chary._files import atomic_writes, folders_for, probe, why_unreadable
-from chary._words import listed, visible
+from chary._words import Parameter, Step, listed, visible
+from chary.options import Options, flag_of
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from chary.tables import Table
+    from chary.tables import Source, Table
+
+TABLE = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="FILE...",
+        help="CSV, Parquet, JSON lines, Arrow or Excel, also in gzip or zip; several files, a folder or a pattern "
+        "are one table; - is standard input.",
+    ),
+]
+JSON = Annotated[bool, typer.Option("--json", help="Print figures for a program instead of for a person.")]
+# What to type for a step that an error speaks of.
+_COMMANDS = {"draw": "audit draw", "fill": "audit fill", "label": "label", "judge": "judge"}
+
+
+# ---------------------------------------------------------------- what is typed
+
+
+def takes_options(verb: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Have a command take every option that ``Options`` says it takes, in place of its parameter ``options``."""
+
+    def decorated(command: Callable[..., None]) -> Callable[..., None]:
+        shared = {one.name: _parameter(one, verb) for one in fields(Options) if verb in one.metadata["commands"]}
+        own = inspect.signature(command, eval_str=True).parameters
+        every = [one for name in own for one in (shared.values() if name == "options" else [own[name]])]
+
+        @functools.wraps(command)
+        def run(**typed: Any) -> None:
+            options = Options.typed(**{name: typed.pop(name) for name in shared})
+            command(**typed, options=options)
+
+        keywords = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in every]
+        run.__signature__ = inspect.Signature(keywords)  # type: ignore[attr-defined]
+        run.__annotations__ = {one.name: one.annotation for one in keywords}
+        return run
+
+    return decorated
+
+
+def _parameter(one: Field[Any], verb: str) -> inspect.Parameter:
+    about = one.metadata
+    default = inspect.Parameter.empty if verb in about["required"] else one.default or None
+    if isinstance(one.default, bool):
+        default = one.default
+    option = typer.Option(
+        *(about["flags"] or (flag_of(one.name),)), help=about["instead"].get(verb, about["help"]), **about["typed"]
+    )
+    kind = about["kind"] | None if default is None else about["kind"]
+    return inspect.Parameter(
+        one.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, option]
+    )
+
+
+def sentence(error: BaseException) -> str:
+    """What an error says, with options where it speaks of parameters and commands where of steps."""
+    in_parts = any(isinstance(part, Parameter | Step) for part in error.args)
+    return "".join(map(_typed, error.args)) if in_parts else str(error)
+
+
+def _typed(part: str | Parameter | Step) -> str:
+    if isinstance(part, Parameter):
+        value = [] if part.value is None else [shlex.quote(visible(part.value, 60))]
+        return " ".join([flag_of(part.name), *value])
+    if isinstance(part, Step):
+        return " ".join(["chary", _COMMANDS[part.name], *([shlex.quote(part.path)] if part.path else [])])
+    return part
+
+
+# ---------------------------------------------------------------- files
 
 
 def require_readable(*files: str | os.PathLike[str]) -> None:
@@ -33,12 +108,21 @@ def require_readable(*files: str | os.PathLike[str]) -> None:
             raise ValueError(sentence)
 
 
-def read_quietly(files: Sequence[str | os.PathLike[str]], **how: Any) -> Table:
-    """Read a table; what Polars itself says of a damaged file, before it raises, is not repeated."""
-    from chary.tables import read_table
+def open_table(files: Sequence[str | os.PathLike[str]], options: Options) -> Table | Source:
+    """A table, in memory if it fits there and no sample is asked for, otherwise to be read in parts.
 
+    What Polars itself says of a damaged file, before it raises, is not repeated.
+    """
+    from chary.tables import open_source
+    from chary.tables.memory import free_memory
+
+    given, allowed = [os.fspath(file) for file in files], options.memory or free_memory() // 2
+    if options.sample is not None and "-" in given:
+        raise ValueError("Standard input can be read once only; save the table, or leave --sample out.")
     with quietly():
-        return read_table(files, **how)
+        source = open_source(given, **options.reading, memory=allowed)
+        in_parts = options.sample is not None or source.exceeds(allowed)
+        return (source if in_parts else source.read()).written_as(options.format)
 
 
 @contextmanager
@@ -79,6 +163,9 @@ def writing(paths: Iterable[Path], force: bool) -> Iterator[list[BinaryIO]]:
         yield files
 
 
+# ---------------------------------------------------------------- the terminal
+
+
 @contextmanager
 def steps() -> Iterator[Callable[[str], None]]:
     """A spinner on the error stream that names the step at hand; nothing where that is not a terminal."""
@@ -104,6 +191,20 @@ def heed_interrupts() -> None:
 def print_json(figures: dict[str, Any]) -> None:
     """Figures for a program; infinity, which JSON lacks, is null."""
     sys.stdout.write(json.dumps(_finite(figures), indent=2) + "\n")
+
+
+def say(text: str, style: str = "") -> None:
+    """Words with names of files in them, on the terminal."""
+    from rich.text import Text
+
+    seen = "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
+    stdout().print(Text(seen, style), soft_wrap=True)
+
+
+def say_files(paths: Mapping[str, Path]) -> None:
+    """The files that were written, by what they are."""
+    for kind, path in paths.items():
+        stdout().print(f"{kind:>8}  {plain(path, 500)}", soft_wrap=True, highlight=False)
 
 
 def plain(text: object, limit: int = 60) -> str:

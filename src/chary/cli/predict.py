@@ -1,4 +1,4 @@
-"""Words typed after ``chary predict`` in; files with labels, progress and a summary out."""
+"""The command ``chary predict``: labels for new files, with progress and a summary."""
 
 from __future__ import annotations
 
@@ -8,31 +8,32 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from chary.cli import options
 from chary.cli.console import (
+    JSON,
     heed_interrupts,
     plain,
     print_json,
     quietly,
     require_free,
     require_readable,
+    sentence,
     stderr,
     stdout,
+    takes_options,
 )
-from chary.cli.remedies import sentence
-from chary.cli.sizes import parse_part, parse_size
+from chary.options import Options
 
 if TYPE_CHECKING:
-    from chary.jobs import Event, FileTask, Labelled, Means, Predictor
-
-predict_app = typer.Typer(rich_markup_mode="rich")
+    from chary.labelling.predict_files import FileTask, LabelledFile, Plan, Resources
+    from chary.labelling.score import Predictor
 
 FILES = Annotated[
     list[str],
@@ -54,6 +55,9 @@ JOBS = Annotated[
     int | None,
     typer.Option("--jobs", "-j", min=1, help="Files at a time.", show_default="as many as cores and memory allow"),
 ]
+STRICT = Annotated[
+    bool, typer.Option("--strict", help="Refuse rows that do not look like those the model learned from.")
+]
 SHARD = Annotated[
     str | None,
     typer.Option(metavar="K/N", help="Only every N-th file, from the K-th on: one part of an array job."),
@@ -67,31 +71,19 @@ SCHEDULER = Annotated[
 ]
 
 
-@predict_app.command(
-    "predict",
-    epilog="Examples:  chary predict customers.model.chary new.csv   "
-    "chary predict customers.model.chary 'in/*.parquet' --out out",
-)
-def predict(
+@takes_options("predict")
+def predict_command(
     model_file: Annotated[Path, typer.Argument(metavar="MODEL", help="A FILE.model.chary.")],
     file: FILES,
-    features: options.FEATURES = None,
+    options: Options,
     columns: COLUMNS = None,
-    probabilities: options.PROBABILITIES = False,
     threshold: THRESHOLD = None,
-    delimiter: options.DELIMITER = None,
-    encoding: options.ENCODING = "utf-8",
-    sheet: options.SHEET = None,
-    out: options.OUT = None,
-    format: options.FORMAT = None,
-    strict: options.STRICT = False,
+    strict: STRICT = False,
     jobs: JOBS = None,
-    memory: options.MEMORY = None,
     shard: SHARD = None,
     engine: ENGINE = "process",
     scheduler: SCHEDULER = None,
-    force: options.FORCE = False,
-    as_json: options.JSON = False,
+    as_json: JSON = False,
 ) -> None:
     """Label the rows of new tables with a model made by [bold]chary label[/bold].
 
@@ -105,29 +97,24 @@ def predict(
     _refuse_swapped(model_file, file)
     require_readable(model_file, *file)
     engine = "dask" if scheduler else engine
-    how: dict[str, Any] = {
-        "delimiter": delimiter,
-        "encoding": encoding,
-        "sheet": sheet,
-        "format": format,
-        "strict": strict,
-        "overwrite": force,
-    }
-    parts = None if shard is None else parse_part(shard)
-    allowed = None if memory is None else parse_size(memory)
-    from chary.jobs import FileTask, Predictor, is_one_file, load_table_model
+    parts = (1, 1) if shard is None else parse_part(shard)
+    from chary.labelling.predict_files import FileTask, Resources, is_one_file, plan_files
+    from chary.labelling.score import Predictor
+    from chary.tables.memory import free_memory
 
-    load_table_model(model_file)
-    predictor = Predictor(
-        model_file.read_bytes(), columns=columns or (), probabilities=probabilities, threshold=threshold
-    )
-    task = FileTask("", "", features=None if features is None else os.fspath(features), **how)
-    if is_one_file(file) and parts is None and engine == "process":
-        _one(predictor, file[0], out, task, allowed, as_json)
+    predictor = Predictor.from_file(model_file, columns or (), options.probabilities, threshold)
+    task, memory = FileTask("", "", options, strict=strict), options.memory or free_memory() // 2
+    if is_one_file(file) and shard is None and engine == "process":
+        _one(predictor, file[0], task, memory, as_json)
         return
-    if features is not None:
+    if options.features is not None:
         raise ValueError("--features belongs to the rows of one table; give one FILE.")
-    _several(_Run(model_file, predictor, file, out, task, jobs, allowed, engine, scheduler), parts, as_json)
+    plan = plan_files(predictor, file, task, parts)
+    if scheduler:
+        resources = Resources(max(1, len(plan.tasks)), 1, options.memory or 2 << 30)  # of each, wherever it is
+    else:
+        resources = Resources.of(len(plan.tasks), jobs, memory)
+    _several(predictor, plan, resources, engine, scheduler, as_json)
 
 
 def _refuse_swapped(model_file: Path, files: Sequence[str]) -> None:
@@ -137,30 +124,37 @@ def _refuse_swapped(model_file: Path, files: Sequence[str]) -> None:
         raise ValueError(f"The model comes first: {shlex.join(['chary', 'predict', models[0], *others])}")
 
 
-# ---------------------------------------------------------------- one file
+def parse_part(text: str) -> tuple[int, int]:
+    """Which part of how many, as typed after ``--shard``.
+
+    >>> parse_part("3/16")
+    (3, 16)
+    """
+    number, slash, of = text.partition("/")
+    if not (slash and number.strip().isdecimal() and of.strip().isdecimal() and 1 <= int(number) <= int(of)):
+        raise ValueError(f"--shard {text!r} is no part of several; give one such as 1/16 ... 16/16.")
+    return int(number), int(of)
 
 
-def _one(
-    predictor: Predictor, source: str, out: Path | None, task: FileTask, memory: int | None, as_json: bool
-) -> None:
+def _one(predictor: Predictor, source: str, task: FileTask, memory: int, as_json: bool) -> None:
     """One file, labelled by this process."""
     from dataclasses import replace
 
-    from chary.jobs import Means, free_memory, label_file, n_cores, output_of_one
+    from joblib import cpu_count
+
+    from chary.labelling.predict_files import Resources, output_of_one
 
     with _at_hand(source) as (path, name):
-        output = output_of_one(path, out, task.format)
+        output = output_of_one(path, task.options)
         if name is not None:
-            output = (out or Path()) / f"stdin.predicted{output.name.partition('.predicted')[2]}"
-        require_free([output], task.overwrite)
-        means = Means(1, n_cores(), memory or free_memory() // 2)
-        task = replace(
-            task, source=path, output=str(output), name=name, threads=means.threads, memory=means.memory
-        )
-        with _progress({path: os.path.getsize(path)}) as told, quietly_if_unseen():
-            labelled = label_file(predictor, task, lambda rows, share: told(path, rows, share))
+            output = Path(task.options.out or "") / f"stdin.predicted{output.name.partition('.predicted')[2]}"
+        require_free([output], task.options.force)
+        task = replace(task, source=path, output=str(output), name=name)
+        (labelled,) = _label(predictor, [task], Resources(1, cpu_count(), memory))
+    if isinstance(labelled, Exception):
+        raise labelled
     if as_json:
-        figures = {"rows": labelled.rows, "labels": labelled.labels, "notes": list(labelled.notes)}
+        figures = {"rows": labelled.rows, "labels": labelled.labels, "notes": labelled.notes}
         print_json({**figures, "new_rows": labelled.new_rows, "files": {"predicted": labelled.output}})
         return
     _show_labels(labelled.labels)
@@ -183,128 +177,78 @@ def _at_hand(source: str) -> Iterator[tuple[str, str | None]]:
         yield str(path), "standard input"
 
 
-@contextmanager
-def quietly_if_unseen() -> Iterator[None]:
-    """What Polars itself says of a damaged file, before it raises, is not repeated; a terminal shows progress."""
-    if stderr().is_terminal:
-        yield
-        return
-    with quietly():
-        yield
-
-
-# ---------------------------------------------------------------- many files
-
-
-class _Run(NamedTuple):
-    """Many files and how to label them."""
-
-    model_file: Path
-    predictor: Predictor
-    given: Sequence[str]
-    out: Path | None
-    task: FileTask
-    jobs: int | None
-    memory: int | None
-    engine: str
-    address: str | None
-
-
-def _several(run: _Run, parts: tuple[int, int] | None, as_json: bool) -> None:
+def _several(
+    predictor: Predictor, plan: Plan, resources: Resources, engine: str, address: str | None, as_json: bool
+) -> None:
+    """Many files, with an output for each."""
     from chary._files import probe
-    from chary.jobs import Means, Shard, free_memory, label_files, plan_files
 
-    plan = plan_files(run.predictor, run.given, run.out, run.task, Shard(*parts) if parts else None)
-    if run.engine == "dask" and run.address:
-        means = Means(max(1, len(plan.tasks)), 1, run.memory or 2 << 30)  # of each worker, wherever it is
-    else:
-        means = Means.of(len(plan.tasks), run.jobs, run.memory or free_memory() // 2)
     probe([task.output for task in plan.tasks[:1]], overwrite=True)
-    tally = _Tally(list(plan.failed))
     start = time.monotonic()
-    with _progress({task.source: os.path.getsize(task.source) for task in plan.tasks}) as told:
-
-        def report(event: Event) -> None:
-            tally.take(event)
-            told(event.task.source, event.rows, 1.0 if event.kind in ("done", "failed") else event.share)
-
-        with quietly_if_unseen():
-            label_files(
-                run.model_file, run.predictor, plan.tasks, means, report, engine=run.engine, address=run.address
-            )
+    outcomes = _label(predictor, plan.tasks, resources, engine=engine, address=address)
     seconds = time.monotonic() - start
-    figures = tally.figures(plan.done, plan.notes, seconds)
+    written = [one for one in outcomes if not isinstance(one, Exception)]
+    failed = list(plan.failed)
+    for task, one in zip(plan.tasks, outcomes, strict=True):
+        failed += [(task.source, one)] if isinstance(one, Exception) else []
+    figures = _figures(plan, written, failed, seconds)
     if as_json:
         print_json(figures)
     else:
-        _show_run(figures, tally.failed, means)
-    if tally.failed:
+        _show_run(figures, failed, resources)
+    if failed:
         raise typer.Exit(1)
 
 
-class _Tally:
-    """What came of the files so far."""
+def _figures(
+    plan: Plan, written: Sequence[LabelledFile], failed: Sequence[tuple[str, Exception]], seconds: float
+) -> dict[str, Any]:
+    """For a program; rows and labels are those of all files, finished now or before."""
+    every, labels = [*plan.done, *written], Counter[str]()
+    for one in every:
+        labels.update(one.labels)
+    rows = sum(one.rows for one in written)
+    return {
+        "rows": sum(one.rows for one in every),
+        "labels": dict(sorted(labels.items(), key=lambda item: (-item[1], item[0]))),
+        "notes": [*plan.notes, *(f"{Path(one.output).name}: {note}" for one in written for note in one.notes)],
+        "new_rows": dict(sorted((one.output, one.new_rows) for one in every if one.new_rows is not None)),
+        "files": {"predicted": sorted(one.output for one in every)},
+        "written": len(written),
+        "finished_before": len(plan.done),
+        "failed": [{"file": name, "reason": sentence(error)} for name, error in failed],
+        "seconds": round(seconds, 3),
+        "rows_per_second": round(rows / seconds) if rows and seconds > 0 else 0,
+    }
 
-    def __init__(self, failed: list[tuple[str, Any]]) -> None:
-        self.failed, self.labelled = failed, list[Any]()
 
-    def take(self, event: Event) -> None:
-        if event.kind == "done" and event.labelled is not None:
-            self.labelled.append(event.labelled)
-        elif event.kind == "failed":
-            self.failed.append((event.task.source, event.error))
+def _label(predictor: Predictor, tasks: Sequence[FileTask], resources: Resources, **how: Any) -> list[Any]:
+    """Label files; on a terminal a bar shows rows per second and the time left."""
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 
-    def figures(self, before: Sequence[Labelled], notes: Sequence[str], seconds: float) -> dict[str, Any]:
-        """For a program; rows and labels are those of all files, finished now or before."""
-        labels: dict[str, int] = {}
-        for one in (*before, *self.labelled):
-            for name, n in one.labels.items():
-                labels[name] = labels.get(name, 0) + n
-        rows = sum(one.rows for one in self.labelled)
-        said = [*notes, *(f"{Path(one.output).name}: {note}" for one in self.labelled for note in one.notes)]
-        compared = {one.output: one.new_rows for one in (*before, *self.labelled) if one.new_rows is not None}
-        return {
-            "rows": rows + sum(one.rows for one in before),
-            "labels": dict(sorted(labels.items(), key=lambda item: (-item[1], item[0]))),
-            "notes": said,
-            "new_rows": dict(sorted(compared.items())),
-            "files": {"predicted": sorted(one.output for one in (*before, *self.labelled))},
-            "written": len(self.labelled),
-            "finished_before": len(before),
-            "failed": [{"file": name, "reason": sentence(error)} for name, error in self.failed],
-            "seconds": round(seconds, 3),
-            "rows_per_second": round(rows / seconds) if rows and seconds > 0 else 0,
-        }
+    from chary.labelling.predict_files import label_files
+
+    heed_interrupts()
+    if not stderr().is_terminal:  # what Polars itself says of a damaged file, before it raises, is not repeated
+        with quietly():
+            return label_files(predictor, tasks, resources, **how)
+    sizes = {task.source: os.path.getsize(task.source) for task in tasks}
+    rows, shares, start = Counter[str](), dict.fromkeys(sizes, 0.0), time.monotonic()
+    columns = SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn()
+    with Progress(*columns, console=stderr(), transient=True) as progress:
+        bar = progress.add_task("Reading", total=max(1, sum(sizes.values())))
+
+        def seen(task: FileTask, n_rows: int, share: float) -> None:
+            rows[task.source], shares[task.source] = n_rows, share
+            n_rows, pace = rows.total(), rows.total() / max(1e-3, time.monotonic() - start)
+            files = f"{sum(share >= 1 for share in shares.values())} of {len(sizes)} files, " * (len(sizes) > 1)
+            done = sum(share * sizes[name] for name, share in shares.items())
+            progress.update(bar, completed=done, description=f"{files}{n_rows:,} rows, {pace:,.0f} a second")
+
+        return label_files(predictor, tasks, resources, seen, **how)
 
 
 # ---------------------------------------------------------------- what is shown
-
-
-@contextmanager
-def _progress(sizes: dict[str, int]) -> Iterator[Callable[[str, int, float], None]]:
-    """A bar with rows per second and time left, on a terminal; told of a file, its further rows and its share."""
-    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
-
-    heed_interrupts()
-    console, total = stderr(), max(1, sum(sizes.values()))
-    if not console.is_terminal:  # a disabled bar of an older Rich still ends its line
-        yield lambda source, more, share: None
-        return
-    shares, rows, start = dict.fromkeys(sizes, 0.0), 0, time.monotonic()
-    columns = SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn()
-    with Progress(*columns, console=console, transient=True) as progress:
-        bar = progress.add_task("Reading", total=total)
-
-        def told(source: str, more: int, share: float) -> None:
-            nonlocal rows
-            rows += more
-            shares[source] = share
-            done = sum(share * sizes[name] for name, share in shares.items())
-            pace = rows / max(1e-3, time.monotonic() - start)
-            files = f"{sum(share >= 1 for share in shares.values())} of {len(sizes)} files, " * (len(sizes) > 1)
-            progress.update(bar, completed=done, description=f"{files}{rows:,} rows, {pace:,.0f} a second")
-
-        yield told
 
 
 def _show_labels(labels: dict[str, int]) -> None:
@@ -318,7 +262,7 @@ def _show_labels(labels: dict[str, int]) -> None:
     stdout().print(grid)
 
 
-def _show_run(figures: dict[str, Any], failed: Sequence[tuple[str, Any]], means: Means) -> None:
+def _show_run(figures: dict[str, Any], failed: Sequence[tuple[str, Any]], resources: Resources) -> None:
     console = stdout()
     if figures["labels"]:
         _show_labels(figures["labels"])
@@ -331,7 +275,7 @@ def _show_run(figures: dict[str, Any], failed: Sequence[tuple[str, Any]], means:
         console.print(f"{before} {_files(before)} finished before and verified", highlight=False)
     if written:
         pace = f"{figures['seconds']:,.1f} s, {figures['rows_per_second']:,} rows a second"
-        room = f"{means.jobs} at a time, {means.jobs * means.memory >> 20:,} MiB at most"
+        room = f"{resources.jobs} at a time, {resources.jobs * resources.memory >> 20:,} MiB at most"
         console.print(f"{written} {_files(written)} written in {pace} ({room})", highlight=False, soft_wrap=True)
     folders = sorted({str(Path(path).parent) for path in figures["files"]["predicted"]})
     if folders:

@@ -1,23 +1,35 @@
-"""Arrays in; labels, confidence and all that the method is made of out: no file, no table, no word."""
+"""The method: classifiers and all that they are made of, on arrays."""
 
-from chary.method.assignment import whole_counts
-from chary.method.confidence import CONFIDENCES, entropy, margin, max_probability, t_share, t_similarity
-from chary.method.diverse import (
-    DiverseEnsembleClassifier,
-    check_same_classes,
-    class_order_of,
-    content_order,
+from chary.method.confidence import CONFIDENCES, Floats, entropy, margin, max_probability, t_share, t_similarity
+from chary.method.diverse import DiverseEnsembleClassifier, check_same_classes, class_order_of, content_order
+from chary.method.estimators import (
+    fit_partly,
+    in_blocks_of_rows,
+    last_step,
+    one_thread,
+    predict_scores,
+    probabilities,
 )
-from chary.method.fitting import fit_partly, last_step
-from chary.method.forests import PlainBoosting, PlainForest, Trees, plain_trees
-from chary.method.information import ACCURACY, AIMS, BALANCED, balanced_shares
 from chary.method.labels import Labels, decode, encode, is_missing
-from chary.method.layers import predict_scores, scores_quickly
 from chary.method.linear import LinearDiverseEnsemble
-from chary.method.members import probabilities
-from chary.method.mixed import Member, MixedEnsembleClassifier, boosted_trees, default_members, linear_model
+from chary.method.metrics import (
+    ReliabilityCurve,
+    RiskCoverageCurve,
+    confidence_auroc,
+    expected_calibration_error,
+    reliability_curve,
+    risk_coverage_curve,
+)
+from chary.method.mixture import (
+    ColumnScaler,
+    Member,
+    MixedEnsembleClassifier,
+    boosted_trees,
+    default_members,
+    linear_model,
+)
 from chary.method.model_selection import LabeledScorer, LabeledStratifiedKFold
-from chary.method.network import Floats, Network, default_hidden_sizes
+from chary.method.network import Network, default_hidden_sizes, draw_batches
 from chary.method.policies import (
     POLICIES,
     Acceptance,
@@ -31,21 +43,22 @@ from chary.method.policies import (
     TransductiveBound,
 )
 from chary.method.priors import (
+    ACCURACY,
+    AIMS,
+    BALANCED,
     ClassPrior,
     Sensitivity,
     align,
-    align_in_parts,
+    balanced_shares,
     describe_prior,
-    prior_of_rest,
     sensitivity,
     shares_of_part,
     shares_of_rest,
+    whole_counts,
 )
-from chary.method.scaling import ColumnScaler
-from chary.method.scoring import RawScores, in_blocks_of_rows, log_of
-from chary.method.self_training import SelfTrainingClassifier
-from chary.method.threads import one_thread
-from chary.method.training import draw_batches
+from chary.method.self_training import SelfTrainingClassifier, scores_quickly
+from chary.method.simulated_bias import iid, selection_biased
+from chary.method.trees import PlainBoosting, PlainForest, Trees, plain_trees
 
 __all__ = [
     "ACCURACY",
@@ -71,8 +84,9 @@ __all__ = [
     "PlainBoosting",
     "PlainForest",
     "Policy",
-    "RawScores",
+    "ReliabilityCurve",
     "RisingShare",
+    "RiskCoverageCurve",
     "Round",
     "SelfTrainingClassifier",
     "Sensitivity",
@@ -80,11 +94,11 @@ __all__ = [
     "TransductiveBound",
     "Trees",
     "align",
-    "align_in_parts",
     "balanced_shares",
     "boosted_trees",
     "check_same_classes",
     "class_order_of",
+    "confidence_auroc",
     "content_order",
     "decode",
     "default_hidden_sizes",
@@ -93,20 +107,23 @@ __all__ = [
     "draw_batches",
     "encode",
     "entropy",
+    "expected_calibration_error",
     "fit_partly",
+    "iid",
     "in_blocks_of_rows",
     "is_missing",
     "last_step",
     "linear_model",
-    "log_of",
     "margin",
     "max_probability",
     "one_thread",
     "plain_trees",
     "predict_scores",
-    "prior_of_rest",
     "probabilities",
+    "reliability_curve",
+    "risk_coverage_curve",
     "scores_quickly",
+    "selection_biased",
     "sensitivity",
     "shares_of_part",
     "shares_of_rest",

@@ -1,4 +1,4 @@
-"""Class-wise confidences and posteriors in; the class thresholds that minimise a bound on the error (MSTA) out."""
+"""Class thresholds that minimise a bound on the error of the labels that are accepted (MSTA)."""
 
 from __future__ import annotations
 

@@ -1,15 +1,23 @@
-"""Class probabilities in, one number per row out: how far a prediction can be trusted, in [0, 1]."""
+"""How far each prediction can be trusted, from 0 to 1, worked out from class probabilities."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import entr
 
 Floats = NDArray[np.floating[Any]]
+
+
+def softmax(logits: Floats) -> Floats:
+    """Class probabilities (..., C) in place of logits, which are overwritten."""
+    logits -= logits.max(axis=-1, keepdims=True)
+    np.exp(logits, out=logits)
+    logits /= logits.sum(axis=-1, keepdims=True)
+    return logits
 
 
 def max_probability(probs: Floats) -> Floats:
@@ -68,15 +76,54 @@ CONFIDENCES: dict[str, Callable[[Floats], Floats]] = {
     "margin": margin,
     "entropy": entropy,
 }
+NAMED = {**CONFIDENCES, "softmax": max_probability}  # by its usual name, too
 # Those that ask the members of an ensemble: functions of their probabilities (n, M, C), below.
 OF_MEMBERS = ("t_similarity", "t_share")
 
 
-def check_confidence(kind: str) -> None:
-    """Refuse a name that is neither one of ``OF_MEMBERS`` nor one of ``CONFIDENCES``."""
-    names = (*OF_MEMBERS, *CONFIDENCES)
-    if kind not in names:
-        raise ValueError(f"kind={kind!r} is not a confidence; choose one of {', '.join(names)}.")
+class Scores(NamedTuple):
+    """The prediction of some rows."""
+
+    probs: Floats  # (n, C)
+    confidence: Floats  # (n,)
+    class_confidence: Floats  # (n, C)
+
+
+def scores_of(
+    probs: Floats, confidence: str | Floats, members: Floats | None = None, weights: Floats | None = None
+) -> Scores:
+    """Confidences of some rows.
+
+    Parameters
+    ----------
+    probs : array of shape (n, C)
+        Class probabilities.
+    confidence : str, or array of shape (n,) or (n, C)
+        A name of ``OF_MEMBERS`` or ``NAMED``, or numbers that somebody else made.
+    members : array of shape (n, M, C), default=None
+        Class probabilities of the members, for a name of ``OF_MEMBERS``.
+    weights : array of shape (M,), default=None
+        How much each member counts; the same when None.
+    """
+    if not isinstance(confidence, str):
+        if confidence.ndim == 2:
+            return Scores(probs, confidence.max(axis=1), confidence)
+    elif confidence == "t_share":
+        shares = t_share(members, weights=weights)  # (n, C)
+        return Scores(probs, shares[np.arange(len(probs)), probs.argmax(axis=1)], shares)
+    elif confidence == "t_similarity":
+        agreement = t_similarity(members, per_class=True, weights=weights)  # (n, C)
+        return Scores(probs, agreement.sum(axis=1).clip(0, 1), agreement)
+    elif confidence not in NAMED:
+        names = ", ".join((*OF_MEMBERS, *CONFIDENCES))
+        raise ValueError(f"kind={confidence!r} is not a confidence; choose one of {names}.")
+    elif (measure := NAMED[confidence]) is max_probability:
+        return Scores(probs, measure(probs), probs)
+    else:
+        confidence = measure(probs)
+    # One number a row: all of it goes to the class predicted.
+    is_predicted = np.eye(probs.shape[1], dtype=bool)[probs.argmax(axis=1)]  # (n, C)
+    return Scores(probs, confidence, np.where(is_predicted, confidence[:, None], 0))
 
 
 def t_similarity(head_probs: Any, per_class: bool = False, *, weights: Any = None) -> Any:

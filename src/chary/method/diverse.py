@@ -1,4 +1,4 @@
-"""A partly labelled table in; labels, probabilities and an honest confidence out: the paper's network, fitted."""
+"""The paper's classifier: a network whose diverse heads say how far each prediction can be trusted."""
 
 from __future__ import annotations
 
@@ -10,21 +10,19 @@ import numpy as np
 from numpy.exceptions import DTypePromotionError
 from numpy.random import Generator, RandomState
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from chary._sklearn import Interval, StrOptions, check_sample_weight
-from chary.method.confidence import CONFIDENCES, check_confidence, t_share, t_similarity
-from chary.method.information import ACCURACY, AIMS
+from chary.method.confidence import OF_MEMBERS, Floats, scores_of, softmax
+from chary.method.estimators import one_thread
 from chary.method.labels import Labels, encode
-from chary.method.network import Floats, Losses, Network, default_hidden_sizes
-from chary.method.priors import ClassPrior
-from chary.method.training import train
+from chary.method.network import Losses, Network, default_hidden_sizes, train
+from chary.method.priors import ACCURACY, AIMS, ClassPrior
 
-# Rows are scored in chunks whose largest intermediate array holds about this many numbers (4 MiB).
+# Rows are read and scored in chunks whose largest intermediate array holds about this many numbers (4 MiB).
 _CHUNK_NUMBERS = 2**19
 # Other kinds of X become float64 as a whole; these are kept, and their rows become floats chunk by chunk.
 _KEPT_DTYPES = [np.float64, np.float32, *map(np.dtype, np.typecodes["AllInteger"]), np.bool_]
@@ -201,19 +199,23 @@ class DiverseEnsembleClassifier(ClassifierMixin, BaseEstimator):
 
     def _train(self, X: Any, codes: NDArray[np.intp], weights: Floats, start_from: Any) -> None:
         order = content_order(X, codes, weights)
-        self.mean_, self.scale_ = _column_statistics(X, order) if self.standardize else _no_change(X)
-        if self.standardize == "numbers":
-            marks = _marks(X)
-            self.mean_[marks], self.scale_[marks] = 0.0, 1.0
+        self.mean_, self.scale_ = np.zeros(X.shape[1]), np.ones(X.shape[1])
+        if self.standardize:
+            chosen = ~_marks(X) if self.standardize == "numbers" else slice(None)
+            mean, scale = _column_statistics(X, order)
+            self.mean_[chosen], self.scale_[chosen] = mean[chosen], scale[chosen]
         labeled, unlabeled = order[codes[order] >= 0], order[codes[order] < 0]
+        scaled = weights[labeled] / weights[labeled].max()  # else their sum could overflow
         class_order = class_order_of(codes[labeled])
         rank = np.argsort(class_order)
 
         dtype = np.dtype(self.dtype)
-        n_features = X.shape[1]
-        default = self.hidden_sizes is None
-        hidden_sizes = default_hidden_sizes(n_features) if default else _checked_sizes(self.hidden_sizes)
-        network = Network(n_features, hidden_sizes, len(self.classes_), self.n_heads, dtype)
+        sizes = np.asarray(default_hidden_sizes(X.shape[1]) if self.hidden_sizes is None else self.hidden_sizes)
+        if sizes.ndim != 1 or (sizes.size and (sizes.dtype.kind not in "iu" or sizes.min() < 1)):
+            raise ValueError(
+                f"hidden_sizes must be positive whole numbers such as (128, 32), got {self.hidden_sizes!r}."
+            )
+        network = Network(X.shape[1], tuple(sizes.tolist()), len(self.classes_), self.n_heads, dtype)
         rng = np.random.default_rng(self.random_state)
         network.initialize(rng)
         if start_from is not None:
@@ -224,7 +226,7 @@ class DiverseEnsembleClassifier(ClassifierMixin, BaseEstimator):
             lambda rows: self._standardized(X[rows]).astype(dtype, copy=False),
             labeled,
             rank[codes[labeled]],
-            _mean_one(weights[labeled]).astype(dtype),
+            (scaled / scaled.mean()).astype(dtype),
             unlabeled,
             gamma=self.gamma,
             learning_rate=self.learning_rate,
@@ -240,20 +242,20 @@ class DiverseEnsembleClassifier(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Label of each row, given by the prediction head."""
-        codes = [probs[:, 0].argmax(axis=1) for probs in self._head_probs(X, slice(1))]
-        return self.classes_[np.concatenate(codes)]
+        codes = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[codes]
 
     def predict_proba(self, X: Any) -> Floats:
         """Class probabilities (n, C) of the prediction head."""
-        return np.concatenate([probs[:, 0] for probs in self._head_probs(X, slice(1))])
+        return self._all_probs(X, slice(1))[:, 0]
 
     def predict_head_proba(self, X: Any) -> Floats:
         """Class probabilities (n, M, C) of the diverse heads."""
-        return np.concatenate(list(self._head_probs(X, slice(1, None))))
+        return self._all_probs(X, slice(1, None))
 
     def predict_joint_proba(self, X: Any) -> tuple[Floats, Floats]:
         """``predict_proba`` (n, C) and ``predict_head_proba`` (n, M, C) in one pass over the rows."""
-        probs = np.concatenate(list(self._head_probs(X, slice(None))))
+        probs = self._all_probs(X, slice(None))
         return probs[:, 0], probs[:, 1:]
 
     def predict_confidence(self, X: Any, kind: str = "t_similarity") -> Floats:
@@ -266,26 +268,27 @@ class DiverseEnsembleClassifier(ClassifierMixin, BaseEstimator):
             ``"t_similarity"`` asks the diverse heads, and so does ``"t_share"``; those of
             ``chary.method.CONFIDENCES``, such as ``"max_probability"``, the prediction head's probabilities.
         """
-        check_confidence(kind)
-        if kind == "t_similarity":
-            return np.concatenate([t_similarity(probs) for probs in self._head_probs(X, slice(1, None))])
-        if kind == "t_share":
-            every_head = self._head_probs(X, slice(None))
-            return np.concatenate([t_share(probs[:, 1:], probs[:, 0].argmax(axis=1)) for probs in every_head])
-        confidence = CONFIDENCES[kind]
-        return np.concatenate([confidence(probs[:, 0]) for probs in self._head_probs(X, slice(1))])
+        chunks = self._head_probs(X, slice(None) if kind in OF_MEMBERS else slice(1))
+        return np.concatenate([scores_of(probs[:, 0], kind, probs[:, 1:]).confidence for probs in chunks])
+
+    def _all_probs(self, X: Any, heads: slice) -> Floats:
+        chunks = list(self._head_probs(X, heads))
+        numbers = np.empty((*chunks[0].shape[1:], sum(map(len, chunks))))
+        return np.concatenate(chunks, out=numbers.transpose(2, 0, 1))  # in memory as the network makes them
 
     def _head_probs(self, X: Any, heads: slice) -> Iterator[Floats]:
         """Probabilities of the chosen heads, chunk by chunk: (rows, number of heads, C)."""
         check_is_fitted(self, "class_bias_")
-        X = self._validated(X, reset=False)
-        for logits in self._head_logits(X, heads):
-            yield softmax(logits + self.class_bias_, axis=-1)
+        for logits in self._head_logits(self._validated(X, reset=False), heads):
+            logits += self.class_bias_
+            yield softmax(logits)
 
     def _head_logits(self, X: Any, heads: slice) -> Iterator[Floats]:
         network = self.network_.astype(np.float64)  # a row then scores the same alone and in a batch
-        for rows in _chunks(X.shape[0], network.widest):
-            yield network.logits(self._standardized(X[rows]), heads)
+        for rows in _chunks(X.shape[0], 2 * network.widest):
+            with one_thread("blas"):  # matrices are small: two threads would wait for each other
+                logits = network.logits(self._standardized(X[rows]), heads)
+            yield logits
 
     def _validated(self, X: Any, *, reset: bool) -> Any:
         """X as a NumPy array or CSR matrix of numbers."""
@@ -350,18 +353,6 @@ def class_order_of(codes: NDArray[np.intp]) -> NDArray[np.intp]:
     return np.argsort(np.unique(codes, return_index=True)[1])
 
 
-def _checked_sizes(hidden_sizes: Any) -> tuple[int, ...]:
-    sizes = np.asarray(hidden_sizes)
-    if sizes.ndim != 1 or (sizes.size and (sizes.dtype.kind not in "iu" or sizes.min() < 1)):
-        raise ValueError(f"hidden_sizes must be positive whole numbers such as (128, 32), got {hidden_sizes!r}.")
-    return tuple(sizes.tolist())
-
-
-def _mean_one(weights: Floats) -> Floats:
-    weights = weights / weights.max()  # else their sum could overflow
-    return weights / weights.mean()
-
-
 def content_order(X: Any, codes: NDArray[np.intp], weights: Floats) -> NDArray[np.intp]:
     """Row numbers sorted by what the rows hold, so that shuffling the input changes no result.
 
@@ -405,10 +396,6 @@ def _marks(X: Any) -> NDArray[np.bool_]:
         part = _dense(X[rows])
         marks &= ((part == 0) | (part == 1)).all(axis=0)
     return marks
-
-
-def _no_change(X: Any) -> tuple[Floats, Floats]:
-    return np.zeros(X.shape[1]), np.ones(X.shape[1])
 
 
 def _dense(X: Any) -> Any:

@@ -1,4 +1,4 @@
-"""A target column in; classes, codes and labelled mask out: the one place that knows what unlabelled is."""
+"""A partly labelled target, encoded: the one place that knows what unlabelled means."""
 
 from __future__ import annotations
 

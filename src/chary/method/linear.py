@@ -1,4 +1,4 @@
-"""Rows and two classes of labels in; the exact solution of the paper's linear problem and its bounds out."""
+"""The paper's theory: linear heads for two classes, solved exactly, and the bounds on their diversity."""
 
 from __future__ import annotations
 
@@ -363,12 +363,7 @@ def _lambdas(regularization: Any, n_heads: int) -> Array:
 
 
 def _problem(
-    rows: Array,
-    codes: NDArray[np.intp],
-    labeled: NDArray[np.bool_],
-    weights: Array,
-    lambdas: Array,
-    gamma: float,
+    rows: Array, codes: NDArray[np.intp], labeled: NDArray[np.bool_], weights: Array, lambdas: Array, gamma: float
 ) -> _Problem:
     given, free = labeled & (weights > 0), ~labeled & (weights > 0)
     roots = np.sqrt(weights[given] / weights[given].sum())

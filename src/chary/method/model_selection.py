@@ -1,4 +1,4 @@
-"""Partly labelled rows in; folds and scores that only ever judge labelled rows out."""
+"""Cross-validation with partly labelled rows: folds and scores that judge labelled rows only."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import indexable
 
 from chary._sklearn import safe_indexing
-from chary.method.fitting import rows_of
+from chary.method.estimators import rows_of
 from chary.method.labels import encode
 
 

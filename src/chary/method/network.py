@@ -1,4 +1,4 @@
-"""A batch of rows in, features, head logits, losses and exact gradients out: the paper's network in NumPy.
+"""The paper's network in NumPy: layers, losses with exact gradients, and training by Adam.
 
 All parameters live in one flat buffer; layers are views of it, and so are their gradients. An optimiser then
 needs to know nothing of layers.
@@ -6,14 +6,21 @@ needs to know nothing of layers.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
-from math import prod, sqrt
-from typing import Any, NamedTuple
+from math import ceil, prod, sqrt
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-Floats = NDArray[np.floating[Any]]
+from chary.method.confidence import Floats
+from chary.method.estimators import one_thread
+
+# Rows of many training steps are fetched at once, up to this many numbers (8 MiB in float32).
+_BLOCK_NUMBERS = 2**21
+# Rows that go through the layers in one matrix when they are scored: small products are the quicker ones.
+_MATRIX_ROWS = 128
 
 
 class Losses(NamedTuple):
@@ -103,14 +110,24 @@ class Network:
         return other
 
     def logits(self, X: Floats, heads: slice = slice(None)) -> Floats:
-        """Logits of the chosen heads, (n, number of heads, C); ``slice(1)`` is the prediction head alone."""
+        """Logits of the chosen heads, (n, number of heads, C); ``slice(1)`` is the prediction head alone.
+
+        Rows are columns of matrices here, so that one output of all rows is one run of memory.
+        """
+        n_rows, chosen = len(X), range(1 + self.n_heads)[heads]
+        wanted = slice(chosen.start * self.n_classes, chosen.stop * self.n_classes)
+        padded = np.zeros((-(-n_rows // _MATRIX_ROWS), _MATRIX_ROWS, self.n_features), self.params.dtype)
+        padded.reshape(-1, self.n_features)[:n_rows] = X
+        values = np.ascontiguousarray(padded.transpose(0, 2, 1))  # (matrices, d, rows of each)
         *backbone, (weight, bias) = self.layers(self.params)
-        features = X
         for layer in backbone:
-            features = _hidden(features, layer)
-        chosen = range(1 + self.n_heads)[heads]
-        columns = slice(chosen.start * self.n_classes, chosen.stop * self.n_classes)
-        return (features @ weight[:, columns] + bias[columns]).reshape(len(X), len(chosen), self.n_classes)
+            values = np.ascontiguousarray(layer.weight.T) @ values
+            values += layer.bias[:, None]
+            np.maximum(values, 0.0, out=values)
+        values = np.ascontiguousarray(weight[:, wanted].T) @ values
+        values += bias[wanted, None]
+        outputs = values.transpose(1, 0, 2).reshape(values.shape[1], len(values) * _MATRIX_ROWS)[:, :n_rows]
+        return outputs.reshape(len(chosen), self.n_classes, n_rows).transpose(2, 0, 1)
 
 
 def loss_and_gradient(
@@ -211,3 +228,123 @@ def _hidden(X: Floats, layer: Layer) -> Floats:
 def _linear_gradient(inputs: Floats, delta: Floats, gradient: Layer) -> None:
     np.matmul(inputs.T, delta, out=gradient.weight)
     np.sum(delta, axis=0, out=gradient.bias)
+
+
+def train(
+    network: Network,
+    fetch: Callable[[NDArray[np.intp]], Floats],
+    labeled: NDArray[np.intp],
+    codes: NDArray[np.intp],
+    weights: Floats,
+    unlabeled: NDArray[np.intp],
+    *,
+    gamma: float = 1.0,
+    learning_rate: float = 1e-3,
+    weight_decay: float = 0.0,
+    n_steps: int = 500,
+    batch_size: int = 32,
+    unlabeled_batch_size: int = 32,
+    rng: np.random.Generator,
+) -> NDArray[np.float64]:
+    """Train a network in place by mini-batches and Adam.
+
+    The steps run on one BLAS thread: their matrices are so small that more threads wait for each other longer than
+    they work. The result is therefore the same to the bit whatever the number of threads before.
+
+    Parameters
+    ----------
+    network : Network
+        Initialised; its ``params`` are updated.
+    fetch : callable
+        Row numbers (k,) -> rows (k, d), as the network is to see them.
+    labeled, codes, weights : arrays of shape (n_labeled,)
+        Row number, class index and weight of every labelled row.
+    unlabeled : array of shape (n_unlabeled,)
+        Row numbers of the unlabelled rows; may be empty, and then there is no diversity term.
+    gamma, learning_rate, weight_decay, n_steps, batch_size, unlabeled_batch_size
+        As in ``DiverseEnsembleClassifier``.
+    rng : Generator
+        Orders the rows.
+
+    Returns
+    -------
+    array of shape (n_steps, 3)
+        The terms of ``Losses`` on the batch of every step.
+    """
+    picks = draw_batches(len(labeled), batch_size, n_steps, rng)  # (n_steps, B)
+    extra = unlabeled[draw_batches(len(unlabeled), unlabeled_batch_size, n_steps, rng)]  # (n_steps, U)
+    numbers = np.hstack([labeled[picks], extra])  # (n_steps, B + U)
+
+    gradient = np.empty_like(network.params)
+    layers, gradients = network.layers(network.params), network.layers(gradient)
+    optimizer = Adam(network.params, learning_rate, weight_decay)
+    losses = np.empty((n_steps, 3))
+    steps_per_block = max(1, _BLOCK_NUMBERS // (numbers.shape[1] * network.n_features))
+    with one_thread("blas"), np.errstate(over="ignore", invalid="ignore"):  # checked once, at the end
+        for start in range(0, n_steps, steps_per_block):
+            block = numbers[start : start + steps_per_block]
+            X_block = fetch(block.ravel()).reshape(*block.shape, -1)  # (steps, B + U, d)
+            for step, X_batch in enumerate(X_block, start):
+                batch = picks[step]
+                losses[step] = loss_and_gradient(
+                    layers, gradients, X_batch, codes[batch], weights[batch], network.n_heads, gamma
+                )
+                optimizer.step(gradient)
+    if not all(np.isfinite(numbers).all() for numbers in (losses, network.params, optimizer.second)):
+        raise ValueError(
+            "Training diverged: numbers grew beyond what their type can hold; "
+            "lower learning_rate, weight_decay or gamma, or rescale X (standardize=True does)."
+        )
+    return losses
+
+
+def draw_batches(n_rows: int, size: int, n_steps: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    """Row numbers for every step, (n_steps, min(size, n_rows)): shuffled passes over all rows, end to end.
+
+    >>> draw_batches(3, 2, 3, np.random.default_rng(0))
+    array([[2, 0],
+           [1, 2],
+           [1, 0]])
+    """
+    size = min(size, n_rows)
+    if size == 0:
+        return np.empty((n_steps, 0), dtype=np.intp)
+    n_passes = ceil(n_steps * size / n_rows)
+    passes = rng.permuted(np.tile(np.arange(n_rows), (n_passes, 1)), axis=1)
+    return passes.ravel()[: n_steps * size].reshape(n_steps, size)
+
+
+class Adam:
+    """Adam with decoupled weight decay on one flat buffer, all in place.
+
+    The moments are kept without their factors 1 - beta, which the step size and epsilon take up instead: ten
+    passes over the buffer a step and no temporary.
+    """
+
+    beta1, beta2, epsilon = 0.9, 0.999, 1e-8
+
+    def __init__(self, params: Floats, learning_rate: float, weight_decay: float = 0.0) -> None:
+        self.params = params
+        self.learning_rate = learning_rate
+        self.weight_decay = weight_decay
+        self.n_steps = 0
+        self.first = np.zeros_like(params)
+        self.second = np.zeros_like(params)
+
+    def step(self, gradient: Floats) -> None:
+        """Update the parameters; ``gradient`` is used as scratch space."""
+        self.n_steps += 1
+        rms_factor = sqrt((1 - self.beta2) / (1 - self.beta2**self.n_steps))
+        mean_factor = (1 - self.beta1) / (1 - self.beta1**self.n_steps)
+        if self.weight_decay:
+            self.params *= 1 - self.learning_rate * self.weight_decay
+        self.first *= self.beta1
+        self.first += gradient
+        np.square(gradient, out=gradient)
+        self.second *= self.beta2
+        self.second += gradient
+        np.sqrt(self.second, out=gradient)
+        gradient += self.epsilon / rms_factor
+        np.divide(self.first, gradient, out=gradient)
+        gradient *= self.learning_rate * mean_factor / rms_factor
+        self.params -= gradient

@@ -1,4 +1,4 @@
-"""One round's confidences in; the mask of the rows to accept now out, with the thresholds that made it.
+"""Which labels of a round of self-training to accept.
 
 A policy is an immutable object with one method, ``accept``. None looks at the order of the rows: those tied
 at the cut are accepted together. (``max_rows`` takes any of the rows that have all scores equal.)

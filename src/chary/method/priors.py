@@ -1,4 +1,4 @@
-"""Class proportions that the user knows in; per-class offsets for the scores and a plain sentence out."""
+"""Class shares: those that a user knows, those that balance the classes, and offsets of scores that give them."""
 
 from __future__ import annotations
 
@@ -7,20 +7,31 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import minimize
 
 from chary._words import exact_percent, listed
-from chary.method.assignment import as_columns, whole_counts
-from chary.method.information import ACCURACY, AIMS, balanced_shares
 from chary.method.labels import Labels
-from chary.method.large_assignment import ROOM, Matched, Parts, match_counts_in_parts
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]
+
+# What labels are to be good at: to be right on as many rows as possible, or on as large a share of every class.
+AIMS = ACCURACY, BALANCED = ("accuracy", "balanced")
 
 ODDS_FACTORS = (1 / 2, 2 / 3, 1.0, 3 / 2, 2.0)
 _SUM_TOLERANCE = 1e-6
 _CHOICE_ROWS = 2_000  # on which the class is chosen whose share matters most
 _NAMED_CLASSES = 6  # of more, a sentence names the largest
+
+# Of balanced_shares, chosen on real tables: docs/class-prior.md says how.
+SPREAD = 4.0  # of the scores, before probabilities are made of them
+HALF_WAY = 0.5  # from the shares that the predictions have to those of the most informative ones
+_DEEPEST = 7.0  # a score is no further below the highest of its row: the logarithm of 0 would drown all others
+_MOST_ROWS = 100_000
+
+# Of match_counts and match_means.
+_FEW_MOVES = 64  # cheaper one by one than another level of temperature
+_MAX_STEPS = 100
 
 
 def align(scores: ArrayLike, prior: ArrayLike) -> Floats:
@@ -29,7 +40,7 @@ def align(scores: ArrayLike, prior: ArrayLike) -> Floats:
     With scores s_ic of n rows and proportions p, the offset b is such that :math:`\arg\max_c (s_{ic} + b_c)` gives
     class c to exactly k_c rows, k being n p rounded to whole numbers by largest remainder, and among all ways to
     choose these rows it chooses the one with the highest total score. The same b then serves new rows. Only rows
-    with equal scores can stand in the way (see ``chary.method.assignment.match_counts``).
+    with equal scores can stand in the way (see ``match_counts``).
 
     Parameters
     ----------
@@ -53,26 +64,14 @@ def align(scores: ArrayLike, prior: ArrayLike) -> Floats:
     array([0, 0, 1, 1])
     """
     columns = as_columns(scores)  # (C, n)
-    return align_in_parts(lambda: iter([columns]), _checked_shares(prior, len(columns)), room=columns.size).offset
-
-
-def align_in_parts(parts: Parts, prior: ArrayLike, room: int = ROOM) -> Matched:
-    """The same of scores that come in parts, as columns (C, m), as often as ``parts`` is called.
-
-    No more than ``room`` of them are kept in memory. The shares are met exactly here, too, but for rows of equal
-    scores; ``n_off`` says how many rows are off.
-    """
-    n, total = 0, np.zeros(np.size(prior))
-    for columns in parts():
-        n, total = n + columns.shape[1], total + columns.sum(axis=1)
-    target = _checked_shares(prior, len(total))
+    target = _checked_shares(prior, len(columns))
     wanted = target > 0
-    offset = np.full(len(total), -np.inf)
+    offset = np.full(len(columns), -np.inf)
     # A row that two classes have an equal claim to goes where the scores lean, whatever the classes' names.
-    counts = whole_counts(target[wanted], n, favor=(total / max(1, n))[wanted])
-    chosen: Parts = parts if wanted.all() else lambda: (columns[wanted] for columns in parts())
-    offset[wanted], n_off = match_counts_in_parts(chosen, counts, room)
-    return Matched(offset - offset[wanted].mean(), n_off)
+    favor = columns.sum(axis=1) / columns.shape[1]
+    counts = whole_counts(target[wanted], columns.shape[1], favor=favor[wanted])
+    offset[wanted] = match_counts(columns[wanted] if not wanted.all() else columns, counts)
+    return offset - offset[wanted].mean()
 
 
 class ClassPrior(NamedTuple):
@@ -112,24 +111,15 @@ class ClassPrior(NamedTuple):
         labeled = np.bincount(labels.codes[labels.labeled], minlength=len(shares))
         return cls(shares, shares_of_rest(shares, labeled, n_rows or len(labels.codes)), aim)
 
-    @property
-    def imposes(self) -> bool:
-        """Whether there is anything to add to the scores."""
-        return self.shares is not None or self.aim != ACCURACY
-
     def offset(self, scores: Callable[[], ArrayLike]) -> Floats:
         """What to add to the scores (n, C) of the unlabelled rows (``Labels.rest``); 0 where nothing is imposed.
 
         The scores are worked out only where they are needed.
         """
-        if not self.imposes:
+        if self.shares is None and self.aim == ACCURACY:
             return np.zeros(len(self.rest))
         found = np.asarray(scores(), dtype=np.float64)
-        return align(found, self.wanted(lambda: found))
-
-    def wanted(self, scores: Callable[[], Floats]) -> Floats:
-        """The shares (C,) to give the unlabelled rows, worked out on scores (n, C) of them where need be."""
-        return self.rest if self.aim == ACCURACY else self._balanced(scores())
+        return align(found, self.rest if self.aim == ACCURACY else self._balanced(found))
 
     def _balanced(self, scores: Floats) -> Floats:
         if self.shares is None:
@@ -142,30 +132,28 @@ class ClassPrior(NamedTuple):
         return shares
 
 
-def prior_of_rest(prior: Floats, codes: Codes) -> Floats:
-    """The proportions (C,) of the unlabelled rows, if those of all rows, labelled ones included, are given.
+def shares_of_rest(prior: Floats, labeled: Codes, n_rows: int) -> Floats:
+    """The proportions (C,) of the unlabelled rows, if those of all n rows, labelled ones included, are given.
 
-    A class of which somewhat more rows are labelled than its share allows is left with half a row; of far more
-    (three standard deviations of a random table), the share cannot be that of all rows.
+    ``labeled`` (C,) is how many rows of each class are labelled. A class of which somewhat more rows are labelled
+    than its share allows is left with half a row; of far more (three standard deviations of a random table), the
+    share cannot be that of all rows.
 
-    >>> prior_of_rest(np.array([0.5, 0.5]), np.array([0, 0, 1, -1, -1, -1, -1, -1]))
+    >>> shares_of_rest(np.array([0.5, 0.5]), np.array([2, 1]), 8)
     array([0.4, 0.6])
     """
-    return shares_of_rest(prior, np.bincount(codes[codes >= 0], minlength=len(prior)), len(codes))
-
-
-def shares_of_rest(prior: Floats, labeled: Codes, n_rows: int) -> Floats:
-    """The same from how many rows of each class are labelled (C,), and how many rows there are in all."""
     expected = prior * n_rows
     excess = labeled - expected - 3 * np.sqrt(expected * (1 - prior)) - 1
     worst = int(excess.argmax())
-    if labeled.sum() < n_rows and excess[worst] > 0:
+    if labeled.sum() == n_rows:
+        return prior
+    if excess[worst] > 0:
         raise ValueError(
             f"class_prior says that {exact_percent(prior[worst])} of all {n_rows:,} rows are of a class that "
             f"{labeled[worst]:,} labelled rows have; give shares of all rows, labelled ones included."
         )
     rest = np.maximum(expected - labeled, 0.5 * (prior > 0))  # new rows may be of any class that there is
-    return rest / rest.sum() if labeled.sum() < n_rows else prior
+    return rest / rest.sum()
 
 
 def shares_of_part(prior: Floats, labeled: Codes, n_rows: int, n_part: int) -> Floats:
@@ -313,3 +301,419 @@ def _shares_in_order(class_prior: Mapping[Any, float], classes: NDArray[Any]) ->
 def _plain(value: Any) -> Any:
     """A NumPy scalar as the Python value that it holds."""
     return value.item() if isinstance(value, np.generic) else value
+
+
+def balanced_shares(scores: ArrayLike, prior: ArrayLike | None = None) -> Floats:
+    r"""The share of rows to give to each class, if a row of a rare class matters more than one of a common class.
+
+    Let z be the scores (none further than 7 below the highest of its row), centred in each row, divided by their
+    root mean square and times 4, and :math:`p_i = \mathrm{softmax}(z_i + b)`: how sure of itself the model is that
+    gave the scores does not matter then.
+
+    Nothing is known of the class shares (``prior=None``): b maximises the information that the predictions carry,
+
+    .. math:: I(b) = H\Big(\frac{1}{n} \sum_i p_i\Big) - \frac{1}{n} \sum_i H(p_i), \qquad
+        H(p) = -\sum_c p_c \log p_c,
+
+    which is large if every class is predicted, and each row clearly: boundaries come to lie where few rows are
+    (``most_informative``). The shares wanted are half-way from those that the scores have by themselves to the
+    mean of these p; all the way, common classes lose more than rare ones gain.
+
+    The shares :math:`\pi` are known: b is such that the mean of p is :math:`\pi`, and row i goes to the class with
+    the highest :math:`p_{ic} / \pi_c`. If p is right, no other labels have a higher balanced accuracy.
+
+    Parameters
+    ----------
+    scores : array-like of shape (n, C)
+        Logits or log-probabilities, finite. Of more than 100,000 rows every k-th is used, in an order that only
+        depends on what the rows hold.
+    prior : array-like of shape (C,), default=None
+        Shares of these rows, all above 0.
+
+    Returns
+    -------
+    array of shape (C,)
+        For ``align``: positive and summing to 1.
+
+    Examples
+    --------
+    Two heaps of rows, the smaller one just short of the boundary:
+
+    >>> leaning = np.concatenate([np.full(90, -2.0), np.full(10, -0.2)]) + np.linspace(-0.1, 0.1, 100)
+    >>> scores = np.column_stack([-leaning, leaning]) / 2
+    >>> int((scores[:, 1] > scores[:, 0]).sum())
+    0
+    >>> balanced_shares(scores).round(1)
+    array([0.9, 0.1])
+    """
+    columns = as_columns(scores)  # (C, n)
+    n_classes, n_rows = columns.shape
+    own = np.bincount(columns.argmax(axis=0), minlength=n_classes) / n_rows
+    z = _on_common_scale(_some_rows(columns))
+    if prior is None:
+        shares = (1 - HALF_WAY) * own + HALF_WAY * _softmax(z, most_informative(z)).mean(axis=1)
+    else:
+        known = np.asarray(prior, dtype=np.float64)
+        raised = z + (match_means(z, known, np.zeros(n_classes), 0.1 / z.shape[1]) - np.log(known))[:, None]
+        shares = np.bincount(raised.argmax(axis=0), minlength=n_classes) / z.shape[1]
+    shares = np.maximum(shares, 0.5 / n_rows)  # of a class without a row, a new row may be one all the same
+    return shares / shares.sum()
+
+
+def most_informative(columns: Floats) -> Floats:
+    """Offsets (C,), with mean 0, at the top of ``information`` nearest to where all classes are as frequent.
+
+    There no class is so far down that it could not be felt; from there L-BFGS climbs with the exact gradient.
+
+    >>> z = np.array([[4.0, 4.2, 0.0, 0.1], [0.0, 0.0, 3.0, 3.0]])
+    >>> offset = most_informative(z)
+    >>> bool(information(z, offset)[0] > information(z, np.zeros(2))[0])
+    True
+    """
+    n_classes = len(columns)
+    start = match_means(columns, np.full(n_classes, 1 / n_classes), np.zeros(n_classes), 0.1 / columns.shape[1])
+
+    def falling(offset: Floats) -> tuple[float, Floats]:
+        height, slope = information(columns, offset)
+        return -height, -slope
+
+    found = minimize(falling, start, jac=True, method="L-BFGS-B", options={"gtol": 1e-8, "ftol": 1e-12})
+    offset: Floats = found.x
+    return offset - offset.mean()
+
+
+def information(columns: Floats, offset: Floats) -> tuple[float, Floats]:
+    r"""I(b) of ``balanced_shares`` for scores as columns (C, n), and its gradient.
+
+    With m the mean of the p_i and :math:`g_{ic} = \log p_{ic} - \log m_c`,
+
+    .. math:: I = \frac{1}{n} \sum_{ic} p_{ic} g_{ic}, \qquad
+        \frac{\partial I}{\partial b_k} = \frac{1}{n} \sum_i p_{ik} \Big(g_{ik} - \sum_c p_{ic} g_{ic}\Big).
+    """
+    gain = columns + offset[:, None]  # log p at first
+    gain -= gain.max(axis=0)
+    probs = np.exp(gain)
+    total = probs.sum(axis=0)
+    probs /= total
+    gain -= np.log(total)
+    gain -= np.log(np.maximum(probs.mean(axis=1), np.finfo(np.float64).tiny))[:, None]
+    of_rows = (probs * gain).sum(axis=0)  # (n,)
+    return float(of_rows.mean()), (probs * (gain - of_rows)).mean(axis=1)
+
+
+def _on_common_scale(columns: Floats) -> Floats:
+    """Centred in each row, with root mean square ``SPREAD``; scores that say nothing stay 0."""
+    z = np.maximum(columns - columns.max(axis=0), -_DEEPEST)
+    z -= z.mean(axis=0)
+    spread = float(np.sqrt(np.square(z).mean()))
+    return z * (SPREAD / spread) if spread > 0 else z
+
+
+def _some_rows(columns: Floats) -> Floats:
+    """At most so many rows, in an order by what they hold: how a table is sorted then changes nothing."""
+    by_class = np.random.default_rng(0).standard_normal(len(columns))
+    # Not a matrix product: BLAS rounds equal rows differently depending on where they stand.
+    order = np.argsort(((columns - columns.max(axis=0)) * by_class[:, None]).sum(axis=0), kind="stable")
+    step = -(-len(order) // _MOST_ROWS)
+    return columns[:, order[step // 2 :: step]]
+
+
+def _softmax(columns: Floats, offset: Floats) -> Floats:
+    probs = columns + offset[:, None]
+    probs -= probs.max(axis=0)
+    np.exp(probs, out=probs)
+    probs /= probs.sum(axis=0)
+    return probs
+
+
+def whole_counts(shares: Floats, n: int, favor: Floats | None = None) -> Codes:
+    """n rows shared out by largest remainder; of equal remainders the favoured class goes first.
+
+    >>> whole_counts(np.array([0.5, 0.3, 0.2]), 4)
+    array([2, 1, 1])
+    >>> whole_counts(np.array([0.5, 0.5]), 3, favor=np.array([0.1, 0.9]))
+    array([1, 2])
+    """
+    quotas = shares * n
+    counts = np.floor(quotas).astype(np.intp)
+    favor = np.zeros(len(shares)) if favor is None else favor
+    by_remainder = np.lexsort((-favor, -(quotas - counts).round(9)))
+    counts[by_remainder[: n - counts.sum()]] += 1
+    return counts
+
+
+def match_counts(columns: Floats, counts: Codes) -> Floats:
+    r"""Offsets b with which class c has the highest raised score in k_c rows.
+
+    With the scores s_ic as columns (C, n), b solves the dual of the best assignment of rows to classes of sizes k,
+
+    .. math:: \min_b \; \sum_i \max_c (s_{ic} + b_c) - \sum_c k_c b_c.
+
+    Among all solutions the one in the middle is returned; it does not depend on the order of the rows. Rows
+    with equal scores cannot be told apart: they go to the side that leaves the counts nearest to k (for two
+    classes; for more, the nearest that a local search over the orders of the classes finds).
+
+    >>> match_counts(np.array([[2.0, 1.5, 1.0, 0.2], [0.0, 0.0, 0.0, 0.0]]), np.array([2, 2]))
+    array([0.  , 1.25])
+    """
+    n_classes = len(columns)
+    filled = counts > 0
+    if n_classes == 1:
+        return np.zeros(1)
+    if filled.all():
+        return (_two_class_offset if n_classes == 2 else _many_class_offset)(columns, counts)
+    offset = np.zeros(n_classes)
+    offset[filled] = match_counts(columns[filled], counts[filled])
+    best = (columns[filled] + offset[filled, None]).max(axis=0)  # (n,)
+    for c in np.flatnonzero(~filled):  # too small a class to have one of these rows, but perhaps a new one
+        offset[c] = _cut(np.unique(best - columns[c]), 0)
+    return offset
+
+
+def match_means(columns: Floats, shares: Floats, offset: Floats, tolerance: float) -> Floats:
+    """From an offset on, those with which the mean softmax is within a tolerance of the shares, if steps suffice.
+
+    Over a step whose largest and smallest entry differ by r, the curvature of log-sum-exp changes at most by the
+    factor e^r; therefore the share log(1 + r) / r of a Newton step always descends, and no search is needed.
+    """
+    for _ in range(_MAX_STEPS):
+        log_mean, curvature = _soft_moments(columns, offset)
+        missing = shares - np.exp(log_mean)
+        if np.abs(missing).max() <= tolerance:
+            return offset
+        if (missing > np.maximum(0.99 * shares, tolerance)).any():
+            offset = offset + np.log(shares) - log_mean  # far off and flat: this step always descends too
+            continue
+        # The problem does not change when all offsets move together: the added ones fix that direction.
+        step = np.linalg.lstsq(curvature + 1, missing, rcond=None)[0]
+        r = np.ptp(step)
+        offset = offset + step * (np.log1p(r) / max(r, np.finfo(np.float64).tiny))
+    return offset
+
+
+def as_columns(scores: ArrayLike) -> Floats:
+    """Scores (n, C), checked, as contiguous columns (C, n): a pass over a class is a pass over memory."""
+    columns = np.ascontiguousarray(np.asarray(scores, dtype=np.float64).T)
+    if columns.ndim != 2 or columns.shape[0] < 2 or columns.shape[1] < 1:
+        raise ValueError(f"scores must have at least one row and two classes; got shape {columns.T.shape}.")
+    if not np.isfinite(columns).all():
+        raise ValueError("scores hold NaN or infinity; give logits, or logarithms of probabilities above 0.")
+    return columns
+
+
+def _two_class_offset(columns: Floats, counts: Codes) -> Floats:
+    """One sort: the rows that lean least to the second class are the first class's."""
+    leaning = np.sort(columns[1] - columns[0])
+    values, first = np.unique(leaning, return_index=True)
+    ends = np.append(first, len(leaning))  # rows below each distinct value: the cuts that there are
+    nearest = int(np.abs(ends - counts[0]).argmin())
+    return np.array([0.0, -_cut(values, nearest)])
+
+
+def _cut(values: Floats, position: int) -> float:
+    """A number between the sorted values before and after a position; beyond the ends, by half the next gap."""
+    if 0 < position < len(values):
+        return float(values[position - 1] + values[position]) / 2
+    if len(values) == 1:
+        return float(values[0]) + (1 if position else -1)
+    if position:
+        return float(values[-1] + (values[-1] - values[-2]) / 2)
+    return float(values[0] - (values[1] - values[0]) / 2)
+
+
+def _many_class_offset(columns: Floats, counts: Codes) -> Floats:
+    """The middle of all offsets that are optimal; it depends on the scores alone, not on the order of rows.
+
+    Row i of class c stays there when b_d - b_c <= s_ic - s_id. The least of these limits for each pair (c, d)
+    makes a graph; the shortest paths from each class are the corners of the set of optimal b, and their mean lies
+    strictly inside unless rows are tied.
+    """
+    offset, owner = _assign(columns, counts)
+    limits = np.maximum(_limits(columns, owner) + offset[:, None] - offset, 0)  # (C, C)
+    for c in range(len(limits)):
+        limits = np.minimum(limits, limits[:, c, None] + limits[c])
+    offset = offset + limits.mean(axis=0)
+    offset -= offset[0]
+    first, margin = _top_two(columns, offset)
+    rounding = 64 * np.finfo(np.float64).eps * max(_magnitude(columns), _magnitude(offset))
+    tied = margin <= rounding
+    if not tied.any():
+        return offset
+    clear = margin[~tied]
+    nudge = clear.min() / 2 if len(clear) else 1.0
+    fixed = np.bincount(first[~tied], minlength=len(counts))
+    raised = columns[:, tied] + offset[:, None]
+    return offset + nudge * _tie_order(raised >= raised.max(axis=0) - rounding, counts - fixed)
+
+
+def _tie_order(contenders: NDArray[np.bool_], counts: Codes) -> Floats:
+    """Heights of the classes, in [0, 1), with which the highest contenders come close to the counts."""
+    patterns, repeats = np.unique(contenders, axis=1, return_counts=True)  # (C, number of patterns)
+    n_classes = len(counts)
+
+    def miss(order: list[int]) -> float:
+        heights = np.argsort(order)
+        winners = np.where(patterns, heights[:, None], -1).argmax(axis=0)
+        return float(np.abs(np.bincount(winners, repeats, minlength=n_classes) - counts).sum())
+
+    order = list(np.argsort(counts, kind="stable"))  # the class that lacks most rows comes last: highest
+    found = miss(order)
+    improved = True
+    while improved and found > 0:
+        improved = False
+        for c in range(n_classes):
+            others = [d for d in order if d != c]
+            for place in range(n_classes):
+                trial = [*others[:place], c, *others[place:]]
+                if (value := miss(trial)) < found:
+                    order, found, improved = trial, value, True
+    return np.argsort(order) / n_classes
+
+
+def _assign(columns: Floats, counts: Codes) -> tuple[Floats, Codes]:
+    """The best assignment with exactly these counts and an offset for which no row would rather move.
+
+    Soft proportions at a falling temperature bring the counts close; cheapest exchanges do the rest.
+    """
+    n_rows, offset = columns.shape[1], np.zeros(len(columns))
+    shares = np.maximum(counts, 0.5) / np.maximum(counts, 0.5).sum()
+    owner, margin = _top_two(columns, offset)
+    best = offset, owner, _n_misplaced(owner, counts)
+    temperature, finest = margin.max(), 1e-13 * _magnitude(columns)
+    n_levels_without_gain = 0
+    while best[2] > _FEW_MOVES and temperature > finest:
+        scaled = columns / temperature
+        offset = temperature * match_means(scaled, shares, offset / temperature, 1 / n_rows)
+        owner, _ = _top_two(columns, offset)
+        n_misplaced = _n_misplaced(owner, counts)
+        n_levels_without_gain = 0 if n_misplaced < best[2] else n_levels_without_gain + 1
+        if n_misplaced < best[2]:
+            best = offset, owner, n_misplaced
+        if n_levels_without_gain == 2:  # tied rows, exchanged at once, or clusters, which need to cool
+            best = _exchange(columns, counts, *best[:2])
+        temperature /= 4
+    while best[2]:
+        best = _exchange(columns, counts, *best[:2])
+    return best[:2]
+
+
+def _n_misplaced(owner: Codes, counts: Codes) -> int:
+    return int(_excess(owner, counts).clip(0).sum())
+
+
+def _exchange(columns: Floats, counts: Codes, offset: Floats, owner: Codes) -> tuple[Floats, Codes, int]:
+    """A few moves of rows along cheapest paths from classes with too many rows to classes with too few.
+
+    Successive shortest paths on the graph of classes: the price of c -> d is the least score that a row of c loses
+    by going to d. Each move keeps the assignment the best for its counts.
+    """
+    excess = _excess(owner, counts)
+    near = _movable(columns, owner, int(excess.clip(0).sum()))
+    columns, part = columns[:, near], owner[near]
+    offset, owner = offset.copy(), owner.copy()
+    price = _limits(columns, part)
+    for _ in range(_FEW_MOVES):
+        # Below 0 by rounding only: the owner's raised score is the largest.
+        raised_price = np.maximum(price + offset[:, None] - offset, 0)
+        distance, previous = _cheapest_paths(raised_price, excess > 0)
+        c = end = int(np.where(excess < 0, distance, np.inf).argmin())
+        path = []
+        while previous[c] >= 0:
+            path.append((int(previous[c]), c))
+            c = int(previous[c])
+        movers = []
+        for a, b in path:
+            rows = np.flatnonzero(part == a)
+            movers.append(rows[columns[a, rows] - columns[b, rows] <= price[a, b]])  # several when tied
+        n_moved = min(excess[c], -excess[end], *(len(rows) for rows in movers))
+        for (_, b), rows in zip(path, movers, strict=True):
+            part[rows[:n_moved]] = b
+        for a in {a for edge in path for a in edge}:
+            price[a] = _limits_of(a, columns, part)
+        excess[c] -= n_moved
+        excess[end] += n_moved
+        offset += np.minimum(distance, distance[end])
+        if not excess.any():
+            break
+    owner[near] = part
+    return offset, owner, int(excess.clip(0).sum())
+
+
+def _movable(columns: Floats, owner: Codes, moves: int) -> Codes:
+    """Rows that so many exchanges can touch: of each class the cheapest ones to give to each other class."""
+    n_classes, n = columns.shape
+    if moves * n_classes >= n:
+        return np.arange(n)
+    touched = np.zeros(n, dtype=bool)
+    for c in range(n_classes):
+        rows = np.flatnonzero(owner == c)
+        if len(rows) <= moves:
+            touched[rows] = True
+            continue
+        for d in range(n_classes):
+            if d != c:
+                loss = columns[c, rows] - columns[d, rows]
+                touched[rows[np.argpartition(loss, moves - 1)[:moves]]] = True
+    return np.flatnonzero(touched)
+
+
+def _limits(columns: Floats, owner: Codes) -> Floats:
+    """For each pair (c, d), the least that a row of c loses by going to d; infinity where c has no row."""
+    return np.array([_limits_of(c, columns, owner) for c in range(len(columns))])
+
+
+def _limits_of(c: int, columns: Floats, owner: Codes) -> Floats:
+    members = columns[:, owner == c]
+    limits = (members[c] - members).min(axis=1, initial=np.inf)
+    limits[c] = 0
+    return limits
+
+
+def _cheapest_paths(price: Floats, is_start: NDArray[np.bool_]) -> tuple[Floats, Codes]:
+    """Distance of each class from the nearest start and the class before it on the way (-1 at a start)."""
+    distance = np.where(is_start, 0.0, np.inf)
+    previous = np.full(len(price), -1)
+    for _ in range(len(price)):
+        through = distance[:, None] + price  # (C, C)
+        nearest = through.argmin(axis=0)
+        shorter = through.min(axis=0) < distance
+        if not shorter.any():
+            break
+        distance = np.where(shorter, through.min(axis=0), distance)
+        previous = np.where(shorter, nearest, previous)
+    return distance, previous
+
+
+def _magnitude(scores: Floats) -> float:
+    """The largest score but for its sign, without a copy of all of them."""
+    return float(max(scores.max(), -scores.min()))
+
+
+def _excess(owner: Codes, counts: Codes) -> Codes:
+    return np.bincount(owner, minlength=len(counts)) - counts
+
+
+def _top_two(columns: Floats, offset: Floats) -> tuple[Codes, Floats]:
+    """Class of the highest raised score of each row and its lead over the second highest."""
+    first = np.zeros(columns.shape[1], dtype=np.intp)
+    highest = columns[0] + offset[0]
+    second = np.full(columns.shape[1], -np.inf)
+    for c in range(1, len(columns)):
+        raised = columns[c] + offset[c]
+        np.maximum(second, np.minimum(raised, highest), out=second)
+        np.copyto(first, c, where=raised > highest)
+        np.maximum(highest, raised, out=highest)
+    return first, highest - second
+
+
+def _soft_moments(columns: Floats, offset: Floats) -> tuple[Floats, Floats]:
+    """Logarithm of the mean softmax (C,) and the derivative of the mean (C, C) with respect to the offset."""
+    n_rows = columns.shape[1]
+    probs = columns + offset[:, None]  # (C, n)
+    probs -= probs.max(axis=0)
+    top = probs.max(axis=1)  # (C,) kept for classes whose probabilities are too small for float64
+    np.exp(probs, out=probs)
+    probs /= probs.sum(axis=0)
+    mean = probs.mean(axis=1)
+    log_mean = np.where(mean > 1e-300, np.log(np.maximum(mean, 1e-300)), top - np.log(n_rows))
+    return log_mean, np.diag(mean) - probs @ probs.T / n_rows

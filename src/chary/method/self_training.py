@@ -1,4 +1,4 @@
-"""A partly labelled table and any classifier in; its rows labelled in rounds, and the history of it, out."""
+"""Self-training: any classifier labels rows in rounds, and learns from the labels that it can trust."""
 
 from __future__ import annotations
 
@@ -9,23 +9,28 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.utils import Tags, assert_all_finite, get_tags, indexable
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, has_fit_parameter
 
 from chary._sklearn import HasMethods, Interval, StrOptions, check_sample_weight, safe_indexing
-from chary.method.confidence import OF_MEMBERS
+from chary.method.confidence import NAMED, OF_MEMBERS, Floats, Scores, scores_of, softmax
 from chary.method.diverse import DiverseEnsembleClassifier
-from chary.method.fitting import can_start_from, fit_partly, last_step, rows_of, seeded_clone, takes_unlabeled
-from chary.method.information import ACCURACY, AIMS
+from chary.method.estimators import (
+    fit_partly,
+    in_blocks_of_rows,
+    last_step,
+    log_of,
+    member_probabilities,
+    probabilities,
+    rows_of,
+    seeded_clone,
+    takes_unlabeled,
+)
 from chary.method.labels import Labels, decode, encode
-from chary.method.members import member_probabilities, probabilities, probabilities_with_members
-from chary.method.network import Floats
 from chary.method.policies import Curriculum, Policy, Round, changed_policy, policy_params
-from chary.method.priors import ClassPrior
-from chary.method.scoring import NAMED, RawScores, Scores, in_blocks_of_rows, log_of, scores_of
+from chary.method.priors import ACCURACY, AIMS, ClassPrior
 
 
 def _estimator_has(method: str) -> Callable[[Any], bool]:
@@ -129,6 +134,8 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
     [48, 21, 6]
     """
 
+    labeled_iter_: NDArray[np.intp]
+    confidence_: Floats
     _parameter_constraints = {  # noqa: RUF012
         "estimator": [HasMethods(["fit"]), None],
         "policy": [HasMethods(["accept"]), None],
@@ -217,8 +224,10 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         self.transduction_ = decode(codes, self.classes_, unlabeled=self.unlabeled)
         if len(rows) < len(codes) or prior.aim != ACCURACY:
             self._adopt(self.estimator_, data)
-        if len(rows) < len(codes):
-            self._make_room(rows, len(codes))
+        if len(rows) < len(codes):  # attributes of the rows that took part become those of all rows
+            rounds, confidence = np.full(len(codes), -1), np.full(len(codes), np.nan)
+            rounds[rows], confidence[rows] = self.labeled_iter_, self.confidence_
+            self.labeled_iter_, self.confidence_ = rounds, confidence
         return self
 
     def _taking_part(self, labeled: NDArray[np.bool_]) -> NDArray[np.intp]:
@@ -245,7 +254,8 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
             if not len(pool):
                 break
             start = perf_counter()
-            view = self._view(number, safe_indexing(data.X, pool))
+            probs, confidence, class_confidence = self._scores(safe_indexing(data.X, pool))
+            view = Round(confidence, class_confidence, probs.argmax(axis=1), probs, number)
             if getattr(policy, "posterior", "current") == "initial":
                 first = view.posterior if first is None else first
                 view = view._replace(posterior=first[np.searchsorted(unlabeled, pool)])
@@ -268,18 +278,6 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         self.n_rounds_ = len(self.history_)
         return codes
 
-    def _view(self, number: int, X_pool: Any) -> Round:
-        """What a policy sees of a round."""
-        scores = self._finished(self._raw(X_pool))
-        prediction = scores.probs.argmax(axis=1)
-        return Round(scores.confidence, scores.class_confidence, prediction, scores.probs, number)
-
-    def _make_room(self, rows: NDArray[np.intp], n_rows: int) -> None:
-        """Attributes of the rows that took part become those of all rows."""
-        rounds, confidence = np.full(n_rows, -1), np.full(n_rows, np.nan)
-        rounds[rows], confidence[rows] = self.labeled_iter_, self.confidence_
-        self.labeled_iter_, self.confidence_ = rounds, confidence
-
     def _adopt(self, estimator: Any, data: _TrainingData) -> None:
         """Make a fitted classifier the current one, in line with the class prior on the unlabelled rows."""
         known = getattr(estimator, "classes_", self.classes_)
@@ -289,16 +287,20 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
                 "initial classifier must know the same, and no class may have all its labels at sample_weight 0."
             )
         self.estimator_ = estimator
-        self.class_bias_ = data.prior.offset(
-            lambda: in_blocks_of_rows(lambda X: (log_of(probabilities(estimator, X)),), data.X, data.labels.rest)[
-                0
-            ]
-        )
+
+        def scores(X: Any) -> tuple[Floats]:
+            return (log_of(probabilities(estimator, X)),)
+
+        self.class_bias_ = data.prior.offset(lambda: in_blocks_of_rows(scores, data.X, data.labels.rest)[0])
+
+    @property
+    def _is_biased(self) -> bool:
+        return self.class_prior_ is not None or self.aim != ACCURACY
 
     def _with_prior(self, probs: Floats) -> Floats:
-        if self.class_prior_ is None and self.aim == ACCURACY:
+        if not self._is_biased:
             return probs
-        return softmax(log_of(probs) + self.class_bias_, axis=-1)
+        return softmax(log_of(probs) + self.class_bias_)
 
     def _record(self, view: Round, accepted: NDArray[np.bool_], used: dict[str, Any], seconds: float) -> None:
         counts = np.bincount(view.prediction[accepted], minlength=len(self.classes_)).tolist()
@@ -318,7 +320,7 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
     def predict(self, X: Any) -> NDArray[Any]:
         """Label of each row."""
         check_is_fitted(self)
-        if self.class_prior_ is None and self.aim == ACCURACY:
+        if not self._is_biased:
             return self.estimator_.predict(X)
         return self.classes_[self._with_prior(probabilities(self.estimator_, X)).argmax(axis=1)]
 
@@ -350,7 +352,9 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
 
     def predict_scores(self, X: Any) -> tuple[Floats, Floats]:
         """Class probabilities (n, C) and confidence (n,), in one pass."""
-        return self.finished(self.raw_scores(X))
+        check_is_fitted(self)
+        scores = self._scores(X)
+        return scores.probs, scores.confidence
 
     @property
     def n_features_in_(self) -> int:
@@ -389,7 +393,7 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
     def _template(self) -> Any:
         """An unfitted clone, seeded, and with missing values as its marker if it takes unlabelled rows."""
         template = clone(self._base_estimator())
-        if self.warm_start and not can_start_from(template):
+        if self.warm_start and not has_fit_parameter(last_step(template), "start_from"):
             raise ValueError(
                 f"warm_start=True needs a classifier whose fit can start from the weights of another, and that of "
                 f"{type(last_step(template)).__name__} cannot; leave it out, or take a DiverseEnsembleClassifier."
@@ -407,31 +411,19 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
             values = X.data if hasattr(X, "toarray") else X
             assert_all_finite(values, allow_nan=allow_nan, estimator_name=type(self).__name__, input_name="X")
 
-    def raw_scores(self, X: Any) -> RawScores:
-        """What ``estimator_`` says of some rows, before class prior and aim; ``finished`` makes the rest of it."""
-        check_is_fitted(self)
-        return self._raw(X)
-
-    def finished(self, raw: RawScores) -> tuple[Floats, Floats]:
-        """``predict_scores`` of rows of which ``raw_scores`` gave ``raw``: with ``class_bias_`` as it is now."""
-        scores = self._finished(raw)
-        return scores.probs, scores.confidence
-
-    def _raw(self, X: Any) -> RawScores:
+    def _scores(self, X: Any) -> Scores:
         estimator = self.estimator_
         if callable(self.confidence):
-            return RawScores(probabilities(estimator, X), None, np.asarray(self.confidence(estimator, X)))
-        if self.confidence in OF_MEMBERS:
-            return RawScores(*probabilities_with_members(estimator, X))
-        return RawScores(probabilities(estimator, X))
-
-    def _finished(self, raw: RawScores) -> Scores:
-        with_prior = raw._replace(
-            probs=self._with_prior(raw.probs),
-            members=None if raw.members is None else self._with_prior(raw.members),
-        )
-        weights = getattr(last_step(self.estimator_), "head_weights_", None)
-        return scores_of(with_prior, "" if callable(self.confidence) else self.confidence, weights)
+            own = np.asarray(self.confidence(estimator, X))
+            return scores_of(self._with_prior(probabilities(estimator, X)), own)
+        if self.confidence not in OF_MEMBERS:
+            return scores_of(self._with_prior(probabilities(estimator, X)), self.confidence)
+        if hasattr(estimator, "predict_joint_proba"):  # in one pass
+            probs, members = estimator.predict_joint_proba(X)
+        else:
+            probs, members = probabilities(estimator, X), member_probabilities(estimator, X)
+        weights = getattr(last_step(estimator), "head_weights_", None)
+        return scores_of(self._with_prior(probs), self.confidence, self._with_prior(members), weights)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -439,6 +431,12 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         tags.input_tags = inner.input_tags
         tags.classifier_tags.multi_class = inner.classifier_tags is None or inner.classifier_tags.multi_class
         return tags
+
+
+def scores_quickly(classifier: Any) -> bool:
+    """Whether rows cost a classifier about as much as reading and writing them."""
+    inner = getattr(classifier, "estimator_", None)
+    return isinstance(inner, DiverseEnsembleClassifier) or len(getattr(inner, "members_", "ab")) == 1
 
 
 class _TrainingData(NamedTuple):

@@ -1,28 +1,33 @@
-"""A summary in; one self-contained HTML page, or a few lines of HTML, out: no script, no request, all escaped."""
+"""The report as one self-contained HTML page: no script, no request, everything from the table escaped."""
 
 from __future__ import annotations
 
+import math
 from functools import cache
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from chary._words import number, p_value, percent, ratio, visible
-from chary.report.evidence import NATURAL
-from chary.report.hints import Hints, aim_question, prior_advice
-from chary.report.pictures import bar_lengths, contrast_picture, density_outlines, histogram_bars
-from chary.report.summary import SECTIONS, Summary
+from chary.report.summary import NATURAL, Hints, JudgeHints, Summary, aim_question, next_step, prior_advice
+
+# The sections of either page in their order: a template of that name shows each.
+_SECTIONS = (
+    *("audit", "bias", "classes", "importance", "prior", "confidence", "accept", "rounds", "next"),
+    *("second_look", "columns", "settings", "limits"),
+)
+_JUDGED_SECTIONS = ("accuracy", "compared", "classes", "shares", "slices", "accept", "limits")
 
 
 def render_page(summary: Summary, hints: Hints = Hints()) -> str:  # noqa: B008 - immutable
     """The report of a labelled table as HTML."""
     diagnosis = summary["diagnosis"]
     return (
-        templates()
+        _templates()
         .get_template("page.html")
         .render(
             **summary,
-            sections=SECTIONS,
+            sections=_SECTIONS,
             hints=hints,
             evidence=NATURAL,
             advice=prior_advice(diagnosis, hints, summary["class_prior"]["told"]),
@@ -37,13 +42,19 @@ def render_page(summary: Summary, hints: Hints = Hints()) -> str:  # noqa: B008 
     )
 
 
+def render_judged(summary: Summary, hints: JudgeHints = JudgeHints()) -> str:  # noqa: B008 - immutable
+    """The report of judged labels as HTML."""
+    page = _templates().get_template("judged/page.html")
+    return page.render(**summary, sections=_JUDGED_SECTIONS, hints=hints, next_step=next_step(summary, hints))
+
+
 def render_snippet(figures: dict[str, Any]) -> str:
-    """The few lines that a notebook shows: see ``chary.report.brief``."""
-    return templates().get_template("snippet.html").render(**figures)
+    """The few lines that a notebook shows: see ``chary.report.terminal.brief``."""
+    return _templates().get_template("snippet.html").render(**figures)
 
 
 @cache
-def templates() -> Environment:
+def _templates() -> Environment:
     """The templates of all pages, with the words that numbers and names are shown in."""
     environment = Environment(
         loader=PackageLoader("chary.report"),
@@ -88,3 +99,75 @@ def number_in_units(number: float, is_share: bool = False) -> str:
     if is_share:
         return percent(number)
     return f"{number:,.0f}" if abs(number) >= 10_000 else f"{number:.4g}"
+
+
+def density_outlines(density: dict[str, list[float]] | None, width: int = 640, height: int = 180) -> Any:
+    """Outlines of the densities of labelled and unlabelled rows as SVG points, scaled to a common top."""
+    if density is None:
+        return None
+    top = max(*density["labeled"], *density["unlabeled"], 1e-12)
+    step = width / (len(density["grid"]) - 1)
+
+    def outline(values: list[float]) -> str:
+        points = (f"{i * step:.1f},{height - value / top * (height - 8):.1f}" for i, value in enumerate(values))
+        return f"0,{height} {' '.join(points)} {width},{height}"
+
+    return {side: outline(density[side]) for side in ("labeled", "unlabeled")}
+
+
+def contrast_picture(contrast: dict[str, Any], width: int = 320, height: int = 110) -> dict[str, Any]:
+    """How a column is spread on either side: outlines of its bins, or a pair of bars for each of its groups."""
+    sides = contrast["labeled"], contrast["unlabeled"]
+    top = max(*sides[0], *sides[1], 1e-12)
+    if contrast["groups"]:
+        rows = zip(contrast["groups"], *sides, strict=True)
+        return {
+            "bars": [
+                {"name": name, "labeled": one, "unlabeled": other, "lengths": [_of(one, top), _of(other, top)]}
+                for name, one, other in rows
+            ]
+        }
+
+    def outline(shares: list[float]) -> str:
+        step = width / len(shares)
+        tops = [f"{height - share / top * (height - 6):.1f}" for share in shares]
+        points = (f"{i * step:.1f},{y} {(i + 1) * step:.1f},{y}" for i, y in enumerate(tops))
+        return f"0,{height} {' '.join(points)} {width},{height}"
+
+    return {
+        "outlines": {"labeled": outline(sides[0]), "unlabeled": outline(sides[1])},
+        "ends": [contrast["edges"][0], contrast["edges"][-1]],
+    }
+
+
+def histogram_bars(counts: dict[str, list[int]], width: int = 640, height: int = 160) -> list[dict[str, Any]]:
+    """One bar for each bin of the confidence, rows that the model learned from below the others."""
+    pairs = list(zip(counts["learned"], counts["predicted"], strict=True))
+    unit = (height - 8) / max(1, *(learned + other for learned, other in pairs))
+    n_bins = len(pairs)
+    return [
+        {
+            "x": width // n_bins * b + 2,
+            "learned_y": round(height - unit * learned, 1),
+            "learned_height": round(unit * learned, 1),
+            "other_y": round(height - unit * (learned + other), 1),
+            "other_height": round(unit * other, 1),
+            "title": f"{b / n_bins:.2f} to {(b + 1) / n_bins:.2f}: {learned:,} learned, {other:,} predicted",
+        }
+        for b, (learned, other) in enumerate(pairs)
+    ]
+
+
+def bar_lengths(differences: list[float]) -> list[int]:
+    """Per cent of the track that the bar of each difference fills: the largest all of it, infinite ones apart.
+
+    >>> bar_lengths([-4.0, 1.0]), bar_lengths([float("inf"), 2.0])
+    ([100, 25], [100, 80])
+    """
+    finite = [abs(difference) for difference in differences if math.isfinite(difference)]
+    whole = max(finite, default=0) / (1 if len(finite) == len(differences) else 0.8)
+    return [_of(abs(difference), whole) if math.isfinite(difference) else 100 for difference in differences]
+
+
+def _of(part: float, whole: float) -> int:
+    return round(100 * part / whole) if whole > 0 else 0

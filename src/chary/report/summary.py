@@ -1,4 +1,4 @@
-"""The result of a job in; one summary out, plain data that terminal, JSON and page show and none computes again.
+"""What a report says, as plain data, which terminal, JSON, page and notebook show.
 
 Every value is a number, a text, a truth value, None, or a list or dict of these. Shares are between 0 and 1; rows
 are counted from 1, without the header. Texts of the user's table are as they are: who shows them makes them safe.
@@ -6,108 +6,86 @@ are counted from 1, without the header. Texts of the user's table are as they ar
 
 from __future__ import annotations
 
+import os
 import platform
+from collections.abc import Sequence
 from dataclasses import fields
-from typing import Any, TypedDict
+from typing import Any, NamedTuple
 
 import numpy as np
 import sklearn
 
 from chary import __version__
-from chary._words import visible
-from chary.evaluation import (
-    MILD,
-    REPRESENTATIVE,
-    STRONG,
-    Diagnosis,
-    Score,
-    expected_calibration_error,
-    smallest_audit,
-)
-from chary.jobs import SOURCES, AuditFigures, Contrast, DiagnosedTable, LabeledTable
-from chary.method import ACCURACY
-from chary.tables import Column, TablePreparation
+from chary._words import shown, visible
+from chary.audit import Acceptance, JudgedTable, Score, smallest_audit
+from chary.audit.judge import JudgedColumn
+from chary.audit.model import AuditFigures
+from chary.labelling import Diagnosis, LabeledTable
+from chary.labelling.diagnose import MILD, REPRESENTATIVE, STRONG, Contrast, DiagnosedTable
+from chary.labelling.result import SOURCES
+from chary.method import ACCURACY, expected_calibration_error
+from chary.options import Options, flag_of
+from chary.tables import TablePreparation
+from chary.tables.columns.column import Column
 
-# The sections of the page in their order: a template of that name shows each.
-SECTIONS = (
-    "audit",
-    "bias",
-    "classes",
-    "importance",
-    "prior",
-    "confidence",
-    "accept",
-    "rounds",
-    "next",
-    "second_look",
-    "columns",
-    "settings",
-    "limits",
-)
+Summary = dict[str, Any]
 
 _N_BINS, _N_SHIFTS = 20, 20
 # Of the rows to check: columns, those of them that name the row, and characters of a cell.
 _N_CELLS, _N_NAMES, _CELL = 6, 2, 20
+_CLEAR = 0.05
 
 
-class Summary(TypedDict):
-    """What came of labelling a table."""
-
-    rows: int
-    sources: dict[str, int]  # rows by where their label comes from: given, learned, predicted
-    labels: dict[str, int]  # rows by their label
-    sample: dict[str, int] | None  # of a table read in parts, what the model learned from: see ``_sample``
-    file: str
-    target: str
-    notes: list[str]  # what there is to know of how the table and its target were read
-    spellings: dict[str, dict[str, int]]  # of classes that the file spells in several ways, rows by spelling
-    classes: list[dict[str, Any]]  # name, rows by source, share of the given and of the new labels
-    diagnosis: dict[str, Any]  # see ``summarize_diagnosis``
-    held_out: dict[str, Any] | None  # given labels judged without being seen: n, accuracy, what was promised
-    acceptance: list[dict[str, Any]]  # what keeping the most confident rows means: see ``AcceptanceLevel``
-    confidence: dict[str, list[int]]  # learned and predicted rows in 20 equal bins of confidence
-    audit: dict[str, Any] | None  # see ``_audit``
-    accept: dict[str, Any] | None  # what can be accepted at the error asked for, see ``_accept``
-    audit_size: int  # how many rows to draw for an audit; 0: so few are unlabelled that one can look at each
-    aim: dict[str, str]  # what the labels are to be good at: its name, and a sentence that says what it means
-    class_prior: dict[str, Any]  # what was told, the sentence that says so, and what hangs on it
-    rounds: list[dict[str, Any]]  # of self-training: round, n_pool, n_learned, mean_confidence
-    termination: str  # why they ended
-    rows_to_label: list[
-        dict[str, Any]
-    ]  # rows to check: row, label now, confidence, cells by column, why: see ``_reasons``
-    second_look: list[dict[str, Any]]  # given labels that held-out models doubt: see ``_second_look``
-    importance: dict[str, Any] | None  # what the labels owe to each column: see ``_importance``
-    columns: list[dict[str, Any]]  # name, kind, used, note, whether it is doubtful
-    settings: dict[str, Any]  # seed, rounds, learner and its words, features, versions
-    seconds: dict[str, float]  # by step
+# ------------------------------------------------------------ labels that chary made
 
 
 def summarize(result: LabeledTable) -> Summary:
-    """The summary of ``label_table``."""
+    """The summary of ``label_table``; what the less obvious keys hold stands beside them."""
     preparation, classifier = result.model[0], result.model[-1]
+    counts, judged, found = result.counts, result.judged, result.explainer
+    names = _naming_columns(result)
     return {
-        "rows": result.counts.n,
-        "sources": dict(zip(SOURCES, result.counts.labels.sum(axis=1).tolist(), strict=True)),
-        "labels": dict(
-            zip(map(str, result.labels.classes), result.counts.labels.sum(axis=0).tolist(), strict=True)
-        ),
-        "sample": _sample(result),
+        "rows": counts.n,
+        # Rows by where their label comes from, and by their label.
+        "sources": dict(zip(SOURCES, counts.labels.sum(axis=1).tolist(), strict=True)),
+        "labels": dict(zip(map(str, result.labels.classes), counts.labels.sum(axis=0).tolist(), strict=True)),
+        # Of a table larger than memory: the rows that the model learned from.
+        "sample": None
+        if result.n_drawn is None
+        else {"labeled": counts.n - counts.n_new, "drawn": result.n_drawn, "of": counts.n_new},
         "file": result.table.name,
         "target": result.target,
-        "notes": result.notes,
-        "spellings": result.spellings,
+        "notes": result.notes,  # how the table and its target were read
+        "spellings": result.spellings,  # of classes that the file spells in several ways, rows by spelling
         "classes": _classes(result),
         "diagnosis": _diagnosis(result.diagnosis, preparation, result.contrasts),
-        "held_out": _held_out(result),
-        "acceptance": [level._asdict() for level in result.levels],
-        "confidence": _histogram(result),
+        # Given labels judged by a model that has not seen them.
+        "held_out": None
+        if not len(judged.correct)
+        else {
+            "n": len(judged.correct),
+            "accuracy": float(judged.correct.mean()),
+            "balanced_accuracy": judged.balanced,
+            "probability": float(judged.probability.mean()),
+            "calibration_error": expected_calibration_error(judged.probability, judged.correct),
+        },
+        "acceptance": [level._asdict() for level in result.levels],  # what keeping the most confident rows means
+        "confidence": {  # rows in 20 equal bins of confidence
+            "learned": counts.learned.histogram(_N_BINS).tolist(),
+            "predicted": counts.predicted.histogram(_N_BINS).tolist(),
+        },
         "audit": _audit(result.audit),
-        "accept": _accept(result),
-        "audit_size": result.audit_size,
+        "accept": _accepted_labels(result),  # what can be accepted at the error asked for
+        "audit_size": result.audit_size,  # rows to draw for an audit; 0: so few are unlabelled that one can look
         "aim": _aim(result),
-        "class_prior": _prior(result),
-        "rounds": [
+        "class_prior": {  # what was told of the class shares, and what another belief would change
+            "told": result.prior.told,
+            "sentence": result.prior.sentence,
+            "class": result.prior.class_name,
+            "classes": result.prior.classes,
+            "levels": [_plain(level) for level in result.prior.levels],
+        },
+        "rounds": [  # of self-training
             {
                 "round": record["round"],
                 "n_pool": record["n_pool"],
@@ -117,35 +95,42 @@ def summarize(result: LabeledTable) -> Summary:
             for record in classifier.history_
         ],
         "termination": classifier.termination_condition_,
-        "rows_to_label": _next_rows(result),
-        "second_look": _second_look(result),
-        "importance": _importance(result),
+        "rows_to_label": [  # rows to check
+            {
+                **_row(result, row, names),
+                "label": str(result.labels.classes[result.codes[row]]),
+                "confidence": round(float(result.confidence[row]), 4),  # as the file shows it
+            }
+            for row in result.next_rows
+        ],
+        "second_look": _suspect_labels(result, names),
+        "importance": None  # what the labels owe to each column, the most important first
+        if found is None
+        else {
+            "columns": [column._asdict() for column in found.importance],
+            "n_columns": found.n_columns,
+            "n_rows": found.n_rows,
+        },
         "columns": [_column(column) for column in preparation.columns_],
         "settings": {
             **result.settings,
             "features": len(preparation.get_feature_names_out()),
-            "versions": {
-                "chary": __version__,
-                "scikit-learn": sklearn.__version__,
-                "NumPy": np.__version__,
-                "Python": platform.python_version(),
-            },
+            "versions": {"chary": __version__, "scikit-learn": sklearn.__version__, **_versions()},
         },
-        "seconds": result.seconds,
+        "seconds": result.seconds,  # by step
     }
 
 
-def summarize_diagnosis(result: DiagnosedTable) -> dict[str, Any]:
+def summarize_diagnosis(result: DiagnosedTable) -> Summary:
     """The summary of ``diagnose_table``: the diagnosis, and what each column was taken for."""
-    figures = _diagnosis(result.diagnosis, result.prepared.preparation, result.contrasts)
-    columns = [_column(column) for column in result.columns]
-    read = {
+    return {
+        **_diagnosis(result.diagnosis, result.prepared.preparation, result.contrasts),
         "file": result.table.name,
         "target": result.target,
         "notes": result.notes,
         "spellings": result.spellings,
+        "columns": [_column(column) for column in result.columns],
     }
-    return {**figures, **read, "columns": columns}
 
 
 def _diagnosis(diagnosis: Diagnosis, preparation: TablePreparation, contrasts: list[Contrast]) -> dict[str, Any]:
@@ -163,15 +148,6 @@ def _diagnosis(diagnosis: Diagnosis, preparation: TablePreparation, contrasts: l
     }
 
 
-def _plain(value: Any) -> Any:
-    """Records as dicts and arrays as lists, however deep."""
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    if hasattr(value, "_asdict"):
-        return {name: _plain(item) for name, item in value._asdict().items()}
-    return [_plain(item) for item in value] if isinstance(value, list) else value
-
-
 def _shifts(diagnosis: Diagnosis, preparation: TablePreparation) -> list[dict[str, Any]]:
     """Means also as the table writes them; of a category or an indicator they are shares."""
     features, shifts = preparation.features(), []
@@ -180,49 +156,23 @@ def _shifts(diagnosis: Diagnosis, preparation: TablePreparation) -> list[dict[st
         own = {
             "labeled": feature.in_units(shift.labeled_mean),
             "unlabeled": feature.in_units(shift.unlabeled_mean),
-            "is_share": feature.indicator,
         }
-        shifts.append({**shift._asdict(), **own})
+        shifts.append({**shift._asdict(), **own, "is_share": feature.indicator})
     return shifts
 
 
 def _classes(result: LabeledTable) -> list[dict[str, Any]]:
+    """Name, rows by source, share of the given and of the new labels."""
     n_given, n_new = max(1, int(result.counts.labels[0].sum())), max(1, result.counts.n_new)
-    rows = []
-    for name, by_source in zip(result.labels.classes.tolist(), result.counts.labels.T.tolist(), strict=True):
-        counts = dict(zip(SOURCES, by_source, strict=True))
-        shares = {
-            "given_share": counts["given"] / n_given,
-            "new_share": (counts["learned"] + counts["predicted"]) / n_new,
+    return [
+        {
+            "name": name,
+            **dict(zip(SOURCES, by_source, strict=True)),
+            "given_share": by_source[0] / n_given,
+            "new_share": sum(by_source[1:]) / n_new,
         }
-        rows.append({"name": name, **counts, **shares})
-    return rows
-
-
-def _sample(result: LabeledTable) -> dict[str, int] | None:
-    """How many rows had a label and how many others were drawn at random, of how many."""
-    if result.n_drawn is None:
-        return None
-    n_new = result.counts.n_new
-    return {"labeled": result.counts.n - n_new, "drawn": result.n_drawn, "of": n_new}
-
-
-def _held_out(result: LabeledTable) -> dict[str, Any] | None:
-    judged = result.judged
-    if not len(judged.correct):
-        return None
-    return {
-        "n": len(judged.correct),
-        "accuracy": float(judged.correct.mean()),
-        "balanced_accuracy": judged.balanced,
-        "probability": float(judged.probability.mean()),
-        "calibration_error": expected_calibration_error(judged.probability, judged.correct),
-    }
-
-
-def _histogram(result: LabeledTable) -> dict[str, list[int]]:
-    tallies = {"learned": result.counts.learned, "predicted": result.counts.predicted}
-    return {source: tally.histogram(_N_BINS).tolist() for source, tally in tallies.items()}
+        for name, by_source in zip(result.labels.classes.tolist(), result.counts.labels.T.tolist(), strict=True)
+    ]
 
 
 def _audit(audit: AuditFigures | None) -> dict[str, Any] | None:
@@ -235,44 +185,35 @@ def _audit(audit: AuditFigures | None) -> dict[str, Any] | None:
         "answered": _score(audit.answered),
         "new_classes": audit.answers.new_classes,
         "notes": [{"text": text, "warning": text in audit.answers.warnings} for text in audit.notes],
-        "before": _score(audit.before),
+        "before": _score(audit.accuracy),
         "after": _score(audit.after),
         "classes": {name: _score(found) for name, found in audit.classes.items()},
         "balanced": audit.balanced,
-        "accept": [
-            {**found._asdict(), "needs": needed}
-            for found, needed in zip(audit.acceptances, audit.needed, strict=True)
-        ],
+        "accept": [_acceptance(found) for found in audit.acceptances],
     }
 
 
-def _accept(result: LabeledTable) -> dict[str, Any] | None:
-    """How many new labels can be accepted at the error asked for, and the sentence that says so or why none."""
+def _accepted_labels(result: LabeledTable) -> dict[str, Any] | None:
     if result.accept is None or result.audit is None or result.audit.asked is None:
         return None
-    found, n_audited = result.audit.asked, result.audit.before.n
-    n_rows = result.counts.settled.n_from(found.threshold)
-    needs = smallest_audit(found.error, found.level)
-    at_most = f"at most {100 * found.error:.3g}% wrong"
-    sentence = (
-        f"{n_rows:,} new labels can be accepted with {at_most} (level {found.level:.0%}, approximate): those of "
-        f"confidence {found.threshold:.4f} and more. Column chary_accept marks them and the given ones."
-    )
-    if not n_rows:
-        why = f"the {n_audited} audited rows do not rule out more"
-        if needs > n_audited:
-            why = f"the audit has {n_audited} rows, and {needs} or more are needed"
-        sentence = (
-            f"No new label can be accepted with {at_most}: {why}. Column chary_accept marks the given ones alone."
-        )
-    return {**found._asdict(), "n_accepted": n_rows, "needs": needs, "sentence": sentence}
-
-
-def _score(score: Score) -> dict[str, Any]:
-    return {"share": score.share, **score._asdict()}
+    found = result.audit.asked
+    found = found._replace(n_accepted=result.counts.settled.n_from(found.threshold))
+    return {
+        **_acceptance(found),
+        "sentence": _accept_sentence(
+            found,
+            result.audit.accuracy.n,
+            f"{found.n_accepted:,} new labels can be accepted with {_at_most(found)} (level {found.level:.0%}, "
+            f"approximate): those of confidence {found.threshold:.4f} and more. Column chary_accept marks them "
+            "and the given ones.",
+            "No new label",
+            "Column chary_accept marks the given ones alone.",
+        ),
+    }
 
 
 def _aim(result: LabeledTable) -> dict[str, str]:
+    """What the labels are to be good at: its name, and a sentence that says what it means."""
     aim = result.settings.get("aim", ACCURACY)
     if aim == ACCURACY:
         return {"name": aim, "sentence": "Aimed at: as many right labels as possible, whatever their class."}
@@ -288,66 +229,32 @@ def _aim(result: LabeledTable) -> dict[str, str]:
     }
 
 
-def _prior(result: LabeledTable) -> dict[str, Any]:
-    """What the user said of the class proportions, and what another belief would change."""
-    prior = result.prior
-    return {
-        "told": prior.told,
-        "sentence": prior.sentence,
-        "class": prior.class_name,
-        "classes": prior.classes,
-        "levels": [{**level._asdict(), "predicted": level.predicted.tolist()} for level in prior.levels],
-    }
-
-
-def _next_rows(result: LabeledTable) -> list[dict[str, Any]]:
-    names = _naming_columns(result)
-    frame = result.table.frame.select(names)[result.next_rows]
+def _suspect_labels(result: LabeledTable, names: list[str]) -> list[dict[str, Any]]:
+    """Given labels that a model which had not seen them contradicts, with the probabilities of both."""
+    doubted = result.second_look
     return [
         {
-            "row": int(result.table.numbers(row)) + 1,
-            "label": str(result.labels.classes[result.codes[row]]),
-            "confidence": round(float(result.confidence[row]), 4),  # as the file shows it
-            "cells": dict(zip(names, map(_cell, cells), strict=True)),
-            "why": _reasons(result, row),
-        }
-        for row, cells in zip(result.next_rows, frame.rows(), strict=True)
-    ]
-
-
-def _second_look(result: LabeledTable) -> list[dict[str, Any]]:
-    """Row, label given and what a model that had not seen it says, with the probabilities of both."""
-    doubted, names = result.second_look, _naming_columns(result)
-    cells = result.table.frame.select(names)[doubted.rows].rows()
-    return [
-        {
-            "row": int(result.table.numbers(row)) + 1,
+            **_row(result, row, names),
             "given": str(result.labels.classes[result.labels.codes[row]]),
             "held_out": str(doubted.prediction[place]),
             "probability": float(doubted.probability[place]),
             "given_probability": float(doubted.own[place]),
-            "cells": dict(zip(names, map(_cell, cells[place]), strict=True)),
-            "why": _reasons(result, row),
         }
         for place, row in enumerate(doubted.rows)
     ]
 
 
-def _reasons(result: LabeledTable, row: int) -> list[dict[str, Any]]:
-    """The cells that speak most for the label: column, cell, its effect in log-odds, and both as one reads it."""
-    return [
-        {"column": cell.column, "cell": cell.text, "effect": cell.effect, "shown": cell.shown}
-        for cell in result.reasons.get(int(row), [])
-    ]
-
-
-def _importance(result: LabeledTable) -> dict[str, Any] | None:
-    """The columns, the most important first; how many there are, and on how many rows it was measured."""
-    found = result.explainer
-    if found is None:
-        return None
-    columns = [column._asdict() for column in found.importance]
-    return {"columns": columns, "n_columns": found.n_columns, "n_rows": found.n_rows}
+def _row(result: LabeledTable, row: Any, names: list[str]) -> dict[str, Any]:
+    """What a row is known by, and the cells that speak most for its label: with their effect in log-odds."""
+    cells = result.table.frame.select(names).row(int(row)) if names else ()
+    return {
+        "row": int(result.table.numbers(row)) + 1,
+        "cells": dict(zip(names, map(_cell, cells), strict=True)),
+        "why": [
+            {"column": cell.column, "cell": cell.text, "effect": cell.effect, "shown": cell.shown}
+            for cell in result.reasons.get(int(row), [])
+        ],
+    }
 
 
 def _naming_columns(result: LabeledTable) -> list[str]:
@@ -373,3 +280,290 @@ def _column(column: Column) -> dict[str, Any]:
         "doubtful": column.doubtful,
         "read_otherwise": column.used and bool(column.form and column.note) and not column.doubtful,
     }
+
+
+# ------------------------------------------------------------ labels that somebody else made
+
+
+def summarize_judged(result: JudgedTable) -> Summary:
+    """The summary of ``judge_table``."""
+    answers, n_rows = result.answers, result.n_rows
+    notes = [(text, True) for text in result.warnings] + [(text, False) for text in result.notes]
+    return {
+        "file": result.source.table.name,
+        "rows": n_rows,
+        "drawn": answers.n_drawn,  # rows for a person to label
+        "audited": result.accuracy.n,  # of these, up to the last one answered: the figures rest on them
+        "answered": len(answers.rows),
+        "skipped": answers.n_skipped,  # of the audited ones: wrong, for every promise
+        "left": answers.n_left,  # not reached yet
+        "level": result.level,  # of the intervals
+        "stopped": answers.stopped,  # whether the person was told when it was enough
+        "notes": [{"text": text, "warning": warning} for text, warning in notes],
+        "columns": [_judged_column(column, result) for column in result.columns],
+        "comparison": _comparison(result),
+        "slices": [
+            {
+                "column": name,
+                "parts": [
+                    {
+                        "value": str(value),
+                        "rows": part.population,
+                        "audited": part.n,
+                        "score": _score(part.score),
+                        "p_value": part.p_value,
+                    }
+                    for value, part in parts.items()
+                ],
+            }
+            for name, parts in result.slices.items()
+        ],
+        "confidence": result.options.confidence,
+        "acceptance": [_acceptance(found) for found in result.acceptances],  # what can be accepted at which error
+        "accept": _accepted_judged(result),  # the same at the error asked for
+        "versions": {"chary": __version__, **_versions()},
+    }
+
+
+def _judged_column(column: JudgedColumn, result: JudgedTable) -> dict[str, Any]:
+    """Accuracy, for an audit of fixed size and for whoever looked and stopped; and all classes."""
+    found, accuracy = column.judgement, column.judgement.accuracy
+    promised = column.always if result.answers.stopped else accuracy
+    low, high = promised.low, promised.high
+    how = "whenever you stopped" if result.answers.stopped else "exact"
+    return {
+        "name": column.name,
+        "missing": column.n_missing,
+        "accuracy": _score(accuracy),
+        "always": {"low": column.always.low, "high": column.always.high},
+        "promised": {"low": low, "high": high},
+        "answered": _score(found.answered),
+        "agreement": _plain(found.agreement),
+        "classes": [_judged_class(str(name), one) for name, one in found.classes.items()],
+        "confusions": [
+            {"truth": str(truth), "label": None if label is None else str(label), "rows": rows}
+            for (truth, label), rows in found.confusions.items()
+        ],
+        "sentence": (
+            f"Between {low:.1%} and {high:.1%} of the {result.n_rows:,} labels in column {shown(column.name)} are "
+            f"right ({result.level:.0%} interval, {how}): {accuracy.correct:,} of {accuracy.n:,} rows "
+            "drawn at random are labelled right."
+        ),
+    }
+
+
+def _judged_class(name: str, found: Any) -> dict[str, Any]:
+    share, n = found.share, found.share.population
+    low, high = share.off
+    return {
+        "name": name,
+        "labelled": share.labelled,
+        "labelled_share": share.labelled / n,
+        "seen": share.seen,
+        "low": share.low,
+        "high": share.high,
+        "low_share": share.low / n,
+        "high_share": share.high / n,
+        "off": "too many" if low > 0 else "too few" if high < 0 else "",
+        "off_low": low,
+        "off_high": high,
+        "precision": _score(found.precision),
+        "recall": _score(found.recall),
+    }
+
+
+def _comparison(result: JudgedTable) -> dict[str, Any] | None:
+    """Of the first two columns, with the difference of their accuracies."""
+    if result.difference is None:
+        return None
+    found, low, high = result.difference.comparison, result.difference.low, result.difference.high
+    first, second = (shown(column.name) for column in result.columns[:2])
+    better = first if found.only_first > found.only_second else second
+    outcome = f"{better} is better" if found.p_value < _CLEAR else "the audit does not tell which is better"
+    sentence = (
+        f"Of the audited rows {first} alone is right on {found.only_first} rows and {second} alone on "
+        f"{found.only_second} (p = {found.p_value:.3f}): {outcome}. The accuracy of {first} less that of {second} "
+        f"is between {100 * low:+.1f} and {100 * high:+.1f} points."
+    )
+    return {**found._asdict(), "share": result.difference.share, "low": low, "high": high, "sentence": sentence}
+
+
+def _accepted_judged(result: JudgedTable) -> dict[str, Any] | None:
+    found = result.asked
+    if found is None:
+        return None
+    return {
+        **_acceptance(found),
+        "sentence": _accept_sentence(
+            found,
+            result.accuracy.n,
+            f"{found.n_accepted:,} of {result.n_rows:,} labels can be accepted with {_at_most(found)} (level "
+            f"{found.level:.0%}): those of confidence {found.threshold:.4g} and more. Column chary_accept marks "
+            "them, and of the audited rows those that are right.",
+            "No label",
+            "Enlarge the audit.",
+        ),
+    }
+
+
+# ------------------------------------------------------------ both
+
+
+def _acceptance(found: Acceptance) -> dict[str, Any]:
+    """What can be accepted at an error, and the fewest audited rows with which anything could be."""
+    return {**found._asdict(), "needs": smallest_audit(found.error, found.level)}
+
+
+def _at_most(found: Acceptance) -> str:
+    return f"at most {100 * found.error:.3g}% wrong"
+
+
+def _accept_sentence(found: Acceptance, n_audited: int, some: str, none: str, then: str) -> str:
+    """What can be accepted, or why nothing can."""
+    if found.n_accepted:
+        return some
+    needs = smallest_audit(found.error, found.level)
+    why = f"the {n_audited} audited rows do not rule out more"
+    if needs > n_audited:
+        why = f"the audit has {n_audited} rows, and {needs} or more are needed"
+    return f"{none} can be accepted with {_at_most(found)}: {why}. {then}"
+
+
+def _score(score: Score | None) -> dict[str, Any] | None:
+    return None if score is None else {"share": score.share, **score._asdict()}
+
+
+def _versions() -> dict[str, str]:
+    return {"NumPy": np.__version__, "Python": platform.python_version()}
+
+
+def _plain(value: Any) -> Any:
+    """Records as dicts and arrays as lists, however deep."""
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if hasattr(value, "_asdict"):
+        return {name: _plain(item) for name, item in value._asdict().items()}
+    return [_plain(item) for item in value] if isinstance(value, list) else value
+
+
+# ------------------------------------------------------------ what to do next
+
+
+class Hints(NamedTuple):
+    """How to do what a report suggests, in the words of whoever asked for it: Python's, unless told otherwise."""
+
+    class_prior: str = "pass it as class_prior={name: share, ...}"
+    rounds: str = "rounds=5"
+    draw: str = ""  # draws rows for an audit; empty: left to the reader
+    error: str = "pass the largest share of wrong labels that you allow, as in error=0.1"
+    aim: str = "pass aim='balanced'"
+
+    @classmethod
+    def typed(cls, options: Options, files: Sequence[str | os.PathLike[str]], audit_size: int) -> Hints:
+        """For somebody who types commands, with all that was chosen; nothing that is there is drawn anew."""
+        draw = options.command("audit draw", files, k=audit_size, force=False) if audit_size else ""
+        prior, aim = f"pass it with {flag_of('class_prior')} NAME=SHARE", f"label with {flag_of('aim')} balanced"
+        return cls(prior, f"{flag_of('rounds')} 5", draw, f"{flag_of('error')} 10%", aim)
+
+
+class JudgeHints(NamedTuple):
+    """The same for a report on labels that somebody else made."""
+
+    enlarge: str = ""  # draws more rows into the sheet; empty: left to the reader
+    fill: str = ""  # goes on labelling the rows of the sheet
+    error: str = "error={share:g}"  # asks for the rows to be marked; {percent} stands for 100 times the share
+
+    @classmethod
+    def typed(cls, options: Options, files: Sequence[str | os.PathLike[str]], result: JudgedTable) -> JudgeHints:
+        """For somebody who types commands: a draw twice as large keeps the answers."""
+        drawn = result.answers.n_drawn
+        again = {"k": min(2 * drawn, result.n_rows), "audit": None, "by": (), "error": None, "force": False}
+        enlarge = options.command("judge", files, **again) if drawn < result.n_rows else ""
+        fill = options.command("audit fill", [str(options.audit)])
+        return cls(enlarge, fill, f"{flag_of('error')} {{percent:g}}%")
+
+    def at(self, error: float) -> str:
+        """What asks for the rows to be marked that can be accepted at an error."""
+        return self.error.format(share=error, percent=100 * error)
+
+
+def aim_question(hints: Hints, aim: str = ACCURACY) -> str:
+    """What is asked of somebody who has not said that rare classes matter as much as common ones."""
+    if aim != ACCURACY:
+        return ""
+    return (
+        f"Are rare classes as important as common ones? Then {hints.aim}: more of each rare class is found, at "
+        "the cost of errors among the common ones."
+    )
+
+
+def prior_advice(diagnosis: dict[str, Any], hints: Hints, told: bool = False) -> str:
+    """What to say to somebody whose labels are biased and who has told nothing of the class proportions."""
+    if told or not diagnosis["biased"]:
+        return ""
+    return (
+        f"If you know the share of each class among all rows, {hints.class_prior}: {NATURAL.prior} If you are not "
+        "sure, do not: a wrong share makes labels wrong."
+    )
+
+
+def next_step(summary: Summary, hints: JudgeHints) -> str:
+    """What would make the figures of judged labels better."""
+    if summary["left"]:
+        fill = f":  {hints.fill}" if hints.fill else "."
+        return (
+            f"{summary['left']} of the rows drawn have no label yet; they would make the intervals narrower{fill}"
+        )
+    how = f":  {hints.enlarge}" if hints.enlarge else "."
+    return f"A larger audit makes the intervals narrower, and keeps the answers there are{how}"
+
+
+class Evidence(NamedTuple):
+    """What was seen on real tables with labels from one group of rows or picked by a column.
+
+    The numbers are those of ``studies/results/tables``; a test holds them against it.
+    """
+
+    n_tables: int
+    surest_half_said: float  # percent of held-out labels that were wrong in the surest half of the rows
+    surest_half_true: float  # percent of these rows that were wrong
+    limits_passed: float  # percent of the limits "up to" that the true error passed
+    prior_gain: float  # points of accuracy that true class shares added
+    prior_balanced_gain: float  # and of balanced accuracy
+    rounds_gain: float  # points of accuracy that five rounds of self-training added, labels from one group
+
+    @property
+    def acceptance(self) -> str:
+        """What keeping the surest rows meant."""
+        return (
+            f"On {self.n_tables} real tables whose labels came from one group of rows or were picked by a column, "
+            f"{self.surest_half_true:.0f} % of the surest half were wrong where held-out labels had said "
+            f"{self.surest_half_said:.0f} %, and the limit was passed in {self.limits_passed:.0f} % of cases."
+        )
+
+    @property
+    def prior(self) -> str:
+        """What knowing the class shares was worth."""
+        return (
+            f"on {self.n_tables} real tables with biased labels it was worth {self.prior_gain:.1f} points of "
+            f"accuracy, and {self.prior_balanced_gain:.1f} where every class counts the same."
+        )
+
+    @property
+    def rounds(self) -> str:
+        """What learning from its own labels meant."""
+        return (
+            "On real tables with labels from one group of rows five rounds of it changed accuracy by "
+            f"{self.rounds_gain:+.1f} points on average."
+        )
+
+
+NATURAL = Evidence(
+    n_tables=20,
+    surest_half_said=14,
+    surest_half_true=20,
+    limits_passed=41,
+    prior_gain=0.3,
+    prior_balanced_gain=3.9,
+    rounds_gain=-6.9,
+)

@@ -1,10 +1,7 @@
-"""A table in; pages in the browser out, on this machine alone: label random rows, see the truth, mend, accept."""
+"""The page in the browser, on this machine alone: label random rows, see the truth, mend and accept labels."""
 
 from chary.review.app import create_app
-from chary.review.beginning import Typed, begin
-from chary.review.labelling import Fixed
 from chary.review.serving import serve
-from chary.review.settings import Settings
-from chary.review.workbench import Workbench
+from chary.review.state import Workbench, begin
 
-__all__ = ["Fixed", "Settings", "Typed", "Workbench", "begin", "create_app", "serve"]
+__all__ = ["Workbench", "begin", "create_app", "serve"]

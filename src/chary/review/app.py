@@ -1,4 +1,4 @@
-"""A workbench in; the web application that shows it out: pages are shells, what they show is JSON."""
+"""The web application: pages are shells, and what they show is JSON of the state behind them."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Route
 
+from chary.audit import AnsweredElsewhereError
+from chary.review.files import page_sentence
 from chary.review.safety import REPORT_POLICY, Safety
-from chary.review.words import page_sentence
-from chary.review.workbench import ConflictError, NotHereError, Workbench
-from chary.tables import AnsweredElsewhereError, TableError
+from chary.review.state import ConflictError, NotHereError, Workbench
+from chary.tables import TableError
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 _PAGES = {"/": "start", "/audit": "audit", "/truth": "truth", "/review": "review", "/result": "result"}

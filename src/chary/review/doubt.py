@@ -1,4 +1,4 @@
-"""A labelled table in; its rows by doubt out, each with what speaks for and against the label it has."""
+"""The page Review: rows by doubt, each with what speaks for and against the label it has."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from chary.jobs import LabeledTable
-from chary.tables import cell_texts
+from chary.labelling import LabeledTable
+from chary.tables.cells import cell_texts
 
 _NEIGHBOURS, _CELLS = 3, 4
 _MOST_LABELED = 50_000  # rows among which the nearest are looked for

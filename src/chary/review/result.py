@@ -1,4 +1,4 @@
-"""A table with its new columns in; one page of it out, sorted and filtered as asked: a million rows, too."""
+"""The page Result: a table with its new columns by pages, sorted and filtered; a million rows, too."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from chary._words import shown
-from chary.review.rows import number_in, text_of
+from chary.review.audit import number_in, text_of
 from chary.tables import TableError
 
 PAGE = 50
@@ -19,7 +19,7 @@ _MOST_COLUMNS, _MOST_CHARACTERS, _MOST_FILTERS = 300, 300, 1000  # of a page
 _READS_AS_NUMBERS = 0.9  # share of the cells from which on a column of text is sorted as numbers
 
 
-class Asked(NamedTuple):
+class Selection(NamedTuple):
     """Which rows, in which order."""
 
     sort: str = ""
@@ -33,14 +33,14 @@ class Asked(NamedTuple):
 
 
 class Pages:
-    """The rows of a frame by pages; the orders asked for last are kept."""
+    """The rows of a frame by pages; the orders chosen for last are kept."""
 
     def __init__(self, frame: pl.DataFrame, first: list[str], label: str) -> None:
         others = [name for name in frame.columns if name not in first]
         self.frame = frame
         self.columns = [name for name in [*first, *others] if name in frame.columns][:_MOST_COLUMNS]
         self.label = label  # the column that a filter by label looks at
-        self._orders: OrderedDict[Asked, pl.Series] = OrderedDict()
+        self._orders: OrderedDict[Selection, pl.Series] = OrderedDict()
         self._numeric: dict[str, bool] = {}
 
     @cached_property
@@ -52,9 +52,9 @@ class Pages:
             found[kind] = sorted(cells.unique().drop_nulls().cast(pl.String).to_list())[:_MOST_FILTERS]
         return found
 
-    def page(self, asked: Asked, number: int) -> dict[str, Any]:
+    def page(self, chosen: Selection, number: int) -> dict[str, Any]:
         """The rows of a page, counted from 0, as texts."""
-        order = self._order(asked)
+        order = self._order(chosen)
         n_pages = max(1, -(-len(order) // PAGE))
         number = min(max(0, number), n_pages - 1)
         rows = order.slice(number * PAGE, PAGE)
@@ -72,42 +72,42 @@ class Pages:
             "filters": self.filters,
         }
 
-    def _order(self, asked: Asked) -> pl.Series:
-        if asked in self._orders:
-            self._orders.move_to_end(asked)
-            return self._orders[asked]
-        mask = self._mask(asked)
+    def _order(self, chosen: Selection) -> pl.Series:
+        if chosen in self._orders:
+            self._orders.move_to_end(chosen)
+            return self._orders[chosen]
+        mask = self._mask(chosen)
         rows = pl.select(pl.int_range(self.frame.height, dtype=pl.UInt32)).to_series()
         rows = rows if mask is None else rows.filter(mask)
-        if asked.sort:
-            if asked.sort not in self.frame.columns:
-                raise TableError(f"The table has no column {shown(asked.sort)} to sort by.")
-            keys = self._keys(asked.sort).gather(rows)
+        if chosen.sort:
+            if chosen.sort not in self.frame.columns:
+                raise TableError(f"The table has no column {shown(chosen.sort)} to sort by.")
+            keys = self._keys(chosen.sort).gather(rows)
             rows = rows.gather(
                 pl.DataFrame({"k": keys})
-                .select(pl.arg_sort_by("k", descending=asked.descending, nulls_last=True, maintain_order=True))
+                .select(pl.arg_sort_by("k", descending=chosen.descending, nulls_last=True, maintain_order=True))
                 .to_series()
             )
-        self._orders[asked] = rows
+        self._orders[chosen] = rows
         if len(self._orders) > _KEPT:
             self._orders.popitem(last=False)
         return rows
 
-    def _mask(self, asked: Asked) -> pl.Series | None:
+    def _mask(self, chosen: Selection) -> pl.Series | None:
         conditions = []
-        if asked.label:
-            conditions.append(pl.col(self.label).cast(pl.String) == asked.label)
-        if asked.source:
-            conditions.append(self._column("chary_source") == asked.source)
-        if asked.accept:
-            conditions.append(self._column("chary_accept") == (asked.accept == "true"))
-        if asked.low is not None:
-            conditions.append(self._column("chary_confidence") >= asked.low)
-        if asked.high is not None:
-            conditions.append(self._column("chary_confidence") <= asked.high)
-        if asked.search:
+        if chosen.label:
+            conditions.append(pl.col(self.label).cast(pl.String) == chosen.label)
+        if chosen.source:
+            conditions.append(self._column("chary_source") == chosen.source)
+        if chosen.accept:
+            conditions.append(self._column("chary_accept") == (chosen.accept == "true"))
+        if chosen.low is not None:
+            conditions.append(self._column("chary_confidence") >= chosen.low)
+        if chosen.high is not None:
+            conditions.append(self._column("chary_confidence") <= chosen.high)
+        if chosen.search:
             texts = [name for name, dtype in self.frame.schema.items() if _has_text(dtype)]
-            wanted = asked.search.lower()
+            wanted = chosen.search.lower()
             found = [
                 pl.col(name).cast(pl.String).str.to_lowercase().str.contains(wanted, literal=True)
                 for name in texts
@@ -144,18 +144,12 @@ class Pages:
         return self._numeric[name]
 
 
-def asked_of(query: Mapping[str, str]) -> Asked:
+def selection_of(query: Mapping[str, str]) -> Selection:
     """What the address of a request asks for."""
-    return Asked(
-        sort=query.get("sort", ""),
-        descending=query.get("descending", "") == "true",
-        label=query.get("label", ""),
-        source=query.get("source", ""),
-        accept=query.get("accept", ""),
-        search=query.get("search", "").strip(),
-        low=number_in(query, "low"),
-        high=number_in(query, "high"),
-    )
+    texts: dict[str, Any] = {name: query.get(name, "") for name in ("sort", "label", "source", "accept")}
+    limits: dict[str, Any] = {name: number_in(query, name) for name in ("low", "high")}
+    search, descending = query.get("search", "").strip(), query.get("descending", "") == "true"
+    return Selection(**texts, **limits, search=search, descending=descending)
 
 
 def _has_text(dtype: pl.DataType) -> bool:

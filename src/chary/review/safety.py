@@ -1,4 +1,4 @@
-"""Every request to the server in; those of the person at this machine out, all others refused in one line.
+"""Who may ask: requests of the person at this machine are let in, all others are refused in one line.
 
 A server on this machine can be reached by every page that a browser shows and by every user of the machine. What
 keeps them out:

@@ -1,4 +1,4 @@
-"""An application in; a server at 127.0.0.1 and a browser that shows it out, until it is told to end."""
+"""A server at 127.0.0.1, and a browser that shows it, until it is told to end."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ import uvicorn
 
 from chary.review.app import create_app
 from chary.review.safety import LOG
-from chary.review.workbench import Workbench
+from chary.review.state import Workbench
 from chary.tables import TableError
 
 HOST = "127.0.0.1"

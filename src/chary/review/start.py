@@ -1,56 +1,46 @@
-"""What was read and what is known of it in; the first page of a review out: columns, classes, bias, questions."""
+"""The page Start: columns, classes, bias and the questions that only a person can answer; and what to do next."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
 
-from chary.evaluation import MILD, REPRESENTATIVE, accuracy_interval
+from chary.audit import accuracy_interval
+from chary.labelling.diagnose import MILD, REPRESENTATIVE
+from chary.options import Options
 from chary.report import Hints, aim_question, density_outlines, number_in_units, prior_advice
-from chary.review.settings import KINDS, Settings
-from chary.tables import cell_texts
+from chary.review.files import KINDS, Choices
+from chary.tables.cells import cell_texts
 
 _EXAMPLES, _CONTRASTS, _LOOKED_AT = 3, 5, 200
 _PRIOR = "choose its share below"
 _AIM = "choose “every class counts the same”"
 
 
-def columns_of(
-    frame: pl.DataFrame,
-    hidden: Sequence[str],
-    columns: Sequence[dict[str, Any]],
-    settings: Settings,
-    kind: str,
-    examples: dict[str, list[str]],
-) -> list[dict[str, Any]]:
+def columns_of(job: Any, summary: dict[str, Any] | None, choices: Choices, examples: dict[str, list[str]]) -> Any:
     """Each column that is not hidden: what it was taken for, once that is known, and some of its cells.
 
     ``examples`` holds those that were looked for before.
     """
-    found = {column["name"]: column for column in columns}
+    found = {} if summary is None else {column["name"]: column for column in summary["columns"]}
     unknown = {"kind": "", "used": True, "note": "", "doubtful": False}
-    shown = []
-    for name in frame.columns:
-        if name in hidden:
-            continue
+    columns = []
+    for name in [name for name in job.table.frame.columns if name not in job.hidden]:
         about = found.get(name, unknown)
         if name not in examples:
-            examples[name] = examples_of(frame[name])
-        shown.append(
+            examples[name] = examples_of(job.table.frame[name])
+        columns.append(
             {
                 "name": name,
-                "kind": about["kind"],
-                "used": about["used"],
-                "note": about["note"],
+                **{key: about[key] for key in ("kind", "used", "note")},
                 "doubtful": about["note"] if about["doubtful"] else "",
                 "examples": examples[name],
-                "choices": list(KINDS) if kind == "label" else [],
-                "chosen": settings.kinds.get(name),
+                "choices": list(KINDS) if job.kind == "label" else [],
+                "chosen": choices.kinds.get(name),
             }
         )
-    return shown
+    return columns
 
 
 def examples_of(cells: pl.Series) -> list[str]:
@@ -78,15 +68,15 @@ def diagnosis_of(summary: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def questions_of(summary: dict[str, Any] | None, settings: Settings, kind: str) -> dict[str, str]:
+def questions_of(summary: dict[str, Any] | None, options: Options, kind: str) -> dict[str, str]:
     """What only a person can know, asked in plain words; nothing where there is no use in asking."""
     if kind != "label":
         return {"prior": "", "aim": ""}
     hints = Hints(class_prior=_PRIOR, aim=_AIM)
-    told = settings.class_prior is not None
+    told = options.class_prior is not None
     return {
         "prior": "" if summary is None else prior_advice(summary, hints, told),
-        "aim": aim_question(hints, settings.aim),
+        "aim": aim_question(hints, options.aim),
     }
 
 
@@ -97,3 +87,39 @@ def planned_of(population: int, size: int) -> dict[str, Any]:
     low, high = accuracy_interval(right, k)
     words = f"If {right} of {k} prove right, accuracy is between {low:.0%} and {high:.0%} (95% interval)."
     return {"k": k, "most": population, "words": words}
+
+
+# ------------------------------------------------------------ steps
+
+PAGES = {"/": "Start", "/audit": "Audit", "/truth": "Truth", "/review": "Review", "/result": "Result"}
+
+
+def steps_of(state: dict[str, Any], written: bool) -> list[dict[str, Any]]:
+    """Every page, and whether what it is for is done."""
+    audit, fresh = state["audit"], state["learned"] and not state["stale"]
+    complete = audit is not None and not audit["left"]
+    live = audit is not None and audit["rule"] == "live" and audit["answered"] >= 2
+    done = {
+        "/": audit is not None,
+        "/audit": complete,
+        "/truth": fresh and (complete or live),
+        "/review": state["checked"] > 0,
+        "/result": fresh and written and complete,
+    }
+    pages = {page: name for page, name in PAGES.items() if page != "/review" or state["kind"] == "label"}
+    return [{"page": page, "name": name, "done": bool(done[page])} for page, name in pages.items()]
+
+
+def next_step(state: dict[str, Any]) -> dict[str, str]:
+    """What to do next, in a few words, and where."""
+    audit = state["audit"]
+    if audit is None:
+        return {"page": "/", "words": "Draw random rows to label"}
+    if audit["left"]:
+        rows = "row" if audit["left"] == 1 else "rows"
+        return {"page": "/audit", "words": f"Label {audit['left']:,} more random {rows}"}
+    if state["work"]["running"]:
+        return {"page": "/truth", "words": "See how many labels are right, as soon as they are judged"}
+    if state["stale"] or not state["learned"]:
+        return {"page": "/review" if state["kind"] == "label" else "/truth", "words": "Learn from your answers"}
+    return {"page": "/truth", "words": "See how many labels are right"}

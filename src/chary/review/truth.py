@@ -1,4 +1,4 @@
-"""A table labelled or judged with an audit in; how many labels are right, and which can be accepted, out."""
+"""The page Truth: how many labels are right, and which can be accepted."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from chary._words import percent
-from chary.evaluation import Acceptance, Score, count_interval, smallest_audit
-from chary.jobs import JudgedTable, LabeledTable
+from chary.audit import Acceptance, JudgedTable, Score, count_interval, smallest_audit
+from chary.labelling import LabeledTable
 from chary.report import summarize_judged
 
 ERRORS = tuple(k / 100 for k in range(1, 31))
@@ -26,7 +26,7 @@ def truth_of_labels(result: LabeledTable, mended: bool = False) -> dict[str, Any
     if audit is None or audit.acceptor is None:
         return nothing("")
     n_new = int((~result.labels.labeled).sum())
-    answers, before, after = audit.answers, audit.before, audit.after
+    answers, before, after = audit.answers, audit.accuracy, audit.after
     how = "holds whenever you stopped" if answers.stopped else "exact"
     alone = "Your labels, with those you mended, make" if mended else "Your labels alone make"
     right = f"{alone} a model that is right on {before.correct:,} of {before.n:,} random rows"
@@ -40,8 +40,8 @@ def truth_of_labels(result: LabeledTable, mended: bool = False) -> dict[str, Any
         held_out = {"accuracy": accuracy, "words": words}
     confidence = float(result.confidence[~result.labels.labeled].mean())
     return {
+        **nothing(""),
         "ready": True,
-        "why_not": "",
         "accuracy": _score(before, answers.n_skipped, f"{right}: {_between(before)} (95% interval, {how})."),
         "promised": {
             "held_out": held_out,
@@ -55,13 +55,9 @@ def truth_of_labels(result: LabeledTable, mended: bool = False) -> dict[str, Any
             "approximate: cross-fitted).",
         ),
         "acceptance": [_acceptance(audit.acceptor.at(error), n_new, before.n, error) for error in ERRORS],
-        "chosen": None,
         "rows_to_accept": n_new,
         "shares": _shares(result),
-        "classes": [
-            {"name": name, "right": f"{found.correct} of {found.n}", "low": found.low, "high": found.high}
-            for name, found in audit.classes.items()
-        ],
+        "classes": [_recall(name, found) for name, found in audit.classes.items()],
         "notes": [*audit.notes, _BEFOREHAND],
     }
 
@@ -69,36 +65,31 @@ def truth_of_labels(result: LabeledTable, mended: bool = False) -> dict[str, Any
 def truth_of_judged(result: JudgedTable) -> dict[str, Any]:
     """Of labels that anybody made."""
     summary = summarize_judged(result)
-    column, first = summary["columns"][0], result.columns[0]
-    accuracy, promised = column["accuracy"], column["promised"]
-    weighed, n_audited = result.weighed, len(result.rows)
+    column = summary["columns"][0]
+    accuracy = column["accuracy"]
+    acceptor, n_audited = result.acceptor, result.accuracy.n
     levels = (
-        [] if weighed is None else [_acceptance(weighed.at(e), len(weighed.pool), n_audited, e) for e in ERRORS]
+        [] if acceptor is None else [_acceptance(acceptor.at(e), acceptor.rest.n, n_audited, e) for e in ERRORS]
     )
     more = [] if summary["comparison"] is None else [summary["comparison"]["sentence"]]
     return {
+        **nothing(""),
         "ready": True,
-        "why_not": "",
         "accuracy": {
-            "low": promised["low"],
-            "high": promised["high"],
+            **column["promised"],
             "right": accuracy["correct"],
             "n": accuracy["n"],
             "skipped": summary["skipped"],
             "words": column["sentence"],
         },
         "promised": {"held_out": None, "confidence": None, "words": ""},
-        "after": None,
         "acceptance": levels,
-        "chosen": None,
-        "rows_to_accept": 0 if weighed is None else len(weighed.pool),
+        "rows_to_accept": 0 if acceptor is None else acceptor.rest.n,
         "shares": [
             {"name": c["name"], "labels": c["labelled_share"], "low": c["low_share"], "high": c["high_share"]}
             for c in column["classes"]
         ],
-        "classes": [
-            _recall(str(name), found.recall) for name, found in first.judgement.classes.items() if found.recall
-        ],
+        "classes": [_recall(str(name), found) for name, found in result.classes.items()],
         "notes": [*more, *(note["text"] for note in summary["notes"]), *([_BEFOREHAND] if levels else [])],
     }
 
@@ -113,19 +104,9 @@ def quality_of(truth: dict[str, Any]) -> str:
 
 def nothing(why_not: str) -> dict[str, Any]:
     """The same shape where nothing can be told yet, and why."""
-    return {
-        "ready": False,
-        "why_not": why_not,
-        "accuracy": None,
-        "promised": None,
-        "after": None,
-        "acceptance": [],
-        "chosen": None,
-        "rows_to_accept": 0,
-        "shares": [],
-        "classes": [],
-        "notes": [],
-    }
+    lists: dict[str, list[Any]] = {"acceptance": [], "shares": [], "classes": [], "notes": []}
+    unknown = dict.fromkeys(("accuracy", "promised", "after", "chosen"))
+    return {"ready": False, "why_not": why_not, **unknown, "rows_to_accept": 0, **lists}
 
 
 def _shares(result: LabeledTable) -> list[dict[str, Any]]:
@@ -134,7 +115,7 @@ def _shares(result: LabeledTable) -> list[dict[str, Any]]:
     if audit is None:
         return []
     answers, n_classes = audit.answers, len(result.labels.classes)
-    n, population = audit.before.n, int(new.sum()) + len(answers.rows)
+    n, population = audit.accuracy.n, int(new.sum()) + len(answers.rows)
     made = np.bincount(result.codes[new], minlength=n_classes) / max(1, int(new.sum()))
     shares = []
     for code, name in enumerate(result.labels.classes.astype(str).tolist()):
@@ -163,14 +144,8 @@ def _acceptance(found: Acceptance, n_rows: int, n_audited: int, error: float) ->
 
 
 def _score(score: Score, skipped: int, words: str) -> dict[str, Any]:
-    return {
-        "low": score.low,
-        "high": score.high,
-        "right": score.correct,
-        "n": score.n,
-        "skipped": skipped,
-        "words": words,
-    }
+    limits = {"low": score.low, "high": score.high, "right": score.correct, "n": score.n}
+    return {**limits, "skipped": skipped, "words": words}
 
 
 def _recall(name: str, found: Score) -> dict[str, Any]:

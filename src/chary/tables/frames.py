@@ -1,56 +1,16 @@
-"""Whatever holds a table in, a data frame or a file of any kind; a polars DataFrame or a ``Table`` out."""
+"""Data frames of other libraries as polars frames, and results as a frame of the kind that was given."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from chary._words import Parameter
 from chary.method import is_missing
 from chary.tables.errors import TableError
-from chary.tables.reading import read_table, usable
-from chary.tables.table import ADDED_COLUMNS, Table, refuse_duplicates
-
-
-def table_from(
-    data: Any, *, name: str = "the table", taken: Sequence[str] = ADDED_COLUMNS, **read_with: Any
-) -> Table:
-    """A table of whatever holds one.
-
-    Parameters
-    ----------
-    data : Table, path, sequence of paths, pandas or polars DataFrame, or mapping of columns
-        A path may be a file of any kind, a folder, a pattern such as ``"in/*.csv"``, or ``"-"``. A data frame is
-        kept as ``given``, so that the same kind of frame can be given back.
-    name : str
-        What to call a data frame in sentences.
-    taken : sequence of str
-        Names that no column of a data frame may have.
-    **read_with
-        How to read a file: ``delimiter``, ``encoding``, ``sheet``, as in ``read_table``.
-
-    >>> table_from({"age": [31, 47], "city": ["Ulm", None]}).frame.shape
-    (2, 2)
-    """
-    if isinstance(data, Table):
-        return data
-    if isinstance(data, (str, os.PathLike)) or _are_paths(data):
-        return read_table(data, **read_with)
-    given = [
-        key for key, value in read_with.items() if value is not None and (key, value) != ("encoding", "utf-8")
-    ]
-    if given:
-        raise TableError(f"{name} is no file, so ", Parameter(given[0]), " has no meaning; leave it out.")
-    frame = data.collect() if isinstance(data, pl.LazyFrame) else from_dataframe(data)
-    return usable(Table(frame, name, given=data), taken)
-
-
-def _are_paths(data: Any) -> bool:
-    return isinstance(data, (list, tuple)) and all(isinstance(one, (str, os.PathLike)) for one in data)
+from chary.tables.table import Table, refuse_duplicates
 
 
 def from_dataframe(data: Any) -> pl.DataFrame:
@@ -82,3 +42,68 @@ def _series(name: str, values: Any) -> pl.Series:
         return pl.Series(name, items, strict=True)
     except (TypeError, pl.exceptions.PolarsError):  # a column of mixed types: read it as text
         return pl.Series(name, [None if item is None else str(item) for item in items])
+
+
+def extended(data: Any, table: Table, added: Mapping[str, pl.Series], target: str = "") -> Any:
+    """What was given with columns on the right; it is not changed itself.
+
+    A pandas frame stays one, with its index and types, and ``chary_label`` has the type of the target where that
+    can hold it. Everything else becomes a polars frame: a file its cells.
+    """
+    if not is_pandas(data):
+        frame = data if isinstance(data, pl.DataFrame) else table.frame
+        return frame.with_columns([column.alias(name) for name, column in added.items()])
+    own = [data[name].dtype for name in data.columns if str(name) == target]
+    return data.assign(**{
+        name: _pandas_array(column, own[0] if own and name == "chary_label" else None)
+        for name, column in added.items()
+    })  # fmt: skip
+
+
+def like(data: Any, columns: Mapping[str, Any]) -> Any:
+    """Columns alone as a frame of the kind that was given, with its index if it has one."""
+    frame = alone(data, columns)
+    return frame.set_index(data.index) if is_pandas(data) else frame
+
+
+def alone(data: Any, columns: Mapping[str, Any]) -> Any:
+    """The same with rows of their own: whatever index there is does not fit them."""
+    if not is_pandas(data):
+        return pl.DataFrame(dict(columns))
+    import pandas as pd
+
+    return pd.DataFrame(dict(columns))
+
+
+def part_of(data: Any, table: Table, rows: Any) -> Any:
+    """Some rows of what was given, by their numbers from 0: a pandas frame, or else a polars frame."""
+    if is_pandas(data):
+        return data.iloc[rows]
+    return (data if isinstance(data, pl.DataFrame) else table.frame)[rows]
+
+
+def is_pandas(data: Any) -> bool:
+    """Whether it is a pandas frame, or of a class made of it; pandas is not imported for that."""
+    bases = type(data).__mro__
+    return any(base.__name__ == "DataFrame" and base.__module__.split(".")[0] == "pandas" for base in bases)
+
+
+def _pandas_array(column: pl.Series, dtype: Any) -> Any:
+    """The values as pandas keeps them: of a given type, if that holds each of them."""
+    import pandas as pd
+
+    if column.dtype.is_numeric() or column.dtype == pl.Boolean:
+        values: Any = column.to_numpy()
+    else:
+        values = column.to_list()
+    plain = pd.Series(values)
+    categories = getattr(dtype, "categories", None)
+    if dtype is None or str(dtype) == "object" or dtype.kind == "m":  # durations stay as they are read
+        return plain.array
+    if categories is not None and not plain.isin(categories).all():
+        return plain.array
+    try:
+        typed = pd.Series(values, dtype=dtype)
+    except (TypeError, ValueError):
+        return plain.array
+    return plain.array if typed.isna().any() else typed.array

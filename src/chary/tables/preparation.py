@@ -1,28 +1,27 @@
-"""A table of cells in; numeric features out, and what each column was taken for."""
+"""Turning the cells of a table into numeric features, and counting the cells that cannot be read."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+from scipy.stats import binom
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.compose import ColumnTransformer
-from sklearn.impute import MissingIndicator, SimpleImputer
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.impute import SimpleImputer
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from chary._words import Parameter, shown
-from chary.tables.columns import left_out
-from chary.tables.columns.column import Column, Kind
-from chary.tables.columns.kinds import as_categories, as_text, find_column, kind_of, plain
+from chary.tables.columns import find_column, kind_of
+from chary.tables.columns.column import READABLE, Column, Kind, plain
 from chary.tables.errors import TableError
-from chary.tables.forms import Forms, width_of
 from chary.tables.frames import from_dataframe
-from chary.tables.missing import codes_of, without_codes
+from chary.tables.missing import codes_of, filled_cells, without_codes
 from chary.tables.table import MAX_COLUMNS, column_hint
 
 # Medians, means and standard deviations come from at most so many rows and cells.
@@ -30,6 +29,12 @@ _STATISTICS_ROWS, _STATISTICS_CELLS = 100_000, 2**26
 _CHUNK_CELLS = 2**22
 # Standardised values are clipped.
 _CLIP = 100.0
+# New cells are refused if so many that cannot be read are less likely than this where ``READABLE`` of them can.
+_UNLIKELY = 0.01
+# What somebody may say of a column, in the order in which it counts.
+_FORCED = ("drop", "identifier", "text", "categorical", "numeric")
+
+Statistics = dict[str, NDArray[np.float64]]
 
 
 class Feature(NamedTuple):
@@ -71,8 +76,8 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         In the order of the table.
     ordered_ : list of Column
         The same in the order of their features: by name. A model file keeps them so.
-    transformer_ : ColumnTransformer
-        Fitted on the numbers and category codes of the used columns.
+    statistics_ : dict of arrays (k,)
+        ``median``, ``mean`` and ``scale`` of the k features that are numbers; empty if none is.
 
     See Also
     --------
@@ -115,27 +120,48 @@ class TablePreparation(TransformerMixin, BaseEstimator):
             if name not in frame.columns:
                 hint = column_hint(name, frame.columns)
                 raise TableError(f"The table of features has no column {shown(name)} to override; {hint}")
-        frame = self._without_codes(frame)
-        columns = [self._column(frame[name]) for name in frame.columns]
+        frame = self._without_codes(frame, frame.columns)
+        forced = {name: how for how in reversed(_FORCED) for name in getattr(self, how)}
+        columns = [find_column(frame[name], forced.get(name, "")) for name in frame.columns]
         if not any(column.used for column in columns):
             reasons = "; ".join(f"{shown(column.name)} is {column.note}" for column in columns[:3])
             raise TableError(f"No column is left to learn from ({reasons}); add columns or override their kind.")
-        n_features = len(_features(columns))
-        if n_features > MAX_COLUMNS:
+        ordered = sorted(columns, key=lambda column: column.name)
+        layout = _Layout.of(ordered)
+        if layout.n_features > MAX_COLUMNS:
             raise TableError(
-                f"The columns become {n_features:,} features; chary takes up to {MAX_COLUMNS:,}: leave some "
-                "columns out with ",
+                f"The columns become {layout.n_features:,} features; chary takes up to {MAX_COLUMNS:,}: leave "
+                "some columns out with ",
                 Parameter("drop"),
                 ".",
             )
-        rows = np.arange(frame.height)
-        most = min(_STATISTICS_ROWS, _STATISTICS_CELLS // n_features)
-        if frame.height > most:
-            rows = np.sort(np.random.default_rng(0).choice(rows, most, replace=False))
-        self.columns_, self.ordered_ = columns, sorted(columns, key=lambda column: column.name)
-        self.transformer_ = _transformer(self.ordered_).fit(_numbers(frame[rows], self.ordered_))
-        self._share_scales()
+        self.columns_, self.ordered_, self._layout = columns, ordered, layout
+        self.statistics_ = _statistics(frame, layout)
         return self
+
+    @classmethod
+    def restored(
+        cls, params: dict[str, Sequence[str]], columns: list[Column], statistics: Statistics
+    ) -> TablePreparation:
+        """A fitted preparation, of what a model file says of it: its ``ordered_`` columns and ``statistics_``."""
+        n_numbers, n_known = 0, min(map(len, statistics.values()), default=0)
+        for column in columns:
+            kind = kind_of(column) if column.used else None
+            if kind is None or kind.whole(column):
+                n_numbers += len(kind.feature_names(column)) if kind is not None and not kind.grouped else 0
+                if n_numbers <= n_known:  # looked at on the way: a short note may promise thousands
+                    continue
+            lacks = "its statistics" if n_numbers > n_known else "what its kind goes by"
+            raise TableError(f"Column {shown(column.name)} lacks {lacks}; train the model again.")
+        if n_numbers and (
+            any(statistics[name].shape != (n_numbers,) for name in ("median", "mean", "scale"))
+            or not (statistics["scale"] > 0).all()
+        ):
+            raise TableError("The statistics of the columns are not theirs; train the model again.")
+        preparation = cls(**params)
+        preparation.columns_ = preparation.ordered_ = columns
+        preparation.statistics_, preparation._layout = statistics, _Layout.of(columns)
+        return preparation
 
     def transform(self, X: Any) -> NDArray[np.float32]:
         """Features (n, d); columns are found by name, further columns are ignored."""
@@ -143,65 +169,48 @@ class TablePreparation(TransformerMixin, BaseEstimator):
 
     def transform_counted(self, X: Any) -> tuple[NDArray[np.float32], dict[str, int]]:
         """Features (n, d), and how many cells of each used column hold no number; categories are not counted."""
-        check_is_fitted(self)
-        forms, frame = self.forms(), from_dataframe(X)
-        features = np.empty((frame.height, len(_features(self.ordered_))), np.float32)
-        self._fill(frame, forms, features)
+        forms = self.forms()
+        features = self.part(from_dataframe(X), forms, order="C")
         forms.refuse()
         return features, forms.missing
 
     def forms(self) -> Forms:
         """What is shown each part of a table, and asked at its end whether it is written as in ``fit``."""
-        return Forms(_used(self.ordered_), self.numeric)
+        check_is_fitted(self)
+        return Forms([(place.column, place.kind) for place in self._layout.numbers], self.numeric)
 
-    def part(self, frame: pl.DataFrame, forms: Forms) -> NDArray[np.float32]:
+    def part(self, frame: pl.DataFrame, forms: Forms, order: Literal["C", "F"] = "F") -> NDArray[np.float32]:
         """Features (n, d) of a ``frame`` that is a part of a table: those that its rows have in the whole of it.
 
         What could not be read is counted in ``forms``; a cell alone cannot tell whether it is an odd one in a
-        column as it should be, or one of a column that is written otherwise.
+        column as it should be, or one of a column that is written otherwise. ``order`` is that of the array.
         """
-        features = np.empty((frame.height, len(_features(self.ordered_))), np.float32, order="F")
-        self._fill(frame, forms, features)
+        self.require_columns(frame.columns)
+        frame = self._without_codes(frame, [column.name for column in self.columns_])
+        features = np.empty((frame.height, self._layout.n_features), np.float32, order=order)
+        size = max(1, _CHUNK_CELLS // features.shape[1])
+        for start in range(0, frame.height, size):
+            rows = features[start : start + size]
+            columns = rows if order == "F" else np.empty_like(rows, order="F")  # as the cells lie in memory
+            self._fill(frame.slice(start, size), forms, columns)
+            if columns is not rows:
+                rows[:] = columns
         return features
 
     def _fill(self, frame: pl.DataFrame, forms: Forms, features: NDArray[np.float32]) -> None:
-        """Write the features (n, d), some rows at a time; column by column, as the cells lie in memory."""
-        self.require_columns(frame.columns)
-        frame = self._without_codes(frame)
-        size = max(1, _CHUNK_CELLS // features.shape[1])
-        n_missing = np.zeros(sum(width_of(column, kind) for column, kind in _used(self.ordered_)), np.intp)
-        for start in range(0, frame.height, size):
-            rows = features[start : start + size]
-            columns = rows if features.flags.f_contiguous else np.empty_like(rows, order="F")
-            self._transform(frame.slice(start, size), columns, n_missing)
-            if columns is not rows:
-                rows[:] = columns
-        if frame.height:
-            forms.see(frame, n_missing)
-
-    def _transform(self, frame: pl.DataFrame, features: NDArray[np.float32], n_missing: NDArray[np.intp]) -> None:
-        """What ``transformer_`` makes of the numbers, to the bit and clipped; missing ones are counted."""
-        statistics = preparation_state(self)[1]
-        place = 0
-        told = sum(width_of(column, kind) for column, kind in _used(self.ordered_) if not kind.grouped)
-        group = told + sum(column.missing for column, kind in _used(self.ordered_) if not kind.grouped)
-        for column, kind in _used(self.ordered_):
-            numbers = kind.read(plain(frame[column.name]), column)
-            width = numbers.shape[1]
-            if kind.grouped:
-                for code in range(len(kind.feature_names(column))):
-                    np.equal(numbers[:, 0], code, out=features[:, group])
-                    group += 1
-            else:
-                here = slice(place, place + width)
-                own = {name: values[here] for name, values in statistics.items()}
-                missing = _standardize(numbers, out=features[:, here], **own)
-                if missing is not None:
-                    n_missing[here] = n_missing[here] + missing.sum(axis=0)
-                if column.missing:
-                    features[:, told] = 0 if missing is None else missing[:, 0]
-                    told += 1
-                place += width
+        """Write the features of some rows; those of cells without a number are counted."""
+        for place in self._layout.numbers:
+            cells = plain(frame[place.column.name])
+            numbers = place.kind.read(cells, place.column)
+            own = {name: values[place.here] for name, values in self.statistics_.items()}
+            missing = _standardize(numbers, out=features[:, place.here], **own)
+            forms.see(place.column.name, cells, None if missing is None else missing[:, 0])
+            if place.told is not None:
+                features[:, place.told] = 0 if missing is None else missing[:, 0]
+        for place in self._layout.groups:
+            codes = place.kind.read(plain(frame[place.column.name]), place.column)[:, 0]
+            for code, j in enumerate(range(place.here.start, place.here.stop)):
+                np.equal(codes, code, out=features[:, j])
 
     def require_columns(self, names: Sequence[str]) -> None:
         """Refuse a table with these ``names`` of columns if it lacks one that the model goes by."""
@@ -212,22 +221,25 @@ class TablePreparation(TransformerMixin, BaseEstimator):
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """A name a person understands for each feature; ``input_features`` is not used."""
-        check_is_fitted(self)
-        return np.array([feature.name for feature in _features(self.ordered_)], dtype=object)
+        return np.array([feature.name for feature in self.features()], dtype=object)
 
     def features(self) -> list[Feature]:
         """What each feature was made of, and the mean and scale of those that are numbers."""
         check_is_fitted(self)
-        features = _features(self.ordered_)
-        if "number" in self.transformer_.named_transformers_:
-            scaler = self.transformer_.named_transformers_["number"][-1]
-            for j, (mean, scale) in enumerate(zip(scaler.mean_.tolist(), scaler.scale_.tolist(), strict=True)):
-                features[j] = features[j]._replace(mean=mean, scale=scale)
-        return features
+        numbers, missing, groups = [], [], []
+        for place in self._layout.numbers:
+            name = place.column.name
+            statistics = (self.statistics_[which][place.here].tolist() for which in ("mean", "scale"))
+            numbers += [
+                Feature(names, name, False, *own) for names, *own in zip(place.names, *statistics, strict=True)
+            ]
+            missing += [Feature(f"{name} is missing", name, indicator=True)] * (place.told is not None)
+        for place in self._layout.groups:
+            groups += [Feature(names, place.column.name, indicator=True) for names in place.names]
+        return numbers + missing + groups
 
-    def _without_codes(self, frame: pl.DataFrame) -> pl.DataFrame:
+    def _without_codes(self, frame: pl.DataFrame, known: Sequence[str]) -> pl.DataFrame:
         """The table with nothing where somebody says that a cell holds nothing."""
-        known = [column.name for column in self.columns_] if hasattr(self, "columns_") else frame.columns
         for code in self.missing:
             if "=" in code and not any(code.startswith(f"{name}=") for name in known):
                 name = code.partition("=")[0]
@@ -236,75 +248,57 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         coded = {name: codes_of(name, self.missing) for name in frame.columns}
         return frame.with_columns(without_codes(frame[name], codes) for name, codes in coded.items() if codes)
 
-    def _column(self, cells: pl.Series) -> Column:
-        name = cells.name
-        if name in self.drop or name in self.identifier:
-            return left_out.asked(name, dropped=name in self.drop)
-        if name in self.text:
-            return as_text(cells)
-        return as_categories(cells) if name in self.categorical else find_column(cells, name in self.numeric)
 
-    def _share_scales(self) -> None:
-        """Give the numbers of a column whose kind asks for it the root mean square of their deviations."""
-        place = 0
-        for column, kind in _used(self.ordered_):
-            width = width_of(column, kind)
-            if kind.one_scale:
-                scaler = self.transformer_.named_transformers_["number"][-1]
-                mean_square = scaler.var_[place : place + width].mean()
-                scaler.scale_[place : place + width] = np.sqrt(mean_square) if mean_square > 0 else 1.0
-            place += width
+class _Place(NamedTuple):
+    """Where the features of a column are."""
+
+    column: Column
+    kind: Kind
+    names: list[str]  # of its numbers, or groups
+    here: slice  # where these are
+    told: int | None  # the feature that tells where cells are missing, if there is one
 
 
-def preparation_state(preparation: TablePreparation) -> tuple[list[Column], dict[str, NDArray[np.float64]]]:
-    """All a fitted preparation has learned: columns in the order of their features, and statistics of numbers."""
-    check_is_fitted(preparation)
-    if "number" not in preparation.transformer_.named_transformers_:
-        return preparation.ordered_, {}
-    imputer, scaler = preparation.transformer_.named_transformers_["number"]
-    return preparation.ordered_, {
-        "median": imputer.statistics_,
-        "mean": scaler.mean_,
-        "scale": scaler.scale_,
-    }
+@dataclass(frozen=True)
+class _Layout:
+    """All numbers come first, then what tells which of them are missing, then the groups."""
+
+    numbers: list[_Place]
+    groups: list[_Place]
+    n_features: int
+
+    @classmethod
+    def of(cls, columns: list[Column]) -> _Layout:
+        """Of columns in the order of their features."""
+        used = [(column, kind_of(column)) for column in columns if column.used]
+        named = [(column, kind, kind.feature_names(column)) for column, kind in used]
+        told = sum(len(names) for _, kind, names in named if not kind.grouped)
+        start, places = 0, list[_Place]()
+        for column, kind, names in sorted(named, key=lambda one: one[1].grouped):
+            if kind.grouped and (not places or not places[-1].kind.grouped):
+                start = told  # all that is told of missing numbers stands before the first group
+            tells = column.missing and not kind.grouped
+            places.append(_Place(column, kind, names, slice(start, start + len(names)), told if tells else None))
+            start, told = start + len(names), told + tells
+        numbers = [place for place in places if not place.kind.grouped]
+        return cls(numbers, places[len(numbers) :], max(start, told))
 
 
-def restore_preparation(
-    preparation: TablePreparation, columns: list[Column], statistics: dict[str, NDArray[np.float64]]
-) -> TablePreparation:
-    """Put learned state into an unfitted preparation; the features keep the order of the columns as they come."""
-    for column, kind in _used(columns):
-        if not kind.whole(column):
-            raise TableError(f"Column {shown(column.name)} lacks what its kind goes by; train the model again.")
-    n_numbers, n_known = 0, min(map(len, statistics.values()), default=0)
-    for column, kind in _used(columns):
-        n_numbers += width_of(column, kind)
-        if not kind.grouped and n_numbers > n_known:  # looked at on the way: a short note may promise thousands
-            raise TableError(f"Column {shown(column.name)} lacks its statistics; train the model again.")
-    preparation.columns_ = preparation.ordered_ = columns
-    # Fitted on zeros to set scikit-learn's own machinery up, whatever its version; then given what was learned.
-    preparation.transformer_ = _transformer(columns).fit(np.zeros((2, n_numbers)))
-    if "number" in preparation.transformer_.named_transformers_:
-        imputer, scaler = preparation.transformer_.named_transformers_["number"]
-        if (
-            any(statistics[name].shape != scaler.mean_.shape for name in ("median", "mean", "scale"))
-            or not (statistics["scale"] > 0).all()
-        ):
-            raise TableError("The statistics of the columns are not theirs; train the model again.")
-        imputer.statistics_ = statistics["median"]
-        scaler.mean_, scaler.scale_ = statistics["mean"], statistics["scale"]
-    return preparation
-
-
-def _used(columns: list[Column]) -> list[tuple[Column, Kind]]:
-    """The columns that become features, with their kinds: grouped ones after all others."""
-    used = [(column, kind_of(column)) for column in columns if column.used]
-    return sorted(used, key=lambda pair: pair[1].grouped)
-
-
-def _numbers(frame: pl.DataFrame, columns: list[Column]) -> NDArray[np.float64]:
-    """What the kinds read in the cells, NaN where there is none."""
-    return np.column_stack([kind.read(plain(frame[column.name]), column) for column, kind in _used(columns)])
+def _statistics(frame: pl.DataFrame, layout: _Layout) -> Statistics:
+    """Median, mean and scale of the numbers, those of one column by one scale where its kind asks for it."""
+    if not layout.numbers:
+        return {}
+    most = min(_STATISTICS_ROWS, _STATISTICS_CELLS // layout.n_features)
+    if frame.height > most:
+        frame = frame[np.sort(np.random.default_rng(0).choice(np.arange(frame.height), most, replace=False))]
+    read = [place.kind.read(plain(frame[place.column.name]), place.column) for place in layout.numbers]
+    imputer, scaler = SimpleImputer(strategy="median", keep_empty_features=True), StandardScaler()
+    scaler.fit(imputer.fit_transform(np.asfortranarray(np.column_stack(read))))
+    for place in layout.numbers:
+        if place.kind.one_scale:  # the root mean square of all deviations
+            mean_square = scaler.var_[place.here].mean()
+            scaler.scale_[place.here] = np.sqrt(mean_square) if mean_square > 0 else 1.0
+    return {"median": imputer.statistics_, "mean": scaler.mean_, "scale": scaler.scale_}
 
 
 def _standardize(
@@ -332,32 +326,59 @@ def _standardize(
     return missing if missing is None else missing.reshape(len(missing), -1)
 
 
-def _features(columns: list[Column]) -> list[Feature]:
-    """All numbers, then what tells which of them are missing, then the groups."""
-    used = _used(columns)
-    made = [
-        Feature(name, column.name, kind.grouped) for column, kind in used for name in kind.feature_names(column)
-    ]
-    told = [column for column, kind in used if column.missing and not kind.grouped]
-    missing = [Feature(f"{column.name} is missing", column.name, indicator=True) for column in told]
-    return [*(f for f in made if not f.indicator), *missing, *(f for f in made if f.indicator)]
+# ---------------------------------------------------------------- cells that cannot be read
 
 
-def _transformer(columns: list[Column]) -> ColumnTransformer:
-    """Unfitted; from the matrix of ``_numbers`` to the features."""
-    used = _used(columns)
-    parts = [(column, kind, part) for column, kind in used for part in range(width_of(column, kind))]
-    numbers = [j for j, (_, kind, _) in enumerate(parts) if not kind.grouped]
-    told = [j for j, (column, kind, part) in enumerate(parts) if not kind.grouped and column.missing and not part]
-    coded = [j for j, (_, kind, _) in enumerate(parts) if kind.grouped]
-    groups = [np.arange(len(kind.feature_names(column)), dtype=float) for column, kind in used if kind.grouped]
-    steps = [
-        (
-            "number",
-            make_pipeline(SimpleImputer(strategy="median", keep_empty_features=True), StandardScaler()),
-            numbers,
-        ),
-        ("missing", MissingIndicator(features="all"), told),
-        ("category", OneHotEncoder(categories=groups, handle_unknown="ignore", sparse_output=False), coded),
-    ]
-    return ColumnTransformer([step for step in steps if step[2]])
+class Forms:
+    """How the columns of a new table are written, as far as its parts were seen.
+
+    Counts are added up, so that the answer is that for the whole table, however it was cut.
+    """
+
+    def __init__(self, columns: Sequence[tuple[Column, Kind]], forced: Sequence[str] = ()) -> None:
+        self._columns, self._forced = {column.name: (column, kind) for column, kind in columns}, forced
+        # Of a column, cells that are "filled", "missing" a number, "unread", or "doubted".
+        self._n: Counter[tuple[str, str]] = Counter()
+        self._first: dict[tuple[str, str], Any] = {}  # unread or doubted cell
+        self._proven: set[str] = set()  # columns in which a cell shows that none is written otherwise
+
+    @property
+    def missing(self) -> dict[str, int]:
+        """How many cells of each column hold no number; where one of its numbers is missing, all are."""
+        return {name: self._n[name, "missing"] for name in self._columns}
+
+    def see(self, name: str, cells: pl.Series, missing: NDArray[np.bool_] | None) -> None:
+        """Cells of a column in a part of the table, and which of them have no number, if any."""
+        column, kind = self._columns[name]
+        without = filled_cells(cells.clear() if missing is None else cells.filter(missing))
+        n_missing = 0 if missing is None else int(missing.sum())
+        self._n.update({(name, "filled"): len(cells) - n_missing + len(without), (name, "missing"): n_missing})
+        odd = {"unread": kind.unread(without, column)}
+        if (doubt := kind.doubted(cells, column)) is not None:
+            odd["doubted"] = doubt[0]
+            self._proven |= {name} if doubt[1] else set()
+        for why, which in odd.items():
+            self._n[name, why] += len(which)
+            if len(which):  # a list as such, not as a column of its own
+                self._first.setdefault((name, why), which.head(1).to_list()[0])
+
+    def add(self, later: Forms) -> None:
+        """What was seen of the rows that follow."""
+        self._n.update(later._n)
+        self._first = {**later._first, **self._first}
+        self._proven |= later._proven
+
+    def refuse(self) -> None:
+        """Refuse a table with a column of which more cannot be read than ``fit`` lets pass; if forced, of all."""
+        for name, (column, kind) in self._columns.items():
+            n = self._n[name, "filled"]
+            in_doubt = name not in self._proven and self._n[name, "doubted"] > n / 2
+            why = name, "doubted" if in_doubt else "unread"
+            n_odd = self._n[why]
+            usual = n - n_odd >= READABLE * n or binom.sf(n_odd - 1, n, 1 - READABLE) >= _UNLIKELY
+            if n == 0 or (n_odd < n and (usual or name in self._forced)):
+                continue
+            raise TableError(
+                f"Column {shown(name)} holds {shown(self._first[why])}: {n_odd:,} of {n:,} cells cannot be read, "
+                f"because the model learned from {kind.expected(column)}; write them so."
+            )

@@ -1,4 +1,4 @@
-"""A table of any size in; its labelled rows, rows by number, and so many of the others at random, out.
+"""The labelled rows of a table of any size, and a uniform random sample of the others.
 
 Every row has a random number that depends on the seed and its place alone; of the rows without a label those of
 the smallest are taken. So the sample is exact and uniform, and the same however the rows lie in files.
@@ -16,20 +16,18 @@ from numpy.typing import NDArray
 
 from chary._words import Parameter
 from chary.tables.errors import TableError
-from chary.tables.large import Large
-from chary.tables.memory import row_bytes
-from chary.tables.sheets.rows import Behind, Digest, as_texts
+from chary.tables.memory import row_bytes, total_bytes
+from chary.tables.source import Source
 from chary.tables.table import Table, Taken
 from chary.tables.target import GivenCells, require_target
 
 # Keeps the numbers apart from those of an audit, or of anyone who makes a table from the same seed.
 _SAMPLE = 0x73616D706C65
-
-Seen = Callable[[int, float], None]
+_NEVER = np.uint64(2**64 - 1)
 
 
 def sample_rows(
-    large: Large,
+    source: Source,
     target: str,
     k: int,
     *,
@@ -38,14 +36,14 @@ def sample_rows(
     keep: Sequence[int] = (),
     seed: int = 0,
     room: int = 1 << 30,
-    checksum: bool = False,
-    seen: Seen = lambda rows, share: None,
+    each: Callable[[pl.DataFrame], None] = lambda frame: None,
+    seen: Callable[[int, float], None] = lambda rows, share: None,
 ) -> Table:
     """The rows of a table to learn from, in their order; ``taken`` says which they are.
 
     Parameters
     ----------
-    large : Large
+    source : Source
         It is read once.
     target, unlabeled, exact_labels : as in ``read_target``
     k : int
@@ -55,130 +53,85 @@ def sample_rows(
     seed : int, default=0
     room : int
         Bytes that the cells of all these rows may take.
-    checksum : bool, default=False
-        Whether to work out the checksum of the table that sheets need.
+    each : callable, default=nothing
+        Given all rows, some after the others.
     seen : callable, default=nothing
         Told how many rows were read by now, and which share of the files.
     """
-    require_target(large.table, target)
+    require_target(source.table, target)
     cells = GivenCells(target, unlabeled, exact_labels=exact_labels)
-    ranks, digest = _ranks(seed), Digest(target) if checksum else None
-    kept, wanted, n_rows = _Kept(k, room, large.table), np.unique(np.asarray(keep, np.int64)), 0
-    for part in large.parts():
-        frame = part.table.frame
+    # Raw random numbers, which stay the same over versions of NumPy.
+    generator = np.random.PCG64(np.random.SeedSequence([seed, _SAMPLE]))
+    kept, wanted, n_rows = _Kept(k, room, source.table.name), np.asarray(keep, np.int64), 0
+    for batch in source.batches():
+        frame = batch.table.frame
         numbers = np.arange(n_rows, n_rows + frame.height)
         labeled = cells.see(frame[target])
-        kept.add(frame, numbers, ranks(frame.height), labeled, labeled | np.isin(numbers, wanted))
-        if digest is not None:
-            digest.add(frame)
+        ranks = np.asarray(generator.random_raw(frame.height), dtype=np.uint64)
+        kept.add(_Rows(frame, numbers, np.where(labeled, _NEVER, ranks), labeled | np.isin(numbers, wanted)))
+        each(frame)
         n_rows += frame.height
-        seen(n_rows, part.share)
+        seen(n_rows, batch.share)
     cells.refuse()
-    frame, numbers = kept.rows()
-    return replace(large.table, frame=frame, taken=Taken(numbers, n_rows, digest.text() if digest else ""))
+    rows = kept.pruned()
+    return replace(source.table, frame=rows.frame.rechunk(), taken=Taken(rows.numbers, n_rows))
 
 
-def rows_numbered(large: Large, numbers: Sequence[int]) -> pl.DataFrame:
-    """Some rows of a table, by number from 0, in this order; it is read as far as the last of them."""
-    wanted = np.asarray(numbers, np.int64)
-    order, n_rows, found = np.unique(wanted), 0, [large.table.frame]
-    for part in large.parts():
-        there = slice(*np.searchsorted(order, [n_rows, n_rows + part.table.frame.height]))
-        found.append(part.table.frame[(order[there] - n_rows).tolist()])
-        n_rows += part.table.frame.height
-        if there.stop == len(order):
-            break
-    large.refuse_changed()
-    return pl.concat(found)[np.searchsorted(order, wanted).tolist()]
-
-
-def behind_large(large: Large, taken: Taken, target: str) -> Behind:
-    """What a sheet needs of a table that is read in parts; its checksum was worked out with ``taken``."""
-    return Behind(
-        large.table.name,
-        taken.n_rows,
-        lambda rows: as_texts(rows_numbered(large, rows).select(pl.exclude(target))),
-        lambda cells: [taken.checksum] * cells.height,
-    )
-
-
-def _ranks(seed: int) -> Callable[[int], NDArray[np.uint64]]:
-    """Random numbers of the next rows: raw ones, which stay the same over versions of NumPy."""
-    generator = np.random.PCG64(np.random.SeedSequence([seed, _SAMPLE]))
-    return lambda n: np.asarray(generator.random_raw(n), dtype=np.uint64)
-
-
-class _Chunk(NamedTuple):
+class _Rows(NamedTuple):
     frame: pl.DataFrame
     numbers: NDArray[np.int64]
-    ranks: NDArray[np.uint64]
+    ranks: NDArray[np.uint64]  # of rows that may be drawn; of others _NEVER
     certain: NDArray[np.bool_]  # taken in any case
 
-    def part(self, mask: NDArray[np.bool_]) -> _Chunk:
-        return _Chunk(self.frame.filter(mask), self.numbers[mask], self.ranks[mask], self.certain[mask])
+    def only(self, mask: NDArray[np.bool_]) -> _Rows:
+        return _Rows(self.frame.filter(mask), self.numbers[mask], self.ranks[mask], self.certain[mask])
 
 
 class _Kept:
     """The rows to take, as far as they are known."""
 
-    def __init__(self, k: int, room: int, table: Table) -> None:
-        self._k, self._room, self._table = k, room, table
-        self._chunks: list[_Chunk] = []
-        self._limit: np.uint64 | None = None  # of the ranks that can still be among the k smallest
-        self._n_open = self._n_bytes = 0
+    def __init__(self, k: int, room: int, name: str) -> None:
+        self.k, self.room, self.name = k, room, name
+        self.parts: list[_Rows] = []
+        self.limit = _NEVER - 1  # of the ranks that can still be among the k smallest
+        self.n_drawn = self.n_bytes = 0
 
-    def add(
-        self,
-        frame: pl.DataFrame,
-        numbers: NDArray[np.int64],
-        ranks: NDArray[np.uint64],
-        labeled: NDArray[np.bool_],
-        certain: NDArray[np.bool_],
-    ) -> None:
-        """Rows that follow, some of which are certain to be taken; those labelled are not drawn."""
-        drawn = ~labeled if self._limit is None else ~labeled & (ranks <= self._limit)
-        ranks = np.where(labeled, np.iinfo(np.uint64).max, ranks)
-        new = _Chunk(frame, numbers, ranks, certain).part(drawn | certain)
-        self._chunks.append(new)
-        self._n_open += int(drawn.sum())
-        self._n_bytes += int(row_bytes(new.frame).sum())
-        if self._n_open > 2 * self._k or self._n_bytes > self._room:
-            self._prune()
+    def add(self, rows: _Rows) -> None:
+        """Rows that follow."""
+        drawn = rows.ranks <= self.limit
+        self.parts.append(rows.only(drawn | rows.certain))
+        self.n_drawn += int(drawn.sum())
+        self.n_bytes += total_bytes(self.parts[-1].frame)
+        if self.n_drawn > 2 * self.k or self.n_bytes > self.room:
+            self.pruned()
 
-    def rows(self) -> tuple[pl.DataFrame, NDArray[np.int64]]:
-        """The cells, and the numbers of the rows."""
-        self._prune()
-        return self._chunks[0].frame.rechunk(), self._chunks[0].numbers
-
-    def _prune(self) -> None:
-        """Put what is kept together, less the rows that cannot be among the k smallest any more."""
-        whole = _Chunk(
-            pl.concat([chunk.frame for chunk in self._chunks]),
-            *(np.concatenate(parts) for parts in list(zip(*self._chunks, strict=True))[1:]),
-        )
-        is_open = np.flatnonzero(whole.ranks < np.iinfo(np.uint64).max)
-        drawn = is_open[np.lexsort((whole.numbers[is_open], whole.ranks[is_open]))[: self._k]]
+    def pruned(self) -> _Rows:
+        """All that is kept, less the rows that cannot be among the k smallest any more."""
+        _, *arrays = zip(*self.parts, strict=True)
+        whole = _Rows(pl.concat([part.frame for part in self.parts]), *map(np.concatenate, arrays))
+        order = np.argsort(whole.ranks, kind="stable")  # of equal ranks the first row
+        drawn = order[: min(self.k, int((whole.ranks != _NEVER).sum()))]
+        if len(drawn) == self.k:
+            self.limit = whole.ranks[drawn].max(initial=0)
         taken = whole.certain.copy()
         taken[drawn] = True
-        if len(is_open) > self._k:
-            self._limit = whole.ranks[drawn[-1]]
-        self._chunks, self._n_open = [whole.part(taken)], len(drawn)
-        size = row_bytes(self._chunks[0].frame)
-        self._n_bytes = int(size.sum())
-        if self._n_bytes > self._room:
-            self._refuse(int(size[self._chunks[0].certain].sum()))
+        self.parts, self.n_drawn = [whole.only(taken)], len(drawn)
+        size = row_bytes(self.parts[0].frame)
+        self.n_bytes = int(size.sum())
+        if self.n_bytes > self.room:
+            self._refuse(int(size[self.parts[0].certain].sum()))
+        return self.parts[0]
 
     def _refuse(self, certain: int) -> None:
-        name = self._table.name
-        if certain > self._room / 2:
+        if certain > self.room / 2:
             raise TableError(
-                f"The labelled rows of {name} alone take {certain >> 20:,} MiB and more; pass more with ",
+                f"The labelled rows of {self.name} alone take {certain >> 20:,} MiB and more; pass more with ",
                 Parameter("memory"),
                 ", or leave some labels out.",
             )
         raise TableError(
-            f"{self._k:,} rows of {name} to learn from take more than the {self._room >> 20:,} MiB that there are "
-            "for them; pass fewer with ",
+            f"{self.k:,} rows of {self.name} to learn from take more than the {self.room >> 20:,} MiB that there "
+            "are for them; pass fewer with ",
             Parameter("sample"),
             ", or more with ",
             Parameter("memory"),

@@ -18,7 +18,14 @@ from chary.tables.errors import TableError
 MAX_COLUMNS = 4096
 FORMATS = ("csv", "parquet", "jsonl", "arrow", "xlsx")  # each is the extension of its files
 PACKED = ("gz", "zip")
-ADDED_COLUMNS = ("chary_label", "chary_confidence", "chary_source", "chary_accept", "chary_why")
+# The columns that chary adds: a label, how far to trust it, who gave it, whether to accept it, what decides it.
+LABEL, CONFIDENCE, SOURCE, ACCEPT, WHY = ADDED_COLUMNS = (
+    "chary_label",
+    "chary_confidence",
+    "chary_source",
+    "chary_accept",
+    "chary_why",
+)
 
 
 _ALSO_CALLED = {"ndjson": "jsonl", "feather": "arrow", "ipc": "arrow", "pq": "parquet", "excel": "xlsx"}
@@ -80,6 +87,10 @@ class Table:
     def numbers(self, places: NDArray[np.intp]) -> NDArray[np.int64]:
         """Which rows of the file, from 0, are at ``places`` here."""
         return np.asarray(places, dtype=np.int64) if self.taken is None else self.taken.numbers[places]
+
+    def with_frame(self, frame: pl.DataFrame) -> Table:
+        """The same rows with the cells of ``frame``; JSON lines stay as they stood in the file."""
+        return replace(self, frame=frame, lines=None if self.lines is None else Lines(self.lines.texts, frame))
 
     @property
     def suffix(self) -> str:
@@ -182,6 +193,20 @@ def texts(cells: pl.Series) -> pl.Series:
         return cells.dt.to_string("polars") if cells.dtype == pl.Duration else cells.cast(pl.String)
     except pl.exceptions.PolarsError:
         return pl.Series(cells.name, [None] * len(cells), dtype=pl.String)
+
+
+def common_type(a: pl.DataType, b: pl.DataType) -> pl.DataType | None:
+    """A type that holds cells of both; None: there is none that leaves them as they are."""
+    if a == b or b == pl.Null:
+        return a
+    if a == pl.Null:
+        return b
+    if a.is_integer() and b.is_integer():
+        return pl.Int64()
+    if a.is_numeric() and b.is_numeric() and not (a.is_decimal() or b.is_decimal()):
+        return pl.Float64()
+    categories = (pl.Categorical, pl.Enum, pl.String)
+    return pl.String() if a in categories and b in categories else None
 
 
 def refuse_duplicates(names: Sequence[str], where: str) -> None:

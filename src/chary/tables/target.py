@@ -1,40 +1,32 @@
-"""A table and the name of its target in; classes, codes, which rows have a label, and what was folded out."""
+"""The target column of a table: its classes, which rows have a label, and spellings that are one class."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from chary._words import Parameter, shown
+from chary._words import Parameter, listed, shown
 from chary.method import Labels, encode
 from chary.tables.errors import TableError
 from chary.tables.missing import label_texts, may_be_unlabeled
-from chary.tables.spellings import chosen_spellings, fold_sentences, folded, is_marker, markers_of, says_classes
 from chary.tables.table import Table, column_named, has_texts, texts
 
 MAX_CLASSES = 1000  # more are no labels, and would cost more than they tell
 _MAX_LABEL_BYTES = 2**31  # of all labels in an array of fixed width
+_SHOWN = 6  # spellings of a class that are named in a sentence
 
 
 class Target(NamedTuple):
     """The target column of a table."""
 
     labels: Labels
-    spellings: dict[
-        str, dict[str, int]
-    ]  # rows by spelling, the class's own first, for each class that has several
+    spellings: dict[str, dict[str, int]]  # of classes that have several: rows by spelling, the class's own first
     notes: list[str]  # what a person should know of how it was read, a sentence each
-
-
-def target_labels(
-    table: Table, target: str, unlabeled: str | Sequence[str] | None = None, *, exact_labels: bool = False
-) -> Labels:
-    """The labels alone, of what ``read_target`` says."""
-    return read_target(table, target, unlabeled, exact_labels=exact_labels).labels
 
 
 def read_target(
@@ -54,25 +46,31 @@ def read_target(
         class, called by its most frequent spelling, and ``spellings`` and ``notes`` say so.
     """
     require_target(table, target)
-    raw = texts(table.frame[target])
-    cells = _exact_texts(raw) if exact_labels else label_texts(raw)
-    counts = _counts(cells)
-    markers = markers_of(unlabeled)
-    none = _none_of(counts, markers, exact_labels)
+    raw, markers = texts(table.frame[target]), markers_of(unlabeled)
+    cells, counts, none = _counted(raw, markers, exact_labels)
     counts = {text: count for text, count in counts.items() if text not in set(none)}
     if not says_classes(unlabeled):
         refuse_doubtful(target, counts, bool(markers))
     chosen = {text: text for text in counts} if exact_labels else chosen_spellings(counts)
-    _refuse_unlearnable(target, _by_class(counts, chosen))
+    by_class: Counter[str] = Counter()
+    for text, count in counts.items():
+        by_class[chosen[text]] += count
+    _refuse_unlearnable(target, by_class)
     longest = max(map(len, chosen.values()))
     if 4 * longest * len(cells) > _MAX_LABEL_BYTES:
         raise TableError(f"Column {shown(target)} has a label of {longest:,} characters; shorten it.")
     classes = cells.replace_strict(chosen, default=None, return_dtype=pl.String)
-    spellings = {} if exact_labels else _spellings(raw, cells, chosen)
-    notes = fold_sentences(spellings, target)
+    spellings = {} if exact_labels else _spellings(raw, classes)
     odd = [text for text in none if text not in markers and folded(text)]
-    notes += [f"In column {shown(target)}, {shown(text)} counts as unlabelled too." for text in odd]
-    return Target(encode(classes, unlabeled=None), spellings, notes)
+    notes = [f"In column {shown(target)}, {shown(text)} counts as unlabelled too." for text in odd]
+    return Target(encode(classes, unlabeled=None), spellings, fold_sentences(spellings, target) + notes)
+
+
+def target_labels(
+    table: Table, target: str, unlabeled: str | Sequence[str] | None = None, *, exact_labels: bool = False
+) -> Labels:
+    """The labels alone, of what ``read_target`` says."""
+    return read_target(table, target, unlabeled, exact_labels=exact_labels).labels
 
 
 def require_target(table: Table, target: str) -> None:
@@ -95,21 +93,16 @@ class GivenCells:
     def __init__(self, target: str, unlabeled: str | Sequence[str] | None, *, exact_labels: bool = False) -> None:
         self._target, self._markers, self._exact = target, markers_of(unlabeled), exact_labels
         self._all_classes = says_classes(unlabeled)
-        self._doubtful: dict[str, int] = {}
+        self._doubtful: Counter[str] = Counter()
 
     def see(self, cells: pl.Series) -> NDArray[np.bool_]:
         """Where some cells hold a label; such as may mean none are counted, not taken."""
-        raw = texts(cells)
-        found = _exact_texts(raw) if self._exact else label_texts(raw)
-        counts = _counts(found)
-        none = _none_of(counts, self._markers, self._exact)
+        found, counts, none = _counted(texts(cells), self._markers, self._exact)
         if not self._all_classes:
             doubtful = [text for text in counts if text not in none and may_be_unlabeled(text.strip())]
-            for text in doubtful:
-                self._doubtful[text] = self._doubtful.get(text, 0) + counts[text]
+            self._doubtful.update({text: counts[text] for text in doubtful})
             none += doubtful
-        labels = found.is_not_null() & ~found.is_in(none).fill_null(False)
-        return labels.to_numpy()
+        return (found.is_not_null() & ~found.is_in(none).fill_null(False)).to_numpy()
 
     def refuse(self) -> None:
         """Refuse cells of which only who wrote them can tell whether they are labels."""
@@ -117,36 +110,18 @@ class GivenCells:
         refuse_doubtful(self._target, most, bool(self._markers))
 
 
-def _none_of(counts: dict[str, int], markers: Sequence[str], exact: bool) -> list[str]:
-    """The texts that mean no label."""
-    return [text for text in counts if is_marker(text, markers, exact) or not folded(text)]
+def _counted(raw: pl.Series, markers: Sequence[str], exact: bool) -> tuple[pl.Series, dict[str, int], list[str]]:
+    """Cells as labels; rows by label, the most frequent first; and those of the labels that mean none."""
+    cells = label_texts(raw)
+    if exact:  # as they are; NumPy drops a NUL at the end of text anyway
+        cells = raw.str.strip_chars_end("\x00").set(cells.is_null(), None)
+    rows = cells.alias("label").drop_nulls().value_counts(name="rows")
+    counts = dict(rows.sort("rows", "label", descending=[True, False]).iter_rows())
+    return cells, counts, [text for text in counts if is_marker(text, markers, exact) or not folded(text)]
 
 
-def _exact_texts(raw: pl.Series) -> pl.Series:
-    """Cells as they are; NumPy drops a NUL at the end of text anyway."""
-    texts = raw.str.strip_chars_end("\x00")
-    return texts.set(label_texts(raw).is_null(), None)
-
-
-def _counts(cells: pl.Series) -> dict[str, int]:
-    """Rows by text, the most frequent first, of equally frequent ones the first by value."""
-    counts = (
-        cells.alias("label").drop_nulls().value_counts(name="rows").sort("rows", "label", descending=[True, False])
-    )
-    return dict(counts.iter_rows())
-
-
-def _by_class(counts: dict[str, int], chosen: dict[str, str]) -> dict[str, int]:
-    """Rows by class."""
-    found: dict[str, int] = {}
-    for text, count in counts.items():
-        found[chosen[text]] = found.get(chosen[text], 0) + count
-    return found
-
-
-def _spellings(raw: pl.Series, cells: pl.Series, chosen: dict[str, str]) -> dict[str, dict[str, int]]:
+def _spellings(raw: pl.Series, classes: pl.Series) -> dict[str, dict[str, int]]:
     """For each class that the file spells in several ways: rows by spelling, white space included."""
-    classes = cells.replace_strict(chosen, default=None, return_dtype=pl.String)
     found = pl.DataFrame({"class": classes, "raw": raw}).drop_nulls().group_by("class", "raw").len("rows")
     found = found.filter(pl.len().over("class") > 1)
     own = pl.col("raw") == pl.col("class")
@@ -171,7 +146,7 @@ def refuse_doubtful(target: str, counts: dict[str, int], told: bool) -> None:
             )
 
 
-def _refuse_unlearnable(target: str, counts: dict[str, int]) -> None:
+def _refuse_unlearnable(target: str, counts: Mapping[str, int]) -> None:
     n_labeled = sum(counts.values())
     if len(counts) < 2:
         found = f"one class only, {shown(next(iter(counts)))} in {n_labeled:,} rows" if n_labeled else "no label"
@@ -186,3 +161,62 @@ def _refuse_unlearnable(target: str, counts: dict[str, int]) -> None:
             f"Column {shown(target)} has {len(counts):,} classes; chary takes up to {MAX_CLASSES:,}: give rare "
             "ones one name, or choose another target."
         )
+
+
+# ---------------------------------------------------------------- spellings
+
+
+def folded(text: str) -> str:
+    """What is left of a text without case and white space around and between its words.
+
+    >>> folded(" Not  SURE") == folded("not sure")
+    True
+    """
+    return " ".join(text.split()).casefold()
+
+
+def chosen_spellings(counts: Mapping[str, int]) -> dict[str, str]:
+    """For each text the spelling of its class: the most frequent one, of equally frequent ones the first by value.
+
+    >>> chosen_spellings({"yes": 3, "Yes": 5, "no": 2})
+    {'yes': 'Yes', 'Yes': 'Yes', 'no': 'no'}
+    """
+    best: dict[str, str] = {}
+    for text in sorted(counts, key=lambda text: (-counts[text], text)):
+        best.setdefault(folded(text), text)
+    return {text: best[folded(text)] for text in counts}
+
+
+def fold_sentences(spellings: Mapping[str, Mapping[str, int]], target: str) -> list[str]:
+    """What was folded, a sentence for each class.
+
+    >>> fold_sentences({"yes": {"yes": 3, "YES": 1}}, "churn")
+    ["In column 'churn', 'yes' (3 rows) and 'YES' (1 row) were read as one class, 'yes'."]
+    """
+    sentences = []
+    for name, counts in spellings.items():
+        said = [f"{shown(text)} ({n:,} row{'s' * (n > 1)})" for text, n in list(counts.items())[:_SHOWN]]
+        said += [f"{len(counts) - _SHOWN} more"] * (len(counts) > _SHOWN)
+        sentences.append(f"In column {shown(target)}, {listed(said)} were read as one class, {shown(name)}.")
+    return sentences
+
+
+def markers_of(unlabeled: str | Sequence[str] | None) -> tuple[str, ...]:
+    """The labels that stand for none, without white space around them; an empty one stands for nothing.
+
+    >>> markers_of("NA "), markers_of(["NA", "", "unknown"]), markers_of(None)
+    (('NA',), ('NA', 'unknown'), ())
+    """
+    given = [unlabeled] if isinstance(unlabeled, str) else list(unlabeled or ())
+    return tuple(dict.fromkeys(text.strip() for text in given if text.strip()))
+
+
+def says_classes(unlabeled: str | Sequence[str] | None) -> bool:
+    """Whether whatever looks like "no label", and is not named, was said to be a class: by an empty text."""
+    given = [unlabeled] if isinstance(unlabeled, str) else list(unlabeled or ())
+    return any(not text.strip() for text in given)
+
+
+def is_marker(text: str, markers: Sequence[str], exact: bool = False) -> bool:
+    """Whether a label stands for none, in upper or lower case unless that counts."""
+    return text.strip() in markers if exact else folded(text) in {folded(marker) for marker in markers}

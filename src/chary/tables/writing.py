@@ -1,20 +1,21 @@
-"""A table and columns to add in; the file as it was, with these on the right and no formula in them, out."""
+"""Tables written back: the file as it was, with columns added on the right, at once or bit by bit."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, BinaryIO
 
 import polars as pl
 
 from chary._words import Parameter, shown
-from chary.tables.columnar import write_arrow
 from chary.tables.errors import TableError
-from chary.tables.formulas import without_formulas
-from chary.tables.jsonlines import parts_of, write_jsonlines
-from chary.tables.packed import packing
-from chary.tables.table import Table, can_be_text
-from chary.tables.workbooks import require_workbook, write_workbook
+from chary.tables.formats import FORMATS
+from chary.tables.formats.base import Appender, as_columns
+from chary.tables.formats.packing import packing
+from chary.tables.table import Table
+
+GROUP_ROWS = 2**17  # of a row group of Parquet, or of a record batch of Arrow
 
 
 def write_table(table: Table, added: Mapping[str, Any], file: BinaryIO) -> None:
@@ -33,28 +34,33 @@ def write_table(table: Table, added: Mapping[str, Any], file: BinaryIO) -> None:
         Open for writing.
     """
     require_writable(table)
-    more = pl.DataFrame([pl.Series(name, values) for name, values in added.items()])
     with packing(file, table.packed, f"{table.stem}.{table.format}") as stream:
-        if table.format == "jsonl":
-            write_jsonlines(table, more, stream)
-            return
-        frame = table.frame.with_columns(more.get_columns())
-        if table.format == "csv":
-            write_csv(table, frame, list(added), stream)
-        elif table.format == "xlsx":
-            write_workbook(frame, stream)
-        elif table.format == "arrow":
-            write_arrow(frame, stream)
-        else:
-            frame.write_parquet(stream)
+        FORMATS[table.format].write(table, as_columns(added), stream)
+
+
+@contextmanager
+def appending(table: Table, file: BinaryIO, group_rows: int = GROUP_ROWS) -> Iterator[Appender]:
+    """Open a file that takes tables one after the other, as if they had been written at once.
+
+    It is written as the table is, or as ``Table.written_as`` says.
+    """
+    require_writable(table)
+    with packing(file, table.packed, f"{table.stem}.{table.format}") as stream:
+        appender = FORMATS[table.format].appender(stream, group_rows)
+        try:
+            yield appender
+            appender.close()
+        except BaseException:
+            appender.abandon()
+            raise
 
 
 def require_writable(table: Table) -> None:
     """Refuse, before any work is done, a table that its format cannot hold."""
-    if table.format == "xlsx":
-        require_workbook(table.frame)
+    format = FORMATS[table.format]
+    format.refuse_unwritable(table.frame)
     for name, dtype in table.frame.schema.items():
-        if not _HOLDS[table.format](dtype):
+        if not format.holds(dtype):
             raise TableError(
                 f"A file of the format {table.format} cannot hold column {shown(name)}, which is {dtype}; choose ",
                 Parameter("format", "parquet"),
@@ -70,26 +76,3 @@ def least_bytes(table: Table) -> int:
     texts = frame.select(pl.col(pl.String).str.len_bytes().sum())
     signs = frame.width if table.format == "csv" else 1  # for each row: between cells, and at its end
     return int(sum(texts.row(0))) + signs * frame.height
-
-
-def _in_json(dtype: pl.DataType) -> bool:
-    return all(_in_json(part) for part in parts_of(dtype)) and dtype not in (pl.Binary, pl.Object)
-
-
-# Which types a format can hold.
-_HOLDS: dict[str, Callable[[pl.DataType], bool]] = {
-    "csv": lambda dtype: can_be_text(dtype) and dtype != pl.Duration,
-    "jsonl": _in_json,
-    "xlsx": can_be_text,
-    "arrow": lambda dtype: dtype != pl.Object,
-    "parquet": lambda dtype: dtype != pl.Object,
-}
-
-
-def write_csv(table: Table, frame: pl.DataFrame, added: list[str], file: BinaryIO, *, header: bool = True) -> None:
-    """Write cells as the table's are; in the columns that are ``added`` nothing runs as a formula."""
-    schema = frame.schema  # made anew each time it is asked for
-    texts = [name for name in added if schema[name] == pl.String]
-    frame.with_columns([without_formulas(name) for name in texts]).write_csv(
-        file, separator=table.delimiter, include_bom=table.bom, include_header=header
-    )

@@ -1,4 +1,4 @@
-"""Partly labelled rows and two augmentations in; a network trained to agree with itself across them out."""
+"""FixMatch and FlexMatch: a network trained to agree with itself across two views of a row."""
 
 from __future__ import annotations
 
@@ -6,22 +6,18 @@ from collections.abc import Callable
 from numbers import Real
 from typing import Any
 
+import torch
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_is_fitted
-
-from chary._sklearn import Interval, StrOptions
-from chary.method import Floats, t_similarity
-from chary.torch.classifier import TorchDiverseClassifier
-from chary.torch.heads import Losses, diversity_loss, ensemble_loss
-
-# isort: split
-import torch
 from torch import Tensor
 from torch.nn import functional
 
-from chary.torch.training import BatchLoss
+from chary._sklearn import Interval, StrOptions
+from chary.method import Floats, t_similarity
+from chary.torch.classifier import BatchLoss, TorchDiverseClassifier
+from chary.torch.heads import Losses, diversity_loss, ensemble_loss
 
 Augmentation = Callable[[Tensor], Tensor]
 

@@ -1,6 +1,6 @@
-"""A backbone's features in; the logits of diverse heads on them, and the losses that train these, out.
+"""Diverse heads on the features of any backbone, and the losses that train them.
 
-The counterpart of ``network`` for PyTorch: the same maths on any backbone, differentiated by autograd.
+The counterpart of ``chary.method.network``: the same maths, differentiated by autograd.
 """
 
 from __future__ import annotations

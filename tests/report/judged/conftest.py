@@ -4,8 +4,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from chary.jobs import judge_table
-from chary.tables import scan_table
+from chary.audit import judge_table
+from chary.options import Options
+from chary.tables import open_source
 
 
 @pytest.fixture(scope="package")
@@ -21,4 +22,4 @@ def judged():
     told = [truth[i] if i % 7 == 0 else None for i in range(800)]
     told[0] = "fox"
     settings = {"confidence": "sure", "by": ["place"], "error": 0.2}
-    return judge_table(scan_table(frame), ["rule", "other"], told, **settings)
+    return judge_table(open_source(frame, reserved=()), told, Options.of(labels=["rule", "other"], **settings))

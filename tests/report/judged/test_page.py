@@ -2,9 +2,8 @@
 
 import re
 
-from chary.report.hints import JudgeHints
-from chary.report.judged.page import render_judged
-from chary.report.judged.summary import summarize_judged
+from chary.report.page import render_judged
+from chary.report.summary import JudgeHints, summarize_judged
 
 
 def test_the_page_answers_each_question_and_runs_nothing(judged):

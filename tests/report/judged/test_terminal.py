@@ -4,9 +4,8 @@ from io import StringIO
 
 from rich.console import Console
 
-from chary.report.hints import JudgeHints
-from chary.report.judged.summary import summarize_judged
-from chary.report.judged.terminal import next_step, show_judged
+from chary.report.summary import JudgeHints, summarize_judged
+from chary.report.terminal import next_step, show_judged
 
 
 def test_every_question_has_its_answer(judged):

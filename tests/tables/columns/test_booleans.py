@@ -4,36 +4,30 @@ import numpy as np
 import polars as pl
 import pytest
 
+from chary.tables.columns import find_column
 from chary.tables.columns.booleans import Booleans
 from chary.tables.columns.column import Column
-from chary.tables.columns.kinds import find_column
 
 KIND = Booleans()
 
 
-@pytest.mark.parametrize(
-    ("cells", "yes"),
-    [
+def test_pairs_of_words():
+    for cells, yes in (
         (["yes", "No"], "yes"),
         (["TRUE", "false"], "true"),
         (["Y", "n", "N"], "y"),
         (["t", "f"], "t"),
         (["no"], "yes"),
         ([True, False], "true"),
-    ],
-)
-def test_pairs_of_words(cells, yes):
-    assert KIND.find(pl.Series("x", cells)) == Column("x", "boolean", categories=(yes,))
-
-
-@pytest.mark.parametrize("cells", [["yes", "false"], ["yes", "no", "maybe"], [0, 1], [[True]]])
-def test_what_is_no_pair(cells):
-    assert KIND.find(pl.Series("x", cells)) is None
+    ):
+        assert KIND.find(pl.Series("x", cells)) == Column("x", "boolean", categories=(yes,))
+    for cells in (["yes", "false"], ["yes", "no", "maybe"], [0, 1], [[True]]):
+        assert KIND.find(pl.Series("x", cells)) is None
 
 
 def test_a_third_word_makes_yes_and_no_categories_in_any_order():
     words = ["yes", "Yes", "no", "maybe"] * 15
-    for seed in range(20):
+    for seed in range(5):
         shuffled = np.random.default_rng(seed).permutation(words).tolist()
         assert find_column(pl.Series("x", shuffled)).kind == "categorical"
 
@@ -50,7 +44,7 @@ def test_a_third_word_makes_yes_and_no_categories_in_any_order():
 def test_ones_and_zeros(cells, numbers, unread):
     column = KIND.find(pl.Series("x", ["yes", "no"]))
     assert KIND.feature_names(column) == ["x"]
-    np.testing.assert_array_equal(KIND.read(pl.Series(cells), column)[:, 0], numbers)
-    filled = pl.Series(cells).drop_nulls()
-    assert KIND.unread(filled, column).to_list() == unread
+    read = KIND.read(pl.Series(cells), column)[:, 0]
+    np.testing.assert_array_equal(read, numbers)
+    assert KIND.unread(pl.Series(cells).filter(np.isnan(read)).drop_nulls(), column).to_list() == unread
     assert KIND.expected(column) == "yes or its opposite"

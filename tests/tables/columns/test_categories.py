@@ -4,9 +4,9 @@ import numpy as np
 import polars as pl
 import pytest
 
+from chary.tables.columns import find_column
 from chary.tables.columns.categories import Categories
 from chary.tables.columns.column import Column
-from chary.tables.columns.kinds import find_column
 
 KIND = Categories()
 
@@ -26,9 +26,9 @@ def test_frequent_values(cells, note, other):
     assert list(column.categories) == sorted(column.categories)
 
 
-@pytest.mark.parametrize("cells", [[f"word {i}" for i in range(60)], [1, 2] * 30, [["a"]] * 60])
-def test_what_no_few_values_cover(cells):
-    assert KIND.find(pl.Series("x", cells)) is None
+def test_what_no_few_values_cover():
+    for cells in ([f"word {i}" for i in range(60)], [1, 2] * 30, [["a"]] * 60):
+        assert KIND.find(pl.Series("x", cells)) is None
 
 
 def test_any_text_is_a_category_where_somebody_says_so():

@@ -1,16 +1,26 @@
-"""Dates in whatever order of day, month and year, and only in that."""
+"""Dates in whatever order of day, month and year, times of a day, durations; and what is none."""
 
 import datetime as dt
 
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from chary.tables.columns.column import Column
-from chary.tables.columns.dates import Dates
+from chary.tables.columns.dates import (
+    _ORDERS,
+    Dates,
+    Durations,
+    TimesOfDay,
+    _clock_hours,
+    _read_durations,
+    _read_moments,
+)
 
 N = 60
-KIND = Dates()
+KIND, TIMES, DURATIONS = Dates(), TimesOfDay(), Durations()
 DAYS = [dt.date(2024, 1, 31), dt.date(2023, 12, 25), dt.date(2024, 2, 29)]
 
 
@@ -19,13 +29,8 @@ DAYS = [dt.date(2024, 1, 31), dt.date(2023, 12, 25), dt.date(2024, 2, 29)]
     [
         ([f"2024-01-{i % 28 + 1:02d}" for i in range(N)], "ymd", ""),
         ([f"{i % 28 + 1}.1.2024" for i in range(N)], "dmy", "day first"),
-        (
-            [f"{i % 12 + 1}/{i % 12 + 1}/2024" for i in range(N)],
-            "dmy",
-            "day first assumed, month first would fit too",
-        ),
+        (["1/1/2024", "2/2/2024", "12/12/2024"], "dmy", "day first assumed, month first would fit too"),
         ([f"{i % 12 + 1}/{i % 28 + 1}/2024" for i in range(N)], "mdy", "month first"),
-        ([*["2024-01-31"] * 99, "soon"], "ymd", "1 cells that are no date count as missing"),
         ([*["31.1.2024"] * 99, "soon"], "dmy", "day first, 1 cells that are no date count as missing"),
         (DAYS, "", ""),
         ([dt.datetime(2024, 1, 1, 12)], "", ""),
@@ -44,7 +49,6 @@ DAYS = [dt.date(2024, 1, 31), dt.date(2023, 12, 25), dt.date(2024, 2, 29)]
             "with the time of day, 1 cells that are no date count as missing",
         ),
         (["31 Jan 2024", "1. Feb. 2024"], "dby", ""),
-        ([20240131, 20240201], "compact", "dates such as 20240131"),
         ([20240131.0, 20240201.0], "compact", "dates such as 20240131"),
         (["1/31/24", "2/1/24"], "mdy2", "month first, years of two digits"),
     ],
@@ -60,7 +64,6 @@ def test_seconds_since_1970_only_where_the_name_says_so():
         for cells in ([1706695800, 1706799999], ["1706695800", "1706799999"]):
             column = KIND.find(pl.Series(name, cells))
             assert (column.form, column.note) == ("epoch-s", "seconds since 1970")
-            assert KIND.unread(pl.Series(["2024-01-31"]), column).to_list() == ["2024-01-31"]
             assert KIND.expected(column) == "seconds since 1970 such as 1706695800"
     for name in ("time", "points", "posts", "n"):
         assert KIND.find(pl.Series(name, [1706695800, 1706799999])) is None
@@ -68,59 +71,43 @@ def test_seconds_since_1970_only_where_the_name_says_so():
     assert KIND.find(pl.Series("timestamp", ["soon", "later"])) is None
 
 
-@pytest.mark.parametrize(
-    "cells",
-    [
+def test_what_is_no_date():
+    texts = (
         ["soon", "later"],
         ["2024-13-31", "2024-99-99"],
         ["2024-01-31", *["soon"] * 9],
-        [20241331],
-        [2024.5],
-        [[DAYS[0]]],
         ["01/02/03", "04/05/06"],
-        [],
-        [True],
-    ],
-)
-def test_what_is_no_date(cells):
-    assert KIND.find(pl.Series("x", cells)) is None
+    )
+    for cells in (*texts, [20241331], [20249931, 20248825], [2024.5], [[DAYS[0]]], [], [True]):
+        assert KIND.find(pl.Series("x", cells)) is None
 
 
-@pytest.mark.parametrize(
-    "cells", [DAYS, [day.isoformat() for day in DAYS], [f" {day:%d.%m.%Y 12:00}" for day in DAYS]]
-)
-def test_dates_become_year_month_weekday_and_days(cells):
-    column = KIND.find(pl.Series("d", [cell.strip() if isinstance(cell, str) else cell for cell in cells]))
-    assert KIND.feature_names(column) == ["d: year", "d: month", "d: weekday", "d: elapsed days"]
+def test_dates_become_year_month_weekday_and_days():
     expected = [[d.year, d.month, d.isoweekday(), (d - dt.date(1970, 1, 1)).days] for d in DAYS]
-    np.testing.assert_array_equal(KIND.read(pl.Series(cells), column), expected)
+    for cells in (DAYS, [day.isoformat() for day in DAYS], [f" {day:%d.%m.%Y 12:00}" for day in DAYS]):
+        column = KIND.find(pl.Series("d", [cell.strip() if isinstance(cell, str) else cell for cell in cells]))
+        assert KIND.feature_names(column) == ["d: year", "d: month", "d: weekday", "d: elapsed days"]
+        np.testing.assert_array_equal(KIND.read(pl.Series(cells), column), expected)
 
 
 @pytest.mark.parametrize(
     ("form", "cells", "unread", "expected"),
     [
-        ("ymd", ["2024-01-31", "31.01.2024"], ["31.01.2024"], "dates such as 2024-01-31"),
-        ("dmy", ["31.01.2024", "01/31/2024"], ["01/31/2024"], "dates such as 31.01.2024"),
-        ("mdy", ["01/31/2024", "31/01/2024"], ["31/01/2024"], "dates such as 01/31/2024"),
-        ("", [20240131], [20240131], "dates such as 2024-01-31"),
-        ("ymd", [[1]], [[1]], "dates such as 2024-01-31"),
-        ("dby", ["31 Jan 2024", "2024-01-31"], ["2024-01-31"], "dates such as 31 Jan 2024"),
+        ("ymd", ["2024-01-31", "31.01.2024"], [1], "dates such as 2024-01-31"),
+        ("dmy", ["31.01.2024", "01/31/2024"], [1], "dates such as 31.01.2024"),
+        ("mdy", ["01/31/2024", "31/01/2024"], [1], "dates such as 01/31/2024"),
+        ("", [20240131], [0], "dates such as 2024-01-31"),
+        ("dby", ["31 Jan 2024", "2024-01-31"], [1], "dates such as 31 Jan 2024"),
         (
             "ymd time",
-            ["2024-01-31 10:30", "2024-01-31"],
-            ["2024-01-31"],
-            "dates with a time of day such as 2024-01-31 10:30",
-        ),
-        (
-            "ymd time",
-            ["2024-01-31 10:30", "2024-01-31 10:30Z"],
-            ["2024-01-31 10:30Z"],
+            ["2024-01-31 10:30", "2024-01-31", "2024-01-31 10:30Z"],
+            [1, 2],
             "dates with a time of day such as 2024-01-31 10:30",
         ),
         (
             "ymd time zone",
             ["2024-01-31 10:30", "2024-01-31 10:30Z"],
-            ["2024-01-31 10:30"],
+            [0],
             "dates with a time of day and a zone such as 2024-01-31 10:30Z",
         ),
         (
@@ -129,10 +116,148 @@ def test_dates_become_year_month_weekday_and_days(cells):
             [],
             "dates with a time of day such as 2024-01-31 10:30",
         ),
-        ("ymd time", [dt.datetime(2024, 1, 31, 10)], [], "dates with a time of day such as 2024-01-31 10:30"),
     ],
 )
 def test_what_is_written_otherwise(form, cells, unread, expected):
     column = Column("d", "date", form=form)
-    assert KIND.unread(pl.Series(cells), column).to_list() == unread
+    assert np.flatnonzero(np.isnan(KIND.read(pl.Series(cells), column)[:, 0])).tolist() == unread
     assert KIND.expected(column) == expected
+
+
+# ---------------------------------------------------------------- moments
+
+FORMATS = {
+    "ymd": "%Y-%m-%d",
+    "dmy": "%d.%m.%Y",
+    "mdy": "%m/%d/%Y",
+    "dby": "%d %b %Y",
+    "bdy": "%B %d, %Y",
+    "compact": "%Y%m%d",
+    "ymd2": "%y-%m-%d",
+    "dmy2": "%d.%m.%y",
+    "mdy2": "%m/%d/%y",
+}
+moments = st.datetimes(dt.datetime(1970, 1, 1), dt.datetime(2067, 12, 31)).map(lambda m: m.replace(microsecond=0))
+
+
+@settings(max_examples=60)
+@given(moments, st.sampled_from(list(FORMATS)), st.sampled_from(["", " %H:%M:%S", " %I:%M:%S %p"]))
+def test_a_moment_is_read_as_python_writes_it(moment, order, time):
+    if order == "compact" and time:
+        time = "T%H%M%S"
+    read = _read_moments(pl.Series([moment.strftime(FORMATS[order] + time)]), order)
+    assert read.days.to_list() == [moment.date()]
+    hours = moment.hour + moment.minute / 60 + moment.second / 3600
+    assert read.hours.to_list() == ([pytest.approx(hours)] if time else [None])
+    assert read.zoned.to_list() == [False]
+
+
+@settings(max_examples=30)
+@given(moments, st.sampled_from(["s", "ms", "us", "ns"]))
+def test_ctime_mail_dates_and_seconds_since_1970(moment, unit):
+    mail = _read_moments(pl.Series([moment.strftime("%a, %d %b %Y %H:%M:%S +0000")]), "dby")
+    ctime = _read_moments(pl.Series([moment.strftime("%a %b %d %H:%M:%S +0000 %Y")]), "ctime")
+    for read in (mail, ctime):
+        assert (read.days.to_list(), read.zoned.to_list()) == ([moment.date()], [True])
+    scale = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[unit]
+    seconds = int((moment - dt.datetime(1970, 1, 1)).total_seconds())
+    for cells in (pl.Series([seconds * scale]), pl.Series([str(seconds * scale)])):
+        read = _read_moments(cells, f"epoch-{unit}")
+        assert read.days.to_list() == [moment.date()]
+        assert read.hours[0] == pytest.approx(moment.hour + moment.minute / 60 + moment.second / 3600, abs=1e-3)
+
+
+def test_what_is_no_moment():
+    cells = ["2024-13-01", "2024-02-30", "31 Foo 2024", "2024-01-31 soon", "20241301", "x", "", None]
+    for order in _ORDERS:
+        assert _read_moments(pl.Series(cells, dtype=pl.String), order).days.null_count() == len(cells)
+    others = pl.Series([True]), pl.Series([[1]]), pl.Series([b"x"]), pl.Series([float("inf")]), pl.Series([1e300])
+    for order in (*_ORDERS, "epoch-s", "unheard-of"):
+        assert all(_read_moments(cells, order).days.to_list() == [None] for cells in others)
+
+
+def test_the_hour_of_a_typed_moment_is_that_of_its_zone():
+    utc = pl.Series([dt.datetime(2024, 1, 31, 23, 30)]).dt.replace_time_zone("UTC")
+    read = _read_moments(utc.dt.convert_time_zone("Europe/Berlin"), "ymd")
+    assert (read.days[0], read.hours[0], read.zoned[0]) == (dt.date(2024, 2, 1), 0.5, True)
+
+
+def test_every_order_has_an_example_of_itself():
+    for order, (_, example) in _ORDERS.items():
+        assert _read_moments(pl.Series([example]), order).days.to_list() == [dt.date(2024, 1, 31)]
+
+
+# ---------------------------------------------------------------- times of day
+
+
+def test_the_clock():
+    cells = ["12:30", "0:00", "24:00", "12:60", "12:05 am", "13:00 pm", "1:2"]
+    assert _clock_hours(pl.Series(cells)).to_list() == [12.5, 0, None, None, pytest.approx(5 / 60), None, None]
+    assert _clock_hours(pl.Series([dt.time(6, 30)])).to_list() == [6.5]
+    assert _clock_hours(pl.Series([7])).to_list() == [None]
+
+
+def test_midnight_is_near_the_last_minute():
+    column = TIMES.find(pl.Series("t", ["23:59", "00:00", "12:00"]))
+    assert column == Column("t", "time", "a time of day")
+    assert TIMES.feature_names(column) == ["t: hour", "t: hour sine", "t: hour cosine"]
+    last, first, noon = TIMES.read(pl.Series(["23:59", "00:00", "12:00"]), column)[:, 1:]
+    assert np.linalg.norm(last - first) < 0.01 < 1.9 < np.linalg.norm(noon - first)
+    typed = TIMES.find(pl.Series("t", [dt.time(6, 30)]))
+    assert TIMES.read(pl.Series([dt.time(6, 30)]), typed)[0, 0] == 6.5
+
+
+def test_a_few_odd_cells_are_missing():
+    column = TIMES.find(pl.Series("t", [*["12:30"] * 99, "late"]))
+    assert (column.missing, column.note) == (True, "a time of day, 1 cells that are none count as missing")
+    assert np.isnan(TIMES.read(pl.Series(["late", None]), column)).all()
+    assert TIMES.expected(column) == "times of day such as 12:30"
+    for name, cells in ("t", ["late", "early"]), ("duration", ["12:30"]), ("t", ["25:30"]), ("t", [1]), ("t", []):
+        assert TIMES.find(pl.Series(name, cells)) is None
+
+
+# ---------------------------------------------------------------- durations
+
+
+@settings(max_examples=40)
+@given(st.integers(0, 10**6))
+def test_a_duration_is_read_as_it_is_written(seconds):
+    h, m, s = seconds // 3600, seconds // 60 % 60, seconds % 60
+    for text, form in (
+        (f"{h:02d}:{m:02d}:{s:02d}", "clock"),
+        (f"{h}h {m} min, {s}s", "words"),
+        (f"PT{h}H{m}M{s}S", "iso"),
+        (str(dt.timedelta(seconds=seconds)), "clock"),
+    ):
+        assert _read_durations(pl.Series([text]), form).to_list() == [seconds]
+
+
+def test_typed_durations_are_the_same_in_any_unit():
+    for unit in ("ms", "us", "ns"):
+        cells = pl.Series("x", [dt.timedelta(hours=1)], dtype=pl.Duration(unit))
+        column = DURATIONS.find(cells)
+        assert DURATIONS.read(cells, column).tolist() == [[3600]]
+        assert DURATIONS.feature_names(column) == ["x"]
+
+
+def test_what_is_no_duration():
+    for name, cells in (
+        ("t", ["12:30:00", "23:10:00"]),  # times of day
+        ("x", ["5 m", "12 m"]),  # metres
+        ("duration", ["soon", "later"]),
+        ("x", ["P", "PT"]),
+        ("x", [3]),
+        ("x", []),
+    ):
+        assert DURATIONS.find(pl.Series(name, cells)) is None
+
+
+def test_odd_durations_are_missing_and_told():
+    column = DURATIONS.find(pl.Series("took", [*["1:30"] * 99, "long"]))
+    assert (column.form, column.missing) == ("clock", True)
+    assert column.note == "a duration, in seconds, 1 cells that are none count as missing"
+    assert np.isnan(DURATIONS.read(pl.Series([7]), column)).all()
+    assert _read_durations(pl.Series(["soon", "", None, "-00:00:05"]), "clock").to_list() == [None, None, None, -5]
+    for form, example in ("clock", "01:30:00"), ("words", "1h 30m"), ("iso", "PT1H30M"):
+        assert DURATIONS.expected(Column("x", "duration", form=form)) == f"durations such as {example}"
+        assert _read_durations(pl.Series([example]), form).to_list() == [5400]

@@ -1,13 +1,16 @@
-"""Lists of numbers of one length become as many features, their geometry kept."""
+"""Lists of numbers of one length become as many features, their geometry kept; so do those of a NumPy file."""
+
+import pickle
+from itertools import product
 
 import numpy as np
 import polars as pl
 import pytest
 
-from chary.jobs.model_file import ModelFileError, load, save
+from chary.model_file import load, save
 from chary.tables.columns import embeddings
 from chary.tables.columns.column import Column
-from chary.tables.columns.embeddings import Embeddings
+from chary.tables.columns.embeddings import FEATURES, Embeddings, read_features, with_features
 from chary.tables.errors import TableError
 from chary.tables.preparation import TablePreparation
 
@@ -37,20 +40,11 @@ def test_whole_numbers_are_numbers():
     assert KIND.read(cells, KIND.find(cells))[:2].tolist() == [[1, 2], [3, 4]]
 
 
-@pytest.mark.parametrize(
-    "cells",
-    [
-        [["a"], ["b"]],
-        [[[1]], [[2]]],
-        [1, 2],
-        ["[1, 2]", "[3, 4]"],
-        [[True], [False]],
-        [{"a": 1}, {"a": 2}],
-    ],
-)
-def test_what_is_no_list_of_numbers(cells):
-    assert KIND.find(pl.Series("e", cells)) is None
-    assert np.isnan(KIND.read(pl.Series("e", cells), Column("e", "embedding", form="2"))).all()
+def test_what_is_no_list_of_numbers():
+    lists = [["a"], ["b"]], [[[1]], [[2]]], [[True], [False]], [{"a": 1}, {"a": 2}]
+    for cells in (*lists, [1, 2], ["[1, 2]", "[3, 4]"]):
+        assert KIND.find(pl.Series("e", cells)) is None
+        assert np.isnan(KIND.read(pl.Series("e", cells), Column("e", "embedding", form="2"))).all()
 
 
 def test_lists_of_different_lengths_are_refused():
@@ -66,8 +60,8 @@ def test_a_list_that_is_empty_or_lacks_a_number_is_missing():
     assert column.note == "3 numbers in each cell, 4 cells without all of them count as missing"
     assert column.missing
     assert np.isnan(KIND.read(cells, column)).all(axis=1).tolist() == [False] * N + [True] * 4
-    assert len(KIND.unread(cells, column)) == 0
-    assert KIND.unread(pl.Series([[1.0], [1.0, 2.0, 3.0]]), column).to_list() == [[1.0]]
+    assert len(KIND.unread(cells[N:], column)) == 0
+    assert KIND.unread(pl.Series([[1.0], [1.0, None, 3.0]]), column).to_list() == [[1.0]]
 
 
 @pytest.mark.parametrize(
@@ -116,14 +110,108 @@ def test_a_saved_preparation_wants_lists_of_the_same_length(tmp_path):
             loaded.transform({"e": cells})
 
 
-@pytest.mark.parametrize("form", ["", "x", "0", "-1", "99999999999", "²"])
-def test_a_column_of_impossible_width_is_refused(form, tmp_path):
-    preparation = TablePreparation().fit({"e": ROWS.tolist(), "n": range(N)})
-    preparation.ordered_ = [Column("e", "embedding", form=form)]
-    with pytest.raises(ModelFileError, match="is not saved, as it would not load"):
-        save(preparation, tmp_path / "m.chary")
+def test_a_column_of_impossible_width_is_refused():
+    statistics = dict.fromkeys(("median", "mean", "scale"), np.ones(3))
+    assert len(TablePreparation.restored({}, [Column("e", "embedding", form="3")], statistics).features()) == 3
+    for form in ("", "x", "0", "-1", "99999999999", "²"):
+        with pytest.raises(TableError, match="Column 'e' lacks what its kind goes by"):
+            TablePreparation.restored({}, [Column("e", "embedding", form=form)], statistics)
+    with pytest.raises(TableError, match="Column 'e' lacks its statistics"):
+        TablePreparation.restored({}, [Column("e", "embedding", form="4")], statistics)
 
 
 def test_too_many_numbers_are_refused_with_a_remedy():
     with pytest.raises(TableError, match="become 4,100 features; chary takes up to 4,096: leave some columns out"):
         TablePreparation().fit({"e": np.random.default_rng(0).normal(size=(5, 4100)).tolist()})
+
+
+# ---------------------------------------------------------------- a NumPy file beside the table
+
+FRAME = pl.DataFrame({"n": [1, 2, 3]})
+NUMBERS = np.arange(6.0).reshape(3, 2)
+
+
+@pytest.fixture
+def path(tmp_path):
+    np.save(tmp_path / "x.npy", NUMBERS)
+    return tmp_path / "x.npy"
+
+
+def test_a_column_more(path):
+    frame = with_features(FRAME, path)
+    assert frame.columns == ["n", FEATURES]
+    assert frame[FEATURES].to_list() == NUMBERS.tolist()
+    assert with_features(FRAME, None) is FRAME
+
+
+def test_numbers_of_any_type(tmp_path):
+    for dtype, order in product(["f2", "f4", "f8", "i8", "u1", "?", ">f8", ">i4"], "CF"):
+        numbers = np.array(NUMBERS.astype(dtype), order=order)
+        np.save(tmp_path / "x.npy", numbers)
+        read = with_features(FRAME, tmp_path / "x.npy")[FEATURES]
+        assert np.array_equal(read.to_numpy(), numbers)
+        assert read.dtype.inner == (pl.Float32 if dtype in ("f2", "f4") else pl.Float64)
+
+
+def test_one_number_for_each_row(tmp_path):
+    np.save(tmp_path / "x.npy", [7.0, 8.0, 9.0])
+    assert read_features(tmp_path / "x.npy", 3).tolist() == [[7], [8], [9]]
+
+
+class Bomb:
+    def __reduce__(self):
+        return (pytest.fail, ("executed",))
+
+
+@pytest.mark.parametrize(
+    ("array", "match"),
+    [
+        (np.zeros((4, 2)), "x.npy has 4 rows and the table 3; they must be the same rows"),
+        (np.zeros((3, 2, 2)), r"x.npy is of shape \(3, 2, 2\); a row of numbers for each row of the table"),
+        (np.zeros(()), r"x.npy is of shape \(\)"),
+        (np.zeros((3, 0)), r"x.npy is of shape \(3, 0\)"),
+        (np.array(["a", "b", "c"]), "x.npy holds str32 values; write numbers"),
+        (np.zeros((3, 2), complex), "x.npy holds complex128 values"),
+        (np.zeros(3, "M8[s]"), "x.npy holds datetime64"),
+        (np.zeros(3, [("a", "f8")]), "x.npy holds void64 values"),
+        (np.zeros((3, 5000), "i1"), "x.npy has 5,000 numbers for each row; chary takes up to 4,096: make fewer"),
+        (np.array([Bomb(), 1, 2], dtype=object), "x.npy is damaged, or holds something else than numbers"),
+    ],
+)
+def test_what_cannot_be_used(tmp_path, array, match):
+    np.save(tmp_path / "x.npy", array, allow_pickle=True)
+    with pytest.raises(TableError, match=match):
+        with_features(FRAME, tmp_path / "x.npy")
+
+
+def test_files_that_are_no_such_thing(tmp_path, path):
+    whole = path.read_bytes()
+    lying = whole.replace(b"(3, 2)", b"(3, 9)")
+    huge = whole.replace(b"(3, 2), }" + b" " * 30, b"(3, 99999999999999999), }" + b" " * 14)
+    assert lying != whole != huge
+    for data in (whole[:-1], whole[:40], lying, huge, whole.replace(b"'descr'", b"'desk' ")):
+        path.write_bytes(data)
+        with pytest.raises(TableError, match=r"^x.npy is damaged"):
+            read_features(path, 3)
+    for data in (b"", b"a,b\n1,2\n", pickle.dumps(Bomb())):
+        path.write_bytes(data)
+        with pytest.raises(TableError, match=r"^x.npy is no NumPy file"):
+            read_features(path, 3)
+    np.savez(tmp_path / "x.npz", NUMBERS)
+    with pytest.raises(TableError, match=r"^x.npz is no NumPy file \(.npy\); write it with numpy.save"):
+        read_features(tmp_path / "x.npz", 3)
+    with pytest.raises(TableError, match=r"'.*nowhere.npy' cannot be read"):
+        read_features(tmp_path / "nowhere.npy", 3)
+    with pytest.raises(TableError, match="is damaged"):
+        read_features(tmp_path, 3)
+
+
+def test_a_model_wants_what_it_learned_from(path):
+    with pytest.raises(TableError, match=r"learned from a NumPy file .* the parameter features"):
+        with_features(FRAME, None, known=["n", FEATURES])
+    with pytest.raises(TableError, match="learned from no file of features; leave the parameter features out"):
+        with_features(FRAME, path, known=["n"])
+    assert with_features(FRAME, path, known=["n", FEATURES]).width == 2
+    assert with_features(FRAME, None, known=["n"]) is FRAME
+    with pytest.raises(TableError, match=r"has a column '\(features\)' already; rename it"):
+        with_features(pl.DataFrame({FEATURES: [1, 2, 3]}), path)

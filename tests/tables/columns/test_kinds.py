@@ -1,108 +1,105 @@
-"""The cells of a column in; its kind out, and room for another kind."""
+"""The kind of a column, why nothing is learned from it, and room for another kind."""
 
 import datetime as dt
 import decimal
+from dataclasses import fields
 
 import numpy as np
 import polars as pl
 import pytest
 
-from chary.jobs.model_file import load, save
-from chary.tables.columns import kinds
-from chary.tables.columns.column import Column, Kind
-from chary.tables.columns.kinds import KINDS, as_categories, find_column, kind_of, plain
+from chary.model_file import load, save
+from chary.tables import columns
+from chary.tables.columns import KINDS, find_column, kind_of
+from chary.tables.columns.categories import Categories
+from chary.tables.columns.column import Column, Kind, plain
+from chary.tables.columns.identifiers import find_constant, find_counting, find_identifier, of_no_kind
 from chary.tables.errors import TableError
 from chary.tables.frames import from_dataframe
-from chary.tables.preparation import TablePreparation, restore_preparation
+from chary.tables.preparation import TablePreparation
 
 N = 60
 RNG = np.random.default_rng(0)
 
 
-def found(cells, **options):
+def found(cells, forced=""):
     """What a column x is taken for."""
-    return find_column(from_dataframe({"x": cells})["x"], **options)
+    return find_column(from_dataframe({"x": cells})["x"], forced)
 
 
-@pytest.mark.parametrize(
-    ("cells", "kind"),
-    [
-        ([str(i * 37 % 101) for i in range(N)], "numeric"),
-        ([f"{i}.5" for i in range(N)], "numeric"),
-        ([f" {i}e-3 " for i in range(N)], "numeric"),
-        ([f"{i},5" for i in range(N)], "numeric"),
-        ([f"1.{i:03d},5" for i in range(N)], "numeric"),
-        ([*[str(i % 9) for i in range(N - 1)], "oops"], "numeric"),
-        ([*[str(i % 9) for i in range(N - 9)], *["oops"] * 9], "categorical"),
-        (["NA", "?", *[str(i % 9) for i in range(N)]], "numeric"),
-        (RNG.normal(size=N), "numeric"),
-        ([decimal.Decimal(i * i) for i in range(N)], "numeric"),
-        ([dt.timedelta(days=i % 11) for i in range(N)], "duration"),
-        ([dt.time(i % 24) for i in range(N)], "time"),
-        ([f"${i * 37 % 101},000" for i in range(N)], "numeric"),
-        ([i % 2 == 0 for i in range(N)], "boolean"),
-        (["yes", "No"] * 30, "boolean"),
-        (["TRUE", "false", None] * 20, "boolean"),
-        (["red", "green", "blue"] * 20, "categorical"),
-        (["red", None] * 30, "categorical"),
-        (pl.Series(["red", "blue"] * 30, dtype=pl.Categorical), "categorical"),
-        ([f"2024-01-{i % 28 + 1:02d}" for i in range(N)], "date"),
-        ([f"2024-01-{i % 28 + 1:02d}T10:30:00Z" for i in range(N)], "date"),
-        ([f"{i % 28 + 1}.1.2024" for i in range(N)], "date"),
-        ([dt.date(2024, 1, 1) + dt.timedelta(days=i) for i in range(N)], "date"),
-        ([dt.datetime(2024, 1, 1) + dt.timedelta(hours=i) for i in range(N)], "date"),
-        ([f"it was {i} o'clock" for i in range(N)], "identifier"),
-        ([f"it was {i // 2} o'clock" for i in range(N)], "text"),
-        ([f"{'no' if i % 3 else 'so'} much {'wine' if i % 2 else 'rain'} {i}" for i in range(N)], "words"),
-        (range(N), "identifier"),
-        ([str(i) for i in range(1000, 1000 + N)], "identifier"),
-        (["x"] * N, "constant"),
-        ([None] * N, "constant"),
-        (["", "NA"] * 30, "constant"),
-        ([[1]] * N, "constant"),
-        ([[i, 2] for i in range(N)], "embedding"),
-        ([["a"], ["b"]] * 30, "unsupported"),
-        ([b"x"] * N, "unsupported"),
-    ],
-)
-def test_kinds(cells, kind):
-    assert found(cells).kind == kind
+KINDS_OF_CELLS = [
+    ([f" {i}e-3 " for i in range(N)], "numeric"),
+    ([f"1.{i:03d},5" for i in range(N)], "numeric"),
+    ([*[str(i % 9) for i in range(N - 1)], "oops"], "numeric"),
+    ([*[str(i % 9) for i in range(N - 9)], *["oops"] * 9], "categorical"),
+    (["NA", "?", *[str(i % 9) for i in range(N)]], "numeric"),
+    (RNG.normal(size=N), "numeric"),
+    ([decimal.Decimal(i * i) for i in range(N)], "numeric"),
+    ([dt.timedelta(days=i % 11) for i in range(N)], "duration"),
+    ([dt.time(i % 24) for i in range(N)], "time"),
+    ([f"${i * 37 % 101},000" for i in range(N)], "numeric"),
+    ([i % 2 == 0 for i in range(N)], "boolean"),
+    (["TRUE", "false", None] * 20, "boolean"),
+    (["red", "green", "blue"] * 20, "categorical"),
+    (["red", None] * 30, "categorical"),
+    (pl.Series(["red", "blue"] * 30, dtype=pl.Categorical), "categorical"),
+    ([f"2024-01-{i % 28 + 1:02d}T10:30:00Z" for i in range(N)], "date"),
+    ([dt.date(2024, 1, 1) + dt.timedelta(days=i) for i in range(N)], "date"),
+    ([dt.datetime(2024, 1, 1) + dt.timedelta(hours=i) for i in range(N)], "date"),
+    ([f"it was {i} o'clock" for i in range(N)], "identifier"),
+    ([f"it was {i // 2} o'clock" for i in range(N)], "text"),
+    ([f"{'no' if i % 3 else 'so'} much {'wine' if i % 2 else 'rain'} {i}" for i in range(N)], "words"),
+    (range(N), "identifier"),
+    ([str(i) for i in range(1000, 1000 + N)], "identifier"),
+    (["x"] * N, "constant"),
+    ([None] * N, "constant"),
+    (["", "NA"] * 30, "constant"),
+    ([[1]] * N, "constant"),
+    ([[i, 2] for i in range(N)], "embedding"),
+    ([["a"], ["b"]] * 30, "unsupported"),
+    ([b"x"] * N, "unsupported"),
+]
+
+
+def test_kinds():
+    for cells, kind in KINDS_OF_CELLS:
+        column = found(cells)
+        assert (column.kind, column.used) == (kind, kind in {kind.name for kind in KINDS}), cells
 
 
 def test_every_kind_is_found_by_its_name():
     assert [kind_of(Column("x", kind.name)) for kind in KINDS] == list(KINDS)
     assert len({kind.name for kind in KINDS}) == len(KINDS)
-    assert all(Column("x", kind.name).used for kind in KINDS)
-
-
-def test_a_kind_of_another_version_is_refused():
     with pytest.raises(TableError, match="Column 'x' is of kind 'smell', which this version"):
-        restore_preparation(TablePreparation(), [Column("x", "smell")], {})
+        TablePreparation.restored({}, [Column("x", "smell")], {})
+
+
+def test_a_column_is_what_a_model_file_says_of_it():
+    names = [field.name for field in fields(Column)][:7]
+    assert names == ["name", "kind", "note", "form", "categories", "other", "missing"]
+    learned = Column("x", "embedding", learned={"centre": np.zeros(3)})
+    assert learned == Column("x", "embedding", learned={"centre": np.zeros(3)})
+    assert len({learned, Column("x", "embedding")}) == 1
 
 
 def test_gaps_are_known():
     assert not found(["1", "2", "3"] * 20).missing
     assert found(["1", "2", ""] * 20).missing
     assert found(["red", "blue", None] * 20).missing
-    assert not as_categories(pl.Series([1, 2] * 30)).missing
-    assert as_categories(pl.Series([1, 2, None] * 20)).missing
+    assert not found([1, 2] * 30, "categorical").missing
+    assert found([1, 2, None] * 20, "categorical").missing
 
 
 def test_one_number_is_enough_where_somebody_says_so():
     cells = ["a", "b", "7"] * 20
     assert found(cells).kind == "categorical"
-    assert found(cells, numeric=True).kind == "numeric"
-    assert found(["$1,200", "$900"] * 30, numeric=True).kind == "numeric"
-    assert found(["20240131", "20240201"] * 30, numeric=True).kind == "numeric"
-    assert found(range(N), numeric=True).kind == "numeric"
-    assert found([True, False] * 30, numeric=True).kind == "boolean"
-    assert found(["7"] * N, numeric=True).kind == "constant"
-
-
-@pytest.mark.parametrize("cells", [["a", "b"], ["12:30", "7:00"], [dt.date(2024, 1, 1), dt.date(2024, 1, 2)]])
-def test_what_holds_no_number_cannot_be_said_to_be_numeric(cells):
-    with pytest.raises(TableError, match=r"^Column 'x' holds '.*' and no number at all; leave it out of the p"):
-        found(cells, numeric=True)
+    for numbers in (cells, ["$1,200", "$900"] * 30, ["20240131", "20240201"] * 30, range(N)):
+        assert found(numbers, "numeric").kind == "numeric"
+    assert found([True, False] * 30, "numeric").kind == "boolean"
+    assert found(["7"] * N, "numeric").kind == "constant"
+    for none in (["a", "b"], ["12:30", "7:00"], [dt.date(2024, 1, 1), dt.date(2024, 1, 2)]):
+        with pytest.raises(TableError, match=r"^Column 'x' holds '.*' and no number at all; leave it out of t"):
+            found(none, "numeric")
 
 
 def test_what_might_have_been_numbers_says_why_it_is_not():
@@ -113,25 +110,114 @@ def test_what_might_have_been_numbers_says_why_it_is_not():
     assert not found([f"{i} word" if i % 3 else "word" for i in range(N)]).used
 
 
-@pytest.mark.parametrize(
-    ("cells", "kind", "note"),
-    [
+def test_what_somebody_says():
+    for cells, kind, note in (
         (range(N), "categorical", "30 values, 30 rare ones grouped"),
         (["x"] * N, "categorical", "1 value"),
         ([""] * N, "constant", "empty"),
         ([[1], [2]] * 30, "unsupported", "of a type chary does not read (List(Int64))"),
         ([b"\xff", b"a"] * 30, "unsupported", "of a type chary does not read (Binary)"),
-    ],
-)
-def test_categories_because_somebody_says_so(cells, kind, note):
-    column = as_categories(pl.Series("x", cells))
-    assert (column.kind, column.note) == (kind, note)
+    ):
+        column = find_column(pl.Series("x", cells), "categorical")
+        assert (column.kind, column.note) == (kind, note)
+    assert (found(range(N), "drop").kind, found(range(N), "drop").note) == ("dropped", "dropped as asked")
+    named = found(["a", "b"], "identifier")
+    assert (named.kind, named.note) == ("identifier", "an identifier, as asked")
 
 
 def test_texts_kept_in_a_dictionary_are_texts():
     for dtype in (pl.Categorical, pl.Enum(["1", "2"])):
         assert plain(pl.Series(["1", "2"], dtype=dtype)).dtype == pl.String
     assert plain(pl.Series([1, 2])).dtype == pl.Int64
+
+
+# ---------------------------------------------------------------- what is left out
+
+
+def test_what_never_changes():
+    for cells, note in (
+        (["a"] * N, "the same in every row"),
+        ([1.5] * N, "the same in every row"),
+        ([], "empty"),
+        (["a"] * (N - 1), None),  # the other row is empty, which says something
+        (["a"] * (N - 1) + ["b"], None),
+        ([[1]] * N, None),
+        (pl.Series([object()] * N, dtype=pl.Object), None),
+    ):
+        column = find_constant(pl.Series("x", cells), N)
+        assert (column and (column.kind, column.note)) == (note and ("constant", note))
+
+
+def shuffled(n=N):
+    """Whole numbers, all different."""
+    return pl.Series(np.random.default_rng(0).permutation(10_000)[:n])
+
+
+def test_numbers_in_the_order_of_the_rows_count_them_and_others_by_name():
+    assert find_counting("x", pl.Series(np.arange(5.0, 30))).kind == "identifier"
+    assert find_counting("x", pl.Series(np.arange(19.0))) is None  # too few to be no coincidence
+    assert find_counting("x", pl.Series(np.arange(25.0) + 0.5)) is None
+    assert find_counting("x", pl.Series(np.arange(25.0)[::-1].copy())) is None
+    numbers = shuffled().cast(pl.Float64)
+    for name in ("id", "customer_id", "customerId", "Kunden-Nr", "UUID"):
+        assert find_counting(name, numbers).kind == "identifier"
+        assert find_counting(name, pl.concat([numbers, numbers[:1]])) is None
+    for name in ("paid", "amount", "grid", "covid", "casino", "monkey"):
+        assert find_counting(name, numbers) is None
+
+
+def test_what_is_called_an_identifier_names_rows():
+    for name in ("id", "ID", "id_str", "user_id", "userId", "UserID", "customer-id", "unitid", "id_no"):
+        for dtype in (pl.Int64, pl.Float64, pl.String):
+            column = find_identifier(shuffled().cast(dtype).alias(name), N)
+            assert (column.kind, column.used) == ("identifier", False)
+            some_twice = pl.concat([shuffled(50), shuffled(50)[:10]]).cast(dtype).alias(name)
+            assert find_identifier(some_twice, N).note == "an identifier with 50 values in 60 cells"
+    for name in ("paid", "grid", "covid", "key", "row", "house_no", "x"):
+        assert find_identifier(shuffled().alias(name), N) is None
+        assert find_identifier(shuffled().cast(pl.String).alias(name), N) is None
+
+
+def test_an_identifier_that_repeats_names_groups():
+    column = find_identifier(pl.Series("subject_id", [7, 3, 12] * 20), N)
+    assert (column.kind, column.categories, column.doubtful) == ("categorical", ("12", "3", "7"), True)
+    assert column.note == "an identifier that repeats, so it names groups: 3 values"
+    assert find_identifier(pl.Series("subject_id", [7.0, 3.0, 12.0] * 20), N) == column
+    many = pl.Series("subject_id", [i // 3 for i in range(600)])
+    assert find_identifier(many, 600).note == "an identifier with 200 values in 600 cells"
+    assert find_identifier(pl.Series("subject_id", [0.5, 1.5] * 30), N) is None
+    assert find_identifier(pl.Series("subject_id", [7, 3]), 2) is None  # too few to tell
+
+
+def test_what_only_programs_write_names_rows():
+    for code in ("{:018d}", "{:032x}", "{:08x}-0000-4000-8000-000000000000"):
+        cells = pl.Series("x", [code.format(i) for i in shuffled()])
+        assert find_identifier(cells, N).kind == "identifier"
+        assert find_identifier(cells.str.slice(0, 4), N) is None
+
+
+@pytest.mark.parametrize(("n_rows", "used"), [(60, False), (61, True), (120, True), (6000, True), (6100, False)])
+def test_whether_an_identifier_is_there_may_tell_something(n_rows, used):
+    column = find_identifier(shuffled().alias("reply_id"), n_rows)
+    assert (column.used, column.doubtful) == (used, used)
+    if used:
+        assert column.note == "a number that counts or names the rows: only whether it is there is used"
+        codes = Categories().read(pl.Series(["17", None, "x"]), column)
+        assert codes[:, 0].tolist() == [0, 1, 0]
+        assert Categories().feature_names(column) == ["reply_id = (other)", "reply_id = (missing)"]
+
+
+def test_what_is_of_no_kind():
+    for cells, kind, note in (
+        ([f"it was {i} o'clock" for i in range(N)], "identifier", "different in every row"),
+        ([f"it was {i // 2} o'clock" for i in range(N)], "text", "free text"),
+        ([[1], [2]], "unsupported", "of a type chary does not read (List(Int64))"),
+    ):
+        column = of_no_kind(pl.Series("x", cells))
+        assert (column.kind, column.note, column.used) == (kind, note, False)
+
+
+# ---------------------------------------------------------------- another kind
 
 
 class Words(Kind):
@@ -164,7 +250,7 @@ class Words(Kind):
 
 
 def test_a_new_kind_is_a_class_and_a_place_among_the_kinds(monkeypatch, tmp_path):
-    monkeypatch.setattr(kinds, "KINDS", (*KINDS, Words()))
+    monkeypatch.setattr(columns, "KINDS", (*KINDS, Words()))
     table = {
         "n": [1.5, 2.5, 4.0, None] * 5,
         "e": [["a", "bb"], ["ccc", "dddd"], ["eeeee", "f" * 9], None] * 5,

@@ -1,24 +1,45 @@
 """Free text becomes numbers: the same for the same cell, of any script, from what a model file holds."""
 
+import itertools
+import random
+import unicodedata
+import uuid
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import vstack
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import normalize
 
-from chary.jobs.model_file import ModelFileError, load, save
-from chary.tables.columns import ngrams, texts
-from chary.tables.columns.kinds import as_text, find_column
-from chary.tables.columns.ngrams import N_PLACES
-from chary.tables.columns.texts import Texts, weighted
+from chary.model_file import load, save
+from chary.tables.columns import find_column, texts
+from chary.tables.columns.texts import (
+    _N_PLACES,
+    Letters,
+    Texts,
+    _left_out,
+    _looked_at,
+    _says_something,
+    _weighted,
+    alike,
+    count_ngrams,
+)
 from chary.tables.errors import TableError
 from chary.tables.preparation import TablePreparation
 
 KIND = Texts()
+
+
+def as_text(cells):
+    """A column of free text because somebody says so."""
+    return find_column(cells, "text")
+
+
 N = 120
 ABOUT = [
     "a dry red wine with cherry and oak and a long finish",
@@ -47,7 +68,7 @@ def test_what_a_text_is_about_can_be_told_from_its_numbers():
 
 def test_the_numbers_are_those_of_a_plain_decomposition():
     """Against dense linear algebra: weights by the textbook, all n-grams of more than one row, exact vectors."""
-    (found,) = ngrams.counted(CELLS)
+    (found,) = count_ngrams(CELLS)
     there = np.unique(found.indices)
     counts = found[:, there].toarray()
     kept = (counts > 0).sum(axis=0) >= 2
@@ -63,12 +84,13 @@ def test_the_numbers_are_those_of_a_plain_decomposition():
 def test_a_text_in_many_rows_counts_as_often():
     twice = pl.Series(["red wine", "white wine", "old dogs", "white wine"])
     column = KIND.find(twice, forced=True)
-    counts = np.vstack([part.toarray() for part in ngrams.counted(twice)])[:, column.learned["places"]]
+    counts = np.vstack([part.toarray() for part in count_ngrams(twice)])[:, column.learned["places"]]
     X = normalize(np.where(counts > 0, 1 + np.log(np.maximum(counts, 1)), 0) * column.learned["weights"])
     first = np.linalg.svd(X)[2][0]
     np.testing.assert_allclose(np.abs(column.learned["topics"][:, 0]), np.abs(first), atol=1e-4)
 
 
+@settings(max_examples=30)
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=40), min_size=1, max_size=8))
 def test_row_by_row_as_all_at_once(cells):
     cells = pl.Series("review", [*cells, "red wine"])
@@ -108,18 +130,20 @@ def test_empty_and_unknown_texts():
     assert KIND.read(CELLS.clear(), COLUMN).shape == (0, 30)
 
 
-@pytest.mark.parametrize(
-    "words",
-    ["这个 产品 非常 好用 质量", "товар очень хороший быстро", "ดีมาก ราคาถูก สินค้า", "मुझे यह पसंद है नहीं",
-     "👍 😀 🎉 😡", "좋아요 제품 배송 빠른", "שלום מוצר טוב מאוד", "é ñ ø ß þ"],
-)  # fmt: skip
-def test_any_script(words):
+def test_any_script():
     rng = np.random.default_rng(0)
-    cells = pl.Series([" ".join(rng.choice(words.split(), 6)) for _ in range(60)])
-    column = as_text(cells)
-    read = KIND.read(cells, column)
-    assert np.isfinite(read).all()
-    assert len(np.unique(read.round(6), axis=0)) > 15
+    for words in (
+        "这个 产品 非常 好用 质量",
+        "товар очень хороший быстро",
+        "ดีมาก ราคาถูก สินค้า",
+        "मुझे यह पसंद है नहीं",
+        "👍 😀 🎉 😡",
+        "שלום מוצר טוב מאוד",
+    ):
+        cells = pl.Series([" ".join(rng.choice(words.split(), 6)) for _ in range(60)])
+        read = KIND.read(cells, as_text(cells))
+        assert np.isfinite(read).all()
+        assert len(np.unique(read.round(6), axis=0)) > 15
 
 
 def test_features_are_named_by_words_of_several_rows():
@@ -147,12 +171,12 @@ def test_no_text_is_no_free_text():
     assert as_text(pl.Series("x", [None, ""])).note == "empty"
 
 
-@pytest.mark.parametrize("cells", [["ab", "cd"], ["a", "b", "a"], ["x y", "x z", "y y"]])
-def test_few_texts_have_few_features(cells):
-    column = as_text(pl.Series("x", cells))
-    read = KIND.read(pl.Series(cells), column)
-    assert read.shape[1] == column.learned["topics"].shape[1] <= len(cells)
-    assert len(np.unique(read, axis=0)) == len(set(cells))
+def test_few_texts_have_few_features():
+    for cells in (["ab", "cd"], ["a", "b", "a"], ["x y", "x z", "y y"]):
+        column = as_text(pl.Series("x", cells))
+        read = KIND.read(pl.Series(cells), column)
+        assert read.shape[1] == column.learned["topics"].shape[1] <= len(cells)
+        assert len(np.unique(read, axis=0)) == len(set(cells))
 
 
 def test_somebody_may_say_that_it_is_text_or_is_not():
@@ -197,37 +221,32 @@ def test_a_saved_preparation_reads_the_same(tmp_path):
     assert loaded.transform({"review": [7], "n": [1]}).shape == (1, 32)  # a number can be read as text
 
 
-@pytest.mark.parametrize(
-    "learned",
-    [
-        {},
-        {"places": np.array([5, 3], np.uint32)},
-        {"places": np.array([0, N_PLACES], np.uint32)},
-        {"places": np.array([-1, 3], np.int64)},
-        {"places": np.array([1, 2, 3], np.uint32)},
-        {"weights": np.array([1, np.nan], np.float32)},
-        {"weights": np.ones(2)},
-        {"topics": np.ones((2, 3), np.float32)},
-        {"topics": np.ones(2, np.float32)},
-    ],
-)
-def test_a_column_that_lacks_something_is_refused(learned, tmp_path):
+def test_a_column_that_lacks_something_is_refused():
     right = {
         "places": np.array([3, 5], np.uint32),
         "weights": np.ones(2, np.float32),
         "topics": np.ones((2, 2), np.float32),
     }
     column = replace(COLUMN, categories=("a", "b"), learned=right)
-    assert KIND.whole(column)
-    preparation = TablePreparation().fit({"review": reviews()})
-    preparation.ordered_ = [replace(column, learned={**right, **learned} if learned else {})]
-    with pytest.raises(ModelFileError, match="is not saved, as it would not load"):
-        save(preparation, tmp_path / "m.chary")
+    statistics = dict.fromkeys(("median", "mean", "scale"), np.ones(2))
+    assert len(TablePreparation.restored({}, [column], statistics).features()) == 2
+    for learned in (
+        {"places": np.array([5, 3], np.uint32)},
+        {"places": np.array([0, _N_PLACES], np.uint32)},
+        {"places": np.array([-1, 3], np.int64)},
+        {"places": np.array([1, 2, 3], np.uint32)},
+        {"weights": np.array([1, np.nan], np.float32)},
+        {"weights": np.ones(2)},
+        {"topics": np.ones((2, 3), np.float32)},
+        {"topics": np.ones(2, np.float32)},
+    ):
+        with pytest.raises(TableError, match="lacks what its kind goes by"):
+            TablePreparation.restored({}, [replace(column, learned={**right, **learned})], statistics)
 
 
 def test_rows_have_unit_length_or_are_empty():
-    (counts,) = ngrams.counted(pl.Series(["red wine", "", "oak oak"]))
-    made = weighted(counts, np.linspace(1, 2, N_PLACES, dtype=np.float32))
+    (counts,) = count_ngrams(pl.Series(["red wine", "", "oak oak"]))
+    made = _weighted(counts, np.linspace(1, 2, _N_PLACES, dtype=np.float32))
     np.testing.assert_allclose(np.sqrt((made.toarray() ** 2).sum(axis=1)), [1, 0, 1], rtol=1e-6)
 
 
@@ -240,3 +259,189 @@ def test_a_column_of_many_returning_codes_is_text():
     assert column.kind == "words"
     X, chapter = KIND.read(cells, column), cells.str.slice(0, 1).to_numpy()
     assert LogisticRegression(max_iter=500).fit(X[:300], chapter[:300]).score(X[300:], chapter[300:]) > 0.8
+
+
+# ---------------------------------------------------------------- n-grams, against plain Python
+
+ANY_CELLS = st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=30), min_size=1, max_size=6)
+WORDS = st.lists(st.text("abß中文 .!ก", max_size=20), min_size=1, max_size=6)
+
+
+def total(cells, **options):
+    """(cells, places), sparse."""
+    return vstack(list(count_ngrams(pl.Series(cells, dtype=pl.String), **options)), format="csr")
+
+
+def same(one, other):
+    return one.shape == other.shape and (one != other).nnz == 0
+
+
+def in_word(letter):
+    return letter.isalnum() or unicodedata.category(letter).startswith("M")
+
+
+def plainly(text):
+    """The n-grams of a cell that was made alike, one by one: kind and letters."""
+    text, found = text.casefold(), []
+    for word in text.split(" "):
+        padded = f" {word} "
+        runs = (padded[i : i + n] for n in (2, 3, 4, 5) for i in range(len(padded) - n + 1))
+        found += [("run", run) for run in runs if word]
+    words = ["".join(group) for inside, group in itertools.groupby(text, in_word) if inside]
+    return found + [("word", word) for word in words] + [("words", two) for two in itertools.pairwise(words)]
+
+
+@settings(max_examples=50)
+@given(WORDS)
+def test_the_same_ngrams_as_one_by_one(cells):
+    """Equal n-grams share a column and unequal ones, but for a collision, do not."""
+    counts = total(cells)
+    expected = [Counter(plainly(text)) for text in alike(pl.Series(cells, dtype=pl.String)).to_list()]
+    for i, of_cell in enumerate(expected):
+        assert sorted(counts[i].data.tolist()) == sorted(of_cell.values())
+    different = {ngram for of_cell in expected for ngram in of_cell}
+    assert len(np.unique(counts.indices)) == len(different)
+
+
+@settings(max_examples=30)
+@given(ANY_CELLS)
+def test_a_cell_has_its_ngrams_whatever_is_beside_it(cells):
+    together = total(cells)
+    assert together.shape == (len(cells), _N_PLACES)
+    for i, cell in enumerate(cells):
+        assert same(total([cell]), together[i])
+
+
+def test_chunks_change_nothing(monkeypatch):
+    cells = [f"cell {i} says {'so ' * (i % 50)}" for i in range(100)] + ["", None]
+    whole = total(cells)
+    monkeypatch.setattr(texts, "_CHUNK_LETTERS", 500)
+    assert sum(1 for _ in count_ngrams(pl.Series(cells))) > 5
+    assert same(total(cells), whole)
+
+
+def test_only_what_was_seen_is_counted():
+    cells = ["red wine", "white wine"]
+    whole = total(cells)
+    places = np.sort(whole[0].indices)
+    seen = np.full(_N_PLACES, -1, np.int32)
+    seen[places] = np.arange(len(places))
+    assert same(total(cells, seen=seen, width=len(places)), whole[:, places])
+
+
+def test_the_same_letters_in_another_form_are_the_same():
+    for one, other in (
+        ("STRASSE", "straße"),
+        ("ﬁne", "fine"),
+        ("cafe\u0301", "café"),
+        ("ΟΔΟΣ", "οδος"),
+        ("ｆｕｌｌ", "full"),
+        ("a\t\r\n b", " a b "),
+        ("zero\u200bwidth\ufeff", "zerowidth"),
+        ("a\x00b", "a b"),
+    ):
+        rows = total([one, other])
+        assert rows[0].nnz
+        assert same(rows[0], rows[1])
+    for cell in ("", None, " \t", "\x00\x01", "\u200b"):
+        assert total([cell, "x"])[0].nnz == 0
+
+
+def test_the_rest_of_a_very_long_cell_is_not_read():
+    cells = pl.Series(["ab " * 5_000, "ab " * 50_000])
+    rows = total(cells)
+    assert same(rows[0], rows[1])
+
+
+def test_words_are_found_where_they_stand():
+    text = Letters(pl.Series(["Don't panic", "", "मुझे 42!"]))
+    start, stop = text.word_bounds()
+    found = [text.text[i:j] for i, j in zip(start, stop, strict=True)]
+    assert found == ["don", "t", "panic", "मुझे", "42"]
+    assert text.words().cell.tolist() == [0, 0, 0, 2, 2]
+    assert text.word_pairs().cell.tolist() == [0, 0, 2]
+
+
+# ---------------------------------------------------------------- text that says something
+
+RNG, N_ROWS = random.Random(0), 200
+
+
+def words(text):
+    return text.split()
+
+
+FIRST = words("Anna Ben Carla David Emma Felix Greta Hans Ida Jonas Karl Lena Max Nora Otto Paula")
+LAST = words("Schmidt Müller Meyer Weber Wagner Becker Hoffmann Schulz Koch Richter Klein Wolf Lange Keller")
+SAID = words("good bad room service food slow nice very the was and clean staff friendly price location hotel")
+ARABIC = words("هذا المنتج جيد جدا ولكن السعر مرتفع قليلا والخدمة ممتازة")
+IN_LETTERS = str.maketrans("0123456789", "qrstuvwxyz")
+CHINESE = "这是一个很好的产品我非常喜欢但价格有点贵质量不错快递服务态度下次还会购买"
+THAI = "สินค้าดีมากราคาถูกส่งเร็วแพ็คดีจะสั่งซื้ออีกแน่นอนบริการดี"
+
+
+def some(words, low, high, between=" "):
+    return between.join(RNG.choices(words, k=RNG.randint(low, high)))
+
+
+def column(make, n=N_ROWS):
+    return pl.Series("x", [make(i) for i in range(n)])
+
+
+SAYING = {
+    "comments": column(lambda i: some(SAID, 4, 12)),
+    "titles": column(lambda i: f"The {RNG.choice(SAID)} {RNG.choice(LAST)} of {RNG.choice(FIRST)}"),
+    "people": column(lambda i: f"{RNG.choice(FIRST)} {RNG.choice(FIRST)} {RNG.choice(LAST)}"),
+    "addresses": column(lambda i: f"{RNG.randrange(1, 300)} {RNG.choice(LAST)} Street"),
+    "Arabic": column(lambda i: some(ARABIC, 3, 9)),
+    "Chinese": column(lambda i: some(CHINESE, 6, 20, "")),
+    "Thai": column(lambda i: some(THAI, 20, 30, "")),
+    "diseases that return": column(lambda i: f"{RNG.choice('ABCDE')}{RNG.randrange(10, 60)}", 1000),
+    "surnames that return": column(lambda i: RNG.choice(LAST) + RNG.choice(["", "mann", "er", "s", "le"])),
+}
+NAMING = {
+    "codes": column(lambda i: f"A-{1000 + i}"),
+    "universal ones": column(lambda i: str(uuid.UUID(int=RNG.getrandbits(128)))),
+    "hexadecimal ones": column(lambda i: f"{RNG.getrandbits(64):016x}"),
+    "a word and a number": column(lambda i: f"Customer {i:05d}"),
+    "the same words and a number": column(lambda i: f"it was {i} o'clock"),
+    "mail": column(lambda i: f"{RNG.choice(FIRST)}.{RNG.choice(LAST)}{i}@example.com"),
+    "links": column(lambda i: f"https://shop.example/p/{i}/red-shoe"),
+    "names of one word": column(lambda i: "".join(RNG.choices("abcdefghij", k=9)).title()),
+    "telephones": column(lambda i: f"+49 {RNG.randrange(100, 999)} {RNG.randrange(10**6, 10**7)}"),
+    "accounts": column(lambda i: f"DE{RNG.randrange(10, 99)} {RNG.randrange(10**4)} {RNG.randrange(10**4)}"),
+    "plates": column(lambda i: f"{RNG.choice(['M', 'HH'])}-{RNG.choice('ABC')}X {RNG.randrange(10**6)}"),
+    "words that never return": column(lambda i: f"{10**9 + i} {i + 99}".translate(IN_LETTERS)),
+}
+
+
+def test_what_says_something_is_learned_from():
+    for name, cells in SAYING.items():
+        assert _left_out(cells) is None, name
+
+
+def test_what_only_names_rows_is_an_identifier():
+    for name, cells in NAMING.items():
+        found = _left_out(cells)
+        assert (found.kind, found.note, found.used) == ("identifier", "different in every row", False), name
+    found = _left_out(pl.concat([NAMING["codes"], NAMING["codes"][:5]]))
+    assert (found.kind, found.note) == ("identifier", "different in nearly every row")
+
+
+def test_order_and_number_of_rows_and_long_ends_do_not_matter():
+    for name in ("comments", "Chinese"):
+        cells = SAYING[name]
+        assert _says_something(_looked_at(cells.reverse()))
+        assert _says_something(_looked_at(pl.concat([cells + f" {word}" for word in SAID])))  # more than looked at
+    assert _says_something(_looked_at(SAYING["comments"] + " 1" * 10_000))
+
+
+def test_numbers_in_a_form_that_is_not_read_are_left_out():
+    for make in (
+        lambda i: f"${RNG.randrange(100, 130)},{RNG.randrange(2)}",
+        lambda i: f"{RNG.randrange(40)} {RNG.choice(['kg', 'g'])}",
+        lambda i: f"10.0.{RNG.randrange(9)}.{RNG.randrange(5)}",
+        lambda i: f"{RNG.randrange(9)}/{RNG.randrange(5)}",
+    ):
+        found = _left_out(column(make))
+        assert (found.kind, found.note, found.used) == ("text", "digits in a form that is not read", False)

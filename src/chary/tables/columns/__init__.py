@@ -1,1 +1,95 @@
-"""The cells of one column in; what it was taken for, and the numbers made of it, out: a file for each kind."""
+"""The kinds of columns, a file for each, and the one that a column is of: the first that says so.
+
+A new kind is a file of this folder and a place in ``KINDS``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import polars as pl
+
+from chary._words import Parameter, shown
+from chary.tables.columns.booleans import Booleans
+from chary.tables.columns.categories import Categories, category_texts
+from chary.tables.columns.column import CONSTANT, DROPPED, IDENTIFIER, TEXT, Column, Kind, plain
+from chary.tables.columns.dates import Dates, Durations, TimesOfDay
+from chary.tables.columns.embeddings import Embeddings
+from chary.tables.columns.identifiers import find_constant, find_identifier, of_no_kind
+from chary.tables.columns.numbers import Numbers, why_no_numbers
+from chary.tables.columns.texts import Texts
+from chary.tables.errors import TableError
+from chary.tables.missing import filled_cells
+from chary.tables.table import has_texts
+from chary.tables.table import texts as as_texts
+
+# In the order in which they are asked.
+KINDS: tuple[Kind, ...] = (
+    Dates(),
+    TimesOfDay(),
+    Durations(),
+    Numbers(),
+    Booleans(),
+    Categories(),
+    Texts(),
+    Embeddings(),
+)
+# What somebody may say of a column, and what it is then in any case.
+_LEFT_OUT = {"drop": (DROPPED, "dropped as asked"), "identifier": (IDENTIFIER, "an identifier, as asked")}
+# Kinds of text that might have been numbers.
+_MAY_HOLD_NUMBERS = (Categories.name, Texts.name, TEXT, IDENTIFIER)
+
+
+def find_column(cells: pl.Series, forced: str = "") -> Column:
+    """What a column is, or is said to be: ``drop``, ``identifier``, ``categorical``, ``numeric`` or ``text``."""
+    if forced in _LEFT_OUT:
+        return Column(cells.name, *_LEFT_OUT[forced])
+    if forced == "categorical":
+        filled = filled_cells(category_texts(cells))
+        column = Categories().find(filled, forced=True)
+        if column is None:
+            return Column(cells.name, CONSTANT, "empty") if has_texts(cells) else of_no_kind(cells)
+    elif forced == "text":
+        filled = filled_cells(as_texts(cells))
+        column = find_constant(filled, len(cells)) if has_texts(cells) else None
+        column = column or Texts().find(filled, forced=True) or of_no_kind(cells)
+    else:
+        filled = filled_cells(plain(cells))
+        column = find_constant(filled, len(cells))
+        if column is None:
+            column = _as_numbers(filled) if forced == "numeric" else _first_kind(filled, len(cells))
+    return replace(column, missing=column.missing or len(filled) < len(cells))
+
+
+def kind_of(column: Column) -> Kind:
+    """The kind that a used column is of."""
+    for kind in KINDS:
+        if kind.name == column.kind:
+            return kind
+    raise TableError(
+        f"Column {shown(column.name)} is of kind {shown(column.kind)}, which this version of chary does not know; "
+        "use the version that the model was made with."
+    )
+
+
+def _first_kind(filled: pl.Series, n_rows: int) -> Column:
+    """The first kind that says so; with a doubt, if it is not numeric although most cells start with digits."""
+    if (identifier := find_identifier(filled, n_rows)) is not None:
+        return identifier
+    column = next(filter(None, (kind.find(filled) for kind in KINDS)), None) or of_no_kind(filled)
+    if column.kind in _MAY_HOLD_NUMBERS and (reason := why_no_numbers(filled)):
+        return replace(column, note=", ".join(filter(None, [column.note, reason])), doubtful=True)
+    return column
+
+
+def _as_numbers(filled: pl.Series) -> Column:
+    """Numbers, because somebody says so; truth values are 1 and 0 anyway."""
+    column = (Booleans() if filled.dtype == pl.Boolean else Numbers()).find(filled, forced=True)
+    if column is None:
+        raise TableError(
+            f"Column {shown(filled.name)} holds {shown(filled.head(1).to_list()[0])} and no number at all; leave "
+            "it out of ",
+            Parameter("numeric"),
+            ".",
+        )
+    return column

@@ -1,4 +1,4 @@
-"""Cells in; whether they say yes and no, in which words, and ones and zeros out."""
+"""Columns of yes and no."""
 
 from __future__ import annotations
 
@@ -27,9 +27,6 @@ class Booleans(Kind):
         yes = [yes for yes, no in _OPPOSITE.items() if words <= {yes, no}]
         return Column(filled.name, self.name, categories=(yes[0],)) if yes else None
 
-    def feature_names(self, column: Column) -> list[str]:
-        return [column.name]
-
     def read(self, cells: pl.Series, column: Column) -> NDArray[np.float64]:
         """Numbers and truth values as they are; words that are neither of the pair are missing."""
         if cells.dtype != pl.String:
@@ -38,9 +35,9 @@ class Booleans(Kind):
         known = words.is_in([yes, _OPPOSITE[yes]])
         return (words == yes).set(~known.fill_null(False), None).cast(pl.Float64).to_numpy()[:, None]
 
-    def unread(self, filled: pl.Series, column: Column) -> pl.Series:
+    def unread(self, without: pl.Series, column: Column) -> pl.Series:
         """Words that are neither of the pair; numbers stand for themselves."""
-        return filled.clear() if filled.dtype.is_numeric() else super().unread(filled, column)
+        return without.clear() if without.dtype.is_numeric() else without
 
     def expected(self, column: Column) -> str:
         return f"{'/'.join(column.categories)} or its opposite"

@@ -1,4 +1,4 @@
-"""Cells in; whether a few values cover them, which, and the group that each cell belongs to out."""
+"""Columns of categories: the few values that cover a column, and the group that each cell belongs to."""
 
 from __future__ import annotations
 
@@ -19,8 +19,6 @@ _COVERED = 0.5
 _MAX_CATEGORIES = 30
 # Values are looked at one by one where each stands in so many cells on average.
 _FEW = 8
-# As many are compared with all cells one after the other; of more, cells are looked up.
-_COMPARED = 8
 
 
 class Categories(Kind):
@@ -68,13 +66,6 @@ def _as_written(column: Column) -> bool:
 
 def _places(cells: pl.Series, categories: Sequence[str]) -> NDArray[np.float64]:
     """Of each cell that is the same as a category, its place; -1 of others."""
-    if len(categories) <= _COMPARED:
-        found = np.zeros(len(cells), np.int8)
-        for code, value in enumerate(categories, start=1):
-            same = cells == value
-            same = same.fill_null(False) if same.null_count() else same
-            found += np.int8(code) * same.to_numpy().view(np.int8)
-        return found.astype(np.float64) - 1
     codes = cells.cast(pl.Enum(categories), strict=False).to_physical()
     return codes.cast(pl.Float64).fill_null(-1.0).to_numpy(writable=True)
 

@@ -1,4 +1,4 @@
-"""What a column was taken for, and the questions that every kind of column answers of its cells."""
+"""What a column was taken for, and the questions that every kind of column answers about its cells."""
 
 from __future__ import annotations
 
@@ -24,6 +24,16 @@ def some_of(cells: pl.Series, size: int) -> pl.Series:
     return cells.gather_every(max(1, len(cells) // size))
 
 
+def nulls(cells: pl.Series, dtype: type[pl.DataType] = pl.Float64) -> pl.Series:
+    """As many cells that hold nothing."""
+    return pl.Series(cells.name, [None] * len(cells), dtype=dtype)
+
+
+def plain(cells: pl.Series) -> pl.Series:
+    """Cells as the kinds take them: what is kept in a dictionary of texts is text."""
+    return cells.cast(pl.String) if cells.dtype in (pl.Categorical, pl.Enum) else cells
+
+
 @dataclass(frozen=True)
 class Column:
     """What a column was taken for: all that a model file says of it."""
@@ -46,7 +56,7 @@ class Column:
 
 
 class Kind:
-    """What there is to know of a kind of column; each is a subclass in a file of its own, listed in ``kinds``.
+    """What there is to know of a kind of column; each is a subclass in a file of this folder.
 
     A kind makes k numbers of a cell. They are standardised later, missing ones filled with their median and told
     of by a feature of their own. Where they have ``one_scale``, distances between cells are kept. A kind that is
@@ -68,23 +78,22 @@ class Kind:
 
     def feature_names(self, column: Column) -> list[str]:
         """A name for each of the k numbers, or for each group."""
-        raise NotImplementedError
+        return [column.name]
 
     def read(self, cells: pl.Series, column: Column) -> NDArray[np.float64]:
         """The numbers (n, k) of cells; NaN where they are missing or written otherwise than in this column."""
         raise NotImplementedError
 
-    def ambiguous(self, column: Column) -> bool:
-        """Whether cells that are written otherwise may pass for such as are not, as 1.234 does for 1234."""
-        return False
+    def unread(self, without: pl.Series, column: Column) -> pl.Series:
+        """Of cells that hold something and yet have no number, those that are written otherwise than here."""
+        return without
 
-    def unread(self, filled: pl.Series, column: Column) -> pl.Series:
-        """Those of the cells that are written otherwise than in this column; each by itself."""
-        return filled.filter(np.isnan(self.read(filled, column)[:, 0]))
+    def doubted(self, cells: pl.Series, column: Column) -> tuple[pl.Series, bool] | None:
+        """Where a cell that is written otherwise may pass for one that is not, as 1.234 does for 1234.
 
-    def doubted(self, filled: pl.Series, column: Column) -> tuple[pl.Series, bool]:
-        """Where the kind is ambiguous: cells that may be written otherwise, and whether one shows that none is."""
-        return filled.clear(), True
+        The cells that may be such, and whether one shows that none is; None where there is no doubt.
+        """
+        return None
 
     def expected(self, column: Column) -> str:
         """How the cells of this column are written, for who wrote them otherwise; a grouped kind is not asked."""

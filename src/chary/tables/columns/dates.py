@@ -1,20 +1,72 @@
-"""Cells in; whether they are dates, how these are written, and year, month, weekday, elapsed days and hour out."""
+"""Columns of dates, of times of day, and of durations: how these are written, and the numbers made of them."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from chary.tables.columns.column import FEW, MANY, READABLE, Column, Kind, some_of
-from chary.tables.columns.moments import EPOCHS, ORDERS, TWO_DIGITS, Moments, example, may_be, read_moments
+from chary.tables.columns.column import FEW, MANY, READABLE, Column, Kind, nulls, some_of
 
-# With a time of day of any form, if it is none that is known: what models of old went by, which did not use it.
+_SPACES = r"[\s\u00a0\u202f]+"
+_TIME = r"(?P<H>\d{1,2}):(?P<M>\d{2})(?::(?P<S>\d{2})(?:[.,]\d{1,9})?)?(?: ?(?P<half>[AaPp])\.?[Mm]\.?)?"
+_ZONE = r"(?: ?(?P<zone>[Zz]|[A-Z]{3,5}|(?:UTC|GMT)?[+-]\d{2}(?::?\d{2})?))?"
+_LATER = rf"(?:(?:T| ?, ?| at | )(?:{_TIME}{_ZONE}))?$"
+_WORD = r"(?P<m>\p{L}{3,10})\.?"
+_DAY_OF_WEEK = r"^(?:\p{L}{2,10}\.?,? )?"
+_NTH = r"(?:st|nd|rd|th|\.)?"
+# Of each order of day, month and year: a pattern with the groups y, m and d, and an example.
+_ORDERS = {
+    "ymd": (rf"^(?P<y>\d{{4}})[-/.](?P<m>\d{{1,2}})[-/.](?P<d>\d{{1,2}}){_LATER}", "2024-01-31"),
+    "dmy": (rf"^(?P<d>\d{{1,2}})[-/.](?P<m>\d{{1,2}})[-/.](?P<y>\d{{4}}){_LATER}", "31.01.2024"),
+    "mdy": (rf"^(?P<m>\d{{1,2}})[-/.](?P<d>\d{{1,2}})[-/.](?P<y>\d{{4}}){_LATER}", "01/31/2024"),
+    "dby": (
+        rf"{_DAY_OF_WEEK}(?P<d>\d{{1,2}}){_NTH}[-/ ]?(?:of )?{_WORD},?[-/ ]?'?(?P<y>\d{{4}}|\d{{2}}){_LATER}",
+        "31 Jan 2024",
+    ),
+    "bdy": (
+        rf"{_DAY_OF_WEEK}{_WORD}[-/ ]?(?P<d>\d{{1,2}}){_NTH}(?:, ?|[-/ ])(?P<y>\d{{4}}){_LATER}",
+        "Jan 31, 2024",
+    ),
+    "compact": (
+        r"^(?P<y>(?:19|20)\d{2})(?P<m>[01]\d)(?P<d>[0-3]\d)"
+        r"(?:[T ]?(?P<H>\d{2})(?P<M>\d{2})(?P<S>\d{2})?(?P<half>[#])?(?P<zone>Z|[+-]\d{4})?)?$",
+        "20240131",
+    ),
+    "ctime": (
+        rf"^\p{{L}}{{2,4}},? {_WORD} (?P<d>\d{{1,2}}) {_TIME}{_ZONE} (?P<y>\d{{4}})$",
+        "Wed Jan 31 10:30:00 +0000 2024",
+    ),
+    "ymd2": (rf"^(?P<y>\d{{2}})[-/.](?P<m>\d{{1,2}})[-/.](?P<d>\d{{1,2}}){_LATER}", "24-01-31"),
+    "dmy2": (rf"^(?P<d>\d{{1,2}})[-/.](?P<m>\d{{1,2}})[-/.](?P<y>\d{{2}}){_LATER}", "31.01.24"),
+    "mdy2": (rf"^(?P<m>\d{{1,2}})[-/.](?P<d>\d{{1,2}})[-/.](?P<y>\d{{2}}){_LATER}", "01/31/24"),
+}
+# Where the time of day is not used: whatever follows one of the first three orders is passed over.
 _YEAR_FIRST = r"^(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?:[T ].*)?$"
 _YEAR_LAST = r"^(\d{1,2})[-/.](\d{1,2})[-/.](\d{4})(?:[T ].*)?$"
-_OF_OLD = {"ymd": "$1-$2-$3", "dmy": "$3-$2-$1", "mdy": "$3-$1-$2"}
+_ISO_OF = {"ymd": (_YEAR_FIRST, "$1-$2-$3"), "dmy": (_YEAR_LAST, "$3-$2-$1"), "mdy": (_YEAR_LAST, "$3-$1-$2")}
+# Seconds since 1970: what one is counted in, and the names of that.
+_EPOCHS = {
+    "epoch-s": (1.0, "seconds"),
+    "epoch-ms": (1e3, "milliseconds"),
+    "epoch-us": (1e6, "microseconds"),
+    "epoch-ns": (1e9, "nanoseconds"),
+}
+_EPOCH_NAME = re.compile(r"(?i:timestamp|epoch|unix|_utc$)|(?:^|[_\W])[tT][sS]$|[a-z]T[sS]$")
+_EPOCH_YEARS = 1e8, 4.2e9  # seconds: from 1973 to 2103
+# First letters of months in English, German, French, Spanish, Italian, Portuguese and Dutch.
+_MONTHS = {
+    1: "jan ene gen", 2: "feb fév fev", 3: "mar mär mrz maa", 4: "apr avr abr", 5: "may mai mag mei",
+    6: "jun giu juin", 7: "jul lug juil", 8: "aug aoû aou ago", 9: "sep set", 10: "oct okt ott out",
+    11: "nov", 12: "dec dez déc dic",
+}  # fmt: skip
+_MONTH_OF = {word: month for month, words in _MONTHS.items() for word in words.split()}
+# Years of two digits: from here on they are of the last century, as POSIX has it.
+_PIVOT = 69
 _NOTES = {
     "dmy": "day first",
     "mdy": "month first",
@@ -22,13 +74,10 @@ _NOTES = {
     "mdy2": "month first, years of two digits",
     "ymd2": "year first, of two digits",
     "compact": "dates such as 20240131",
-    **dict.fromkeys(EPOCHS, "seconds since 1970"),
 }
 _PARTS = ("year", "month", "weekday", "elapsed days")
 _PERIODIC = ("hour sine", "hour cosine", "weekday sine", "weekday cosine", "month sine", "month cosine")
 _TYPES = (pl.Date, pl.Datetime)
-_EPOCH_NAME = re.compile(r"(?i:timestamp|epoch|unix|_utc$)|(?:^|[_\W])[tT][sS]$|[a-z]T[sS]$")
-_EPOCH_YEARS = 1e8, 4.2e9  # seconds: from 1973 to 2103
 
 
 class Dates(Kind):
@@ -43,17 +92,16 @@ class Dates(Kind):
     def find(self, filled: pl.Series, forced: bool = False) -> Column | None:
         """Dates in the order of day, month and year in which most cells can be read."""
         if filled.dtype in _TYPES:
-            times = _times(read_moments(filled, ""), len(filled))
-            return Column(
-                filled.name, self.name, "with the time of day" * bool(times), f"ymd{times}" if times else ""
-            )
+            times = _times(_read_moments(filled, ""), len(filled))
+            note, form = ("with the time of day", f"ymd{times}") if times else ("", "")
+            return Column(filled.name, self.name, note, form)
         if filled.dtype.is_numeric():
-            return _numeric(filled)
+            return _find_compact(filled) or _find_epoch(filled)
         if filled.dtype != pl.String or not len(filled):
             return None
         if not _may_be_dates(some_of(filled, FEW)):
-            return _epoch(filled)  # most columns leave here, before the slow reading
-        return _written(filled)
+            return _find_epoch(filled)  # most columns leave here, before the slow reading
+        return _find_written(filled)
 
     def feature_names(self, column: Column) -> list[str]:
         parts = (*_PARTS, *_PERIODIC) if _uses_time(column.form) else _PARTS
@@ -71,20 +119,17 @@ class Dates(Kind):
 
     def expected(self, column: Column) -> str:
         order, _, rest = column.form.partition(" ")
-        if order in EPOCHS:
-            return f"{_units(order)} since 1970 such as {example(order)}"
+        if order in _EPOCHS:
+            return f"{_EPOCHS[order][1]} since 1970 such as 1706695800"
+        example = _ORDERS.get(order, _ORDERS["ymd"])[1]
         if not _uses_time(column.form):
-            return f"dates such as {example(order)}"
+            return f"dates such as {example}"
         zone = rest.endswith("zone")
-        return f"dates with a time of day{' and a zone' * zone} such as {example(order)} 10:30{'Z' * zone}"
+        return f"dates with a time of day{' and a zone' * zone} such as {example} 10:30{'Z' * zone}"
 
 
 def _uses_time(form: str) -> bool:
-    return "time" in form.split(" ") or form.partition(" ")[0] in EPOCHS
-
-
-def _units(order: str) -> str:
-    return {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}[order.split("-")[1]]
+    return "time" in form.split(" ") or form.partition(" ")[0] in _EPOCHS
 
 
 def _calendar(days: pl.Series) -> NDArray[np.float64]:
@@ -93,57 +138,54 @@ def _calendar(days: pl.Series) -> NDArray[np.float64]:
     return np.column_stack([part.cast(pl.Float64).to_numpy() for part in parts])
 
 
-# ---------------------------------------------------------------- reading
-
-
 def _read_days(cells: pl.Series, form: str) -> pl.Series:
-    """Days, null where there is none; whatever follows one of the first three orders is passed over."""
+    """Days, null where there is none."""
     if cells.dtype in _TYPES:
         return cells.cast(pl.Date, strict=False)
-    if form not in _OF_OLD or cells.dtype != pl.String:
-        return read_moments(cells, form).days
-    pattern = _YEAR_FIRST if form == "ymd" else _YEAR_LAST
+    if form not in _ISO_OF or cells.dtype != pl.String:
+        return _read_moments(cells, form).days
+    pattern, iso = _ISO_OF[form]
     cells = cells.str.strip_chars()
     cells = cells.set(~cells.str.contains(pattern).fill_null(False), None)
-    return cells.str.replace(pattern, _OF_OLD[form]).str.to_date("%Y-%m-%d", strict=False)
+    return cells.str.replace(pattern, iso).str.to_date("%Y-%m-%d", strict=False)
 
 
-def _read_times(cells: pl.Series, form: str) -> Moments:
+def _read_times(cells: pl.Series, form: str) -> _Moments:
     """Days and hours, both null where one is, or where a zone is said and should not be or the other way round."""
     order, *rest = form.split(" ")
-    moments = read_moments(cells, order)
+    moments = _read_moments(cells, order)
     bad = moments.days.is_null() | moments.hours.is_null()
-    if order not in EPOCHS and cells.dtype == pl.String and "zone?" not in rest:
+    if order not in _EPOCHS and cells.dtype == pl.String and "zone?" not in rest:
         bad |= ~moments.zoned if "zone" in rest else moments.zoned
-    return Moments(moments.days.set(bad, None), moments.hours.set(bad, None), moments.zoned)
-
-
-# ---------------------------------------------------------------- finding
+    return _Moments(moments.days.set(bad, None), moments.hours.set(bad, None), moments.zoned)
 
 
 def _may_be_dates(sample: pl.Series) -> bool:
-    old = sample.str.contains(_YEAR_FIRST) | sample.str.contains(_YEAR_LAST)
-    return any((old if order in _OF_OLD else may_be(sample, order)).sum() >= len(sample) / 2 for order in ORDERS)
+    """Whether half of some cells look as if they were written in one of the orders."""
+    passed_over = sample.str.contains(_YEAR_FIRST) | sample.str.contains(_YEAR_LAST)
+    alike = sample.str.replace_all(_SPACES, " ")
+    return any(
+        (passed_over if order in _ISO_OF else alike.str.contains(pattern)).sum() >= len(sample) / 2
+        for order, (pattern, _) in _ORDERS.items()
+    )
 
 
-def _written(filled: pl.Series) -> Column | None:
+def _find_written(filled: pl.Series) -> Column | None:
     """Dates as text, in the order in which most can be read; years of two digits, if only one order fits."""
     some = some_of(filled, MANY)
-    orders = [order for order in ORDERS if 2 * _read_days(some, order).count() >= len(some)]
+    orders = [order for order in _ORDERS if 2 * _read_days(some, order).count() >= len(some)]
     readable = {order: int(_read_days(filled, order).count()) for order in orders}
     best = max(readable, key=lambda order: readable[order], default="")
-    if not best:
-        return None
-    if readable[best] < READABLE * len(filled):
+    if not best or readable[best] < READABLE * len(filled):
         return None
     equal = [order for order in orders if readable[order] == readable[best]]
-    if best in TWO_DIGITS and len(equal) > 1:
+    if best.endswith("2") and len(equal) > 1:
         return None
     notes = [_NOTES[best]] if best in _NOTES else []
     assumed = best == "dmy" and "mdy" in equal
     if assumed:
         notes = ["day first assumed, month first would fit too"]
-    moments = read_moments(filled, best)
+    moments = _read_moments(filled, best)
     times = _times(moments, len(filled))
     notes += ["with the time of day"] * bool(times)
     if not times and moments.hours.n_unique() > 2:  # nothing, and two times
@@ -153,7 +195,7 @@ def _written(filled: pl.Series) -> Column | None:
     return Column(filled.name, Dates.name, ", ".join(notes), best + times, missing=n_odd > 0, doubtful=assumed)
 
 
-def _times(moments: Moments, n: int) -> str:
+def _times(moments: _Moments, n: int) -> str:
     """What a form says of the time of day; nothing, if it is the same everywhere or not said in most cells."""
     there = moments.days.is_not_null() & moments.hours.is_not_null()
     if moments.hours.filter(there).n_unique() < 2 or there.sum() < READABLE * n:
@@ -163,26 +205,236 @@ def _times(moments: Moments, n: int) -> str:
     return f" time{zone}"
 
 
-def _numeric(filled: pl.Series) -> Column | None:
-    """Numbers such as 20240131; or seconds since 1970, if the column is called so."""
-    whole = filled.dtype.is_integer() or bool((filled == filled.floor()).all())
-    if whole and len(filled) and filled.min() > 19_000_000 and filled.max() < 21_000_000:  # type: ignore[operator]
-        days = read_moments(filled, "compact").days
-        if days.count() >= READABLE * len(filled):
-            n_odd = days.null_count()
-            return Column(filled.name, Dates.name, _NOTES["compact"], "compact", missing=n_odd > 0)
-    return _epoch(filled)
+def _find_compact(filled: pl.Series) -> Column | None:
+    """Numbers such as 20240131."""
+    if not len(filled) or not (filled.dtype.is_integer() or bool((filled == filled.floor()).all())):
+        return None
+    if not (filled.min() > 19_000_000 and filled.max() < 21_000_000):  # type: ignore[operator]
+        return None
+    n_odd = _read_moments(filled, "compact").days.null_count()
+    if len(filled) - n_odd < READABLE * len(filled):
+        return None
+    return Column(filled.name, Dates.name, _NOTES["compact"], "compact", missing=n_odd > 0)
 
 
-def _epoch(filled: pl.Series) -> Column | None:
+def _find_epoch(filled: pl.Series) -> Column | None:
     """Seconds, or thousandths of them and so on, since 1970; only in a column that is called so."""
     if not _EPOCH_NAME.search(filled.name):
         return None
     numbers = filled.cast(pl.Float64, strict=False)
-    if numbers.null_count():
-        return None
     low, high = _EPOCH_YEARS
-    for order, per_second in EPOCHS.items():
-        if bool(numbers.is_between(low * per_second, high * per_second).all()):
-            return Column(filled.name, Dates.name, f"{_units(order)} since 1970", order)
+    for order, (per_second, unit) in _EPOCHS.items():
+        if not numbers.null_count() and bool(numbers.is_between(low * per_second, high * per_second).all()):
+            return Column(filled.name, Dates.name, f"{unit} since 1970", order)
     return None
+
+
+# ---------------------------------------------------------------- moments
+
+
+class _Moments(NamedTuple):
+    """Days, null where there is none; hours of the day, null where no time is said; whether a zone is."""
+
+    days: pl.Series
+    hours: pl.Series
+    zoned: pl.Series
+
+
+def _read_moments(cells: pl.Series, order: str) -> _Moments:
+    """Moments as they are written, or as their type says; the offset of a zone is not added."""
+    if order in _EPOCHS:
+        return _since_1970(cells, _EPOCHS[order][0])
+    if cells.dtype in _TYPES:
+        return _typed(cells)
+    if order == "compact" and cells.dtype.is_numeric():
+        cells = cells.cast(pl.Int64, strict=False).cast(pl.String)
+    if cells.dtype != pl.String or order not in _ORDERS:
+        return _typed(nulls(cells, pl.Date))
+    fields = _fields(cells, _ORDERS[order][0])
+    return _Moments(_days(fields), _hours(fields), fields["zone"].is_not_null())
+
+
+def _fields(cells: pl.Series, pattern: str) -> pl.DataFrame:
+    """The groups of a pattern in text with one kind of space."""
+    return cells.str.strip_chars().str.replace_all(_SPACES, " ").str.extract_groups(pattern).struct.unnest()
+
+
+def _days(fields: pl.DataFrame) -> pl.Series:
+    year, month = fields["y"], fields["m"]
+    if (year.str.len_chars() == 2).any():
+        number = year.cast(pl.Int32, strict=False)
+        number = number + 1900 + 100 * (number < _PIVOT).cast(pl.Int32)
+        year = number.cast(pl.String).zip_with((year.str.len_chars() == 2).fill_null(False), year)
+    if month.str.contains(r"\p{L}").any():
+        word = month.str.to_lowercase()
+        three = word.str.slice(0, 3)
+        letters = word.str.slice(0, 4).zip_with((three == "jui").fill_null(False), three)
+        month = letters.replace_strict(_MONTH_OF, default=None, return_dtype=pl.Int32).cast(pl.String)
+    return (year + "-" + month + "-" + fields["d"]).str.to_date("%Y-%m-%d", strict=False)
+
+
+def _hours(fields: pl.DataFrame) -> pl.Series:
+    """Hours of a day, with minutes and seconds as their fractions; null if there are more than a day has."""
+    hour, minute, second = (fields[part].cast(pl.Int32, strict=False) for part in "HMS")
+    second = second.fill_null(0)
+    half = fields["half"].str.to_lowercase()
+    good = (hour < 24) & (minute < 60) & (second < 61) & (half.is_null() | hour.is_between(1, 12))
+    hour = hour.zip_with(half.is_null(), hour % 12 + 12 * (half == "p").cast(pl.Int32))
+    return (hour + minute / 60 + second / 3600).set(~good.fill_null(False), None)
+
+
+def _typed(cells: pl.Series) -> _Moments:
+    """Of dates and times as such; the hour is that of their zone."""
+    days, hours, zoned = cells.cast(pl.Date, strict=False), nulls(cells), False
+    if isinstance(cells.dtype, pl.Datetime):
+        zoned = cells.dtype.time_zone is not None
+        local = cells.dt.replace_time_zone(None)
+        days = local.cast(pl.Date)
+        hours = (local.dt.hour() + local.dt.minute() / 60 + local.dt.second() / 3600).cast(pl.Float64)
+    return _Moments(days, hours, pl.Series([zoned]).new_from_index(0, len(cells)))
+
+
+def _since_1970(cells: pl.Series, per_second: float) -> _Moments:
+    if not (cells.dtype.is_numeric() or cells.dtype == pl.String):
+        return _typed(nulls(cells, pl.Date))
+    numbers = cells.str.strip_chars() if cells.dtype == pl.String else cells
+    seconds = numbers.cast(pl.Float64, strict=False) / per_second
+    seconds = seconds.set(~seconds.is_between(-1e11, 1e11).fill_null(False), None)
+    return _typed((seconds * 1e6).cast(pl.Int64).cast(pl.Datetime("us")))
+
+
+# ---------------------------------------------------------------- times of day, and durations
+
+_DURATION_NAME = re.compile(
+    r"(?i)durat|elapsed|length|runtime|run_?time|took|taken|spent|dauer|laufzeit|lap|pace|wait|uptime|downtime|"
+    r"interval|delay|latency|split|finish"
+)
+_CLOCK = (
+    r"^(?P<sign>-)?(?:(?P<days>\d+) days?,? )?(?:(?P<hours>\d+):)?(?P<minutes>\d{1,4}):"
+    r"(?P<seconds>\d{2}(?:[.,]\d+)?)$"
+)
+_UNITS = {
+    "weeks": (604_800, r"w|wks?|weeks?"),
+    "days": (86_400, r"d|days?"),
+    "hours": (3600, r"h|hrs?|hours?"),
+    "minutes": (60, r"m|mins?|minutes?"),
+    "seconds": (1, r"s|secs?|seconds?"),
+}
+_NUMBER = r"\d+(?:[.,]\d+)?"
+_WORDS = "".join(
+    rf"(?:(?P<{unit}>{_NUMBER}) ?(?:{words})\.?,? ?(?:and )?)?" for unit, (_, words) in _UNITS.items()
+)
+_ISO = (
+    r"^(?P<sign>-)?P(?:(?P<weeks>\d+)W)?(?:(?P<days>\d+)D)?"
+    r"(?:T(?:(?P<hours>\d+)H)?(?:(?P<minutes>\d+)M)?(?:(?P<seconds>\d+(?:[.,]\d+)?)S)?)?$"
+)
+_FORMS = {
+    "clock": (_CLOCK, "01:30:00"),
+    "words": (rf"(?i)^(?P<sign>-)?{_WORDS}$", "1h 30m"),
+    "iso": (_ISO, "PT1H30M"),
+}
+
+
+class TimesOfDay(Kind):
+    """A time of day in each cell; 23:59 is near 0:00."""
+
+    name = "time"
+
+    def find(self, filled: pl.Series, forced: bool = False) -> Column | None:
+        """Times within a day; a column that is called a duration is none."""
+        if filled.dtype == pl.Time:
+            return Column(filled.name, self.name)
+        if filled.dtype != pl.String or not len(filled) or _DURATION_NAME.search(filled.name):
+            return None
+        return _find_by(_clock_hours, filled, self.name, "a time of day")
+
+    def feature_names(self, column: Column) -> list[str]:
+        return [f"{column.name}: {part}" for part in ("hour", "hour sine", "hour cosine")]
+
+    def read(self, cells: pl.Series, column: Column) -> NDArray[np.float64]:
+        hours = _clock_hours(cells).to_numpy()
+        angle = 2 * np.pi * hours / 24
+        return np.column_stack([hours, np.sin(angle), np.cos(angle)])
+
+    def expected(self, column: Column) -> str:
+        return "times of day such as 12:30"
+
+
+class Durations(Kind):
+    """How long something took in each cell; in a:b, a counts minutes and b seconds."""
+
+    name = "duration"
+
+    def find(self, filled: pl.Series, forced: bool = False) -> Column | None:
+        """Times that are called a duration or exceed a day; or several units of time."""
+        if filled.dtype == pl.Duration:
+            return Column(filled.name, self.name, "in seconds")
+        if filled.dtype != pl.String or not len(filled):
+            return None
+        for form in _FORMS:
+            column = _find_by(
+                lambda cells, form=form: _read_durations(cells, form),  # type: ignore[misc]
+                filled,
+                self.name,
+                "a duration, in seconds",
+                form,
+            )
+            if column is not None and _is_meant(filled, form):
+                return column
+        return None
+
+    def read(self, cells: pl.Series, column: Column) -> NDArray[np.float64]:
+        return _read_durations(cells, column.form).to_numpy()[:, None]
+
+    def expected(self, column: Column) -> str:
+        return f"durations such as {_FORMS.get(column.form, _FORMS['clock'])[1]}"
+
+
+def _find_by(
+    read: Callable[[pl.Series], pl.Series], filled: pl.Series, kind: str, note: str, form: str = ""
+) -> Column | None:
+    """A column that a function reads most cells of; some are tried first."""
+    sample = some_of(filled, FEW)
+    if read(sample).count() < len(sample) / 2:
+        return None
+    n_odd = read(filled).null_count()
+    if len(filled) - n_odd < READABLE * len(filled):
+        return None
+    note += f", {n_odd:,} cells that are none count as missing" * (n_odd > 0)
+    return Column(filled.name, kind, note, form, missing=n_odd > 0)
+
+
+def _clock_hours(cells: pl.Series) -> pl.Series:
+    """Hours of the day of cells such as 12:30 or 2:30 pm, null where there is none."""
+    if cells.dtype == pl.Time:
+        return cells.cast(pl.Int64).cast(pl.Float64) / 3.6e12
+    return _hours(_fields(cells, rf"^{_TIME}{_ZONE}$")) if cells.dtype == pl.String else nulls(cells)
+
+
+def _read_durations(cells: pl.Series, form: str) -> pl.Series:
+    """Seconds, null where there are none."""
+    if isinstance(cells.dtype, pl.Duration):
+        return cells.dt.total_microseconds().cast(pl.Float64) / 1e6
+    if cells.dtype != pl.String or form not in _FORMS:
+        return nulls(cells)
+    fields = _fields(cells, _FORMS[form][0])
+    total = pl.Series(cells.name, [0.0]).new_from_index(0, len(cells))
+    told = pl.Series([False]).new_from_index(0, len(cells))
+    for unit, (seconds, _) in _UNITS.items():
+        if unit in fields.columns:
+            number = fields[unit].str.replace(",", ".", literal=True).cast(pl.Float64, strict=False)
+            total, told = total + seconds * number.fill_null(0.0), told | number.is_not_null()
+    total = total * (1 - 2 * fields["sign"].is_not_null().cast(pl.Int8))
+    return total.set(~told, None)
+
+
+def _is_meant(filled: pl.Series, form: str) -> bool:
+    """Whether it is a duration: 01:30:00 may be a time of day, and 5 m metres, unless something says otherwise."""
+    if form == "iso":
+        return True
+    fields = filled.str.extract_groups(_FORMS[form][0]).struct.unnest()
+    if form == "words":
+        return sum(fields[unit].is_not_null().any() for unit in _UNITS) > 1
+    first = fields["hours"].fill_null(fields["minutes"]).cast(pl.Float64, strict=False)
+    long = fields["days"].is_not_null().any() or bool((first >= 24).any())
+    return long or _DURATION_NAME.search(filled.name) is not None

@@ -1,14 +1,23 @@
-"""Cells in; whether each holds a list of so many numbers, and these numbers out."""
+"""Columns of lists of numbers, in the table itself or in a NumPy file beside it."""
 
 from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from chary._files import why_unreadable
 from chary._words import Parameter, listed, shown
 from chary.tables.columns.column import CONSTANT, Column, Kind
 from chary.tables.errors import TableError
+from chary.tables.table import MAX_COLUMNS
+
+# The column that the numbers of a file become; a model knows by it that it learned from such a file.
+FEATURES = "(features)"
 
 # Squares of larger numbers overflow; a cell with such a number counts as missing.
 _LARGEST = 1e18
@@ -48,9 +57,9 @@ class Embeddings(Kind):
         """The numbers of each list; NaN throughout where one of them is missing, or there are more or fewer."""
         return _read(cells, int(column.form))
 
-    def unread(self, filled: pl.Series, column: Column) -> pl.Series:
+    def unread(self, without: pl.Series, column: Column) -> pl.Series:
         """Lists of another length, and what is no list of numbers."""
-        return filled.filter(~_lengths(filled).is_in([0, int(column.form)])) if _has_lists(filled) else filled
+        return without.filter(~_lengths(without).is_in([0, int(column.form)])) if _has_lists(without) else without
 
     def expected(self, column: Column) -> str:
         return f"lists of {int(column.form):,} numbers"
@@ -90,3 +99,66 @@ def _lengths(cells: pl.Series) -> pl.Series:
     if isinstance(cells.dtype, pl.List):
         return cells.list.len()
     return cells.arr.len().set(cells.is_null(), None)
+
+
+# ---------------------------------------------------------------- a NumPy file beside the table
+
+
+def with_features(
+    frame: pl.DataFrame, path: str | os.PathLike[str] | None, known: Sequence[str] | None = None
+) -> pl.DataFrame:
+    """The frame and a column more, of lists of numbers; without a file, the frame.
+
+    ``known`` are the columns that a model learned from; with or without such a file as it learned, no otherwise.
+    """
+    if known is not None and path is None and FEATURES in known and FEATURES not in frame.columns:
+        raise TableError(
+            "The model learned from a NumPy file of features beside the table; give one for these rows with ",
+            Parameter("features"),
+            ".",
+        )
+    if path is None:
+        return frame
+    if known is not None and FEATURES not in known:
+        raise TableError("The model learned from no file of features; leave ", Parameter("features"), " out.")
+    if FEATURES in frame.columns:
+        raise TableError(f"The table has a column {shown(FEATURES)} already; rename it.")
+    numbers = read_features(path, frame.height)
+    precision = pl.Float32 if numbers.dtype == np.float32 else pl.Float64
+    return frame.with_columns(pl.Series(FEATURES, numbers, dtype=pl.Array(precision, numbers.shape[1])))
+
+
+def read_features(path: str | os.PathLike[str], n_rows: int) -> NDArray[np.float32 | np.float64]:
+    """The numbers (n_rows, d) of a NumPy file; nothing but numbers is read, and nothing in it is executed."""
+    name = Path(path).name
+    if sentence := why_unreadable(Path(path)):
+        raise TableError(sentence)
+    try:
+        with Path(path).open("rb") as file:
+            is_numpy = file.read(6) == b"\x93NUMPY"
+        if not is_numpy:
+            raise TableError(f"{name} is no NumPy file (.npy); write it with numpy.save.")
+        # Mapped, a file cannot claim to hold more than it does.
+        numbers = np.load(path, mmap_mode="r", allow_pickle=False)
+    except TableError:
+        raise
+    except Exception:
+        raise TableError(
+            f"{name} is damaged, or holds something else than numbers; write numbers with numpy.save."
+        ) from None
+    if numbers.dtype.kind not in "fiub":
+        raise TableError(f"{name} holds {numbers.dtype.name} values; write numbers with numpy.save.")
+    if numbers.ndim not in (1, 2) or not numbers.size:
+        raise TableError(
+            f"{name} is of shape {numbers.shape}; a row of numbers for each row of the table is needed."
+        )
+    if len(numbers) != n_rows:
+        raise TableError(f"{name} has {len(numbers):,} rows and the table {n_rows:,}; they must be the same rows.")
+    table = numbers.reshape(n_rows, -1)
+    if table.shape[1] > MAX_COLUMNS:
+        raise TableError(
+            f"{name} has {table.shape[1]:,} numbers for each row; chary takes up to {MAX_COLUMNS:,}: make fewer "
+            "of them, by a principal component analysis for example."
+        )
+    single = numbers.dtype in (np.float16, np.float32)
+    return np.ascontiguousarray(table, np.float32 if single else np.float64)

@@ -1,8 +1,9 @@
-"""Cells in; whether they are numbers, how these are written, and the numbers out."""
+"""Columns of numbers: how these are written, with marks, sign, currency, unit and factor, and what they mean."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+import re
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -10,9 +11,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from chary._words import listed, percent, shown, visible
-from chary.tables.columns import left_out, units
-from chary.tables.columns.column import FEW, MANY, READABLE, Column, Kind, some_of
-from chary.tables.columns.numerals import Form, find_form, looks_numeric, read_form, units_of
+from chary.tables.columns.column import FEW, MANY, READABLE, Column, Kind, nulls, some_of
+from chary.tables.columns.identifiers import find_counting
 from chary.tables.missing import likely_codes
 
 _COMMA_DECIMAL = r"^[+-]?(\d+|[1-9]\d{0,2}(\.\d{3})+)(,\d*)?([eE][+-]?\d+)?$"
@@ -40,52 +40,41 @@ class Numbers(Kind):
         if filled.dtype == pl.Boolean or not len(filled):
             return None
         is_text = filled.dtype == pl.String
-        best = _best(filled, forced) if is_text else _Reading("", read_numbers(filled, ""))
-        numbers = best.numbers.drop_nulls()
-        share = READABLE if is_text and not forced else 0
-        if not len(numbers) or len(numbers) < share * len(filled):
+        form, numbers = _best(filled, forced) if is_text else ("", read_numbers(filled, ""))
+        numbers = numbers.drop_nulls()
+        n_odd, readable = len(filled) - len(numbers), len(numbers) >= READABLE * len(filled)
+        if not len(numbers) or (is_text and not forced and not readable):
             return None
-        n_odd = len(filled) - len(numbers)
-        if not forced and not n_odd and (identifier := left_out.counting(filled.name, numbers)):
+        if not forced and not n_odd and (identifier := find_counting(filled.name, numbers)):
             return identifier
-        notes, doubts = _notes(filled, best.form), _doubts(filled, best.form, numbers)
-        odd = [f"{n_odd:,} cells that are no number count as missing"] if n_odd else []
-        return Column(
-            filled.name,
-            self.name,
-            ", ".join([*notes, *odd, *doubts]),
-            best.form,
-            missing=n_odd > 0,
-            doubtful=bool(doubts) or len(numbers) < READABLE * len(filled) or _drops_a_unit(best.form),
-        )
-
-    def feature_names(self, column: Column) -> list[str]:
-        return [column.name]
+        notes, doubts = _notes(filled, form), _doubts(filled, form, numbers)
+        notes += [f"{n_odd:,} cells that are no number count as missing"] * (n_odd > 0)
+        unit = _unit_of(form)
+        doubtful = bool(doubts or (unit and unit != "%" and not _currency(unit)) or not readable)
+        note = ", ".join(notes + doubts)
+        return Column(filled.name, self.name, note, form, missing=n_odd > 0, doubtful=doubtful)
 
     def read(self, cells: pl.Series, column: Column) -> NDArray[np.float64]:
-        if cells.dtype.is_float() and not _needs_words(column.form):
+        if cells.dtype.is_float() and not _needs_unit(column.form):
             numbers = cells.cast(pl.Float64).to_numpy()  # nothing is copied where no cell is null
             if len(numbers) and not (numbers.min() > -_LARGEST and numbers.max() < _LARGEST):
                 numbers = np.where(np.abs(numbers) < _LARGEST, numbers, np.nan)
             return numbers[:, None]
         return read_numbers(cells, column.form).to_numpy()[:, None]
 
-    def ambiguous(self, column: Column) -> bool:
-        form = Form.of(column.form)
-        return column.form == "comma" or (form is not None and form.decimal == ",")
+    def unread(self, without: pl.Series, column: Column) -> pl.Series:
+        """Cells that are no number, or one without its unit."""
+        return without.clear() if without.dtype.is_numeric() and not _needs_unit(column.form) else without
 
-    def unread(self, filled: pl.Series, column: Column) -> pl.Series:
-        """Cells that are no number."""
-        if filled.dtype.is_numeric():
-            return filled if _needs_words(column.form) else filled.clear()
-        return super().unread(filled, column)
-
-    def doubted(self, filled: pl.Series, column: Column) -> tuple[pl.Series, bool]:
+    def doubted(self, cells: pl.Series, column: Column) -> tuple[pl.Series, bool] | None:
         """Where a decimal comma is due, cells with a point, as 1.234 may be a fraction; a comma shows the form."""
-        if not self.ambiguous(column) or filled.dtype != pl.String:
-            return filled.clear(), True
-        comma = bool(filled.str.contains(",", literal=True).any())
-        return filled.filter(filled.str.contains(".", literal=True)), comma
+        form = Form.of(column.form)
+        if not (column.form == "comma" or (form is not None and form.decimal == ",")):
+            return None
+        if cells.dtype != pl.String:
+            return cells.clear(), cells.null_count() < len(cells)
+        pointed = cells.filter(cells.str.contains(".", literal=True).fill_null(False)).str.strip_chars()
+        return pointed, bool(cells.str.contains(",", literal=True).any())
 
     def expected(self, column: Column) -> str:
         form = Form.of(column.form)
@@ -98,9 +87,9 @@ def read_numbers(cells: pl.Series, form: str) -> pl.Series:
     """Numbers, null where there is none."""
     if cells.dtype == pl.String:
         amount = Form.of(form)
-        numbers = read_form(cells, amount) if amount else _read_plain(cells, form)
-    elif not (cells.dtype.is_numeric() or cells.dtype in (pl.Boolean, pl.Duration, pl.Time)) or _needs_words(form):
-        return pl.Series(cells.name, [None] * len(cells), dtype=pl.Float64)
+        numbers = _read_amounts(cells, amount) if amount else _read_plain(cells, form)
+    elif not (cells.dtype.is_numeric() or cells.dtype in (pl.Boolean, pl.Duration, pl.Time)) or _needs_unit(form):
+        return nulls(cells)
     else:
         numbers = cells.cast(pl.Float64, strict=False)
     return numbers.set(~(numbers.abs() < _LARGEST).fill_null(False), None)
@@ -111,11 +100,12 @@ def why_no_numbers(filled: pl.Series) -> str:
     if filled.dtype != pl.String or _share(some_of(filled, FEW).str.contains(_STARTS_LIKE_ONE)) <= 0.5:
         return ""
     filled = some_of(filled, MANY)
-    named = units_of(filled)
-    if len(named) > 1 and _share(looks_numeric(filled)) >= READABLE:
-        return f"no numbers: units differ ({listed([shown(unit) for unit in named[:3]])})"
-    best = _best(filled, forced=True)
-    odd = filled.filter(best.numbers.is_null())
+    pairs = _pairs(_split(filled))
+    meant = [_around(before, after, _factors_used(pairs)) for before, after, _ in pairs]
+    units = list(dict.fromkeys(unit.name for unit in meant if unit is not None and unit.name))
+    if len(units) > 1 and _share(_looks_numeric(filled)) >= READABLE:
+        return f"no numbers: units differ ({listed([shown(unit) for unit in units[:3]])})"
+    odd = filled.filter(_best(filled, forced=True)[1].is_null())
     if not len(odd):
         return ""
     if len(odd) > len(filled) / 2:
@@ -124,28 +114,20 @@ def why_no_numbers(filled: pl.Series) -> str:
     return f"{share} of the cells are numbers, others such as {shown(odd[0], 20)} are not"
 
 
-class _Reading(NamedTuple):
-    form: str
-    numbers: pl.Series
-
-
-def _best(filled: pl.Series, forced: bool) -> _Reading:
-    """The plainest form in which the most text cells can be read."""
-    readings = [_Reading(form, read_numbers(filled, form)) for form in _possible_forms(filled)]
-    best = min(readings, key=lambda reading: reading.numbers.null_count())
-    if not best.numbers.null_count() or not (forced or _share(looks_numeric(some_of(filled, FEW))) > 0.5):
+def _best(filled: pl.Series, forced: bool) -> tuple[str, pl.Series]:
+    """The plainest form in which the most text cells can be read, and their numbers."""
+    readings = [(form, read_numbers(filled, form)) for form in _possible_forms(filled)]
+    best = min(readings, key=lambda reading: reading[1].null_count())
+    if not best[1].null_count() or not (forced or _share(_looks_numeric(some_of(filled, FEW))) > 0.5):
         return best
-    other = _amounts(filled, some_of(filled, MANY))
-    if other.numbers.null_count() and len(filled) > MANY:  # what is rare may tell how the rest is to be read
-        other = _amounts(filled, filled)
-    return min(best, other, key=lambda reading: reading.numbers.null_count())
-
-
-def _amounts(filled: pl.Series, shown_by: pl.Series) -> _Reading:
-    """Numbers with something around them, written as some of them are."""
-    form = find_form(shown_by)
-    text = form.text if form else ""
-    return _Reading(text, read_numbers(filled, text))
+    # What is rare may tell how the rest is to be read: all cells are looked at where some show too little.
+    for shown_by in [some_of(filled, MANY), filled][: 1 + (len(filled) > MANY)]:
+        form = _find_form(shown_by)
+        text = form.text if form else ""
+        other = text, read_numbers(filled, text)
+        if not other[1].null_count():
+            break
+    return min(best, other, key=lambda reading: reading[1].null_count())
 
 
 def _read_plain(cells: pl.Series, form: str) -> pl.Series:
@@ -177,8 +159,8 @@ def _notes(filled: pl.Series, text: str) -> list[str]:
     plain = some_of(filled, MANY).str.replace_all(r"[\s\u00a0\u2009\u202f]", "_")
     if form.thousands and plain.str.contains(rf"\d[{form.thousands}’]\d{{3}}").any():
         notes.append(f"thousands separated by {_THOUSANDS[form.thousands]}")
-    notes += ["decimal comma"] * (form.decimal == ",") + ["words such as k or bn multiplied out"] * form.factors
-    return notes
+    notes += ["decimal comma"] * (form.decimal == ",")
+    return notes + ["words such as k or bn multiplied out"] * form.factors
 
 
 def _doubts(filled: pl.Series, text: str, numbers: pl.Series) -> list[str]:
@@ -189,34 +171,309 @@ def _doubts(filled: pl.Series, text: str, numbers: pl.Series) -> list[str]:
         doubts += [f"{n_bare:,} cells without {visible(form.unit, 30)} taken as such"] * (n_bare > 0)
     if form is not None and form.decimal == "" and form.unit:
         doubts.append("points taken for marks between thousands")
-    if filled.dtype == pl.String and not text and _like_codes(some_of(filled, MANY)):
-        doubts.append("digits of one length with leading zeros, perhaps a code")
-    for code, count in likely_codes(numbers):
-        doubts.append(f"{code} in {count:,} cells may mean missing")
-    return doubts
+    if filled.dtype == pl.String and not text:
+        some = some_of(filled, MANY)
+        digits = some.str.contains(rf"^\d{{{_CODE_DIGITS},}}$").all() and some.str.len_chars().n_unique() == 1
+        if digits and some.str.starts_with("0").any():
+            doubts.append("digits of one length with leading zeros, perhaps a code")
+    return doubts + [f"{code} in {count:,} cells may mean missing" for code, count in likely_codes(numbers)]
 
 
-def _like_codes(filled: pl.Series) -> bool:
-    digits = filled.str.contains(rf"^\d{{{_CODE_DIGITS},}}$").all() and filled.str.len_chars().n_unique() == 1
-    return bool(digits and filled.str.starts_with("0").any())
-
-
-def _drops_a_unit(text: str) -> bool:
+def _unit_of(text: str) -> str:
     form = Form.of(text)
-    return form is not None and bool(form.unit) and not (units.currency(form.unit) or units.is_percent(form.unit))
+    return form.unit if form else ""
 
 
-def _needs_words(text: str) -> bool:
+def _needs_unit(text: str) -> bool:
     """Whether a number alone is not as it should be written."""
     form = Form.of(text)
     return form is not None and bool(form.unit) and not form.bare
 
 
 def _in_unit(unit: str) -> str:
-    if units.is_percent(unit):
+    if unit == "%":
         return " in percent"
     return f" out of {unit[1:].strip()}" if unit.startswith("/") else f" in {visible(unit, 30)}" if unit else ""
 
 
 def _share(which: pl.Series) -> float:
     return float(which.sum()) / max(1, len(which))
+
+
+# ---------------------------------------------------------------- numbers with something around them
+
+_VERSION = "amount"
+_SPACES = r"[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000\s]+"
+_MINUS = r"[\u2212\u2012\u2013\ufe63\uff0d]"
+_APOSTROPHES = r"[\u2019\u02bc\u00b4`]"
+_NUMERAL = r"\d[\d.,' ]*\d(?:[eE][+-]?\d{1,3})?|\d+[.,]?(?:[eE][+-]?\d{1,3})?|[.,]\d+"
+_BEFORE = r"[A-Za-zžřčłé]{0,4}\.?[$€£¥\u20a0-\u20c0]|[A-Za-zčł]{2,4}\.?"
+_AFTER = r"[^\d\s\p{C}()+\-.,:;/<>=~'#*_|&!?\[\]{}@][^()\p{C}]{0,23}|/ ?\d{1,3}"
+_CELL = (
+    rf"^(?P<open>\()? ?(?P<sign>[+-])? ?(?P<before>{_BEFORE})? ?(?P<inner>[+-])? ?(?P<number>{_NUMERAL}) ?"
+    rf"(?P<after>{_AFTER})? ?(?P<trailing>-)?(?P<close>\))?$"
+)
+_NO_CENTS = r"[.,][-\u2014]+( |$)"  # 12.- is 12.00
+# Marks: the decimal one, and the one between thousands ("_": a space). In the order in which they are preferred;
+# no decimal mark was seen beside "." between thousands: it would be a comma.
+_MARKS = ((".", ""), (".", ","), (".", "_"), (".", "'"), (",", ""), (",", "."), (",", "_"), (",", "'"), ("", "."))
+_MAX_WORDS = 60  # different words after a number that are looked at; of more, no few mean a unit
+
+
+@dataclass(frozen=True)
+class Form:
+    """How the numbers of a column are written; as text, what a model file keeps of it.
+
+    >>> form = Form(".", ",", "$")
+    >>> form.text, Form.of(form.text) == form
+    ('amount;.;,;;$', True)
+    """
+
+    decimal: str = "."
+    thousands: str = ""
+    unit: str = ""
+    bare: bool = False  # the unit may be left out
+    factors: bool = False  # 1.2k and 3M
+
+    @property
+    def text(self) -> str:
+        """The form as text."""
+        flags = "bare" * self.bare + "k" * self.factors
+        return ";".join((_VERSION, self.decimal, self.thousands, flags, self.unit))
+
+    @staticmethod
+    def of(text: str) -> Form | None:
+        """The form that a text stands for, None if it is none of these."""
+        version, *parts = text.split(";", 4)
+        if version != _VERSION or len(parts) != 4 or tuple(parts[:2]) not in _MARKS:
+            return None
+        return Form(parts[0], parts[1], parts[3], "bare" in parts[2], parts[2].endswith("k"))
+
+    @property
+    def example(self) -> str:
+        """A number so written."""
+        thousands = self.thousands.replace("_", " ")
+        number = f"1{thousands}234" if thousands else "12"
+        number += f"{self.decimal}5" * bool(self.decimal) + "k" * self.factors
+        if self.unit and not self.unit[0].isalnum() and _currency(self.unit):
+            return f"{self.unit}{number}"
+        return f"{number} {self.unit}".rstrip()
+
+
+def _looks_numeric(cells: pl.Series) -> pl.Series:
+    """Which cells are a number with or without something around it."""
+    return _plain(cells).str.contains(_CELL).fill_null(False)
+
+
+def _find_form(filled: pl.Series) -> Form | None:
+    """The form in which most cells can be read, None if no cell holds a number."""
+    parts = _split(filled)
+    pairs = _pairs(parts)
+    factors = _factors_used(pairs)
+    counts: dict[str, int] = {}
+    for before, after, n in pairs:
+        if (meant := _around(before, after, factors)) is not None:
+            counts[meant.name] = counts.get(meant.name, 0) + n
+    if not counts:
+        return None
+    unit = max((name for name in counts if name), key=lambda name: counts[name], default="")
+    unit = unit if unit and counts[unit] >= counts.get("", 0) else ""
+    form = Form(unit=unit, bare="" in counts and unit != "", factors=factors)
+    meant_so, _ = _as_said(parts, form)
+    decimal, thousands = _marks(parts["number"].filter(meant_so), bool(_currency(unit)))
+    return replace(form, decimal=decimal, thousands=thousands)
+
+
+def _read_amounts(cells: pl.Series, form: Form) -> pl.Series:
+    """Numbers, null where a cell is written otherwise; nothing needs no unit."""
+    parts = _split(cells)
+    number = parts["number"]
+    number = number.set(~number.str.contains(_pattern(form.decimal, form.thousands)).fill_null(False), None)
+    if form.thousands:
+        number = number.str.replace_all(form.thousands.replace("_", " "), "", literal=True)
+    value = number.str.replace(",", ".", literal=True).cast(pl.Float64, strict=False)
+    as_said, factor = _as_said(parts, form)
+    value = value * factor * (1 - 2 * parts["minus"].cast(pl.Int8))
+    nothing = (value == 0) & (parts["before"] == "") & (parts["after"] == "")
+    return value.set(~(as_said | nothing).fill_null(False), None).alias(cells.name)
+
+
+def _plain(cells: pl.Series) -> pl.Series:
+    """Text with one kind of space, minus and apostrophe."""
+    cells = cells.str.replace_all(_SPACES, " ").str.strip_chars()
+    cells = cells.str.replace_all(_MINUS, "-").str.replace_all(_APOSTROPHES, "'")
+    return cells.str.replace(_NO_CENTS, "$1")
+
+
+def _split(cells: pl.Series) -> pl.DataFrame:
+    """Number, what stands before and after it, and whether it is negative; a null number where there is none."""
+    fields = _plain(cells).str.extract_groups(_CELL).struct.unnest()
+    signs = [fields[name].fill_null("") for name in ("sign", "inner", "trailing")]
+    parenthesised = fields["open"].is_not_null()
+    closed = parenthesised == fields["close"].is_not_null()
+    once = (signs[0] + signs[1] + signs[2]).str.len_chars() <= 1 - parenthesised.cast(pl.Int8)
+    minus = parenthesised | (signs[0] == "-") | (signs[1] == "-") | (signs[2] == "-")
+    number = fields["number"].set(~(closed & once), None)
+    words = {name: fields[name].fill_null("").str.strip_chars() for name in ("before", "after")}
+    return pl.DataFrame({"number": number, **words, "minus": minus})
+
+
+def _pairs(parts: pl.DataFrame) -> list[tuple[str, str, int]]:
+    """The words that stand around numbers, and how often, the most frequent first."""
+    counts = parts.filter(parts["number"].is_not_null()).group_by("before", "after").len()
+    counts = counts.sort("len", "before", "after", descending=[True, False, False])
+    return list(counts.head(_MAX_WORDS).iter_rows())
+
+
+def _factors_used(pairs: list[tuple[str, str, int]]) -> bool:
+    """Whether words multiply here: one that can mean nothing else, or several, or capitals where others have none.
+
+    So 900 and 1.2M are people, 5 m and 12 m are metres, and $5m is money.
+    """
+    said = {(before, after): _multiplies(before, after) for before, after, _ in pairs}
+    unsure = {after.rstrip(".") for (_, after), multiplies in said.items() if multiplies is None}
+    with_bare = ("", "") in said and any(word.isupper() for word in unsure)
+    return any(said.values()) or len(unsure) > 1 or with_bare
+
+
+def _as_said(parts: pl.DataFrame, form: Form) -> tuple[pl.Series, pl.Series]:
+    """Where there is a number with the unit of the form, or without any if that is allowed; and its factor."""
+    pairs = parts.filter(parts["number"].is_not_null()).select("before", "after").unique().rows()
+    meanings = [(before, after, _around(before, after, form.factors)) for before, after in pairs]
+    meant = [(before, after, unit.name, unit.factor) for before, after, unit in meanings if unit is not None]
+    schema = {"before": pl.String, "after": pl.String, "unit": pl.String, "factor": pl.Float64}
+    known = pl.DataFrame(meant, schema=schema, orient="row")
+    found = parts.select("before", "after").join(known, on=["before", "after"], how="left", maintain_order="left")
+    unit_fits = found["unit"].is_in([form.unit, *([""] if form.bare else [])])
+    as_said = parts["number"].is_not_null() & unit_fits & ((found["factor"] == 1) | form.factors)
+    return as_said.fill_null(False), found["factor"]
+
+
+def _marks(numbers: pl.Series, is_money: bool) -> tuple[str, str]:
+    """The marks with which most numbers can be read; in doubt commas, in money points, part thousands."""
+    read = {marks: int(numbers.str.contains(_pattern(*marks)).sum()) for marks in _MARKS}
+    good = [marks for marks in _MARKS if read[marks] == max(read.values())]
+    decimal, thousands = good[0]
+    has_comma, has_point = (bool(numbers.str.contains(mark, literal=True).any()) for mark in ",.")
+    if has_point and not has_comma and (",", ".") in good and (is_money or decimal == ","):
+        decimal, thousands = "", "."
+    elif not thousands and (has_comma or has_point):
+        thousands = "," if decimal == "." else "."  # which can be mistaken for nothing else now
+    return decimal, thousands
+
+
+def _pattern(decimal: str, thousands: str) -> str:
+    """Numbers with these marks; in 1,23,456 there are two digits between them."""
+    whole = r"\d+"
+    if thousands:
+        mark = {".": r"\.", "_": " "}.get(thousands, thousands)
+        indian = r"|\d{1,2}(?:,\d{2})+,\d{3}" if thousands == "," else ""
+        whole = rf"(?:\d+|[1-9]\d{{0,2}}(?:{mark}\d{{3}})+{indian})"
+    return rf"^{whole}?(?:{'[.]' if decimal == '.' else ','}\d*)?(?:[eE][+-]?\d+)?$"
+
+
+# ---------------------------------------------------------------- words around a number
+
+# Words that multiply; those of ``_PERHAPS`` are metres, tonnes or bytes, unless a currency or a sure one is near.
+_FACTORS = {
+    **dict.fromkeys(("k", "K", "thousand", "thsd", "tsd"), 1e3),
+    **dict.fromkeys(("M", "MM", "mn", "Mn", "mln", "mio", "million", "m"), 1e6),
+    **dict.fromkeys(("bn", "bln", "billion", "mrd", "milliard", "B", "b"), 1e9),
+    **dict.fromkeys(("tn", "trn", "trillion", "T", "t"), 1e12),
+}
+_PERHAPS = ("m", "B", "b", "T", "t", "M", "K")
+
+_CODES = (
+    "AED ARS AUD BDT BGN BRL CAD CHF CLP CNY COP CZK DKK EGP EUR GBP HKD HUF IDR ILS INR ISK JPY KES KRW KZT LKR "
+    "MAD MXN MYR NGN NOK NZD PEN PHP PKR PLN RMB RON RSD RUB SAR SEK SGD THB TRY TWD UAH USD VND ZAR "
+    "Rs Fr SFr kr Kč zł Ft lei"
+)
+_CURRENCY_WORDS = frozenset(_CODES.split())
+_CURRENCY_NAMES = {"euro": "€", "dollar": "$", "pound": "£", "yen": "¥", "rupee": "₹"}
+_SAME_CURRENCY = {"EUR": "€", "GBP": "£", "US$": "USD", "RS": "₹", "INR": "₹", "JPY": "¥"}
+_SAME_CURRENCY |= {"FR": "CHF", "SFR": "CHF"}
+_PERCENT = ("%", "percent", "per cent", "pct", "prozent", "p.c")
+# Units for which upper and lower case are one; MW and mW are two.
+_CASE_IS_NOTHING = re.compile(r"\w*[^\W\d_]{3}|[^\W\d_mM][^\W\d_]")
+_SYMBOL = re.compile(r"[A-Z]{0,3}[$€£¥₠-⃀]")
+_FACTOR_AND_CURRENCY = re.compile(r"([A-Za-z]{1,9})\.?\s*(\S{1,8})")
+
+
+class _Unit(NamedTuple):
+    """What a number is multiplied by and counted in."""
+
+    name: str = ""  # empty: nothing was written
+    factor: float = 1.0
+
+
+def _currency(word: str) -> str:
+    """One name for a currency, empty if the word is none.
+
+    >>> _currency("EUR"), _currency("€"), _currency("US$"), _currency("Room")
+    ('€', '€', 'USD', '')
+    """
+    word = word.strip().rstrip(".")
+    if word in ("Rs", "Fr", "SFr") or _SYMBOL.fullmatch(word) or word.upper() in _CURRENCY_WORDS:
+        return _SAME_CURRENCY.get(word.upper(), word.upper())
+    if word in _CURRENCY_WORDS:
+        return word
+    return _CURRENCY_NAMES.get(_singular(word.lower()), "")
+
+
+def _multiplies(before: str, after: str) -> bool | None:
+    """Whether a number is multiplied by what stands around it; None if only its neighbours can tell, as of 5 m.
+
+    >>> _multiplies("", "bn"), _multiplies("$", "m"), _multiplies("", "m"), _multiplies("", "km")
+    (True, True, None, False)
+    """
+    if after.strip().rstrip(".") in _PERHAPS:
+        return True if _currency(before) else None
+    meant = _around(before, after, True)
+    return meant is not None and meant.factor != 1
+
+
+def _around(before: str, after: str, factors: bool) -> _Unit | None:
+    """What the words around a number mean, None if they mean nothing, as in "Room 12" or "$5 EUR".
+
+    Where ``factors`` is false, what may be a factor or a unit is a unit.
+
+    >>> _around("$", "bn", True), _around("", "k€", True)
+    (_Unit(name='$', factor=1000000000.0), _Unit(name='€', factor=1000.0))
+    >>> _around("", "days", False), _around("Room", "", False)
+    (_Unit(name='day', factor=1.0), None)
+    """
+    first = _currency(before)
+    if before.strip() and not first:
+        return None
+    last = _after(after, factors)
+    if first and last.name and last.name != first:
+        return None
+    return _Unit(first or last.name, last.factor)
+
+
+def _after(word: str, factors: bool) -> _Unit:
+    """What a word after a number means: a factor, a currency, both, or a unit; 1 Day and 2 days are one unit."""
+    word = word.strip()
+    if not word:
+        return _Unit()
+    if (factor := _factor(word)) and (factors or word.rstrip(".") not in _PERHAPS):
+        return _Unit("", factor)
+    if name := _currency(word):
+        return _Unit(name)
+    both = _FACTOR_AND_CURRENCY.fullmatch(word)
+    if both and (factor := _factor(both[1])) and (name := _currency(both[2])):
+        return _Unit(name, factor)
+    word = " ".join(word.rstrip(".").split())
+    if word.lower() in _PERCENT:
+        return _Unit("%")
+    return _Unit(_singular(word.lower()) if _CASE_IS_NOTHING.match(word) else word)
+
+
+def _factor(word: str) -> float:
+    """What a word multiplies by, 0 if it does not."""
+    word = word.rstrip(".")
+    return _FACTORS.get(word, 0.0) or (_FACTORS.get(_singular(word.lower()), 0.0) if len(word) > 1 else 0.0)
+
+
+def _singular(word: str) -> str:
+    return word[:-1] if len(word) > 2 and word.endswith("s") and word[-2:] != "ss" else word

@@ -1,7 +1,20 @@
-"""Cells in; whether they are free text, and what they are about, in thirty numbers, out."""
+"""Columns of free text: which ones say something, and what each cell is about, in thirty numbers.
+
+Cells are counted by their n-grams: words, pairs of words, and runs of letters. An n-gram with the code points
+c_i ... c_(j-1) has the number
+
+    h = (S_j - S_i) B^-i  (mod 2^64),   S_k = sum over l < k of (c_l B^l),   B odd,
+
+whatever stands before it: two look-ups in one cumulative sum. Mixed, its leading bits are the place of the n-gram
+among ``_N_PLACES``; no vocabulary is kept. scikit-learn's ``HashingVectorizer`` does the same, an n-gram at a
+time, and takes four times as long.
+"""
 
 from __future__ import annotations
 
+import unicodedata
+from collections.abc import Iterator
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -10,9 +23,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, diags_array, vstack
 from sklearn.utils.extmath import randomized_svd
 
-from chary.tables.columns.column import Column, Kind
-from chary.tables.columns.ngrams import N_PLACES, Letters, alike, counted
-from chary.tables.columns.prose import disguised, in_digits, naming
+from chary.tables.columns.column import IDENTIFIER, TEXT, Column, Kind
 from chary.tables.missing import missing_cells
 from chary.tables.table import texts
 
@@ -21,9 +32,8 @@ _N_TOPICS = 30
 _MOST_NGRAMS = 2**14  # that are kept, the most frequent ones
 _MOST_TEXTS = 20_000  # different ones, from which the topics are learned
 _N_ITER = 4  # of the randomised decomposition
-
 # A topic is named by its heaviest words that stand in so many rows, found in so many texts.
-_NAMING_ROWS, _NAMING_TEXTS, _N_WORDS, _WORD = 5, 5_000, 2, 20
+_NAMING_ROWS, _NAMING_TEXTS, _N_WORDS, _WORD_LETTERS = 5, 5_000, 2, 20
 
 
 class Texts(Kind):
@@ -42,15 +52,16 @@ class Texts(Kind):
         """Any text but names that are different in nearly every row, and digits; any, if it is ``forced``."""
         if filled.dtype != pl.String:
             return None
-        if not forced and (left_out := naming(filled) or disguised(filled)):
+        if not forced and (left_out := _left_out(filled)):
             return left_out
         sample = _sample(filled)
         seen = _seen(sample)
         if not len(seen.places):
             return None
-        topics = _topics(weighted(seen.counts, seen.weights), sample["rows"].to_numpy())
+        topics = _topics(_weighted(seen.counts, seen.weights), sample["rows"].to_numpy())
         learned = {"places": seen.places, "weights": seen.weights, "topics": topics}
-        note = "free text" + ", though most cells hold digits" * in_digits(sample["value"])
+        digits = sample["value"].str.count_matches(r"\d") > sample["value"].str.count_matches(r"\pL")
+        note = "free text" + ", though most cells hold digits" * (digits.sum() > len(sample) / 2)
         return Column(filled.name, self.name, note, categories=_names(sample, seen, topics), learned=learned)
 
     def feature_names(self, column: Column) -> list[str]:
@@ -62,9 +73,11 @@ class Texts(Kind):
         """How far a cell is about each topic; a cell without any n-gram that was seen is about none."""
         cells, learned = texts(cells), column.learned
         places, topics = learned["places"], learned["topics"]
-        seen = np.full(N_PLACES, -1, np.int32)
+        seen = np.full(_N_PLACES, -1, np.int32)
         seen[places] = np.arange(len(places))
-        parts = [weighted(counts, learned["weights"]) @ topics for counts in counted(cells, seen, len(places))]
+        parts = [
+            _weighted(counts, learned["weights"]) @ topics for counts in count_ngrams(cells, seen, len(places))
+        ]
         numbers = np.concatenate([np.empty((0, topics.shape[1])), *parts])
         numbers[missing_cells(cells).to_numpy()] = np.nan
         return numbers
@@ -80,7 +93,7 @@ class Texts(Kind):
             and weights.dtype == topics.dtype == np.float32
             and weights.shape == places.shape == topics.shape[:1]
             and topics.shape == (len(places), len(column.categories))
-            and bool(len(places) and places[-1] < N_PLACES and (places[1:] > places[:-1]).all())
+            and bool(len(places) and places[-1] < _N_PLACES and (places[1:] > places[:-1]).all())
             and bool(np.isfinite(weights).all() and np.isfinite(topics).all())
         )
 
@@ -94,7 +107,7 @@ class _Seen(NamedTuple):
     counts: csr_matrix  # (texts, m)
 
 
-def weighted(counts: csr_matrix, weights: NDArray[np.float32]) -> csr_matrix:
+def _weighted(counts: csr_matrix, weights: NDArray[np.float32]) -> csr_matrix:
     """Rows of unit length, or empty: the logarithm of counts, times weights."""
     data = (1 + np.log(counts.data)) * weights[counts.indices]
     lengths = np.sqrt(csr_matrix((data**2, counts.indices, counts.indptr), counts.shape).sum(axis=1).A1)
@@ -113,8 +126,8 @@ def _sample(filled: pl.Series) -> pl.DataFrame:
 def _seen(sample: pl.DataFrame) -> _Seen:
     """What stands in more than one row, if anything does."""
     rows = sample["rows"].to_numpy().astype(float)
-    counts = vstack(list(counted(sample["value"])), format="csr")
-    n_rows = np.bincount(counts.indices, np.repeat(rows, np.diff(counts.indptr)), N_PLACES).astype(float)
+    counts = vstack(list(count_ngrams(sample["value"])), format="csr")
+    n_rows = np.bincount(counts.indices, np.repeat(rows, np.diff(counts.indptr)), _N_PLACES).astype(float)
     places = np.argsort(-n_rows, kind="stable")[:_MOST_NGRAMS]
     places = np.sort(places[n_rows[places] >= min(2, max(1, n_rows.max()))])
     weights = 1 + np.log((1 + rows.sum()) / (1 + n_rows[places]))
@@ -142,6 +155,187 @@ def _names(sample: pl.DataFrame, seen: _Seen, topics: NDArray[np.float32]) -> tu
     # Most rows at a place must be those of the word: another n-gram may have the same.
     at = np.searchsorted(seen.places, places).clip(max=len(seen.places) - 1)
     own = (seen.places[at] == places) & (n_rows >= np.maximum(_NAMING_ROWS, seen.n_rows[at] / 2))
-    words = [text.text[start[i] : stop[i]][:_WORD] for i in first[own].tolist()]
+    words = [text.text[start[i] : stop[i]][:_WORD_LETTERS] for i in first[own].tolist()]
     heaviest = np.argsort(-np.abs(topics[at[own]]), axis=0, kind="stable")[:_N_WORDS]
     return tuple(", ".join(words[i] for i in heavy) for heavy in heaviest.T.tolist())
+
+
+# ---------------------------------------------------------------- text that says something, names, and digits
+
+# A column says something if so many of its cells have two words or more, and so many of these words come up again.
+_WORDY, _AGAIN = 0.5, 0.2
+# Otherwise it is a category of many values if so many rows have a value that another row has, too.
+_SHARED = 0.2
+# Digits with the same letters beside them throughout, or one of so many units, are numbers.
+_UNITS = 3
+_LOOKED_AT, _BEGINNING = 2_000, 1_000  # different texts, and letters of each
+
+# Scripts that put no blank between words: a letter counts as one.
+_UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}"
+# A word has letters and no digit; what is between blanks but is no such thing is a number or a code.
+_WORD = rf"^[\p{{L}}\p{{M}}'’.&/-]*[\p{{L}}\p{{M}}--[{_UNSPACED}]]{{2}}[\p{{L}}\p{{M}}'’.&/-]*$"
+_AROUND = "\"'“”„«»‘’()[]{}<>.,;:!?¿¡…*#@&/-"
+
+
+def _left_out(filled: pl.Series) -> Column | None:
+    """A column of text that is not learned from: it names the rows, or holds digits in a form that is not read.
+
+    As text, such digits taught learners what is not so.
+    """
+    some = _looked_at(filled)
+    n_different = filled.n_unique()
+    alone = filled.is_unique().sum() if n_different < len(filled) else len(filled)
+    if alone > (1 - _SHARED) * len(filled) and not _says_something(some):
+        every = "every" if n_different == len(filled) else "nearly every"
+        return Column(filled.name, IDENTIFIER, f"different in {every} row")
+    if some.str.contains(r"\d").sum() > len(some) / 2 and some.str.replace_all(r"\PL", "").n_unique() <= _UNITS:
+        return Column(filled.name, TEXT, "digits in a form that is not read")
+    return None
+
+
+def _looked_at(filled: pl.Series) -> pl.Series:
+    """Different values, or many of them, whatever the order of the rows; of long ones the beginning."""
+    different = filled.unique()
+    if len(different) > _LOOKED_AT:
+        different = different.gather(different.hash(seed=0).arg_sort()[:_LOOKED_AT])
+    return different.str.slice(0, _BEGINNING)
+
+
+def _says_something(cells: pl.Series) -> bool:
+    """Whether there are several words in most cells, which come up again, and not the same ones in every cell."""
+    frame = pl.DataFrame({"text": cells.str.to_lowercase()}).with_row_index("cell")
+    spaced = frame.select("cell", word=pl.col("text").str.extract_all(r"\S+")).explode("word")
+    spaced = spaced.with_columns(pl.col("word").str.strip_chars(_AROUND)).filter(
+        pl.col("word").str.contains(_WORD)
+    )
+    unspaced = frame.select("cell", word=pl.col("text").str.extract_all(f"[{_UNSPACED}]")).explode("word")
+    words = pl.concat([spaced, unspaced.drop_nulls()])
+    of_cell = words.group_by("cell").agg(pl.len().alias("n"), pl.col("word").sort().str.join(" "))
+    if (of_cell["n"] >= 2).sum() < _WORDY * len(cells) or of_cell["word"].n_unique() == 1:
+        return False
+    again = words.unique().select(pl.len().over("word") > 1).to_series()
+    return bool(again.sum() >= _AGAIN * len(again))
+
+
+# ---------------------------------------------------------------- n-grams
+
+_RUNS = (2, 3, 4, 5)  # letters within a word, the blanks around it among them
+_BITS = 18
+_N_PLACES = 2**_BITS
+# What of a cell is read, and how much at a time.
+_MOST_LETTERS = 10_000
+_CHUNK_LETTERS = 2**20
+
+_BASE = 0x9E3779B97F4A7C15
+_INVERSE = pow(_BASE, -1, 2**64)
+_MIX = np.uint64(0xD6E8FEB86659FD93)
+_SPACE, _END = 32, 10  # the code points of a blank, and of what stands between cells here
+
+
+class Ngrams(NamedTuple):
+    """The n-grams of some cells, those of a kind together."""
+
+    cell: NDArray[np.int32]  # (m,) in which it stands
+    place: NDArray[np.int64]  # (m,) by its number
+
+
+def count_ngrams(
+    cells: pl.Series, seen: NDArray[np.int32] | None = None, width: int = _N_PLACES
+) -> Iterator[csr_matrix]:
+    """How often which n-gram occurs (chunk of cells, width), as single precision, a chunk of cells after another.
+
+    A chunk has some million letters. ``seen`` maps a place to a column, or to -1 if it has none; without it the
+    columns are the places.
+    """
+    lengths = np.minimum(cells.str.len_chars().fill_null(0).to_numpy(), _MOST_LETTERS) + 1
+    of_chunk = np.cumsum(lengths, dtype=np.int64) // _CHUNK_LETTERS
+    bounds = [0, *(np.flatnonzero(np.diff(of_chunk)) + 1).tolist(), len(cells)]
+    for start, stop in pairwise(bounds):
+        text = Letters(alike(cells.slice(start, stop - start)))
+        found = [*map(text.runs, _RUNS), text.words(), text.word_pairs()]
+        cell = np.concatenate([ngrams.cell for ngrams in found])
+        column = np.concatenate([ngrams.place for ngrams in found]).astype(np.int32)
+        if seen is not None:
+            column = seen[column]
+            cell, column = cell[column >= 0], column[column >= 0]
+        matrix = csr_matrix((np.ones(len(cell), np.float32), (cell, column)), shape=(stop - start, width))
+        matrix.sum_duplicates()
+        yield matrix
+
+
+def alike(cells: pl.Series) -> pl.Series:
+    """What is written in another form of the same letters, or with more white space, made the same; no null.
+
+    >>> alike(pl.Series(["\\ufb01ne\\u3000 day ", None])).to_list()
+    ['fine day', '']
+    """
+    short = cells.str.slice(0, _MOST_LETTERS).fill_null("")
+    joined = short.str.normalize("NFKC").str.replace_all(r"\p{Cf}+", "")  # what is invisible is no letter
+    return joined.str.replace_all(r"[\s\p{Cc}]+", " ").str.strip_chars()
+
+
+class Letters:
+    """All letters of some cells in one row, with what is needed to number any run of them."""
+
+    def __init__(self, cells: pl.Series) -> None:
+        self.text = "\n".join(["", *cells.to_list(), ""]).casefold()
+        codes = np.frombuffer(self.text.encode("utf-32-le"), np.uint32)
+        end = codes == _END
+        self.cell = (np.cumsum(end, dtype=np.int32) - 1).astype(np.int32)  # (l,) the cell of a letter
+        self.codes = np.where(end, _SPACE, codes).astype(np.uint64)
+        self.blank = self.codes == _SPACE
+        self._sums = np.concatenate([[np.uint64(0)], np.cumsum(self.codes * _powers(_BASE, len(codes)))])
+        self._shift = _powers(_INVERSE, len(codes))
+
+    def runs(self, n: int) -> Ngrams:
+        """Runs of ``n`` letters within a word and the blank before and after it."""
+        n_runs = max(0, len(self.codes) - n + 1)
+        valid = ~(self.blank[:n_runs] & self.blank[1 : 1 + n_runs])
+        for inner in range(1, n - 1):
+            valid &= ~self.blank[inner : inner + n_runs]
+        start = np.flatnonzero(valid)
+        return Ngrams(self.cell[start], _places(self._numbers(start, start + n), n))
+
+    def word_bounds(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Where words begin and end: runs of letters, digits and the marks on them."""
+        inside = np.concatenate([[False], _in_words(self.codes), [False]])
+        return np.flatnonzero(inside[1:] & ~inside[:-1]), np.flatnonzero(inside[:-1] & ~inside[1:])
+
+    def words(self) -> Ngrams:
+        start, stop = self.word_bounds()
+        return Ngrams(self.cell[start], _places(self._numbers(start, stop), 0))
+
+    def word_pairs(self) -> Ngrams:
+        """A word and the next of the same cell."""
+        start, stop = self.word_bounds()
+        numbers, cell = self._numbers(start, stop), self.cell[start]
+        same = cell[1:] == cell[:-1]
+        return Ngrams(cell[1:][same], _places((numbers[:-1] * _MIX + numbers[1:])[same], 1))
+
+    def _numbers(self, start: NDArray[np.intp], stop: NDArray[np.intp]) -> NDArray[np.uint64]:
+        return (self._sums[stop] - self._sums[start]) * self._shift[start]
+
+
+def _powers(base: int, n: int) -> NDArray[np.uint64]:
+    """1, base, base^2 ... modulo 2^64."""
+    factors = np.full(n, base, np.uint64)
+    factors[:1] = 1
+    return np.cumprod(factors)
+
+
+def _places(numbers: NDArray[np.uint64], kind: int) -> NDArray[np.int64]:
+    """The leading bits of numbers, mixed; n-grams of another kind have other ones."""
+    mixed = (numbers + np.uint64(kind)) * _MIX
+    mixed = (mixed ^ (mixed >> np.uint64(32))) * _MIX
+    return (mixed >> np.uint64(64 - _BITS)).astype(np.int64)
+
+
+def _in_words(codes: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    """Which code points are letters, digits or marks on them."""
+    points = codes.astype(np.int64)
+    there = np.flatnonzero(np.bincount(points))
+    table = np.zeros(there[-1] + 1 if len(there) else 1, bool)
+    for point in there.tolist():  # no more than there are different ones
+        letter = chr(point)
+        table[point] = letter.isalnum() or unicodedata.category(letter).startswith("M")
+    return table[points]

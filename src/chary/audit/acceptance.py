@@ -1,0 +1,316 @@
+"""Which rows can be accepted with at most a share of wrong labels, by their confidence and an audit."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from numbers import Real
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import bdtr, betaincinv
+
+from chary._words import Parameter, shown
+from chary.audit.figures import Score
+from chary.audit.intervals import Floats, accuracy_interval
+from chary.audit.sheet import AuditAnswers
+from chary.tables.errors import TableError
+
+if TYPE_CHECKING:
+    from chary.audit.held_out import HeldOut
+
+# The errors at which a report says what can be accepted, and the level of each statement.
+ERRORS, LEVEL = (0.01, 0.02, 0.05, 0.1, 0.2), 0.9
+STEPS = 10_000  # of a confidence: the four digits that files show
+_N_THRESHOLDS = 30  # tried between the strictest and none at all
+_SHARES = (1.0, 0.9, 0.75, 0.5, 0.25, 0.1)
+_FEWEST = 10  # held-out rows that say anything
+
+
+class Acceptance(NamedTuple):
+    """The rows that can be accepted at an error."""
+
+    threshold: float  #: accept rows of at least this confidence; infinite: none
+    n_accepted: int  #: rows of the pool
+    n_audited: int  #: audited rows among them
+    n_wrong: int  #: of those
+    error: float  #: at most this share of the accepted rows is wrong
+    level: float  #: with at least this probability
+
+
+def accept_threshold(
+    confidence: ArrayLike, correct: ArrayLike, pool: Pool | ArrayLike, error: float, level: float = 0.9
+) -> Acceptance:
+    r"""The smallest confidence from which on rows can be accepted with at most this error.
+
+    For a threshold t fixed beforehand, the n_t audited rows with confidence at least t are a random sample of
+    all such rows, so that the number of wrong ones w_t is binomial and
+
+    .. math:: p_t = P(\mathrm{Bin}(n_t, error) \le w_t)
+
+    is an exact p-value against "the error above t exceeds ``error``". The thresholds are shares of the pool, so
+    they are fixed without looking at any audited label, and are walked from strict to lax as long as p_t is
+    small enough (fixed-sequence testing, as in Learn then Test; Angelopoulos et al., 2021). A walk that starts
+    where few audited rows are left ends at the first unlucky one, so there is one start for every doubling of
+    the share, and the J walks share the risk: each tests at (1 - level) / J.
+
+    What holds: with probability ``level`` over the draw of the audit, at most a share ``error`` of the pool's
+    rows from the returned threshold on is wrong, although the threshold was chosen with the audit, with no
+    assumption on the confidence, the model or its training labels. What does not: ``n_wrong / n_audited`` and
+    ``score`` of those rows, which are optimistic because the threshold was chosen for them; and the best of
+    several errors asked in turn: fix one beforehand.
+
+    Parameters
+    ----------
+    confidence : array-like of shape (k,)
+        Of the audited rows, by a model that has not seen their labels.
+    correct : array-like of shape (k,), bool
+        Whether that model's predictions of them are right.
+    pool : array-like of shape (n,), or ConfidenceHistogram
+        Confidences of all unlabelled rows, the audited ones included.
+    error : float
+        The largest share of wrong rows allowed.
+    level : float, default=0.9
+
+    Examples
+    --------
+    >>> pool = np.linspace(0, 1, 1001)
+    >>> audited = pool[::10]
+    >>> found = accept_threshold(audited, audited > 0.3, pool, error=0.1)
+    >>> found.n_accepted, found.n_audited, found.n_wrong
+    (718, 72, 2)
+    """
+    if not (0 < error < 1 and 0 < level < 1):
+        raise ValueError(f"error={error} and level={level} must be shares, above 0 and below 1.")
+    confidence = np.asarray(confidence, dtype=float)
+    rows = pool if isinstance(pool, (ConfidenceHistogram, SortedConfidences)) else SortedConfidences.of(pool)
+    if np.isnan(confidence).any() or (rows.n and np.isnan(rows.smallest(rows.n - 1))):
+        raise ValueError("confidence must be a number for every row; give -inf where there is none.")
+    wrong = ~np.asarray(correct, dtype=bool)
+    starts = _starts(len(confidence), error, 1 - level)
+    nothing = Acceptance(math.inf, 0, 0, 0, error, level)
+    if not len(starts):
+        return nothing
+    shares = np.union1d(np.geomspace(starts[0], 1, _N_THRESHOLDS), starts)
+    thresholds = rows.smallest(np.minimum(np.round((1 - shares) * rows.n).astype(int), rows.n - 1))
+    order = np.argsort(-confidence, kind="stable")
+    n = np.searchsorted(-confidence[order], -thresholds, side="right")  # audited rows from each threshold on
+    n_wrong = np.append(0, np.cumsum(wrong[order]))[n]
+    passed = bdtr(n_wrong, n, error) <= (1 - level) / len(starts)
+    reached = -1
+    for first in np.searchsorted(shares, starts):
+        n_passed = int(np.append(passed[first:], False).argmin())
+        reached = max(reached, first + n_passed - 1) if n_passed else reached
+    if reached < 0:
+        return nothing
+    threshold = float(thresholds[reached])
+    return Acceptance(threshold, rows.n_from(threshold), int(n[reached]), int(n_wrong[reached]), error, level)
+
+
+def smallest_audit(error: float, level: float = 0.9) -> int:
+    """Fewest audited rows, all of them right, with which any row can be accepted at this error.
+
+    Parameters
+    ----------
+    error : float
+        At most this share of the accepted rows is to be wrong.
+    level : float, default=0.9
+        With at least this probability.
+
+    Examples
+    --------
+    >>> smallest_audit(0.1), smallest_audit(0.05)
+    (22, 45)
+    """
+    return math.ceil(math.log(1 - level) / math.log1p(-error) - 1e-9)
+
+
+class Acceptor(NamedTuple):
+    """What tells which rows can be accepted at an error, whichever is asked for."""
+
+    confidence: NDArray[Any]  # of the audited rows, skipped ones included
+    correct: NDArray[np.bool_]  # False where skipped
+    rest: Pool  # confidence of the rows that there are to accept
+    answered: ConfidenceHistogram | None = None  # of audited rows that are not among them, as their label is known
+    counted: Pool | None = None  # of all rows that there are to accept, where ``rest`` is a sample of them
+
+    def at(self, error: float) -> Acceptance:
+        """The rows to accept with at most so many wrong."""
+        pool = self.rest
+        if isinstance(pool, ConfidenceHistogram) and self.answered is not None:
+            pool = pool.plus(self.answered)
+        found = accept_threshold(self.confidence, self.correct, pool, error, LEVEL)
+        return found._replace(n_accepted=(self.counted or self.rest).n_from(found.threshold))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Audit:
+    """What answers for random rows say of labels: of those in a column, or of those that a model makes."""
+
+    answers: AuditAnswers
+    accuracy: Score  # the promise: exact, or where the person was told when to stop, valid at any moment
+    answered: Score | None  # of the answered rows alone: what it would be if skipping said nothing
+    classes: dict[Any, Score]  # the share of each class that is recognised
+    acceptor: Acceptor | None = None  # tells what can be accepted at any error; None: there is no confidence
+    asked: Acceptance | None = None  # what can be accepted at the error asked for
+
+    @cached_property
+    def acceptances(self) -> list[Acceptance]:
+        """What can be accepted at each of ERRORS."""
+        return [] if self.acceptor is None else [self.acceptor.at(error) for error in ERRORS]
+
+
+def acceptable(
+    audit: Audit | None, labeled: NDArray[np.bool_], confidence: NDArray[np.float64], settled: NDArray[np.bool_]
+) -> NDArray[np.bool_] | None:
+    """Which rows can be accepted at the error asked for; None if none was.
+
+    Labels that a person gave can. Others can from a confidence on, as a file shows it, if the row is ``settled``:
+    an audit speaks of what the model says in the end, not of a label that it learned from and would now change.
+    """
+    if audit is None or audit.asked is None:
+        return None
+    return labeled | (settled & (np.round(confidence, 4) >= audit.asked.threshold))
+
+
+class AcceptanceLevel(NamedTuple):
+    """What accepting the most confident rows would mean."""
+
+    share: float  # of the unlabelled rows
+    n_rows: int
+    threshold: float  # their least confidence
+    n_judged: int  # held-out labelled rows as confident
+    error: float | None  # share of those that were wrong; None: too few to say
+    error_high: float | None  # its one-sided 95 % limit (Clopper-Pearson)
+
+
+def acceptance_levels(rest: ConfidenceHistogram, judged: HeldOut) -> list[AcceptanceLevel]:
+    """How many rows could be accepted, and how often labelled rows as confident were wrong when held out.
+
+    ``rest`` counts the confidences of the rows without a label.
+    """
+    levels = []
+    for share in _SHARES:
+        n_rows = max(1, round(share * rest.n))
+        threshold = float(rest.smallest(rest.n - n_rows))
+        as_confident = np.round(judged.confidence, 4) >= threshold
+        n_judged, n_wrong = int(as_confident.sum()), int((as_confident & ~judged.correct).sum())
+        error = high = None
+        if n_judged >= _FEWEST:
+            error = n_wrong / n_judged
+            high = accuracy_interval(n_wrong, n_judged, 0.9)[1]
+        levels.append(AcceptanceLevel(share, n_rows, threshold, n_judged, error, high))
+    return levels
+
+
+def check_error(error: float | None, audit: Any) -> None:
+    """Refuse what is no share of wrong labels, and one that nothing can be held against."""
+    if error is None:
+        return
+    if isinstance(error, bool) or not isinstance(error, Real) or not 0 < float(error) < 1:
+        raise TableError(
+            f"The error {shown(error)} is no share of wrong labels; pass one above 0 and below 1, such as ",
+            Parameter("error", "0.1"),
+            ".",
+        )
+    if audit is None:
+        raise TableError(
+            "Which rows can be accepted at an error, only rows drawn at random and labelled by a person can tell; "
+            "pass them as ",
+            Parameter("audit"),
+            ", or leave ",
+            Parameter("error"),
+            " out.",
+        )
+
+
+class ConfidenceHistogram(NamedTuple):
+    """How many rows have each confidence, in steps of a ten-thousandth: the same room for any number of rows."""
+
+    counts: NDArray[np.int64]  # (10,001,)
+
+    @classmethod
+    def of(cls, confidence: ArrayLike) -> ConfidenceHistogram:
+        """Count rows by their confidence, from 0 to 1.
+
+        >>> ConfidenceHistogram.of([0.5, 0.50004, 1.0]).n_from(0.5)
+        3
+        """
+        return cls(np.bincount(in_steps(confidence), minlength=STEPS + 1).astype(np.int64))
+
+    @property
+    def n(self) -> int:
+        """Rows in all."""
+        return int(self.counts.sum())
+
+    def plus(self, other: ConfidenceHistogram) -> ConfidenceHistogram:
+        """The rows of both."""
+        return ConfidenceHistogram(self.counts + other.counts)
+
+    def smallest(self, places: ArrayLike) -> NDArray[np.float64]:
+        """The confidences at some places, from 0, if all were sorted.
+
+        >>> ConfidenceHistogram.of([0.9, 0.1, 0.5]).smallest([0, 2])
+        array([0.1, 0.9])
+        """
+        return np.searchsorted(np.cumsum(self.counts), np.asarray(places), side="right") / STEPS
+
+    def histogram(self, n_bins: int) -> NDArray[np.int64]:
+        """Rows in bins of equal width from 0 to 1."""
+        bins = np.minimum(np.arange(STEPS + 1) * n_bins // STEPS, n_bins - 1)
+        return np.bincount(bins, self.counts, minlength=n_bins).astype(np.int64)
+
+    def n_from(self, threshold: float) -> int:
+        """Rows of at least this confidence."""
+        return int(self.counts[np.arange(STEPS + 1) / STEPS >= threshold].sum())
+
+
+def in_steps(confidence: ArrayLike) -> NDArray[np.intp]:
+    """Confidences as whole ten-thousandths, as ``numpy.round`` rounds them."""
+    return np.rint(np.clip(np.asarray(confidence, dtype=np.float64), 0, 1) * STEPS).astype(np.intp)
+
+
+class SortedConfidences(NamedTuple):
+    """Confidences as they are, to be asked as a ``ConfidenceHistogram`` is."""
+
+    values: Floats
+
+    @classmethod
+    def of(cls, confidence: ArrayLike) -> SortedConfidences:
+        """Put them in order; what is no number comes last."""
+        return cls(np.sort(np.asarray(confidence, dtype=float)))
+
+    @property
+    def n(self) -> int:
+        """Rows in all."""
+        return len(self.values)
+
+    def smallest(self, places: Any) -> Any:
+        """Those at some places, from 0."""
+        return self.values[places]
+
+    def n_from(self, threshold: float) -> int:
+        """Rows of at least this confidence."""
+        return len(self.values) - int(np.searchsorted(self.values, threshold, side="left"))
+
+
+Pool = ConfidenceHistogram | SortedConfidences
+
+
+def _starts(k: int, error: float, risk: float) -> Floats:
+    """Shares of the pool at which the walks start, each twice the one before.
+
+    The first holds enough audited rows for a pass without error in nine audits of ten.
+    """
+    starts: Floats = np.empty(0)
+    for n_starts in range(1, 10):
+        needed = smallest_audit(error, 1 - risk / n_starts)
+        if needed > k:
+            break
+        doubled = betaincinv(needed, k - needed + 1, 0.9) * 2.0 ** np.arange(n_starts)
+        if doubled[-1] > 1:
+            break
+        starts = doubled
+    return starts

@@ -1,0 +1,580 @@
+"""What answers for random rows say of labels: accuracy, classes, shares, agreement, slices, two compared.
+
+The labels may come from anyone: a model, rules, a colleague. They are fixed, and the audited rows were drawn
+uniformly at random from all rows that carry them, so that every interval here is exact: it covers the truth at
+least as often as it says, at any size, whatever the bias of the labels that a model was trained on. Where rows
+were skipped it covers whatever a person would have said of them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import gammaln
+from scipy.stats import binomtest, fisher_exact
+
+from chary.audit.intervals import Floats, count_interval, interval, sequence
+
+Mask = NDArray[np.bool_]
+
+# A balanced accuracy, or one of a slice, is given from this many audited rows on.
+MIN_PER_CLASS = 5
+# Of a difference: the part of the risk that goes into what else is unknown, the parts it is searched in, rounding.
+_NUISANCE, _CELLS, _ROUNDING = 0.1, 40, 1e-6
+
+
+class Score(NamedTuple):
+    """How many of some audited rows were right, and what that says of all rows like them."""
+
+    correct: int  #: audited rows that are right
+    n: int  #: audited rows, skipped ones included
+    low: float  #: the interval of the share that is right
+    high: float  #: and its upper limit
+    level: float  #: of the interval: 0.95 is 95 %
+
+    @property
+    def share(self) -> float:
+        """The share of the audited rows that was right."""
+        return self.correct / self.n
+
+    def __str__(self) -> str:
+        return f"{self.share:.1%} ({self.low:.1%} to {self.high:.1%})"
+
+
+def score(correct: ArrayLike, level: float = 0.95, *, skipped: int = 0, population: int | None = None) -> Score:
+    """The share of right rows in an audit, with its exact interval.
+
+    Rows that were drawn and skipped count as wrong, in the share and in the lower limit; the upper one supposes
+    them right, so that the interval holds whatever they are. With the size of the pool they were drawn from it
+    is narrower (``interval``).
+
+    Parameters
+    ----------
+    correct : array-like of shape (k,), bool
+        Whether each answered row is right.
+    level : float, default=0.95
+        Of the interval.
+    skipped : int, default=0
+        Rows that were drawn and not answered.
+    population : int, default=None
+        Rows that they were drawn from. None: any number.
+
+    Examples
+    --------
+    >>> print(score([True] * 27 + [False] * 3))
+    90.0% (73.5% to 97.9%)
+    >>> print(score([True] * 27, skipped=3))
+    90.0% (73.5% to 100.0%)
+    """
+    correct = np.asarray(correct, dtype=bool)
+    n_correct, n = int(correct.sum()), correct.size + skipped
+    return Score(n_correct, n, *interval(n_correct, n, population, level, skipped), level)
+
+
+def promised_score(
+    correct: Mask, skipped: Mask, population: int, level: float = 0.95, *, stopped: bool = False
+) -> Score:
+    """The share of right rows in an audit, in the order of the draw, as it can be promised.
+
+    The interval is exact for an audit of a size that was planned; where the person was ``stopped``, told when it
+    was enough, it is that of ``sequence``, which holds at any moment.
+    """
+    planned = score(correct[~skipped], level, skipped=int(skipped.sum()), population=population)
+    if not stopped:
+        return planned
+    low, high = sequence(correct, population, level, skipped=skipped)
+    return planned._replace(low=float(low[-1]), high=float(high[-1]))
+
+
+class Share(NamedTuple):
+    """How many rows of the table are of a class, from the audit alone, beside how many carry its label."""
+
+    seen: int  #: audited rows of the class
+    n: int  #: audited rows, skipped ones included
+    low: int  #: rows of the table: at least
+    high: int  #: and at most
+    labelled: int  #: rows of the table that carry the label
+    population: int  #: rows of the table
+    level: float  #: of the interval
+
+    @property
+    def off(self) -> tuple[float, float]:
+        """By how much the labels' own share is too high, at least and at most: below 0 it is too low."""
+        return (self.labelled - self.high) / self.population, (self.labelled - self.low) / self.population
+
+    def __str__(self) -> str:
+        return f"between {self.low:,} and {self.high:,} of {self.population:,}"
+
+
+class ClassJudgement(NamedTuple):
+    """What an audit says of one class; a figure of fewer than five rows is exact, and says next to nothing."""
+
+    share: Share  #: how many rows of the table are of the class
+    precision: Score | None  #: of the rows that carry the label, how many are of the class; None: none was audited
+    recall: Score | None  #: of the rows of the class, how many carry the label; None: none was audited
+
+
+class Agreement(NamedTuple):
+    """Cohen's kappa: 1 is full agreement, 0 what chance would give."""
+
+    kappa: float  #: in the audit
+    low: float  #: lower limit of the interval, for all rows
+    high: float  #: and the upper one
+    level: float  #: of the interval
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """The outcome of ``judge_labels``."""
+
+    accuracy: Score  #: the promise: skipped rows are wrong for ``share`` and ``low``, right for ``high``
+    answered: Score | None  #: of the answered rows alone: what it would be if skipping said nothing
+    n_skipped: int  #: audited rows without an answer
+    classes: dict[Any, ClassJudgement]  #: all that were seen, of labels or answers
+    confusions: dict[tuple[Any, Any], int]  #: (answer, label): rows, of those that differ, most frequent first
+    agreement: Agreement | None  #: of the answered rows; None where only one class is there
+
+    @property
+    def n(self) -> int:
+        """Audited rows, skipped ones included."""
+        return self.accuracy.n
+
+
+def judge_labels(
+    truth: ArrayLike,
+    labels: ArrayLike,
+    counts: Mapping[Any, int],
+    *,
+    skipped: ArrayLike | None = None,
+    level: float = 0.95,
+) -> Judgement:
+    """What an audit says of fixed labels.
+
+    - accuracy: ``interval`` of the right rows among N, finite;
+    - precision of a label: the audited rows that carry it are a random sample of the rows that do, whose number is
+      known: ``interval`` among those. Recall of a class: the audited rows of the class are a random sample of its
+      rows, whose number is not known: Clopper and Pearson's;
+    - shares: ``count_interval`` of the answers among N, never the counts of the labels;
+    - skipped rows: each limit is the worst over all they could have been.
+
+    Parameters
+    ----------
+    truth : array-like of shape (k,)
+        What the person said of each audited row; anything where it was skipped.
+    labels : array-like of shape (k,)
+        The labels under test of the same rows. A row without label has one of its own, such as None, which is
+        never right.
+    counts : mapping of label to number of rows
+        Of the whole table, all labels under test.
+    skipped : array-like of shape (k,), bool, default=None
+    level : float, default=0.95
+        Of each interval for itself.
+
+    Examples
+    --------
+    >>> truth, labels = ["fraud"] * 8 + ["fine"] * 32, ["fraud"] * 6 + ["fine"] * 34
+    >>> found = judge_labels(truth, labels, {"fraud": 700, "fine": 4_300})
+    >>> print(found.accuracy)
+    95.0% (83.1% to 99.4%)
+    >>> print(found.classes["fraud"].share)
+    between 455 and 1,779 of 5,000
+    >>> print(found.classes["fraud"].recall)
+    75.0% (34.9% to 96.8%)
+    >>> found.confusions
+    {('fraud', 'fine'): 2}
+    """
+    truth, labels, unknown = _rows(truth, labels, skipped)
+    population = sum(counts.values())
+    _check_sample(labels, counts)
+    correct = ~unknown & _equal(truth, labels)
+    names = list(dict.fromkeys([*counts, *truth[~unknown].tolist()]))
+    names = [name for name in names if name is not None]
+    classes = {name: _class_judgement(name, truth, labels, unknown, counts, level) for name in names}
+    pairs = Counter(zip(truth[~correct & ~unknown].tolist(), labels[~correct & ~unknown].tolist(), strict=True))
+    return Judgement(
+        accuracy=score(correct[~unknown], level, skipped=int(unknown.sum()), population=population),
+        answered=None if unknown.all() else score(correct[~unknown], level),
+        n_skipped=int(unknown.sum()),
+        classes=classes,
+        confusions=dict(pairs.most_common()),
+        agreement=_agreement(correct, truth, unknown, counts, level),
+    )
+
+
+def class_scores(
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
+    classes: Sequence[Any] | None = None,
+    level: float = 0.95,
+    *,
+    skipped: ArrayLike = (),
+) -> dict[Any, Score]:
+    """For each class the share of its audited rows that were recognised, with its exact interval.
+
+    Classes without an audited row are left out: nothing is known of them. With the arguments exchanged, the
+    share of right rows among those predicted as each class.
+
+    Parameters
+    ----------
+    y_true, y_pred : array-like of shape (k,)
+    classes : sequence, default=None
+        None: those of ``y_true``.
+    level : float, default=0.95
+    skipped : array-like, default=()
+        What was predicted of rows that were drawn and that nobody answered, None where that is not known either.
+        They are of the class and missed for its lower limit, of the class and found for its upper one.
+
+    Examples
+    --------
+    >>> for label, recall in class_scores(["a"] * 8 + ["b"] * 2, ["a"] * 9 + ["b"]).items():
+    ...     print(label, recall)
+    a 100.0% (63.1% to 100.0%)
+    b 50.0% (1.3% to 98.7%)
+    """
+    y_true, y_pred, unknown = np.asarray(y_true), np.asarray(y_pred), np.asarray(skipped, dtype=object)
+    nobody = unknown == None  # noqa: E711 (elementwise)
+    wanted = np.unique(y_true).tolist() if classes is None else classes
+    scores = {}
+    for label in wanted:
+        own, said = y_true == label, unknown == label
+        found = int((y_pred[own] == label).sum())
+        scores[label] = recall_score(found, int(own.sum()), int((said | nobody).sum()), int((~said).sum()), level)
+    return {label: recall for label, recall in scores.items() if recall is not None}
+
+
+def recall_score(
+    found: int, seen: int, may_be_found: int = 0, may_be_missed: int = 0, level: float = 0.95
+) -> Score | None:
+    """The share of a class that was recognised: exact, as its audited rows are a random sample of its rows.
+
+    Of the rows that were skipped, those that would be of the class and missed count for the lower limit, those
+    that would be of it and found for the upper one. None where no row of the class was seen.
+    """
+    if not seen:
+        return None
+    low, _ = interval(found, seen + may_be_missed, level=level)
+    _, high = interval(found + may_be_found, seen + may_be_found, level=level)
+    return Score(found, seen, low, high, level)
+
+
+def balanced_score(scores: dict[Any, Score], n_classes: int | None = None) -> tuple[float, float, float] | None:
+    r"""Balanced accuracy (the mean of the classes' shares) and its interval; None where rows are too few.
+
+    The exact limits l_c, u_c of the C classes' shares p_c are joined as independent errors (Zou and Donner,
+    2008). That is close, not exact: for two classes and a level of 95 % it covers the truth in 98 % of cases on
+    average and in 92 % at the worst accuracies.
+
+    .. math:: \bar p - \tfrac1C \sqrt{\textstyle\sum_c (p_c - l_c)^2}, \qquad
+              \bar p + \tfrac1C \sqrt{\textstyle\sum_c (u_c - p_c)^2}.
+
+    Parameters
+    ----------
+    scores : dict of Score
+        From ``class_scores``.
+    n_classes : int, default=None
+        How many classes there are, if some may be without audited row. Every class needs five.
+    """
+    if len(scores) < (n_classes or 1) or any(s.n < MIN_PER_CLASS for s in scores.values()):
+        return None
+    share, low, high = np.array([(s.share, s.low, s.high) for s in scores.values()]).T
+    mean, n = float(share.mean()), len(scores)
+    below, above = np.linalg.norm(share - low) / n, np.linalg.norm(high - share) / n
+    return mean, max(0.0, mean - float(below)), min(1.0, mean + float(above))
+
+
+class Slice(NamedTuple):
+    """What an audit says of the rows that have one value in a column."""
+
+    population: int  #: rows of the table
+    n: int  #: audited rows, skipped ones included
+    score: Score | None  #: its interval holds together with those of all other slices; None: too few rows to say
+    p_value: float | None  #: that it is as accurate as all other rows, corrected for looking at all (Holm)
+
+
+def slice_scores(
+    correct: ArrayLike,
+    slices: ArrayLike,
+    counts: Mapping[Any, int],
+    *,
+    skipped: ArrayLike | None = None,
+    level: float = 0.95,
+) -> dict[Any, Slice]:
+    """The accuracy in each slice of a table, corrected for looking at all of them.
+
+    The audited rows of a slice are a random sample of its rows, so its interval is exact at 1 - (1 - level) / m,
+    and all m slices of at least five audited rows hold theirs together with probability ``level``
+    (Bonferroni). Which slices those are depends on the draw, not on the answers. The p-values are Fisher's, of
+    each such slice against all other audited rows, skipped rows wrong, corrected by Holm.
+
+    Parameters
+    ----------
+    correct : array-like of shape (k,), bool
+        Of the audited rows; anything where skipped.
+    slices : array-like of shape (k,)
+        The value that each has in the column.
+    counts : mapping of value to number of rows
+        Of the whole table, the values that no audited row has included.
+    skipped : array-like of shape (k,), bool, default=None
+    level : float, default=0.95
+
+    Examples
+    --------
+    >>> found = slice_scores([True] * 10 + [False] * 8, ["n"] * 10 + ["s"] * 8, {"n": 900, "s": 100, "e": 3})
+    >>> print(found["s"].score, found["e"].score)
+    0.0% (0.0% to 40.0%) None
+    """
+    values, right, unknown = _rows(slices, correct, skipped)
+    _check_sample(values, counts)
+    right = right.astype(bool) & ~unknown
+    own = {value: _equal(values, value) for value in counts}
+    told = [value for value in counts if own[value].sum() >= MIN_PER_CLASS]
+    each = 1 - (1 - level) / max(1, len(told))
+    p_values = dict(zip(told, _holm([_against_the_rest(right, own[value]) for value in told]), strict=True))
+    return {
+        value: Slice(
+            n_rows,
+            int(own[value].sum()),
+            _score_of(right, own[value], unknown, n_rows, each) if value in p_values else None,
+            p_values.get(value),
+        )
+        for value, n_rows in counts.items()
+    }
+
+
+class Comparison(NamedTuple):
+    """Two models on the same audited rows."""
+
+    only_first: int  #: rows that the first alone gets right
+    only_second: int  #: rows that the second alone gets right
+    p_value: float  #: that the two err equally often, two-sided, exact
+
+
+def compare(first_correct: ArrayLike, second_correct: ArrayLike) -> Comparison:
+    """Whether two models err equally often, by the rows on which exactly one of them is right (McNemar, exact).
+
+    Parameters
+    ----------
+    first_correct : array-like of shape (k,), bool
+        Whether the first is right on each audited row.
+    second_correct : array-like of shape (k,), bool
+        Whether the second is.
+
+    Examples
+    --------
+    >>> compare([True] * 10 + [False] * 2, [False] * 10 + [True] * 2)
+    Comparison(only_first=10, only_second=2, p_value=0.03857421875)
+    """
+    first, second = np.asarray(first_correct, dtype=bool), np.asarray(second_correct, dtype=bool)
+    only_first, only_second = int(np.sum(first & ~second)), int(np.sum(second & ~first))
+    n = only_first + only_second
+    return Comparison(only_first, only_second, float(binomtest(only_first, n).pvalue) if n else 1.0)
+
+
+class Difference(NamedTuple):
+    """How much more often one labelling is right than another, on all rows."""
+
+    #: In the audit: of rows that the first alone gets right, less of those that the second alone does.
+    share: float
+    low: float  #: lower limit of the interval, for all rows
+    high: float  #: and the upper one
+    level: float  #: of the interval
+    comparison: Comparison  #: the exact paired test of no difference
+
+
+def difference(
+    first_correct: ArrayLike, second_correct: ArrayLike, population: int, level: float = 0.95
+) -> Difference:
+    r"""The accuracy of one labelling less that of another, on the same audit, with an interval that holds at any
+    size.
+
+    Of N rows the first alone is right on A, the second alone on B; b and c of them were among the n drawn.
+    Differences A - B are kept as long as neither b - c or more nor b - c or less is too rare for every U = A + B
+    that could be:
+
+    .. math:: \max_{U \in C} P(b - c \ge d \mid A, B) + \gamma > \tfrac{1 - level}{2}, \qquad P(b, c) =
+              \binom{A}{b} \binom{B}{c} \binom{N - U}{n - b - c} \Big/ \binom{N}{n},
+
+    where C is the exact interval of U at the level 1 - gamma (Berger and Boos, 1994), gamma a tenth of the tail.
+    The chance grows with A and falls with B, so that each of the cells into which C is cut is bounded by its
+    corner: nothing between them is missed. A row that was skipped is wrong in both, and tells nothing.
+
+    Parameters
+    ----------
+    first_correct : array-like of shape (k,), bool
+        Whether the first is right on each audited row.
+    second_correct : array-like of shape (k,), bool
+        Whether the second is.
+    population : int
+        Rows of the table that they were drawn from.
+    level : float, default=0.95
+        Of the interval.
+
+    Examples
+    --------
+    >>> found = difference([True] * 10 + [False] * 50, [False] * 10 + [True] * 2 + [False] * 48, population=5_000)
+    >>> round(found.share, 3), round(found.low, 3), round(found.high, 3)
+    (0.133, -0.038, 0.287)
+    """
+    comparison = compare(first_correct, second_correct)
+    n = len(np.asarray(first_correct))
+    b, c, tail = comparison.only_first, comparison.only_second, (1 - level) / 2
+    disagreeing = count_interval(b + c, n, population, 1 - _NUISANCE * tail)
+    low = _least_difference(b - c, n, population, disagreeing, (1 - _NUISANCE) * tail)
+    high = -_least_difference(c - b, n, population, disagreeing, (1 - _NUISANCE) * tail)
+    return Difference((b - c) / n, low / population, high / population, level, comparison)
+
+
+def _class_judgement(
+    name: Any, truth: NDArray[Any], labels: NDArray[Any], unknown: Mask, counts: Mapping[Any, int], level: float
+) -> ClassJudgement:
+    is_class, has_label = ~unknown & _equal(truth, name), _equal(labels, name)
+    n, n_skipped, seen = len(labels), int(unknown.sum()), int(is_class.sum())
+    labelled, population, both = counts.get(name, 0), sum(counts.values()), is_class & has_label
+    low, high = count_interval(seen, n, population, level, n_skipped)
+    n_said = int((has_label & unknown).sum())
+    return ClassJudgement(
+        Share(seen, n, low, high, labelled, population, level),
+        _score_of(both, has_label, unknown, labelled, level),
+        recall_score(int(both.sum()), seen, n_said, n_skipped - n_said, level),
+    )
+
+
+def _score_of(right: Mask, rows: Mask, unknown: Mask, population: int, level: float) -> Score | None:
+    """Of some rows, skipped ones included."""
+    correct, n, skipped = int((right & rows).sum()), int(rows.sum()), int((unknown & rows).sum())
+    return Score(correct, n, *interval(correct, n, population, level, skipped), level) if n else None
+
+
+def _agreement(
+    correct: Mask, truth: NDArray[Any], unknown: Mask, counts: Mapping[Any, int], level: float
+) -> Agreement | None:
+    r"""Agreement beyond chance, by the labels' shares of the whole table.
+
+    .. math:: \kappa = \frac{p - e}{1 - e}, \qquad e = \sum_c q_c \, s_c,
+
+    with p the accuracy, q_c the share of rows that carry label c, known, and s_c the share of rows that are of
+    class c. Kappa grows with p and falls with e. Its limits take p from its interval at 1 - (1 - level) / 2 and
+    the least and most e that shares within their intervals at 1 - (1 - level) / 2C, of sum 1, can give: all of
+    them hold together with probability ``level``, so that these do. They are wider than asymptotic ones, and
+    hold at any size.
+    """
+    if unknown.all():
+        return None
+    population, n, n_skipped = sum(counts.values()), len(truth), int(unknown.sum())
+    seen = Counter(truth[~unknown].tolist())
+    names = list(dict.fromkeys([*counts, *seen]))
+    q = np.array([counts.get(name, 0) for name in names]) / population
+    observed = float(q @ np.array([seen[name] for name in names])) / (n - n_skipped)
+    if len(names) < 2 or observed >= 1:
+        return None
+    half = (1 - level) / 2
+    shares = np.array(
+        [interval(seen[name], n, population, 1 - half / len(names), n_skipped) for name in names]
+    )  # (C, 2)
+    low, high = interval(int(correct.sum()), n, population, 1 - half, n_skipped)
+    least, most = _least_mean(q, shares), -_least_mean(-q, shares)
+    p = float(correct.sum()) / (n - n_skipped)
+    return Agreement(_kappa(p, observed), _kappa(low, most), _kappa(high, least), level)
+
+
+def _kappa(p: float, chance: float) -> float:
+    """Never below -1, whatever limits it is made of; where chance agrees on every row, nothing is beyond it."""
+    return max(-1.0, (p - chance) / (1 - chance)) if chance < 1 else 0.0
+
+
+def _least_mean(values: NDArray[Any], shares: NDArray[Any]) -> float:
+    """The smallest mean of values whose shares lie within limits and add up to 1: the smallest get most."""
+    order = np.argsort(values)
+    low, room = shares[order, 0], np.diff(shares[order], axis=1)[:, 0]
+    left = max(0.0, 1 - float(low.sum()))
+    taken = np.clip(left - np.append(0, np.cumsum(room)[:-1]), 0, room)
+    return float(values[order] @ (low + taken))
+
+
+def _against_the_rest(right: Mask, own: Mask) -> float:
+    table = [[int((answer & rows).sum()) for answer in (right, ~right)] for rows in (own, ~own)]
+    return float(fisher_exact(table).pvalue)
+
+
+def _holm(p_values: list[float]) -> list[float]:
+    """Multiplied by the number of those not smaller, and in the same order as before."""
+    order, found, least = np.argsort(p_values), [0.0] * len(p_values), 0.0
+    for place, i in enumerate(order.tolist()):
+        least = max(least, min(1.0, (len(p_values) - place) * p_values[i]))
+        found[i] = least
+    return found
+
+
+def _rows(
+    first: ArrayLike, second: ArrayLike, skipped: ArrayLike | None
+) -> tuple[NDArray[Any], NDArray[Any], Mask]:
+    a, b = np.asarray(first, dtype=object), np.asarray(second, dtype=object)
+    unknown = np.zeros(len(a), dtype=bool) if skipped is None else np.asarray(skipped)
+    if not (a.shape == b.shape == unknown.shape and a.ndim == 1 and len(a) and unknown.dtype == bool):
+        raise ValueError(
+            f"one value for each audited row is needed; got shapes {a.shape}, {b.shape} and {unknown.shape}."
+        )
+    return a, b, unknown
+
+
+def _equal(values: NDArray[Any], other: Any) -> Mask:
+    return np.asarray(values == other, dtype=bool) & (values != None)  # noqa: E711 (elementwise)
+
+
+def _check_sample(values: NDArray[Any], counts: Mapping[Any, int]) -> None:
+    for value, n in Counter(values.tolist()).items():
+        if n > counts.get(value, 0):
+            raise ValueError(
+                f"{n} audited rows have {value!r}, and counts say that {counts.get(value, 0)} rows of the "
+                "table do; give the counts of the whole table."
+            )
+
+
+def _least_difference(d: int, n: int, population: int, disagreeing: tuple[int, int], tail: float) -> int:
+    """The smallest A - B at which b - c = d or more is likely enough."""
+    low, high = -disagreeing[1] - 1, disagreeing[1]
+    while high - low > 1:
+        middle = (low + high) // 2
+        likely = _is_likely(d, n, population, disagreeing, middle, tail)
+        low, high = (low, middle) if likely else (middle, high)
+    return high
+
+
+def _is_likely(d: int, n: int, population: int, disagreeing: tuple[int, int], value: int, tail: float) -> bool:
+    """Whether b - c = d or more has more chance than ``tail`` for some number of rows that differ."""
+    edges = np.unique(np.linspace(*disagreeing, _CELLS + 1).round().astype(int)).tolist()
+    cells = list(pairwise(edges)) or [disagreeing]
+    corners = [
+        ((u_high + value) // 2, max(0, -((value - u_low) // 2)))  # most A, fewest B
+        for u_low, u_high in reversed(cells)
+        if u_high >= abs(value)
+    ]
+    return any(_chance(d, n, population, a, b) > tail for a, b in corners)
+
+
+def _chance(d: int, n: int, population: int, only_first: int, only_second: int) -> float:
+    """That b - c is at least d."""
+    both = population - only_first - only_second
+    b, c = (np.arange(_most(n, rows, population) + 1) for rows in (only_first, only_second))
+    b = b[:, None]
+    others = n - b - c  # drawn rows on which the two agree
+    possible = (b - c >= d) & (others >= 0) & (others <= both)
+    of_both = _log_choose(both, np.arange(min(n, both) + 1))
+    log = _log_choose(only_first, b) + _log_choose(only_second, c) + of_both[np.clip(others, 0, len(of_both) - 1)]
+    return float(np.exp(log[possible] - _log_choose(population, np.array(n))).sum()) + _ROUNDING
+
+
+def _most(n: int, rows: int, population: int) -> int:
+    """As many of some rows as n drawn ones hold, but for a chance that is less than what is added for rounding."""
+    mean = n * rows / population
+    return min(n, rows, int(mean + 8 * mean**0.5 + 20))
+
+
+def _log_choose(n: int, k: NDArray[Any]) -> Floats:
+    return gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)

@@ -1,0 +1,194 @@
+"""Filling in an audit sheet, row by row, while others may do so too.
+
+Several may fill in one sheet at once: a page in the browser, a terminal, a spreadsheet. Before every answer the
+file is read again if it was changed, so that nobody's answer is overwritten, and each answer is on the disk when
+``answer`` returns.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from chary._files import atomic_rewrite, sole_writer
+from chary._words import shown
+from chary.audit.sheet import (
+    CLASSES,
+    GUESS,
+    ROW,
+    SKIPPED,
+    SheetOrigin,
+    column_texts,
+    parse_token,
+    read_origin,
+    read_sheet,
+    with_stopping,
+)
+from chary.tables.errors import TableError
+from chary.tables.formats.packing import state_of
+from chary.tables.formulas import as_typed, guarded
+from chary.tables.table import Table
+from chary.tables.writing import write_table
+
+
+class AnsweredElsewhereError(TableError):
+    """A row that has another answer by now than whoever answers it has seen."""
+
+
+class FillingRow(NamedTuple):
+    """A row of a sheet being filled in."""
+
+    number: int  # in the table, from 0; -1: its token says nothing
+    lines: tuple[int, ...]  # of the file, from 0: a row may be there twice
+    token: str
+
+
+class Filling:
+    """A sheet being filled in, by whoever else, too.
+
+    Rows are counted from 1 in the order of the draw.
+
+    Parameters
+    ----------
+    path : path
+        Of a sheet of ``draw_sheet``.
+    stopping : bool, default=False
+        Whether who fills it in is told when it is enough: the sheet says so from the first answer on.
+
+    Attributes
+    ----------
+    sheet : Table
+        As it was read last.
+    origin : SheetOrigin
+    rows : list of FillingRow
+    answers : list of str
+        By row; empty where there is none, ``"?"`` where it was skipped.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, stopping: bool = False) -> None:
+        self.path, self.stopping = Path(path), stopping
+        self._read()
+
+    @property
+    def fields(self) -> list[str]:
+        """The columns that tell a person about a row; a model's opinion is none of them."""
+        return [
+            name
+            for name in self.sheet.frame.columns
+            if name not in (ROW, CLASSES, GUESS, self.origin.target) and not name.startswith("chary_")
+        ]
+
+    @property
+    def n_left(self) -> int:
+        """Rows without an answer."""
+        return self.answers.count("")
+
+    @property
+    def n_skipped(self) -> int:
+        """Rows that somebody passed over."""
+        return self.answers.count(SKIPPED)
+
+    @property
+    def n_answered(self) -> int:
+        """Rows with a label."""
+        return len(self.answers) - self.n_left - self.n_skipped
+
+    def next_empty(self) -> int | None:
+        """The first row without an answer."""
+        return self.answers.index("") + 1 if self.n_left else None
+
+    def cells(self, place: int) -> dict[str, Any]:
+        """The cells of a row by column."""
+        return self.sheet.frame.row(self.rows[place - 1].lines[0], named=True)
+
+    def place_of(self, number: int) -> int | None:
+        """Where a row of the table, by number from 0, is in the sheet."""
+        return next((place for place, row in enumerate(self.rows, 1) if row.number == number), None)
+
+    def refresh(self) -> bool:
+        """Read the file again if it was changed; whether it was."""
+        changed = self._state != state_of(self.path)
+        if changed:
+            self._read()
+        return changed
+
+    def answer(self, place: int, text: str, expected: str | None = None, *, number: int | None = None) -> None:
+        """Write an answer, an empty one to take it back, and what others have answered meanwhile.
+
+        ``expected`` is the answer that was seen, and ``number`` the row of the table: where somebody has answered
+        otherwise meanwhile, or another sheet is in its place, nothing is written.
+        """
+        with sole_writer(Path(os.path.realpath(self.path)).parent):
+            before = self._identity(place)
+            self.refresh()
+            if self._identity(place) != before or number not in (None, self.rows[place - 1].number):
+                raise AnsweredElsewhereError(
+                    f"{self.path.name} is another sheet by now; look again before you answer."
+                )
+            there, text = self.answers[place - 1], text.strip()
+            if there == text:
+                return  # said already, by this answer itself if its receipt was lost
+            if expected is not None and there != expected.strip():
+                said = f"has the answer {shown(there)} by now" if there else "has no answer any more"
+                raise AnsweredElsewhereError(
+                    f"Row {place} of {self.path.name} {said}; look again before you answer."
+                )
+            self.answers[place - 1] = text
+            self._write()
+
+    def mark_stopping(self) -> None:
+        """Have the sheet say that who fills it in is told when it is enough."""
+        self.stopping = True
+        with sole_writer(Path(os.path.realpath(self.path)).parent):
+            self.refresh()
+            if not self.origin.stopped:
+                self._write()
+
+    def _identity(self, place: int) -> str:
+        """Which row of which table a place stands for."""
+        if not 1 <= place <= len(self.rows):
+            raise TableError(f"{self.path.name} has rows 1 to {len(self.rows):,}, and none {place:,}.")
+        return self.rows[place - 1].token
+
+    def _read(self) -> None:
+        self._state = state_of(self.path)
+        self.sheet, self.notes = read_sheet(self.path)
+        self.origin: SheetOrigin = read_origin(self.sheet)
+        self.rows = _in_order_of_the_draw(self.sheet)
+        written = column_texts(self.sheet, self.origin.target)
+        told = ([as_typed(written[line]) for line in row.lines] for row in self.rows)
+        self.answers = [next((text for text in texts if text), "") for texts in told]
+
+    def _write(self) -> None:
+        if self.stopping and not self.origin.stopped:
+            self.sheet = with_stopping(self.sheet)
+            self.origin = self.origin._replace(stopped=True)
+        written = self.sheet.frame[self.origin.target].cast(pl.String).to_list()
+        for row, answer in zip(self.rows, self.answers, strict=True):
+            for line in row.lines:
+                written[line] = answer or None
+        # The sheet is kept as it is on the disk then, so that whoever goes on from it has all answers.
+        told = pl.DataFrame({self.origin.target: pl.Series(written, dtype=pl.String)})
+        told = guarded(told) if self.sheet.format == "csv" else told
+        self.sheet = replace(self.sheet, frame=self.sheet.frame.with_columns(told.to_series()), lines=None)
+        with atomic_rewrite(self.path) as stream:
+            write_table(self.sheet, {}, stream)
+        self._state = state_of(self.path)
+
+
+def _in_order_of_the_draw(sheet: Table) -> list[FillingRow]:
+    """The rows of a sheet, each once; where a token cannot be read, all in the order of the file."""
+    lines: dict[str, list[int]] = {}
+    for line, token in enumerate(column_texts(sheet, ROW)):
+        if token:
+            lines.setdefault(" ".join(token.split()).lower(), []).append(line)
+    try:
+        said = {token: parse_token(token, sheet.name) for token in lines}
+    except TableError:
+        return [FillingRow(-1, tuple(own), token) for token, own in lines.items()]
+    ordered = sorted(lines, key=lambda token: (said[token].place, said[token].number))
+    return [FillingRow(said[token].number, tuple(lines[token]), token) for token in ordered]

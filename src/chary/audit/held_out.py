@@ -1,0 +1,167 @@
+"""A classifier and labels in; how labelled rows are judged by models that have not seen their labels out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
+from sklearn.model_selection import StratifiedKFold
+
+from chary._sklearn import safe_indexing
+from chary.audit.figures import Score, score
+from chary.method import Labels, encode, fit_partly, last_step, max_probability, probabilities
+
+Floats = NDArray[np.floating[Any]]
+Rows = NDArray[np.intp]
+
+_N_FOLDS = 5
+
+
+class HeldOut(NamedTuple):
+    """Labelled rows judged by models that had not seen their labels."""
+
+    prediction: NDArray[Any]  # (k,)
+    correct: NDArray[np.bool_]  # (k,)
+    confidence: Floats  # (k,)
+    probability: Floats  # (k,) the highest class probability; NaN where the model gives none
+    given: NDArray[Any] = np.zeros(0)  # (k,) the labels that were hidden
+    own: Floats = np.zeros(0)  # (k,) the probability of the label that was given; NaN as above
+    rows: Rows = np.zeros(0, dtype=np.intp)  # (k,) which rows they are
+
+    @property
+    def score(self) -> Score:
+        """The share of right rows, with its 95 % interval; exact only for rows drawn at random."""
+        return score(self.correct)
+
+    @property
+    def balanced(self) -> float | None:
+        """The share of right rows of a class, on average over the classes; None where no row was judged."""
+        if not len(self.given):
+            return None
+        _, codes = np.unique(self.given, return_inverse=True)
+        return float(np.mean(np.bincount(codes, self.correct) / np.bincount(codes)))
+
+    def part(self, rows: Rows) -> HeldOut:
+        """Some of these rows, or all in another order."""
+        parts: list[Any] = [value[rows] if len(value) else value for value in self]
+        return HeldOut(*parts)
+
+
+def held_out(
+    estimator: Any, X: Any, y: ArrayLike | Labels, random_state: Any = None, *, keep: list[Any] | None = None
+) -> HeldOut:
+    """Cross-validate a classifier on the labelled rows; the unlabelled ones stay in training.
+
+    Rows of a class with a single label are never judged: without them the class would be unknown. Under selection
+    bias the outcome is optimistic, because all judged rows come from where the labels are. Each model is appended
+    to ``keep``, if there is such a list, with the rows that it judged.
+    """
+    labels = encode_for(estimator, y)
+    rng = np.random.default_rng(random_state)
+    given = np.flatnonzero(labels.labeled)
+    counts = np.bincount(labels.codes[given])
+    judged = given[counts[labels.codes[given]] >= 2]
+    n_folds = int(min(_N_FOLDS, counts[counts >= 2].min(initial=_N_FOLDS)))
+    if len(judged) < 2 or n_folds < 2:
+        return HeldOut(labels.classes[:0], np.zeros(0, dtype=bool), np.zeros(0), np.zeros(0))
+    folds = stratified_folds(labels.codes[judged], rng, n_folds)
+    return judge_folds(estimator, X, labels, [judged[fold] for fold in folds], keep=keep)
+
+
+def judge_folds(
+    estimator: Any,
+    X: Any,
+    y: ArrayLike | Labels,
+    folds: Iterable[Rows],
+    *,
+    transductive: bool = True,
+    keep: list[Any] | None = None,
+) -> HeldOut:
+    """Judge the rows of each fold by a model that has every label but theirs.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Any; it is cloned. One with a parameter ``unlabeled`` is given the unlabelled rows, and those of the fold
+        among them, too.
+    X : array, DataFrame or sparse matrix of shape (n, ...)
+    y : array-like of shape (n,), or Labels
+        Missing (or the classifier's marker) where there is no label.
+    folds : iterable of arrays of row numbers
+        Labelled rows; those of no fold stay in training throughout.
+    transductive : bool, default=True
+        Whether the rows of a fold stay in training, too, without their labels.
+    keep : list, default=None
+        Each model is appended to it, with the rows of its fold.
+
+    Returns
+    -------
+    HeldOut
+        The rows of one fold after those of another, as ``np.concatenate(folds)``.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> X, y = np.array([[1.0], [2.0], [7.0], [8.0], [9.0]]), np.array(["low", "low", "high", "high", None])
+    >>> judge_folds(LogisticRegression(), X, y, [np.array([0, 3]), np.array([2])]).prediction
+    array(['low', 'high', 'high'], dtype='<U4')
+    """
+    labels = encode_for(estimator, y)
+    fit = fit_without if transductive else _fit_on_others
+    parts = []
+    for rows in folds:
+        model = fit(estimator, X, labels, rows)
+        parts.append(judge(model, X, labels, rows))
+        if keep is not None:
+            keep.append((model, rows))
+    return HeldOut(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+
+
+def encode_for(estimator: Any, y: ArrayLike | Labels) -> Labels:
+    """A target with the marker of unlabelled rows that the classifier has; -1 where it knows of none."""
+    return encode(y, unlabeled=last_step(estimator).get_params(deep=False).get("unlabeled", -1))
+
+
+def fit_without(estimator: Any, X: Any, labels: Labels, rows: Rows) -> Any:
+    """A clone fitted on all labels but those of some rows."""
+    return fit_partly(clone(estimator), X, labels.without(rows))
+
+
+def _fit_on_others(estimator: Any, X: Any, labels: Labels, rows: Rows) -> Any:
+    others = np.setdiff1d(np.arange(len(labels.codes)), rows)
+    return fit_partly(clone(estimator), safe_indexing(X, others), labels.part(others))
+
+
+def judge(model: Any, X: Any, labels: Labels, rows: Rows) -> HeldOut:
+    """Some labelled rows, judged by a fitted model."""
+    X_rows = safe_indexing(X, rows)
+    prediction = model.predict(X_rows)
+    given = labels.classes[labels.codes[rows]]
+    probability = own = np.full(len(rows), np.nan)
+    if hasattr(model, "predict_proba") or hasattr(model, "decision_function"):
+        probs = probabilities(model, X_rows)
+        probability, own = max_probability(probs), _of_given(probs, model, labels, rows)
+    return HeldOut(prediction, prediction == given, confidence_of(model, X_rows), probability, given, own, rows)
+
+
+def _of_given(probs: Floats, model: Any, labels: Labels, rows: Rows) -> Floats:
+    """The probability of the label that each row has; 0 where the model knows no such class."""
+    known = {name: place for place, name in enumerate(np.asarray(model.classes_).tolist())}
+    places = np.array([known.get(name, -1) for name in labels.classes.tolist()])[labels.codes[rows]]
+    return np.where(places >= 0, probs[np.arange(len(rows)), places], 0.0)
+
+
+def confidence_of(model: Any, X: Any) -> Floats:
+    """The model's own confidence in its predictions, or their probability where it has none."""
+    if hasattr(model, "predict_confidence"):
+        return model.predict_confidence(X)
+    return max_probability(probabilities(model, X))
+
+
+def stratified_folds(groups: NDArray[Any], rng: np.random.Generator, n_folds: int = _N_FOLDS) -> list[Rows]:
+    """Numbers of the rows judged in each fold, every group dealt out evenly."""
+    splitter = StratifiedKFold(n_folds, shuffle=True, random_state=int(rng.integers(2**31)))
+    return [test for _, test in splitter.split(np.zeros(len(groups)), groups)]

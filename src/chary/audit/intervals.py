@@ -1,0 +1,292 @@
+"""Exact confidence intervals for the share of right labels, from rows drawn at random.
+
+All limits hold for rows drawn uniformly at random without replacement, whatever was drawn, at any size. Skipped
+rows are counted against the promise: as wrong in every lower limit and as right in every upper one, so that the
+limits hold whatever a person would have said of them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import betaincinv, betaln, gammaln
+
+Floats = NDArray[np.floating[Any]]
+Counts = NDArray[np.int64]
+
+# Rounding may cost a limit this much, never the other way: probabilities of a tail, logarithms of a likelihood.
+_ROUNDING, _LOG_ROUNDING = 1e-12, 1e-6
+
+
+def accuracy_interval(correct: int, n: int, level: float = 0.95) -> tuple[float, float]:
+    r"""Exact interval of the accuracy over all unlabelled rows (Clopper and Pearson, 1934).
+
+    Of n rows drawn at random, x were right. The limits are those accuracies p at which as many or more,
+    respectively as few or fewer, right rows have probability (1 - level) / 2 under Bin(n, p):
+
+    .. math:: p_{low} = B^{-1}(\tfrac{1 - level}{2};\, x,\, n - x + 1), \qquad
+              p_{high} = B^{-1}(\tfrac{1 + level}{2};\, x + 1,\, n - x),
+
+    with B the beta distribution. It covers the truth at least as often as it says; drawing without
+    replacement from a finite pool makes it only safer, and ``interval`` narrower.
+
+    Parameters
+    ----------
+    correct : int
+        Right rows among those drawn.
+    n : int
+        Rows drawn, skipped ones included.
+    level : float, default=0.95
+        Of the interval.
+
+    Examples
+    --------
+    >>> low, high = accuracy_interval(27, 30)
+    >>> round(low, 3), round(high, 3)
+    (0.735, 0.979)
+    """
+    _check_counts(correct, n, 0)
+    low, high = clopper_pearson(correct, n, level)
+    return float(low), float(high)
+
+
+def interval(
+    correct: int, n: int, population: int | None = None, level: float = 0.95, skipped: int = 0
+) -> tuple[float, float]:
+    """Exact interval of the share that is right: of a pool of ``population`` rows, or of one of any size.
+
+    Parameters
+    ----------
+    correct : int
+        Rows known to be right.
+    n : int
+        Rows drawn, the skipped ones included.
+    population : int, default=None
+        Rows of the pool they were drawn from (``count_interval`` divided by it); None: ``accuracy_interval``.
+    level : float, default=0.95
+    skipped : int, default=0
+        Drawn rows that nobody answered: wrong for the lower limit, right for the upper one.
+
+    Examples
+    --------
+    Thirty rows of sixty leave less open than thirty of a million:
+
+    >>> [round(limit, 3) for limit in interval(27, 30, population=60)]
+    [0.783, 0.95]
+    >>> [round(limit, 3) for limit in interval(27, 30, population=1_000_000)]
+    [0.735, 0.979]
+    >>> [round(limit, 3) for limit in interval(27, 30, skipped=3)]
+    [0.735, 1.0]
+    """
+    if population is not None:
+        low, high = count_interval(correct, n, population, level, skipped)
+        return low / population, high / population
+    _check_counts(correct, n, skipped)
+    return accuracy_interval(correct, n, level)[0], accuracy_interval(correct + skipped, n, level)[1]
+
+
+def count_interval(
+    correct: int, n: int, population: int, level: float = 0.95, skipped: int = 0
+) -> tuple[int, int]:
+    r"""Exact interval of the number of right rows in a pool of N, of which n were drawn without replacement.
+
+    Those numbers M are kept at which neither tail of the hypergeometric distribution holds as little as
+    (1 - level) / 2:
+
+    .. math:: \{ M : P(X \ge x \mid N, M, n) > \tfrac{1 - level}{2} < P(X \le x \mid N, M, n) \}.
+
+    Both tails are monotone in M, so the limits are found by bisection, in O(n log N). At n = N nothing is open.
+    It is narrower than Clopper and Pearson's, except at x = 1 or x = n - 1, where it may be wider by one row:
+    there the binomial tail is the smaller one.
+
+    Parameters
+    ----------
+    correct : int
+        Right rows among those drawn.
+    n : int
+        Rows drawn, skipped ones included.
+    population : int
+        Rows of the table that they were drawn from.
+    level : float, default=0.95
+        Of the interval.
+    skipped : int, default=0
+        Rows drawn and not answered: wrong in the lower limit, right in the upper one.
+
+    Examples
+    --------
+    >>> count_interval(27, 30, 5_000)
+    (3676, 4893)
+    >>> count_interval(27, 30, 30)
+    (27, 27)
+    """
+    _check_counts(correct, n, skipped)
+    _check_level(level)
+    if n > population:
+        raise ValueError(f"{n:,} rows cannot be drawn from {population:,}; give the size of the whole pool.")
+    tail = (1 - level) / 2
+    low = _fewest(correct, n, population, tail)
+    return low, population - _fewest(n - correct - skipped, n, population, tail)
+
+
+def sequence(
+    correct: ArrayLike, population: int, level: float = 0.95, *, skipped: ArrayLike | None = None
+) -> tuple[Floats, Floats]:
+    r"""Limits of the share that is right after every row, valid at all moments together: look, and stop at will.
+
+    The prior-posterior-ratio martingale for sampling without replacement (Waudby-Smith and Ramdas, Confidence
+    sequences for sampling without replacement, 2020), with a uniform (beta-binomial, a = b = 1) prior over the
+    number M of right rows among N. After t rows, s of them right, in the order in which they were drawn,
+
+    .. math:: R_t(M) = \frac{B(1 + s,\, 1 + t - s)}{L_t(M)}, \qquad
+              L_t(M) = \frac{M!}{(M-s)!} \, \frac{(N-M)!}{(N-M-t+s)!} \, \frac{(N-t)!}{N!}
+
+    is a martingale of mean 1 if M is the truth, so that it ever reaches 1 / (1 - level) with probability at most
+    1 - level (Ville, 1939). The M where it has not are the interval: L is log-concave in M, so both ends are
+    found by bisection, in O(log N) for all t at once.
+
+    Parameters
+    ----------
+    correct : array-like of shape (k,), bool
+        Whether each drawn row is right, **in the order of the draw**; False where it was skipped.
+    population : int
+        Rows of the pool.
+    level : float, default=0.95
+    skipped : array-like of shape (k,), bool, default=None
+        Rows that nobody answered: wrong for the lower limits, right for the upper ones.
+
+    Returns
+    -------
+    low, high : arrays of shape (k,)
+        After 1, 2, ... k rows. An interval also keeps to those before it; should none be left, which happens in
+        less than 1 - level of all audits, it stands for itself.
+
+    Examples
+    --------
+    >>> low, high = sequence([True] * 27 + [False] * 3, population=5_000)
+    >>> low[[9, 26, 29]].round(3), high[[9, 26, 29]].round(3)
+    (array([0.584, 0.792, 0.792]), array([1.   , 1.   , 0.992]))
+    """
+    right = _answers(correct)
+    unknown = np.zeros(len(right), dtype=bool) if skipped is None else _answers(skipped)
+    _check_level(level)
+    if len(right) > population:
+        raise ValueError(f"{len(right):,} rows cannot be drawn from {population:,}; give the size of the pool.")
+    if unknown.shape != right.shape or (right & unknown).any():
+        raise ValueError("skipped must name rows of correct that are not right: one value for each drawn row.")
+    t = np.arange(1, len(right) + 1)
+    low = _fewest_likely(np.cumsum(right), t, population, level)
+    high = population - _fewest_likely(np.cumsum(~right & ~unknown), t, population, level)
+    closest_low, closest_high = np.maximum.accumulate(low), np.minimum.accumulate(high)
+    any_left = closest_low <= closest_high
+    low, high = np.where(any_left, closest_low, low), np.where(any_left, closest_high, high)
+    return low / population, high / population
+
+
+def required_size(width: float, level: float = 0.95, accuracy: float = 0.5) -> int:
+    """Fewest rows to audit for an interval at most this wide.
+
+    Parameters
+    ----------
+    width : float
+        Of the interval from end to end, such as 0.2 for plus or minus ten points.
+    level : float, default=0.95
+    accuracy : float, default=0.5
+        What one expects; at 0.5 the interval is widest, so that the answer holds whatever comes out.
+
+    Examples
+    --------
+    >>> required_size(0.2), required_size(0.2, accuracy=0.9)
+    (104, 44)
+    """
+    if not 0 < width < 1 or not 0 <= accuracy <= 1:
+        raise ValueError(f"width={width} and accuracy={accuracy} must be shares, width above 0 and below 1.")
+
+    def is_wide(n: int) -> bool:
+        low, high = clopper_pearson(accuracy * n, n, level)
+        return float(high - low) > width
+
+    size = 1
+    while is_wide(size):
+        size *= 2
+    low = size // 2
+    while size - low > 1:
+        middle = (low + size) // 2
+        low, size = (middle, size) if is_wide(middle) else (low, middle)
+    return size
+
+
+def clopper_pearson(correct: Any, n: Any, level: float) -> tuple[Floats, Floats]:
+    """The limits of ``accuracy_interval`` for arrays, and for counts that are no whole numbers."""
+    _check_level(level)
+    x, n = np.asarray(correct, dtype=float), np.asarray(n, dtype=float)
+    tail = (1 - level) / 2
+    low = np.where(x > 0, betaincinv(np.maximum(x, 1e-9), n - x + 1, tail), 0.0)
+    high = np.where(x < n, betaincinv(x + 1, np.maximum(n - x, 1e-9), 1 - tail), 1.0)
+    return low, high
+
+
+def hypergeometric(population: int, right: int, n: int) -> tuple[int, Floats]:
+    """The least number of right rows that n drawn ones can hold, and the chance of it and of each number above.
+
+    By the ratios of neighbours, so that nothing is lost to factorials of large pools.
+    """
+    first, last = max(0, n - population + right), min(n, right)
+    j = np.arange(first, last, dtype=float)
+    ratio = (right - j) * (n - j) / ((j + 1) * (population - right - n + j + 1))
+    log = np.append(0.0, np.cumsum(np.log(ratio)))
+    chance = np.exp(log - log.max())
+    return first, chance / chance.sum()
+
+
+def _fewest(x: int, n: int, population: int, tail: float) -> int:
+    """The smallest number of right rows at which x or more of n have more chance than ``tail``."""
+
+    def is_likely(right: int) -> bool:
+        first, chance = hypergeometric(population, right, n)
+        return float(chance[max(0, x - first) :].sum()) > tail - _ROUNDING
+
+    low, high = x - 1, population - (n - x)  # not possible, and certain
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if is_likely(middle) else (middle, high)
+    return high
+
+
+def _fewest_likely(s: Counts, t: Counts, population: int, level: float) -> Counts:
+    """The smallest number of right rows that the martingale has not ruled out, for each moment."""
+    needed = betaln(1 + s, 1 + t - s) + np.log1p(-level) - _LOG_ROUNDING
+    low = s - 1
+    high = np.clip((population + 1) * s // t, s, population - (t - s))  # the likeliest: never ruled out
+    while (high - low > 1).any():
+        middle = (low + high) // 2
+        kept = (middle > low) & (_log_likelihood(np.maximum(middle, s), s, t, population) > needed)
+        low, high = np.where(kept, low, np.minimum(middle, high - 1)), np.where(kept, middle, high)
+    return high
+
+
+def _log_likelihood(right: Counts, s: Counts, t: Counts, population: int) -> Floats:
+    wrong, missed = population - right, t - s
+    chosen = gammaln(right + 1) - gammaln(right - s + 1) + gammaln(wrong + 1) - gammaln(wrong - missed + 1)
+    return chosen + gammaln(population - t + 1) - gammaln(population + 1)
+
+
+def _answers(values: ArrayLike) -> NDArray[np.bool_]:
+    answers = np.asarray(values)
+    if answers.ndim != 1 or not len(answers) or answers.dtype != bool:
+        raise ValueError(f"one true or false for each drawn row is needed; got {answers.dtype}, {answers.shape}.")
+    return answers
+
+
+def _check_counts(correct: int, n: int, skipped: int) -> None:
+    if not (0 <= correct <= n - skipped and n >= 1 and skipped >= 0):
+        also = f", {skipped} of them skipped," if skipped else ""
+        raise ValueError(
+            f"{correct} of {n} rows{also} cannot be right; give a count of right rows and at least 1 row."
+        )
+
+
+def _check_level(level: float) -> None:
+    if not 0 < level < 1:
+        raise ValueError(f"level={level} must be above 0 and below 1, such as 0.95.")

@@ -1,0 +1,475 @@
+"""How good the labels in a column are, whoever made them, by a person's answers for rows drawn at random."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from chary._words import Parameter, Step, shown
+from chary.audit.acceptance import Acceptor, Audit, SortedConfidences, check_error
+from chary.audit.drawing import DrawnSheet, draw, draw_sheet
+from chary.audit.figures import (
+    Difference,
+    Judgement,
+    Score,
+    Slice,
+    difference,
+    judge_labels,
+    promised_score,
+    slice_scores,
+)
+from chary.audit.sheet import (
+    SKIPPED,
+    AuditAnswers,
+    DrawPool,
+    SheetOrigin,
+    TableCells,
+    as_texts,
+    known_class,
+    match_answers,
+    origin_or_none,
+    read_sheet,
+    sheet_origin,
+)
+from chary.options import Options
+from chary.tables import TableError
+from chary.tables.formulas import all_as_typed
+from chary.tables.frames import from_dataframe
+from chary.tables.missing import label_texts
+from chary.tables.source import Source
+from chary.tables.table import can_be_text, texts
+from chary.tables.target import (
+    MAX_CLASSES,
+    chosen_spellings,
+    fold_sentences,
+    folded,
+    is_marker,
+    markers_of,
+    refuse_doubtful,
+    says_classes,
+)
+
+TRUTH = "chary_truth"  # the column of a sheet that a person fills in
+EMPTY = "(empty)"  # what rows without a value in the column of a slice are called
+_MOST_SLICES = 200
+# Of a draw from a table that chary labelled. Another than that of an audit: with the same, the labels would be
+# judged by rows whose answers they were made from, and look better than they are.
+_SEED_OF_OWN = 1
+
+
+class JudgedColumn(NamedTuple):
+    """What an audit says of one column of labels."""
+
+    name: str
+    judgement: Judgement
+    always: Score  # the accuracy, with limits that hold at whichever moment one looks
+    correct: NDArray[np.bool_]  # (k,) by audited row; False where skipped
+    n_missing: int  # rows of the table without a label, which count as wrong
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgedTable(Audit):
+    """The outcome of ``judge_table``; what ``Audit`` says is of the first column of labels."""
+
+    source: Source
+    options: Options
+    level: float  # of the intervals
+    columns: list[JudgedColumn]
+    slices: dict[str, dict[Any, Slice]]  # by column, by value; of the first column of labels
+    difference: Difference | None  # the first column of labels against the second
+    notes: list[str]
+    warnings: list[str]
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of the table."""
+        return self.source.n_rows
+
+    def accepted(self) -> NDArray[np.bool_] | None:
+        """(n,) Which rows can be accepted at the error asked for; None if none was.
+
+        Those from a confidence on that have a label. A row that the audit found wrong is not, one that it found
+        right is: that is known, whatever the confidence.
+        """
+        if self.asked is None:
+            return None
+        tested = read_labels_under_test(self.source, self.options)
+        confidence, has_label = _confidences(self.source, self.options, tested)
+        accepted = has_label & (confidence >= self.asked.threshold)
+        accepted[self.answers.rows] = self.columns[0].correct[self.answers.answered]
+        return accepted
+
+
+def draw_to_judge(
+    source: Source, path: str | os.PathLike[str], options: Options, k: int = 30
+) -> tuple[DrawnSheet, list[str]]:
+    """Write a sheet of rows drawn at random from all rows, without the labels under test; and its classes.
+
+    Parameters
+    ----------
+    source : Source
+        From ``open_source``.
+    path : path
+        Of the sheet. A smaller one that is there is enlarged and keeps its answers.
+    options : Options
+        ``labels``, one or two, and ``confidence`` are columns that the sheet does not show; nor does it show
+        those of ``hide``, which would betray the labels, and those that chary wrote. ``unlabeled`` and
+        ``exact_labels`` as in ``target_labels``. ``seed``: that of the sheet that is there, and else 0.
+        ``force``: draw anew in place of what is there.
+    k : int
+        How many rows it shall hold in the end.
+    """
+    tested = read_labels_under_test(source, options)
+    hidden = {*options.labels, *options.hide, *filter(None, [options.confidence])}
+    for name in hidden:
+        source.column_named(name)
+    visible, told = _visible(source, hidden), None
+    with suppress(TableError):  # nothing there, or no sheet: said where it is in the way
+        told = None if options.force else origin_or_none(read_sheet(path)[0])
+    if told is not None and told.shown:  # rows added to a sheet show the same
+        visible = [name for name in told.shown if name in source.names]
+    if not visible:
+        raise TableError(f"{source.table.name} has no column that a person could label a row by; give it one.")
+    about: dict[str, Any] = {"judged": tuple(options.labels), "shown": tuple(visible)}
+    about["exact_labels"] = options.exact_labels
+    origin = sheet_origin(source.table, TRUTH, tested.classes, options.unlabeled, **about)
+    seed, is_own = options.seed, any(name.startswith("chary_") for name in source.names)
+    if seed is None and is_own and (options.force or not os.path.lexists(path)):
+        seed = _SEED_OF_OWN
+    pool = DrawPool(source.table, origin, cells_by_row(source, visible), np.zeros(source.n_rows, dtype=bool))
+    return draw_sheet(path, pool, k, seed=seed, overwrite=options.force), tested.classes
+
+
+def judge_table(source: Source, truth: Any, options: Options, level: float = 0.95) -> JudgedTable:
+    """Say how good labels are, by a person's answers for rows drawn at random.
+
+    Parameters
+    ----------
+    source : Source
+        From ``open_source``.
+    truth : path, column name or array of shape (n,)
+        A sheet of ``draw_to_judge`` with a person's answers. Or answers for all rows, missing where nobody looked:
+        the figures hold only if the rows looked at were drawn at random from all, which nothing here can check.
+    options : Options
+        ``labels``: one or two columns under test; a row without one counts as wrong. ``confidence``: a column of
+        numbers, the larger the surer the label: which rows can be accepted. ``by``: accuracy for each value of
+        these columns. ``error``: the largest share of wrong labels among those to be accepted, decided on
+        beforehand; it needs ``confidence``. ``unlabeled`` and ``exact_labels`` as when the sheet was drawn.
+    level : float, default=0.95
+        Of the intervals; that of accepting rows is 90 %.
+    """
+    names, by, confidence, error = options.labels, options.by, options.confidence, options.error
+    for name in [*_label_columns(source, names), *by, *filter(None, [confidence])]:
+        source.column_named(name)
+    check_error(error, truth)
+    if error is not None and confidence is None:
+        raise TableError(
+            "Which rows can be accepted at an error, their order by confidence tells; name its column with ",
+            Parameter("confidence"),
+            ".",
+        )
+    tested = read_labels_under_test(source, options)
+    answers = _read_truth(source, truth, tested, options)
+    cells = source.rows(list(answers.seen.values()), list(dict.fromkeys([*names, *by])))
+    columns = [_judged(name, cells[name], answers, tested, level) for name in names]
+    first, n_rows = columns[0], source.n_rows
+    acceptor = None if confidence is None else _acceptor(source, options, tested, first, answers)
+    recalls = {name: found.recall for name, found in first.judgement.classes.items() if found.recall}
+    return JudgedTable(
+        answers=answers,
+        accuracy=first.always if answers.stopped else first.judgement.accuracy,
+        answered=first.judgement.answered,
+        classes=recalls,
+        acceptor=acceptor,
+        asked=None if acceptor is None or error is None else acceptor.at(error),
+        source=source,
+        options=options,
+        level=level,
+        columns=columns,
+        slices={name: _slices(source, name, cells[name], first, answers, level, len(by)) for name in by},
+        difference=difference(first.correct, columns[1].correct, n_rows, level) if len(columns) > 1 else None,
+        notes=[*source.table.notes, *tested.notes, *answers.notes, *_missing_notes(columns)],
+        warnings=[*answers.warnings, *_new_classes(answers, names)],
+    )
+
+
+# ---------------------------------------------------------------- the labels under test
+
+
+class LabelsUnderTest(NamedTuple):
+    """Columns with labels of all rows, whoever made them; None stands for a row without one."""
+
+    classes: list[str]  # of all columns together, sorted
+    counts: dict[str, dict[str | None, int]]  # by column: rows by class
+    chosen: dict[str, str]  # by spelling: the class
+    notes: list[str]  # what was folded, a sentence each
+    own: frozenset[str] = frozenset()  # columns that chary wrote into a CSV, apostrophes before formulas and all
+
+    def of(self, cells: pl.Series) -> list[str | None]:
+        """The class of each cell."""
+        return [self.chosen.get(text) for text in _label_texts(cells, self.own).to_list()]
+
+    def has_label(self, cells: pl.Series) -> pl.Series:
+        """Whether each cell holds a class."""
+        return _label_texts(cells, self.own).is_in(list(self.chosen)).fill_null(False)
+
+
+def read_labels_under_test(source: Source, options: Options) -> LabelsUnderTest:
+    """Classes and counts of label columns; spellings that differ in case and white space alone are one class.
+
+    ``labels``, ``unlabeled`` and ``exact_labels`` of the options count. A column may hold numbers or truth values.
+    """
+    names, exact = _label_columns(source, options.labels), options.exact_labels
+    markers = markers_of(options.unlabeled)
+    own = frozenset(name for name in names if source.table.format == "csv" and name.startswith("chary_"))
+    spelled = {name: _spelled(source, name, own) for name in names}
+    every: Counter[str] = Counter()
+    for name, counts in spelled.items():
+        known = {text: n for text, n in counts.items() if text is not None and not is_marker(text, markers, exact)}
+        if not says_classes(options.unlabeled):
+            refuse_doubtful(name, known, bool(markers))
+        _refuse_no_labels(name, known, source.n_rows)
+        every.update(known)
+    chosen = {text: text for text in every} if exact else chosen_spellings(every)
+    found: dict[str, Counter[str | None]] = {name: Counter() for name in names}
+    for name, counts in spelled.items():
+        for text, n in counts.items():
+            found[name][chosen.get(text)] += n  # type: ignore[arg-type]
+    spellings: dict[str, dict[str, int]] = {}
+    for text, n in sorted(every.items(), key=lambda item: (item[0] != chosen[item[0]], -item[1])):
+        spellings.setdefault(chosen[text], {})[text] = n
+    several = {name: of for name, of in spellings.items() if len(of) > 1}
+    notes = fold_sentences(several, names[0])
+    return LabelsUnderTest(sorted(set(chosen.values())), dict(found), chosen, notes, own)
+
+
+def labels_of_sheet(source: Source, origin: SheetOrigin, numbers: Sequence[int]) -> list[str | None]:
+    """The labels under test of some rows, for who tells a person when it is enough without showing them."""
+    name = origin.judged[0]
+    options = Options(labels=(name,), unlabeled=origin.unlabeled or (), exact_labels=origin.exact_labels)
+    return read_labels_under_test(source, options).of(source.rows(numbers, [name])[name])
+
+
+def _label_columns(source: Source, labels: Sequence[str]) -> list[str]:
+    if not 1 <= len(labels) <= 2 or len(set(labels)) < len(labels):
+        raise TableError(f"One column of labels can be judged, or two compared; {len(labels)} were given.")
+    return [source.column_named(name) for name in labels]
+
+
+def _label_texts(cells: pl.Series, own: frozenset[str]) -> pl.Series:
+    found = label_texts(cells)
+    return all_as_typed(found) if cells.name in own and found.dtype == pl.String else found
+
+
+def _spelled(source: Source, name: str, own: frozenset[str]) -> dict[str | None, int]:
+    """Rows by label as text, None where there is none."""
+    dtype = source.table.frame.schema[name]
+    if not can_be_text(dtype):
+        raise TableError(f"Column {shown(name)} holds {dtype}, not labels; choose another.")
+    values, counts = source.counts(name)
+    found: Counter[str | None] = Counter()
+    for text, n in zip(_label_texts(values.alias(name), own).to_list(), counts, strict=True):
+        found[text if text is not None and folded(text) else None] += n
+    return found
+
+
+def _refuse_no_labels(name: str, counts: dict[str, int], n_rows: int) -> None:
+    if not counts:
+        raise TableError(
+            f"Column {shown(name)} holds no label in {n_rows:,} rows; give the column that holds them."
+        )
+    if len(counts) > MAX_CLASSES or (len(counts) > 20 and len(counts) > sum(counts.values()) / 2):
+        raise TableError(
+            f"Column {shown(name)} has {len(counts):,} different values in {sum(counts.values()):,} rows, so it "
+            "holds no classes; give the column that holds the labels."
+        )
+
+
+# ---------------------------------------------------------------- the answers
+
+
+def cells_by_row(source: Source, columns: Sequence[str]) -> TableCells:
+    """The table behind a sheet, read by row: a token holds the row's own cells and the number of rows."""
+
+    def checksums(cells: pl.DataFrame) -> list[str]:
+        about = [source.n_rows, cells.columns]
+        return [hashlib.sha256(json.dumps([*about, row]).encode()).hexdigest() for row in cells.iter_rows()]
+
+    return TableCells(
+        source.table.name, source.n_rows, lambda rows: as_texts(source.rows(rows, columns)), checksums
+    )
+
+
+def _visible(source: Source, hidden: set[str]) -> list[str]:
+    return [name for name in source.names if name not in hidden and not name.startswith("chary_")]
+
+
+def _read_truth(source: Source, truth: Any, tested: LabelsUnderTest, options: Options) -> AuditAnswers:
+    """The answers of a sheet, or those given for all rows, missing where nobody looked; see ``judge_table``."""
+    is_name = isinstance(truth, str) and truth in source.names
+    if isinstance(truth, (str, os.PathLike)) and not is_name:
+        return _read_sheet(source, truth, tested, options)
+    if is_name and truth in options.labels:
+        raise TableError(f"Column {shown(truth)} holds the labels under test; the truth must come from elsewhere.")
+    column = source.columns([truth])[truth] if is_name else from_dataframe({"truth": truth})["truth"]
+    return _read_values(source, column, tested, markers_of(options.unlabeled))
+
+
+def _read_sheet(source: Source, path: Any, tested: LabelsUnderTest, options: Options) -> AuditAnswers:
+    sheet, notes = read_sheet(path)
+    origin = origin_or_none(sheet)
+    if origin is not None and not origin.judged:
+        raise TableError(
+            f"{sheet.name} was drawn from rows without a label, to audit a model; draw one from all rows with ",
+            Step("judge", "a draw to judge labels"),
+            ".",
+        )
+    told = origin.shown if origin is not None else ()
+    visible = _visible(source, {*options.labels, *filter(None, [options.confidence])})
+    cells = cells_by_row(source, [name for name in told if name in source.names] if told else visible)
+    markers = markers_of(options.unlabeled)
+    found = match_answers(sheet, cells, TRUTH, tested.classes, markers, options.exact_labels)
+    warnings = [
+        f"Column {shown(name)} was shown on the sheet, so the answers may follow it: its figures may be too good."
+        for name in options.labels
+        if name in told
+    ]
+    return replace(
+        found,
+        seen=_all_drawn(found, origin, source.n_rows, sheet.name),
+        notes=list(dict.fromkeys([*notes, *found.notes, *found.progress])),
+        warnings=warnings,
+        stopped=bool(origin and origin.stopped),
+    )
+
+
+def _all_drawn(answers: AuditAnswers, origin: SheetOrigin | None, n_rows: int, name: str) -> dict[int, int]:
+    """Rows by place up to the last answered; those removed from the file are drawn again, and the same."""
+    last = len(answers.rows) + answers.n_skipped
+    if len(answers.seen) == last:
+        return answers.seen
+    seed = origin.seed if origin is not None and origin.seed is not None else 0
+    whole = draw(np.zeros(n_rows, dtype=bool), answers.n_drawn, seed)
+    if any(whole[place - 1] != row for place, row in answers.seen.items()):
+        raise TableError(
+            f"{last - len(answers.seen)} rows were removed from {name}, and nothing tells which; put them back, "
+            "and leave those empty that you cannot label."
+        )
+    return dict(enumerate(whole[:last].tolist(), start=1))
+
+
+def _read_values(
+    source: Source, column: pl.Series, tested: LabelsUnderTest, markers: Sequence[str]
+) -> AuditAnswers:
+    """Answers for all rows, missing where nobody looked."""
+    if len(column) != source.n_rows:
+        raise TableError(
+            f"The truth has {len(column):,} values and the table {source.n_rows:,} rows; give one for each row."
+        )
+    given, notes = label_texts(column), list[str]()
+    read = {text: known_class(text, tested.classes, notes, markers) for text in given.unique().drop_nulls()}
+    told = given.replace_strict(read, default=None, return_dtype=pl.String)
+    rows = (told.is_not_null() & (told != SKIPPED)).arg_true().to_numpy().astype(np.intp)
+    if len(rows) < 2:
+        raise TableError(f"The truth is known for {len(rows)} rows; two at least are needed.")
+    labels = told.gather(rows).to_list()
+    note = (
+        f"The truth was given for {len(rows):,} rows: the figures hold if these were drawn at random from all "
+        f"{source.n_rows:,}, which cannot be seen from here."
+    )
+    new = dict(Counter(text for text in labels if text not in set(tested.classes)))
+    seen = dict(enumerate(rows.tolist(), start=1))
+    return AuditAnswers(rows, np.array(labels), len(rows), 0, 0, new, [note, *notes], seen=seen)
+
+
+# ---------------------------------------------------------------- the figures
+
+
+def _judged(
+    name: str, cells: pl.Series, answers: AuditAnswers, tested: LabelsUnderTest, level: float
+) -> JudgedColumn:
+    labels, counts, skipped = np.array(tested.of(cells), dtype=object), tested.counts[name], ~answers.answered
+    truth = np.full(len(labels), None, dtype=object)
+    truth[~skipped] = answers.labels
+    judgement = judge_labels(truth, labels, counts, skipped=skipped, level=level)
+    correct = ~skipped & (labels == truth)
+    always = promised_score(correct, skipped, sum(counts.values()), level, stopped=True)
+    return JudgedColumn(name, judgement, always, correct, counts.get(None, 0))
+
+
+def _slices(
+    source: Source, name: str, cells: pl.Series, judged: JudgedColumn, answers: AuditAnswers, level: float, m: int
+) -> dict[Any, Slice]:
+    """Accuracy by value of a column; the level is shared by all m columns that were asked for."""
+    values, counts = source.counts(name)
+    if len(values) > _MOST_SLICES:
+        raise TableError(
+            f"Column {shown(name)} has {len(values):,} different values, too many to look at each; give one with "
+            f"{_MOST_SLICES} or fewer."
+        )
+    rows, own, skipped = dict(zip(_named(values), counts, strict=True)), _named(cells), ~answers.answered
+    found = slice_scores(judged.correct, own, rows, skipped=skipped, level=1 - (1 - level) / m)
+    return {
+        value: part if part.p_value is None else part._replace(p_value=min(1.0, m * part.p_value))
+        for value, part in found.items()
+    }
+
+
+def _named(cells: pl.Series) -> list[str]:
+    return [EMPTY if text is None or not text.strip() else text for text in texts(cells).to_list()]
+
+
+def _acceptor(
+    source: Source, options: Options, tested: LabelsUnderTest, judged: JudgedColumn, answers: AuditAnswers
+) -> Acceptor:
+    """Of rows that have a label and a confidence; skipped ones are wrong."""
+    every, has_label = _confidences(source, options, tested)
+    has_label &= np.isfinite(every)
+    if not has_label.any():
+        raise TableError(
+            f"Column {shown(options.confidence)} holds no numbers beside labels; give the one with the confidence."
+        )
+    rows = np.array(list(answers.seen.values()))
+    counted = has_label[rows]
+    return Acceptor(every[rows][counted], judged.correct[counted], SortedConfidences.of(every[has_label]))
+
+
+def _confidences(
+    source: Source, options: Options, tested: LabelsUnderTest
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """(n,) The confidence of every row, NaN where there is none, and whether it has a label."""
+    confidence, labels = str(options.confidence), options.labels[0]
+    cells = source.columns(list(dict.fromkeys([confidence, labels])))
+    dtype = cells.schema[confidence]
+    if not (dtype.is_numeric() or dtype in (pl.String, pl.Boolean)):
+        raise TableError(
+            f"Column {shown(confidence)} holds {dtype}, no numbers; give the one with the confidence."
+        )
+    numbers = cells[confidence].cast(pl.Float64, strict=False).fill_null(float("nan")).to_numpy()
+    return numbers, tested.has_label(cells[labels]).to_numpy()
+
+
+def _missing_notes(columns: Sequence[JudgedColumn]) -> list[str]:
+    return [
+        f"{column.n_missing:,} rows have no label in column {shown(column.name)}; they count as wrong."
+        for column in columns
+        if column.n_missing
+    ]
+
+
+def _new_classes(answers: AuditAnswers, names: Sequence[str]) -> list[str]:
+    where = f"column {shown(names[0])}" if len(names) == 1 else "either column"
+    return [
+        f"NEW CLASS: the answers hold {shown(name)} in {count} row{'s' * (count > 1)}, and no label in {where} is."
+        for name, count in answers.new_classes.items()
+    ]

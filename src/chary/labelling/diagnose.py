@@ -1,0 +1,548 @@
+"""Whether the labelled rows of a table are like the rest: verdict, figures, and the columns that differ most."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+from scipy.linalg import cho_factor, cho_solve, eigh
+from scipy.spatial.distance import cdist
+from scipy.special import expit, logit
+from sklearn.utils import check_array, check_consistent_length
+
+from chary.audit.held_out import stratified_folds
+from chary.method.estimators import one_thread
+from chary.method.labels import Labels
+from chary.options import Options
+from chary.tables import Table, TablePreparation
+from chary.tables.columns.column import Column
+from chary.tables.columns.embeddings import with_features
+from chary.tables.target import read_target
+
+Floats = NDArray[np.floating[Any]]
+
+REPRESENTATIVE, MILD, STRONG = "representative", "mildly biased", "strongly biased"
+UNKNOWN = "too few rows to tell"
+
+# A difference that chance gives once in a hundred times is one; an AUC from here on makes it a strong one.
+SIGNIFICANCE, STRONG_AUC = 0.01, 0.75
+
+# Share of rows that have no label near if labels are drawn at random, by the meaning of "near".
+_OUTSIDE_BY_CHANCE = 0.05
+
+# Rows of either side that are looked at, drawn at random, and the fewest that say anything.
+_MAX_ROWS, _MIN_ROWS = 600, 10
+_N_PERMUTATIONS, _N_COMPONENTS = 999, 10
+
+
+class FeatureShift(NamedTuple):
+    """How one feature differs between labelled and unlabelled rows."""
+
+    feature: int  #: its number
+    name: str  #: for people
+    labeled_mean: float  #: over the labelled rows
+    unlabeled_mean: float  #: over the others
+    difference: float  #: of the means, in standard deviations
+    test: str  #: "KS", or "Fisher" for a feature of two values
+    p_value: float  #: adjusted for the number of features (Benjamini-Hochberg)
+
+
+class Separation(NamedTuple):
+    """How well labelled rows can be told from the others."""
+
+    auc: float  # 0.5: not at all, 1: always
+    low: float  # 95 % interval
+    high: float
+    p_value: float  # by permutation
+
+
+class Likeness(NamedTuple):
+    """How much each row that was looked at is like a labelled one, told by a classifier that had not seen it."""
+
+    labeled: Floats  # (l,) scores of labelled rows: the higher, the more like one
+    unlabeled: Floats  # (u,)
+
+
+class Density(NamedTuple):
+    """How many rows have which ``Likeness``."""
+
+    grid: Floats  # (g,)
+    labeled: Floats  # (g,)
+    unlabeled: Floats  # (g,)
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """Whether the labelled rows are like the rest."""
+
+    verdict: str  #: representative, mildly biased, strongly biased, or too few rows to tell
+    #: how well labelled rows can be told from the others: AUC, interval, p-value; None: too few rows
+    separation: Separation | None
+    coverage: float | None  #: share of unlabelled rows that have a labelled row near; 0.95 if representative
+    shifts: list[FeatureShift]  #: the most different features first
+    density: Density | None  #: how many rows have which score, to be drawn
+    class_counts: dict[str, int]  #: among the labelled rows
+    n_labeled: int  #: rows with a label
+    n_unlabeled: int  #: rows without
+    audited: bool = False  #: whether random rows were labelled besides: changes the advice, not the verdict
+    likeness: Likeness | None = None  #: the scores that the verdict rests on
+
+    @property
+    def sentence(self) -> str:
+        """The verdict, why, what it means and what to do."""
+        if self.separation is None or self.coverage is None:
+            return (
+                f"Whether the {self.n_labeled:,} labelled rows are like the {self.n_unlabeled:,} others cannot be "
+                f"told: at least {_MIN_ROWS} of each are needed."
+            )
+        auc, p = self.separation.auc, self.separation.p_value
+        figures = f"AUC {auc:.2f}, p {'<' if p <= 0.001 else '='} {max(p, 0.001):.3f}"
+        if self.verdict == REPRESENTATIVE:
+            return (
+                f"The columns of the labelled rows look like those of the rest ({figures}). Whether a class means "
+                "the same in both cannot be seen in them, so figures measured on the labelled rows may be off "
+                f"either way; {self._remedy}."
+            )
+        degree = "mildly" if self.verdict == MILD else "strongly"
+        far_off = "may be off either way" if self.verdict == MILD else "may be far off, either way"
+        outside = 1 - self.coverage
+        uncovered = ""
+        if round(outside, 9) >= 2 * _OUTSIDE_BY_CHANCE:
+            uncovered = f", and {outside:.0%} of the other rows lie far from any label (5% would by chance)"
+        return (
+            f"The labelled rows differ {degree} from the rest ({figures}){uncovered}: accuracy measured on them "
+            f"{far_off}; {self._remedy}."
+        )
+
+    @property
+    def _remedy(self) -> str:
+        if self.audited:
+            return "trust the figures of the audit, which was drawn at random"
+        return "label some rows drawn at random before trusting any figure"
+
+
+def diagnose(
+    X: ArrayLike,
+    labeled: ArrayLike,
+    *,
+    feature_names: Sequence[str] | None = None,
+    class_counts: dict[str, int] | None = None,
+    random_state: Any = None,
+) -> Diagnosis:
+    """Compare the labelled rows with the unlabelled ones.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, d)
+        Finite numbers, as ``TablePreparation`` makes them.
+    labeled : array-like of shape (n,), bool
+        Where a label was given.
+    feature_names : sequence of d str, default=None
+        None: x0, x1, ...
+    class_counts : dict, default=None
+        Passed on to the result.
+    random_state : None, int, RandomState or Generator
+        Draws the rows looked at (at most 600 of each side), the folds and the permutations.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(500, 3))
+    >>> diagnose(X, rng.random(500) < 0.2, random_state=0).verdict
+    'representative'
+    >>> diagnose(X, X[:, 1] > 1, random_state=0).verdict
+    'strongly biased'
+    """
+    features = check_array(X, dtype=(np.float32, np.float64))
+    mask = np.asarray(labeled, dtype=bool)
+    check_consistent_length(features, mask)
+    names = [f"x{j}" for j in range(features.shape[1])] if feature_names is None else list(feature_names)
+    n_labeled = int(mask.sum())
+    n_unlabeled = len(mask) - n_labeled
+    counts = class_counts or {}
+    if min(n_labeled, n_unlabeled) < _MIN_ROWS:
+        return Diagnosis(UNKNOWN, None, None, [], None, counts, n_labeled, n_unlabeled)
+    rng = np.random.default_rng(random_state)
+    rows = np.concatenate([some_of(np.flatnonzero(side), _MAX_ROWS, rng) for side in (mask, ~mask)])
+    sample, is_labeled = features[rows].astype(np.float64), mask[rows]
+    standardized = _standardized(sample)
+    separation, likeness = separate(standardized, is_labeled, rng)
+    return Diagnosis(
+        _verdict(separation),
+        separation,
+        coverage=measure_coverage(standardized, is_labeled, rng),
+        shifts=feature_shifts(sample, is_labeled, names),
+        density=_density(likeness),
+        class_counts=counts,
+        n_labeled=n_labeled,
+        n_unlabeled=n_unlabeled,
+        likeness=likeness,
+    )
+
+
+class Contrast(NamedTuple):
+    """How one column is spread over labelled and other rows: shares that add up to 1 on either side."""
+
+    column: str
+    feature: str  # of its features the one that differs most, or the column itself
+    groups: list[str]  # names of what the shares are of; empty: they are of bins
+    edges: list[float]  # of the bins, one more than bins; rows beyond the ends are in the outer ones
+    labeled: list[float]
+    unlabeled: list[float]
+    missing: tuple[float, float]  # shares of cells, labelled and other rows, that the shares above leave out
+
+
+@dataclass(frozen=True)
+class DiagnosedTable:
+    """The outcome of ``diagnose_table``."""
+
+    table: Table
+    target: str
+    labels: Labels
+    prepared: Prepared
+    diagnosis: Diagnosis
+    contrasts: list[Contrast]  # of the columns that differ most
+    spellings: dict[str, dict[str, int]] = field(default_factory=dict)  # of classes that have several
+    notes: list[str] = field(default_factory=list)  # on how table and target were read, a sentence each
+
+    @property
+    def columns(self) -> list[Column]:
+        """What each column was taken for."""
+        return self.prepared.preparation.columns_
+
+
+class Prepared(NamedTuple):
+    """The features of a table."""
+
+    X: NDArray[Any]  # (n, d)
+    preparation: TablePreparation  # fitted
+    n_missing: dict[str, int]  # cells without a number, by column
+
+
+def diagnose_table(
+    table: Table, options: Options, *, progress: Callable[[str], None] = lambda step: None
+) -> DiagnosedTable:
+    """Tell whether the labelled rows of a table are like the rest.
+
+    Parameters
+    ----------
+    table : Table
+        From ``read_table``.
+    options : Options
+        The target, what the columns are, and the seed of the folds and shuffles that the verdict rests on.
+    progress : callable
+        Told the name of each step.
+    """
+    progress("Preparing columns")
+    target = str(options.target)
+    read = read_target(table, target, options.unlabeled, exact_labels=options.exact_labels)
+    prepared = prepare(table, target, options.features, **options.kinds)
+    progress("Comparing labelled and unlabelled rows")
+    found = compare_rows(prepared, read.labels, options.seed or 0)
+    notes = [*table.notes, *read.notes]
+    return DiagnosedTable(table, target, read.labels, prepared, *found, read.spellings, notes)
+
+
+def prepare(
+    table: Table, target: str, features: str | os.PathLike[str] | None = None, **kinds: Sequence[str]
+) -> Prepared:
+    """The columns of a table, but the target, as features; and those of a file beside it, if there is one."""
+    frame = features_of(table, target, features)
+    preparation = TablePreparation(**kinds).fit(frame)
+    X, n_missing = preparation.transform_counted(frame)
+    return Prepared(X, preparation, n_missing)
+
+
+def features_of(table: Table, target: str, features: str | os.PathLike[str] | None = None) -> pl.DataFrame:
+    """What a preparation is given of a table, and of a file beside it."""
+    return with_features(table.frame.drop(target), features)
+
+
+def compare_rows(prepared: Prepared, labels: Labels, seed: int) -> tuple[Diagnosis, list[Contrast]]:
+    """Labelled against unlabelled rows, with names and counts for a person, and what there is to draw."""
+    X, preparation, _ = prepared
+    counts = np.bincount(labels.codes[labels.labeled], minlength=len(labels.classes)).tolist()
+    with one_thread("blas"):  # of matrices of a thousand rows two threads spend most time waiting for each other
+        diagnosis = diagnose(
+            X,
+            labels.labeled,
+            feature_names=preparation.get_feature_names_out().tolist(),
+            class_counts=dict(zip(labels.classes.tolist(), counts, strict=True)),
+            random_state=seed,
+        )
+    return diagnosis, contrasts(X, preparation, labels.labeled, diagnosis)
+
+
+def separate(X: Floats, labeled: NDArray[np.bool_], random_state: Any = None) -> tuple[Separation, Likeness]:
+    r"""How well labelled rows can be told from unlabelled ones, and the cross-validated scores that tell them.
+
+    The classifier is a kernel ridge regression of s = 1 (labelled) or 0, in k = 5 stratified folds:
+
+    .. math:: \hat s_B = K_{B,A} (K_{A,A} + I)^{-1} (s_A - \bar s_A)
+
+    for the rows B of a fold and the others A. K is the mean of three kernels of mean diagonal 1: linear in the
+    features and their squares; linear in the first principal scores and their absolute values; Gaussian. None of
+    them knows s, so the classifiers of all permutations of s within folds cost one matrix product, and the
+    p-value is exact: it counts the permutations whose own cross-validated AUC is as large.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+        Standardised.
+    labeled : array of shape (n,), bool
+    random_state : None, int, RandomState or Generator
+    """
+    rng = np.random.default_rng(random_state)
+    K = _kernel(X)
+    targets = np.empty((len(X), 1 + _N_PERMUTATIONS))  # (n, 1 + P): the truth, then its permutations
+    scores = np.empty_like(targets)
+    folds = stratified_folds(labeled, rng)
+    for fold in folds:
+        shuffled = rng.permuted(np.tile(labeled[fold], (_N_PERMUTATIONS, 1)), axis=1)
+        targets[fold] = np.vstack([labeled[fold], shuffled]).T
+    for fold in folds:
+        rest = np.setdiff1d(np.arange(len(X)), fold)
+        factor = cho_factor(K[np.ix_(rest, rest)] + np.eye(len(rest)))
+        smoother = cho_solve(factor, K[np.ix_(rest, fold)]).T  # (B, A)
+        scores[fold] = smoother @ (targets[rest] - targets[rest].mean(axis=0))
+    of_folds = [_auc(scores[fold], targets[fold]) * labeled[fold].sum() for fold in folds]
+    aucs = sum(of_folds) / labeled.sum()  # (1 + P,)
+    own = scores[:, 0]
+    interval = _auc_interval(own, labeled, folds)
+    separation = Separation(float(aucs[0]), *interval, float(np.mean(aucs >= aucs[0] - 1e-12)))
+    return separation, Likeness(own[labeled], own[~labeled])
+
+
+def measure_coverage(X: Floats, labeled: NDArray[np.bool_], random_state: Any = None, n_draws: int = 10) -> float:
+    """Share of unlabelled rows that have a labelled row near.
+
+    Near: no further than 95 % of the unlabelled rows are from the nearest of as many rows drawn at random from
+    among themselves. So it is 0.95 on average if the labelled rows are such a draw, and less if regions are
+    without labels.
+    """
+    rng = np.random.default_rng(random_state)
+    inside, outside = X[labeled], X[~labeled]
+    size = min(len(inside), len(outside) // 2)
+    nearest = cdist(outside, rng.permutation(inside)[:size]).min(axis=1)  # (U,)
+    among = cdist(outside, outside)  # (U, U)
+    limits = []
+    for _ in range(n_draws):
+        order = rng.permutation(len(outside))
+        drawn, others = order[:size], order[size:]
+        limits.append(np.quantile(among[np.ix_(others, drawn)].min(axis=1), 0.95))
+    return float(np.mean(nearest <= np.mean(limits) * (1 + 1e-9)))
+
+
+def feature_shifts(X: Floats, labeled: NDArray[np.bool_], names: Sequence[str]) -> list[FeatureShift]:
+    """Difference of every feature that varies, largest first, tested and adjusted for their number.
+
+    The difference of the means is divided by the root of the mean of the two variances. Features of two values
+    are tested by Fisher's exact test (twice the smaller tail), others by Kolmogorov and Smirnov's.
+    """
+    inside, outside = X[labeled], X[~labeled]
+    low, high = X.min(axis=0), X.max(axis=0)
+    varying = np.flatnonzero(high > low)
+    if not len(varying):
+        return []
+    means = inside.mean(axis=0), outside.mean(axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):  # infinite where both sides are constant and differ
+        difference = (means[0] - means[1]) / np.sqrt((inside.var(axis=0) + outside.var(axis=0)) / 2)
+    binary = ((low == X) | (high == X)).all(axis=0)
+    p_values = _fisher(high == X, labeled)
+    p_values[~binary] = _kolmogorov_smirnov(X[:, ~binary], labeled)
+    p_values[varying] = stats.false_discovery_control(p_values[varying])
+    order = varying[np.argsort(-np.abs(difference[varying]), kind="stable")]
+    columns = (*means, difference, np.where(binary, "Fisher", "KS"), p_values)
+    values = zip(*(column[order].tolist() for column in columns), strict=True)
+    return [FeatureShift(j, names[j], *found) for j, found in zip(order.tolist(), values, strict=True)]
+
+
+def some_of(rows: NDArray[np.intp], n_most: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    """At most so many of the rows, in their order."""
+    return rows if len(rows) <= n_most else np.sort(rng.choice(rows, n_most, replace=False))
+
+
+def _verdict(separation: Separation) -> str:
+    if separation.p_value > SIGNIFICANCE:
+        return REPRESENTATIVE
+    return STRONG if separation.auc >= STRONG_AUC else MILD
+
+
+def _standardized(X: Floats) -> Floats:
+    spread = X.std(axis=0)
+    return (X - X.mean(axis=0)) / np.where(spread > 1e-12 * (1 + np.abs(X).max(axis=0)), spread, np.inf)
+
+
+def _kernel(X: Floats) -> Floats:
+    """Mean of the three kernels of ``measure_separation``, each of mean diagonal 1."""
+    gram = X @ X.T
+    squares = _standardized(np.clip(X, -3, 3) ** 2)
+    scores = _standardized(_principal_scores(gram))
+    bends = _standardized(np.abs(scores))
+    square_norms = np.diag(gram)
+    distances = np.maximum(square_norms[:, None] + square_norms - 2 * gram, 0)  # squared, (n, n)
+    typical = np.median(distances[~np.eye(len(X), dtype=bool)]) or 1.0
+    kernels = [gram + squares @ squares.T, scores @ scores.T + bends @ bends.T, np.exp(-distances / typical)]
+    return sum(kernel / max(np.trace(kernel) / len(X), 1e-12) for kernel in kernels) / len(kernels)
+
+
+def _principal_scores(gram: Floats, n_components: int = _N_COMPONENTS) -> Floats:
+    """Scores of centred rows on their first principal components, from their inner products."""
+    n = len(gram)
+    values, vectors = eigh(gram, subset_by_index=(max(0, n - n_components), n - 1))
+    kept = values > 1e-9 * max(values[-1], 1e-12)
+    return (vectors * np.sqrt(np.maximum(values, 0)))[:, kept][:, ::-1]
+
+
+def _auc(scores: Floats, targets: Floats) -> Floats:
+    """Area under the ROC curve of each column, ties counted half."""
+    ranks = stats.rankdata(scores, axis=0)
+    n_positive = targets.sum(axis=0)
+    excess = (ranks * targets).sum(axis=0) - n_positive * (n_positive + 1) / 2
+    return excess / (n_positive * (len(scores) - n_positive))
+
+
+def _auc_interval(
+    scores: Floats, labeled: NDArray[np.bool_], folds: list[NDArray[np.intp]]
+) -> tuple[float, float]:
+    """95 % interval of the AUC within folds, by DeLong's variance on the logit scale."""
+    above, below = [], []
+    for fold in folds:
+        positive, negative = scores[fold][labeled[fold]], scores[fold][~labeled[fold]]
+        wins = (positive[:, None] > negative) + 0.5 * (positive[:, None] == negative)  # (n_positive, n_negative)
+        above.append(wins.mean(axis=1))
+        below.append(wins.mean(axis=0))
+    won_by, lost_to = np.concatenate(above), np.concatenate(below)
+    n_positive, n_negative = len(won_by), len(lost_to)
+    auc = np.clip(won_by.mean(), 0.5 / n_positive, 1 - 0.5 / n_positive)
+    # A perfect separation has no variance of its own: never less than one doubtful labelled row.
+    variance = max(won_by.var(ddof=1) / n_positive + lost_to.var(ddof=1) / n_negative, 0.25 / n_positive**2)
+    half = 1.96 * np.sqrt(variance) / (auc * (1 - auc))
+    return float(expit(logit(auc) - half)), float(expit(logit(auc) + half))
+
+
+def _fisher(high: NDArray[np.bool_], labeled: NDArray[np.bool_]) -> Floats:
+    """P-value of each feature of two values: twice the smaller tail of the hypergeometric distribution."""
+    n_high_labeled, n_high = high[labeled].sum(axis=0), high.sum(axis=0)
+    null = stats.hypergeom(len(high), n_high, int(labeled.sum()))
+    return np.minimum(1.0, 2 * np.minimum(null.cdf(n_high_labeled), null.sf(n_high_labeled - 1)))
+
+
+def _kolmogorov_smirnov(X: Floats, labeled: NDArray[np.bool_]) -> Floats:
+    """P-value of each feature: of the largest distance of the two distribution functions, all features at once."""
+    order = np.argsort(X, axis=0)
+    values, inside = np.take_along_axis(X, order, axis=0), labeled[order]
+    n_inside, n_outside = int(labeled.sum()), int((~labeled).sum())
+    distance = np.abs(np.cumsum(inside, axis=0) / n_inside - np.cumsum(~inside, axis=0) / n_outside)
+    distance[:-1][values[1:] == values[:-1]] = 0  # of equal values the last one tells
+    size = np.round(n_inside * n_outside / (n_inside + n_outside))
+    return stats.kstwo.sf(distance.max(axis=0, initial=0), size)
+
+
+def _density(likeness: Likeness, n_points: int = 100) -> Density | None:
+    """Gaussian kernel estimates of both sides with one bandwidth, as wide as suits the spread within a side."""
+    everything = np.concatenate(likeness)
+    if np.ptp(everything) < 1e-9:
+        return None  # no row can be told from another
+    spread = np.sqrt(np.mean([side.var() for side in likeness]))
+    width = max(0.9 * float(spread) * len(everything) ** -0.2, 0.01 * float(np.ptp(everything)))
+    low, high = np.quantile(everything, [0.002, 0.998])
+    grid = np.linspace(float(low) - 2.5 * width, float(high) + 2.5 * width, n_points)
+
+    def smooth(values: Floats) -> Floats:
+        bumps = np.exp(-0.5 * ((grid[:, None] - values) / width) ** 2)
+        return bumps.mean(axis=1) / (width * np.sqrt(2 * np.pi))
+
+    return Density(grid, smooth(likeness.labeled), smooth(likeness.unlabeled))
+
+
+# Columns drawn, bins of numbers, groups of categories; numbers of so few values are groups as well.
+_N_COLUMNS, _N_BINS, _N_GROUPS, _FEW_VALUES = 3, 20, 8, 8
+# A column is drawn if chance alone seldom makes it differ as much.
+_UNLIKELY = 0.05
+_OTHERS = "all others"
+_MOST_ROWS = 100_000  # of either side are looked at for the ends of the bins
+
+
+def contrasts(
+    X: NDArray[Any], preparation: TablePreparation, labeled: NDArray[np.bool_], diagnosis: Diagnosis
+) -> list[Contrast]:
+    """The columns that differ most, if they differ more than chance would make them."""
+    features = preparation.features()
+    first: dict[str, int] = {}  # by column, the feature that differs most
+    for shift in diagnosis.shifts:
+        if shift.p_value <= _UNLIKELY:
+            first.setdefault(features[shift.feature].column, shift.feature)
+    truths = {column.name: column.categories for column in preparation.columns_ if column.kind == "boolean"}
+    found = []
+    for column, j in list(first.items())[:_N_COLUMNS]:
+        own = [k for k, feature in enumerate(features) if feature.column == column]
+        numbers = [k for k in own if not features[k].indicator]
+        if not numbers:
+            found.append(_of_groups(X, column, {features[k].name: k for k in own}, labeled))
+            continue
+        told = [k for k in own if features[k].indicator]  # tells where its cells are missing
+        missing = X[:, told[0]] > 0.5 if told else np.zeros(len(X), dtype=bool)
+        j = j if j in numbers else numbers[0]
+        standardized: Any = X[:, j].astype(np.float64)
+        values: Any = features[j].in_units(standardized)
+        contrast = _of_numbers(column, features[j].name, values, missing, labeled)
+        if column in truths and contrast.groups == ["0", "1"]:
+            yes = "".join(truths[column][:1])
+            contrast = contrast._replace(groups=[f"not {yes}", yes])
+        found.append(contrast)
+    return found
+
+
+def _of_groups(X: NDArray[Any], column: str, own: dict[str, int], labeled: NDArray[np.bool_]) -> Contrast:
+    """Shares of a category's values; beyond a few, those that differ least go together."""
+    names = [name.removeprefix(f"{column} = ") for name in own]
+    places = list(own.values())
+    shares = np.stack([X[side][:, places].mean(axis=0, dtype=np.float64) for side in (labeled, ~labeled)])
+    order = np.argsort(-np.abs(shares[0] - shares[1]), kind="stable")
+    kept = np.sort(order[: _N_GROUPS if len(own) <= _N_GROUPS else _N_GROUPS - 1])
+    named, sides = [names[k] for k in kept], shares[:, kept]
+    if (rest := 1 - sides.sum(axis=1)).max() > 1e-6:
+        named, sides = [*named, _OTHERS], np.column_stack([sides, np.maximum(rest, 0)])
+    return Contrast(column, column, named, [], sides[0].tolist(), sides[1].tolist(), (0.0, 0.0))
+
+
+def _of_numbers(
+    column: str, name: str, values: NDArray[Any], missing: NDArray[np.bool_], labeled: NDArray[np.bool_]
+) -> Contrast:
+    """Shares of bins of equal width; of the values themselves where these are few."""
+    absent = float(missing[labeled].mean()), float(missing[~labeled].mean())
+    sides = values[labeled & ~missing], values[~labeled & ~missing]
+    some = np.concatenate([side[:: len(side) // _MOST_ROWS + 1] for side in sides])
+    low, high = some.min(), some.max()
+    step = (high - low) / 1e5 or 1.0  # values nearer than this are one: features are of single precision
+    distinct = np.unique(np.round((some - low) / step))
+    groups: list[str] = []
+    edges: list[float] = []
+    if len(distinct) <= _FEW_VALUES:
+        counts = [(np.round((side - low) / step)[:, None] == distinct).sum(axis=0) for side in sides]
+        digits = -1 - math.floor(math.log10(step))  # those that are certain
+        groups = [f"{round(low + step * place, digits) + 0.0:.6g}" for place in distinct.tolist()]
+    else:
+        low, high = _ends(*(side for side in sides if len(side)))
+        counts = [np.histogram(np.clip(side, low, high), _N_BINS, (low, high))[0] for side in sides]
+        edges = np.linspace(low, high, _N_BINS + 1).tolist()
+    shares = [(count / max(1, count.sum())).tolist() for count in counts]
+    return Contrast(column, name, groups, edges, shares[0], shares[1], absent)
+
+
+def _ends(*sides: NDArray[Any]) -> tuple[float, float]:
+    """Where bins begin and end: the outer hundredths, but no long tail that would leave one bin for the rest."""
+    first, low, middle, high, last = np.array([np.quantile(side, [0.01, 0.1, 0.5, 0.9, 0.99]) for side in sides]).T
+    start = np.maximum(first, middle - 2 * (middle - low)).min()
+    end = np.minimum(last, middle + 2 * (high - middle)).max()
+    if end <= start:
+        start, end = min(map(np.min, sides)), max(map(np.max, sides))
+    return float(start), float(end)

@@ -1,0 +1,326 @@
+"""Which columns decide the labels of a table, and which cells decide the label of a row.
+
+Nothing is asked of the classifier but probabilities. The features of a group, all that one column of a table
+became, are exchanged together for those of another row, and the rows so changed are predicted in one stack, a
+block of bounded size at a time. Where a group is the same in both rows nothing is predicted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from chary.audit.held_out import HeldOut
+from chary.method import probabilities
+from chary.tables import Table, TablePreparation
+from chary.tables.cells import cell_texts, shown_cells
+
+Floats = NDArray[np.floating[Any]]
+Groups = Sequence[NDArray[np.intp]]  # of each group the places of its features
+
+# Columns whose importance is measured, and of them those that single rows are explained by; rows that stand for
+# all, and rows that a row is compared with: see ``benchmarks/explain.py``.
+_MOST_COLUMNS, _MOST_DECISIVE, _SAMPLE, _BACKGROUND = 100, 20, 2_000, 8
+_ROWS = 5_000  # explained at a time
+# Numbers in a block of changed rows that is predicted, and in what is worked out of them at a time.
+_BLOCK_CELLS, _PART_CELLS = 2**22, 2**19
+# Probabilities nearer to 0 or 1 than this count as this: log-odds stay finite.
+_FLOOR = 1e-6
+# Effects are told to so many digits, far above what the size of a block changes in them.
+_DIGITS = 4
+# A group is decisive beside the first if its effect is at least this share of the first one's.
+_BESIDE = 0.25
+
+
+class ColumnImportance(NamedTuple):
+    """What the labels owe to one column."""
+
+    column: str
+    change: float  # of the probabilities on average, if its cells are shuffled among the rows
+    flipped: float  # the share of the labels that change then
+
+
+class Cell(NamedTuple):
+    """A cell that speaks for the label of its row."""
+
+    column: str
+    text: str | None  # visible and short; None: the cell is empty, or a list
+    effect: float  # log-odds of the label against the rest: how much more than cells of other rows
+    shown: str  # both, as a person reads it
+
+
+class Explainer(NamedTuple):
+    """What explains the labels of a table."""
+
+    classifier: Any  # of features
+    importance: list[ColumnImportance]  # the most important first
+    n_columns: int  # that were used; above ``len(importance)``: some were not looked at
+    n_rows: int  # that the importance was measured on
+    columns: list[str]  # that single rows are explained by, in the order of their features
+    groups: list[NDArray[np.intp]]  # the features of each
+    background: NDArray[Any]  # (B, d) unlabelled rows that others are compared with
+
+    def effects(self, X: NDArray[Any], codes: NDArray[np.intp]) -> NDArray[Any]:
+        """How much each of ``columns`` speaks for the class of each row, (n, G)."""
+        return effects(self.classifier, X, codes, self.background, self.groups)
+
+    def cells(self, X: NDArray[Any], codes: NDArray[np.intp], frame: pl.DataFrame) -> list[list[Cell]]:
+        """Of each of a few rows the two or three cells that decide its class; ``frame`` holds their cells."""
+        found = self.effects(X, codes)
+        texts = [cell_texts(frame[name]) if name in frame.columns else [None] * len(X) for name in self.columns]
+        shown = [_shown(frame, name) for name in self.columns]
+        return [
+            [Cell(self.columns[k], texts[k][row], float(found[row, k]), shown[k][row]) for k in chosen if k >= 0]
+            for row, chosen in enumerate(decisive(found).tolist())
+        ]
+
+    def texts(self, found: NDArray[Any], frame: pl.DataFrame) -> pl.Series:
+        """Of ``effects`` (n, G) the deciding cells of each row as a text: ``income = 12,000; region = north``."""
+        chosen = decisive(found)  # (n, k) places in ``columns``, -1 none
+        shown = {k: _shown(frame, self.columns[k]) for k in np.unique(chosen[chosen >= 0]).tolist()}
+        ranks: list[pl.Series] = []
+        for rank in chosen.T:
+            text = pl.Series([None], dtype=pl.String).new_from_index(0, len(rank))
+            for k in np.unique(rank[rank >= 0]).tolist():
+                text = shown[k].zip_with(pl.Series(rank == k), text)
+            ranks.append(text.alias(f"{len(ranks)}"))
+        joined = pl.concat_str(pl.all(), separator="; ", ignore_nulls=True).replace("", None)
+        return pl.DataFrame(ranks).select(joined).to_series()
+
+
+def explainer(
+    classifier: Any, preparation: TablePreparation, X: NDArray[Any], rest: NDArray[np.intp] | None = None
+) -> Explainer:
+    """Find the columns that matter among the rows ``rest`` of X (n, d), and rows to compare single ones with.
+
+    Of more than 100 columns, those that go most with the predictions are looked at. Nothing depends on the order
+    of rows or columns.
+    """
+    names, groups = column_groups(preparation)
+    some = X[spread_rows(X, _SAMPLE, rest)]
+    looked_at = np.arange(len(groups))
+    if len(groups) > _MOST_COLUMNS:
+        looked_at = screened(some, probabilities(classifier, some), groups, _MOST_COLUMNS)
+    found = importance(classifier, some, [groups[k] for k in looked_at])
+    order = np.argsort(-found.change, kind="stable")
+    most = np.sort(looked_at[order[:_MOST_DECISIVE]])
+    figures = zip(looked_at[order], found.change[order].tolist(), found.flipped[order].tolist(), strict=True)
+    return Explainer(
+        classifier=classifier,
+        importance=[ColumnImportance(names[k], change, flipped) for k, change, flipped in figures],
+        n_columns=len(names),
+        n_rows=found.n_rows,
+        columns=[names[k] for k in most],
+        groups=[groups[k] for k in most],
+        background=some[spread_rows(some, _BACKGROUND)],
+    )
+
+
+def reasons_of(
+    explained: Explainer, X: NDArray[Any], table: Table, codes: NDArray[np.intp], rows: NDArray[np.intp]
+) -> dict[int, list[Cell]]:
+    """By row, the cells that decide the class ``codes`` (n,) has for it: a few rows, as a report shows them."""
+    return dict(zip(rows.tolist(), explained.cells(X[rows], codes[rows], table.frame[rows]), strict=True))
+
+
+def reasons_to_doubt(
+    explained: Explainer,
+    X: NDArray[Any],
+    table: Table,
+    classes: NDArray[Any],
+    suspect: HeldOut,
+    judges: list[tuple[Any, NDArray[np.intp]]],
+) -> dict[int, list[Cell]]:
+    """By row, the cells that speak for what a model says that has not seen the label: others go by the label.
+
+    ``judges`` are such models, each with the rows whose labels it has not seen.
+    """
+    codes, found = np.zeros(len(X), dtype=np.intp), {}
+    codes[suspect.rows] = np.searchsorted(classes, suspect.prediction.astype(str))
+    for model, unseen in judges:
+        rows = suspect.rows[np.isin(suspect.rows, unseen)]
+        if len(rows):
+            found.update(reasons_of(explained._replace(classifier=model), X, table, codes, rows))
+    return found
+
+
+def every_reason(
+    explained: Explainer,
+    X: NDArray[Any],
+    frame: pl.DataFrame,
+    codes: NDArray[np.intp],
+    rows: NDArray[np.intp],
+    progress: Callable[[str], None],
+) -> pl.Series:
+    """The cells that decide the labels of ``rows`` as text; null for others, and where no cell stands out."""
+    parts = [pl.Series([], dtype=pl.String)]
+    for start in range(0, len(rows), _ROWS):
+        progress(f"Explaining rows: {start:,} of {len(rows):,}")
+        part = rows[start : start + _ROWS]
+        parts.append(explained.texts(explained.effects(X[part], codes[part]), frame[part]))
+    return pl.Series([None], dtype=pl.String).new_from_index(0, len(codes)).scatter(rows, pl.concat(parts))
+
+
+class Importance(NamedTuple):
+    """What shuffling each group among the rows does to their predictions."""
+
+    change: Floats  # (G,) mean change of the probabilities: half the sum over classes of what each moves
+    flipped: Floats  # (G,) share of the rows whose most probable class changes
+    n_rows: int  # looked at
+
+
+def effects(model: Any, X: Floats, codes: NDArray[np.intp], background: Floats, groups: Groups) -> Floats:
+    """How much each group speaks for the class of each row, (n, G), in log-odds of that class against the rest.
+
+    With x a row, c its class, s_c = log p_c / (1 - p_c), and x with group g taken from background row b written
+    x[g <- b], the effect of g is the mean over b of s_c(x) - s_c(x[g <- b]). In a model whose log-odds are a sum
+    of functions of one group each, it is what the group adds above its mean over the background, whatever the
+    other groups are. Effects are rounded to 1e-4.
+
+    Parameters
+    ----------
+    model : fitted classifier
+        With ``predict_proba`` or ``decision_function``.
+    X : array of shape (n, d)
+    codes : array of shape (n,)
+        The class of each row, as a place in the columns of the probabilities.
+    background : array of shape (B, d)
+        Rows that stand for all: see ``spread_rows``.
+    groups : sequence of arrays of feature numbers
+    """
+    found = np.zeros((len(X), len(groups)))
+    size = max(1, _PART_CELLS // (max(1, len(background)) * max(1, len(groups), X.shape[1])))
+    for start in range(0, len(X), size):
+        part = slice(start, start + size)
+        row, donor, group = np.nonzero(_differs(X[part][:, None], background, groups))  # of (n, B, G)
+        own, changed = _exchanged(model, X[part], background, groups, (row, group, donor))
+        moved = _log_odds(own, codes[part])[row] - _log_odds(changed, codes[part][row])
+        total = np.bincount(row * len(groups) + group, moved, minlength=found[part].size)
+        found[part] = total.reshape(found[part].shape) / len(background)
+    return np.round(found, _DIGITS) + 0.0  # no -0.0
+
+
+def decisive(effects: Floats, most: int = 3) -> NDArray[np.intp]:
+    """Of each row the groups that speak most for its class, (n, most), the first one first; -1: no further one.
+
+    A group is decisive if its effect is above zero and at least a quarter of the largest; of equal effects the
+    first group is named first.
+
+    >>> decisive(np.array([[0.1, 2.0, 2.0, 0.6], [0.0, -3.0, 0.0, 0.0]]))
+    array([[ 1,  2,  3],
+           [-1, -1, -1]])
+    """
+    order = np.argsort(-effects, axis=1, kind="stable")[:, :most]
+    sorted_effects = np.take_along_axis(effects, order, axis=1)
+    counts = (sorted_effects > 0) & (sorted_effects >= _BESIDE * sorted_effects[:, :1])
+    return np.where(counts, order, -1)
+
+
+def importance(model: Any, X: Floats, groups: Groups, most_predictions: int = 2**13) -> Importance:
+    """What the predictions owe to each group, over rows that are all of one kind, the unlabelled ones.
+
+    Rows are drawn evenly (``spread_rows``), so many that no more than ``most_predictions`` changed rows are to be
+    predicted; each then gets the group of the row half a round further on, which shuffles it.
+    """
+    sample = X[spread_rows(X, max(2, most_predictions // max(1, len(groups))))]
+    n = len(sample)
+    donors = np.roll(sample, -(n // 2), axis=0)
+    row, group = np.nonzero(_differs(sample, donors, groups))
+    probs, changed = _exchanged(model, sample, donors, groups, (row, group, row))
+    labels = probs.argmax(axis=1)
+    moved = np.abs(changed - probs[row]).sum(axis=1) / 2
+    flips = changed.argmax(axis=1) != labels[row]
+    change, flipped = (np.bincount(group, what, minlength=len(groups)) / n for what in (moved, flips))
+    return Importance(np.round(change, _DIGITS), flipped, n)
+
+
+def screened(X: Floats, probs: Floats, groups: Groups, most: int) -> NDArray[np.intp]:
+    """The numbers of up to ``most`` groups that go most with the predictions, in their order.
+
+    By the largest squared correlation of one of their features, or of its squared deviation from the mean, with
+    the probability of a class; a group that matters in concert with others alone can be missed.
+    """
+    if len(groups) <= most:
+        return np.arange(len(groups))
+    centred = X - X.mean(axis=0, dtype=np.float64)
+    by_feature = np.maximum(_correlation(centred, probs), _correlation(np.square(centred), probs))  # (d,)
+    by_group = np.array([by_feature[own].max(initial=0) for own in groups])
+    return np.sort(np.argsort(-np.round(by_group, 6), kind="stable")[:most])
+
+
+def spread_rows(X: NDArray[Any], k: int, rows: NDArray[np.intp] | None = None) -> NDArray[np.intp]:
+    """Up to k rows that stand for all, or for some ``rows``; which, depends on what they hold, not on their order.
+
+    Rows are sorted by a hash of their features and taken at even distances, so that of equal rows a fair share is
+    taken.
+    """
+    rows = np.arange(len(X)) if rows is None else rows
+    n = len(rows)
+    order = rows[np.argsort(_hashes(X)[rows], kind="stable")]
+    return order[(np.arange(min(k, n)) * n) // min(k, n)] if n else order
+
+
+def _differs(X: Floats, others: Floats, groups: Groups) -> NDArray[np.bool_]:
+    """Whether each group is not the same in two rows, (..., G)."""
+    features = others != X
+    return np.stack([features[..., own].any(axis=-1) for own in groups], axis=-1)
+
+
+def _exchanged(
+    model: Any, X: Floats, donors: Floats, groups: Groups, changes: tuple[NDArray[np.intp], ...]
+) -> tuple[Floats, Floats]:
+    """Probabilities of the rows of X, (n, C), and of those changed, (t, C), from one stack: calls are dear.
+
+    ``changes`` are (t,) rows to change, the group that is taken in each, and the donor that it is taken from.
+    """
+    taken = np.zeros((len(groups) + 1, X.shape[1]), dtype=bool)  # the last group has no feature: a row as it is
+    for number, own in enumerate(groups):
+        taken[number, own] = True
+    n = len(X)
+    unchanged = np.arange(n), np.full(n, len(groups)), np.zeros(n, dtype=np.intp)
+    row, group, donor = (np.concatenate(pair) for pair in zip(unchanged, changes, strict=True))
+    size = max(1, _BLOCK_CELLS // max(1, X.shape[1]))
+    parts = [slice(start, start + size) for start in range(0, len(row), size)]
+    blocks = [probabilities(model, np.where(taken[group[p]], donors[donor[p]], X[row[p]])) for p in parts]
+    probs = np.concatenate(blocks).astype(np.float64)
+    return probs[:n], probs[n:]
+
+
+def _log_odds(probs: Floats, codes: NDArray[np.intp]) -> Floats:
+    p = np.clip(probs[np.arange(len(codes)), codes], _FLOOR, 1 - _FLOOR)
+    return np.log(p) - np.log1p(-p)
+
+
+def _correlation(X: Floats, probs: Floats) -> Floats:
+    """Of each column of X the largest squared correlation with a column of the probabilities."""
+    x, p = X - X.mean(axis=0), probs - probs.mean(axis=0)
+    norms = np.outer(np.square(x).sum(axis=0), np.square(p).sum(axis=0))  # (d, C)
+    return np.divide(np.square(x.T @ p), norms, out=np.zeros_like(norms), where=norms > 1e-12).max(axis=1)
+
+
+def _hashes(X: NDArray[Any]) -> NDArray[np.uint64]:
+    """A number for each row by what it holds, the same in whatever place: integers add up exactly."""
+    bits = np.ascontiguousarray(X, dtype=np.float32).view(np.uint32)
+    factors = np.random.default_rng(0).integers(1, 2**63, X.shape[1], dtype=np.uint64) | np.uint64(1)
+    size = max(1, _BLOCK_CELLS // max(1, X.shape[1]))
+    sums = [(bits[start : start + size] * factors).sum(axis=1) for start in range(0, len(X), size)]
+    mixed = np.concatenate(sums) if sums else np.zeros(0, dtype=np.uint64)
+    return (mixed ^ (mixed >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
+
+
+def column_groups(preparation: TablePreparation) -> tuple[list[str], list[NDArray[np.intp]]]:
+    """The columns that are used, in the order of their features, and the features of each."""
+    places: dict[str, list[int]] = {column.name: [] for column in preparation.ordered_ if column.used}
+    for place, feature in enumerate(preparation.features()):
+        places[feature.column].append(place)
+    return list(places), [np.array(own, dtype=np.intp) for own in places.values()]
+
+
+def _shown(frame: pl.DataFrame, name: str) -> pl.Series:
+    if name in frame.columns:
+        return shown_cells(frame[name])
+    return pl.Series(name, [name], dtype=pl.String).new_from_index(0, frame.height)  # a file beside the table

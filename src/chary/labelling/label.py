@@ -1,0 +1,298 @@
+"""Labels for all rows of a table: learn from the rows in memory, then label batch after batch and write them.
+
+A table that does not fit in memory is read twice: once for its labelled rows and a sample of the others, which are
+learned from, and once to label and write every row. One that fits is its own sample, and a single batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+from itertools import pairwise
+from time import perf_counter
+from typing import Any, BinaryIO, NamedTuple
+
+import numpy as np
+from joblib import cpu_count
+from numpy.typing import NDArray
+
+from chary._words import Parameter, listed, percent, shown
+from chary.audit.acceptance import acceptance_levels
+from chary.audit.sheet import numbers_named, sample_rows
+from chary.labelling.checks import rows_to_label, suspect_labels
+from chary.labelling.drift import recount_reference
+from chary.labelling.explain import every_reason, reasons_of, reasons_to_doubt
+from chary.labelling.learn import Fit, learn
+from chary.labelling.predict_files import group_rows, resident_bytes
+from chary.labelling.result import (
+    GIVEN,
+    LEARNED,
+    PREDICTED,
+    Counts,
+    LabeledRows,
+    LabeledTable,
+    columns_to_add,
+    with_given,
+)
+from chary.labelling.score import RowCounts, probability_names, refuse_taken, score_batches
+from chary.method import ACCURACY, in_blocks_of_rows
+from chary.options import Options
+from chary.tables import Source, Table, TableError, write_table
+from chary.tables.memory import free_memory
+from chary.tables.writing import appending
+
+SAMPLE = 100_000  # rows without a label to learn with, of a table that is read in parts
+# What a process needs besides the rows that it keeps, how much these grow on the way, and the least of all.
+_BASE, _GROWTH, _LEAST = 450 << 20, 3, 600 << 20
+_NAMED = 10  # classes in a sentence
+
+Progress = Callable[[str], None]
+
+
+def label_table(
+    table: Table | Source,
+    options: Options,
+    *,
+    file: BinaryIO | None = None,
+    progress: Progress = lambda step: None,
+) -> LabeledTable:
+    """Label the rows of a table whose target cell is empty.
+
+    The model learns from all rows, or, of a table that is read in parts, from every labelled row and a uniform
+    sample of the others (``options.sample``). Then every row is labelled, batch after batch. Of a table read in
+    parts:
+
+    - Counts are of all rows. Rows to check are chosen from the sample.
+    - Class offsets come from the sample, so class shares that were told are met on it, and nearly on all rows.
+    - The confidence from which on rows are accepted comes from the sample. That is as exact as for a table in
+      memory: the confidences tried have to be fixed before the audited labels are looked at, by any rows. How
+      many rows reach it is counted on all of them.
+
+    Parameters
+    ----------
+    table : Table or Source
+        From ``read_table``, or from ``open_source`` to be read in parts.
+    options : Options
+        What a user can choose. ``target`` must be given.
+    file : binary file, default=None
+        Where to write the table with its labels. None: they are counted, and not written.
+    progress : callable, default=nothing
+        Told the name of each step as it begins.
+
+    Returns
+    -------
+    LabeledTable
+        Its rows are all, or those that were learned from.
+    """
+    watch, memory = _Watch(progress), options.memory or free_memory() // 2
+    source = None if isinstance(table, Table) else table
+    rows_at_hand = table if isinstance(table, Table) else _sampled(table, options, memory, progress)
+    fit, X, judges = learn(rows_at_hand, options, watch)
+    watch("Labelling")
+    if options.probabilities:
+        refuse_taken(fit.table, probability_names(fit.labels.classes))
+    rows, counts = _label_all(fit, X, source, file, memory, progress)
+
+    watch("Choosing rows to check")
+    as_shown = np.round(rows.confidence, 4)
+    next_rows = rows_to_label(X, fit.labels.labeled, as_shown, random_state=options.seed or 0)
+    suspect = fit.judged.part(suspect_labels(fit.judged))
+    reasons = {
+        **reasons_of(fit.explainer, X, fit.table, rows.codes, next_rows),
+        **reasons_to_doubt(fit.explainer, X, fit.table, fit.labels.classes, suspect, judges),
+    }
+    found = {
+        "audit": None if fit.audit is None else fit.audit.of_rest(counts.rest),
+        "notes": [*_on_parts(fit, counts), *fit.notes, *_unused_classes(fit, counts)],
+    }
+    result = LabeledTable(
+        **vars(fit) | found,
+        **rows._asdict(),
+        counts=counts,
+        levels=acceptance_levels(counts.rest, fit.judged),
+        next_rows=next_rows,
+        reasons=reasons,
+        seconds=watch.seconds(),
+    )
+    if file is not None and isinstance(table, Table):
+        write_table(table, result.added_columns, file)
+    return result
+
+
+def _sampled(source: Source, options: Options, memory: int, progress: Progress) -> Table:
+    """The rows of a table to learn from: those with a label, those named by sheets, and a sample of the others."""
+    if options.features is not None:
+        raise TableError(
+            "A file of features is read as a whole, and this table in parts; leave ",
+            Parameter("sample"),
+            " out, pass more with ",
+            Parameter("memory"),
+            ", or put the numbers into the table as a column of lists.",
+        )
+    if memory < _LEAST:
+        raise TableError(
+            f"A table that is read in parts needs {_LEAST >> 20:,} MiB at least, and {memory >> 20:,} "
+            "MiB are allowed; pass more with ",
+            Parameter("memory"),
+            ".",
+        )
+    sheets = [path for path in (options.audit, options.checked) if path is not None]
+    return sample_rows(
+        source,
+        str(options.target),
+        options.sample or SAMPLE,
+        unlabeled=options.unlabeled,
+        exact_labels=options.exact_labels,
+        keep=[number for path in sheets for number in numbers_named(path)],
+        seed=options.seed or 0,
+        room=(memory - _BASE) // _GROWTH,
+        checksum=options.check_sheet or bool(sheets),
+        seen=lambda rows, share: progress(f"Reading: {rows:,} rows"),
+    )
+
+
+# ---------------------------------------------------------------- batch after batch
+
+
+class _Batch(NamedTuple):
+    """Rows that follow one another, as the model sees them."""
+
+    table: Table
+    codes: NDArray[np.intp]  # (n,) what it says
+    confidence: NDArray[Any]  # (n,)
+    probs: NDArray[Any]  # (n, C) if they were asked for
+    X: NDArray[Any] | None  # (n, d) if they are there
+
+
+def _label_all(
+    fit: Fit, X: NDArray[Any], source: Source | None, file: BinaryIO | None, memory: int, progress: Progress
+) -> tuple[LabeledRows, Counts]:
+    """Label every row; what is kept are those that were learned from, and how many rows have which label.
+
+    A table that is read in parts is written as it is labelled.
+    """
+    every, options, preparation = fit.labels, fit.options, fit.model[0]
+    numbers = fit.table.numbers(np.arange(len(every.codes)))
+    kept: list[LabeledRows] = []
+    counts: Counts | None = None
+    appender: Any = None
+    start = 0
+    with ExitStack() as opened:
+        for batch in _batches(fit, X, source, memory):
+            frame, n = batch.table.frame, batch.table.frame.height
+            known = slice(*np.searchsorted(numbers, [start, start + n]))
+            places = (numbers[known] - start).astype(np.intp)
+            rows = _labelled(fit, batch, known, places)
+            if options.explain:
+                features = preparation.part(frame, preparation.forms()) if batch.X is None else batch.X
+                new = np.flatnonzero(rows.source != GIVEN)
+                rows = rows._replace(why=every_reason(fit.explainer, features, frame, rows.codes, new, progress))
+            more = Counts.of(rows, len(every.classes))
+            counts = more if counts is None else counts.plus(more)
+            kept.append(rows.part(places))
+            start += n
+            if source is not None and file is not None:
+                if appender is None:  # several row groups are on their way at a time: they are smaller than usual
+                    empty = replace(source.table, frame=frame.clear())
+                    appender = opened.enter_context(appending(empty, file, max(1, group_rows(frame) // 4)))
+                lines = batch.table.lines if source.table.format == "jsonl" else None
+                out = replace(source.table, frame=frame, lines=lines)
+                appender.append(out, columns_to_add(every, frame.schema[str(options.target)], rows, fit.audit))
+                progress(f"Labelling: {start:,} of {fit.table.n_rows:,} rows")
+    if counts is None:
+        raise TableError(f"{fit.table.name} holds no row.")
+    return LabeledRows.joined(kept), counts
+
+
+def _batches(fit: Fit, X: NDArray[Any], source: Source | None, memory: int) -> Iterator[_Batch]:
+    """All rows of the table: those in memory at once, others block after block."""
+    if source is None:
+        pool = np.flatnonzero(~fit.labels.labeled)
+        probs, confidence = np.zeros((len(X), len(fit.labels.classes))), np.ones(len(X))
+        probs[pool], confidence[pool] = in_blocks_of_rows(fit.model[-1].predict_scores, X, pool)
+        yield _Batch(fit.table, probs.argmax(axis=1), confidence, probs, X)
+        return
+    seen = RowCounts(fit.model)
+    for part, scored in score_batches(fit.model, source.batches(), cpu_count()):
+        if resident_bytes() > memory:
+            raise TableError(
+                f"{source.table.name} takes more than the {memory >> 20:,} MiB allowed; pass more ",
+                "with ",
+                Parameter("memory"),
+                ", or fewer rows to learn from with ",
+                Parameter("sample"),
+                ".",
+            )
+        seen.add(scored.counts)
+        yield _Batch(part.table, scored.codes, scored.confidence, scored.probs, None)
+    seen.refuse(source.table.name)
+    recount_reference(fit.model, seen.events)
+
+
+def _labelled(fit: Fit, batch: _Batch, known: slice, places: NDArray[np.intp]) -> LabeledRows:
+    """What the rows of a batch get: what was given stays as it was, and so does what was learned from.
+
+    ``known`` are the rows that were learned from, which are at ``places`` of the batch.
+    """
+    every, classifier = fit.labels, fit.model[-1]
+    given = np.full(len(batch.codes), -1)
+    given[places] = every.codes[known]
+    labeled = given >= 0
+    predicted = np.where(labeled, given, batch.codes)
+    codes, source = predicted.copy(), np.full(len(given), PREDICTED, dtype=object)
+    learned = classifier.labeled_iter_[known] > 0
+    if classifier.aim == ACCURACY:  # another aim comes after the rounds, and is for every row
+        accepted = classifier.transduction_[known][learned].astype(str)
+        codes[places[learned]] = np.searchsorted(every.classes, accepted)
+    source[places[learned]], source[labeled] = LEARNED, GIVEN
+    probs = None
+    if fit.options.probabilities:
+        probs = with_given(batch.probs, given)
+    return LabeledRows(codes, np.where(labeled, 1.0, batch.confidence), source, codes == predicted, None, probs)
+
+
+# ---------------------------------------------------------------- sentences and seconds
+
+
+def _on_parts(fit: Fit, counts: Counts) -> list[str]:
+    """How a table was labelled that is read in parts, a sentence each."""
+    if fit.table.taken is None:
+        return []
+    n_new, every = counts.n_new, fit.labels
+    said = [
+        f"The table was read in parts: the model learned from its {counts.n - n_new:,} labelled rows and "
+        f"{int((~every.labeled).sum()):,} of the {n_new:,} others, drawn at random."
+    ]
+    if fit.prior.told and fit.options.aim == ACCURACY:
+        found = counts.labels.sum(axis=0) / counts.n
+        largest = np.argsort(-found, kind="stable")[:_NAMED]
+        shares = listed([f"{percent(found[c])} {shown(every.classes[c])}" for c in largest])
+        said.append(f"The class shares are met on the rows learned from; of all rows they are {shares}.")
+    return said
+
+
+def _unused_classes(fit: Fit, counts: Counts) -> list[str]:
+    """A sentence for classes that have labels and yet no row received."""
+    classes, given, received = fit.labels.classes, counts.labels[0], counts.labels[1:].sum(axis=0)
+    unused = [f"{shown(classes[c])} ({given[c]:,})" for c in np.flatnonzero((given > 0) & (received == 0))]
+    if not unused:
+        return []
+    more = [f"{len(unused) - _NAMED} more"] if len(unused) > _NAMED else []
+    names = listed([*unused[:_NAMED], *more])
+    return [f"Of these classes labels were given (how many, in brackets), but no row received one: {names}."]
+
+
+class _Watch:
+    """Announces steps, and knows when each began."""
+
+    def __init__(self, progress: Progress) -> None:
+        self.progress, self.began = progress, list[tuple[str, float]]()
+
+    def __call__(self, step: str) -> None:
+        self.began.append((step, perf_counter()))
+        self.progress(step)
+
+    def seconds(self) -> dict[str, float]:
+        """How long each step took."""
+        return {step: end - start for (step, start), (_, end) in pairwise([*self.began, ("", perf_counter())])}

@@ -1,0 +1,241 @@
+"""The outcome of labelling a table: every row's label, the columns to add, and how many rows have each label."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, BinaryIO, NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from chary.audit.acceptance import AcceptanceLevel, ConfidenceHistogram, acceptable, check_error
+from chary.audit.held_out import HeldOut
+from chary.audit.model import AuditFigures
+from chary.audit.sheet import DOUBT, GUESS, write_audit
+from chary.labelling.checks import suspect_labels
+from chary.labelling.diagnose import features_of
+from chary.labelling.explain import Cell
+from chary.labelling.learn import Fit
+from chary.labelling.score import probability_columns
+from chary.method import Labels
+from chary.tables.table import ACCEPT, CONFIDENCE, LABEL, SOURCE, WHY
+
+# Where a label comes from: the user; the model, which has learned from it; the model, at the end.
+GIVEN, LEARNED, PREDICTED = SOURCES = ("given", "learned", "predicted")
+AUDIT_SIZE = 30
+
+
+class LabeledRows(NamedTuple):
+    """What some rows of a table were labelled with."""
+
+    codes: NDArray[np.intp]  # (n,) of the label
+    confidence: NDArray[np.float64]  # (n,) 1 where the label was given
+    source: NDArray[Any]  # (n,) of SOURCES
+    settled: NDArray[np.bool_]  # (n,) whether the model says so in the end, too: not always what it learned from
+    why: pl.Series | None = None  # (n,) the cells that decide each new label, as text; None: not asked for
+    probs: NDArray[np.float64] | None = None  # (n, C) probability of each class; None: not asked for
+
+    def part(self, rows: NDArray[np.intp]) -> LabeledRows:
+        """Some of them."""
+        columns: list[Any] = [None if column is None else column[rows] for column in self]
+        return LabeledRows(*columns)
+
+    @classmethod
+    def joined(cls, parts: Sequence[LabeledRows]) -> LabeledRows:
+        """The rows of one after those of another."""
+        if len(parts) == 1:
+            return parts[0]
+        *columns, why, probs = list(zip(*parts, strict=True))
+        joined: list[Any] = [np.concatenate(column) for column in columns]
+        joined += [None if why[0] is None else pl.concat(why), None if probs[0] is None else np.concatenate(probs)]
+        return cls(*joined)
+
+
+@dataclass(frozen=True)
+class Counts:
+    """How many rows have each label, from where, and of which confidence; of parts of a table they add up."""
+
+    labels: NDArray[np.int64]  # (3, C) by SOURCES and class
+    learned: ConfidenceHistogram
+    predicted: ConfidenceHistogram
+    settled: ConfidenceHistogram  # new labels that the model says in the end, too
+
+    @classmethod
+    def of(cls, rows: LabeledRows, n_classes: int) -> Counts:
+        """Of some rows."""
+        given, learned, predicted = by_source = [rows.source == name for name in SOURCES]
+        return cls(
+            np.array([np.bincount(rows.codes[those], minlength=n_classes) for those in by_source], dtype=np.int64),
+            *(
+                ConfidenceHistogram.of(rows.confidence[those])
+                for those in (learned, predicted, ~given & rows.settled)
+            ),
+        )
+
+    def plus(self, other: Counts) -> Counts:
+        """The rows of both."""
+        return Counts(
+            self.labels + other.labels,
+            self.learned.plus(other.learned),
+            self.predicted.plus(other.predicted),
+            self.settled.plus(other.settled),
+        )
+
+    @property
+    def n(self) -> int:
+        """Rows in all."""
+        return int(self.labels.sum())
+
+    @property
+    def n_new(self) -> int:
+        """Rows that nobody labelled."""
+        return int(self.labels[1:].sum())
+
+    @property
+    def rest(self) -> ConfidenceHistogram:
+        """Their confidence."""
+        return self.learned.plus(self.predicted)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabeledTable(Fit):
+    """The outcome of ``label_table``: what was learned, and the label of every row of ``table``."""
+
+    codes: NDArray[np.intp]  #: (n,) the label of every row
+    confidence: NDArray[np.float64]  #: (n,) 1 where given
+    source: NDArray[Any]  #: (n,) of SOURCES
+    settled: NDArray[np.bool_]  #: (n,) whether the model still says what a row was labelled with
+    why: pl.Series | None  #: (n,) the cells that decide each new label, as text; None: not asked for
+    probs: NDArray[np.float64] | None  #: (n, C) as ``probabilities``, if they were asked for
+    counts: Counts  #: of all rows, also where ``table`` holds a part of them
+    levels: list[AcceptanceLevel]  #: how often held-out labels of the surest rows were wrong
+    next_rows: NDArray[np.intp]  #: of highest doubt, to be checked
+    #: By row, the cells that decide: of those worth a label theirs, of those worth a second look what held-out
+    #: models say.
+    reasons: dict[int, list[Cell]]
+    seconds: dict[str, float]  #: by step
+
+    @property
+    def target(self) -> str:
+        """The column of the labels."""
+        return str(self.options.target)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What it was labelled with, and who learned."""
+        asked, learner = self.options, self.choice.learner
+        return {
+            "seed": asked.seed or 0,
+            "rounds": self.model[-1].max_rounds,
+            "unlabeled": list(asked.unlabeled) or None,
+            "exact_labels": asked.exact_labels,
+            "class_prior": asked.class_prior,
+            "aim": asked.aim,
+            "features": None if asked.features is None else str(asked.features),
+            "learner": self.choice.name,
+            "learner_words": learner.words,
+            "unlike_learners": learner.unlike,
+            "why_learner": self.choice.why,
+        }
+
+    @property
+    def n_drawn(self) -> int | None:
+        """Unlabelled rows that the model learned with, of a table read in parts; None: all."""
+        return None if self.table.taken is None else int((~self.labels.labeled).sum())
+
+    @property
+    def accept(self) -> NDArray[np.bool_] | None:
+        """(n,) Whether a row can be accepted at the error asked for; None: none was."""
+        return acceptable(self.audit, self.labels.labeled, self.confidence, self.settled)
+
+    @property
+    def second_look(self) -> HeldOut:
+        """Given labels that held-out predictions contradict, the most improbable first; they may be right."""
+        return self.judged.part(suspect_labels(self.judged))
+
+    @property
+    def audit_size(self) -> int:
+        """How many rows to draw for an audit, so that some are left to label; 0: there are too few."""
+        size = min(AUDIT_SIZE, self.counts.n_new - 1)
+        return size if size >= 2 else 0
+
+    @property
+    def added_columns(self) -> dict[str, pl.Series]:
+        """The columns that chary adds; the label has the type of the target, if every class is one of it."""
+        rows = LabeledRows(self.codes, self.confidence, self.source, self.settled, self.why, self.probs)
+        return columns_to_add(self.labels, self.table.frame.schema[self.target], rows, self.audit)
+
+    def at_error(self, error: float | None) -> LabeledTable:
+        """The same as if this error had been asked for; needs an audit, unless there is none."""
+        check_error(error, self.audit)
+        if self.audit is None or self.audit.acceptor is None:
+            return self
+        return replace(
+            self, audit=replace(self.audit, asked=None if error is None else self.audit.acceptor.at(error))
+        )
+
+    def features(self, rows: NDArray[np.intp] | slice = slice(None)) -> NDArray[Any]:
+        """(n, d) What the model makes of the cells of all rows, or of some."""
+        return self.model[0].transform(features_of(self.table, self.target, self.options.features)[rows])
+
+    def probabilities(self) -> NDArray[np.float64]:
+        """(n, C) What the model makes of every row, by class; where a label was given, 1 for its class.
+
+        A row that the model learned from keeps the label it was learned with, which need not be the class that
+        has the highest probability in the end.
+        """
+        if self.probs is not None:
+            return self.probs
+        return with_given(self.model[-1].predict_proba(self.features()), self.labels.codes)
+
+
+def with_given(probs: NDArray[np.float64], codes: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Class probabilities (n, C), 1 for the class of rows whose label was given; -1 in ``codes``: none was."""
+    probs[codes >= 0] = np.eye(probs.shape[1])[codes[codes >= 0]]
+    return probs
+
+
+def columns_to_add(
+    labels: Labels, dtype: pl.DataType, rows: LabeledRows, audit: AuditFigures | None = None
+) -> dict[str, pl.Series]:
+    """The columns that chary adds to rows; ``dtype`` is that of the target, and an audit says which to accept."""
+    classes = pl.Series(labels.classes.tolist(), dtype=pl.String)
+    added = {
+        LABEL: _as_target(classes, dtype).gather(rows.codes),
+        CONFIDENCE: pl.Series(np.round(rows.confidence, 4)),
+        SOURCE: pl.Series(rows.source.tolist(), dtype=pl.String),
+    }
+    accept = acceptable(audit, rows.source == GIVEN, rows.confidence, rows.settled)
+    if accept is not None:
+        added[ACCEPT] = pl.Series(accept)
+    if rows.why is not None:
+        added[WHY] = rows.why
+    return added if rows.probs is None else added | probability_columns(labels.classes, rows.probs)
+
+
+def _as_target(classes: pl.Series, dtype: pl.DataType) -> pl.Series:
+    """Classes in the type of the target, if that can hold them all: an audit may have found new ones."""
+    typed = classes
+    if dtype == pl.Boolean:
+        typed = classes.replace_strict({"true": True, "false": False}, default=None, return_dtype=pl.Boolean)
+    elif dtype.is_numeric() or dtype in (pl.Categorical, pl.Enum):
+        typed = classes.cast(dtype, strict=False)
+    return typed if typed.cast(pl.String).equals(classes) else classes
+
+
+def write_rows_to_check(result: LabeledTable, file: BinaryIO) -> None:
+    """A sheet of the rows of highest doubt, with the label that each has now: to be checked, not to measure by."""
+    guess = result.added_columns[LABEL].gather(result.next_rows)
+    write_audit(
+        result.table,
+        result.target,
+        result.labels,
+        result.next_rows,
+        file,
+        {GUESS: guess.cast(pl.String)},
+        unlabeled=result.options.unlabeled,
+        exact_labels=result.options.exact_labels,
+        chosen=DOUBT,
+    )

@@ -1,0 +1,400 @@
+"""Labels and confidence for a batch of rows, with a model that takes tables.
+
+``score`` is what every way to label rows comes to: tables in memory, files of any size, record batches of Dask,
+Spark and Ray, and the page in the browser.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import ArrayLike, NDArray
+from sklearn.pipeline import Pipeline
+
+from chary._words import Parameter, shown, visible
+from chary.labelling.drift import EventCounts, Floats, count_events
+from chary.method import one_thread, predict_scores
+from chary.model_file import load, load_bytes
+from chary.tables import Table, TableError, TablePreparation
+from chary.tables.columns.embeddings import with_features
+from chary.tables.formats.base import Batch
+from chary.tables.frames import from_dataframe
+from chary.tables.source import in_blocks
+
+# Rows scored at a time, and features that they have together at most.
+_BLOCK_ROWS, _BLOCK_NUMBERS = 2**15, 2**20
+_DIGITS = 4  # of confidence and probabilities, as they are written
+
+
+class RowCounts:
+    """What is counted of rows as they are scored; counts of several batches add up to those of all their rows."""
+
+    def __init__(self, model: Pipeline) -> None:
+        self.forms = model[0].forms()  # cells that cannot be read
+        self.events = EventCounts()  # for ``compare_with_reference``
+        self.classes = np.asarray(model[-1].classes_).astype(str).tolist()
+        self.of_class = np.zeros(len(self.classes), np.int64)  # rows that have each label
+
+    def add(self, later: RowCounts) -> None:
+        """Count the rows that follow, too."""
+        self.forms.add(later.forms)
+        self.events = self.events.plus(later.events)
+        self.of_class += later.of_class
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there were."""
+        return self.events.n_rows
+
+    @property
+    def labels(self) -> dict[str, int]:
+        """How many rows have each label, the most frequent first."""
+        found = {name: n for name, n in zip(self.classes, self.of_class.tolist(), strict=True) if n}
+        return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
+
+    def refuse(self, name: str | None = None) -> None:
+        """Refuse a table, called ``name``, with a column that is not written as the model knows it."""
+        with about(name):
+            self.forms.refuse()
+
+
+class Scored(NamedTuple):
+    """What a model says of a batch of rows."""
+
+    codes: NDArray[np.intp]  # (n,) places in ``model.classes_``
+    confidence: Floats  # (n,)
+    probs: Floats  # (n, C)
+    counts: RowCounts
+
+    def columns(self, *, probabilities: bool = False, threshold: float | None = None) -> dict[str, pl.Series]:
+        """The columns that are added to the rows.
+
+        Label and confidence; the probability of each class, if asked for; with a ``threshold`` whether the
+        confidence, as it is written, reaches it.
+        """
+        names = pl.Series(self.counts.classes, dtype=pl.String)
+        added = {
+            "chary_label": names.gather(self.codes),
+            "chary_confidence": pl.Series(np.round(self.confidence, _DIGITS)),
+        }
+        if probabilities:
+            added |= probability_columns(self.counts.classes, self.probs)
+        if threshold is not None:
+            added["chary_accept"] = added["chary_confidence"] >= threshold
+        return added
+
+
+def score(model: Pipeline, frame: pl.DataFrame) -> Scored:
+    """Label a batch of rows, and count what there is to know of them.
+
+    What a cell means does not depend on the batch that it is in. Whether a column is written as the model knows
+    it is asked of all batches together: add their ``counts`` up, then ``refuse``.
+
+    Parameters
+    ----------
+    model : Pipeline
+        That takes tables: preparation first, classifier last.
+    frame : DataFrame
+        At most ``block_rows(model)`` rows; columns are found by name.
+    """
+    preparation, classifier = model[0], model[-1]
+    counts = RowCounts(model)
+    X = preparation.part(_plain(frame), counts.forms)
+    probs: Floats = np.empty((0, len(counts.classes)))
+    confidence: Floats = np.empty(0)
+    if len(X):
+        probs, confidence = predict_scores(classifier, X)
+    codes = probs.argmax(axis=1)
+    counts.events = count_events(model, X, counts.forms.missing)
+    counts.of_class = np.bincount(codes, minlength=len(counts.classes)).astype(np.int64)
+    return Scored(codes, confidence, probs, counts)
+
+
+def score_batches(model: Pipeline, batches: Iterable[Batch], threads: int = 1) -> Iterator[tuple[Batch, Scored]]:
+    """Score the rows of a file, block by block and in order, as many blocks at a time as there are threads.
+
+    Blocks are cut by their rows alone, and BLAS computes with one thread, so that what comes of a row depends on
+    nothing but the table and the model.
+    """
+
+    def score_one(frame: pl.DataFrame) -> Scored:
+        with one_thread("openmp"):
+            return score(model, frame)
+
+    blocks = in_blocks(iter(batches), block_rows(model))
+    waiting: deque[tuple[Batch, Future[Scored]]] = deque()
+    with one_thread("blas"), ThreadPoolExecutor(threads) as pool:
+        try:
+            while True:
+                while len(waiting) <= threads and (part := next(blocks, None)) is not None:
+                    waiting.append((part, pool.submit(score_one, part.table.frame)))
+                if not waiting:
+                    return
+                part, future = waiting.popleft()
+                with about(part.table.name):
+                    scored = future.result()
+                yield part, scored
+        finally:
+            for _, future in waiting:
+                future.cancel()
+
+
+def predict_table(
+    model: Pipeline, table: Table, *, features: str | os.PathLike[str] | None = None, probabilities: bool = False
+) -> dict[str, pl.Series]:
+    """Columns with label and confidence for the rows of a new table, and with the probability of each class.
+
+    Parameters
+    ----------
+    model : Pipeline
+        From ``load``.
+    table : Table
+        From ``read_table``.
+    features : path, default=None
+        As in ``label_table``, for the new rows.
+    probabilities : bool, default=False
+        Whether to add a column for each class.
+    """
+    if probabilities:
+        refuse_taken(table, probability_names(model.classes_))
+    frame = with_features(table.frame, features, known=[column.name for column in model[0].columns_])
+    counts, size = RowCounts(model), block_rows(model)
+    parts = []
+    for start in range(0, max(1, frame.height), size):
+        scored = score(model, frame.slice(start, size))
+        counts.add(scored.counts)
+        parts.append(scored.columns(probabilities=probabilities))
+    counts.refuse()
+    return {name: pl.concat([part[name] for part in parts]) for name in parts[0]}
+
+
+class Predictor:
+    """Labels for record batches, one after the other.
+
+    Called with an iterable of record batches, it gives an iterator of record batches with ``chary_label`` and
+    ``chary_confidence``, in the order of the rows; a large batch gives several. It holds no more than one of them,
+    may be called by several threads at once, and may be pickled: what travels is the model file.
+
+    A batch is whatever speaks Arrow's C interface (a pyarrow record batch or table, a polars frame, and so on), or
+    a pandas frame. pyarrow batches become pyarrow batches, anything else polars frames. Columns are found by name;
+    further ones are ignored. A column may be of another type of its kind in each batch, as 32 or 64 bits.
+
+    What a cell means does not depend on the batch that it is in. Whether a column is written as the model knows
+    it, with decimal commas for example, is asked of all batches of a call together, at its end: if it is not, that
+    ends in a ``TableError``.
+
+    Parameters
+    ----------
+    data : bytes
+        A model file.
+    columns : sequence of str, default=()
+        Columns of the batches to give back on the left, as they are.
+    probabilities : bool, default=False
+        Also ``chary_p_`` of each class.
+    threshold : float, default=None
+        Also ``chary_accept``: whether the confidence reaches it.
+    """
+
+    def __init__(
+        self, data: bytes, columns: Sequence[str] = (), probabilities: bool = False, threshold: float | None = None
+    ) -> None:
+        if threshold is not None and not 0 <= threshold <= 1:
+            raise TableError(
+                f"The threshold {shown(threshold)} is no confidence; pass one from 0 to 1, such as ",
+                Parameter("threshold", "0.8"),
+                ".",
+            )
+        if isinstance(columns, str):
+            raise TableError("The columns to keep are one text; pass a list of names.")
+        self.data, self.columns = bytes(data), tuple(columns)
+        self.probabilities, self.threshold = bool(probabilities), threshold
+        self._lock = threading.Lock()
+        self._model: Pipeline | None = None
+
+    @classmethod
+    def from_file(cls, path: str | os.PathLike[str], *how: Any, **named: Any) -> Predictor:
+        """One of a model file, which is read at once: what is wrong with it is said by its name."""
+        model, found = load_table_model(path), cls(Path(path).read_bytes(), *how, **named)
+        found._model = model
+        return found
+
+    @property
+    def model(self) -> Pipeline:
+        """The model itself, loaded when it is first needed."""
+        with self._lock:
+            if self._model is None:
+                self._model = _require_table_model(load_bytes(self.data), "The model")
+        return self._model
+
+    @property
+    def digest(self) -> str:
+        """By which two models are the same."""
+        return hashlib.sha256(self.data).hexdigest()
+
+    @property
+    def schema(self) -> dict[str, pl.DataType]:
+        """Names and types of the columns that are added."""
+        types: dict[str, pl.DataType] = {"chary_label": pl.String(), "chary_confidence": pl.Float64()}
+        if self.probabilities:
+            types |= dict.fromkeys(probability_names(self.model.classes_), pl.Float64())
+        return types if self.threshold is None else {**types, "chary_accept": pl.Boolean()}
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What besides the model the added columns depend on."""
+        given = {"columns": list(self.columns), "probabilities": self.probabilities, "threshold": self.threshold}
+        return {name: value for name, value in given.items() if value not in ([], False, None)}
+
+    def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
+        """Labels of the rows of record batches, as they come."""
+        if hasattr(batches, "columns") or hasattr(batches, "__arrow_c_array__"):
+            batches = [batches]  # one batch is a list of one
+        counts, size = RowCounts(self.model), block_rows(self.model)
+        for batch in batches:
+            for start in range(0, max(1, len(batch)), size):
+                yield self._labelled(_slice(batch, start, size), counts)
+        counts.refuse()
+
+    def added(self, scored: Scored) -> dict[str, pl.Series]:
+        """The columns to add to rows that were scored."""
+        return scored.columns(probabilities=self.probabilities, threshold=self.threshold)
+
+    def require_columns(self, names: Sequence[str]) -> None:
+        """Refuse ``names`` of columns that lack one to read or keep, or hold one that is to be added."""
+        self.model[0].require_columns(names)
+        for name in self.columns:
+            if name not in names:
+                raise TableError(
+                    f"There is no column {shown(name)} to keep; it has {', '.join(map(shown, names[:8]))}."
+                )
+        for name in self.schema:
+            if name in names and name in (self.columns or names):
+                raise TableError(
+                    f"There is a column {shown(name)} already, written by chary; remove or rename it."
+                )
+
+    def _labelled(self, batch: Any, counts: RowCounts) -> Any:
+        frame = _frame(batch)
+        self.model[0].require_columns(frame.columns)
+        missing = [name for name in self.columns if name not in frame.columns]
+        if missing:
+            raise TableError(f"There is no column {shown(missing[0])} to keep in the batch.")
+        scored = score(self.model, frame)
+        counts.add(scored.counts)
+        added = self.added(scored)
+        if type(batch).__module__.split(".")[0] == "pyarrow":
+            return _record_batch(batch, self.columns, added)
+        return frame.select(self.columns).with_columns([column.alias(name) for name, column in added.items()])
+
+    def __reduce__(self) -> Any:
+        return Predictor, (self.data, self.columns, self.probabilities, self.threshold)
+
+    def __repr__(self) -> str:
+        return f"<chary predictor: {', '.join([*self.columns, *self.schema])}>"
+
+
+# ---------------------------------------------------------------- models and columns
+
+
+@contextmanager
+def about(name: str | None) -> Iterator[None]:
+    """Have what is refused say which table it is about."""
+    try:
+        yield
+    except TableError as error:
+        raise TableError(f"{name}: ", *error.args) if name else error from None
+
+
+def load_table_model(path: str | os.PathLike[str]) -> Pipeline:
+    """Read a model that takes tables, as ``label_table`` makes them."""
+    return _require_table_model(load(path), Path(path).name)
+
+
+def _require_table_model(model: Any, name: str) -> Pipeline:
+    if not isinstance(model, Pipeline) or not isinstance(model[0], TablePreparation):
+        raise TableError(f"{shown(name)} holds no table model; use one that was made from a table.")
+    return model
+
+
+def block_rows(model: Pipeline) -> int:
+    """Rows that are scored at a time: as many as keep all that is made of them small."""
+    n_features = len(model[0].get_feature_names_out())
+    return int(min(_BLOCK_ROWS, max(1, _BLOCK_NUMBERS // n_features)))
+
+
+def probability_columns(classes: ArrayLike, probs: NDArray[Any]) -> dict[str, pl.Series]:
+    """A column for each class with its probability in every row."""
+    names = probability_names(classes)
+    return {name: pl.Series(np.round(probs[:, code], _DIGITS)) for code, name in enumerate(names)}
+
+
+def probability_names(classes: ArrayLike) -> list[str]:
+    """What the columns are called, one after the other: visible, short, and no two alike.
+
+    >>> probability_names(["no", "a\\nb", "a\\\\nb"])
+    ['chary_p_no', 'chary_p_a\\\\nb', 'chary_p_a\\\\nb (2)']
+    """
+    names: list[str] = []
+    for text in np.asarray(classes).astype(str).tolist():
+        plain = f"chary_p_{visible(text, 60)}"
+        tries = (plain, *(f"{plain} ({number})" for number in range(2, len(names) + 3)))
+        names.append(next(name for name in tries if name not in names))
+    return names
+
+
+def refuse_taken(table: Table, names: Iterable[str]) -> None:
+    """No column that is added may take the place of one of the table's own."""
+    taken = [name for name in names if name in table.frame.columns]
+    if taken:
+        raise TableError(
+            f"{table.name} already has a column {shown(taken[0])}, written by chary; remove or rename it."
+        )
+
+
+# ---------------------------------------------------------------- record batches
+
+
+def _slice(batch: Any, start: int, n: int) -> Any:
+    """Some rows of whatever holds them; nothing is copied."""
+    if start == 0 and len(batch) <= n:
+        return batch
+    return batch.iloc[start : start + n] if hasattr(batch, "iloc") else batch.slice(start, n)
+
+
+def _frame(batch: Any) -> pl.DataFrame:
+    speaks_arrow = hasattr(batch, "__arrow_c_array__") or hasattr(batch, "__arrow_c_stream__")
+    if hasattr(batch, "iloc") or not speaks_arrow:
+        return from_dataframe(batch)
+    try:
+        return pl.DataFrame(batch)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, TypeError, ValueError) as error:
+        raise TableError(f"A record batch cannot be read ({error}); give one of plain columns.") from None
+
+
+def _plain(frame: pl.DataFrame) -> pl.DataFrame:
+    """What is kept in a dictionary of texts is text, as it may be in the next batch."""
+    coded = [name for name, dtype in frame.schema.items() if dtype in (pl.Categorical, pl.Enum)]
+    return frame.with_columns(pl.col(coded).cast(pl.String)) if coded else frame
+
+
+def _record_batch(batch: Any, columns: Sequence[str], added: dict[str, pl.Series]) -> Any:
+    """pyarrow columns: those kept as they are, and the added ones in plain types that every engine takes."""
+    import pyarrow as pa
+
+    types = {pl.String: pa.string(), pl.Float64: pa.float64(), pl.Boolean: pa.bool_()}
+    arrays = [batch.column(name) for name in columns]
+    arrays = [array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array for array in arrays]
+    arrays += [column.to_arrow().cast(types[type(column.dtype)]) for column in added.values()]
+    fields = [batch.schema.field(name) for name in columns]
+    fields += [pa.field(name, types[type(column.dtype)]) for name, column in added.items()]
+    return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))

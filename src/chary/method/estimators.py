@@ -1,0 +1,206 @@
+"""What chary asks of any classifier: to fit partly labelled rows, to give probabilities and those of its members.
+
+Also what keeps the cost of that down: rows in blocks, and one thread where more would only wait for each other.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from functools import cache
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, softmax
+from sklearn.base import clone
+from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier, OutputCodeClassifier
+from sklearn.multioutput import ClassifierChain
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import has_fit_parameter
+from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
+
+from chary._sklearn import safe_indexing
+from chary.method.confidence import Floats
+from chary.method.labels import Labels, decode
+
+BLOCK_ROWS = 2**16  # scored at a time: all that is made of them on the way stays small
+# Their estimators_ tell some classes from others; none of them is a classifier of all.
+_ONE_CLASS_EACH = (OneVsRestClassifier, OneVsOneClassifier, OutputCodeClassifier, ClassifierChain)
+
+
+def fit_partly(estimator: Any, X: Any, labels: Labels, **params: Any) -> Any:
+    """Fit a classifier in place on partly labelled rows, and hand it back.
+
+    One with a parameter ``unlabeled`` is given all rows, any other the labelled ones. chary's own take the labels
+    as they are encoded; others get the user's labels back.
+
+    Parameters
+    ----------
+    estimator : classifier, or Pipeline that ends in one
+    X : array, DataFrame, sparse matrix or list of shape (n, ...)
+    labels : Labels
+    **params : dict
+        For ``fit``; arrays of length n are sliced with the rows, ``sample_weight`` and ``start_from`` are sent to
+        the last step.
+    """
+    params = _addressed(estimator, params)
+    if takes_unlabeled(estimator):
+        # The fit of a user's subclass, or a pipeline's steps, may look into y.
+        if type(estimator).fit.__module__.startswith("chary."):
+            return estimator.fit(X, labels, **params)
+        marker = last_step(estimator).unlabeled
+        return estimator.fit(X, decode(labels.codes, labels.classes, unlabeled=marker), **params)
+    if labels.labeled.all():
+        return estimator.fit(X, labels.classes[labels.codes], **params)
+    rows = np.flatnonzero(labels.labeled)
+    params = {name: rows_of(value, rows, len(labels.codes)) for name, value in params.items()}
+    return estimator.fit(safe_indexing(X, rows), labels.classes[labels.codes[rows]], **params)
+
+
+def last_step(estimator: Any) -> Any:
+    """The classifier itself, at the end of a Pipeline."""
+    return estimator[-1] if isinstance(estimator, Pipeline) else estimator
+
+
+def takes_unlabeled(estimator: Any) -> bool:
+    """Whether a classifier can be given rows without a label."""
+    return "unlabeled" in last_step(estimator).get_params(deep=False)
+
+
+def seeded_clone(estimator: Any, rng: np.random.Generator) -> Any:
+    """An unfitted clone in which every ``random_state`` that was None, however deep, is a number."""
+    estimator = clone(estimator)
+    for name, value in sorted(estimator.get_params().items()):
+        if value is None and (name == "random_state" or name.endswith("__random_state")):
+            estimator.set_params(**{name: int(rng.integers(2**31))})
+    return estimator
+
+
+def rows_of(value: Any, rows: NDArray[np.intp], n_rows: int) -> Any:
+    """A per-row parameter sliced with its rows; anything else as it is."""
+    per_row = hasattr(value, "__len__") and not isinstance(value, (str, dict)) and len(value) == n_rows
+    return safe_indexing(value, rows) if per_row else value
+
+
+def _addressed(estimator: Any, params: dict[str, Any]) -> dict[str, Any]:
+    """Fit parameters under the names by which the estimator takes them."""
+    last = last_step(estimator)
+    if "sample_weight" in params and not has_fit_parameter(last, "sample_weight"):
+        raise ValueError(
+            f"{type(last).__name__} takes no sample_weight in fit; "
+            "leave sample_weight and balance_weights out, or choose a classifier that does."
+        )
+    step = f"{estimator.steps[-1][0]}__" if isinstance(estimator, Pipeline) else ""
+    for_last = ("sample_weight", "start_from")
+    return {f"{step}{name}" if name in for_last else name: value for name, value in params.items()}
+
+
+def probabilities(estimator: Any, X: Any) -> Floats:
+    """Class probabilities (n, C), from decision values where there is nothing better."""
+    if hasattr(estimator, "predict_proba"):
+        return np.asarray(estimator.predict_proba(X))
+    if not hasattr(estimator, "decision_function"):
+        raise ValueError(
+            f"{type(estimator).__name__} has neither predict_proba nor decision_function, so its labels come "
+            "without any confidence; choose a classifier that has one."
+        )
+    decision = np.asarray(estimator.decision_function(X))
+    if decision.ndim == 1:
+        positive = expit(decision)
+        return np.column_stack([1 - positive, positive])
+    return softmax(decision, axis=1)
+
+
+def predict_scores(classifier: Any, X: Any) -> tuple[Floats, Floats]:
+    """Class probabilities (n, C) and confidence (n,), in one pass where the classifier offers it."""
+    if hasattr(classifier, "predict_scores"):
+        return classifier.predict_scores(X)
+    return classifier.predict_proba(X), classifier.predict_confidence(X)
+
+
+def member_probabilities(model: Any, X: Any) -> Floats:
+    """Class probabilities (n, M, C) of a fitted model's members.
+
+    Parameters
+    ----------
+    model : fitted ensemble
+        With ``predict_head_proba``; or a voting, bagging or forest classifier (``estimators_``); or a Pipeline
+        that ends in one.
+    X : array-like of shape (n, ...)
+    """
+    if isinstance(model, Pipeline):
+        return member_probabilities(model[-1], model[:-1].transform(X) if len(model) > 1 else X)
+    if hasattr(model, "predict_head_proba"):
+        return model.predict_head_proba(X)
+    members = () if isinstance(model, _ONE_CLASS_EACH) else getattr(model, "estimators_", ())
+    if len(members) < 2 or not all(hasattr(member, "predict_proba") for member in members):
+        raise ValueError(
+            f"T-similarity compares the members of an ensemble, and {type(model).__name__} has none that give "
+            "probabilities; pass confidence='max_probability', or an ensemble such as DiverseEnsembleClassifier, "
+            "RandomForestClassifier, BaggingClassifier or VotingClassifier."
+        )
+    subsets = getattr(model, "estimators_features_", [slice(None)] * len(members))
+    table = np.asarray(X) if hasattr(X, "columns") or isinstance(X, list) else X
+    probs = []
+    for member, columns in zip(members, subsets, strict=True):
+        known = member.predict_proba(X if hasattr(member, "feature_names_in_") else table[:, columns])
+        if known.shape[1] < len(model.classes_):  # not all of them were in its sample, which knows them by number
+            known, seen = np.zeros((len(known), len(model.classes_))), known
+            known[:, np.asarray(member.classes_, dtype=np.intp)] = seen
+        probs.append(known)
+    return np.stack(probs, axis=1)  # (n, M, C)
+
+
+def log_of(probs: Floats) -> Floats:
+    """Logarithms, finite also where a probability is 0."""
+    return np.log(np.maximum(probs, np.finfo(np.float64).tiny))
+
+
+def in_blocks_of_rows(
+    score: Callable[[Any], tuple[NDArray[Any], ...]], X: Any, rows: NDArray[np.intp]
+) -> tuple[NDArray[Any], ...]:
+    """What a function of features makes of some rows, a block of them at a time: arrays of as many rows.
+
+    >>> in_blocks_of_rows(lambda part: (part.sum(axis=1),), np.eye(3), np.array([2, 0]))
+    (array([1., 1.]),)
+    """
+    starts = range(0, max(1, len(rows)), BLOCK_ROWS)
+    parts = [score(safe_indexing(X, rows[start : start + BLOCK_ROWS])) for start in starts]
+    return tuple(np.concatenate(part) for part in zip(*parts, strict=True))
+
+
+_lock = threading.Lock()
+_held: list[Any] = [0]  # how many ask for one thread of BLAS now, and what was before the first
+
+
+def one_thread(api: Literal["blas", "openmp"]) -> AbstractContextManager[Any]:
+    """Hold BLAS or OpenMP at one thread for work so small that more of them would only wait for each other.
+
+    What is computed is then the same to the bit whatever the number of threads before. Of OpenMP every Python
+    thread has a number of its own. That of BLAS is one for the whole process: several may ask for it at the same
+    time, and the last of them puts back what was before the first.
+    """
+    return _one_blas_thread() if api == "blas" else _controller(api).limit(limits=1, user_api=api)
+
+
+@contextmanager
+def _one_blas_thread() -> Iterator[None]:
+    with _lock:
+        if not _held[0]:
+            _held.append(_controller("blas").limit(limits=1, user_api="blas"))
+        _held[0] += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _held[0] -= 1
+            if not _held[0]:
+                _held.pop().restore_original_limits()
+
+
+@cache
+def _controller(api: str) -> ThreadpoolController:
+    """Looking for the libraries of the process takes milliseconds: once is enough."""
+    return ThreadpoolController()

@@ -1,0 +1,388 @@
+"""The mixture: classifiers of different kinds, fitted to the same labels and brought onto one scale."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from numbers import Integral, Real
+from typing import Any, NamedTuple
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.random import Generator, RandomState
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, OneToOneFeatureMixin, TransformerMixin
+from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.utils import gen_batches
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, has_fit_parameter, validate_data
+
+from chary._sklearn import Interval, StrOptions, check_sample_weight
+from chary.method.confidence import Floats, scores_of, softmax
+from chary.method.estimators import last_step, one_thread, seeded_clone
+from chary.method.labels import Labels, encode
+from chary.method.priors import ACCURACY, AIMS, ClassPrior
+
+# Added to every probability of a member that gives no decision values: the logarithm of 0 stays finite.
+_FLOOR = 1e-3
+# Rows scored at a time: members make copies of them.
+_BLOCK = 100_000
+# Rows from which on several threads score them sooner than one.
+_FOR_THREADS = 20_000
+# Labels of each class from which on boosting counts in full.
+_FOR_BOOSTING = 30
+# Classes, each of which takes a tree a round, and features, each of which is binned, beyond which it is left out.
+_MOST_BOOSTED_CLASSES, _MOST_BOOSTED_FEATURES = 100, 2_000
+# Trees of the forest, as long as their leaves, about one for each label, hold no more shares of classes than this.
+_N_TREES, _MOST_SHARES = 200, 2**26
+
+
+class Member(NamedTuple):
+    """One classifier of the ensemble."""
+
+    name: str  #: for people
+    estimator: Any  #: any classifier
+    weight: float = 1.0  #: of its probabilities in the mean, and of its agreement with the others
+
+
+class ColumnScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+    """Standardises every column, and leaves those that hold nothing but 0 and 1 as they are.
+
+    A rare category is a column of few ones: divided by its standard deviation, one of them would weigh more than
+    any number of the table can, and categories are what shifts from one group of rows to another.
+
+    Attributes
+    ----------
+    mean_ : array of shape (d,)
+        0 for a column of zeros and ones.
+    scale_ : array of shape (d,)
+        1 for such a column, and for a constant one.
+
+    Examples
+    --------
+    >>> ColumnScaler().fit_transform(np.array([[1.0, 0.0], [2.0, 0.0], [3.0, 1.0]])).round(2)
+    array([[-1.22,  0.  ],
+           [ 0.  ,  0.  ],
+           [ 1.22,  1.  ]])
+    """
+
+    def fit(self, X: Any, y: Any = None) -> ColumnScaler:
+        """Learn mean and standard deviation of the columns (n, d)."""
+        X = validate_data(self, X, dtype=np.float64)
+        is_mark = ((X == 0) | (X == 1)).all(axis=0)
+        spread = X.std(axis=0)
+        # Rounding leaves a constant column a spread of its own size times 1e-16.
+        flat = spread <= 1e-13 * np.abs(X).max(axis=0, initial=0)
+        self.mean_ = np.where(is_mark, 0.0, X.mean(axis=0))
+        self.scale_ = np.where(is_mark | flat, 1.0, spread)
+        return self
+
+    def transform(self, X: Any) -> Floats:
+        """The columns on one scale (n, d)."""
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, dtype=np.float64)
+        return (X - self.mean_) / self.scale_
+
+
+def linear_model() -> Pipeline:
+    """Logistic regression that takes a column of zeros and ones as it is."""
+    return make_pipeline(ColumnScaler(), LogisticRegression(C=0.3, max_iter=1000))
+
+
+def boosted_trees() -> HistGradientBoostingClassifier:
+    """Boosting for few labels."""
+    return HistGradientBoostingClassifier(max_iter=40, max_leaf_nodes=15, min_samples_leaf=5, early_stopping=False)
+
+
+def default_members(n_labeled: int = 10_000, n_classes: int = 2, n_features: int = 1) -> list[Member]:
+    """A linear model, randomised trees, which count twice, and boosting.
+
+    Boosting needs many labels of each class: where there are fewer than thirty, the linear model takes over a part
+    of its weight, and all of it where there are more than 100 classes or 2,000 features, for which boosting would
+    cost far more than all else. Of many labels and classes there are fewer trees, so that memory and model files
+    stay bounded. To add a learner of yours: ``members=[*default_members(), ("mine", classifier)]``.
+
+    Parameters
+    ----------
+    n_labeled : int, default=10_000
+        How many labels there are.
+    n_classes : int, default=2
+        Of how many classes.
+    n_features : int, default=1
+        Columns of the features.
+    """
+    is_boosted = n_classes <= _MOST_BOOSTED_CLASSES and n_features <= _MOST_BOOSTED_FEATURES
+    boosting = min(1.0, n_labeled / (n_classes * _FOR_BOOSTING)) if is_boosted else 0.0
+    n_trees = min(_N_TREES, max(2, _MOST_SHARES // (n_labeled * n_classes)))
+    members = [
+        Member("linear", linear_model(), 2.0 - boosting),
+        Member("trees", ExtraTreesClassifier(n_trees, max_features=0.5), 2.0),
+        Member("boosting", boosted_trees(), boosting),
+    ]
+    return members if is_boosted else members[:2]
+
+
+class MixedEnsembleClassifier(ClassifierMixin, BaseEstimator):
+    r"""Classifiers of unlike kinds, on one scale, with the members' opinions kept.
+
+    Under selection bias every kind of classifier is wrong in its own way outside the labelled corner; where unlike
+    ones agree, they are mostly right. The logits z_m of member m, centred over the classes, are divided by their
+    root mean square a_m on the unlabelled rows, so that no member is louder than another, and averaged:
+
+    .. math:: s(x) = \bar a \sum_m w_m z_m(x) / a_m + b, \qquad \bar a = \sum_m w_m a_m, \qquad \sum_m w_m = 1
+
+    with b the offset of a class prior, or of the aim "balanced" (0 without either).
+
+    Parameters
+    ----------
+    members : list of (name, classifier) or (name, classifier, weight), default=None
+        Classifiers with ``decision_function`` or ``predict_proba``; each is cloned. In a Pipeline the steps before
+        the last are fitted on all rows, labelled or not, where they can do without labels; the last step, like
+        any other classifier, on the labelled rows. None: those of ``default_members``: logistic regression,
+        ExtraTrees, which counts twice, and gradient boosting.
+    class_prior : None, "labeled", mapping or array-like, default=None
+        Class proportions of all rows, if you know them: unlabelled rows are predicted so that all rows together
+        have them. "labeled": they are those of the labelled rows. ``docs/class-prior.md`` says when that hurts.
+    aim : {"accuracy", "balanced"}, default="accuracy"
+        "balanced": a rare class is as important as a common one. Boundaries between classes are moved for it,
+        see ``chary.method.balanced_shares``; plain accuracy may fall.
+    n_jobs : int, default=None
+        Members fitted at a time, as everywhere in scikit-learn.
+    unlabeled : label or None, default=-1
+        Marks unlabelled rows in ``y``, besides missing values, which always do. None: missing values only.
+    random_state : int, Generator, RandomState or None, default=None
+        Seeds every ``random_state`` of a member that is None.
+
+    Attributes
+    ----------
+    classes_ : array of shape (C,)
+    members_ : list of Member
+        The fitted members; the default ones know a class by its number in ``classes_``.
+    scales_ : array of shape (M,)
+        a_m, the spread of each member's centred logits.
+    weights_ : array of shape (M,)
+        w_m, summing to 1.
+    class_prior_ : array of shape (C,), or None
+    class_bias_ : array of shape (C,)
+        b; zeros without a prior and with the aim "accuracy".
+
+    See Also
+    --------
+    DiverseEnsembleClassifier : The paper's network with diverse heads.
+    SelfTrainingClassifier : Learns from its own most trusted labels.
+    chary.method.default_members : The members that are taken if none are named.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> X, y_true = load_breast_cancer(return_X_y=True)
+    >>> y = y_true.copy()
+    >>> y[np.arange(len(y)) % 10 > 0] = -1
+    >>> model = MixedEnsembleClassifier(random_state=0).fit(X, y)
+    >>> bool(model.score(X, y_true) > 0.9)
+    True
+    """
+
+    _parameter_constraints = {  # noqa: RUF012
+        "members": [list, tuple, None],
+        "class_prior": "no_validation",
+        "aim": [StrOptions(set(AIMS))],
+        "n_jobs": [Integral, None],
+        "unlabeled": "no_validation",
+        "random_state": [Interval(Integral, 0, None, closed="left"), Generator, RandomState, None],
+    }
+
+    def __init__(
+        self,
+        members: list[Any] | None = None,
+        *,
+        class_prior: Any = None,
+        aim: str = ACCURACY,
+        n_jobs: int | None = None,
+        unlabeled: Any = -1,
+        random_state: Any = None,
+    ) -> None:
+        self.members = members
+        self.class_prior = class_prior
+        self.aim = aim
+        self.n_jobs = n_jobs
+        self.unlabeled = unlabeled
+        self.random_state = random_state
+
+    def fit(
+        self, X: Any, y: ArrayLike | Labels, sample_weight: ArrayLike | None = None
+    ) -> MixedEnsembleClassifier:
+        """Fit every member on the labelled rows and scale it on the unlabelled ones.
+
+        Parameters
+        ----------
+        X : array or DataFrame of numbers of shape (n, d)
+        y : array-like of shape (n,), or Labels
+            Labels; missing or ``unlabeled`` where there is none.
+        sample_weight : array-like of shape (n,), default=None
+            Handed to the members with the labelled rows. A row of weight 0, labelled or not, is as if absent.
+        """
+        self._validate_params()
+        if y is None:
+            raise ValueError("MixedEnsembleClassifier requires y to be passed, but the target y is None.")
+        X = validate_data(self, X, dtype=np.float64)
+        labels = encode(y, unlabeled=self.unlabeled)
+        check_consistent_length(X, labels.codes)
+        weights = None
+        if sample_weight is not None:
+            weights = check_sample_weight(sample_weight, X, ensure_non_negative=True, dtype=np.float64)
+            present = weights > 0
+            X, weights, labels = X[present], weights[present], encode(labels.part(present), unlabeled=None)
+        self.classes_ = labels.classes
+        prior = ClassPrior.of(self.class_prior, labels, self.aim)
+        members = self._seeded_members(labels)
+        if weights is not None:
+            _refuse_weightless(members)
+        # Numbers are quicker to tell apart than text, but only a user's own members may know classes by name.
+        names = np.arange(len(labels.classes)) if self.members is None else labels.classes
+        self.members_ = Parallel(n_jobs=self.n_jobs)(
+            delayed(_fitted)(member, X, labels, names, weights) for member in members
+        )
+        raw_weights = np.array([member.weight for member in members], dtype=float)
+        self.weights_ = raw_weights / raw_weights.sum()
+
+        rest = labels.rest
+        logits = self._centred_logits(X[rest])  # (n, M, C)
+        squares = np.square(logits).mean(axis=2)  # (n, M)
+        self.scales_ = np.sqrt(np.average(squares, axis=0, weights=None if weights is None else weights[rest]))
+        self.class_prior_ = prior.shares
+        self.class_bias_ = prior.offset(lambda: self._mean_scores(logits))
+        return self
+
+    def _seeded_members(self, labels: Labels) -> list[Member]:
+        if self.members is None:
+            given = default_members(int(labels.labeled.sum()), len(labels.classes), self.n_features_in_)
+        else:
+            given = _checked_members(self.members)
+        rng = np.random.default_rng(self.random_state)
+        return [member._replace(estimator=seeded_clone(member.estimator, rng)) for member in given]
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Label of each row."""
+        codes = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[codes]
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Class probabilities (n, C) of the ensemble."""
+        return softmax(self._mean_scores(self._checked_logits(X)) + self.class_bias_)
+
+    def predict_head_proba(self, X: Any) -> Floats:
+        """Class probabilities (n, M, C) of the members, each on the common scale and with the class offset."""
+        return softmax(self._scaled(self._checked_logits(X)) + self.class_bias_)
+
+    def predict_joint_proba(self, X: Any) -> tuple[Floats, Floats]:
+        """``predict_proba`` (n, C) and ``predict_head_proba`` (n, M, C) in one pass over the rows."""
+        logits = self._checked_logits(X)
+        probs = softmax(self._mean_scores(logits) + self.class_bias_)
+        return probs, softmax(self._scaled(logits) + self.class_bias_)
+
+    def _checked_logits(self, X: Any) -> Floats:
+        check_is_fitted(self, "class_bias_")
+        return self._centred_logits(validate_data(self, X, reset=False, dtype=np.float64))
+
+    @property
+    def head_weights_(self) -> Floats:
+        """How much each member counts in the T-similarity, (M,)."""
+        return self.weights_
+
+    def predict_confidence(self, X: Any, kind: str = "t_similarity") -> Floats:
+        """How far each prediction can be trusted, (n,) in [0, 1].
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+        kind : str, default="t_similarity"
+            ``"t_similarity"`` is the weighted agreement of the members, ``"t_share"`` the share of the predicted
+            class in it; those of ``chary.method.CONFIDENCES``, such as ``"max_probability"``, use the ensemble's
+            probabilities.
+        """
+        probs, members = self.predict_joint_proba(X)
+        return scores_of(probs, kind, members, self.weights_).confidence
+
+    def _centred_logits(self, X: Floats) -> Floats:
+        n_classes = len(self.classes_)
+        logits = np.empty((len(self.members_), n_classes, len(X))).transpose(2, 0, 1)  # (n, M, C)
+        with one_thread("openmp") if len(X) < _FOR_THREADS else nullcontext(), one_thread("blas"):
+            for block in gen_batches(len(X), _BLOCK):
+                for m, member in enumerate(self.members_):
+                    logits[block, m] = _logits(member.estimator, X[block], n_classes)
+        logits -= logits.mean(axis=-1, keepdims=True)
+        return logits
+
+    def _scaled(self, logits: Floats) -> Floats:
+        """Members' logits, all of the spread that they have on average."""
+        scales = np.where(self.scales_ > 0, self.scales_, 1.0)  # a member without any opinion stays silent
+        return logits * (self.weights_ @ self.scales_ / scales)[:, None]
+
+    def _mean_scores(self, logits: Floats) -> Floats:
+        return np.einsum("m,nmc->nc", self.weights_, self._scaled(logits))  # (n, C)
+
+
+def _checked_members(entries: Any) -> list[Member]:
+    if not entries:
+        raise ValueError("members is empty; give (name, classifier) pairs, or None for the default members.")
+    members: list[Member] = []
+    for entry in entries:
+        if not isinstance(entry, (list, tuple)) or len(entry) not in (2, 3) or not isinstance(entry[0], str):
+            raise ValueError(f"members holds {entry!r}; give (name, classifier) or (name, classifier, weight).")
+        member = Member(*entry)
+        if not (isinstance(member.weight, Real) and 0 < member.weight < np.inf):
+            raise ValueError(f"Member {member.name!r} has weight {member.weight!r}; give a positive number.")
+        if not hasattr(member.estimator, "fit"):
+            raise ValueError(f"Member {member.name!r} is {member.estimator!r}, which is not a classifier.")
+        members.append(member)
+    return members
+
+
+def _refuse_weightless(members: list[Member]) -> None:
+    for member in members:
+        last = last_step(member.estimator)
+        if not has_fit_parameter(last, "sample_weight"):
+            raise ValueError(
+                f"Member {member.name!r} ({type(last).__name__}) takes no sample_weight in fit; "
+                "leave sample_weight out, or the member."
+            )
+
+
+def _fitted(member: Member, X: Floats, labels: Labels, names: NDArray[Any], weights: Floats | None) -> Member:
+    """The member, fitted; ``names`` (C,) is how it is told the classes."""
+    labeled, rows = labels.labeled, X
+    steps = member.estimator.steps[:-1] if isinstance(member.estimator, Pipeline) else []
+    steps = [step for _, step in steps if step not in (None, "passthrough")]
+    params = {} if weights is None else {"sample_weight": weights[labeled]}
+    # With few labels two threads mostly wait for each other: boosting takes five times as long.
+    with one_thread("openmp"), one_thread("blas"):
+        for step in steps:
+            try:
+                step.fit(rows)
+            except (TypeError, ValueError):  # tags do not tell: SelectKBest may need labels, or not
+                step.fit(rows[labeled], labels.codes[labeled])
+            # The last step needs the labelled rows only.
+            rows = step.transform(rows[labeled] if step is steps[-1] else rows)
+        last_step(member.estimator).fit(rows if steps else X[labeled], names[labels.codes[labeled]], **params)
+    return member
+
+
+def _logits(estimator: Any, X: Floats, n_classes: int) -> Floats:
+    """Unnormalised log-probabilities: decision values where there are some, else log(p + floor)."""  # (n, C)
+    if not hasattr(estimator, "decision_function"):
+        if not hasattr(estimator, "predict_proba"):
+            raise ValueError(
+                f"{type(estimator).__name__} has neither decision_function nor predict_proba; "
+                "choose a member that has one."
+            )
+        return np.log(estimator.predict_proba(X) + _FLOOR)
+    decision = np.asarray(estimator.decision_function(X), dtype=np.float64)
+    if decision.size == len(X):
+        decision = np.column_stack([-decision.ravel() / 2, decision.ravel() / 2])
+    if decision.shape != (len(X), n_classes):
+        raise ValueError(
+            f"{type(estimator).__name__} gives decision values of shape {decision.shape} for {len(X)} rows and "
+            f"{n_classes} classes; choose a member that gives one for each class."
+        )
+    return decision

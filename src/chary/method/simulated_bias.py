@@ -1,0 +1,172 @@
+"""Draws which rows of a fully labelled table keep their label: at random, or with a simulated selection bias."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse.linalg import svds
+from scipy.special import log_softmax
+from sklearn.utils import check_array, column_or_1d
+
+from chary.method.priors import whole_counts
+
+
+def iid(y: ArrayLike, n_labeled: int, random_state: Any = None) -> NDArray[np.bool_]:
+    """Label the same number of rows in each class, drawn uniformly within the class.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        The label of every row.
+    n_labeled : int
+        How many rows keep their label. Where it is no multiple of the number of classes, the first
+        classes get one more.
+    random_state : None, int, RandomState or Generator
+
+    Returns
+    -------
+    ndarray of shape (n,), bool
+        True where the row keeps its label.
+
+    Examples
+    --------
+    >>> mask = iid(["a"] * 6 + ["b"] * 2, 4, random_state=0)
+    >>> int(mask[:6].sum()), int(mask[6:].sum())
+    (2, 2)
+    """
+    rows_of_class, classes = rows_by_class(y)
+    shares = np.full(len(classes), 1 / len(classes))
+    counts = _apportion(n_labeled, shares, rows_of_class, classes)
+    rng = np.random.default_rng(random_state)
+    picked = [rng.choice(rows, count, replace=False) for rows, count in zip(rows_of_class, counts, strict=True)]
+    return _mask(picked, rows_of_class)
+
+
+def selection_biased(
+    X: ArrayLike, y: ArrayLike, n_labeled: int, r: float, alpha: float = 1.0, random_state: Any = None
+) -> NDArray[np.bool_]:
+    """Label rows far out along the first principal component of their class: the paper's ``SSB``.
+
+    Class proportions are kept. Within class c rows are drawn one by one, without replacement, with ::
+
+        P(s = 1 | x, y = c)  =  (1 - alpha) / n_c  +  alpha exp(r |proj_1(x)|) / beta,
+
+    where proj_1 is the score on the first principal component of the n_c rows of the class and beta
+    makes the second term sum to one. It is computed in log space, so that ``r |proj_1|`` may be in the
+    hundreds, and drawn by the Gumbel top-k trick: the k largest of log P + Gumbel noise are distributed
+    exactly as k successive draws.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, d)
+        Features, standardised: the bias acts on their scale.
+    y : array-like of shape (n,)
+        The label of every row.
+    n_labeled : int
+        How many rows keep their label.
+    r : float > 0
+        Strength of the bias.
+    alpha : float in [0, 1], default=1.0
+        1 is the paper's ``SSB``, 0 draws uniformly within the class.
+    random_state : None, int, RandomState or Generator
+
+    Returns
+    -------
+    ndarray of shape (n,), bool
+        True where the row keeps its label.
+
+    Examples
+    --------
+    >>> X = np.arange(-5.0, 6.0)[:, None].repeat(2, axis=0)
+    >>> mask = selection_biased(X, [0, 1] * 11, n_labeled=4, r=50, random_state=0)
+    >>> X[mask, 0].tolist()
+    [-5.0, -5.0, 5.0, 5.0]
+    """
+    features: NDArray[Any] = check_array(X, dtype=(np.float64, np.float32))
+    rows_of_class, classes = rows_by_class(y)
+    n = sum(len(rows) for rows in rows_of_class)
+    if len(features) != n:
+        raise ValueError(f"X has {len(features)} rows and y {n}; give one label per row.")
+    if not r > 0:
+        raise ValueError(f"r must be positive, got {r!r}; for labels without bias use alpha=0 or iid.")
+    if not 0 <= alpha <= 1:
+        raise ValueError(f"alpha must lie between 0 (uniform) and 1 (biased), got {alpha!r}.")
+    shares = np.array([len(rows) / n for rows in rows_of_class])
+    counts = _apportion(n_labeled, shares, rows_of_class, classes)
+    rng = np.random.default_rng(random_state)
+    picked = []
+    for rows, count in zip(rows_of_class, counts, strict=True):
+        keys = _log_probability(features[rows], r, alpha) + rng.gumbel(size=len(rows))
+        picked.append(rows[np.argpartition(-keys, count - 1)[:count]])
+    return _mask(picked, rows_of_class)
+
+
+def first_component_scores(X: NDArray[Any]) -> NDArray[np.float64]:
+    """Scores on the first principal component, up to sign; only that component is computed.
+
+    >>> np.abs(first_component_scores(np.array([[0.0, 0.0], [3.0, 4.0]]))).round(6)
+    array([2.5, 2.5])
+    """
+    centred = X - X.mean(axis=0, dtype=np.float64)
+    if min(centred.shape) == 1:
+        return centred[:, 0] if centred.shape[1] == 1 else np.zeros(len(centred))
+    if not np.any(centred):
+        return np.zeros(len(centred))
+    # A fixed starting vector: the answer depends on the rows alone, not on a global generator.
+    v0 = np.random.default_rng(0).standard_normal(min(centred.shape))
+    u, s, _ = svds(centred, k=1, v0=v0, return_singular_vectors="u")
+    return u[:, 0] * s[0]
+
+
+def _log_probability(X: NDArray[Any], r: float, alpha: float) -> NDArray[np.float64]:
+    """log P of one draw, for the rows of one class."""
+    uniform = np.full(len(X), -np.log(len(X)))
+    if alpha == 0:
+        return uniform
+    biased: NDArray[np.float64] = log_softmax(r * np.abs(first_component_scores(X)))
+    if alpha == 1:
+        return biased
+    return np.logaddexp(np.log1p(-alpha) + uniform, np.log(alpha) + biased)
+
+
+def rows_by_class(y: ArrayLike) -> tuple[list[NDArray[np.intp]], NDArray[Any]]:
+    """For each class, the rows that carry it."""
+    classes, codes, sizes = np.unique(column_or_1d(y), return_inverse=True, return_counts=True)
+    if len(classes) < 2:
+        raise ValueError(f"y has {len(classes)} class(es); labelling needs at least two.")
+    if sizes.min() < 2:
+        lonely = classes[sizes.argmin()]
+        raise ValueError(f"Class {lonely!s} has one row only; drop it or merge it with another class.")
+    order = np.argsort(codes, kind="stable")
+    return np.split(order, np.cumsum(sizes)[:-1]), classes
+
+
+def _apportion(
+    n_labeled: int, shares: NDArray[np.float64], rows_of_class: list[NDArray[np.intp]], classes: NDArray[Any]
+) -> NDArray[np.intp]:
+    """Whole numbers of labels per class that add up: largest remainders, at least one each."""
+    if n_labeled < len(classes):
+        raise ValueError(
+            f"n_labeled={n_labeled} is fewer than the {len(classes)} classes; every class needs a label."
+        )
+    counts = whole_counts(shares, n_labeled)
+    while counts.min() < 1:
+        counts[counts.argmin()] += 1
+        counts[counts.argmax()] -= 1
+    sizes = np.array([len(rows) for rows in rows_of_class])
+    short = np.flatnonzero(counts > sizes)
+    if short.size:
+        c = short[0]
+        raise ValueError(
+            f"Class {classes[c]!s} has {sizes[c]} rows and n_labeled={n_labeled} asks for {counts[c]} of "
+            "them; ask for fewer labels."
+        )
+    return counts
+
+
+def _mask(picked: list[NDArray[np.intp]], rows_of_class: list[NDArray[np.intp]]) -> NDArray[np.bool_]:
+    mask = np.zeros(sum(len(rows) for rows in rows_of_class), dtype=bool)
+    mask[np.concatenate(picked)] = True
+    return mask

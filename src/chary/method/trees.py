@@ -1,0 +1,228 @@
+"""Tree ensembles of scikit-learn as plain arrays, and the same predictions from them.
+
+A model file holds these arrays, so that it depends on no version of scikit-learn; to predict, they are put into
+the compiled trees of the installed one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from chary._sklearn import Nodes, boosting_nodes, compiled_boosting_tree, compiled_forest_tree, forest_nodes
+from chary.method.confidence import Floats, softmax
+
+
+@dataclass(frozen=True, eq=False)
+class Trees:
+    """Trees as plain arrays, one after another; their N nodes together have L leaves."""
+
+    size: NDArray[np.int32]  # (T,) nodes of each tree
+    feature: NDArray[np.int32]  # (N,) -1 at a leaf
+    threshold: NDArray[np.float64]  # (N,) infinite where a tree parts missing values from all others
+    left: NDArray[np.int32]  # (N,) the child's number within its tree, -1 at a leaf
+    right: NDArray[np.int32]  # (N,)
+    missing_left: NDArray[np.bool_]  # (N,) whether a missing value goes left
+    value: NDArray[np.float64]  # (L, K) of the leaves
+
+    @classmethod
+    def of(cls, trees: list[Nodes]) -> Trees:
+        """Trees one after another; what scikit-learn leaves in the fields that a leaf does not need is dropped."""
+        feature, threshold, left, right, missing_left, value = map(np.concatenate, zip(*trees, strict=True))
+        leaf = feature < 0
+        return cls(
+            np.array([len(tree.feature) for tree in trees], np.int32),
+            feature.astype(np.int32),
+            np.where(leaf, 0.0, threshold),
+            np.where(leaf, -1, left.astype(np.int32)),  # boosting numbers its nodes without a sign
+            np.where(leaf, -1, right.astype(np.int32)),
+            missing_left & ~leaf,
+            np.ascontiguousarray(value[leaf], np.float64),
+        )
+
+    def each(self) -> list[Nodes]:
+        """The trees, one by one."""
+        value = np.zeros((len(self.feature), self.value.shape[1]))
+        value[self.feature < 0] = self.value
+        columns = (self.feature, self.threshold, self.left, self.right, self.missing_left, value)
+        bounds = np.cumsum(self.size)[:-1]
+        return [Nodes(*parts) for parts in zip(*(np.split(column, bounds) for column in columns), strict=True)]
+
+    def whole(self, n_features: int, width: int) -> bool:
+        """Whether the arrays are trees on so many features with so many values a leaf: no way out, no way back."""
+        kinds = (np.int32, np.int32, np.float64, np.int32, np.int32, np.bool_, np.float64)
+        columns = [getattr(self, field.name) for field in fields(self)]
+        if not all(isinstance(c, np.ndarray) and c.dtype == kind for c, kind in zip(columns, kinds, strict=True)):
+            return False
+        n_nodes = int(self.size.sum(dtype=np.int64)) if self.size.ndim == 1 and (self.size > 0).all() else 0
+        return bool(
+            n_nodes > 0
+            and all(column.shape == (n_nodes,) for column in columns[1:-1])
+            and self.value.shape == (int((self.feature < 0).sum()), width)
+            and np.isfinite(self.value).all()
+            and not np.isnan(self.threshold).any()
+            and (self.feature < n_features).all()
+            and self._linked()
+        )
+
+    def _linked(self) -> bool:
+        """Children come after their parent, in the same tree; every node but the root is the child of one."""
+        leaf, inner = self.feature < 0, self.feature >= 0
+        root = np.repeat(np.cumsum(self.size, dtype=np.int64) - self.size, self.size)
+        place, size = np.arange(len(root)) - root, np.repeat(self.size, self.size)
+        children = np.concatenate([self.left[inner], self.right[inner]]).astype(np.int64)
+        if not ((children > np.tile(place[inner], 2)) & (children < np.tile(size[inner], 2))).all():
+            return False
+        n_parents = np.bincount(children + np.tile(root[inner], 2), minlength=len(root))
+        of_leaves = (self.feature[leaf], self.left[leaf], self.right[leaf])
+        return bool((n_parents == (place > 0)).all() and all((column == -1).all() for column in of_leaves))
+
+
+class _PlainTrees(ClassifierMixin, BaseEstimator):
+    """What both kinds of ensemble share: the estimator that fits them, and their trees, compiled when needed."""
+
+    def __init__(self, estimator: Any) -> None:
+        self.estimator = estimator
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Fit the estimator and take its trees."""
+        return self._take(clone(self.estimator).fit(X, y, sample_weight))
+
+    def _take(self, fitted: Any) -> Any:
+        self.classes_, self.n_features_in_ = fitted.classes_, fitted.n_features_in_
+        if hasattr(fitted, "feature_names_in_"):
+            self.feature_names_in_ = fitted.feature_names_in_
+        return self
+
+    def _compiled(self, compiled: Callable[[Nodes], Callable[[Any], Floats]]) -> list[Callable[[Any], Floats]]:
+        known = vars(self).get("_compiled_trees")
+        if known is None or known[0] is not self.trees_:
+            known = self._compiled_trees = self.trees_, [compiled(nodes) for nodes in self.trees_.each()]
+        return known[1]
+
+
+class PlainForest(_PlainTrees):
+    """Extremely randomised trees as plain arrays: what a model file holds of an ``ExtraTreesClassifier``.
+
+    Its probabilities are the mean over the trees of those in the leaf that a row comes to. Rows are dense, in
+    single precision as scikit-learn takes them; missing values are allowed.
+
+    Parameters
+    ----------
+    estimator : ExtraTreesClassifier
+        Unfitted; what ``fit`` fits.
+
+    Attributes
+    ----------
+    classes_ : array of shape (C,)
+    trees_ : Trees
+        With the class shares of each leaf, (L, C).
+    """
+
+    def _take(self, forest: Any) -> PlainForest:
+        if forest.n_outputs_ != 1:
+            raise ValueError(f"An {type(forest).__name__} with several targets cannot be saved; fit one for each.")
+        self.trees_ = Trees.of(forest_nodes(forest))
+        return super()._take(forest)
+
+    def whole(self) -> bool:
+        """Whether what was put together from a file is a forest."""
+        return bool(self.trees_.whole(self.n_features_in_, len(self.classes_)) and (self.trees_.value >= 0).all())
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Label of each row."""
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Class probabilities (n, C)."""
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, dtype=np.float32, ensure_all_finite="allow-nan")
+        total = np.zeros((len(X), len(self.classes_)))
+        for predict in self._compiled(lambda nodes: compiled_forest_tree(nodes, self.n_features_in_)):
+            total += predict(X)
+        total /= len(self.trees_.size)
+        return total
+
+
+class PlainBoosting(_PlainTrees):
+    """Gradient boosting as plain arrays: what a model file holds of a ``HistGradientBoostingClassifier``.
+
+    Its decision values are a start value plus, of each tree, the value of the leaf that a row comes to: one column
+    for two classes, otherwise one for each class. Rows are dense; missing values are allowed.
+
+    Parameters
+    ----------
+    estimator : HistGradientBoostingClassifier
+        Unfitted; what ``fit`` fits.
+
+    Attributes
+    ----------
+    classes_ : array of shape (C,)
+    trees_ : Trees
+        Tree t adds to column t modulo their number K.
+    baseline_ : array of shape (K,)
+    """
+
+    def _take(self, boosting: Any) -> PlainBoosting:
+        if np.any(boosting.is_categorical_):
+            raise ValueError(
+                f"A {type(boosting).__name__} with categorical features cannot be saved; give it numbers."
+            )
+        trees, self.baseline_ = boosting_nodes(boosting)
+        self.trees_ = Trees.of(trees)
+        return super()._take(boosting)
+
+    def whole(self) -> bool:
+        """Whether what was put together from a file is boosting."""
+        n_classes, start = len(self.classes_), self.baseline_
+        return bool(
+            n_classes >= 2
+            and start.dtype == np.float64
+            and start.shape == (1 if n_classes == 2 else n_classes,)
+            and np.isfinite(start).all()
+            and self.trees_.whole(self.n_features_in_, 1)
+            and len(self.trees_.size) % len(start) == 0
+        )
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Label of each row."""
+        decision = self.decision_function(X)
+        return self.classes_[(decision > 0).astype(int) if decision.ndim == 1 else decision.argmax(axis=1)]
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Class probabilities (n, C)."""
+        decision = self.decision_function(X)
+        if decision.ndim == 2:
+            return softmax(decision)
+        probs = expit(decision)
+        return np.column_stack([1 - probs, probs])
+
+    def decision_function(self, X: Any) -> Floats:
+        """Sums of leaf values, (n,) for two classes and otherwise (n, C)."""
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite=False)
+        K = len(self.baseline_)
+        total = np.empty((len(X), K), order="F")  # a tree adds to one column
+        total[:] = self.baseline_
+        for t, predict in enumerate(self._compiled(compiled_boosting_tree)):
+            total[:, t % K] += predict(X)
+        return total[:, 0] if K == 1 else total
+
+
+_PLAIN: dict[type, Any] = {ExtraTreesClassifier: PlainForest, HistGradientBoostingClassifier: PlainBoosting}
+
+
+def plain_trees(estimator: Any) -> Any:
+    """A fitted tree ensemble of scikit-learn as plain arrays; anything else as it is."""
+    plain = _PLAIN.get(type(estimator))
+    if plain is None or not hasattr(estimator, "classes_"):
+        return estimator
+    return plain(clone(estimator))._take(estimator)

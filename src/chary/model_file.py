@@ -1,0 +1,558 @@
+"""Saving a fitted model in one file and loading it again: arrays as safetensors, the rest as JSON.
+
+Nothing in a file is executed. Its metadata holds a JSON description of the model, in which the names of classes
+come from a fixed list (``CODECS``), and a checksum over description and arrays. Loading builds objects of listed
+classes from plain values and checks them; whatever else a file holds, it is refused. What a file makes in memory
+is bounded by its own size. A class of scikit-learn is kept as the parameters that differ from its defaults and the
+listed attributes, its trees as plain arrays, so that a file depends on no version of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import platform
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, fields
+from inspect import signature
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import safetensors.numpy
+import scipy
+import sklearn
+from numpy.typing import NDArray
+from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import QuantileTransformer, StandardScaler
+from sklearn.utils.validation import check_is_fitted
+
+from chary import __version__
+from chary._files import atomic_write
+from chary.method import (
+    AIMS,
+    POLICIES,
+    ColumnScaler,
+    DiverseEnsembleClassifier,
+    Member,
+    MixedEnsembleClassifier,
+    Network,
+    PlainBoosting,
+    PlainForest,
+    SelfTrainingClassifier,
+    Trees,
+    plain_trees,
+)
+from chary.tables import TablePreparation
+from chary.tables.columns.column import Column
+
+__all__ = ["FORMAT", "N_CUTS", "DriftReference", "ModelFileError", "load", "load_bytes", "model_bytes", "save"]
+
+FORMAT = "chary-model-2"
+N_CUTS = 9  # between the values of a feature that is a number, in a ``DriftReference``
+_MAX_BYTES, _MAX_HEADER_BYTES = 2**33, 2**28
+# A text array takes at most so many bytes for each of those that it has in the file.
+_MOST_GROWTH = 64
+# Parameters that may be infinite or missing: a penalty that is none, a mark of unlabelled rows.
+_FREE_PARAMS = ("C", "unlabeled")
+
+Arrays = dict[str, NDArray[Any]]
+
+
+class ModelFileError(ValueError):
+    """A model that cannot be saved, or a file that is not a model of chary."""
+
+
+class _UnsoundError(ModelFileError):
+    """A model of the right classes with values that contradict each other."""
+
+
+def save(model: Any, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+    """Save a fitted model in one file; the same model makes the same bytes.
+
+    Parameters
+    ----------
+    model : TablePreparation, DiverseEnsembleClassifier, MixedEnsembleClassifier, SelfTrainingClassifier, Pipeline
+        A ``SelfTrainingClassifier`` around one of the others, or a ``Pipeline`` of them. The members of a mixed
+        ensemble may be logistic regressions, extra trees, histogram gradient boosting of numbers, and pipelines of
+        these with a ``StandardScaler`` or ``QuantileTransformer``. Not kept are a
+        ``random_state`` that is a generator, and the seconds that rounds took.
+    path : path
+        Usually ends in ``.chary``. The file is there whole or not at all.
+    overwrite : bool, default=False
+    """
+    content = model_bytes(model)
+    with atomic_write(path, overwrite=overwrite) as file:
+        file.write(content)
+
+
+def model_bytes(model: Any) -> bytes:
+    """What :func:`save` writes, for callers that write several files together."""
+    if hasattr(model, "fit"):
+        check_is_fitted(model)
+    arrays: Arrays = {}
+    try:
+        packed = _pack(model, arrays)
+    except _UnsoundError as error:
+        kind = type(model).__name__
+        raise ModelFileError(f"This {kind} is not saved, as it would not load: {error}") from error
+    description = json.dumps({"versions": _versions(), "model": packed}, allow_nan=False)
+    return _file(arrays, {"format": FORMAT, "description": description, "sha256": _checksum(description, arrays)})
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Load a model saved by :func:`save`; its predictions are those of the saved one to the bit.
+
+    Whatever versions of scikit-learn it was saved and is loaded with. Trees come back as plain arrays: instead of
+    an ``ExtraTreesClassifier`` there is a ``chary.method.PlainForest``, which predicts the same.
+
+    Parameters
+    ----------
+    path : path
+        Of a file that :func:`save` or a command wrote.
+    """
+    name = Path(path).name
+    try:
+        size = Path(path).stat().st_size
+        if size > _MAX_BYTES:
+            raise ModelFileError(f"{name} has {size:,} bytes, more than a model of chary can have.")
+        data = Path(path).read_bytes()
+    except OSError as error:
+        reason = (error.strerror or "unreadable").lower()
+        raise ModelFileError(f"{name} cannot be read ({reason}); check the path.") from None
+    return load_bytes(data, name)
+
+
+def load_bytes(data: bytes, name: str = "The model") -> Any:
+    """The model that the bytes of a file hold."""
+    try:
+        metadata = _metadata(data)
+        if metadata["format"] != FORMAT:
+            raise ModelFileError(f"{name} is not a model file of this version of chary; train the model again.")
+        arrays = safetensors.numpy.load(data)
+        description = metadata["description"]
+        if _checksum(description, arrays) != metadata["sha256"]:
+            raise ModelFileError(f"{name} is damaged (its checksum is wrong); copy or train it again.")
+        model = _unpack(json.loads(description)["model"], arrays)
+        check_is_fitted(model)
+        return model
+    except ModelFileError:
+        raise
+    except Exception:  # whatever a hostile file provokes ends here, before anything of it is used
+        raise ModelFileError(f"{name} is damaged or not a model file of chary; copy or train it again.") from None
+
+
+@dataclass(frozen=True)
+class DriftReference:
+    """What the rows looked like that a model learned from: shares alone, no cells."""
+
+    n_rows: int
+    cuts: NDArray[np.float32]  # (numbers, 9) between values of the features that are numbers, infinity after them
+    counts: NDArray[np.int64]  # (e,) rows above each cut, in each group; without a group or number, by column
+    columns: float  # how the columns hang together: as in ``chary.labelling.drift.Spectrum``
+    tail: float
+
+    def fits(self, preparation: TablePreparation) -> bool:
+        """Whether one from a file can be about the features of a preparation."""
+        cuts, counts, n, features = self.cuts, self.counts, self.n_rows, preparation.features()
+        numbers = [feature.column for feature in features if not feature.indicator]
+        n_groups = sum(feature.indicator and feature.column not in set(numbers) for feature in features)
+        n_events = N_CUTS * len(numbers) + n_groups + sum(column.used for column in preparation.columns_)
+        if not (
+            type(n) is int
+            and 1 <= n < 2**53
+            and _is_array(cuts, len(numbers), N_CUTS, dtype=np.float32)
+            and _is_array(counts, n_events, dtype=np.int64)
+            and type(self.columns) is type(self.tail) is float
+            and 0 <= self.tail <= self.columns <= max(1, n_events)
+        ):
+            return False
+        above = counts[: cuts.size].reshape(cuts.shape)
+        in_order = (cuts[:, 1:] >= cuts[:, :-1]).all() and (above[:, 1:] <= above[:, :-1]).all()
+        return bool(in_order and (cuts > -np.inf).all() and (counts >= 0).all() and (counts <= n).all())
+
+
+# ---------------------------------------------------------------- bytes
+
+
+def _versions() -> dict[str, str]:
+    own = {"chary": __version__, "numpy": np.__version__, "python": platform.python_version()}
+    return {**own, "scikit-learn": sklearn.__version__, "scipy": scipy.__version__}
+
+
+def _file(arrays: Arrays, metadata: dict[str, str]) -> bytes:
+    """The bytes of a safetensors file; the library itself puts the metadata into another order each time."""
+    data = safetensors.numpy.save(arrays)
+    start = 8 + int.from_bytes(data[:8], "little")
+    header = json.dumps({"__metadata__": metadata, **json.loads(data[8:start])}, separators=(",", ":")).encode()
+    header += b" " * (-len(header) % 8)
+    return len(header).to_bytes(8, "little") + header + data[start:]
+
+
+def _metadata(data: bytes) -> dict[str, str]:
+    """The metadata of a safetensors file: after eight bytes of length, JSON, and in it this one entry."""
+    length = min(int.from_bytes(data[:8], "little"), _MAX_HEADER_BYTES)
+    metadata: dict[str, str] = json.loads(data[8 : 8 + length])["__metadata__"]
+    return metadata
+
+
+def _checksum(description: str, arrays: Arrays) -> str:
+    digest = hashlib.sha256(description.encode())
+    for name in sorted(arrays):
+        array = np.ascontiguousarray(arrays[name])
+        digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
+        digest.update(array.tobytes())
+    return digest.hexdigest()
+
+
+# ---------------------------------------------------------------- values <-> JSON and arrays
+
+
+def _pack(value: Any, arrays: Arrays) -> Any:
+    """A JSON value; numbers in bulk go to ``arrays``."""
+    value = value.item() if isinstance(value, np.generic) else _with_plain_trees(value)
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else {"float": repr(value)}
+    if isinstance(value, np.ndarray):
+        return _pack_array(value, arrays)
+    if isinstance(value, list):
+        return [_pack(item, arrays) for item in value]
+    codec = CODECS.get(type(value).__name__)
+    if codec is not None and type(value) is codec.cls:
+        packed = _pack(codec.state(value), arrays)
+        codec.check(value)
+        return {"class": type(value).__name__, "state": packed}
+    if isinstance(value, tuple):
+        return {"tuple": [_pack(item, arrays) for item in value]}
+    if isinstance(value, dict):
+        return {"dict": [[_pack(key, arrays), _pack(item, arrays)] for key, item in value.items()]}
+    raise ModelFileError(
+        f"A {type(value).__name__} cannot be saved; chary saves its own classifiers and table preparation, "
+        "with parameters that are numbers, text or its own policies."
+    )
+
+
+def _with_plain_trees(value: Any) -> Any:
+    try:
+        return plain_trees(value)
+    except (ValueError, AttributeError) as error:
+        kind, version = type(value).__name__, sklearn.__version__
+        unknown = f"A {kind} of scikit-learn {version} cannot be saved; this version of chary does not know it."
+        raise ModelFileError(str(error) if isinstance(error, ValueError) else unknown) from error
+
+
+def _pack_array(array: NDArray[Any], arrays: Arrays) -> Any:
+    name = f"a{len(arrays)}"
+    if array.dtype.kind in "fiub":
+        arrays[name] = np.ascontiguousarray(array)
+        return {"array": name}
+    if array.dtype.kind not in "UO":
+        raise ModelFileError(f"An array of {array.dtype} cannot be saved; chary saves numbers, text and objects.")
+    position: dict[Any, int] = {}  # each distinct value once; 1, 1.0 and True are kept apart
+    codes = [position.setdefault((type(item), item), len(position)) for item in array.ravel().tolist()]
+    arrays[name] = np.array(codes, dtype=np.int64).reshape(array.shape)
+    values = [_pack(item, arrays) for _, item in position]
+    return {"values": values, "codes": name, "dtype": "text" if array.dtype.kind == "U" else "object"}
+
+
+def _unpack(node: Any, arrays: Arrays) -> Any:
+    """What a JSON value stands for; ``arrays`` are used up, so that no small file makes much of one of them."""
+    if node is None or isinstance(node, bool | int | float | str):
+        return node
+    if isinstance(node, list):
+        return [_unpack(item, arrays) for item in node]
+    match node:
+        case {"float": ("inf" | "-inf" | "nan") as text}:
+            return float(text)
+        case {"tuple": list(items)}:
+            return tuple(_unpack(item, arrays) for item in items)
+        case {"dict": list(items)}:
+            return {_unpack(key, arrays): _unpack(item, arrays) for key, item in items}
+        case {"array": str(name)}:
+            return arrays.pop(name)
+        case {"values": list(values), "codes": str(name), "dtype": ("text" | "object") as dtype}:
+            return _looked_up([_unpack(value, arrays) for value in values], arrays.pop(name), dtype)
+        case {"class": str(name), "state": dict(state)}:
+            if name not in CODECS:
+                raise ModelFileError(
+                    f"The model file holds a {name[:50]!r}, which this version of chary does not know."
+                )
+            value = CODECS[name].restore(_unpack(state, arrays))
+            CODECS[name].check(value)
+            return value
+    raise ModelFileError("The model file holds a value that this version of chary does not know.")
+
+
+def _looked_up(values: list[Any], codes: NDArray[Any], dtype: str) -> NDArray[Any]:
+    """The values by their codes; as an array of text only if that takes about as much room as it has in the file.
+
+    NumPy gives every text of an array the room of the longest: one of a million letters, told once, could take
+    gigabytes. As objects they are shared, and compare and print the same.
+    """
+    unique = np.empty(len(values), dtype=object)
+    unique[:] = values
+    looked_up = unique[codes]
+    lengths = [len(value) for value in values if isinstance(value, str)]
+    if dtype == "object" or len(lengths) < len(values):
+        return looked_up
+    in_memory, in_file = 4 * max(lengths, default=0) * codes.size, codes.nbytes + sum(lengths)
+    return looked_up.astype(str) if in_memory <= _MOST_GROWTH * in_file else looked_up
+
+
+# ---------------------------------------------------------------- classes that a file may hold
+
+
+class Codec(NamedTuple):
+    """How objects of a class become a dictionary of plain values and arrays, and come back."""
+
+    cls: type
+    state: Callable[[Any], dict[str, Any]]
+    restore: Callable[[dict[str, Any]], Any]
+    check: Callable[[Any], None] = lambda value: None  # raises an error if it contradicts itself; both ways
+
+
+def _require(condition: bool) -> None:
+    """Refuse what ``save`` does not write."""
+    if not condition:
+        raise _UnsoundError("The model file contradicts itself; copy or train it again.")
+
+
+def _require_finite(value: Any) -> None:
+    """Refuse a number, or numbers anywhere in arrays, lists and dictionaries, that are infinite or missing."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list | tuple):
+        for item in value:
+            _require_finite(item)
+        return
+    floats = isinstance(value, float) or (isinstance(value, np.ndarray) and value.dtype.kind == "f")
+    if floats and not np.isfinite(value).all():
+        raise _UnsoundError("The model file holds an infinite or missing number; copy or train it again.")
+
+
+def _made(cls: type, params: dict[str, Any]) -> Any:
+    """An unfitted object of the class; one sentence if its parameters are not those of the installed version."""
+    for name in params.keys() - signature(cls).parameters.keys():
+        foreign = cls.__module__.startswith("sklearn.")
+        installed = f"scikit-learn {sklearn.__version__}" if foreign else f"chary {__version__}"
+        raise ModelFileError(
+            f"The model file holds a {cls.__name__} with the parameter {name[:50]!r}, which {installed} does not "
+            "know; install the version that it was made with, or train the model again."
+        )
+    return cls(**params)
+
+
+def _estimator(cls: type, fits: Callable[[Any], bool], *attributes: str, records: Collection[str] = ()) -> Codec:
+    """An estimator: its parameters, and what ``fit`` learned.
+
+    Of a class of chary all parameters and every attribute that ends in an underscore; of one of scikit-learn the
+    parameters that are not its defaults, and the ``attributes`` that it predicts with. Numbers are finite but
+    those named ``records``, which ``fits`` looks at, or which predict nothing.
+    """
+    foreign = cls.__module__.startswith("sklearn.")
+    defaults = {name: parameter.default for name, parameter in signature(cls).parameters.items()}
+
+    def learned(model: Any) -> dict[str, Any]:
+        own = [name for name in vars(model) if _is_fitted_name(name)]
+        names = ("n_features_in_", "feature_names_in_", *attributes) if foreign else own
+        return {name: vars(model)[name] for name in names if name in vars(model)}
+
+    def state(model: Any) -> dict[str, Any]:
+        params, fitted = model.get_params(deep=False), learned(model)
+        if isinstance(params.get("random_state"), np.random.Generator | np.random.RandomState):
+            params["random_state"] = None
+        if foreign:
+            params = {name: value for name, value in params.items() if repr(value) != repr(defaults[name])}
+        if "history_" in fitted:  # without the seconds: the same run writes the same file
+            rounds = [{k: v for k, v in record.items() if k != "seconds"} for record in fitted["history_"]]
+            fitted["history_"] = rounds
+        return {"params": params, "fitted": fitted}
+
+    def restore(saved: dict[str, Any]) -> Any:
+        model = _made(cls, saved["params"])
+        for name, value in saved["fitted"].items():
+            _require(_is_fitted_name(name))
+            setattr(model, name, value)
+        return model
+
+    def check(model: Any) -> None:
+        params, fitted = model.get_params(deep=False), learned(model)
+        _require_finite([value for name, value in params.items() if name not in _FREE_PARAMS])
+        _require(not fitted or fits(model))  # a meta-estimator holds an unfitted one, too
+        _require_finite([value for name, value in fitted.items() if name not in records])
+
+    return Codec(cls, state, restore, check)
+
+
+def _is_fitted_name(name: str) -> bool:
+    return name.endswith("_") and not name.startswith("_") and name.isidentifier() and name.islower()
+
+
+def _is_array(array: Any, *shape: int, dtype: Any = np.floating) -> bool:
+    return isinstance(array, np.ndarray) and np.issubdtype(array.dtype, dtype) and array.shape == shape
+
+
+def _is_scale(array: Any, n: int) -> bool:
+    return _is_array(array, n) and bool((array > 0).all())
+
+
+def _aims_right(model: Any, n_classes: int) -> bool:
+    """Whether aim and offsets are such; minus infinity is the offset of a class that a prior gives no share."""
+    bias = model.class_bias_
+    return bool(
+        model.aim in AIMS and _is_array(bias, n_classes) and (bias < np.inf).all() and np.isfinite(bias).any()
+    )
+
+
+def _network_fits(model: DiverseEnsembleClassifier) -> bool:
+    network, n_features = model.network_, model.n_features_in_
+    return (
+        type(network) is Network
+        and network.n_features == n_features
+        and model.classes_.shape == (network.n_classes,)
+        and _is_array(model.mean_, n_features)
+        and _is_scale(model.scale_, n_features)
+        and _aims_right(model, network.n_classes)
+    )
+
+
+def _mixture_fits(model: MixedEnsembleClassifier) -> bool:
+    n_members, n_classes = len(model.members_), len(model.classes_)
+    return (
+        all(type(member) is Member for member in model.members_)
+        and all(member.estimator.n_features_in_ == model.n_features_in_ for member in model.members_)
+        and all(len(member.estimator.classes_) == n_classes for member in model.members_)
+        and model.classes_.ndim == 1
+        and all(_is_array(array, n_members) and (array >= 0).all() for array in (model.scales_, model.weights_))
+        and _aims_right(model, n_classes)
+    )
+
+
+def _rounds_fit(model: SelfTrainingClassifier) -> bool:
+    return (
+        np.array_equal(model.classes_, model.estimator_.classes_)
+        and model.labeled_iter_.shape == model.confidence_.shape == model.transduction_.shape
+        and _aims_right(model, len(model.classes_))
+    )
+
+
+def _scaler_fits(model: Any) -> bool:
+    """Of a ``ColumnScaler``, which always does both, or a ``StandardScaler``."""
+    n, params = model.n_features_in_, model.get_params()
+    centred = not params.get("with_mean", True) or _is_array(model.mean_, n)
+    return centred and (not params.get("with_std", True) or _is_scale(model.scale_, n))
+
+
+def _quantiles_fit(model: QuantileTransformer) -> bool:
+    shares, quantiles = model.references_, model.quantiles_
+    return bool(
+        len(shares)
+        and _is_array(shares, len(shares))
+        and _is_array(quantiles, len(shares), model.n_features_in_)
+        and ((shares >= 0) & (shares <= 1)).all()
+        and (np.diff(shares) >= 0).all()
+        and (np.diff(quantiles, axis=0) >= 0).all()
+    )
+
+
+def _regression_fits(model: LogisticRegression) -> bool:
+    n_rows = len(model.classes_) if len(model.classes_) > 2 else 1
+    shaped = _is_array(model.coef_, n_rows, model.n_features_in_) and _is_array(model.intercept_, n_rows)
+    return shaped and model.classes_.ndim == 1
+
+
+def _dataclass(cls: type) -> Codec:
+    names = [field.name for field in fields(cls)]
+    return Codec(cls, lambda value: {name: getattr(value, name) for name in names}, lambda saved: cls(**saved))
+
+
+def _network_state(network: Network) -> dict[str, Any]:
+    names = ("n_features", "hidden_sizes", "n_classes", "n_heads", "params")
+    return {name: getattr(network, name) for name in names}
+
+
+def _restore_network(saved: dict[str, Any]) -> Network:
+    params = saved.pop("params")
+    sizes = [saved["n_features"], *saved["hidden_sizes"], saved["n_classes"], saved["n_heads"]]
+    _require(all(type(size) is int and 1 <= size < 2**31 for size in sizes))
+    widths = [saved["n_features"], *saved["hidden_sizes"], (1 + saved["n_heads"]) * saved["n_classes"]]
+    _require(_is_array(params, sum(math.prod(pair) + pair[1] for pair in pairwise(widths))))
+    network = Network(**saved, dtype=params.dtype)
+    network.params[:] = params
+    return network
+
+
+def _table_state(preparation: TablePreparation) -> dict[str, Any]:
+    params = {name: tuple(value) for name, value in preparation.get_params().items()}
+    return {"params": params, "columns": preparation.ordered_, "statistics": preparation.statistics_}
+
+
+def _restore_table(saved: dict[str, Any]) -> TablePreparation:
+    columns, statistics, params = saved["columns"], saved["statistics"], saved["params"]
+    for column in columns:
+        _require(type(column) is Column and isinstance(column.categories, tuple))
+        texts = (column.name, column.kind, column.note, column.form, *column.categories)
+        _require(all(isinstance(text, str) for text in texts))
+    _require(any(column.used for column in columns))
+    _require(all(isinstance(text, str) for texts in params.values() for text in texts))
+    _require_finite([statistics, [column.learned for column in columns]])
+    return TablePreparation.restored(params, columns, statistics)
+
+
+def _pipeline_state(pipeline: Pipeline) -> dict[str, Any]:
+    reference = getattr(pipeline, "drift_reference_", None)
+    return {"steps": pipeline.steps, **({} if reference is None else {"sketch": vars(reference)})}
+
+
+def _restore_pipeline(saved: dict[str, Any]) -> Pipeline:
+    pipeline = Pipeline(saved["steps"])
+    if "sketch" in saved:
+        pipeline.drift_reference_ = DriftReference(**saved["sketch"])
+    return pipeline
+
+
+def _check_pipeline(pipeline: Pipeline) -> None:
+    steps = pipeline.steps
+    _require(all(type(name) is str and type(_with_plain_trees(step)).__name__ in CODECS for name, step in steps))
+    of_tables = isinstance(steps[0][1], TablePreparation)
+    if of_tables and len(steps) > 1:
+        _require(len(steps[0][1].get_feature_names_out()) == steps[-1][1].n_features_in_)
+    if (reference := getattr(pipeline, "drift_reference_", None)) is not None:
+        _require(of_tables and reference.fits(steps[0][1]))
+
+
+def _check_member(member: Member) -> None:
+    _require(isinstance(member.name, str) and type(member.weight) in (int, float))
+    _require_finite(member.weight)
+
+
+_ROUND_RECORDS = ("class_bias_", "confidence_", "history_", "transduction_")
+# A new class is a line here: of chary's own, or of scikit-learn with the attributes that it predicts with.
+CODECS = {
+    codec.cls.__name__: codec
+    for codec in (
+        _estimator(DiverseEnsembleClassifier, _network_fits, records=("class_bias_", "loss_curve_")),
+        _estimator(MixedEnsembleClassifier, _mixture_fits, records=("class_bias_",)),
+        _estimator(SelfTrainingClassifier, _rounds_fit, records=_ROUND_RECORDS),
+        _estimator(ColumnScaler, _scaler_fits),
+        _estimator(PlainForest, PlainForest.whole),
+        _estimator(PlainBoosting, PlainBoosting.whole),
+        _estimator(ExtraTreesClassifier, lambda fitted: False),  # such are kept as plain trees
+        _estimator(HistGradientBoostingClassifier, lambda fitted: False),
+        _estimator(StandardScaler, _scaler_fits, "mean_", "var_", "scale_", "n_samples_seen_"),
+        _estimator(QuantileTransformer, _quantiles_fit, "n_quantiles_", "references_", "quantiles_"),
+        _estimator(LogisticRegression, _regression_fits, "classes_", "n_iter_", "coef_", "intercept_"),
+        Codec(Network, _network_state, _restore_network, lambda network: _require_finite(network.params)),
+        Codec(TablePreparation, _table_state, _restore_table),
+        Codec(Pipeline, _pipeline_state, _restore_pipeline, _check_pipeline),
+        Codec(Member, Member._asdict, lambda saved: Member(**saved), _check_member),
+        *map(_dataclass, (Trees, Column, *POLICIES)),
+    )
+}

@@ -1,0 +1,693 @@
+"""chary in Python: from a frame, a path or a model to results that show, draw and save themselves."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from html import escape
+from io import BytesIO, StringIO
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from rich.console import Console
+from sklearn.pipeline import Pipeline
+
+from chary._files import atomic_write
+from chary._words import shown
+from chary.audit import JudgedTable, draw_to_judge, judge_table
+from chary.audit.drawing import draw_sheet
+from chary.audit.sheet import unlabelled_rows
+from chary.labelling import Diagnosis, LabeledTable, Predictor, diagnose_table, label_table, predict_table
+from chary.labelling.drift import RowComparison, compare_with_reference, count_events
+from chary.labelling.explain import explainer
+from chary.labelling.result import write_rows_to_check
+from chary.labelling.score import load_table_model
+from chary.method import ACCURACY
+from chary.model_file import model_bytes
+from chary.options import Options
+from chary.report.page import render_judged, render_page, render_snippet
+from chary.report.plots import Plots
+from chary.report.summary import Hints, JudgeHints, Summary, summarize, summarize_diagnosis, summarize_judged
+from chary.report.terminal import brief, brief_diagnosis, brief_text, show_judged
+from chary.tables import Table, TableError, open_source
+from chary.tables.frames import alone, extended, like, part_of
+from chary.tables.memory import free_memory
+
+_DRAW = "result.draw('audit.csv'), fill in its column {}, then label again with audit='audit.csv'"
+_READING = ("delimiter", "encoding", "sheet")
+
+
+def label(
+    data: Any,
+    target: Any,
+    *,
+    unlabeled: str | Sequence[str] | None = None,
+    exact_labels: bool = False,
+    drop: Sequence[str] = (),
+    categorical: Sequence[str] = (),
+    numeric: Sequence[str] = (),
+    identifier: Sequence[str] = (),
+    missing: Sequence[str] = (),
+    text: Sequence[str] = (),
+    features: str | os.PathLike[str] | None = None,
+    learner: Any = "auto",
+    rounds: int | None = None,
+    audit: str | os.PathLike[str] | None = None,
+    checked: str | os.PathLike[str] | None = None,
+    class_prior: Any = None,
+    aim: str = ACCURACY,
+    error: float | None = None,
+    explain: bool = False,
+    seed: int = 0,
+    delimiter: str | None = None,
+    encoding: str = "utf-8",
+    sheet: str | None = None,
+) -> Result:
+    """Label the rows of a table whose target is empty, and say how far each label can be trusted.
+
+    Parameters
+    ----------
+    data : pandas or polars DataFrame, dict of columns, path, or Table
+        It is not changed.
+    target : str
+        The column that holds the labels; cells without one are missing.
+    unlabeled : str or sequence of str, default=None
+        Cell values that mean "no label", besides empty cells.
+    exact_labels : bool, default=False
+        Whether labels that differ in nothing but case and white space are different classes.
+    drop : sequence of column names, default=()
+        Columns to leave out.
+    categorical, numeric, identifier : sequences of column names, default=()
+        Columns that are of this kind, whatever they look like; identifiers are left out.
+    missing : sequence of str, default=()
+        Codes for nothing: ``"-9"`` in every column, ``"age=-9"`` in one.
+    text : sequence of column names, default=()
+        Columns to read as free text.
+    features : path, default=None
+        A NumPy file (.npy) with further numbers for each row of the table, as a model for images or text makes
+        them. To label new rows with the model, such a file is needed for them, too.
+    learner : {"auto", "mixed", "network", "linear", "boosting"} or classifier, default="auto"
+        Who learns. "mixed": unlike learners, a linear model, trees and boosting. "network": the one with diverse
+        heads. "auto": unlike learners, unless strongly biased labels make them fail (``docs/label.md`` says when)
+        or there are more than 20,000 labels, from which boosting learns alone. Any classifier of scikit-learn's
+        kind is cloned and fitted to the features of the labelled rows.
+    rounds : int, default=None
+        How often the model is fitted anew with its own most trusted labels. None: the network once, others not
+        at all; with an audit only if once proves clearly better on it.
+    audit : path, default=None
+        A sheet of randomly drawn rows with a person's labels. The model is judged on them, then learns from them.
+    checked : path, default=None
+        A sheet of rows that were chosen for doubt, with a person's labels. The model learns from them as from any
+        other label; no accuracy is computed from them.
+    class_prior : None, "labeled" or mapping, default=None
+        The share of each class among all rows, if you know it, as in ``SelfTrainingClassifier``.
+    aim : {"accuracy", "balanced"}, default="accuracy"
+        Are rare classes as important as common ones? Then "balanced": boundaries between classes are moved so that
+        a larger share of each class is found on average. Plain accuracy may fall. Whoever learns, and with a class
+        prior or an audit, too: ``docs/class-prior.md`` says how.
+    error : float, default=None
+        The largest share of wrong labels among those to be accepted, such as 0.1. Needs an audit. Which rows can
+        be accepted is in ``accept`` and in the column ``chary_accept`` then; given and audited labels always can.
+    explain : bool, default=False
+        Whether to find the two or three cells that decide each new label, as text in the column ``chary_why``: up
+        to 160 predictions a row.
+    seed : int, default=0
+        The same seed gives the same result.
+    delimiter : str, default=None
+        Of a CSV; None: found out.
+    encoding : str, default="utf-8"
+        Of a CSV.
+    sheet : str, default=None
+        Of an Excel workbook that has several.
+
+    See Also
+    --------
+    chary.diagnose : Whether the labels are like the rest, alone.
+    chary.judge : How good labels are that are there already.
+    chary.load : The model again, for new rows.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> frame = pl.DataFrame({"x": [i % 10 for i in range(80)]})
+    >>> frame = frame.with_columns(y=pl.Series([("ab"[i % 10 > 4] if i % 4 else None) for i in range(80)]))
+    >>> result = label(frame, target="y", rounds=0)
+    >>> result.frame.columns
+    ['x', 'y', 'chary_label', 'chary_confidence', 'chary_source']
+    >>> result.diagnosis.verdict
+    'representative'
+    """
+    settings = {name: value for name, value in locals().items() if name != "data"}
+    options = Options.of(**settings | {"target": str(target)})
+    return Result(data, label_table(_table(data, **options.reading), options))
+
+
+def diagnose(
+    data: Any,
+    target: Any,
+    *,
+    unlabeled: str | Sequence[str] | None = None,
+    exact_labels: bool = False,
+    drop: Sequence[str] = (),
+    categorical: Sequence[str] = (),
+    numeric: Sequence[str] = (),
+    identifier: Sequence[str] = (),
+    missing: Sequence[str] = (),
+    text: Sequence[str] = (),
+    features: str | os.PathLike[str] | None = None,
+    seed: int = 0,
+    delimiter: str | None = None,
+    encoding: str = "utf-8",
+    sheet: str | None = None,
+) -> Diagnosed:
+    """Tell whether the labelled rows of a table are like the rest.
+
+    Parameters
+    ----------
+    data : pandas or polars DataFrame, dict of columns, path, or Table
+        It is not changed.
+    target : str
+        The column that holds the labels; cells without one are missing.
+    unlabeled : str or sequence of str, default=None
+        Cell values that mean "no label", besides empty cells.
+    exact_labels : bool, default=False
+        Whether labels that differ in nothing but case and white space are different classes.
+    drop : sequence of column names, default=()
+        Columns to leave out.
+    categorical, numeric, identifier : sequences of column names, default=()
+        Columns that are of this kind, whatever they look like; identifiers are left out.
+    missing : sequence of str, default=()
+        Codes for nothing: ``"-9"`` in every column, ``"age=-9"`` in one.
+    text : sequence of column names, default=()
+        Columns to read as free text.
+    features : path, default=None
+        A NumPy file (.npy) with further numbers for each row of the table, as a model for images or text makes
+        them. To label new rows with the model, such a file is needed for them, too.
+    seed : int, default=0
+        The same seed gives the same result.
+    delimiter : str, default=None
+        Of a CSV; None: found out.
+    encoding : str, default="utf-8"
+        Of a CSV.
+    sheet : str, default=None
+        Of an Excel workbook that has several.
+
+    See Also
+    --------
+    chary.label : Labels the rest, and has the same diagnosis.
+
+    Examples
+    --------
+    >>> data = {"x": [i % 10 for i in range(80)], "y": [("ab"[i % 10 > 4] if i % 4 else None) for i in range(80)]}
+    >>> diagnose(data, target="y").verdict
+    'representative'
+    """
+    settings = {name: value for name, value in locals().items() if name != "data"}
+    options = Options.of(**settings | {"target": str(target)})
+    result = diagnose_table(_table(data, **options.reading), options)
+    return Diagnosed(result.diagnosis, summarize_diagnosis(result))
+
+
+def judge(data: Any, labels: Any, truth: Any, **settings: Any) -> Judged:
+    """Say how good labels are, whoever made them, by a person's answers for rows drawn at random.
+
+    Parameters
+    ----------
+    data : pandas or polars DataFrame, dict of columns, path, or Table
+        It is not changed.
+    labels : str, or two of them
+        The column of labels under test; two are also compared.
+    truth : path, column name or array of shape (n,)
+        A sheet of ``draw_to_judge`` with a person's answers. Or answers for all rows, missing where nobody looked:
+        then the figures hold only if the rows looked at were drawn at random from all, which cannot be checked.
+    **settings
+        Every parameter of ``chary.audit.judge_table``: ``confidence``, ``by``, ``error``, ``unlabeled``,
+        ``exact_labels``, ``level``; for a path also those of ``chary.tables.read_table``.
+
+    Examples
+    --------
+    >>> frame = {"text": [f"t{i}" for i in range(500)], "rule": ["spam" if i % 5 else "ham" for i in range(500)]}
+    >>> truth = [("spam" if i % 4 else "ham") if i in range(7, 500, 12) else None for i in range(500)]
+    >>> found = judge(frame, "rule", truth)
+    >>> found.summary["columns"][0]["accuracy"]["correct"], found.summary["audited"]
+    (34, 42)
+    """
+    scan = open_source(data, reserved=(), **{name: settings.pop(name) for name in _READING if name in settings})
+    level = settings.pop("level", 0.95)
+    return Judged(data, judge_table(scan, truth, Options.of(labels=labels, **settings), level))
+
+
+def draw_rows(data: Any, labels: Any, path: str | os.PathLike[str], k: int = 30, **settings: Any) -> None:
+    """Write a sheet (CSV) of k rows drawn at random from all rows, without the labels, for a person to label.
+
+    Fill in its column ``chary_truth``, then pass its path as ``truth`` to ``judge``. Where a smaller sheet of the
+    table is already, rows are added to it and its answers stay.
+
+    Parameters
+    ----------
+    data : pandas or polars DataFrame, dict of columns, path, or Table
+        As in ``judge``.
+    labels : str or list of two
+        The columns under test, which the sheet does not show.
+    path : path
+        Of the sheet.
+    k : int, default=30
+        How many rows it shall hold.
+    **settings
+        Every parameter of ``chary.audit.draw_to_judge``: ``confidence``, ``hide``, ``seed``, ``overwrite`` and so
+        on; for a path also those of ``chary.tables.read_table``.
+    """
+    scan = open_source(data, reserved=(), **{name: settings.pop(name) for name in _READING if name in settings})
+    force = settings.pop("overwrite", False)
+    draw_to_judge(scan, path, Options.of(labels=labels, force=force, **settings), k)
+
+
+def load(path: str | os.PathLike[str]) -> TableModel:
+    """Read a model that was made from a table: ``result.save(path)``, or by the command line.
+
+    Opening a file from a stranger runs no code, as it holds arrays and JSON alone (no pickle), and a damaged one
+    is refused; whether it predicts well, or honestly, nobody can tell from the file (``docs/reliability.md``).
+
+    Parameters
+    ----------
+    path : path
+        Of the model file.
+
+    See Also
+    --------
+    label : Makes such a model, ``result.save(path)`` writes it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from chary import label
+    >>> data = {"x": [i % 10 for i in range(80)], "y": [("ab"[i % 10 > 4] if i % 4 else None) for i in range(80)]}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     label(data, target="y", rounds=0).save(f"{folder}/model.chary")
+    ...     model = load(f"{folder}/model.chary")
+    >>> model.predict({"x": [1, 9]}).tolist()
+    ['a', 'b']
+    """
+    return TableModel(load_table_model(path))
+
+
+def predictor(
+    model: Any, *, columns: Sequence[str] = (), probabilities: bool = False, threshold: float | None = None
+) -> Predictor:
+    """A function from an iterator of record batches to one of their labels, for engines that spread them.
+
+    Parameters
+    ----------
+    model : path, TableModel, or the bytes of a model file
+    columns : sequence of str, default=()
+        Columns of the batches to give back on the left.
+    probabilities : bool, default=False
+        Also ``chary_p_`` of each class.
+    threshold : float, default=None
+        Also ``chary_accept``: whether the confidence reaches it.
+
+    Returns
+    -------
+    Predictor
+        What a batch may be, and what comes of it, is said there.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from chary import label
+    >>> frame = pl.DataFrame({"x": [i % 10 for i in range(80)]})
+    >>> frame = frame.with_columns(y=pl.Series([("ab"[i % 10 > 4] if i % 4 else None) for i in range(80)]))
+    >>> predict = predictor(label(frame, target="y", rounds=0).model, columns=["x"])
+    >>> [batch["chary_label"].to_list() for batch in predict([frame[:2], frame[9:10]])]
+    [['a', 'a'], ['b']]
+    """
+    how: dict[str, Any] = {"columns": columns, "probabilities": probabilities, "threshold": threshold}
+    if isinstance(model, (str, os.PathLike)):
+        return Predictor.from_file(model, **how)
+    return Predictor(model_bytes(model.pipeline) if isinstance(model, TableModel) else bytes(model), **how)
+
+
+def explain(model: Any, rows: Any = None, *, background: Any = None, **reading: Any) -> Any:
+    """Why these labels: the two or three cells that decide each, and what every column adds.
+
+    A cell speaks for a label if the model would be less sure of it with the cells of other rows in its place: see
+    ``chary.labelling.explain.effects``. This tells what the model goes by, not what is true of the world. The
+    cost is up to 160 predictions a row.
+
+    Parameters
+    ----------
+    model : Result or TableModel
+        From ``chary.label`` or ``chary.load``.
+    rows : frame, dict of columns, path, Table; with a Result also row numbers from 0, or None
+        What to explain. Of a Result: rows of its table by their numbers (None: all), with the labels that they
+        have in ``result.frame``, or a frame of new rows. Of a model: new rows.
+    background : frame, dict of columns, path or Table, default=None
+        The rows to compare with. None: with a Result the unlabelled rows of its table, with a model ``rows``.
+    **reading
+        For paths, the parameters of ``chary.tables.read_table``.
+
+    Returns
+    -------
+    DataFrame
+        Of the kind of the rows, in their order: ``chary_label``; ``chary_why``, missing where no cell stands out;
+        and for each of the (at most 20) columns that matter most how much it speaks for the label, in log-odds.
+
+    Examples
+    --------
+    >>> from chary.report import label
+    >>> frame = pl.DataFrame({"x": [i % 10 for i in range(80)], "z": [i % 3 for i in range(80)]})
+    >>> frame = frame.with_columns(y=pl.Series([("ab"[i % 10 > 4] if i % 4 else None) for i in range(80)]))
+    >>> explain(label(frame, target="y", rounds=0), [0, 8])["chary_why"].to_list()
+    ['x = 0', 'x = 8']
+    """
+    if not isinstance(model, (Result, TableModel)):
+        raise TypeError(
+            f"explain takes a result of chary.label or a model of chary.load, not {type(model).__name__}."
+        )
+    details = model.details if isinstance(model, Result) else None
+    pipeline = model.pipeline if isinstance(model, TableModel) else model.details.model
+    explained = None if details is None else details.explainer
+    if (
+        isinstance(model, TableModel)
+        or isinstance(rows, (str, os.PathLike, Mapping, Table))
+        or hasattr(rows, "columns")
+    ):
+        if rows is None:
+            raise TypeError("A model has no rows of its own; pass those to explain.")
+        data, frame = rows, _table(rows, **reading).frame
+        X = pipeline[0].transform(frame)
+        codes = pipeline[-1].predict_proba(X).argmax(axis=1)
+    else:
+        numbers = _row_numbers(rows, model.details.table.frame.height)
+        data, frame = part_of(model.data, model.details.table, numbers), model.details.table.frame[numbers]
+        X, codes = model.details.features(numbers), model.details.codes[numbers]
+    if background is not None or explained is None:
+        others = X if background is None else pipeline[0].transform(_table(background, **reading).frame)
+        if len(others) < 2:
+            raise TableError("A single row has nothing to be compared with; pass more of them as background.")
+        explained = explainer(pipeline[-1], pipeline[0], others)
+    effects = explained.effects(X, codes)
+    of = {name: effects[:, k] for k, name in enumerate(explained.columns)}
+    columns = {name: of[name] for name in dict.fromkeys([*frame.columns, *of]) if name in of}
+    labels = np.asarray(pipeline.classes_).astype(str)[codes].tolist()
+    return like(data, {"chary_label": labels, "chary_why": explained.texts(effects, frame).to_list(), **columns})
+
+
+class Diagnosed:
+    """Whether the labelled rows are like the rest.
+
+    Attributes
+    ----------
+    details : Diagnosis
+        As ``chary.labelling.diagnose`` gives it.
+    summary : dict
+        Plain data, as a program gets it.
+    """
+
+    def __init__(self, details: Diagnosis, summary: dict[str, Any]) -> None:
+        self.details = details
+        self.summary = summary
+
+    @property
+    def verdict(self) -> str:
+        """One of: representative, mildly biased, strongly biased, too few rows to tell."""
+        return self.details.verdict
+
+    @property
+    def sentence(self) -> str:
+        """The verdict, why, what it means and what to do."""
+        return self.details.sentence
+
+    @property
+    def plot(self) -> Plots:
+        """``plot.bias()``."""
+        return Plots(self.summary)
+
+    def __repr__(self) -> str:
+        return brief_text(brief_diagnosis(self.summary, Hints()))
+
+    def _repr_html_(self) -> str:
+        return render_snippet(brief_diagnosis(self.summary, Hints()))
+
+
+class Result:
+    """A labelled table. It shows itself in a notebook and at a prompt.
+
+    Attributes
+    ----------
+    frame : DataFrame
+        As it was given, with ``chary_label``, ``chary_confidence``, ``chary_source`` and, if an error was asked
+        for, ``chary_accept``. A path or a dict gives a polars frame.
+    probabilities : DataFrame
+        One column a class, named like it; rows in the order of ``frame``.
+    diagnosis : Diagnosed
+    importance : DataFrame
+        What the labels owe to each column, the most important first: ``column``, ``change`` of the probabilities
+        on average, and share of the labels that are ``flipped``, if its cells are shuffled among the rows.
+    second_look : DataFrame
+        Rows whose given label a model that had not seen it contradicts and is sure; they may be right. With
+        ``chary_row`` (from 1, as in the report), ``chary_held_out``, what it says, ``chary_probability`` of that
+        and ``chary_given_probability`` of the given label, and ``chary_why``, what speaks for the former.
+    summary : dict
+        All figures of the report, plain data.
+    model : TableModel
+    details : LabeledTable
+        As ``chary.labelling.label_table`` gives it.
+    """
+
+    def __init__(self, data: Any, details: LabeledTable) -> None:
+        self.data = data  # as it was given
+        self.details = details
+
+    @cached_property
+    def frame(self) -> Any:
+        return extended(self.data, self.details.table, self.details.added_columns, self.details.target)
+
+    @cached_property
+    def probabilities(self) -> Any:
+        probs = self.details.probabilities()
+        return like(
+            self.data, {str(name): probs[:, code] for code, name in enumerate(self.details.labels.classes)}
+        )
+
+    @cached_property
+    def importance(self) -> Any:
+        columns = (self.summary["importance"] or {"columns": []})["columns"]
+        names = ("column", "change", "flipped")
+        return alone(self.data, {name: [column[name] for column in columns] for name in names})
+
+    @cached_property
+    def second_look(self) -> Any:
+        rows, doubted = self.summary["second_look"], self.details.second_look
+        why = ["; ".join(cell["shown"] for cell in row["why"]) for row in rows]
+        added = {
+            "chary_row": pl.Series(doubted.rows + 1),
+            "chary_held_out": pl.Series([row["held_out"] for row in rows], dtype=pl.String),
+            "chary_probability": pl.Series(np.round(doubted.probability, 4)),
+            "chary_given_probability": pl.Series(np.round(doubted.own, 4)),
+            "chary_why": pl.Series(why, dtype=pl.String),
+        }
+        return extended(part_of(self.data, self.details.table, doubted.rows), self.details.table, added)
+
+    @cached_property
+    def diagnosis(self) -> Diagnosed:
+        about = {name: self.summary[name] for name in ("file", "target", "notes", "spellings", "columns")}
+        return Diagnosed(self.details.diagnosis, {**self.summary["diagnosis"], **about})
+
+    @cached_property
+    def summary(self) -> Summary:
+        return summarize(self.details)
+
+    @property
+    def model(self) -> TableModel:
+        return TableModel(self.details.model)
+
+    @property
+    def plot(self) -> Plots:
+        """``plot.bias()`` and ``plot.confidence()``."""
+        return Plots(self.summary)
+
+    def report(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write the whole report to ``path``: one HTML page; an existing file only with ``overwrite``."""
+        _write(path, render_page(self.summary, self._hints).encode("utf-8", "backslashreplace"), overwrite)
+
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write the model to ``path``, for ``chary.load`` and the commands; ``overwrite`` as in ``report``."""
+        _write(path, model_bytes(self.details.model), overwrite)
+
+    def draw(
+        self, path: str | os.PathLike[str], k: int | None = None, *, seed: int = 0, overwrite: bool = False
+    ) -> None:
+        """Write a sheet (CSV) of k unlabelled rows drawn at random, thirty if there are so many, to be labelled.
+
+        It goes to ``path``; with ``overwrite`` it is drawn anew in place of what is there.
+        Where a smaller sheet of the same table and seed is already, rows are added to it and its answers
+        stay. Fill in its target column, then pass its path as ``audit`` to ``label``, with the same table.
+        """
+        details = self.details
+        labels = details.labels if details.audit is None else details.labels.without(details.audit.answers.rows)
+        k = details.audit_size if k is None else k
+        if k < 2:
+            raise TableError(f"{k} rows are too few to judge by; look at each unlabelled row instead.")
+        unlabeled, exact = details.settings["unlabeled"], details.settings["exact_labels"]
+        pool = unlabelled_rows(details.table, details.target, labels, unlabeled=unlabeled, exact_labels=exact)
+        draw_sheet(path, pool, k, seed=seed, overwrite=overwrite)
+
+    def rows_to_check(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write a sheet (CSV) of the rows of highest doubt to ``path``, to be checked one by one.
+
+        Fill in its target column, then pass its path as ``checked`` to ``label``: the model learns from the
+        labels, and no accuracy is computed from them, as the rows were not drawn at random. An existing file is
+        replaced with ``overwrite`` only.
+        """
+        stream = BytesIO()
+        write_rows_to_check(self.details, stream)
+        _write(path, stream.getvalue(), overwrite)
+
+    @property
+    def _hints(self) -> Hints:
+        return Hints(draw=_DRAW.format(shown(self.details.target)) if self.details.audit_size else "")
+
+    def __repr__(self) -> str:
+        return brief_text(brief(self.summary, self._hints))
+
+    def _repr_html_(self) -> str:
+        return render_snippet(brief(self.summary, self._hints))
+
+
+class TableModel:
+    """A model that takes tables: a pandas or polars frame, a dict of columns, or the path of a file.
+
+    Columns are found by name; further ones are ignored. ``pipeline`` is the scikit-learn Pipeline that does the
+    work, preparation first.
+
+    Parameters
+    ----------
+    pipeline : Pipeline
+        As ``chary.model_file.load`` gives it.
+    """
+
+    def __init__(self, pipeline: Pipeline) -> None:
+        self.pipeline = pipeline
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The classes, as text, in the order of the columns of ``predict_proba``."""
+        return self.pipeline.classes_.astype(str)
+
+    def predict(self, data: Any, **reading: Any) -> NDArray[Any]:
+        """The label of each row (n,) of ``data``, as text; ``reading`` as in ``read_table``, for a file."""
+        return np.asarray(self.pipeline.predict(_table(data, **reading).frame)).astype(str)
+
+    def predict_proba(self, data: Any, **reading: Any) -> NDArray[np.float64]:
+        """Class probabilities (n, C) of the rows of ``data``."""
+        return self.pipeline.predict_proba(_table(data, **reading).frame)
+
+    def predict_confidence(self, data: Any, **reading: Any) -> NDArray[np.float64]:
+        """How far the label of each row of ``data`` can be trusted, (n,), from 0 to 1."""
+        preparation, classifier = self.pipeline[0], self.pipeline[-1]
+        return classifier.predict_confidence(preparation.transform(_table(data, **reading).frame))
+
+    def predict_frame(self, data: Any, *, probabilities: bool = False, **reading: Any) -> Any:
+        """The same kind of frame as ``data`` with ``chary_label`` and ``chary_confidence``.
+
+        And with ``chary_p_`` of each class if ``probabilities`` are asked for.
+        """
+        table = _table(data, **reading)
+        return extended(data, table, predict_table(self.pipeline, table, probabilities=probabilities))
+
+    def compare(self, data: Any, **reading: Any) -> RowComparison:
+        """Whether rows of ``data`` look like those learned from: ``alike``, ``sentence``, ``columns``, ``auc``.
+
+        The rows learned from are all of the labelled table, with a label or without one.
+        """
+        seen = count_events(self.pipeline, *self.pipeline[0].transform_counted(_table(data, **reading).frame))
+        return compare_with_reference(self.pipeline, seen)
+
+    def __repr__(self) -> str:
+        n_columns = sum(column.used for column in self.pipeline[0].columns_)
+        return f"<chary model: {n_columns} columns, classes {', '.join(map(str, self.classes_[:8].tolist()))}>"
+
+
+class Judged:
+    """How good labels are. It shows itself at a prompt.
+
+    Attributes
+    ----------
+    summary : dict
+        All figures, plain data.
+    frame : DataFrame
+        As it was given, with ``chary_accept`` if an error was asked for.
+    details : JudgedTable
+        As ``chary.audit.judge_table`` gives it.
+    """
+
+    def __init__(self, data: Any, details: JudgedTable) -> None:
+        self._data = data
+        self.details = details
+
+    @cached_property
+    def summary(self) -> Summary:
+        return summarize_judged(self.details)
+
+    @cached_property
+    def frame(self) -> Any:
+        accepted = self.details.accepted()
+        added = {} if accepted is None else {"chary_accept": pl.Series(accepted)}
+        return extended(self._data, self.details.source.read(), added)
+
+    @property
+    def accuracy(self) -> tuple[float, float]:
+        """Between which shares the labels of the first column are right: the interval that is promised."""
+        promised = self.summary["columns"][0]["promised"]
+        return promised["low"], promised["high"]
+
+    def report(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write the whole report to ``path``: one HTML page; an existing file only with ``overwrite``."""
+        _write(path, render_judged(self.summary).encode("utf-8", "backslashreplace"), overwrite)
+
+    def __repr__(self) -> str:
+        console = Console(file=StringIO(), width=100, color_system=None)
+        show_judged(console, self.summary, JudgeHints())
+        text: str = console.file.getvalue()  # type: ignore[attr-defined]
+        return "\n".join(line.rstrip() for line in text.splitlines())
+
+    def _repr_html_(self) -> str:
+        """A notebook shows the sentences; the whole is in ``report``."""
+        said = [column["sentence"] for column in self.summary["columns"]]
+        said += [note["text"] for note in self.summary["notes"] if note["warning"]]
+        return "".join(f"<p>{escape(sentence)}</p>" for sentence in said)
+
+
+def _table(data: Any, **reading: Any) -> Table:
+    """A path, a pandas or polars frame, a dict of columns or a Table as a table."""
+    chosen = {name: value for name, value in reading.items() if value not in (None, "utf-8")}
+    source = open_source(data, **chosen)
+    if source.exceeds(free := free_memory()):
+        raise TableError(
+            f"{source.table.name} would take about {source.needed >> 20:,} MiB of memory, and {free >> 20:,} are "
+            "free; give a part of it, or label it on the command line, which reads such a table in parts."
+        )
+    return source.read()
+
+
+def _write(path: str | os.PathLike[str], content: bytes, overwrite: bool) -> None:
+    if os.path.lexists(path) and not overwrite:
+        raise FileExistsError(f"{os.fspath(path)} exists already; choose another name, or pass overwrite=True.")
+    with atomic_write(path, overwrite=overwrite) as stream:
+        stream.write(content)
+
+
+def _row_numbers(rows: Any, n: int) -> NDArray[np.intp]:
+    """Numbers from 0, of a number, several, a mask, or None for all."""
+    numbers = np.arange(n) if rows is None else np.atleast_1d(np.asarray(rows))
+    if numbers.dtype == bool and numbers.shape == (n,):
+        return np.flatnonzero(numbers)
+    if numbers.ndim != 1 or (numbers.size and numbers.dtype.kind not in "iu"):
+        raise TypeError("rows must be a frame, a path, or numbers of rows counted from 0.")
+    if numbers.size and not (numbers.min() >= 0 and numbers.max() < n):
+        raise IndexError(f"rows must be between 0 and {n - 1}: the table has {n:,} rows.")
+    return numbers.astype(np.intp)

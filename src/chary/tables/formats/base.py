@@ -1,0 +1,119 @@
+"""What every file format gives: how it is known, read at once or in batches, and written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, BinaryIO, NamedTuple
+
+import polars as pl
+
+from chary.tables.formats.packing import File
+from chary.tables.table import Table
+
+
+class Reading(NamedTuple):
+    """How to read a file, where that has to be told."""
+
+    delimiter: str | None = None
+    encoding: str = "utf-8"
+    sheet: str | None = None
+
+    def as_given(self) -> dict[str, str]:
+        """What differs from the defaults."""
+        given = {**self._asdict(), "encoding": None if self.encoding == "utf-8" else self.encoding}
+        return {name: value for name, value in given.items() if value is not None}
+
+
+class Batch(NamedTuple):
+    """Some rows of a table, one after the other."""
+
+    table: Table
+    share: float  # of the table that was read by now
+
+
+class Format:
+    """A kind of file: a new one is a subclass, and a line in ``chary.tables.formats``."""
+
+    name: str  # and the extension of its files
+    words: str  # what it is called in a sentence
+    endings: tuple[str, ...]  # of names that promise it
+    magic: tuple[bytes, ...] = ()  # its first bytes
+
+    def matches(self, head: bytes) -> bool:
+        """Whether a file with these first bytes is one."""
+        return head.startswith(self.magic)
+
+    def read(self, file: File, how: Reading) -> Table:
+        """All its rows."""
+        raise NotImplementedError
+
+    def in_batches(self, file: File) -> bool:
+        """Whether it can be read without being in memory as a whole; if so, ``head`` and ``batches`` are there."""
+        return False
+
+    def head(self, file: File, how: Reading) -> Table:
+        """Columns and their types without rows, as in ``read``."""
+        raise NotImplementedError
+
+    def batches(
+        self, file: File, how: Reading, head: Table, columns: Sequence[str] | None, memory: int
+    ) -> Iterator[Batch]:
+        """All its rows, in order, in the types of ``head``; other columns than these need not be read."""
+        raise NotImplementedError
+
+    def has_random_access(self, file: File) -> bool:
+        """Whether rows are found by number without reading others; if so, ``n_rows`` and ``rows`` are there."""
+        return False
+
+    def n_rows(self, file: File) -> int:
+        """How many there are."""
+        raise NotImplementedError
+
+    def rows(self, file: File, numbers: Sequence[int], columns: Sequence[str]) -> pl.DataFrame:
+        """Some rows, by number from 0, in this order."""
+        raise NotImplementedError
+
+    def holds(self, dtype: pl.DataType) -> bool:
+        """Whether it can keep cells of a type."""
+        raise NotImplementedError
+
+    def refuse_unwritable(self, frame: pl.DataFrame) -> None:
+        """Refuse a table that it cannot hold for another reason than a type."""
+
+    def write(self, table: Table, added: pl.DataFrame, stream: BinaryIO, first: bool = True) -> None:
+        """Write rows with columns added on the right; ``first``: nothing was written before."""
+        raise NotImplementedError
+
+    def appender(self, stream: BinaryIO, group_rows: int) -> Appender:
+        """What takes rows bit by bit."""
+        return Appender(self, stream)
+
+
+class Appender:
+    """A file that takes tables of the same columns; ``close`` completes it."""
+
+    def __init__(self, format: Format, stream: BinaryIO) -> None:
+        self.format, self.stream, self.first = format, stream, True
+
+    def append(self, table: Table, added: Mapping[str, Any]) -> None:
+        """Write rows, with columns added on the right."""
+        self.format.write(table, as_columns(added), self.stream, self.first)
+        self.first = False
+
+    def close(self) -> None:
+        """Write what is still to be written."""
+
+    def abandon(self) -> None:
+        """The file is not wanted any more."""
+
+
+def as_columns(added: Mapping[str, Any]) -> pl.DataFrame:
+    """Columns to add, by name."""
+    return pl.DataFrame([pl.Series(name, values) for name, values in added.items()])
+
+
+def extended(frame: pl.DataFrame, added: pl.DataFrame) -> pl.DataFrame:
+    """A frame with columns on the right, which replace its own of the same names."""
+    more = added.get_columns()
+    taken = any(name in frame.columns for name in added.columns)
+    return frame.with_columns(more) if taken or not frame.width else frame.hstack(more)  # asks no busy thread

@@ -1,0 +1,226 @@
+"""Excel workbooks, of which one sheet is the table.
+
+A workbook knows numbers, text, truth values and moments. Whole numbers are read as such, moments at midnight as
+dates, moments of no day as times; a column that mixes these is text. Formulas are read as their results.
+"""
+
+from __future__ import annotations
+
+import datetime
+import io
+import re
+import zipfile
+from collections.abc import Mapping
+from typing import Any, BinaryIO
+
+import polars as pl
+
+from chary._words import Parameter, shown
+from chary.tables.errors import TableError, reason
+from chary.tables.formats.base import Appender, Format, Reading, as_columns, extended
+from chary.tables.formats.packing import File, opened_zip, refuse_bomb
+from chary.tables.table import Table, can_be_text, refuse_duplicates
+
+_MOST_ROWS, _MOST_COLUMNS, _MOST_CHARACTERS = 2**20, 2**14, 2**15 - 1
+_WHOLE = 2**53  # beyond, a workbook keeps no whole number exactly
+_MIXED = re.compile(r"type coercion is strict.*column __UNNAMED__(\d+)", re.DOTALL)
+_NO_DAY = (datetime.date(1899, 12, 30), datetime.date(1899, 12, 31))  # of a time alone
+_FIRST_DAY = datetime.date(1900, 3, 1)  # before, workbooks count days in two ways
+_MOMENTS = {pl.Date: "yyyy-mm-dd", pl.Datetime: "yyyy-mm-dd hh:mm:ss.000", pl.Time: "hh:mm:ss.000"}
+
+
+class Xlsx(Format):
+    """A workbook is a ZIP archive: whether one is, is looked up in it."""
+
+    name, words, endings = "xlsx", "an Excel workbook", (".xlsx", ".xlsm")
+
+    def matches(self, head: bytes) -> bool:
+        """Whatever was not unpacked."""
+        return head.startswith(b"PK")
+
+    def read(self, file: File, how: Reading) -> Table:
+        frame, notes = _read_sheet(file.read(), file.name, how.sheet)
+        return Table(frame, file.name, format=self.name, notes=notes)
+
+    def holds(self, dtype: pl.DataType) -> bool:
+        return can_be_text(dtype)
+
+    def refuse_unwritable(self, frame: pl.DataFrame) -> None:
+        """Refuse what a workbook cannot hold unchanged, and any table where the package to write one is absent."""
+        _xlsxwriter()
+        if frame.height >= _MOST_ROWS or frame.width > _MOST_COLUMNS:
+            raise _cannot(f"{frame.height:,} rows and {frame.width:,} columns are more than a sheet has room for")
+        for cells in frame:
+            _refuse_unwritable(cells)
+
+    def write(self, table: Table, added: pl.DataFrame, stream: BinaryIO, first: bool = True) -> None:
+        """A workbook of one sheet, in which no text is a formula."""
+        as_text = {"strings_to_numbers": False, "strings_to_formulas": False, "strings_to_urls": False}
+        whole = io.BytesIO()  # the package goes back and forth, which a compressed file does not
+        with _xlsxwriter().Workbook(whole, {"in_memory": True, **as_text}) as workbook:
+            sheet = workbook.add_worksheet("table")
+            for j, cells in enumerate(extended(table.frame, added)):
+                sheet.write_string(0, j, cells.name)
+                _write_column(workbook, sheet, j, cells)
+        stream.write(whole.getvalue())
+
+    def appender(self, stream: BinaryIO, group_rows: int) -> Appender:
+        return _Sheet(self, stream)
+
+
+class _Sheet(Appender):
+    """Written at once; it has no more than a million rows."""
+
+    def __init__(self, format: Format, stream: BinaryIO) -> None:
+        super().__init__(format, stream)
+        self.parts: list[pl.DataFrame] = []
+
+    def append(self, table: Table, added: Mapping[str, Any]) -> None:
+        self.parts.append(extended(table.frame, as_columns(added)))
+
+    def close(self) -> None:
+        frame = pl.concat(self.parts)
+        self.format.refuse_unwritable(frame)
+        self.format.write(Table(frame, "the table", format="xlsx"), pl.DataFrame(), self.stream)
+
+
+def _read_sheet(data: bytes, name: str, sheet: str | None) -> tuple[pl.DataFrame, tuple[str, ...]]:
+    """The cells of a sheet, and what there is to say of how they were read."""
+    try:
+        import fastexcel
+    except ImportError:
+        raise TableError(
+            f"{name} is an Excel workbook, for which the package fastexcel is needed; install it with "
+            "pip install 'chary[excel]', or save the sheet as CSV."
+        ) from None
+    try:
+        reader = fastexcel.read_excel(_checked(data, name))
+        found = _sheet_name(reader.sheet_names, sheet, name)
+        header = reader.load_sheet(found, header_row=None, n_rows=1, dtypes="string").to_polars()
+        if not header.width:
+            raise TableError(f"Sheet {shown(found)} of {name} is empty; chary needs a header and rows.")
+        cells, mixed = _load(reader, found)
+    except TableError:
+        raise
+    except (Exception, pl.exceptions.PanicException) as error:
+        raise TableError(f"{name} is a damaged Excel workbook ({reason(error)}); save it again.") from None
+    names = ["" if text is None else str(text) for text in header.row(0)]
+    refuse_duplicates(names, f"{name}, sheet {shown(found)}")
+    if not cells.height:
+        return pl.DataFrame(schema=dict.fromkeys(names, pl.String)), ()
+    notes = [
+        f"Column {shown(names[j])} of {name} mixes numbers, text or dates, and was read as text." for j in mixed
+    ]
+    return pl.DataFrame([_typed(column).alias(label) for label, column in zip(names, cells, strict=True)]), tuple(
+        notes
+    )
+
+
+def _xlsxwriter() -> Any:
+    try:
+        import xlsxwriter
+    except ImportError:
+        raise TableError(
+            "To write an Excel workbook the package xlsxwriter is needed; install it with pip install "
+            "'chary[excel]', or choose ",
+            Parameter("format", "csv"),
+            ".",
+        ) from None
+    return xlsxwriter
+
+
+def _checked(data: bytes, name: str) -> bytes:
+    """The workbook anew, not compressed: what it says of its sizes is known to be true."""
+    total, anew = 0, io.BytesIO()
+    with opened_zip(io.BytesIO(data), name) as archive, zipfile.ZipFile(anew, "w") as copy:
+        for member in archive.infolist():
+            total += member.file_size
+            refuse_bomb(total, len(data), name)
+            if member.flag_bits & 1:
+                raise TableError(f"{name} is locked with a password; save it without one.")
+            copy.writestr(zipfile.ZipInfo(member.filename), archive.read(member))
+    return anew.getvalue()
+
+
+def _sheet_name(names: list[str], sheet: str | None, name: str) -> str:
+    if sheet is None and len(names) == 1:
+        return names[0]
+    held = ", ".join(shown(one, 40) for one in names[:12]) + (", ..." if len(names) > 12 else "")
+    if sheet is None:
+        raise TableError(f"{name} has the sheets {held}; name one with ", Parameter("sheet"), ".")
+    if sheet in names:
+        return sheet
+    same = [one for one in names if one.casefold().strip() == sheet.casefold().strip()]
+    if len(same) == 1:
+        return same[0]
+    raise TableError(f"{name} has no sheet {shown(sheet)}; it has {held}.")
+
+
+def _load(reader: Any, sheet: str) -> tuple[pl.DataFrame, list[int]]:
+    """The cells below the header, and which columns mix types and are text therefore."""
+    mixed: dict[int, str] = {}
+    while True:
+        how = {"header_row": None, "skip_rows": 1, "schema_sample_rows": None, "dtypes": mixed or None}
+        try:
+            return reader.load_sheet(sheet, dtype_coercion="strict", **how).to_polars(), sorted(mixed)
+        except Exception as error:  # the package says of one column at a time that it mixes types
+            found = _MIXED.search(str(error))
+            if found is None or int(found[1]) in mixed:
+                raise
+            mixed[int(found[1])] = "string"
+
+
+def _typed(cells: pl.Series) -> pl.Series:
+    """A column in the narrowest type that says the same."""
+    if cells.null_count() == len(cells):
+        return cells.cast(pl.String)
+    if cells.dtype == pl.Float64:
+        whole = bool(((cells == cells.floor()) & (cells.abs() < _WHOLE)).all())
+        return cells.cast(pl.Int64) if whole else cells
+    if cells.dtype == pl.Datetime:
+        if cells.dt.date().is_in(_NO_DAY).all():
+            return cells.dt.time()
+        return cells.dt.date() if bool((cells.dt.time() == datetime.time(0)).all()) else cells
+    return cells
+
+
+def _refuse_unwritable(cells: pl.Series) -> None:
+    name, dtype = shown(cells.name), cells.dtype
+    if dtype.is_nested() or dtype in (pl.Binary, pl.Object, pl.Duration):
+        raise _cannot(f"column {name} holds {dtype}, which a cell cannot")
+    if dtype.is_integer() and bool((cells.cast(pl.Float64).abs() >= _WHOLE).any()):
+        raise _cannot(f"column {name} holds whole numbers of more than 15 digits")
+    if dtype.is_float() and not cells.drop_nulls().is_finite().all():
+        raise _cannot(f"column {name} holds a number that is not finite")
+    if isinstance(dtype, pl.Decimal):
+        raise _cannot(f"column {name} holds exact decimals")
+    if dtype in (pl.Date, pl.Datetime) and bool((cells.dt.date() < _FIRST_DAY).any()):
+        raise _cannot(f"column {name} holds dates before March 1900")
+    if dtype in (pl.Datetime, pl.Time) and bool((cells.dt.microsecond() % 1000 != 0).any()):
+        raise _cannot(f"column {name} holds moments finer than a thousandth of a second")
+    if isinstance(dtype, pl.Datetime) and dtype.time_zone:
+        raise _cannot(f"column {name} holds moments of a time zone")
+    if dtype == pl.String and bool((cells.str.len_chars() > _MOST_CHARACTERS).any()):
+        raise _cannot(f"column {name} holds a text of more than {_MOST_CHARACTERS:,} characters")
+
+
+def _cannot(why: str) -> TableError:
+    return TableError(
+        f"An Excel workbook cannot hold this table: {why}; choose another format with ", Parameter("format"), "."
+    )
+
+
+def _write_column(workbook: Any, sheet: Any, j: int, cells: pl.Series) -> None:
+    form = next((text for dtype, text in _MOMENTS.items() if cells.dtype == dtype), None)
+    how: list[Any] = [] if form is None else [workbook.add_format({"num_format": form})]
+    if form is not None:
+        write = sheet.write_datetime
+    elif cells.dtype == pl.Boolean:
+        write = sheet.write_boolean
+    elif cells.dtype.is_numeric():
+        write = sheet.write_number
+    else:
+        write, cells = sheet.write_string, cells.cast(pl.String)
+    for i, value in enumerate(cells, start=1):  # the package writes cell by cell
+        if value is not None:
+            write(i, j, value, *how)

@@ -1,0 +1,609 @@
+"""Anything that holds a table, opened once and read as often as asked: at once, in batches, by row or by column.
+
+A source is a data frame, a file, several files, a folder, a pattern, or standard input. This is the only door for
+untrusted files: whatever is wrong with one ends in a ``TableError``, one sentence that says what was found, where,
+and what to do.
+"""
+
+from __future__ import annotations
+
+import copy
+import glob
+import os
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from chary._files import why_unreadable
+from chary._words import Parameter, shown
+from chary.tables.errors import TableError
+from chary.tables.formats import FORMATS, look_into
+from chary.tables.formats.base import Batch, Format, Reading
+from chary.tables.formats.csv import require_delimiter
+from chary.tables.formats.packing import File
+from chary.tables.frames import from_dataframe
+from chary.tables.memory import row_bytes, total_bytes
+from chary.tables.table import ADDED_COLUMNS, MAX_COLUMNS, Lines, Table, column_named, common_type
+
+STDIN = "-"
+MOST_BYTES = 64 << 20  # of text in a block
+GivenPath = str | os.PathLike[str]
+# What chary itself writes next to a table, which is no part of the next one.
+_OWN = re.compile(r"\.(labeled|predicted|audit|check|judge|judged)\.|\.(model\.chary|report\.html|review\.json)")
+# What labelling a table in memory takes: so many bytes for each that its cells do, and what Python itself needs.
+_GROWTH, _BASE = 3, 300 << 20
+# A file that is read as a whole may have one byte for so many that may be used: unpacked and read it takes more.
+_WHOLE_GROWTH = 12
+_KEPT = 64 << 20  # bytes of files that are read once and kept, where rows or columns are asked for
+_NAMED = 6
+
+
+def open_source(
+    data: Any,
+    *,
+    delimiter: str | None = None,
+    encoding: str = "utf-8",
+    sheet: str | None = None,
+    memory: int = 1 << 31,
+    name: str | None = None,
+    reserved: Sequence[str] = ADDED_COLUMNS,
+) -> Source:
+    """Open whatever holds a table; of files, no more than their beginnings is read.
+
+    Parameters
+    ----------
+    data : Table, path, sequence of paths, pandas or polars DataFrame, or mapping of columns
+        A path may be a file of any kind, also one in gzip or alone in a ZIP archive; a folder, or a pattern such
+        as ``"in/*.csv"``: files of one kind with the same columns, one table in the order of their names; or
+        ``"-"``, standard input.
+    delimiter : str, default=None
+        One character; None finds out among comma, semicolon, tab and bar.
+    encoding : str, default="utf-8"
+        Of a CSV. A byte-order mark overrides it. Nothing is guessed: text that does not decode is refused.
+    sheet : str, default=None
+        Of an Excel workbook that has several.
+    memory : int
+        Bytes that reading in batches may take, about.
+    name : str, default=None
+        What to call it in sentences; None: a file by its name, and a data frame "the table".
+    reserved : sequence of str
+        Names that no column may have.
+
+    >>> source = open_source({"age": [31, 47, 23], "city": ["Ulm", None, "Bonn"]})
+    >>> source.n_rows, source.rows([2, 0], ["age"])["age"].to_list()
+    (3, [23, 31])
+    """
+    how = Reading(delimiter, encoding, sheet)
+    if isinstance(data, Table):
+        return Source([], memory, [], {}, how, reserved, data)
+    if not _are_paths(data):
+        name = name or "the table"
+        if told := how.as_given():
+            raise TableError(
+                f"{name} is no file, so ", Parameter(next(iter(told))), " has no meaning; leave it out."
+            )
+        table = Table(data.collect() if isinstance(data, pl.LazyFrame) else from_dataframe(data), name, given=data)
+        return Source([], memory, [], {}, how, reserved, _usable(table, reserved))
+    require_delimiter(delimiter)
+    given = [os.fspath(one) for one in ([data] if isinstance(data, (str, os.PathLike)) else data)]
+    if not given:
+        raise TableError("No file was given; give one at least.")
+    found, notes = find_files(given)
+    files, formats = [], []
+    for file in found:
+        if file.path is None:
+            file = replace(file, data=sys.stdin.buffer.read())
+        elif name and len(found) == 1:
+            file = replace(file, name=name)
+        file, format = look_into(file)
+        if sheet is not None and format.name != "xlsx":
+            raise TableError(
+                f"{file.name} is {format.words}, which has no sheets; leave ", Parameter("sheet"), " out."
+            )
+        files.append(file)
+        formats.append(format)
+    facts: dict[str, Any] = {
+        "path": given[0],
+        "more_paths": tuple(given[1:]),
+        "files": tuple(str(file.path) for file in files if file.path),
+        "read_with": how.as_given(),
+        "notes": tuple(notes),
+    }
+    return Source(files, memory, formats, facts, how, reserved)
+
+
+def read_table(
+    path: GivenPath | Sequence[GivenPath],
+    *,
+    delimiter: str | None = None,
+    encoding: str = "utf-8",
+    sheet: str | None = None,
+) -> Table:
+    """Read a table from files: CSV, Parquet, JSON lines, Arrow or Excel, whichever their content says they are.
+
+    Parameters
+    ----------
+    path : path, or sequence of paths
+        A file, also one in gzip or alone in a ZIP archive; a folder, or a pattern such as ``"in/*.csv"``: files of
+        one kind with the same columns, one table in the order of their names; or ``"-"``, standard input.
+    delimiter : str, default=None
+        One character; None finds out among comma, semicolon, tab and bar.
+    encoding : str, default="utf-8"
+        Of a CSV. A byte-order mark overrides it. Nothing is guessed: text that does not decode is refused.
+    sheet : str, default=None
+        Of an Excel workbook that has several.
+    """
+    paths = path if isinstance(path, (str, os.PathLike)) else list(path)
+    return open_source(paths, delimiter=delimiter, encoding=encoding, sheet=sheet).read()
+
+
+def table_from(
+    data: Any, *, name: str | None = None, taken: Sequence[str] = ADDED_COLUMNS, **read_with: Any
+) -> Table:
+    """All of whatever holds a table, as in ``open_source``.
+
+    A data frame is kept as ``given``, so that the same kind of frame can be given back.
+
+    >>> table_from({"age": [31, 47], "city": ["Ulm", None]}).frame.shape
+    (2, 2)
+    """
+    return open_source(data, name=name, reserved=taken, **read_with).read()
+
+
+@dataclass(eq=False, repr=False)
+class Source:
+    """A table that is read when asked for, as often as asked; see ``open_source``.
+
+    Whatever is read of files that changed since they were opened is refused.
+    """
+
+    files: list[File]  #: none: a data frame
+    memory: int  #: bytes that reading in batches may take
+    _formats: list[Format]
+    _facts: dict[str, Any]  # of the table: which paths were given for it, and so on
+    _how: Reading
+    _reserved: Sequence[str]
+    _kept: Table | None = None  # all rows, once they were read as a whole
+    _columns: dict[str, pl.Series] = field(default_factory=dict)  # that were read as a whole
+    _n_rows: int | None = None
+
+    # ------------------------------------------------------------ what it is
+
+    @cached_property
+    def table(self) -> Table:
+        """How it is written, its columns and their types, and notes; it holds no row."""
+        if self._kept is not None or not self._is_read_in_batches:
+            whole = self.read()
+            return replace(whole, frame=whole.frame.clear(), lines=None)
+        with self._unchanged():
+            return self._as_given(_joined(self._heads))
+
+    @property
+    def names(self) -> list[str]:
+        """Of the columns."""
+        return self.table.frame.columns
+
+    def column_named(self, name: str) -> str:
+        """The ``name``, if there is such a column; otherwise an error that suggests the nearest."""
+        return column_named(self.table, name)
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are; it may have to be read for that."""
+        if self._n_rows is None:
+            if self._is_kept():
+                self._n_rows = self.read().frame.height
+            elif self._has_random_access():
+                with self._unchanged():
+                    self._n_rows = self._formats[0].n_rows(self.files[0])
+            else:
+                self._n_rows = sum(batch.table.frame.height for batch in self.batches(self.names[:1]))
+        return self._n_rows
+
+    @cached_property
+    def n_bytes(self) -> int:
+        """Bytes that its cells take in memory, about, by its first rows."""
+        if self._kept is not None or not self._is_read_in_batches:
+            return total_bytes(self.read().frame)
+        first = next(self.batches())
+        return int(total_bytes(first.table.frame) / max(first.share, 1e-9))
+
+    @property
+    def needed(self) -> int:
+        """Bytes of memory that it would take to label it at once, about."""
+        return _BASE + _GROWTH * self.n_bytes
+
+    def exceeds(self, memory: int) -> bool:
+        """Whether it has to be read in batches, as labelling it at once would take more than ``memory`` bytes.
+
+        What is wrong with a file is not said here but by whoever reads it.
+        """
+        if self._kept is not None or not self._is_read_in_batches or any(file.path is None for file in self.files):
+            return False
+        is_text = all(kind.name in ("csv", "jsonl") for kind in self._formats)
+        is_plain = is_text and not any(file.packed for file in self.files)
+        # Text takes no more than four times its size, numbers in JSON lines included.
+        if is_plain and _BASE + 4 * _GROWTH * sum(file.size for file in self.files) <= memory:
+            return False
+        try:
+            return self.needed > memory
+        except TableError:
+            return False
+
+    # ------------------------------------------------------------ what is in it
+
+    def read(self) -> Table:
+        """All rows; they are kept."""
+        if self._kept is None:
+            with self._unchanged():
+                tables = [
+                    _of_file(kind.read(file, self._how), file)
+                    for file, kind in zip(self.files, self._formats, strict=True)
+                ]
+                self._kept = _usable(self._as_given(_joined(tables)), self._reserved)
+        return self._kept
+
+    def batches(self, columns: Sequence[str] | None = None) -> Iterator[Batch]:
+        """All rows, in order, of all columns or those of ``columns`` that there are; never in memory as a whole.
+
+        A file of a kind that has to be read as a whole is refused if it is too large for that.
+        """
+        if self._kept is None and not self._is_read_in_batches:
+            self._refuse_too_large_to_read()
+            self.read()
+        if self._kept is not None:
+            yield Batch(
+                _selected(replace(self.table, frame=self._kept.frame, lines=self._kept.lines), columns), 1.0
+            )
+            return
+        n_rows, size = 0, [max(1, file.size) for file in self.files]
+        with self._unchanged():
+            for place in range(len(self.files)):
+                before = sum(size[:place])
+                for batch in self._file_batches(place, columns):
+                    if not n_rows:
+                        _usable(batch.table, self._reserved)
+                    n_rows += batch.table.frame.height
+                    yield Batch(batch.table, (before + batch.share * size[place]) / sum(size))
+        if not n_rows:
+            raise TableError(f"{self.table.name} has a header and no rows; there is nothing to label.")
+        self._n_rows = n_rows
+
+    def rows(self, numbers: Sequence[int], columns: Sequence[str] | None = None) -> pl.DataFrame:
+        """Some rows, by ``numbers`` from 0, in this order, of all or some ``columns``."""
+        names = self.names if columns is None else list(columns)
+        if not len(numbers):
+            return self.table.frame.select(names)
+        if self._is_kept():
+            return self.read().frame.select(names)[list(numbers)]
+        if self._has_random_access():
+            with self._unchanged():
+                return self._formats[0].rows(self.files[0], numbers, names)
+        wanted, n_read = np.asarray(numbers, np.int64), 0
+        order, found = np.unique(wanted), [self.table.frame.select(names)]
+        for batch in self.batches(names):
+            frame = batch.table.frame.select(names)
+            there = slice(*np.searchsorted(order, [n_read, n_read + frame.height]))
+            found.append(frame[(order[there] - n_read).tolist()])
+            n_read += frame.height
+            if there.stop == len(order):
+                break
+        self.refuse_changed()
+        return pl.concat(found)[np.searchsorted(order, wanted).tolist()]
+
+    def columns(self, names: Sequence[str]) -> pl.DataFrame:
+        """Whole columns, by their ``names``; they are kept."""
+        if self._is_kept():
+            return self.read().frame.select(names)
+        if new := [name for name in names if name not in self._columns]:
+            frames = [batch.table.frame.select(new) for batch in self.batches(new)]
+            self._columns |= {cells.name: cells for cells in pl.concat(frames, rechunk=True)}
+        return pl.DataFrame([self._columns[name] for name in names])
+
+    def column(self, name: str) -> pl.Series:
+        """A whole column, by its ``name``; it is kept."""
+        return self.columns([name])[name]
+
+    def counts(self, name: str) -> tuple[pl.Series, list[int]]:
+        """The different values of the column ``name``, sorted, and how many rows have each."""
+        found = self.column(name).alias("value").to_frame().group_by("value").len("rows").sort("value")
+        return found["value"], found["rows"].to_list()
+
+    def refuse_changed(self) -> None:
+        """Refuse files of which some rows would be of another state than others."""
+        for file in self.files:
+            file.refuse_changed()
+
+    def written_as(self, format: str | None) -> Source:
+        """The same rows, whose tables are to be written in another ``format``."""
+        other = copy.copy(self)
+        other.table = self.table.written_as(format)
+        return other
+
+    # ------------------------------------------------------------ how
+
+    @property
+    def _is_read_in_batches(self) -> bool:
+        return bool(self.files) and all(
+            kind.in_batches(file) for file, kind in zip(self.files, self._formats, strict=True)
+        )
+
+    def _is_kept(self) -> bool:
+        """Whether all rows are in memory, or may be since they are few; some format cannot do without."""
+        if self._kept is not None or not self._is_read_in_batches:
+            return True
+        return not self._has_random_access() and sum(file.size for file in self.files) <= _KEPT
+
+    def _has_random_access(self) -> bool:
+        return len(self.files) == 1 and self._formats[0].has_random_access(self.files[0])
+
+    @cached_property
+    def _heads(self) -> list[Table]:
+        """The columns of each file, one file at a time: an open one holds its first rows in memory."""
+        return [
+            _of_file(kind.head(file, self._how), file)
+            for file, kind in zip(self.files, self._formats, strict=True)
+        ]
+
+    def _file_batches(self, place: int, columns: Sequence[str] | None) -> Iterator[Batch]:
+        """The batches of a file that have rows, in the types of the whole table."""
+        wanted = dict(self.table.frame.schema)
+        if columns is not None:
+            wanted = {name: dtype for name, dtype in wanted.items() if name in set(columns)}
+        file, head = self.files[place], self._heads[place]
+        names = None if columns is None else list(wanted)
+        for table, share in self._formats[place].batches(file, self._how, head, names, self.memory):
+            if not table.frame.height:
+                continue
+            table = _selected(table, names)
+            if table.frame.schema != wanted:
+                table = table.with_frame(_cast_to(table, wanted))
+            yield Batch(replace(self.table, frame=table.frame, lines=table.lines), share)
+
+    def _as_given(self, table: Table) -> Table:
+        return replace(table, **{**self._facts, "notes": (*table.notes, *self._facts["notes"])})
+
+    @contextmanager
+    def _unchanged(self) -> Iterator[None]:
+        self.refuse_changed()  # before Polars panics, aloud
+        try:
+            yield
+        except Exception:
+            self.refuse_changed()
+            raise
+        self.refuse_changed()
+
+    def _refuse_too_large_to_read(self) -> None:
+        for file in self.files:
+            if file.size * _WHOLE_GROWTH > self.memory:
+                raise TableError(
+                    f"{file.name} has to be read as a whole, and its {file.size >> 20:,} MiB take more memory "
+                    "than is allowed; write it as Parquet or CSV, or pass more with ",
+                    Parameter("memory"),
+                    ".",
+                )
+
+
+def in_blocks(batches: Iterator[Batch], n_rows: int, most_bytes: int = MOST_BYTES) -> Iterator[Batch]:
+    """So many rows at a time, or fewer where their cells take more than so many bytes; one at least.
+
+    Where a block begins depends on the rows before it, not on the batches: a file that is written in other row
+    groups has the same blocks.
+    """
+    held: list[Table] = []
+    rows = size = 0
+    for batch in batches:
+        start, height = 0, batch.table.frame.height
+        while start < height:
+            taken = _rows(batch.table, start, min(n_rows - rows, height - start))
+            more = total_bytes(taken.frame)
+            if size + more > most_bytes:  # one row at least
+                ends = np.cumsum(row_bytes(taken.frame))
+                fits = int(np.searchsorted(ends, most_bytes - size, side="right"))
+                taken = _rows(taken, 0, max(fits, 0 if rows else 1))
+                more = total_bytes(taken.frame)
+            if taken.frame.height:
+                held.append(taken)
+                rows, start, size = rows + taken.frame.height, start + taken.frame.height, size + more
+            if rows == n_rows or start < height:
+                yield Batch(_concatenated(held), batch.share)
+                held, rows, size = [], 0, 0
+    if held:
+        yield Batch(_concatenated(held), 1.0)
+
+
+def _rows(table: Table, start: int, n: int) -> Table:
+    frame = table.frame.slice(start, n)
+    lines = None if table.lines is None else Lines(table.lines.texts.slice(start, n), frame)
+    return replace(table, frame=frame, lines=lines)
+
+
+def _concatenated(tables: list[Table]) -> Table:
+    if len(tables) == 1:
+        return tables[0]
+    frame = pl.concat([table.frame for table in tables])
+    texts = [table.lines.texts for table in tables if table.lines is not None]
+    return replace(
+        tables[0], frame=frame, lines=Lines(pl.concat(texts), frame) if len(texts) == len(tables) else None
+    )
+
+
+def _selected(table: Table, columns: Sequence[str] | None) -> Table:
+    """Some columns, those of them that there are; lines with further keys are not these."""
+    if columns is None or table.frame.columns == list(columns):
+        return table
+    names = [name for name in table.frame.columns if name in set(columns)]
+    lines = table.lines if names == table.frame.columns else None
+    return replace(table, frame=table.frame.select(names), lines=None) if lines is None else table
+
+
+def _of_file(table: Table, file: File) -> Table:
+    return replace(table, packed=file.packed, notes=(*file.notes, *table.notes))
+
+
+def _usable(table: Table, reserved: Sequence[str]) -> Table:
+    """The table, once its shape and its column names can be worked with."""
+    frame, name = table.frame, table.name
+    if frame.width > MAX_COLUMNS:
+        raise TableError(f"{name} has {frame.width:,} columns; chary takes up to {MAX_COLUMNS:,}: select some.")
+    if not frame.height:
+        raise TableError(f"{name} has a header and no rows; chary needs labelled and unlabelled rows.")
+    there = [column for column in reserved if column in frame.columns]
+    if there:
+        raise TableError(f"{name} already has a column {shown(there[0])}, written by chary; remove or rename it.")
+    return table
+
+
+# ---------------------------------------------------------------- which files are meant
+
+
+def find_files(given: Sequence[str]) -> tuple[list[File], list[str]]:
+    """The files that paths, folders and patterns mean, in order, and a note on what was passed over."""
+    if STDIN in given and len(given) > 1:
+        raise TableError("Standard input is one table; give it alone, or the files alone.")
+    notes: list[str] = []
+    found = [file for path in given for file in _files_of(path, notes)]
+    paths = [file.path for file in found]
+    twice = [path for k, path in enumerate(paths) if path is not None and path in paths[:k]]
+    if twice:
+        raise TableError(f"{shown(twice[0], 200)} is given twice; each row counts once: give each file once.")
+    return found, notes
+
+
+def file_kind(path: GivenPath) -> Table:
+    """How a file is written, by its first bytes: a table without columns, for what one made of it is called."""
+    source = open_source(path)
+    file, format = source.files[0], source._formats[0]
+    return Table(
+        pl.DataFrame(), file.name, format=format.name, packed=file.packed, path=str(path), files=(str(path),)
+    )
+
+
+def _are_paths(data: Any) -> bool:
+    return isinstance(data, (str, os.PathLike)) or (
+        isinstance(data, (list, tuple)) and all(isinstance(one, (str, os.PathLike)) for one in data)
+    )
+
+
+def _files_of(given: str, notes: list[str]) -> list[File]:
+    if given == STDIN:
+        return [File("standard input")]
+    try:
+        is_there = os.path.exists(given)
+    except ValueError:  # a name that no file can have
+        is_there = False
+    if is_there:
+        return _in_folder(Path(given), notes) if os.path.isdir(given) else [_file(given)]
+    if glob.has_magic(given):
+        matches = [path for path in glob.glob(given, recursive=True) if os.path.isfile(path)]
+        return _chosen(sorted(matches), f"No file is called {shown(given, 200)}; check the pattern.", notes)
+    return [_file(given)]
+
+
+def _file(given: str) -> File:
+    path = Path(given)
+    if sentence := why_unreadable(path):
+        raise TableError(sentence)
+    if not path.is_file():
+        raise TableError(f"{path} is not a regular file; save the table in one first.")
+    return File.at(path)
+
+
+def _in_folder(folder: Path, notes: list[str]) -> list[File]:
+    """The files of a folder, without hidden ones and the notes that other programs leave among tables."""
+    try:
+        names = sorted(entry.name for entry in os.scandir(folder) if entry.is_file())
+    except OSError as error:
+        raise TableError(f"{shown(folder, 200)} cannot be read ({(error.strerror or '').lower()}).") from None
+    seen = [str(folder / name) for name in names if not name.startswith((".", "_"))]
+    nothing = f"The folder {shown(folder, 200)} holds no table; give a file, or a pattern for files deeper in it."
+    return _chosen(seen, nothing, notes)
+
+
+def _chosen(paths: list[str], nothing: str, notes: list[str]) -> list[File]:
+    """Those that chary has not written itself."""
+    kept = [path for path in paths if not _OWN.search(os.path.basename(path))]
+    if not kept:
+        raise TableError(nothing)
+    if len(kept) < len(paths):
+        n = len(paths) - len(kept)
+        notes.append(
+            f"{n} {'files' if n > 1 else 'file'} written by chary {'were' if n > 1 else 'was'} passed over."
+        )
+    return [_file(path) for path in kept]
+
+
+# ---------------------------------------------------------------- several files, one table
+
+
+def _joined(tables: Sequence[Table]) -> Table:
+    """The rows of all tables, in this order; the columns are those of the first."""
+    first = tables[0]
+    if len(tables) == 1:
+        return first
+    for table in tables[1:]:
+        _refuse_others(first, table)
+    joined = _concatenated(_of_one_type(tables))
+    names = [table.name for table in tables]
+    named = ", ".join(names[:_NAMED]) + (f", ... {names[-1]}" if len(names) > _NAMED else "")
+    note = f"{len(tables)} files were read as one table, in this order: {named}."
+    notes = [note, *(note for table in tables for note in table.notes)]
+    return replace(joined, name=f"{len(tables)} files", notes=tuple(dict.fromkeys(notes)))
+
+
+def _refuse_others(first: Table, table: Table) -> None:
+    """Refuse a table that is of another kind than the first, or has other columns."""
+    if table.format != first.format:
+        raise TableError(
+            f"{first.name} is {FORMATS[first.format].words} and {table.name} is {FORMATS[table.format].words}; "
+            "give files of one kind."
+        )
+    there, wanted = table.frame.columns, first.frame.columns
+    missing = [name for name in wanted if name not in set(there)]
+    extra = [name for name in there if name not in set(wanted)]
+    if missing:
+        raise TableError(
+            f"{table.name} has no column {shown(missing[0])}, which {first.name} has; give files of one schema."
+        )
+    if extra:
+        raise TableError(
+            f"{table.name} has a column {shown(extra[0])}, which {first.name} lacks; give files of one schema."
+        )
+
+
+def _of_one_type(tables: Sequence[Table]) -> list[Table]:
+    """The tables with the columns in the same order and of the same types, if no cell changes by that."""
+    wanted = dict(tables[0].frame.schema)
+    for table in tables[1:]:
+        for name, dtype in table.frame.schema.items():
+            common = common_type(wanted[name], dtype)
+            if common is None:
+                raise TableError(
+                    f"Column {shown(name)} is {dtype} in {table.name} and {wanted[name]} in {tables[0].name}; "
+                    "write it in one type."
+                )
+            wanted[name] = common
+    return [table.with_frame(_cast_to(table, wanted)) for table in tables]
+
+
+def _cast_to(table: Table, wanted: dict[str, pl.DataType]) -> pl.DataFrame:
+    """The columns in these types; numbers that cannot be told in theirs are refused."""
+    columns = []
+    for name, dtype in wanted.items():
+        cells = table.frame[name]
+        cast = cells.cast(dtype, strict=False)
+        if cells.dtype.is_numeric() and not cast.cast(cells.dtype, strict=False).equals(cells, null_equal=True):
+            raise TableError(
+                f"Column {shown(name)} of {table.name} holds numbers too long to be {dtype}, as they are in other "
+                "files; write it in one type."
+            )
+        columns.append(cast)
+    return pl.DataFrame(columns)

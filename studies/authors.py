@@ -1,0 +1,160 @@
+"""The paper's figure of calibration once more, with its authors' own draws and training: the curves they printed.
+
+Written from what their repository (github.com/ambroiseodt/tsim) does, with none of its code: which generator draws
+what from a seed, in which order rows come, and that diversity is asked of one unlabelled row at each step.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from sklearn.decomposition import PCA
+from sklearn.model_selection import train_test_split
+from sklearn.preprocessing import StandardScaler
+from torch import Tensor, nn
+from torch.nn import functional
+
+from chary.method import t_similarity
+from studies import STUDIES, Cell, Method, datasets
+
+N_HEADS, N_STEPS, BATCH_SIZE, LEARNING_RATE = 5, 500, 32, 1e-3
+_FIGURE = STUDIES["figure-calibration"]
+GAMMAS: tuple[float, ...] = _FIGURE.vary[1] if _FIGURE.vary else ()
+
+
+class AuthorsTask:
+    """Training rows as the authors' seed splits, standardises and labels them; the test rows are not used."""
+
+    def __init__(self, cell: Cell) -> None:
+        self.cell = cell
+        data = datasets.load(cell.dataset)
+        _, codes = np.unique(data.y, return_inverse=True)
+        n_classes = codes.max() + 1
+        share = data.labels_per_class * (n_classes / ((1 - 0.25) * len(codes)))
+        X = np.asarray(data.X, dtype=np.float64)
+        X, _, y, _ = train_test_split(X, codes, test_size=0.25, random_state=cell.seed, stratify=codes)
+        self.X, self.y_true = StandardScaler().fit_transform(X), y
+        rng = np.random.default_rng(cell.seed)
+        if cell.labeling == "iid":
+            per_class = int(share * len(y) / n_classes)
+            drawn = [rng.choice(np.flatnonzero(y == c), per_class, replace=False) for c in range(n_classes)]
+            rest = [np.setdiff1d(np.arange(len(y)), np.concatenate(drawn))]
+        else:
+            counted, _ = train_test_split(y, train_size=share, random_state=cell.seed, stratify=y)
+            drawn, rest = self._biased(rng, np.bincount(counted))
+        # In the order in which training goes through them.
+        self.given, self.hidden = (_shuffled(rng, np.concatenate(parts)) for parts in (drawn, rest))
+        self.labeled = np.isin(np.arange(len(y)), self.given)
+        self._network: AuthorsNetwork | None = None
+
+    @property
+    def network(self) -> AuthorsNetwork:
+        """Trained once for all strengths of the diversity."""
+        if self._network is None:
+            X, y = self.X[self.given], self.y_true[self.given]
+            self._network = AuthorsNetwork(X, y, self.X[self.hidden], self.cell.seed)
+        return self._network
+
+    def _biased(self, rng: np.random.Generator, counts: NDArray[Any]) -> tuple[list[Any], list[Any]]:
+        """Class by class: rows far out on its first component are drawn with a weight of exp(r |score|)."""
+        drawn, rest = [], []
+        for c, count in enumerate(counts):
+            rows = np.flatnonzero(self.y_true == c)
+            weight = np.exp(float(self.cell.r or 0) * np.abs(PCA().fit_transform(self.X[rows])[:, 0]))
+            chosen = rng.choice(np.arange(len(rows)), count, p=weight / weight.sum(), replace=False)
+            drawn.append(rows[chosen])
+            rest.append(np.delete(rows, chosen))
+        return drawn, rest
+
+
+class AuthorsNetwork:
+    """Backbone, prediction head, and five heads for each strength of the diversity.
+
+    The heads' gradient stops at the features and Adam treats every number on its own: heads of all strengths,
+    trained side by side on one backbone, are those of one training each.
+    """
+
+    def __init__(self, X: NDArray[Any], y: NDArray[Any], X_hidden: NDArray[Any], seed: int) -> None:
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            self._initialize(X.shape[1], len(np.unique(y)))
+        self._train(_tensor(X), torch.as_tensor(y), _tensor(X_hidden))
+
+    def probabilities(self, X: NDArray[Any], gamma: float) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Those of the prediction head (n, C) and of the heads of this strength (n, M, C)."""
+        with torch.no_grad():
+            features = self.backbone(_tensor(X))
+            probs = torch.softmax(self.head(features), dim=-1)
+            return probs.numpy(), torch.softmax(self._logits(features)[GAMMAS.index(gamma)], dim=-1).numpy()
+
+    def _initialize(self, width: int, n_classes: int) -> None:
+        sizes = [width, width // 2, width // 4, width // 8] if width > 50 else [width, 128, 32]
+        layers = [part for a, b in pairwise(sizes) for part in (nn.Linear(a, b), nn.ReLU())]
+        self.backbone = nn.Sequential(*layers)
+        self.head = nn.Linear(sizes[-1], n_classes)
+        heads = [nn.Linear(sizes[-1], n_classes) for _ in range(N_HEADS)]
+        # (number of strengths, M, C, features) and (number of strengths, M, C): the same start for each strength
+        self.weight = torch.stack([h.weight.detach() for h in heads]).repeat(len(GAMMAS), 1, 1, 1).requires_grad_()
+        self.bias = torch.stack([h.bias.detach() for h in heads]).repeat(len(GAMMAS), 1, 1).requires_grad_()
+
+    def _logits(self, features: Tensor) -> Tensor:
+        return torch.einsum("nf,gmcf->gnmc", features, self.weight) + self.bias[:, None]  # (strengths, n, M, C)
+
+    def _train(self, X: Tensor, y: Tensor, X_hidden: Tensor) -> None:
+        """Batches in order, the last of a round smaller; one unlabelled row at a step."""
+        parameters = [*self.backbone.parameters(), *self.head.parameters(), self.weight, self.bias]
+        optimizer = torch.optim.Adam(parameters, lr=LEARNING_RATE)
+        batches = list(zip(X.split(BATCH_SIZE), y.split(BATCH_SIZE), strict=True))
+        for step in range(N_STEPS):
+            rows, classes = batches[step % len(batches)]
+            hidden = X_hidden[step % len(X_hidden)]
+            features = self.backbone(torch.cat([rows, hidden[None]]))
+            logits = self._logits(features.detach())
+            answers = classes.repeat_interleave(N_HEADS).repeat(len(GAMMAS))
+            of_heads = len(GAMMAS) * functional.cross_entropy(logits[:, :-1].flatten(0, 2), answers)
+            agreement = t_similarity(torch.softmax(logits[:, -1], dim=-1))  # (strengths,)
+            loss = functional.cross_entropy(self.head(features[:-1]), classes) + of_heads
+            loss = loss + (torch.tensor(GAMMAS) * agreement).sum()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+
+
+class HeadsOfOneStrength:
+    """What the measure asks: the prediction head, and the heads that were trained with one strength."""
+
+    def __init__(self, network: AuthorsNetwork, gamma: float) -> None:
+        self.network, self.gamma = network, gamma
+        self.classes_ = np.arange(network.head.out_features)
+
+    def predict_joint_proba(self, X: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Probabilities (n, C) of the prediction head and (n, M, C) of the heads."""
+        return self.network.probabilities(X, self.gamma)
+
+
+def first_fit(task: AuthorsTask, gamma: float) -> HeadsOfOneStrength:
+    """The network of this task, with the heads of one strength."""
+    return HeadsOfOneStrength(task.network, gamma)
+
+
+def _shuffled(rng: np.random.Generator, rows: NDArray[Any]) -> NDArray[Any]:
+    return rng.choice(rows, len(rows), replace=False)
+
+
+def _tensor(X: NDArray[Any]) -> Tensor:
+    return torch.as_tensor(X, dtype=torch.float32)
+
+
+STUDY = replace(
+    _FIGURE,
+    name="figure-calibration-authors",
+    title="Calibration against the diversity of the heads, with the authors' draws and training",
+    # An option, not a parameter of the network: cells of all strengths then share one task.
+    methods={"erm": Method(first_fit, {"gamma": 0.0}, "ERM")},
+    task=AuthorsTask,
+)

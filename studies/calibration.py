@@ -1,0 +1,275 @@
+"""The study of calibration: true errors of four confidences, and the paper's curves, which it prints as a picture.
+
+Origin of ``published/calibration.csv``: the output of ``notebooks/plot_ECE_curves.ipynb`` in the authors'
+repository (github.com/ambroiseodt/tsim), stored with it from commit 6e01776 until 09e3041 deleted it. Heights
+were measured in the picture to about a thousandth of a panel. The ticks stand at a tenth and at nine tenths of a
+panel's height, but their labels are rounded to one decimal: a panel's scale is known to 5 points only; that does
+not touch its shape.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from chary._words import listed
+from studies import datasets
+from studies.datasets import dataset_title
+from studies.figures import GREY, NAMES, STYLES, Axes, draw_mean, finish, panels
+from studies.methods import CONFIDENCES, FOUR, calibration_errors
+from studies.results import Line, shown_value, summarize
+from studies.study import LABELINGS, Results, Study, TextTable
+
+
+class Curve(NamedTuple):
+    """One panel of the figure, in percent."""
+
+    softmax: float  # a horizontal line
+    t_similarity: Mapping[float, float]  # by gamma
+
+
+@cache
+def calibration_curves() -> Mapping[tuple[str, str], Curve]:
+    """The panels of the paper's figure of calibration errors: (data set, labelling) -> curve.
+
+    >>> calibration_curves()["cod_rna", "iid"].t_similarity[0.0]
+    61.91
+    """
+    panels = {}
+    for row in datasets.published("calibration.csv"):
+        place = datasets.find(row["dataset"]).name, row["labeling"].lower()
+        values = {float(name.removeprefix("tsim_")): float(row[name]) for name in row if name.startswith("tsim_")}
+        panels[place] = Curve(float(row["softmax"]), values)
+    return panels
+
+
+def likeness(ours: Mapping[float, float], theirs: Mapping[float, float]) -> float:
+    """Pearson's correlation of two curves at the points both have; NaN with fewer than three.
+
+    >>> likeness({0: 1.0, 1: 2.0, 2: 4.0}, {0: 10.0, 1: 20.0, 2: 40.0, 3: 0.0})
+    1.0
+    """
+    at = sorted(set(ours) & set(theirs))
+    if len(at) < 3:
+        return float("nan")
+    return round(float(np.corrcoef([ours[x] for x in at], [theirs[x] for x in at])[0, 1]), 9)
+
+
+TITLES = {
+    "softmax": "softmax",
+    "t_similarity": "T-similarity",
+    "t_share": "class share",
+    "head_mean": "mean of the heads",
+}
+ALIKE = 0.99  # a correlation above this counts as the same curve
+
+
+def errors_at_the_ends(study: Study, results: Results) -> str:
+    """The calibration error of T-similarity at the first and last strength of the diversity, beside softmax's."""
+    name, values = study.vary or ("", (None,))
+    mean = _means(study, results)
+    parts = []
+    for labeling in study.labelings:
+        ends = [mean(labeling, value, "t_similarity_ece") for value in (values[0], values[-1])]
+        softmax = mean(labeling, values[0], "softmax_ece")
+        if not np.isnan([*ends, softmax]).any():
+            parts.append(f"{ends[0]:.1f} to {ends[1]:.1f} with {LABELINGS[labeling]} (softmax {softmax:.1f})")
+    span = f"From {name} = {shown_value(values[0])} to {shown_value(values[-1])}"
+    return f"{span} the calibration error of T-similarity goes from {listed(parts)}" if parts else ""
+
+
+def errors_by_gamma(study: Study, results: Results) -> TextTable:
+    """Means over the data sets: a row for each labelling and gamma, a column for each confidence."""
+    mean = _means(study, results)
+    rows = []
+    for labeling in study.labelings:
+        for value in study.vary[1] if study.vary else ():
+            found = [
+                [mean(labeling, value, f"{kind}_{ending}") for ending in ("ece", "ece_mass")] for kind in FOUR
+            ]
+            if not np.isnan(found).all():
+                cells = [f"{width:.1f} / {mass:.1f}" for width, mass in found]
+                rows.append([labeling.upper(), shown_value(value), *cells])
+    return TextTable(
+        "True calibration error in percent, in bins of equal width / of equal mass, mean over the data sets",
+        ["Labels", "gamma", *(TITLES[kind] for kind in FOUR)],
+        rows,
+    )
+
+
+def errors_by_dataset(study: Study, results: Results) -> TextTable:
+    """A row for each data set and labelling: softmax, and the others at three strengths of the diversity."""
+    numbers = {(x.dataset, x.labeling, x.value, x.metric): x.mean for x in summarize(study, results)}
+    shown = [
+        ("t_similarity", 0.0),
+        ("t_similarity", 1.0),
+        ("t_similarity", 2.0),
+        ("t_share", 1.0),
+        ("head_mean", 1.0),
+    ]
+    rows = []
+    for dataset, labeling in dict.fromkeys(place[:2] for place in numbers):
+        found = [numbers.get((dataset, labeling, 0.0, "softmax_ece"))]
+        found += [numbers.get((dataset, labeling, value, f"{kind}_ece")) for kind, value in shown]
+        rows.append([dataset_title(dataset), labeling.upper(), *("" if x is None else f"{x:.1f}" for x in found)])
+    heads = [f"{TITLES[kind]}, {shown_value(value)}" for kind, value in shown]
+    return TextTable(
+        "True calibration error in percent, bins of equal width; behind the comma: gamma",
+        ["Data set", "Labels", "softmax", *heads],
+        rows,
+    )
+
+
+def beside_the_papers_curves(study: Study, results: Results) -> TextTable:
+    """What the paper's formula gives, the paper's curve in brackets, and how alike the two are."""
+    rows = []
+    for (dataset, labeling), (ours, softmax) in _notebook_curves(study, results).items():
+        paper = calibration_curves().get((dataset, labeling))
+        theirs = paper.t_similarity if paper else {}
+        cells = [f"{y:.1f}" + (f" ({theirs[x]:.1f})" if x in theirs else "") for x, y in ours.items()]
+        of_softmax = f"{softmax:.1f}" + (f" ({paper.softmax:.1f})" if paper else "")
+        alike = f"{likeness(ours, theirs):.4f}" if theirs else ""
+        rows.append([dataset_title(dataset), labeling.upper(), of_softmax, *cells, alike])
+    heads = [f"T-similarity, {shown_value(value)}" for value in (study.vary[1] if study.vary else ())]
+    return TextTable(
+        "What the paper's notebook computes, in percent (in brackets the paper's curve, as read from the picture, "
+        "whose scale is known to 5 points only)",
+        ["Data set", "Labels", "softmax", *heads, "Correlation"],
+        rows,
+    )
+
+
+def panels_alike(study: Study, results: Results, companion: Results) -> list[str]:
+    """In how many panels the paper's formula gives the paper's curve."""
+    found = []
+    for place, (ours, _) in _notebook_curves(study, results).items():
+        if place in calibration_curves():
+            found.append(likeness(ours, calibration_curves()[place].t_similarity))
+    if not found:
+        return []
+    return [
+        f"The notebook's formula gives the published curve of T-similarity (correlation above {ALIKE}) in "
+        f"{sum(r > ALIKE for r in found)} of {len(found)} panels; the least is {min(found):.4f}, the median "
+        f"{np.median(found):.4f}."
+    ]
+
+
+def the_class_share(study: Study, results: Results, companion: Results) -> list[str]:
+    """The class share of T-similarity at gamma = 1 beside softmax, and how each ranks right above wrong."""
+    mean = _means(study, results)
+    said = []
+    for labeling in study.labelings:
+        errors = {kind: mean(labeling, 1.0, f"{kind}_ece") for kind in FOUR}
+        areas = {kind: mean(labeling, 1.0, f"{kind}_auroc") for kind in FOUR}
+        if not np.isnan([*errors.values(), *areas.values()]).any():
+            error = listed([f"{TITLES[kind]} {value:.1f}" for kind, value in errors.items()])
+            area = listed([f"{TITLES[kind]} {value:.1f}" for kind, value in areas.items()])
+            said.append(
+                f"At gamma = 1 with {LABELINGS[labeling]} the calibration error is {error}; the area under the "
+                f'ROC curve of "right" {area}.'
+            )
+    return said
+
+
+def the_gap(study: Study, results: Results, companion: Results) -> list[str]:
+    """For softmax, how often the formula is the distance of the mean confidence from the share of class 1."""
+    pairs = [(r["softmax_notebook"], r["softmax_gap"]) for _, r in results if "softmax_gap" in r]
+    if not pairs:
+        return []
+    equal = sum(np.isclose(a, b) for a, b in pairs)
+    means = 100 * np.mean(pairs, axis=0)
+    return [
+        f"For softmax the notebook's formula is exactly |mean confidence - share of class 1| in {equal} of "
+        f"{len(pairs)} cells; on average it is {means[0]:.1f}, that distance {means[1]:.1f}."
+    ]
+
+
+def _notebook_curves(study: Study, results: Results) -> dict[tuple[str, str], tuple[dict[float, float], float]]:
+    """For each panel the curve of T-similarity by gamma, and the mean of softmax."""
+    found: dict[tuple[str, str], dict[str, dict[float, float]]] = defaultdict(lambda: defaultdict(dict))
+    for line in summarize(study, results):
+        for kind in CONFIDENCES:
+            if line.metric == f"{kind}_notebook":
+                found[line.dataset, line.labeling][kind][line.value] = line.mean
+    return {
+        place: (dict(curves["t_similarity"]), float(np.mean(list(curves["softmax"].values()))))
+        for place, curves in found.items()
+        if len(curves) == len(CONFIDENCES)
+    }
+
+
+def _means(study: Study, results: Results) -> Callable[..., float]:
+    """(labelling, value, metric) -> mean over the data sets, in percent; NaN where there is none."""
+    found: dict[tuple[Any, ...], list[float]] = defaultdict(list)
+    for line in summarize(study, results):
+        found[line.labeling, line.value, line.metric].append(line.mean)
+    return lambda *place: float(np.mean(found[place])) if place in found else float("nan")
+
+
+# What is drawn: the ending of the number's name, its confidences, and what stands beside the row.
+_ROWS = (
+    ("ece", FOUR, "Calibration error\n(%), equal width"),
+    ("ece_mass", FOUR, "Calibration error\n(%), equal mass"),
+    ("notebook", CONFIDENCES, "The notebook's\nformula (%)"),
+)
+
+
+def calibration(study: Study, results: Results) -> Axes:
+    """The error of four confidences in bins of both kinds; and what the paper calls so, ours beside its curves."""
+    lines = summarize(study, results)
+    names = list(dict.fromkeys(line.dataset for line in lines))
+    rows = [(labeling, *row) for row in _ROWS for labeling in study.labelings]
+    axes = panels(len(rows), len(names), 2.2, 1.5, sharex=True, sharey="row")
+    for row, (labeling, ending, kinds, label) in zip(axes, rows, strict=True):
+        for ax, name in zip(row, names, strict=True):
+            here = [line for line in lines if (line.dataset, line.labeling) == (name, labeling)]
+            _draw_lines(ax, here, ending, kinds)
+            if ending == "notebook":
+                _draw_papers(ax, name, labeling)
+            ax.set_title(f"{dataset_title(name)}, {labeling.upper()}", fontsize=8)
+        row[0].set_ylim(bottom=0)  # of the whole row, once all of it is drawn
+        row[0].set_ylabel(label, fontsize=8)
+    for ax in axes[-1]:
+        ax.set_xlabel(study.axis)
+    drawn = axes[0, 0].get_legend_handles_labels()[0]
+    return finish(axes, study, results, [*drawn, *_papers_handles(axes[-1, 0])])
+
+
+def _draw_lines(ax: Axes, lines: list[Line], ending: str, kinds: tuple[str, ...]) -> None:
+    for kind in kinds:
+        if chosen := [line for line in lines if line.metric == f"{kind}_{ending}"]:
+            draw_mean(ax, chosen, STYLES[kind], NAMES[kind])
+
+
+def _draw_papers(ax: Axes, name: str, labeling: str) -> None:
+    curve = calibration_curves().get((name, labeling))
+    if curve is not None:
+        ax.axhline(curve.softmax, color=GREY, linestyle=(0, (5, 3)), linewidth=1, label="paper, softmax")
+        x, y = list(curve.t_similarity), list(curve.t_similarity.values())
+        ax.plot(x, y, color=GREY, linewidth=1, marker="x", markersize=6, label="paper, T-similarity")
+
+
+def _papers_handles(ax: Axes) -> list[object]:
+    handles, labels = ax.get_legend_handles_labels()
+    return [handle for handle, label in zip(handles, labels, strict=True) if label.startswith("paper")]
+
+
+FIGURE_CALIBRATION = Study(
+    "figure-calibration",
+    "Calibration of four confidences against the diversity of the heads",
+    ("cod_rna", "mushrooms", "phishing", "rice", "splice", "svmguide1"),  # those of the authors' notebook
+    measure=calibration_errors,
+    vary=("gamma", (0.0, 0.5, 1.0, 1.5, 2.0)),
+    axis="Diversity γ",
+    metric="t_similarity_ece",
+    caption="Calibration error of T-similarity",
+    table=errors_by_gamma,
+    further=(errors_by_dataset, beside_the_papers_curves),
+    headline=errors_at_the_ends,
+    conclude=(the_class_share, panels_alike, the_gap),
+    figure=calibration,
+)

@@ -1,0 +1,312 @@
+"""The collection of real tables: reading one, and which rows keep their label in a draw.
+
+The collection is in the folder ``tables`` of ``CHARY_DATA``, what is known of it in ``published/tables.csv``;
+three small tables are made of what comes with scikit-learn, so that a fresh clone has something to run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from sklearn.datasets import load_breast_cancer, load_digits, load_wine
+
+from chary.audit import draw
+from chary.labelling.diagnose import prepare
+from chary.method import Labels
+from chary.tables import Table
+from chary.tables.source import table_from
+from chary.tables.target import read_target
+from studies import datasets
+from studies.datasets import DatasetError
+from studies.study import Cell, DataFacts, Source, Task, train_test_rows
+
+RANDOM, GROUP, COLUMN = WAYS = ("random", "group", "column")
+
+
+@dataclass(frozen=True)
+class TableFacts:
+    """How a table takes part: its target, and how labels are hidden."""
+
+    name: str
+    target: str
+    n_labeled: int
+    bias_column: str  # by which labels are picked
+    bias_kind: str  # "number": values far from the mean first; "date": the earliest first
+    group_column: str  # labels come from the rows that have ``group_value`` here; "": there is no natural group
+    group_value: str  # as text
+    sha256: str = ""  # of the file
+
+
+class RealTable(NamedTuple):
+    """A table whose labels are all known."""
+
+    facts: TableFacts
+    frame: pl.DataFrame  # target included
+    classes: NDArray[Any]  # (C,) as text, sorted
+    codes: NDArray[np.intp]  # (n,) the class of every row
+    X: NDArray[Any]  # (n, d) the features that ``chary label`` makes of it
+
+
+@lru_cache
+def find_table(name: str) -> TableFacts:
+    """What is known of a table without opening it.
+
+    A name that is neither of the collection nor of the small tables is looked up in ``tables.csv`` in the folder
+    of the collection, so that tables can be added there.
+
+    >>> find_table("wine").n_labeled
+    40
+    """
+    for facts in COLLECTION:
+        if facts.name == name:
+            return facts
+    if name in _SHIPPED:
+        facts, make = _SHIPPED[name]
+        return _with_checksum(facts, make().write_csv().encode())
+    return _listed_in_folder(name)
+
+
+@lru_cache(maxsize=2)  # a worker meets the cells of a table one after another
+def load_table(name: str) -> RealTable:
+    """A table, read and prepared once for all its draws and methods."""
+    facts = find_table(name)
+    frame = _SHIPPED[name][1]() if name in _SHIPPED else _read(facts)
+    table = table_from(frame, name=name)
+    labels = read_target(table, facts.target).labels
+    if not labels.labeled.all():
+        raise DatasetError(f"The table {name} has rows without a label; nothing could be said of them.")
+    return RealTable(facts, frame, labels.classes, labels.codes, prepare(table, facts.target).X)
+
+
+def absent(names: list[str]) -> list[str]:
+    """Those of some tables that are not on this machine."""
+    return [name for name in names if name not in _SHIPPED and not _path(name).is_file()]
+
+
+def possible(cell: Cell) -> bool:
+    """Whether labels can be drawn so: not every table has a natural group."""
+    return cell.labeling != GROUP or bool(find_table(cell.dataset).group_column)
+
+
+def labelled_rows(frame: pl.DataFrame, facts: TableFacts, how: str, seed: int) -> NDArray[np.intp]:
+    """The rows that keep their label, as the README of the collection says.
+
+    ``how``: "random", uniformly; "group", uniformly among the rows of the group; "column", the earliest rows by a
+    date, or without replacement and with probability proportional to exp(2 |z|), z a standardised number, missing
+    cells z = 0 (drawn in its Gumbel form, which is safe for heavy tails).
+    """
+    rng, n = np.random.default_rng(seed), facts.n_labeled
+    if how == RANDOM:
+        return rng.permutation(len(frame))[:n]
+    if how == GROUP:
+        member = (frame[facts.group_column].cast(pl.String) == facts.group_value).fill_null(False)
+        return rng.permutation(np.flatnonzero(member.to_numpy()))[:n]
+    values = frame[facts.bias_column]
+    if facts.bias_kind == "date":
+        seconds = values.cast(pl.Datetime("us")).dt.epoch("s").to_numpy()
+        return np.lexsort((rng.random(len(values)), seconds))[:n]
+    x = values.cast(pl.Float64).fill_null(np.nan).to_numpy()
+    z = np.nan_to_num(np.abs((x - np.nanmean(x)) / np.nanstd(x)))
+    return np.argsort(-(2 * z + rng.gumbel(size=len(x))), kind="stable")[:n]
+
+
+def ordinal_codes(frame: pl.DataFrame) -> NDArray[np.float64]:
+    """Cells as they are: numbers stay, anything else becomes the rank of its text; NaN where a cell is empty.
+
+    >>> ordinal_codes(pl.DataFrame({"age": [31, None], "city": ["Ulm", "Bonn"]})).tolist()
+    [[31.0, 1.0], [nan, 0.0]]
+    """
+    columns = [
+        column if column.dtype.is_numeric() else (column.cast(pl.String).rank("dense") - 1) for column in frame
+    ]
+    return np.column_stack([column.cast(pl.Float64).fill_null(np.nan).to_numpy() for column in columns])
+
+
+def _facts(name: str) -> DataFacts:
+    facts = find_table(name)
+    return DataFacts(name, facts.n_labeled, facts.n_labeled, 0.0, facts.sha256)
+
+
+def _folder() -> Path:
+    return Path(os.environ.get("CHARY_DATA", "")) / "tables"
+
+
+def _path(name: str) -> Path:
+    return _folder() / f"{name}.parquet"
+
+
+def _table_facts(row: dict[str, str]) -> TableFacts:
+    return TableFacts(**{**row, "n_labeled": int(row["n_labeled"])})  # type: ignore[arg-type]
+
+
+def _listed_in_folder(name: str) -> TableFacts:
+    listed = _folder() / "tables.csv"
+    if os.environ.get("CHARY_DATA") and listed.is_file():
+        for row in pl.read_csv(listed, infer_schema=False).fill_null("").to_dicts():
+            if row["name"] == name and _path(name).is_file():
+                known = {key: row[key] for key in TableFacts.__dataclass_fields__ if key != "sha256"}
+                return _with_checksum(_table_facts(known), _path(name).read_bytes())
+    names = ", ".join([*_SHIPPED, *(facts.name for facts in COLLECTION)])
+    raise DatasetError(f"There is no table {name!r}; choose one of {names}.")
+
+
+def _read(facts: TableFacts) -> pl.DataFrame:
+    try:
+        content = _path(facts.name).read_bytes()
+    except OSError as error:
+        raise DatasetError(
+            f"The table {facts.name} is not on this machine; set CHARY_DATA to the directory that holds "
+            f"tables/{facts.name}.parquet, or choose of {', '.join(_SHIPPED)}, which come with scikit-learn."
+        ) from error
+    if hashlib.sha256(content).hexdigest() != facts.sha256:
+        raise DatasetError(f"{_path(facts.name)} is not the table chary knows; put the original in its place.")
+    return pl.read_parquet(content)
+
+
+def _with_checksum(facts: TableFacts, content: bytes) -> TableFacts:
+    return replace(facts, sha256=hashlib.sha256(content).hexdigest())
+
+
+# -- Small tables of what comes with scikit-learn: cells of several kinds, as people write them ---------------
+
+
+def _wine() -> pl.DataFrame:
+    data = load_wine()
+    frame = _numbers(data.data, data.feature_names)
+    return frame.with_columns(
+        pl.Series("alcohol", [f"{value:.2f} %" for value in frame["alcohol"]]),
+        pl.Series("colour", _thirds(frame["color_intensity"], "pale", "ruby", "deep")),
+        pl.Series("cultivar", [f"cultivar {code + 1}" for code in data.target]),
+    )
+
+
+def _tumours() -> pl.DataFrame:
+    data = load_breast_cancer()
+    frame = _numbers(data.data, data.feature_names)
+    return frame.with_columns(
+        pl.Series("mean radius", [f"{value:.2f} mm" for value in frame["mean radius"]]),
+        pl.Series("size", _thirds(frame["worst area"], "small", "medium", "large")),
+        pl.Series("diagnosis", data.target_names[data.target].tolist()),
+    )
+
+
+def _scans() -> pl.DataFrame:
+    data = load_digits()
+    ink = pl.Series("ink", data.data.sum(axis=1))
+    return _numbers(data.data, data.feature_names).with_columns(
+        ink,
+        pl.Series("pen", _thirds(ink, "fine", "medium", "broad")),
+        pl.Series("digit", data.target.astype(str).tolist()),
+    )
+
+
+def _numbers(X: NDArray[Any], names: Any) -> pl.DataFrame:
+    return pl.DataFrame({str(name): X[:, j] for j, name in enumerate(names)})
+
+
+def _thirds(values: pl.Series, *names: str) -> list[str]:
+    numbers = values.to_numpy()
+    return np.array(names)[np.searchsorted(np.quantile(numbers, (1 / 3, 2 / 3)), numbers)].tolist()
+
+
+_SHIPPED = {
+    "wine": (TableFacts("wine", "cultivar", 40, "proline", "number", "colour", "ruby"), _wine),
+    "tumours": (TableFacts("tumours", "diagnosis", 60, "texture error", "number", "size", "medium"), _tumours),
+    "scans": (TableFacts("scans", "digit", 150, "ink", "number", "pen", "fine"), _scans),
+}
+SHIPPED = tuple(_SHIPPED)
+
+COLLECTION = tuple(map(_table_facts, datasets.published("tables.csv")))
+NAMES = tuple(facts.name for facts in COLLECTION)
+SOURCE = Source(_facts, absent, SHIPPED)
+
+
+class Scored(NamedTuple):
+    """The rows that labels are judged on."""
+
+    X: NDArray[Any]
+    truth: NDArray[np.intp]  # class codes
+    rows: NDArray[np.intp] | None  # which of the draw's rows they are; None: others
+
+
+@dataclass
+class Draw:
+    """What a method gets to work on: what ``chary label`` would, and the truth to judge it by."""
+
+    cell: Cell
+    X: NDArray[Any]  # (n, d) the features that ``chary label`` makes of the table
+    truth: NDArray[np.intp]  # (n,)
+    classes: NDArray[Any]  # (C,) as text, sorted
+    labeled: NDArray[np.bool_]  # (n,) whose label is given
+    table: RealTable | None = None  # where the rows come from a table
+    test: Scored | None = None  # rows apart, as in the paper; None: the rows without a label are scored
+    kept: dict[Any, Any] = field(default_factory=dict)
+
+    @property
+    def seed(self) -> int:
+        """Of the learners, too."""
+        return self.cell.seed
+
+    def once(self, what: Any, work: Callable[[], Any]) -> Any:
+        """The outcome of some work, kept for the other cells that share this draw."""
+        if what not in self.kept:
+            self.kept[what] = work()
+        return self.kept[what]
+
+    def audited(self, k: int) -> NDArray[np.intp]:
+        """k rows at random from those without a label; of a larger k the first are the same."""
+        rng = np.random.default_rng([self.seed, 3])
+        return draw(self.labeled, int((~self.labeled).sum()), rng)[:k]
+
+    def labels(self, more: NDArray[np.intp]) -> Labels:
+        """The labels given and those of some more rows; only classes that occur in them are known."""
+        known = self.labeled.copy()
+        known[more] = True
+        seen, codes = np.unique(self.truth[known], return_inverse=True)
+        every = np.full(len(known), -1, dtype=np.intp)
+        every[known] = codes
+        return Labels(self.classes[seen], every, known)
+
+    def scored(self, more: NDArray[np.intp]) -> Scored:
+        """The rows to judge by, where some more rows have been labelled."""
+        if self.test is not None:
+            return self.test
+        rest = np.setdiff1d(np.flatnonzero(~self.labeled), more)
+        return Scored(self.X[rest], self.truth[rest], rest)
+
+    def hidden(self) -> Table:
+        """The table as a user has it: the target is empty where there is no label."""
+        assert self.table is not None
+        target = pl.Series(self.table.facts.target, self.classes[self.truth].astype(object), dtype=pl.String)
+        kept = pl.select(pl.when(pl.Series(self.labeled)).then(target)).to_series().alias(target.name)
+        return table_from(self.table.frame.with_columns(kept), name=self.cell.dataset)
+
+
+def table_draw(cell: Cell) -> Draw:
+    """A table with labels drawn at random, from one group, or by a column."""
+    table = load_table(cell.dataset)
+    labeled = np.zeros(len(table.codes), dtype=bool)
+    labeled[labelled_rows(table.frame, table.facts, cell.labeling, cell.seed)] = True
+    return Draw(cell, table.X, table.codes, table.classes, labeled, table)
+
+
+def paper_draw(cell: Cell) -> Draw:
+    """A data set of the paper, split and labelled as there; its columns prepared as those of a table."""
+    task, data = Task(cell), datasets.load(cell.dataset)
+    train, test = train_test_rows(data.y, task._seed(0))
+    columns = {f"x{j}": data.X[:, j] for j in range(data.X.shape[1])}
+    frame = pl.DataFrame(columns).with_columns(pl.lit("?").alias("y"))
+    prepared = prepare(Table(frame[train], cell.dataset), "y")
+    classes = np.unique(data.y.astype(str))
+    truth = np.searchsorted(classes, data.y.astype(str))
+    apart = Scored(prepared.preparation.transform(frame[test].drop("y")), truth[test], None)
+    return Draw(cell, prepared.X, truth[train], classes, task.labeled, test=apart)

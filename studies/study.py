@@ -1,0 +1,333 @@
+"""What a study is: a grid of cells, the task that each cell sets, and how its results are told."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import train_test_split
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import check_array
+
+from chary.method import DiverseEnsembleClassifier, SelfTrainingClassifier, iid, selection_biased
+from chary.method.simulated_bias import rows_by_class
+from studies import datasets
+
+# The authors' nine seeds.
+SEEDS = (0, 1, 42, 100, 1000, 2000, 1234, 3407, 380843)
+ALL = tuple(facts.name for facts in datasets.FACTS)
+# How the rows that keep their label are drawn, in words.
+LABELINGS = {
+    "iid": "random labels",  # as many of each class
+    "ssb": "biased labels",
+    "random": "labels drawn at random from all rows",
+    "group": "labels from one group",
+    "column": "labels picked by a column",
+    "stratified": "labels drawn at random within each class",
+}
+_NETWORK = DiverseEnsembleClassifier().get_params()
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One run: all that its result depends on. The fields up to ``model`` fix the shared first fit."""
+
+    dataset: str  #: a name, or the path of a file
+    data: str  #: checksum of the data's content
+    labeling: str  #: a name of LABELINGS
+    n_labeled: int  #: labels in all, before rounding to whole numbers in each class
+    r: float | None  #: strength of the bias; None but under "ssb"
+    alpha: float | None  #: 1 is the paper's bias, 0 none; None but under "ssb"
+    seed: int  #: of the split, the labels and the network
+    model: Mapping[str, Any]  #: parameters of the network that differ from its defaults
+    method: str  #: its name in the study
+    options: Mapping[str, Any]  #: parameters of the method
+    measure: str  #: the name of the function that measures
+
+    def content(self) -> dict[str, Any]:
+        """The cell as plain values, for its file and its key."""
+        return dict(vars(self))
+
+    @property
+    def group(self) -> str:
+        """Equal for cells that share data, labels and first fit."""
+        content = self.content()
+        return json.dumps([content[name] for name in list(content)[:8]], sort_keys=True)
+
+
+Results = Sequence[tuple[Cell, dict[str, Any]]]
+
+
+class Task:
+    """What a method gets to work on: data with some labels, the model to use, and its first fit.
+
+    Parameters
+    ----------
+    cell : Cell
+        What to make the task of.
+
+    Attributes
+    ----------
+    X : array of shape (n, d)
+        The training rows.
+    y : array of shape (n,)
+        Their class codes, -1 where the label is hidden.
+    labeled : array of shape (n,), bool
+        Where it is not.
+    y_true : array of shape (n,)
+        All class codes of the training rows; not for methods.
+    X_test, y_test : arrays
+        What methods are judged on.
+    random_state : int
+        To seed a method with.
+    """
+
+    def __init__(self, cell: Cell) -> None:
+        self.cell = cell
+        dataset = datasets.load(cell.dataset)
+        self.X, self.X_test, train, test = train_test_protocol(dataset.X, dataset.y, self._seed(0))
+        codes = np.unique(dataset.y, return_inverse=True)[1]
+        self.y_true, self.y_test = codes[train], codes[test]
+        self.labeled = self._labeled(self._seed(1))
+        self.y = np.where(self.labeled, self.y_true, -1)  # class codes; -1 where the label is hidden
+        self.random_state = self._seed(2)
+        self._kept: dict[Any, Any] = {}
+
+    def estimator(self, **changes: Any) -> DiverseEnsembleClassifier:
+        """The model of this cell, not fitted."""
+        # The protocol has standardised the columns already.
+        params = {"standardize": False, "random_state": self.random_state, **self.cell.model, **changes}
+        return DiverseEnsembleClassifier(**params)
+
+    @cached_property
+    def initial(self) -> DiverseEnsembleClassifier:
+        """The model fitted on the labels given: every method of this seed starts from it."""
+        return self.estimator().fit(self.X, self.y)
+
+    def once(self, what: Any, work: Callable[[], Any]) -> Any:
+        """The outcome of ``work``, kept under the name ``what`` for the other cells that share this task."""
+        if what not in self._kept:
+            self._kept[what] = work()
+        return self._kept[what]
+
+    def _seed(self, purpose: int) -> int:
+        """One stream per data set, seed and purpose (split, labels, model), whatever else the cell says."""
+        entropy = [self.cell.seed, int(self.cell.data[:16], 16), purpose]
+        return int(np.random.SeedSequence(entropy).generate_state(1)[0])
+
+    def _labeled(self, seed: int) -> NDArray[np.bool_]:
+        cell = self.cell
+        if cell.labeling == "iid":
+            return iid(self.y_true, cell.n_labeled, seed)
+        if cell.labeling == "random":
+            return np.random.default_rng(seed).permutation(len(self.X)) < cell.n_labeled
+        if cell.labeling == "stratified":
+            return selection_biased(self.X, self.y_true, cell.n_labeled, r=1.0, alpha=0.0, random_state=seed)
+        r, alpha = float(cell.r or 0), float(1 if cell.alpha is None else cell.alpha)
+        return selection_biased(self.X, self.y_true, cell.n_labeled, r, alpha, seed)
+
+
+def train_test_protocol(X: Any, y: Any, random_state: int) -> tuple[NDArray[Any], ...]:
+    """The paper's split: a quarter of each class for testing; standardised with statistics of the training rows.
+
+    Returns both parts of ``X``, then the numbers of their rows.
+
+    >>> X, y = np.arange(16.0).reshape(8, 2), [0, 1] * 4
+    >>> X_train, X_test, train, test = train_test_protocol(X, y, 0)
+    >>> X_train.shape, bool(abs(X_train.mean()) < 1e-12), sorted(test % 2)
+    ((6, 2), True, [np.int64(0), np.int64(1)])
+    """
+    features: NDArray[Any] = check_array(X, dtype=(np.float64, np.float32))
+    train, test = train_test_rows(y, random_state)
+    X_train = features[train]
+    scaler = StandardScaler(copy=False).fit(X_train)
+    return scaler.transform(X_train), scaler.transform(features[test]), train, test
+
+
+def train_test_rows(y: Any, random_state: int) -> list[NDArray[np.intp]]:
+    """The rows of that split: as many of each class on either side as the sizes allow."""
+    rows_by_class(y)  # refuses a class of one row
+    seed = int(np.random.default_rng(random_state).integers(2**32))
+    return train_test_split(np.arange(len(y)), test_size=0.25, stratify=y, random_state=seed)
+
+
+class Method(NamedTuple):
+    """How to get from a task to a classifier, and what that is called in tables."""
+
+    run: Callable[..., Any]  #: ``(task, **options) -> anything with predict``
+    options: Mapping[str, Any] = {}  #: passed to ``run``
+    title: str = ""  #: without one, the name that the study gives it
+
+
+class TextTable(NamedTuple):
+    """A table that a study lays out itself."""
+
+    caption: str
+    heads: list[str]
+    rows: list[list[str]]
+
+
+class DataFacts(NamedTuple):
+    """What the cells of a data set are made of."""
+
+    name: str
+    n_labeled: int
+    n_labeled_iid: int
+    r: float
+    sha256: str
+
+
+class Source(NamedTuple):
+    """Where a study finds data sets other than the paper's."""
+
+    facts: Callable[[str], DataFacts]  # of a name
+    absent: Callable[[list[str]], list[str]]  # those of some names that are not on this machine
+    anywhere: tuple[str, ...]  # names that need nothing to be there
+
+
+def erm(task: Task) -> DiverseEnsembleClassifier:
+    """The supervised baseline: no pseudo-labels."""
+    return task.initial
+
+
+def accuracy(task: Task, fitted: Any) -> dict[str, Any]:
+    """Test accuracy and, of a self-trained model, what it accepted."""
+    result: dict[str, Any] = {"accuracy": float(np.mean(fitted.predict(task.X_test) == task.y_test))}
+    if isinstance(fitted, SelfTrainingClassifier):
+        accepted = fitted.labeled_iter_ > 0
+        right = fitted.transduction_[accepted] == task.y_true[accepted]
+        result["n_rounds"] = fitted.n_rounds_
+        result["stopped"] = fitted.termination_condition_
+        result["share_accepted"] = float(accepted.sum() / (~task.labeled).sum())
+        result["accepted_accuracy"] = float(right.mean()) if accepted.any() else None
+    return result
+
+
+ERM = {"erm": Method(erm, title="ERM")}
+Published = Mapping[tuple[str, str], tuple[float, float]]
+Conclusion = Callable[["Study", Results, Results], list[str]]
+
+
+@dataclass(frozen=True)
+class Study:
+    """A table or figure as a grid: data sets x labellings x methods x values of one parameter x seeds.
+
+    To add a method, data set or measure, make a changed copy with ``dataclasses.replace``.
+    """
+
+    name: str  #: by which it is found, and its folder is called
+    title: str  #: what is studied; what came out is for the findings to say
+    datasets: tuple[str, ...] = ALL  #: names, or paths of files
+    labelings: tuple[str, ...] = ("iid", "ssb")  #: how labels are drawn, names of LABELINGS
+    methods: Mapping[str, Method] = field(default_factory=lambda: ERM)  #: by name
+    measure: Callable[[Any, Any], dict[str, Any]] = accuracy  #: (task, fitted) -> numbers by name
+    #: A field of the cell, a parameter of the network or an option of the methods, and its values.
+    vary: tuple[str, tuple[Any, ...]] | None = None
+    seeds: tuple[int, ...] = SEEDS  #: one run each
+    n_labeled: int | None = None  #: in every data set; None: as many as in the paper
+    task: Callable[[Cell], Any] = Task  #: what makes a task of a cell
+    # How it is told. Functions get the study itself, so that a changed copy tells of its own methods.
+    metric: str = "accuracy"  #: the number in its table
+    caption: str = "Test accuracy"  #: the same in words
+    axis: str = ""  #: the varied parameter in words
+    derive: Callable[[dict[str, Any]], dict[str, float]] | None = None  #: further numbers from a cell's result
+    paper: Callable[[str], Published] | None = None  #: labelling -> (data set, method) -> mean and deviation
+    companion: str = ""  #: the study of the same methods under "iid", whose results the conclusions get, too
+    table: Callable[[Study, Results], TextTable] | None = None  #: None: data sets by methods
+    headline: Callable[[Study, Results], str] | None = None  #: one sentence, computed
+    conclude: tuple[Conclusion, ...] = ()  #: further sentences
+    figure: Callable[[Study, Results], Any] | None = None  #: None: curves where a parameter varies, else duels
+    further: tuple[Callable[[Study, Results], TextTable], ...] = ()  #: tables besides the first
+    source: Source | None = None  #: of its data sets; None: those of the paper
+    only: Callable[[Cell], bool] | None = None  #: the cells of the grid that there are; None: all
+
+    def cells(self, names: Iterable[str] | None = None, n_seeds: int | None = None) -> list[Cell]:
+        """The grid, restricted to data sets of some ``names`` and to the first ``n_seeds`` seeds if asked.
+
+        Beyond the study's own seeds come 5000, 5001, ...
+        """
+        chosen = self.datasets if names is None else list(names)
+        n_seeds = len(self.seeds) if n_seeds is None else n_seeds
+        seeds = [*self.seeds[:n_seeds], *range(5000, 5000 + n_seeds - len(self.seeds))]
+        cells = []
+        facts_of = self.source.facts if self.source else _facts
+        for name in chosen:
+            facts = facts_of(name)
+            for seed, labeling in product(seeds, self.labelings):
+                cells += [
+                    self._cell(facts, labeling, seed, method, value)
+                    for method, value in product(self.methods, self.vary[1] if self.vary else (None,))
+                ]
+        return [cell for cell in cells if self.only is None or self.only(cell)]
+
+    def value_of(self, cell: Cell) -> Any:
+        """The varied parameter's value in a cell; None where nothing varies."""
+        if self.vary is None:
+            return None
+        name = self.vary[0]
+        if name in cell.__dataclass_fields__:
+            return getattr(cell, name)
+        return {**_NETWORK, **cell.model, **cell.options}[name]
+
+    def title_of(self, method: str) -> str:
+        """A method's name in tables."""
+        return (self.methods[method].title if method in self.methods else "") or method
+
+    def published(self, labeling: str) -> Published:
+        """What the paper has under a ``labeling``: (data set, method) -> mean and deviation, in percent."""
+        return self.paper(labeling) if self.paper and self.vary is None else {}
+
+    def says(self, results: Results) -> str:
+        """The headline of these results; where they give none, what is studied."""
+        return (self.headline(self, results) if self.headline else "") or self.title
+
+    def findings(self, results: Results, companion: Results = ()) -> list[str]:
+        """What these results say, in sentences; ``companion``: those under "iid", as far as they were run."""
+        headline = self.headline(self, results) if self.headline else ""
+        said = [f"{headline}."] if headline else []
+        for conclusion in self.conclude:
+            said += conclusion(self, results, companion)
+        return said
+
+    def _cell(self, facts: DataFacts, labeling: str, seed: int, method: str, value: Any) -> Cell:
+        biased = labeling == "ssb"
+        cell = Cell(
+            dataset=facts.name,
+            data=facts.sha256,
+            labeling=labeling,
+            n_labeled=self.n_labeled or (facts.n_labeled_iid if labeling == "iid" else facts.n_labeled),
+            r=facts.r if biased else None,
+            alpha=1.0 if biased else None,
+            seed=seed,
+            model={},
+            method=method,
+            options=dict(self.methods[method].options),
+            measure=self.measure.__name__,
+        )
+        if self.vary is None:
+            return cell
+        name = self.vary[0]
+        if name in cell.__dataclass_fields__:
+            return replace(cell, **{name: value})
+        if name in cell.options:
+            return replace(cell, options={**cell.options, name: value})
+        if name not in _NETWORK:
+            raise ValueError(
+                f"{name!r} cannot be varied: it is no field of a cell, no parameter of the network, and no option "
+                f"of {method}; leave that method out."
+            )
+        return cell if value == _NETWORK[name] else replace(cell, model={name: value})
+
+
+def _facts(name: str) -> DataFacts:
+    if name.endswith(".npz") or name == datasets.MOONS:
+        d = datasets.load(name)
+        return DataFacts(name, d.n_labeled, d.labels_per_class * len(np.unique(d.y)), d.r, d.sha256)
+    f = datasets.find(name)
+    return DataFacts(f.name, f.n_labeled, f.labels_per_class * f.n_classes, f.r, datasets.checksum(f.name))

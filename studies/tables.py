@@ -1,0 +1,872 @@
+"""Studies on real tables: ``chary label`` and its report beside plain scikit-learn, warm starts, rows to check."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from time import process_time
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import wilcoxon
+from sklearn.dummy import DummyClassifier
+from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.semi_supervised import SelfTrainingClassifier
+
+from chary._words import listed
+from chary.labelling import Diagnosis, LabeledTable, diagnose, label_table
+from chary.labelling.checks import rows_to_label
+from chary.labelling.diagnose import MILD, REPRESENTATIVE, STRONG, UNKNOWN
+from chary.labelling.learn import LEARNERS, WITH_AUDIT, fit_learner
+from chary.method import Labels, confidence_auroc, risk_coverage_curve
+from chary.options import Options
+from studies import figures
+from studies.collection import (
+    COLLECTION,
+    COLUMN,
+    GROUP,
+    NAMES,
+    SOURCE,
+    WAYS,
+    Draw,
+    Scored,
+    ordinal_codes,
+    paper_draw,
+    possible,
+    table_draw,
+)
+from studies.figures import Axes
+from studies.findings import TIE, Numbers, duel, numbers, signed, together
+from studies.results import summarize
+from studies.study import LABELINGS, SEEDS, Cell, Method, Results, Study, TextTable
+
+AUDIT = 30
+# Unlabelled rows that methods of scikit-learn are given which learn from them; enough to tell what they are worth.
+_POOL = 2_000
+# Importance weights, as multiples of their mean.
+_LEAST_WEIGHT, _MOST_WEIGHT = 0.1, 10.0
+# Rounds of self-training that go with a learner of ``chary label``.
+_ROUNDS = {"network": 1}
+
+
+class Labelled(NamedTuple):
+    """What a method says of the rows that are scored."""
+
+    codes: NDArray[np.intp]  # (k,) class codes of the draw
+    confidence: NDArray[np.float64]  # (k,)
+    scored: Scored
+    seconds: float  # of CPU time, for learning and labelling; the features are there already
+    said: Mapping[str, Any] = {}  # what else is to be kept
+
+
+# -- chary ---------------------------------------------------------------------------------------------------
+
+
+def automatic(draw: Draw, audited: int = 0, **asked: Any) -> Labelled:
+    """What ``chary label`` does without being told anything, but for the figures of its report."""
+    if audited:
+        return learner(draw, WITH_AUDIT, audited, rounds=0)
+    start = process_time()
+    diagnosis, labels = _diagnosis(draw), draw.labels(draw.audited(0))
+    choice, model = fit_learner(draw.X, labels, diagnosis, seed=draw.seed, **asked)
+    found = labels_of(model, draw, draw.scored(draw.audited(0)), start)
+    return found._replace(said={"verdict": diagnosis.verdict, "learner": choice.name})
+
+
+def informed(draw: Draw, rounds: int) -> Labelled:
+    """The same, told the true share of each class that has a label."""
+    known = draw.labels(draw.audited(0)).classes
+    shares = np.bincount(draw.truth, minlength=len(draw.classes))[np.searchsorted(draw.classes, known)]
+    return automatic(draw, class_prior=dict(zip(known, shares / shares.sum(), strict=True)), rounds=rounds)
+
+
+def learner(draw: Draw, name: str, audited: int = 0, rounds: int | None = None) -> Labelled:
+    """One of the learners of ``chary label``."""
+    rounds = _ROUNDS.get(name, 0) if rounds is None else rounds
+    return draw.once((name, rounds, audited), lambda: _learn(draw, name, rounds, draw.audited(audited)))
+
+
+def _learn(draw: Draw, name: str, rounds: int, more: NDArray[np.intp]) -> Labelled:
+    start = process_time()
+    model = LEARNERS[name].classifier(rounds, draw.seed).fit(draw.X, draw.labels(more))
+    return labels_of(model, draw, draw.scored(more), start)
+
+
+def labels_of(model: Any, draw: Draw, scored: Scored, start: float) -> Labelled:
+    """What a self-trained model says of the rows that are scored."""
+    said, confidence = model.predict_with_confidence(scored.X)
+    codes = np.searchsorted(draw.classes, said.astype(str))
+    if scored.rows is not None:  # a row that was learned from keeps the label it was learned with
+        learned = model.labeled_iter_[scored.rows] > 0
+        codes[learned] = np.searchsorted(draw.classes, model.transduction_[scored.rows][learned].astype(str))
+    return Labelled(codes, np.asarray(confidence, dtype=np.float64), scored, process_time() - start)
+
+
+def report(draw: Draw) -> Labelled:
+    """``chary label`` itself, from the table on, and what its report says, beside the truth."""
+    assert draw.table is not None
+    start = process_time()
+    outcome = label_table(draw.hidden(), Options.of(target=draw.table.facts.target, seed=draw.seed))
+    seconds = process_time() - start
+    scored = draw.scored(draw.audited(0))
+    codes = np.searchsorted(draw.classes, outcome.labels.classes[outcome.codes[scored.rows]].astype(str))
+    said = _what_was_said(outcome, codes, scored.truth)
+    return Labelled(codes, outcome.confidence[scored.rows], scored, seconds, said)
+
+
+def _what_was_said(outcome: LabeledTable, codes: NDArray[np.intp], truth: NDArray[np.intp]) -> dict[str, Any]:
+    pool = ~outcome.labels.labeled
+    right, confidence = codes == truth, outcome.confidence[pool]
+    levels = [
+        {
+            "share": level.share,
+            "error": level.error,
+            "error_high": level.error_high,
+            "true_error": float(np.mean(~right[confidence >= level.threshold])),
+        }
+        for level in outcome.levels
+    ]
+    diagnosis, judged = outcome.diagnosis, outcome.judged
+    empty = np.setdiff1d(outcome.labels.codes[~pool], outcome.codes[pool])
+    said = {
+        "verdict": diagnosis.verdict,
+        "learner": outcome.settings["learner"],
+        "auc": diagnosis.separation.auc if diagnosis.separation else None,
+        "coverage": diagnosis.coverage,
+        "levels": levels,
+        "classes_without_rows": outcome.labels.classes[empty].tolist(),
+        "held_out_rows": len(judged.correct),
+    }
+    if len(judged.correct):
+        score = judged.score
+        said |= {"held_out": score.share, "held_out_low": score.low, "held_out_high": score.high}
+    return said
+
+
+def _diagnosis(draw: Draw) -> Diagnosis:
+    return draw.once("diagnosis", lambda: diagnose(draw.X, draw.labeled, random_state=draw.seed))
+
+
+# -- scikit-learn --------------------------------------------------------------------------------------------
+
+
+def plain(draw: Draw, kind: str, audited: int = 0) -> Labelled:
+    """A classifier of scikit-learn with the same features, on the labels given and those of an audit."""
+    more = draw.audited(audited)
+    return _labelled_by(PLAIN[kind](draw.seed), draw, draw.X, more)
+
+
+def ten_lines(draw: Draw) -> Labelled:
+    """Boosting on the cells as they are, texts as ordinal numbers: docs/studies.md has it in ten lines."""
+    assert draw.table is not None
+    cells = ordinal_codes(draw.table.frame.drop(draw.table.facts.target))
+    cells[:, np.isnan(cells[draw.labeled]).all(axis=0)] = 0  # boosting fails on a column that it has no cell of
+    return _labelled_by(_boosting(draw.seed), draw, cells, draw.audited(0))
+
+
+def self_training(draw: Draw) -> Labelled:
+    """scikit-learn's self-training of a logistic regression, with its defaults, from some unlabelled rows."""
+    start = process_time()
+    labels, scored = draw.labels(draw.audited(0)), draw.scored(draw.audited(0))
+    rows = np.concatenate([np.flatnonzero(labels.labeled), _pool(draw)])
+    model = SelfTrainingClassifier(_logistic(draw.seed)).fit(draw.X[rows], labels.codes[rows])
+    return _answer(model, labels.classes, draw, scored, scored.X, start)
+
+
+def importance_weighted(draw: Draw) -> Labelled:
+    """Logistic regression, each label weighted by the odds that its row would have none."""
+    start = process_time()
+    labels, scored = draw.labels(draw.audited(0)), draw.scored(draw.audited(0))
+    given, pool = np.flatnonzero(labels.labeled), _pool(draw)
+    is_given = np.repeat([True, False], [len(given), len(pool)])
+    apart = _logistic(draw.seed).fit(draw.X[np.concatenate([given, pool])], is_given)
+    odds = np.exp(-apart.decision_function(draw.X[given]).clip(-50, 50))
+    weights = np.clip(odds / odds.mean(), _LEAST_WEIGHT, _MOST_WEIGHT)
+    model = _logistic(draw.seed).fit(draw.X[given], labels.codes[given], weights)
+    return _answer(model, labels.classes, draw, scored, scored.X, start)
+
+
+def _logistic(seed: int) -> Any:
+    return LogisticRegression(max_iter=1000, random_state=seed)
+
+
+def _trees(seed: int) -> Any:
+    return ExtraTreesClassifier(200, random_state=seed)
+
+
+def _boosting(seed: int) -> Any:
+    return HistGradientBoostingClassifier(max_iter=60, min_samples_leaf=5, max_leaf_nodes=15, random_state=seed)
+
+
+PLAIN: dict[str, Callable[[int], Any]] = {
+    "majority": lambda seed: DummyClassifier(strategy="most_frequent"),
+    "logistic": _logistic,
+    "extra-trees": _trees,
+    "boosting": _boosting,
+}
+
+
+def _labelled_by(model: Any, draw: Draw, X: NDArray[Any], more: NDArray[np.intp]) -> Labelled:
+    start = process_time()
+    labels, scored = draw.labels(more), draw.scored(more)
+    model.fit(X[labels.labeled], labels.codes[labels.labeled])
+    return _answer(model, labels.classes, draw, scored, scored.X if scored.rows is None else X[scored.rows], start)
+
+
+def _answer(
+    model: Any, classes: NDArray[Any], draw: Draw, scored: Scored, X: NDArray[Any], start: float
+) -> Labelled:
+    """The most probable class of each row, and its probability."""
+    probs = model.predict_proba(X)  # (k, C)
+    codes = np.searchsorted(draw.classes, classes[model.classes_[probs.argmax(axis=1)]])
+    return Labelled(codes, probs.max(axis=1).clip(0, 1), scored, process_time() - start)
+
+
+def _pool(draw: Draw) -> NDArray[np.intp]:
+    rows = np.flatnonzero(~draw.labeled)
+    return np.random.default_rng([draw.seed, 4]).permutation(rows)[:_POOL]
+
+
+# -- What is kept of it --------------------------------------------------------------------------------------
+
+
+def labels_and_confidence(draw: Draw, found: Labelled) -> dict[str, Any]:
+    """Accuracy, balanced accuracy over the classes that occur, and how the confidence orders right and wrong."""
+    truth = found.scored.truth
+    right = found.codes == truth
+    auroc = confidence_auroc(found.confidence, right)
+    sizes = np.bincount(truth)
+    recall = np.bincount(truth, right)[sizes > 0] / sizes[sizes > 0]
+    return {
+        "accuracy": float(right.mean()),
+        "balanced": float(recall.mean()),
+        "auroc": None if np.isnan(auroc) else auroc,
+        "aurc": risk_coverage_curve(found.confidence, right).area,
+        "confidence": float(found.confidence.mean()),
+        "seconds": found.seconds,
+        "n_scored": len(truth),
+        **found.said,
+    }
+
+
+REPORT, AUTO = "report", "auto"
+# The three that chary is held against, given the same features.
+RIVALS = ("logistic", "extra-trees", "boosting")
+_TITLES = {
+    "majority": "majority",
+    "logistic": "logistic regression",
+    "extra-trees": "extra trees",
+    "boosting": "boosting",
+}
+METHODS = {
+    **{kind: Method(plain, {"kind": kind}, _TITLES[kind]) for kind in PLAIN},
+    "ten-lines": Method(ten_lines, title="boosting, ten lines"),
+    "self-training": Method(self_training, title="self-training"),
+    "importance": Method(importance_weighted, title="importance weighting"),
+    AUTO: Method(automatic, title="chary label"),
+    **{f"ours-{name}": Method(learner, {"name": name}, f"chary, {name}") for name in LEARNERS if name != AUTO},
+    "ours-mixed-5": Method(learner, {"name": "mixed", "rounds": 5}, "chary, mixed, 5 rounds"),
+    f"{AUTO}-balanced": Method(automatic, {"aim": "balanced"}, "chary label, balanced aim"),
+    f"{AUTO}-shares": Method(informed, {"rounds": 0}, "chary label, shares told"),
+    f"{AUTO}-shares-5": Method(informed, {"rounds": 5}, "the same, 5 rounds"),
+    f"{AUTO}-audited": Method(automatic, {"audited": AUDIT}, f"chary label + {AUDIT}"),
+    **{
+        f"{kind}-audited": Method(plain, {"kind": kind, "audited": AUDIT}, f"{_TITLES[kind]} + {AUDIT}")
+        for kind in RIVALS
+    },
+    REPORT: Method(report, title="chary label, report"),
+}
+
+
+def _rivals(study: Study) -> Sequence[str]:
+    """Who chary is held against: plain learners with its features, and on the paper's sets its own."""
+    return RIVALS if all(name in study.methods for name in RIVALS) else ("logistic", "ours-mixed", "ours-network")
+
+
+# -- Tables --------------------------------------------------------------------------------------------------
+
+
+def by_way(study: Study, results: Results) -> TextTable:
+    """Every method: accuracy, plain and balanced, by how labels were drawn."""
+    accuracy, balanced = numbers(results), numbers(results, "balanced")
+    most: dict[str, int] = defaultdict(int)
+    for (labeling, _), by in accuracy.items():
+        most[labeling] = max(most[labeling], len(by))
+    rows = []
+    for method in study.methods:
+        places = [(labeling, method) for labeling in study.labelings]
+        seeds = {seed for place in places for by_seed in accuracy.get(place, {}).values() for seed in by_seed}
+        if seeds:
+            cells = [_pair(accuracy, balanced, place, most[place[0]]) for place in places]
+            rows.append([study.title_of(method), str(len(seeds)), *cells])
+    tables = ", ".join(f"{n} with {LABELINGS[labeling]}" for labeling, n in most.items())
+    caption = f"Accuracy (balanced accuracy) in percent, mean over tables: {tables}; [n]: over n tables"
+    return TextTable(caption, ["Method", "Seeds", *study.labelings], rows)
+
+
+def _pair(accuracy: Numbers, balanced: Numbers, place: tuple[str, str], most: int) -> str:
+    if place not in accuracy:
+        return "-"
+    plain, even = (
+        np.mean([np.mean(list(by.values())) for by in of[place].values()]) for of in (accuracy, balanced)
+    )
+    n = len(accuracy[place])
+    return f"{plain:.1f} ({even:.1f})" + (f" [{n}]" if n < most else "")
+
+
+def confidences(study: Study, results: Results) -> TextTable:
+    """Every method: what its confidence is worth and what it costs, over all draws."""
+    metrics = ("auroc", "aurc", "confidence", "accuracy", "seconds")
+    found = {metric: numbers(results, metric) for metric in metrics}
+    rows = []
+    for method in study.methods:
+        cells = [_overall(study, found[metric], method, 2 if metric == "seconds" else 1) for metric in metrics]
+        rows += [[study.title_of(method), *cells]] if cells[-1] != "-" else []
+    caption = (
+        "Over all draws, in percent: how often a right label has more confidence than a wrong one (AUROC), area "
+        "under the risk-coverage curve (AURC, less is better), mean confidence beside accuracy; seconds of CPU "
+        "time to learn and label, features being there, but for the one with its report"
+    )
+    return TextTable(caption, ["Method", "AUROC", "AURC", "Confidence", "Accuracy", "Seconds"], rows)
+
+
+def _overall(study: Study, found: Numbers, method: str, digits: int) -> str:
+    means = [
+        np.mean(list(by_seed.values()))
+        for labeling in study.labelings
+        for by_seed in found.get((labeling, method), {}).values()
+    ]
+    return f"{np.mean(means):.{digits}f}" if means else "-"
+
+
+def by_table(study: Study, results: Results) -> TextTable:
+    """Each table and way: chary beside the three rivals that are given the same features."""
+    found, methods = numbers(results), [AUTO, *_rivals(study)]
+    rows = []
+    for labeling in study.labelings:
+        for table, (own, *others) in together(found, labeling, methods).items():
+            rows.append([table, labeling, *(f"{mean:.1f}" for mean in (own, *others)), signed(own - max(others))])
+    caption = "Accuracy in percent by table, mean over seeds; last, chary label against the best of these"
+    return TextTable(caption, ["Table", "Labels", *map(study.title_of, methods), "Against the best"], rows)
+
+
+# -- Sentences -----------------------------------------------------------------------------------------------
+
+
+def headline(study: Study, results: Results) -> str:
+    """The means of chary and of its best rival, by the way labels were drawn."""
+    found, parts, rivals = numbers(results), [], _rivals(study)
+    for labeling in study.labelings:
+        means = together(found, labeling, [AUTO, *rivals])
+        if means:
+            own, *others = np.mean(list(means.values()), axis=0)
+            best = int(np.argmax(others))
+            parts.append(
+                f"{own:.1f} with {LABELINGS[labeling]} ({study.title_of(rivals[best])} {others[best]:.1f})"
+            )
+    return f"{study.title_of(AUTO)} has {listed(parts)}" if parts else ""
+
+
+def against_rivals(study: Study, results: Results, companion: Results) -> list[str]:
+    """Won, tied and lost against each rival; and how far behind the best of them at worst."""
+    found, said = numbers(results), []
+    for rival in [*_rivals(study), *(method for method in ("ten-lines", "majority") if method in study.methods)]:
+        parts = []
+        for labeling in study.labelings:
+            one = duel(found, [labeling], AUTO, [rival])
+            if one.gains:
+                won, tied, lost = one.counts
+                parts.append(
+                    f"{LABELINGS[labeling]} {won} won, {tied} tied, {lost} lost ({signed(one.mean)} points)"
+                )
+        if parts:
+            said.append(f"{study.title_of(AUTO)} against {study.title_of(rival)}, by table: {'; '.join(parts)}.")
+    return said + _overall_duels(study, found) + _at_worst(study, found)
+
+
+def _overall_duels(study: Study, found: Numbers) -> list[str]:
+    """By table alone: the mean over the ways of drawing labels."""
+    parts = []
+    for rival in _rivals(study):
+        gains: dict[str, list[float]] = defaultdict(list)
+        for labeling in study.labelings:
+            for table, (own, other) in together(found, labeling, [AUTO, rival]).items():
+                gains[table].append(own - other)
+        ahead = sum(np.mean(of_table) > 0 for of_table in gains.values())
+        parts += [f"{study.title_of(rival)} on {ahead} of {len(gains)}"] if gains else []
+    return [f"Over all ways together, {study.title_of(AUTO)} is ahead of {listed(parts)} tables."] if parts else []
+
+
+def _at_worst(study: Study, found: Numbers) -> list[str]:
+    best = duel(found, study.labelings, AUTO, _rivals(study))
+    if not best.gains:
+        return []
+    behind = sum(gain < -3 for gain in best.gains.values())
+    return [
+        f"Against the best of these on each table and way ({len(best.gains)}), {study.title_of(AUTO)} has "
+        f"{signed(best.mean)} points on average; more than 3 points behind on {behind}; at worst "
+        f"{signed(best.gains[best.worst])} ({best.worst})."
+    ]
+
+
+def worth_of_audit(study: Study, results: Results, companion: Results) -> list[str]:
+    """With the audited rows: chary against the rivals that got the same rows."""
+    found, said = numbers(results), []
+    ours = f"{AUTO}-audited"
+    for rival in (f"{name}-audited" for name in RIVALS):
+        parts = []
+        for labeling in study.labelings:
+            one = duel(found, [labeling], ours, [rival])
+            parts += [f"{signed(one.mean)} with {LABELINGS[labeling]}"] if one.gains else []
+        if parts:
+            said.append(f"{study.title_of(ours)} against {study.title_of(rival)}, points: {listed(parts)}.")
+    gains = [duel(found, [labeling], ours, [AUTO]) for labeling in study.labelings]
+    parts = [
+        f"{signed(one.mean)} with {LABELINGS[labeling]}"
+        for labeling, one in zip(study.labelings, gains, strict=True)
+        if one.gains
+    ]
+    return said + ([f"The audited rows add to {study.title_of(AUTO)}, points: {listed(parts)}."] if parts else [])
+
+
+def worth_of_aim(study: Study, results: Results, companion: Results) -> list[str]:
+    """What the balanced aim changes, on average and on the worst table."""
+    said = []
+    for metric, words in (("balanced", "Balanced accuracy"), ("accuracy", "Accuracy")):
+        found = numbers(results, metric)
+        one = duel(found, study.labelings, f"{AUTO}-balanced", [AUTO])
+        if one.gains:
+            said.append(
+                f"{words}, balanced aim: {signed(one.mean)} points on average over {len(one.gains)} tables "
+                f"and ways, at worst {signed(one.gains[one.worst])} ({one.worst})."
+            )
+    return said
+
+
+# More points too good than this is more than people take for granted.
+_MUCH = 0.05
+
+Reports = list[dict[str, Any]]
+
+
+def held_out_and_truth(study: Study, results: Results) -> TextTable:
+    """By labelling and verdict: accuracy on held-out labels, the truth, and where it lies beside the interval."""
+    by_kind: dict[tuple[str, str], Reports] = defaultdict(list)
+    for labeling, report in _reports(results):
+        by_kind[labeling, report["verdict"]].append(report)
+    rows = []
+    for labeling in study.labelings:
+        for verdict in (REPRESENTATIVE, MILD, STRONG, UNKNOWN):
+            if found := by_kind.get((labeling, verdict)):
+                rows.append([labeling, verdict, *_row(found)])
+    heads = ["Labels", "Verdict", "Reports", "Held-out", "True", "Below", "Within", "Above", "Too good"]
+    caption = (
+        "What the reports said: accuracy on held-out labels and of the labels made, in percent; in how many "
+        "reports the truth is below, within and above the 95 % interval of the held-out accuracy, and in how "
+        "many the held-out accuracy is more than 5 points too good"
+    )
+    return TextTable(caption, heads, rows)
+
+
+def _row(found: Reports) -> list[str]:
+    said, true = (100 * np.mean([report[name] for report in found]) for name in ("held_out", "accuracy"))
+    sides = Counter(_side(report) for report in found)
+    too_good = sum(report["held_out"] - report["accuracy"] > _MUCH for report in found)
+    counts = [sides["below"], sides["within"], sides["above"], too_good]
+    return [str(len(found)), f"{said:.1f}", f"{true:.1f}", *map(str, counts)]
+
+
+def promised_errors(study: Study, results: Results) -> TextTable:
+    """By labelling and share of rows accepted: the limit given, the true error, how often that is larger."""
+    rows = []
+    found = _reports(results)
+    for labeling in study.labelings:
+        levels: dict[float, list[dict[str, Any]]] = defaultdict(list)
+        for of, report in found:
+            for level in report["levels"]:
+                if of == labeling and level["error_high"] is not None:
+                    levels[level["share"]].append(level)
+        for share, here in levels.items():
+            error, high, true = (
+                100 * np.mean([x[name] for x in here]) for name in ("error", "error_high", "true_error")
+            )
+            passed = sum(x["true_error"] > x["error_high"] for x in here)
+            numbers = [f"{error:.1f}", f"{high:.1f}", f"{true:.1f}", f"{passed} of {len(here)}"]
+            rows.append([labeling, f"{100 * share:.0f} %", *numbers])
+    heads = ["Labels", "Surest rows", "Error held out", "Up to (95 %)", "True error", "Limit passed"]
+    return TextTable("What accepting the surest rows was said to mean, and what it meant, in percent", heads, rows)
+
+
+def trust(study: Study, results: Results, companion: Results) -> list[str]:
+    """What the figures of a report are worth, in sentences."""
+    found = _reports(results)
+    if not found:
+        return []
+    natural = [report for labeling, report in found if labeling != "random"]
+    random = [report for labeling, report in found if labeling == "random"]
+    said = []
+    for words, reports in ((LABELINGS["random"], random), ("labels from a group or picked by a column", natural)):
+        if reports:
+            said += [_sides(words, reports), _limits(words, reports)]
+    for verdict in (REPRESENTATIVE, MILD, STRONG):
+        reports = [report for report in natural if report["verdict"] == verdict]
+        if reports:
+            said.append(_sides(f"labels from a group or picked by a column that look {verdict}", reports))
+    empty = [report for _, report in found if report["classes_without_rows"]]
+    said.append(f"A class that has labels received no row in {len(empty)} of {len(found)} reports.")
+    return said
+
+
+def _sides(words: str, reports: Reports) -> str:
+    sides = Counter(_side(report) for report in reports)
+    gap = 100 * np.mean([report["held_out"] - report["accuracy"] for report in reports])
+    too_good = sum(report["held_out"] - report["accuracy"] > _MUCH for report in reports)
+    return (
+        f"With {words} the accuracy on held-out labels is off by {gap:+.1f} points on average (more than 5 too "
+        f"good in {too_good} of {len(reports)} reports); the truth is below its 95 % interval in "
+        f"{sides['below']}, within in {sides['within']}, above in {sides['above']}."
+    )
+
+
+def _limits(words: str, reports: Reports) -> str:
+    levels = [level for report in reports for level in report["levels"] if level["error_high"] is not None]
+    passed = sum(level["true_error"] > level["error_high"] for level in levels)
+    share = f"{100 * passed / len(levels):.0f} %" if levels else "none"
+    return f'With {words} the true error passes its limit "up to" in {share} of {len(levels)} lines.'
+
+
+def _side(report: dict[str, Any]) -> str:
+    if report["accuracy"] < report["held_out_low"]:
+        return "below"
+    return "above" if report["accuracy"] > report["held_out_high"] else "within"
+
+
+def _reports(results: Results) -> list[tuple[str, dict[str, Any]]]:
+    """Labelling and figures of every report that had labels to hold out."""
+    return [(cell.labeling, result) for cell, result in results if cell.method == REPORT and "held_out" in result]
+
+
+_MARKS = dict(zip(RIVALS, (("s", figures.BLUE), ("^", figures.GREEN), ("D", figures.ORANGE)), strict=True))
+
+
+def gains_by_table(study: Study, results: Results) -> Axes:
+    """By table, points that chary is ahead of each rival (open marks) and of the best of them (filled)."""
+    found = numbers(results)
+    ways = {
+        labeling: means for labeling in study.labelings if (means := together(found, labeling, [AUTO, *RIVALS]))
+    }
+    names = list(dict.fromkeys(name for means in ways.values() for name in means))
+    places = dict(zip(names, np.arange(len(names))[::-1], strict=True))
+    axes = figures.panels(1, max(1, len(ways)), 3.6, 0.26 * len(names) + 0.9, sharex=True, sharey=True)
+    for ax, (labeling, means) in zip(axes[0], ways.items(), strict=False):
+        ax.axvline(0, color="black", linewidth=0.8)
+        ax.axvline(-3, color=figures.GREY, linestyle=":", linewidth=0.8)
+        at = [places[name] for name in means]
+        gains = np.array([own - np.array(others) for own, *others in means.values()])  # (tables, rivals)
+        for j, rival in enumerate(RIVALS):
+            marker, color = _MARKS[rival]
+            ax.plot(
+                gains[:, j], at, marker, color=color, fillstyle="none", markersize=5, alpha=0.7,
+                label=f"ahead of {study.title_of(rival)}",
+            )  # fmt: skip
+        ax.plot(gains.min(axis=1), at, "o", color="black", markersize=4, label="ahead of the best of the three")
+        ax.set(title=LABELINGS[labeling], xlabel="Points of accuracy (%)", ylim=(-0.6, len(names) - 0.4))
+        ax.set_xscale("symlog", linthresh=5, linscale=1.5)  # a rival that fails is far off
+        ax.set_xticks(ticks := [-30, -10, -3, 0, 3, 10, 30], [f"{tick:+d}" if tick else "0" for tick in ticks])
+        ax.set_xticks([], minor=True)
+        ax.set_yticks(list(places.values()), names)
+        ax.grid(axis="y", alpha=0.3)
+    return figures.finish(axes, study, results, axes[0, 0].get_legend_handles_labels()[0])
+
+
+# A report costs as much as all the rest; methods that lose clearly need no more draws to show it.
+_SEEDS = {
+    1: "ours-mixed-5 auto-shares-5",
+    2: "report majority ten-lines self-training importance extra-trees-audited boosting-audited ours-mixed "
+    "ours-network ours-linear ours-boosting auto-shares",
+    3: "auto-balanced auto-audited logistic-audited",
+}
+_FIRST_SEEDS = {method: n for n, methods in _SEEDS.items() for method in methods.split()}
+# What undoes a bias, or fails to, is asked only where there is one; what takes long, where it is a group.
+_WHERE = {"auto-shares": ("group", "column"), "auto-shares-5": ("group",), "ours-mixed-5": ("group",)}
+
+
+def wanted(cell: Cell) -> bool:
+    """Whether a cell is worth its time: what costs much, or is no rival, has fewer seeds."""
+    if cell.labeling not in _WHERE.get(cell.method, WAYS):
+        return False
+    return possible(cell) and cell.seed in range(_FIRST_SEEDS.get(cell.method, 5))
+
+
+TABLES = Study(
+    "tables",
+    "Real tables: `chary label`, plain scikit-learn, and what the report says of the labels",
+    NAMES,
+    labelings=WAYS,
+    methods=METHODS,
+    measure=labels_and_confidence,
+    seeds=(0, 1, 2, 3, 4),
+    task=table_draw,
+    caption="Accuracy on the rows without a label",
+    table=by_way,
+    further=(confidences, by_table, held_out_and_truth, promised_errors),
+    headline=headline,
+    conclude=(against_rivals, worth_of_audit, worth_of_aim, trust),
+    figure=gains_by_table,
+    source=SOURCE,
+    only=wanted,
+)
+
+TABLES_PAPER = Study(
+    "tables-paper",
+    "The paper's data sets through the learners of `chary label`",
+    methods={name: METHODS[name] for name in ("logistic", AUTO, "ours-mixed", "ours-network", f"{AUTO}-balanced")},
+    measure=labels_and_confidence,
+    seeds=SEEDS[:2],
+    task=paper_draw,
+    table=by_way,
+    further=(confidences, by_table),
+    headline=headline,
+    conclude=(against_rivals, worth_of_aim),
+)
+
+
+_WARM_ROUNDS = (1, 5)
+
+
+def network(draw: Draw, rounds: int, warm_start: bool) -> Labelled:
+    """The network of ``chary label``, with so many rounds."""
+    start = process_time()
+    model = LEARNERS["network"].classifier(rounds, draw.seed).set_params(warm_start=warm_start)
+    nothing = draw.audited(0)
+    return labels_of(model.fit(draw.X, draw.labels(nothing)), draw, draw.scored(nothing), start)
+
+
+def means_by_way(study: Study, results: Results) -> str:
+    """The mean accuracy of each method over the tables, by how labels were drawn."""
+    found, parts = numbers(results), []
+    for labeling in study.labelings:
+        means = list(together(found, labeling, list(study.methods)).values())
+        if means:
+            by_method = zip(study.methods, zip(*means, strict=True), strict=True)
+            told = [f"{study.title_of(method)} {sum(values) / len(values):.1f}" for method, values in by_method]
+            parts.append(f"with {LABELINGS[labeling]} ({len(means)} tables) {listed(told)}")
+    return f"Accuracy on average: {'; '.join(parts)}" if parts else ""
+
+
+def warm_against_fresh(study: Study, results: Results, companion: Results) -> list[str]:
+    """For each way of drawing labels and number of rounds: warm starts against fresh ones, table by table."""
+    found, said = numbers(results), []
+    for labeling in study.labelings:
+        for rounds in _WARM_ROUNDS:
+            warm = duel(found, [labeling], f"warm-{rounds}", [f"fresh-{rounds}"])
+            if not warm.gains:
+                continue
+            won, _, lost = warm.counts
+            gains = list(warm.gains.values())
+            p_value = float(wilcoxon(gains).pvalue) if any(gains) else 1.0
+            said.append(
+                f"Warm against fresh with {LABELINGS[labeling]}, {_rounds(rounds)}: {signed(warm.mean)} points "
+                f"over {len(gains)} tables, better on {won} and worse on {lost} by more than {TIE} points "
+                f"(Wilcoxon over tables: p = {p_value:.2f})."
+            )
+    return said
+
+
+def _rounds(n: int) -> str:
+    return "1 round" if n == 1 else f"{n} rounds"
+
+
+_WARM_METHODS = {"none": Method(network, {"rounds": 0, "warm_start": False}, "no round")} | {
+    f"{'warm' if warm else 'fresh'}-{n}": Method(
+        network, {"rounds": n, "warm_start": warm}, f"{_rounds(n)} {'warm' if warm else 'fresh'}"
+    )
+    for n in _WARM_ROUNDS
+    for warm in (False, True)
+}
+WARM_STARTS = Study(
+    "warm-starts",
+    "Rounds of the network of `chary label` on real tables, from fresh weights and from those it has",
+    tuple(facts.name for facts in COLLECTION if facts.group_column),
+    labelings=(GROUP,),
+    methods=_WARM_METHODS,
+    measure=labels_and_confidence,
+    seeds=(0, 1),
+    task=table_draw,
+    caption="Accuracy on the rows without a label",
+    table=by_way,
+    further=(confidences,),
+    headline=means_by_way,
+    conclude=(warm_against_fresh,),
+    source=SOURCE,
+)
+
+
+# -- Rows to check -------------------------------------------------------------------------------------------
+
+_MORE = (0, 30, 60)
+CHOOSERS = {REPORT: "rows of the report", "random": "random rows", "margin": "smallest margin"}
+
+
+class Taught(NamedTuple):
+    """What a quick learner says of every row after further labels, and the rows to judge it by."""
+
+    codes: NDArray[np.intp]  # (n,)
+    apart: NDArray[np.intp]  # set apart before anybody chose: the same for all choosers
+    rest: NDArray[np.intp]  # without a label here
+
+
+def taught(draw: Draw, chosen: str, audited: int, k: int) -> Taught:
+    """A quick learner with k further labels.
+
+    Rows are chosen with the model that ``chary label`` would use; the mean of the probabilities of logistic
+    regression and of extra trees then learns from them, which is much quicker. A random half of the unlabelled
+    rows is set apart to judge by: what is left by whoever takes the hard rows looks easy.
+    """
+    start = draw.audited(audited)
+    by_chooser = {name: draw.once((name, audited), partial(chosen_rows, draw, name, start)) for name in CHOOSERS}
+    more = np.concatenate([start, by_chooser[chosen][:k]])
+    codes = draw.once(("taught", audited, k, chosen if k else ""), lambda: _quick_labels(draw, draw.labels(more)))
+    return Taught(codes, _halves(draw, start)[1], np.setdiff1d(np.flatnonzero(~draw.labeled), more))
+
+
+def on_rows_apart(draw: Draw, found: Taught) -> dict[str, Any]:
+    """Accuracy on the rows set apart, and on all that are left to label here."""
+    right = found.codes == draw.truth
+    return {
+        "accuracy": float(right[found.apart].mean()),
+        "rest_accuracy": float(right[found.rest].mean()),
+        "n_scored": len(found.apart),
+    }
+
+
+def chosen_rows(draw: Draw, chooser: str, start: NDArray[np.intp]) -> NDArray[np.intp]:
+    """As many rows as the most that are asked for, the first to be labelled first."""
+    known, pool = draw.labels(start), _halves(draw, start)[0]
+    if chooser == "random":
+        return np.random.default_rng([draw.seed, 5]).permutation(pool)[: max(_MORE)]
+    model = draw.once(("model", len(start)), lambda: _model(draw, known))
+    if chooser == "margin":
+        top = np.sort(model.predict_proba(draw.X[pool]), axis=1)[:, -2:]
+        return pool[np.argsort(top[:, 1] - top[:, 0], kind="stable")[: max(_MORE)]]
+    rows = np.concatenate([np.flatnonzero(known.labeled), pool])
+    labeled, confidence = known.labeled[rows], np.ones(len(rows))
+    confidence[~labeled] = model.predict_with_confidence(draw.X[pool])[1]
+    return rows[rows_to_label(draw.X[rows], labeled, confidence, max(_MORE), random_state=draw.seed)]
+
+
+def _halves(draw: Draw, start: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The unlabelled rows that can be chosen, and those set apart; without those audited at the start."""
+    rows = np.random.default_rng([draw.seed, 6]).permutation(np.flatnonzero(~draw.labeled))
+    halves = rows[: len(rows) // 2], rows[len(rows) // 2 :]
+    return np.setdiff1d(halves[0], start), np.setdiff1d(halves[1], start)
+
+
+def _model(draw: Draw, known: Labels) -> Any:
+    return LEARNERS[WITH_AUDIT].classifier(0, draw.seed).fit(draw.X, known)
+
+
+def _quick_labels(draw: Draw, known: Labels) -> NDArray[np.intp]:
+    rows = known.labeled
+    fitted = [PLAIN[kind](draw.seed).fit(draw.X[rows], known.codes[rows]) for kind in ("logistic", "extra-trees")]
+    probs = np.mean([model.predict_proba(draw.X) for model in fitted], axis=0)
+    return np.searchsorted(draw.classes, known.classes[probs.argmax(axis=1)])
+
+
+# -- What is told --------------------------------------------------------------------------------------------
+
+
+def by_chooser(study: Study, results: Results) -> TextTable:
+    """For each way, start and number of further labels, the mean over tables by chooser."""
+    means = _means_of_choosers(study, results)
+    rows = []
+    for labeling in study.labelings:
+        for suffix in ("", "-audited"):
+            for k in _MORE:
+                here = [means.get((labeling, f"{name}{suffix}", k)) for name in CHOOSERS]
+                if all(mean is not None for mean in here):
+                    start = f"{AUDIT} audited" if suffix else "none"
+                    rows.append([labeling, start, str(k), *(f"{mean:.1f}" for mean in here if mean is not None)])
+    caption = "Accuracy in percent on rows set apart, mean over tables"
+    return TextTable(caption, ["Labels", "Audit", "Further labels", *(CHOOSERS[name] for name in CHOOSERS)], rows)
+
+
+def worth_of_choosing(study: Study, results: Results) -> str:
+    """What the largest number of further labels adds, by who chose the rows, over ways and starts."""
+    gains = {name: _gains_of_choosers(_means_of_choosers(study, results), name, max(_MORE)) for name in CHOOSERS}
+    if not all(gains.values()):
+        return ""
+    parts = [f"{signed(np.mean(list(of.values())))} ({CHOOSERS[name]})" for name, of in gains.items()]
+    return f"{max(_MORE)} further labels add, points of accuracy on rows set apart: {listed(parts)}"
+
+
+def against_random(study: Study, results: Results, companion: Results) -> list[str]:
+    """Chosen rows against random ones, for each number of further labels, way and start; also on all rows left."""
+    said = []
+    for metric, words in (("accuracy", "rows set apart"), ("rest_accuracy", "all rows left to label")):
+        means = _means_of_choosers(study, results, metric)
+        for k in _MORE[1:]:
+            base = _gains_of_choosers(means, "random", k)
+            for name in (REPORT, "margin"):
+                own = _gains_of_choosers(means, name, k)
+                parts = [f"{signed(own[place] - base[place])} {_place(place)}" for place in own if place in base]
+                if parts:
+                    said.append(f"{k} {CHOOSERS[name]} against {k} random ones, on {words}: {listed(parts)}.")
+    return said
+
+
+def _place(place: tuple[str, str]) -> str:
+    labeling, suffix = place
+    return f"with {LABELINGS[labeling]} {'after' if suffix else 'without'} an audit"
+
+
+def _means_of_choosers(
+    study: Study, results: Results, metric: str = "accuracy"
+) -> dict[tuple[str, str, int], float]:
+    """(labelling, method, further labels) -> mean over tables, in percent."""
+    found: dict[tuple[str, str, int], list[float]] = {}
+    for line in summarize(study, results):
+        if line.metric == metric:
+            found.setdefault((line.labeling, line.method, line.value), []).append(line.mean)
+    return {place: float(np.mean(means)) for place, means in found.items()}
+
+
+def _gains_of_choosers(
+    means: dict[tuple[str, str, int], float], name: str, k: int
+) -> dict[tuple[str, str], float]:
+    """(labelling, start) -> points that k further labels add."""
+    gains = {}
+    for (labeling, method, size), mean in means.items():
+        chooser, _, audited = method.partition("-")
+        before = means.get((labeling, method, 0))
+        if chooser == name and size == k and before is not None:
+            gains[labeling, audited] = mean - before
+    return gains
+
+
+_CHOOSING = {
+    f"{name}{suffix}": Method(taught, {"chosen": name, "audited": audited, "k": 0}, CHOOSERS[name])
+    for suffix, audited in (("", 0), ("-audited", AUDIT))
+    for name in CHOOSERS
+}
+ROWS_TO_CHECK = Study(
+    "rows-to-check",
+    "Further labels: of the rows that the report names, of random rows, of those with the smallest margin",
+    NAMES,
+    labelings=(GROUP, COLUMN),
+    methods=_CHOOSING,
+    measure=on_rows_apart,
+    vary=("k", _MORE),
+    axis="Further labels",
+    seeds=(0, 1),
+    task=table_draw,
+    caption="Accuracy on rows set apart",
+    table=by_chooser,
+    headline=worth_of_choosing,
+    conclude=(against_random,),
+    source=SOURCE,
+    only=possible,
+)

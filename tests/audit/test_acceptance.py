@@ -1,0 +1,251 @@
+"""Rows to accept at an error: against the walks done by hand, and in many simulated audits."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+from scipy.stats import binom
+from sklearn.datasets import make_classification
+from sklearn.linear_model import LogisticRegression
+
+from chary.audit import Acceptance, AuditAnswers, Score, accept_threshold, draw, smallest_audit
+from chary.audit.acceptance import (
+    Audit,
+    ConfidenceHistogram,
+    _starts,
+    acceptable,
+    acceptance_levels,
+    check_error,
+    in_steps,
+)
+from chary.audit.held_out import HeldOut
+from chary.tables import TableError
+
+
+def brute_force_threshold(confidence, correct, pool, error, level):
+    """The walks, one threshold at a time."""
+    starts = _starts(len(confidence), error, 1 - level)
+    best = math.inf
+    for start in starts:
+        for share in sorted(s for s in {*np.geomspace(starts[0], 1, 30), *starts} if s >= start):
+            threshold = np.sort(pool)[min(round((1 - share) * len(pool)), len(pool) - 1)]
+            above = confidence >= threshold
+            wrong = int((above & ~correct).sum())
+            if not above.any() or stats.binomtest(wrong, int(above.sum()), error, "less").pvalue > (
+                1 - level
+            ) / len(starts):
+                break
+            best = min(best, threshold)
+    return best
+
+
+@given(st.integers(0, 2**32), st.integers(5, 300), st.floats(0.02, 0.4), st.sampled_from([0, 1]))
+def test_threshold_agrees_with_the_walks_done_by_hand(seed, k, error, decimals):
+    rng = np.random.default_rng(seed)
+    pool = rng.random(1000) if decimals == 0 else rng.random(1000).round(decimals)  # with ties
+    rows = rng.choice(1000, k, replace=False)
+    correct = rng.random(k) < 1 - error * 1.5 * (1 - pool[rows])
+    found = accept_threshold(pool[rows], correct, pool, error)
+    assert found.threshold == brute_force_threshold(pool[rows], correct, pool, error, 0.9)
+    assert found.n_accepted == (pool >= found.threshold).sum()
+    assert found.n_audited == (pool[rows] >= found.threshold).sum()
+    assert found.n_wrong == (~correct[pool[rows] >= found.threshold]).sum()
+
+
+def test_accepts_everything_where_nothing_is_wrong_and_nothing_where_all_is():
+    pool = np.linspace(0, 1, 500)
+    everything = accept_threshold(pool[::5], np.ones(100, bool), pool, 0.05)
+    assert (everything.threshold, everything.n_accepted) == (0, 500)
+    nothing = accept_threshold(pool[::5], np.zeros(100, bool), pool, 0.05)
+    assert (nothing.threshold, nothing.n_accepted) == (math.inf, 0)
+
+
+@pytest.mark.parametrize("error", [0.02, 0.2])
+def test_smallest_audit_is_where_a_faultless_one_begins_to_allow_anything(error):
+    k = smallest_audit(error)
+    pool = np.linspace(0, 1, 10 * k)
+    assert stats.binom.cdf(0, k, error) <= 0.1 < stats.binom.cdf(0, k - 1, error)
+    assert accept_threshold(pool[-k:], np.ones(k, bool), pool, error).n_accepted == len(pool)
+    assert accept_threshold(pool[1 - k :], np.ones(k - 1, bool), pool, error).n_accepted == 0
+
+
+def confident_first(shape, n=4000):
+    """Chance of an error of each row of a pool, by falling confidence."""
+    u = (np.arange(n) + 0.5) / n
+    return {
+        "honest": 0.4 * u**2,
+        "steep": np.where(u < 0.6, 0.01, 0.3),
+        "useless": np.full(n, 0.105),
+        "confidently wrong": np.where(u < 0.3, 0.25, 0.05),
+    }[shape]
+
+
+@pytest.mark.parametrize("shape", ["honest", "steep", "useless", "confidently wrong"])
+def test_accepted_error_holds_at_its_level_whatever_the_confidence(shape):
+    """A thousand audits of pools whose confidence may be worthless: too many errors in at most one in ten."""
+    rng = np.random.default_rng(0)
+    chance = confident_first(shape)
+    pool = np.linspace(1, 0, len(chance))
+    broken = 0
+    for _ in range(500):
+        wrong = rng.random(len(chance)) < chance
+        rows = draw(np.zeros(len(chance), bool), 100, rng)
+        found = accept_threshold(pool[rows], ~wrong[rows], pool, 0.1)
+        broken += found.n_accepted > 0 and wrong[pool >= found.threshold].mean() > 0.1
+    assert broken <= 50 + 2 * math.sqrt(45)
+
+
+def test_accepted_error_holds_under_biased_training_labels():
+    """A thousand audits of models fitted on rows that were picked, not drawn."""
+    rng = np.random.default_rng(1)
+    broken, used, naive = 0, 0, 0
+    for seed in range(10):
+        X, y = make_classification(3000, 6, flip_y=0.02, class_sep=1.2, random_state=seed)
+        labeled = np.zeros(len(X), bool)
+        labeled[rng.choice(len(X), 40, replace=False, p=np.exp(2 * X[:, 0]) / np.exp(2 * X[:, 0]).sum())] = True
+        labeled[[np.flatnonzero(y == c)[0] for c in (0, 1)]] = True
+        model = LogisticRegression().fit(X[labeled], y[labeled])
+        pool = model.predict_proba(X[~labeled]).max(axis=1)
+        right = model.predict(X[~labeled]) == y[~labeled]
+        naive += (~right[pool >= 0.9]).mean() > 0.1
+        for _ in range(50):
+            rows = draw(labeled[~labeled], 100, rng)
+            found = accept_threshold(pool[rows], right[rows], pool, 0.1)
+            used += found.n_accepted > 0
+            broken += found.n_accepted > 0 and (~right[pool >= found.threshold]).mean() > 0.1
+    assert naive >= 2  # the model's own 90 % is no such thing
+    assert used >= 150  # the control is not won by refusing
+    assert broken <= 50
+
+
+def test_a_chance_just_as_small_as_asked_for_is_small_enough():
+    pool = np.linspace(0, 1, 11)
+    assert accept_threshold([1.0], [True], pool, 0.5, 0.5).n_accepted == 11  # one right row: chance 0.5
+
+
+def test_walks_start_where_enough_rows_are_left_and_are_nine_at_most():
+    assert _starts(21, 0.1, 0.1).tolist() == []
+    assert len(_starts(22, 0.1, 0.1)) == 1
+    many = _starts(10**6, 0.1, 0.1)
+    assert len(many) == 9
+    np.testing.assert_allclose(many[1:], 2 * many[:-1])
+
+
+@pytest.mark.parametrize("k", [22, 100, 5_000])
+def test_the_strictest_threshold_holds_enough_rows_in_nine_audits_of_ten_and_the_laxest_start_no_more_than_all(k):
+    starts = _starts(k, 0.1, 0.1)
+    needed = smallest_audit(0.1, 1 - 0.1 / len(starts))
+    assert stats.binom.sf(needed - 1, k, starts[0]) == pytest.approx(0.9)
+    assert starts[-1] <= 1
+    one_more = smallest_audit(0.1, 1 - 0.1 / (len(starts) + 1))
+    next_first = stats.beta.ppf(0.9, one_more, k - one_more + 1) if one_more <= k else 1.0
+    assert len(starts) == 9 or next_first * 2 ** len(starts) > 1
+
+
+def test_refuses_errors_and_levels_that_are_no_shares():
+    for error, level in [(0, 0.9), (1, 0.9), (0.1, 1), (0.1, 0), (5, 0.9)]:
+        with pytest.raises(ValueError, match="shares"):
+            accept_threshold([1.0], [True], [1.0], error, level)
+
+
+def test_rows_without_confidence_are_refused_and_those_of_the_least_are_last():
+    pool = np.append(np.linspace(0.5, 1, 400), np.full(100, -np.inf))
+    audited, right = pool[::2], np.isfinite(pool[::2])
+    found = accept_threshold(audited, right, pool, 0.05)
+    assert 0 < found.n_accepted < 430
+    with pytest.raises(ValueError, match="-inf where there is none"):
+        accept_threshold(np.append(audited[:-1], np.nan), right, pool, 0.05)
+    with pytest.raises(ValueError, match="-inf where there is none"):
+        accept_threshold(audited, right, np.append(pool[:-1], np.nan), 0.05)
+
+
+SHARES = st.lists(st.floats(0, 1), min_size=1, max_size=60).map(np.array)
+
+
+@given(SHARES, st.floats(0, 1))
+def test_a_histogram_is_the_sorted_list(confidence, threshold):
+    rounded, counted = np.sort(np.round(confidence, 4)), ConfidenceHistogram.of(confidence)
+    np.testing.assert_array_equal(counted.smallest(np.arange(len(confidence))), rounded)
+    assert counted.n == len(confidence)
+    assert counted.n_from(threshold) == (rounded >= threshold).sum()
+    assert counted.n_from(np.inf) == 0
+    np.testing.assert_array_equal(in_steps(confidence) / 10_000, np.round(confidence, 4))
+
+
+@given(SHARES, SHARES)
+def test_histograms_of_parts_add_up(one, other):
+    both = ConfidenceHistogram.of(one).plus(ConfidenceHistogram.of(other))
+    np.testing.assert_array_equal(both.counts, ConfidenceHistogram.of(np.concatenate([one, other])).counts)
+
+
+@given(SHARES)
+def test_wider_bins_are_numpys(confidence):
+    steps = in_steps(confidence)  # whole numbers: no edge between two bins is blurred
+    expected, _ = np.histogram(steps, bins=np.append(np.arange(0, 10_000, 500), 10_000))
+    np.testing.assert_array_equal(ConfidenceHistogram.of(confidence).histogram(20), expected)
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_a_threshold_is_that_of_the_confidences_themselves(seed):
+    rng = np.random.default_rng(seed)
+    pool = np.round(rng.beta(4, 2, 500), 4)
+    audited = rng.choice(pool, 80, replace=False)
+    correct = rng.random(80) < audited
+    assert accept_threshold(audited, correct, ConfidenceHistogram.of(pool), 0.2) == accept_threshold(
+        audited, correct, pool, 0.2
+    )
+
+
+def test_acceptance_levels_count_held_out_errors():
+    confidence = np.linspace(0, 1, 100)
+    judged = HeldOut(np.zeros(40), np.arange(40) % 4 > 0, np.linspace(0, 1, 40), np.ones(40))
+    levels = acceptance_levels(ConfidenceHistogram.of(confidence), judged)
+    assert [level.n_rows for level in levels] == [100, 90, 75, 50, 25, 10]
+    half = levels[3]
+    as_confident = np.round(judged.confidence, 4) >= half.threshold
+    assert half.n_judged == as_confident.sum() == 20
+    assert half.error == pytest.approx((~judged.correct[as_confident]).mean())
+    # Clopper and Pearson: at the limit, so few errors have a chance of five in a hundred.
+    n_wrong = int((~judged.correct[as_confident]).sum())
+    assert binom.cdf(n_wrong, half.n_judged, half.error_high) == pytest.approx(0.05)
+    assert levels[-1].error is None  # four rows are too few
+
+
+def test_all_wrong_is_all_wrong():
+    judged = HeldOut(np.zeros(20), np.zeros(20, dtype=bool), np.ones(20), np.ones(20))
+    assert acceptance_levels(ConfidenceHistogram.of(np.full(5, 0.5)), judged)[0].error_high == 1.0
+
+
+def audit_with(threshold):
+    asked = None if threshold is None else Acceptance(threshold, 1, 30, 0, 0.1, 0.9)
+    accuracy = Score(27, 30, 0.7, 0.98, 0.95)
+    answers = AuditAnswers(np.arange(2), np.array(["a", "b"]), 2, 0, 0)
+    return Audit(answers=answers, accuracy=accuracy, answered=accuracy, classes={}, asked=asked)
+
+
+def test_rows_are_accepted_from_a_confidence_on_as_files_show_it():
+    labeled = np.array([True, False, False, False, False])
+    confidence = np.array([1.0, 0.60906, 0.6091, 0.7, 0.2])
+    settled = np.array([True, True, True, False, True])  # the model would not give the fourth label again
+    found = acceptable(audit_with(0.6091), labeled, confidence, settled)
+    assert found.tolist() == [True, True, True, False, False]
+    assert acceptable(audit_with(np.inf), labeled, confidence, settled).tolist() == labeled.tolist()
+    assert acceptable(audit_with(None), labeled, confidence, settled) is None
+    assert acceptable(None, labeled, confidence, settled) is None
+
+
+@pytest.mark.parametrize("error", [0, 1, float("nan"), "10%", True])
+def test_an_error_that_is_no_share_is_refused(error):
+    with pytest.raises(TableError, match="no share of wrong labels"):
+        check_error(error, "audit.csv")
+
+
+def test_an_error_without_an_audit_is_refused():
+    check_error(None, None)
+    check_error(0.1, "audit.csv")
+    check_error(np.float32(0.1), "audit.csv")
+    with pytest.raises(TableError, match="only rows drawn at random"):
+        check_error(0.1, None)

@@ -1,0 +1,157 @@
+"""Draws are uniform, the same for good, and grow: the first rows of a large one are the small one."""
+
+import io
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from chary.audit import draw, drawing, write_audit
+from chary.audit.drawing import _rows_to_add, draw_sheet
+from chary.audit.sheet import RANDOM, cells_of, read_sheet, sheet_rows, unlabelled_rows
+from chary.tables import Table, TableError
+from chary.tables.target import target_labels
+
+FRAME = pl.DataFrame({"x": [f"r{i}" for i in range(200)], "y": ["a", "b"] * 10 + [None] * 180})
+
+
+TABLE = Table(FRAME, "t.csv", ",")
+
+
+LABELS = target_labels(TABLE, "y")
+
+
+CELLS = cells_of(TABLE, "y")
+
+
+def drawn(path, k, **more):
+    return draw_sheet(path, unlabelled_rows(TABLE, "y", LABELS), k, **more)
+
+
+def numbers(path):
+    rows = sheet_rows(read_sheet(path)[0], CELLS, "y").by_place
+    return [rows[place].number for place in sorted(rows)]
+
+
+@pytest.mark.parametrize("seed", [0, 7])
+def test_a_draw_in_steps_is_the_draw_at_once(tmp_path, seed):
+    path = tmp_path / "s.csv"
+    assert drawn(path, 10, seed=seed) == (10, 10, 0, False)
+    assert drawn(path, 25) == (25, 15, 0, True)  # with the seed of the sheet
+    assert drawn(path, 60, seed=seed) == (60, 35, 0, True)
+    assert numbers(path) == draw(LABELS.labeled, 60, seed).tolist()
+
+
+def test_a_sheet_of_another_draw_grows_by_rows_that_it_has_not(tmp_path):
+    path, own = tmp_path / "s.csv", np.arange(100, 110)
+    with path.open("wb") as file:
+        write_audit(TABLE, "y", LABELS, own, file)  # of an older version, which did not say its seed
+    drawn(path, 40)
+    found = numbers(path)
+    assert found[:10] == own.tolist()
+    assert len(set(found)) == 40
+    assert not LABELS.labeled[found].any()
+
+
+def test_rows_labelled_in_the_table_since_stay_of_the_draw():
+    there = sheet_rows(*sheet_of(draw(LABELS.labeled, 10, 0)))
+    labeled = LABELS.labeled.copy()
+    labeled[[row.number for row in there.by_place.values()]] = True
+    assert _rows_to_add(there, labeled, 30, 0).tolist() == draw(LABELS.labeled, 30, 0)[10:].tolist()
+
+
+def sheet_of(rows):
+    file = io.BytesIO()
+    write_audit(TABLE, "y", LABELS, rows, file)
+    return Table(pl.read_csv(file.getvalue(), infer_schema=False), "s.csv", ","), CELLS, "y", RANDOM
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"k": 10}, "exists already, with 10 rows; ask for more of them"),
+        ({"k": 20, "seed": 3}, "drawn with the seed 0; draw with that"),
+        ({"k": 181}, "181 rows cannot be drawn from 180"),
+        ({"k": 1}, "1 rows cannot be drawn"),
+    ],
+)
+def test_what_cannot_be_enlarged_stays_as_it_is(tmp_path, more, said):
+    path = tmp_path / "s.csv"
+    drawn(path, 10)
+    before = path.read_bytes()
+    with pytest.raises(TableError, match=said):
+        drawn(path, **more)
+    assert path.read_bytes() == before
+    drawn(path, 20, seed=3, overwrite=True)
+    assert numbers(path) == draw(LABELS.labeled, 20, 3).tolist()
+
+
+def test_draws_unlabelled_rows_only_each_once_and_in_random_order():
+    labeled = np.arange(100) % 3 == 0
+    rows = draw(labeled, 40, random_state=0)
+    assert not labeled[rows].any()
+    assert len(set(rows.tolist())) == 40
+    assert rows.tolist() != sorted(rows.tolist())
+
+
+def test_every_unlabelled_row_is_equally_likely_at_every_place():
+    labeled = np.array([True, False, False, True, False, False])
+    rng = np.random.default_rng(0)
+    draws = np.array([draw(labeled, 2, rng) for _ in range(4000)])
+    for place in draws.T:
+        counts = np.bincount(place, minlength=6)[~labeled]
+        assert stats.chisquare(counts).pvalue > 0.01
+
+
+@given(st.integers(1, 400), st.integers(0, 2**40), st.data())
+@settings(max_examples=40)
+def test_draws_are_nested_and_go_on_from_any_of_them(n, seed, data):
+    labeled = np.random.default_rng(seed).random(n) < 0.3
+    labeled[0] = False
+    k = data.draw(st.integers(1, int((~labeled).sum())))
+    rows = draw(labeled, k, seed)
+    assert rows[: k // 2 + 1].tolist() == draw(labeled, k // 2 + 1, seed).tolist()
+    first, rest = rows[: k // 2], rows[k // 2 :]
+    labeled[first] = True
+    assert draw(labeled, len(rest), seed).tolist() == rest.tolist()
+
+
+def test_a_draw_of_many_rows_is_that_of_its_blocks(monkeypatch):
+    whole = draw(np.zeros(1_000, bool), 50, 3)
+    monkeypatch.setattr(drawing, "_BLOCK", 64)
+    assert draw(np.zeros(1_000, bool), 50, 3).tolist() == whole.tolist()
+
+
+def test_a_draw_is_the_same_for_good():
+    """Enlarging a sheet of years ago needs the same numbers, whatever became of NumPy's samplers."""
+    assert draw(np.zeros(1_000_000, bool), 5, 0).tolist() == [799702, 299610, 199741, 598437, 406974]
+
+
+def test_a_draw_has_nothing_to_do_with_a_table_made_from_the_same_seed():
+    noise = np.random.default_rng(0).random(20_000)
+    raw = np.random.PCG64(0).random_raw(20_000)
+    rows = draw(np.zeros(20_000, bool), 500, 0)
+    assert abs(noise[rows].mean() - 0.5) < 0.05
+    assert abs(raw[rows].mean() / 2**64 - 0.5) < 0.05
+
+
+@pytest.mark.parametrize("k", [0, -1, 4])
+def test_refuses_to_draw_more_than_there_is(k):
+    with pytest.raises(ValueError, match="3 unlabelled rows"):
+        draw([True, False, False, False], k)
+
+
+def test_all_rows_can_be_drawn_or_one():
+    labeled = np.array([True, False, False, True, False])
+    assert sorted(draw(labeled, 3, 0).tolist()) == [1, 2, 4]
+    assert draw(labeled, 1, 0).tolist() == draw(labeled, 3, 0)[:1].tolist()
+    assert draw([False], 1).tolist() == [0]
+
+
+def test_refuses_what_is_no_mask():
+    for labeled in ([0, 1, 1], [[True, False]], [0.5, 1.0]):
+        with pytest.raises(ValueError, match="mask"):
+            draw(labeled, 1)

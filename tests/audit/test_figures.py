@@ -1,0 +1,459 @@
+"""Figures of an audit, against SciPy, enumeration of all outcomes, counting by hand and simulated audits."""
+
+import math
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from scipy.optimize import linprog
+from sklearn.metrics import cohen_kappa_score
+
+from chary.audit import (
+    Score,
+    accuracy_interval,
+    balanced_score,
+    class_scores,
+    compare,
+    count_interval,
+    difference,
+    figures,
+    interval,
+    judge_labels,
+    score,
+    sequence,
+    slice_scores,
+)
+from chary.audit.figures import _chance, _holm, _kappa, _least_mean, _most, promised_score, recall_score
+
+TRUTH = ["fraud"] * 8 + ["fine"] * 31 + ["new"]
+
+
+LABELS = ["fraud"] * 6 + ["fine"] * 2 + ["fine"] * 29 + ["fraud"] * 2 + ["fine"]
+
+
+COUNTS = {"fraud": 700, "fine": 4_280, "gone": 20}
+
+
+def test_figures_by_hand():
+    found = judge_labels(TRUTH, LABELS, COUNTS)
+    assert (found.accuracy.correct, found.n, found.n_skipped) == (35, 40, 0)
+    assert (found.accuracy.low, found.accuracy.high) == interval(35, 40, 5_000)
+    assert list(found.classes) == ["fraud", "fine", "gone", "new"]
+    fraud = found.classes["fraud"]
+    assert (fraud.precision.low, fraud.precision.high) == interval(6, 8, 700)
+    assert (fraud.recall.low, fraud.recall.high) == accuracy_interval(6, 8)
+    assert (fraud.share.low, fraud.share.high) == count_interval(8, 40, 5_000)
+    assert fraud.share.off == ((700 - fraud.share.high) / 5_000, (700 - fraud.share.low) / 5_000)
+    assert found.classes["gone"].precision is found.classes["gone"].recall is None
+    assert found.classes["new"].precision is None
+    assert found.classes["new"].share.labelled == 0
+    assert found.confusions == {("fraud", "fine"): 2, ("fine", "fraud"): 2, ("new", "fine"): 1}
+
+
+def test_kappa_is_cohens_where_the_labels_have_the_shares_of_the_table():
+    truth, labels = ["a"] * 6 + ["b"] * 4, ["a"] * 5 + ["b"] * 5
+    found = judge_labels(truth, labels, {"a": 500, "b": 500}).agreement
+    assert found.kappa == pytest.approx(cohen_kappa_score(truth, labels))
+    assert -1 <= found.low < found.kappa < found.high <= 1
+    assert judge_labels(["a"] * 5, ["a"] * 5, {"a": 100}).agreement is None
+
+
+def test_limits_of_kappa_are_those_of_accuracy_and_of_chance_within_their_own():
+    truth, labels = ["a"] * 60 + ["b"] * 40, ["a"] * 50 + ["b"] * 10 + ["a"] * 20 + ["b"] * 20
+    found = judge_labels(truth, labels, {"a": 700, "b": 300}).agreement
+    each = 1 - 0.025 / 2
+    (a_low, a_high), (b_low, b_high) = interval(60, 100, 1_000, each), interval(40, 100, 1_000, each)
+    p_low, p_high = interval(70, 100, 1_000, 1 - 0.025)
+    most, least = (0.7 * s + 0.3 * (1 - s) for s in (min(a_high, 1 - b_low), max(a_low, 1 - b_high)))
+    assert found.low == pytest.approx((p_low - most) / (1 - most))
+    assert found.high == pytest.approx((p_high - least) / (1 - least))
+    chance = 0.7 * 0.6 + 0.3 * 0.4
+    assert found.kappa == pytest.approx((0.7 - chance) / (1 - chance))
+
+
+def test_kappa_has_ends_and_is_nothing_where_chance_agrees_on_every_row():
+    assert _kappa(0.75, 0.5) == 0.5
+    assert _kappa(0.0, 0.9) == -1
+    assert _kappa(0.3, 1.0) == 0
+    assert judge_labels(["a"] * 5, ["a"] * 5, {"a": 100, "b": 0}).agreement is None
+
+
+@given(st.integers(1, 5), st.integers(0, 2**32 - 1))
+@settings(max_examples=25)
+def test_the_least_mean_is_that_of_a_linear_programme(n_classes, seed):
+    rng = np.random.default_rng(seed)
+    values, shares = rng.random(n_classes), rng.dirichlet(np.ones(n_classes))
+    limits = np.column_stack([shares * rng.random(n_classes), shares + (1 - shares) * rng.random(n_classes)])
+    least = linprog(values, A_eq=np.ones((1, n_classes)), b_eq=[1], bounds=limits).fun
+    assert _least_mean(values, limits) == pytest.approx(least)
+
+
+def test_kappa_is_of_the_answered_rows_and_its_limits_of_all_that_were_drawn():
+    truth, labels = ["a"] * 6 + ["b"] * 4 + ["a"] * 2, ["a"] * 5 + ["b"] * 5 + ["a"] * 2
+    skipped = np.arange(12) >= 10
+    found = judge_labels(truth, labels, {"a": 60, "b": 40}, skipped=skipped).agreement
+    chance = 0.6 * 0.6 + 0.4 * 0.4
+    assert found.kappa == pytest.approx((0.9 - chance) / (1 - chance))
+    (a_low, a_high), (b_low, b_high) = (interval(seen, 12, 100, 1 - 0.025 / 2, skipped=2) for seen in (6, 4))
+    p_low, p_high = interval(9, 12, 100, 1 - 0.025, skipped=2)
+    most, least = (0.6 * s + 0.4 * (1 - s) for s in (min(a_high, 1 - b_low), max(a_low, 1 - b_high)))
+    assert found.low == pytest.approx((p_low - most) / (1 - most))
+    assert found.high == pytest.approx((p_high - least) / (1 - least))
+    assert found.level == 0.95
+
+
+def test_where_every_row_was_skipped_only_the_limits_say_something():
+    found = judge_labels(["a"] * 5, ["a"] * 5, {"a": 60, "b": 40}, skipped=np.ones(5, dtype=bool))
+    assert found.answered is found.agreement is None
+    assert (found.accuracy.correct, found.n, found.n_skipped) == (0, 5, 5)
+    assert (found.accuracy.low, found.accuracy.high) == (0, 1)
+
+
+def test_every_figure_is_given_at_the_level_asked_for():
+    found = judge_labels(TRUTH, LABELS, COUNTS, level=0.8)
+    fraud = found.classes["fraud"]
+    assert (found.accuracy.low, found.accuracy.high) == interval(35, 40, 5_000, 0.8)
+    assert (found.answered.low, found.answered.high) == interval(35, 40, None, 0.8)
+    assert (fraud.precision.low, fraud.precision.high) == interval(6, 8, 700, 0.8)
+    assert (fraud.recall.low, fraud.recall.high) == accuracy_interval(6, 8, 0.8)
+    assert (fraud.share.low, fraud.share.high) == count_interval(8, 40, 5_000, 0.8)
+    assert found.agreement.low > judge_labels(TRUTH, LABELS, COUNTS).agreement.low
+    assert {found.agreement.level, found.accuracy.level, fraud.share.level, fraud.recall.level} == {0.8}
+
+
+def test_skipped_rows_of_a_label_may_be_of_its_class_or_not():
+    truth, labels = ["a"] * 4 + ["b"] * 4 + ["?"] * 3, ["a"] * 4 + ["b"] * 4 + ["a", "a", "b"]
+    found = judge_labels(truth, labels, {"a": 60, "b": 40}, skipped=np.arange(11) >= 8).classes["a"]
+    assert (found.share.low, found.share.high) == count_interval(4, 11, 100, skipped=3)
+    assert (found.precision.low, found.precision.high) == interval(4, 6, 60, skipped=2)
+    assert (found.recall.low, found.recall.high) == (accuracy_interval(4, 5)[0], accuracy_interval(6, 6)[1])
+
+
+labels_of_three = st.lists(st.sampled_from("ab"), min_size=1, max_size=5)
+
+
+@given(st.data())
+@settings(max_examples=25)
+def test_limits_hold_for_whatever_skipped_rows_are(data):
+    labels = data.draw(labels_of_three)
+    k = len(labels)
+    truth = data.draw(st.lists(st.sampled_from("abc"), min_size=k, max_size=k))
+    skipped = np.array(data.draw(st.lists(st.booleans(), min_size=k, max_size=k)))
+    counts = {"a": 30, "b": 10}
+    found = judge_labels(truth, labels, counts, skipped=skipped)
+    assert found.n_skipped == skipped.sum()
+    assert (found.answered is None) == skipped.all()
+    for answers in product("abc", repeat=int(skipped.sum())):
+        told = np.array(truth, dtype=object)
+        told[skipped] = list(answers)
+        whole = judge_labels(told, labels, counts)
+        assert found.accuracy.low <= whole.accuracy.low <= whole.accuracy.high <= found.accuracy.high
+        for name, judged in found.classes.items():
+            every = whole.classes[name]
+            assert judged.share.low <= every.share.low <= every.share.high <= judged.share.high
+            for wide, narrow in ((judged.precision, every.precision), (judged.recall, every.recall)):
+                if wide and narrow:
+                    assert wide.low <= narrow.low <= narrow.high <= wide.high
+        if found.agreement and whole.agreement and len(found.classes) == len(whole.classes):
+            assert found.agreement.low <= whole.agreement.low + 1e-12
+            assert whole.agreement.high <= found.agreement.high + 1e-12
+
+
+def test_rows_without_label_are_never_right():
+    found = judge_labels(["a", "a", "b"], ["a", None, None], {"a": 50, None: 50})
+    assert found.accuracy.correct == 1
+    assert set(found.classes) == {"a", "b"}
+    assert found.confusions == {("a", None): 1, ("b", None): 1}
+
+
+def test_intervals_cover_the_truth_of_a_table():
+    """Four hundred audits of a table whose truth is known, wrong labels skipped more often."""
+    rng = np.random.default_rng(0)
+    truth = rng.choice(["x", "y", "z"], 2_000, p=[0.6, 0.3, 0.1])
+    labels = np.where(rng.random(2_000) < 0.85, truth, rng.choice(["x", "y", "z"], 2_000))
+    hard = rng.random(2_000) < np.where(truth == labels, 0.05, 0.5)
+    counts = {str(name): int((labels == name).sum()) for name in "xyz"}
+    kappa = cohen_kappa_score(truth, labels)
+    hits = []
+    for _ in range(100):
+        rows = rng.choice(2_000, 40, replace=False)
+        found = judge_labels(truth[rows], labels[rows], counts, skipped=hard[rows])
+        judged = found.classes["y"]
+        hits.append(
+            [
+                found.accuracy.low <= np.mean(truth == labels) <= found.accuracy.high,
+                judged.share.low <= np.sum(truth == "y") <= judged.share.high,
+                judged.precision is None
+                or judged.precision.low <= np.mean(truth[labels == "y"] == "y") <= judged.precision.high,
+                judged.recall is None
+                or judged.recall.low <= np.mean(labels[truth == "y"] == "y") <= judged.recall.high,
+                found.agreement.low <= kappa <= found.agreement.high,
+            ]
+        )
+    assert np.mean(hits, axis=0).min() >= 0.95
+
+
+def test_slices_hold_together_and_small_ones_say_nothing():
+    correct = np.array([True] * 20 + [False] * 2 + [False] * 8 + [True] * 2 + [True, False])
+    slices = ["north"] * 22 + ["south"] * 10 + ["east"] * 2
+    counts = {"north": 3_000, "south": 500, "east": 100, "west": 40}
+    found = slice_scores(correct, slices, counts)
+    assert list(found) == list(counts)
+    each = 1 - 0.05 / 2
+    assert (found["north"].score.low, found["north"].score.high) == interval(20, 22, 3_000, each)
+    assert (found["east"].n, found["east"].score, found["east"].p_value) == (2, None, None)
+    assert (found["west"].n, found["west"].score) == (0, None)
+    north = stats.fisher_exact([[20, 2], [3, 9]]).pvalue
+    south = stats.fisher_exact([[2, 8], [21, 3]]).pvalue
+    assert found["south"].p_value == pytest.approx(2 * min(north, south))
+    assert found["north"].p_value == pytest.approx(max(2 * min(north, south), max(north, south)))
+
+
+def test_p_values_are_corrected_by_the_number_of_those_not_smaller():
+    assert _holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
+    assert _holm([0.9, 0.6, 0.001]) == pytest.approx([1, 1, 0.003])
+    assert _holm([]) == []
+
+
+def test_five_rows_are_enough_to_speak_of_a_slice():
+    found = slice_scores([True] * 9, ["n"] * 5 + ["s"] * 4, {"n": 50, "s": 50})
+    assert (found["n"].score.n, found["s"].score) == (5, None)
+    assert (found["n"].score.low, found["n"].score.high) == interval(5, 5, 50)
+    assert slice_scores([True] * 2, ["n"] * 2, {"n": 50})["n"] == (50, 2, None, None)
+
+
+def test_skipped_rows_are_wrong_in_their_slice():
+    skipped = np.array([False] * 6 + [True] * 4)
+    (found,) = slice_scores([True] * 10, ["n"] * 10, {"n": 200}, skipped=skipped).values()
+    assert (found.score.correct, found.score.n) == (6, 10)
+    assert (found.score.low, found.score.high) == interval(6, 10, 200, skipped=4)
+
+
+@pytest.mark.parametrize(
+    ("truth", "labels", "counts", "complaint"),
+    [
+        (["a"], ["a", "b"], {"a": 9, "b": 9}, "shapes"),
+        ([], [], {"a": 9}, "shapes"),
+        (["a", "a"], ["a", "a"], {"a": 1}, "counts"),
+        (["a"], ["b"], {"a": 1}, "counts"),
+    ],
+)
+def test_refuses_what_does_not_fit(truth, labels, counts, complaint):
+    with pytest.raises(ValueError, match=complaint):
+        judge_labels(truth, labels, counts)
+
+
+@pytest.mark.parametrize(
+    ("labels", "skipped"),
+    [(["a", "a"], [True]), (["a", "a"], [1, 0]), (["a", "a"], [[True], [False]]), ([["a"], ["a"]], [True, False])],
+)
+def test_refuses_skipped_rows_that_are_not_one_answer_each(labels, skipped):
+    with pytest.raises(ValueError, match="one value for each audited row is needed"):
+        judge_labels(["a", "b"], labels, {"a": 9}, skipped=np.array(skipped))
+    with pytest.raises(ValueError, match="one value for each audited row is needed"):
+        judge_labels([["a"]], [["a"]], {"a": 9}, skipped=np.array([[True]]))
+
+
+def test_scores_of_classes_are_their_own_audits():
+    y_true = np.array(["a"] * 6 + ["b"] * 9)
+    y_pred = np.array(["a"] * 4 + ["b"] * 10 + ["a"])
+    recall = class_scores(y_true, y_pred, ["a", "b", "c"])
+    precision = class_scores(y_pred, y_true)
+    assert {label: (s.correct, s.n) for label, s in recall.items()} == {"a": (4, 6), "b": (8, 9)}
+    assert {label: (s.correct, s.n) for label, s in precision.items()} == {"a": (4, 5), "b": (8, 10)}
+    assert (recall["b"].low, recall["b"].high) == accuracy_interval(8, 9)
+
+
+def test_skipped_rows_are_missed_in_the_lower_limit_of_a_class_and_found_in_the_upper_one():
+    alone, with_skipped = recall_score(4, 6), recall_score(4, 6, 2, 3)
+    assert (alone.low, alone.high) == accuracy_interval(4, 6)
+    assert (with_skipped.correct, with_skipped.n) == (4, 6)
+    assert with_skipped.low == accuracy_interval(4, 9)[0]
+    assert with_skipped.high == accuracy_interval(6, 8)[1]
+    assert recall_score(0, 0, 5, 5) is None
+
+
+def test_what_was_said_of_skipped_rows_goes_into_the_limits_of_each_class():
+    y_true, y_pred = ["a"] * 6 + ["b"] * 9, ["a"] * 4 + ["b"] * 10 + ["a"]
+    found = class_scores(y_true, y_pred, skipped=["a", None, "b", "b"])
+    assert found["a"] == recall_score(4, 6, may_be_found=2, may_be_missed=3)
+    assert found["b"] == recall_score(8, 9, may_be_found=3, may_be_missed=2)
+    assert class_scores(y_true, y_pred)["a"] == recall_score(4, 6)
+
+
+def test_balanced_accuracy_needs_rows_of_every_class():
+    enough = class_scores([0] * 5 + [1] * 5, [0] * 9 + [1])
+    few = class_scores([0] * 6 + [1] * 4, [0] * 9 + [1])
+    assert balanced_score(enough)[0] == pytest.approx(0.6)
+    assert balanced_score(enough, n_classes=3) is None
+    assert balanced_score(few) is None
+    assert balanced_score({}) is None
+    assert balanced_score(enough, n_classes=2) == balanced_score(enough)
+
+
+def test_limits_of_balanced_accuracy_join_the_errors_of_the_classes():
+    scores = {0: Score(8, 10, 0.5, 0.9, 0.95), 1: Score(6, 10, 0.2, 0.9, 0.95)}
+    mean, low, high = balanced_score(scores)
+    assert mean == pytest.approx(0.7)
+    assert low == pytest.approx(0.7 - math.hypot(0.3, 0.4) / 2)
+    assert high == pytest.approx(0.7 + math.hypot(0.1, 0.3) / 2)
+    certain = {0: Score(0, 9, 0.0, 1.0, 0.95)}
+    assert balanced_score(certain) == (0, 0, 1)
+    assert balanced_score({0: Score(9, 9, -2.0, 3.0, 0.95)}) == (1, 0, 1)
+
+
+@pytest.mark.parametrize(("n_first", "n_second"), [(5, 5), (10, 20)])
+def test_balanced_interval_covers_the_truth(n_first, n_second):
+    """All outcomes of two classes enumerated, over a grid of true recalls."""
+    low, high = np.empty((2, n_first + 1, n_second + 1))
+    for i in range(n_first + 1):
+        for j in range(n_second + 1):
+            first, second = (Score(x, n, *accuracy_interval(x, n), 0.95) for x, n in
+                             ((i, n_first), (j, n_second)))  # fmt: skip
+            _, low[i, j], high[i, j] = balanced_score({0: first, 1: second})
+    grid = np.linspace(0.02, 0.98, 25)
+    coverage = []
+    for p in grid:
+        for q in grid:
+            chance = np.outer(stats.binom.pmf(range(n_first + 1), n_first, p),
+                              stats.binom.pmf(range(n_second + 1), n_second, q))  # fmt: skip
+            coverage.append(chance[(low <= (p + q) / 2) & ((p + q) / 2 <= high)].sum())
+    assert np.mean(coverage) > 0.97
+    assert np.min(coverage) > 0.92
+
+
+@given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=60))
+def test_comparison_is_mcnemars_exact_test(pairs):
+    first, second = np.array(pairs).T
+    found = compare(first, second)
+    b, c = int(sum(first > second)), int(sum(second > first))
+    tail = sum(math.comb(b + c, i) for i in range(min(b, c) + 1)) / 2 ** (b + c)
+    assert (found.only_first, found.only_second) == (b, c)
+    assert found.p_value == pytest.approx(min(1, 2 * tail))
+    assert compare(second, first).p_value == pytest.approx(found.p_value)
+
+
+def test_whoever_was_told_when_to_stop_is_promised_what_holds_at_any_moment():
+    correct, skipped = np.arange(30) % 4 > 0, np.arange(30) == 4
+    planned, stopped = (promised_score(correct, skipped, 500, stopped=s) for s in (False, True))
+    assert planned == score(correct[~skipped], skipped=1, population=500)
+    low, high = sequence(correct, 500, skipped=skipped)
+    assert stopped == planned._replace(low=low[-1], high=high[-1])
+
+
+def rows(both, b, c, none):
+    counts = [both, b, c, none]
+    return np.repeat([True, True, False, False], counts), np.repeat([True, False, True, False], counts)
+
+
+def test_share_test_and_limits():
+    found = difference(*rows(30, 12, 2, 16), population=1_000)
+    assert found.share == pytest.approx(10 / 60)
+    assert found.comparison == compare(*rows(30, 12, 2, 16))
+    assert found.low < found.share < found.high
+    mirrored = difference(*reversed(rows(30, 12, 2, 16)), population=1_000)
+    assert (mirrored.low, mirrored.high) == pytest.approx((-found.high, -found.low))
+
+
+@pytest.mark.parametrize(("first", "second"), [(0, 0), (3, 0), (6, 2)])
+def test_interval_covers_in_every_table_of_twelve(first, second):
+    """Enumerated: the chance of each outcome times whether its interval covers."""
+    n, population = 6, 12
+    table = stats.multivariate_hypergeom([first, second, population - first - second], n)
+    covered = 0.0
+    for b in range(n + 1):
+        for c in range(n + 1 - b):
+            chance = float(table.pmf([b, c, n - b - c]))
+            if chance > 0:
+                found = difference(*rows(n - b - c, b, c, 0), population=population)
+                inside = found.low - 1e-9 <= (first - second) / population <= found.high + 1e-9
+                covered += chance * inside
+    assert covered >= 0.95
+
+
+def chance_of(d, n, population, first, second):
+    """That b - c is at least d, b and c counted one by one."""
+    table = stats.multivariate_hypergeom([first, second, population - first - second], n)
+    pairs = [(b, c) for b in range(n + 1) for c in range(n + 1 - b) if b - c >= d]
+    return sum(float(table.pmf([b, c, n - b - c])) for b, c in pairs)
+
+
+@given(st.data())
+@settings(max_examples=40)
+def test_the_chance_is_never_below_that_of_counting_and_above_it_by_rounding_alone(data):
+    population = data.draw(st.integers(1, 40))
+    n = data.draw(st.integers(1, min(population, 9)))
+    first = data.draw(st.integers(0, population))
+    second = data.draw(st.integers(0, population - first))
+    d = data.draw(st.integers(-n, n))
+    expected = chance_of(d, n, population, first, second)
+    assert expected + 0.99e-6 <= _chance(d, n, population, first, second) <= expected + 1.01e-6
+
+
+@pytest.mark.parametrize("rows_of", [(3_000, 2_500), (150_000, 149_000), (100, 0), (0, 100)])
+def test_of_a_large_table_the_chance_is_that_of_a_table_without_end(rows_of):
+    population, n, d = 300_000, 120, 3
+    p, q = (count / population for count in rows_of)
+    b = np.arange(n + 1)[:, None]
+    c = np.arange(n + 1)
+    outcomes = stats.binom.pmf(b, n, p) * stats.binom.pmf(c, np.maximum(n - b, 0), q / (1 - p))
+    assert _chance(d, n, population, *rows_of) == pytest.approx(outcomes[b - c >= d].sum(), abs=2e-3)
+
+
+def limits_by_trying(b, c, n, population, level):
+    """The least and the most A - B that no tail rules out, over every A and B there could be."""
+    tail = (1 - level) / 2
+    u = np.arange(population + 1)
+    rare = np.minimum(
+        stats.hypergeom.sf(b + c - 1, population, u, n), stats.hypergeom.cdf(b + c, population, u, n)
+    )
+    kept = []
+    for total in u[rare > 0.05 * tail]:  # all but a tenth of the tail, on either side
+        for first in range(total + 1):
+            chances = (
+                chance_of(b - c, n, population, first, total - first),
+                chance_of(c - b, n, population, total - first, first),
+            )
+            if min(chances) > 0.9 * tail:
+                kept.append(2 * first - total)
+    return min(kept), max(kept)
+
+
+@pytest.mark.parametrize(
+    ("b", "c", "n", "population", "level"), [(0, 0, 6, 20, 0.95), (2, 2, 6, 16, 0.8), (5, 1, 7, 14, 0.9)]
+)
+def test_limits_are_those_of_trying_every_table_or_a_row_wider(b, c, n, population, level):
+    found = difference(*rows(n - b - c, b, c, 0), population=population, level=level)
+    low, high = limits_by_trying(b, c, n, population, level)
+    assert low - 2 <= round(found.low * population) <= low  # as many rows as one more of A and one less of B
+    assert high <= round(found.high * population) <= high + 2
+    assert found.level == level
+
+
+def test_cells_cost_a_large_table_next_to_nothing(monkeypatch):
+    """Forty of them, where there are hundreds of numbers of rows that could differ."""
+    found = difference(*rows(60, 30, 10, 20), population=1_000)
+    monkeypatch.setattr(figures, "_CELLS", 1_000)  # each number of rows for itself
+    fine = difference(*rows(60, 30, 10, 20), population=1_000)
+    assert found.low <= fine.low <= found.low + 0.01
+    assert found.high - 0.01 <= fine.high <= found.high
+
+
+def test_a_larger_table_takes_no_more_work(monkeypatch):
+    """At most forty chances for each difference that is tried, whatever could be."""
+    tried = []
+    monkeypatch.setattr(figures, "_chance", lambda *arguments: tried.append(arguments) or 0.0)
+    for population, expected in [(30, 20), (3_000, 40), (300_000, 40)]:
+        tried.clear()
+        assert not figures._is_likely(3, 20, population, (population // 3, population), 0, 0.02)
+        assert len(tried) == expected
+
+
+def test_rows_are_looked_at_as_far_as_a_draw_may_hold_them_and_not_much_further():
+    for n, count, population in [(30, 10, 1_000), (300, 900, 1_000), (300, 5, 10**7), (1_000, 10**5, 10**6)]:
+        most = _most(n, count, population)
+        assert stats.hypergeom.sf(most, population, count, n) < 1e-9
+        assert most <= min(n, count, 2 * n * count / population + 21)

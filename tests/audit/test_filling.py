@@ -1,0 +1,162 @@
+"""A sheet filled in by several at once: nobody's answer is lost, and each is on the disk when it is confirmed."""
+
+import json
+import subprocess
+import sys
+from threading import Event, Thread
+
+import polars as pl
+import pytest
+
+from chary._files import sole_writer
+from chary.audit import AnsweredElsewhereError, Filling, read_audit
+from chary.audit.drawing import draw_sheet
+from chary.audit.sheet import unlabelled_rows
+from chary.tables import TableError, read_table
+from chary.tables.target import target_labels
+
+ANSWER = """
+import sys
+from chary.audit import Filling
+path, text, first, last = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+filling = Filling(path)
+print("ready", flush=True)
+sys.stdin.readline()
+for place in range(first, last):
+    filling.answer(place, text, expected="")
+"""
+
+
+@pytest.fixture(name="table")
+def a_table(tmp_path):
+    """Eighty rows, a quarter of them without a label."""
+    frame = pl.DataFrame({"x": range(160), "y": [("ab"[i % 2] if i % 4 else None) for i in range(160)]})
+    frame.write_csv(tmp_path / "t.csv")
+    return read_table(tmp_path / "t.csv")
+
+
+@pytest.fixture(name="path")
+def a_sheet(table, tmp_path):
+    labels = target_labels(table, "y")
+    path = tmp_path / "t.audit.csv"
+    draw_sheet(path, unlabelled_rows(table, "y", labels), 30)
+    return path
+
+
+def answers_on_disk(path):
+    return pl.read_csv(path, infer_schema=False)["y"].fill_null("").to_list()
+
+
+def test_an_answer_is_on_the_disk_and_is_what_the_commands_read(path, table):
+    filling = Filling(path)
+    filling.answer(1, "a")
+    filling.answer(2, "?")
+    filling.answer(3, "=new", expected="")
+    assert answers_on_disk(path)[:4] == ["a", "?", "'=new", ""]  # no spreadsheet runs it
+    assert filling.answers[2] == "=new"
+    assert (filling.n_answered, filling.n_skipped, filling.n_left, filling.next_empty()) == (2, 1, 27, 4)
+    found = read_audit(path, table, "y", target_labels(table, "y"))
+    assert found.labels.tolist() == ["a", "=new"]
+    assert found.rows[0] == filling.rows[0].number
+    assert filling.sheet.frame["y"].to_list()[:3] == ["a", "?", "'=new"]  # for whoever adds rows to it
+    filling.answer(1, "", expected="a")
+    assert answers_on_disk(path)[0] == ""
+
+
+def test_answers_of_others_are_taken_over(path):
+    one, other = Filling(path), Filling(path)
+    one.answer(1, "a", expected="")
+    other.answer(2, "b", expected="")
+    assert answers_on_disk(path)[:2] == ["a", "b"]
+    one.answer(3, "a", expected="")
+    assert one.answers[:3] == ["a", "b", "a"]
+
+
+def test_the_same_row_answered_otherwise_is_a_conflict_and_stays(path):
+    one, other = Filling(path), Filling(path)
+    other.answer(1, "b", expected="")
+    with pytest.raises(AnsweredElsewhereError, match="has the answer 'b' by now"):
+        one.answer(1, "a", expected="")
+    assert answers_on_disk(path)[0] == "b"
+    one.answer(1, "b", expected="")  # the same again: a receipt that was lost
+    one.answer(1, "", expected="b")
+    with pytest.raises(AnsweredElsewhereError, match="has no answer any more"):
+        other.answer(1, "a", expected="b")
+
+
+def test_a_sheet_sorted_or_joined_in_a_spreadsheet_is_filled_in_by_the_order_of_the_draw(path):
+    sheet = pl.read_csv(path, infer_schema=False)
+    pl.concat([sheet.reverse(), sheet[:1]]).write_csv(path)
+    filling = Filling(path)
+    assert len(filling.rows) == 30
+    filling.answer(1, "a")
+    written = answers_on_disk(path)
+    assert written[29] == written[30] == "a"  # the row is there twice
+    assert filling.place_of(filling.rows[4].number) == 5
+
+
+def test_another_sheet_in_its_place_is_not_answered(path, table):
+    filling = Filling(path)
+    filling.answer(1, "a")
+    labels = target_labels(table, "y")
+    draw_sheet(path, unlabelled_rows(table, "y", labels), 20, seed=5, overwrite=True)
+    before = path.read_bytes()
+    with pytest.raises(AnsweredElsewhereError, match="another sheet by now"):
+        filling.answer(2, "a")
+    fresh = Filling(path)
+    with pytest.raises(AnsweredElsewhereError, match="another sheet"):
+        fresh.answer(2, "a", number=fresh.rows[5].number)
+    assert path.read_bytes() == before
+    with pytest.raises(TableError, match="rows 1 to 20, and none 21"):
+        fresh.answer(21, "a")
+
+
+def test_a_sheet_that_is_gone_is_said(path):
+    filling = Filling(path)
+    path.unlink()
+    with pytest.raises(TableError, match="cannot be read"):
+        filling.answer(1, "a")
+    assert not path.exists()
+
+
+def test_a_sheet_says_that_who_fills_it_in_is_told_when_to_stop(path):
+    filling = Filling(path)
+    filling.mark_stopping()
+    cells = pl.read_csv(path, infer_schema=False)["chary_classes"].to_list()
+    assert all(json.loads(cell)["chary_stopped_when_enough"] for cell in cells)
+    assert Filling(path).origin.stopped
+    Filling(path).answer(1, "a")
+    assert Filling(path).origin.stopped
+
+
+def test_two_processes_that_answer_at_once_lose_nothing(path):
+    spans = (("a", 1, 16), ("b", 16, 31))
+    command = [sys.executable, "-c", ANSWER, str(path)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    writers = [subprocess.Popen([*command, text, str(i), str(j)], **pipes) for text, i, j in spans]
+    for writer in writers:
+        assert writer.stdout.readline() == "ready\n"
+    for writer in writers:
+        writer.stdin.write("\n")
+        writer.stdin.flush()
+    for writer in writers:
+        writer.communicate(timeout=120)
+        assert writer.returncode == 0
+    assert answers_on_disk(path) == ["a"] * 15 + ["b"] * 15
+    assert sorted(file.name for file in path.parent.iterdir()) == ["t.audit.csv", "t.csv"]
+
+
+def test_writers_wait_for_each_other_and_leave_no_file(tmp_path):
+    inside = Event()
+
+    def other():
+        with sole_writer(tmp_path):
+            inside.set()
+
+    thread = Thread(target=other)
+    with sole_writer(tmp_path):
+        thread.start()
+        assert not inside.wait(0.3)
+    thread.join(60)
+    assert inside.is_set()
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,281 @@
+"""Limits against SciPy, against enumeration of small pools and against many simulated audits."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from chary.audit import accuracy_interval, count_interval, interval, required_size, sequence
+from chary.audit.intervals import _fewest_likely, clopper_pearson, hypergeometric
+
+levels = st.floats(0.6, 0.99)
+
+
+@st.composite
+def audits(draw, most=60):
+    population = draw(st.integers(1, most))
+    n = draw(st.integers(1, population))
+    return draw(st.integers(0, n)), n, population
+
+
+# -- One size, fixed beforehand
+
+
+@given(st.integers(1, 200), st.data(), levels)
+@settings(max_examples=50)
+def test_clopper_pearson_is_scipys(n, data, level):
+    correct = data.draw(st.integers(0, n))
+    expected = tuple(stats.binomtest(correct, n).proportion_ci(level, method="exact"))
+    assert np.allclose(accuracy_interval(correct, n, level), expected, atol=1e-10)
+    assert np.allclose(np.ravel(clopper_pearson([correct], [n], level)), expected, atol=1e-10)
+
+
+@given(st.floats(0, 1), st.integers(1, 50), levels)
+@settings(max_examples=50)
+def test_clopper_pearson_of_counts_that_are_no_whole_numbers_is_that_of_the_beta_distribution(share, n, level):
+    x = share * n
+    low, high = clopper_pearson(x, n, level)
+    assert low == pytest.approx(stats.beta.ppf((1 - level) / 2, x, n - x + 1) if x > 1e-6 else 0, abs=1e-9)
+    assert high == pytest.approx(stats.beta.ppf((1 + level) / 2, x + 1, n - x) if n - x > 1e-6 else 1, abs=1e-9)
+
+
+def test_limits_of_none_and_of_all_are_the_ends():
+    assert [accuracy_interval(0, n)[0] for n in (1, 30)] == [0, 0]
+    assert [accuracy_interval(n, n)[1] for n in (1, 30)] == [1, 1]
+    assert accuracy_interval(1, 1)[0] == pytest.approx(0.025)
+
+
+def test_what_is_as_rare_as_the_tail_to_the_last_digit_is_kept():
+    assert count_interval(1, 1, 20, 0.9) == (1, 20)  # one right row of twenty is drawn in 5 % of cases
+    assert count_interval(0, 1, 20, 0.9) == (0, 19)
+    low, _ = alone([True, True], 4, 0.5)  # two right rows of four: odds of just 1 / (1 - level)
+    assert low.tolist() == [0.25, 0.5]
+
+
+@given(audits(), levels)
+@settings(max_examples=50)
+def test_finite_limits_are_those_of_trying_every_number_of_right_rows(case, level):
+    x, n, population = case
+    right = np.arange(population + 1)
+    tails = stats.hypergeom.sf(x - 1, population, right, n), stats.hypergeom.cdf(x, population, right, n)
+    kept = right[np.minimum(*tails) > (1 - level) / 2 - 1e-12]
+    assert count_interval(x, n, population, level) == (kept.min(), kept.max())
+
+
+@given(st.integers(1, 10**7), st.data())
+@settings(max_examples=40)
+def test_chances_of_a_draw_are_scipys(population, data):
+    n = data.draw(st.integers(1, min(population, 300)))
+    right = data.draw(st.integers(0, population))
+    first, chance = hypergeometric(population, right, n)
+    expected = stats.hypergeom.pmf(np.arange(first, first + len(chance)), population, right, n)
+    assert np.allclose(chance, expected, rtol=1e-6, atol=1e-12)
+    assert chance.sum() == pytest.approx(1)
+
+
+@given(audits(5_000), st.floats(0.8, 0.99))
+@settings(max_examples=50)
+def test_a_finite_pool_never_widens_by_more_than_the_row_that_is_rounded(case, level):
+    x, n, population = case
+    low, high = interval(x, n, population, level)
+    widest_low, widest_high = accuracy_interval(x, n, level)
+    assert low >= widest_low - 1 / population
+    assert high <= widest_high + 1 / population
+    if 2 <= x <= n - 2:
+        assert widest_low <= low <= high <= widest_high
+    assert x / population <= low <= x / n <= high <= (population - n + x) / population
+
+
+def test_nothing_is_open_when_every_row_was_drawn():
+    assert [count_interval(x, 20, 20) for x in (0, 7, 20)] == [(0, 0), (7, 7), (20, 20)]
+
+
+@given(audits(), st.data(), levels)
+@settings(max_examples=40)
+def test_limits_hold_for_whatever_skipped_rows_are(case, data, level):
+    correct, n, population = case
+    skipped = data.draw(st.integers(0, n - correct))
+    low, high = interval(correct, n, population, level, skipped)
+    every = [interval(correct + right, n, population, level) for right in range(skipped + 1)]
+    assert (low, high) == (min(limits[0] for limits in every), max(limits[1] for limits in every))
+    assert interval(correct, n, None, level, skipped)[0] == accuracy_interval(correct, n, level)[0]
+
+
+@pytest.mark.parametrize("population", [60, 600])
+@pytest.mark.parametrize("n", [10, 45])
+def test_finite_interval_covers_every_truth(population, n):
+    """Enumerated, not simulated: the chance of each outcome times whether its interval covers."""
+    limits = np.array([count_interval(x, n, population) for x in range(n + 1)])
+    right = np.arange(population + 1)[:, None]
+    chance = stats.hypergeom.pmf(np.arange(n + 1), population, right, n)
+    covers = (limits[:, 0] <= right) & (right <= limits[:, 1])
+    assert (chance * covers).sum(axis=1).min() >= 0.95 - 1e-9
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ((3, 2), "cannot be right"),
+        ((-1, 2), "cannot be right"),
+        ((0, 0), "cannot be right"),
+        ((2, 3, 10, 0.95, 2), "2 of them skipped"),
+        ((1, 11, 10), "drawn from 10"),
+        ((1, 2, None, 95), "level"),
+        ((1, 2, 10, 0), "level"),
+        ((1, 2, 10, 1), "level"),
+        ((1, 2, None, 0), "level"),
+        ((1, 2, None, 1), "level"),
+        ((1, 2, None, 0.95, -1), "cannot be right"),
+        ((1, 2, 10, 0.95, -1), "cannot be right"),
+    ],
+)
+def test_refuses_what_cannot_be(arguments, complaint):
+    with pytest.raises(ValueError, match=complaint):
+        interval(*arguments)
+
+
+# -- Every moment
+
+
+def alone(correct, population, level=0.95, skipped=None):
+    """The limits of each moment by itself, whatever was known before."""
+    correct = np.asarray(correct)
+    t, s = np.arange(1, len(correct) + 1), np.cumsum(correct)
+    wrong = t - s if skipped is None else np.cumsum(~correct & ~skipped)
+    low, missed = (_fewest_likely(found, t, population, level) for found in (s, wrong))
+    return low / population, (population - missed) / population
+
+
+def ratio(right, s, t, population):
+    """Prior over posterior of a number of right rows, both beta-binomial: the martingale as it was defined."""
+    posterior = stats.betabinom.pmf(right - s, population - t, 1 + s, 1 + t - s)
+    return stats.betabinom.pmf(right, population, 1, 1) / np.maximum(posterior, 1e-300)
+
+
+@given(st.integers(1, 40), st.data(), levels)
+@settings(max_examples=40)
+def test_sequence_is_where_prior_over_posterior_stays_small(population, data, level):
+    correct = np.array(data.draw(st.lists(st.booleans(), min_size=1, max_size=population)))
+    low, high = alone(correct, population, level)
+    everything = np.arange(population + 1)
+    for t in range(1, len(correct) + 1):
+        s = int(correct[:t].sum())
+        kept = everything[ratio(everything, s, t, population) < 1 / (1 - level) + 1e-4]
+        assert (low[t - 1] * population, high[t - 1] * population) == pytest.approx((kept.min(), kept.max()))
+
+
+@pytest.mark.parametrize("level", [0.02, 0.2, 0.5])
+@pytest.mark.parametrize("right", [0, 3, 10])
+def test_a_sequence_of_a_low_level_keeps_little_but_the_likeliest(right, level):
+    correct = np.arange(10) < right
+    low, high = alone(correct, 12, level)
+    for t in range(1, 11):
+        s, everything = int(correct[:t].sum()), np.arange(13)
+        kept = everything[ratio(everything, s, t, 12) < 1 / (1 - level) + 1e-9]
+        assert (low[t - 1] * 12, high[t - 1] * 12) == pytest.approx((kept.min(), kept.max()))
+
+
+@given(st.integers(2, 60), st.data())
+@settings(max_examples=40)
+def test_running_sequence_narrows_and_ends_at_the_truth(population, data):
+    correct = np.array(data.draw(st.lists(st.booleans(), min_size=population, max_size=population)))
+    low, high = sequence(correct, population, 0.999)
+    alone_low, alone_high = alone(correct, population, 0.999)
+    assert ((low >= alone_low) & (high <= alone_high)).all()
+    assert alone_low[-1] == alone_high[-1] == correct.mean()
+
+
+def test_sequence_covers_at_all_moments_together():
+    """Whoever looks after every row and stops when it suits is still right in 95 % of audits."""
+    rng = np.random.default_rng(0)
+    for population, right, k in [(60, 45, 60), (300, 240, 80), (100_000, 500, 60)]:
+        pool = np.arange(population) < right
+        audits = [pool[rng.choice(population, k, replace=False)] for _ in range(200)]
+        limits = [sequence(correct, population) for correct in audits]
+        share = right / population
+        covered = [bool(((low <= share) & (share <= high)).all()) for low, high in limits]
+        assert np.mean(covered) >= 0.95 - 2.5 * np.sqrt(0.95 * 0.05 / 200)
+
+
+def test_sequence_with_skipped_rows_holds_for_whatever_they_are():
+    correct = np.array([True, False, True, False, True])
+    skipped = np.array([False, True, False, False, False])
+    low, high = sequence(correct, 20, skipped=skipped)
+    worst, best = (sequence(x, 20) for x in (correct, correct | skipped))
+    assert (low == worst[0]).all()
+    assert (high == best[1]).all()
+
+
+def test_sequence_of_ten_million_rows():
+    correct = np.arange(300) % 10 > 0
+    low, high = sequence(correct, 10**7)
+    assert low[-1] < accuracy_interval(270, 300)[0]
+    assert high[-1] > 0.9
+    assert high[-1] - low[-1] < 0.12
+
+
+def test_an_unlucky_order_never_leaves_an_empty_interval():
+    low, high = sequence(np.repeat([False, True], [400, 400]), 800)
+    assert (low <= high).all()
+    assert low[-1] == high[-1] == 0.5
+
+
+def test_a_running_interval_that_came_down_to_one_share_keeps_it():
+    low, high = sequence([False, False, True], 4, 0.2)
+    assert (low[-1], high[-1]) == (0.25, 0.25)
+    assert alone([False, False, True], 4, 0.2)[1][-1] == 0.5  # by itself it would be open again
+
+
+@pytest.mark.parametrize(
+    ("correct", "skipped", "complaint"),
+    [
+        ([], None, "true or false"),
+        ([1, 0], None, "true or false"),
+        ([True, False], [True, False], "skipped"),
+        ([True, False], [False], "skipped"),
+        ([True] * 11, None, "drawn from 10"),
+        ([[True, False]], None, "true or false"),
+        ([True, False], [0, 1], "true or false"),
+    ],
+)
+def test_sequence_refuses_what_cannot_be(correct, skipped, complaint):
+    with pytest.raises(ValueError, match=complaint):
+        sequence(np.array(correct), 10, skipped=None if skipped is None else np.array(skipped))
+
+
+# -- How many rows
+
+
+@given(st.floats(0.03, 0.6), levels)
+def test_required_size_is_the_smallest_that_is_always_narrow_enough(width, level):
+    n = required_size(width, level)
+
+    def widest(n):
+        return max(high - low for low, high in (accuracy_interval(x, n, level) for x in (n // 2, n // 2 + 1)))
+
+    assert widest(n) <= width + 1e-12
+    assert n <= 3 or widest(n - 2) > width - 1e-12  # an odd n has no count at one half
+
+
+def test_required_size_is_smaller_when_much_is_expected():
+    sizes = [required_size(0.1, accuracy=accuracy) for accuracy in (0.5, 0.8, 0.95)]
+    assert sizes == sorted(sizes, reverse=True)
+    for width, accuracy in [(0, 0.5), (1, 0.5), (-0.1, 0.5), (0.1, -0.01), (0.1, 1.01)]:
+        with pytest.raises(ValueError, match="width"):
+            required_size(width, accuracy=accuracy)
+    assert required_size(0.1, accuracy=0) == required_size(0.1, accuracy=1) == 36
+
+
+def test_the_answer_to_a_width_is_the_fewest_rows_of_all():
+    def width(n, level):
+        low, high = clopper_pearson(n / 2, n, level)
+        return high - low
+
+    for wanted, level in [(0.9995, 0.95), (0.95, 0.95), (0.73, 0.5), (0.3, 0.9), (0.21, 0.95)]:
+        assert required_size(wanted, level) == next(n for n in range(1, 200) if width(n, level) <= wanted)
+
+
+def test_an_interval_just_as_wide_as_asked_for_is_narrow_enough():
+    low, high = accuracy_interval(25, 50)
+    assert required_size(high - low) == 50

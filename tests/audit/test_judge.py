@@ -1,0 +1,280 @@
+"""Labels that anybody made: what an audit says of them is what is true of them."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+from chary.audit import accept_threshold, draw, draw_to_judge, interval, judge_table, write_audit
+from chary.audit.acceptance import LEVEL
+from chary.audit.judge import EMPTY, cells_by_row, read_labels_under_test
+from chary.options import Options
+from chary.tables import Table, TableError, open_source
+from chary.tables.target import target_labels
+
+N = 600
+
+
+@pytest.fixture(name="table", scope="module")
+def labelled_table():
+    """Two rules that are mostly right, one of them surer where it is, and the truth of every row."""
+    rng = np.random.default_rng(0)
+    truth = rng.choice(["ham", "spam"], N, p=[0.7, 0.3])
+    sure = rng.random(N)
+    flip = {"ham": "spam", "spam": "ham"}
+    rule = [flip[t] if u < 0.3 * (1 - s) else t for t, s, u in zip(truth, sure, rng.random(N), strict=True)]
+    other = [flip[t] if u < 0.4 else t for t, u in zip(truth, rng.random(N), strict=True)]
+    place = rng.choice(["north", "south"], N).tolist()
+    place[0], rule[5] = "islet", ""
+    frame = pl.DataFrame(
+        {"text": [f"t{i}" for i in range(N)], "place": place, "rule": rule, "other": other, "sure": sure}
+    )
+    return frame, truth
+
+
+def judge(frame, labels, truth, **told):
+    return judge_table(open_source(frame, reserved=()), truth, Options.of(labels=labels, **told))
+
+
+def drawn(frame, labels, path, k, **told):
+    return draw_to_judge(open_source(frame, reserved=()), path, Options.of(labels=labels, **told), k)
+
+
+def filled(path, truth, change=lambda frame: frame):
+    frame = pl.read_csv(path, infer_schema=False)
+    rows = (frame["chary_row"].str.extract(r"row (\d+) of").cast(int) - 1).to_list()
+    change(frame.with_columns(chary_truth=pl.Series([truth[row] for row in rows]))).write_csv(path)
+    return rows
+
+
+@pytest.fixture(name="judged")
+def answered_sheet(table, tmp_path):
+    frame, truth = table
+    path = tmp_path / "t.judge.csv"
+    drawn(frame, ["rule", "other"], path, 150, confidence="sure", hide=["place"])
+    return path, filled(path, truth)
+
+
+def test_the_sheet_hides_what_is_judged(table, judged):
+    frame = pl.read_csv(judged[0])
+    assert frame.columns == ["chary_row", "chary_truth", "text", "chary_classes"]
+    assert judged[1] == draw(np.zeros(N, dtype=bool), 150, 0).tolist()
+
+
+def test_figures_are_those_of_the_audited_rows(table, judged):
+    frame, truth = table
+    path, rows = judged
+    found = judge(frame, ["rule", "other"], path, by=["place"], confidence="sure", error=0.2)
+    right = np.array([frame["rule"][row] == truth[row] for row in rows])
+    accuracy = found.columns[0].judgement.accuracy
+    assert (accuracy.correct, accuracy.n) == (right.sum(), 150)
+    assert (accuracy.low, accuracy.high) == interval(int(right.sum()), 150, N)
+    assert found.columns[0].always.low <= accuracy.low <= found.accuracy.low
+    assert found.columns[0].n_missing == 1
+    assert "1 rows have no label in column 'rule'; they count as wrong." in found.notes
+    north = found.slices["place"]["north"]
+    assert north.n == sum(frame["place"][row] == "north" for row in rows)
+    assert found.slices["place"]["islet"].score is None
+    assert found.difference.comparison.only_first == sum(
+        frame["rule"][row] == truth[row] != frame["other"][row] for row in rows
+    )
+    counted = np.array([frame["rule"][row] != "" for row in rows])
+    pool = frame.filter(pl.col("rule") != "")["sure"].to_numpy()
+    own = frame["sure"].to_numpy()[rows]
+    assert found.asked == accept_threshold(own[counted], right[counted], pool, 0.2, LEVEL)
+    accepted = found.accepted()
+    assert accepted[rows].tolist() == right.tolist()  # where the truth is known, it decides
+    others = np.setdiff1d(np.arange(N), rows)
+    expected = (frame["sure"].to_numpy() >= found.asked.threshold) & (frame["rule"] != "").to_numpy()
+    assert np.array_equal(accepted[others], expected[others])
+
+
+def test_a_column_or_an_array_of_truth_says_the_same_and_warns(table, judged):
+    frame, truth = table
+    path, rows = judged
+    known = [str(truth[i]).upper() if i in set(rows) else None for i in range(N)]
+    by_sheet = judge(frame, ["rule"], path)
+    for given in (known, np.array(known, dtype=object), pl.Series(known)):
+        found = judge(frame, ["rule"], given)
+        assert found.columns[0].judgement.accuracy == by_sheet.columns[0].judgement.accuracy
+        assert any("hold if these were drawn at random" in note for note in found.notes)
+    found = judge(frame.with_columns(known=pl.Series(known)), ["rule"], "known")
+    assert found.accuracy == by_sheet.accuracy
+
+
+def test_skipped_and_removed_rows_are_wrong_rows_not_reached_are_none(table, tmp_path):
+    frame, truth = table
+    path = tmp_path / "s.csv"
+    drawn(frame, ["rule"], path, 40)
+
+    def change(sheet):
+        answers = [*sheet["chary_truth"][:30], *[None] * 10]
+        answers[3] = "?"
+        return sheet.with_columns(chary_truth=pl.Series(answers)).filter(pl.int_range(pl.len()) != 7)
+
+    rows = filled(path, truth, change)
+    found = judge(frame, ["rule"], path)
+    assert list(found.answers.seen.values()) == rows[:30]
+    assert np.flatnonzero(~found.answers.answered).tolist() == [3, 7]
+    accuracy = found.columns[0].judgement.accuracy
+    right = [frame["rule"][row] == truth[row] for row in rows[:30]]
+    right[3] = right[7] = False
+    assert (accuracy.correct, accuracy.n) == (sum(right), 30)
+    assert found.answers.n_left == 10
+
+
+def test_labels_shown_on_the_sheet_sway_and_that_is_said(table, tmp_path):
+    frame, truth = table
+    drawn(frame, ["rule"], tmp_path / "s.csv", 20)
+    filled(tmp_path / "s.csv", truth)
+    assert judge(frame, ["rule"], tmp_path / "s.csv").warnings == []
+    found = judge(frame, ["other"], tmp_path / "s.csv")
+    assert "Column 'other' was shown on the sheet" in found.warnings[0]
+
+
+def test_labels_may_change_and_columns_be_added_the_rows_may_not(table, judged):
+    frame, truth = table
+    path, _ = judged
+    better = frame.with_columns(rule=pl.Series(truth.tolist()), new=pl.lit(1))
+    assert judge(better, ["rule"], path).columns[0].correct.all()
+    for other in (frame.reverse(), frame[:-1], frame.with_columns(text=pl.col("text") + "!")):
+        with pytest.raises(TableError, match="was not drawn from"):
+            judge(other, ["rule"], path)
+
+
+def test_numbers_and_truth_values_can_be_judged(tmp_path):
+    frame = pl.DataFrame(
+        {"x": range(60), "flag": [i % 2 == 0 for i in range(60)], "code": [float(i % 3) for i in range(60)]}
+    )
+    told = [str(i % 2 == 0).upper() if i < 30 else None for i in range(60)]
+    assert judge(frame, ["flag"], told).columns[0].correct.all()
+    assert judge(frame, ["code"], [i % 3 for i in range(60)]).columns[0].correct.all()
+    empty = frame.with_columns(place=pl.Series(["a", " ", None] * 20))
+    assert set(judge(empty, ["flag"], told, by=["place"]).slices["place"]) == {"a", EMPTY}
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"labels": ["rul"]}, "did you mean 'rule'"),
+        ({"labels": []}, "0 were given"),
+        ({"labels": ["rule", "rule"]}, "2 were given"),
+        ({"by": ["nowhere"]}, "no column 'nowhere'"),
+        ({"by": ["text"]}, "600 different values, too many to look at each"),
+        ({"confidence": "text"}, "holds no numbers beside labels"),
+        ({"error": 0.1}, "name its column with the parameter confidence"),
+        ({"error": 7, "confidence": "sure"}, "is no share of wrong labels"),
+        ({"truth": "rule"}, "the truth must come from elsewhere"),
+        ({"truth": ["ham"]}, "1 values and the table 600 rows"),
+        ({"truth": [None] * N}, "The truth is known for 0 rows"),
+    ],
+)
+def test_what_cannot_be_judged_is_refused_in_one_sentence(table, judged, settings, said):
+    told = {"labels": ["rule"], "truth": judged[0], **settings}
+    with pytest.raises(TableError, match=said):
+        judge(table[0], told.pop("labels"), told.pop("truth"), **told)
+
+
+def test_a_table_of_labels_alone_shows_nothing_to_label_by(tmp_path):
+    frame = pl.DataFrame({"rule": ["a", "b"] * 10, "chary_label": ["a"] * 20})
+    with pytest.raises(TableError, match="no column that a person could label a row by"):
+        drawn(frame, ["rule"], tmp_path / "s.csv", 5)
+
+
+def test_labels_that_chary_made_are_judged_by_other_rows_than_an_audit_draws(table, tmp_path):
+    frame, truth = table
+    own = frame.with_columns(chary_label=pl.Series(truth), chary_source=pl.lit("predicted"))
+    drawn(own, ["chary_label"], tmp_path / "t.judge.csv", 30)
+    rows, everywhere = filled(tmp_path / "t.judge.csv", truth), np.zeros(N, dtype=bool)
+    assert rows == draw(everywhere, 30, 1).tolist()
+    assert len(set(rows) & set(draw(everywhere, 30, 0).tolist())) < 10
+    drawn(own, ["chary_label"], tmp_path / "t.judge.csv", 40)  # enlarged by the same draw
+    assert filled(tmp_path / "t.judge.csv", truth) == draw(everywhere, 40, 1).tolist()
+
+
+# -- Labels under test
+
+
+def read(values, **told):
+    frame = pl.DataFrame({"x": range(len(values)), "rule": values})
+    return read_labels_under_test(open_source(frame, reserved=()), Options.of(labels="rule", **told))
+
+
+def test_spellings_are_one_class_and_empty_cells_no_label():
+    found = read(["Yes", "yes", "yes ", "no", None, "", "todo"], unlabeled="TODO")
+    assert found.classes == ["no", "yes"]
+    assert found.counts == {"rule": {"yes": 3, "no": 1, None: 3}}
+    assert "'yes' (2 rows) and 'Yes' (1 row) were read as one class" in found.notes[0]
+    assert found.of(pl.Series(["yes", " Yes", "todo", None])) == ["yes", "yes", None, None]
+    assert read(["Yes", "yes"], exact_labels=True).classes == ["Yes", "yes"]
+
+
+def test_numbers_and_truth_values_are_labels():
+    assert read([1, 0, 1]).counts == {"rule": {"0": 1, "1": 2}}
+    assert read([True, False, None]).counts == {"rule": {"false": 1, "true": 1, None: 1}}
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ([None, "", " "], "holds no label in 3 rows"),
+        (["yes", "NA"], "'NA' in 1 rows, which may or may not mean unlabelled"),
+        ([f"v{i}" for i in range(60)], "60 different values in 60 rows, so it holds no classes"),
+        ([[1], [2]], "holds List"),
+    ],
+)
+def test_what_holds_no_labels_is_refused(values, said):
+    with pytest.raises(TableError, match=said):
+        read(values)
+
+
+@pytest.mark.parametrize(("name", "classes"), [("chary_label", ["=no", "yes"]), ("rule", ["'=no", "yes"])])
+def test_the_apostrophe_that_chary_put_before_a_formula_is_no_part_of_a_label(tmp_path, name, classes):
+    (tmp_path / "t.csv").write_text(f"x,{name}\n1,'=no\n2,yes\n")
+    scan = open_source(tmp_path / "t.csv", reserved=())
+    found = read_labels_under_test(scan, Options(labels=(name,)))
+    assert found.classes == classes
+    assert found.counts == {name: dict.fromkeys(classes, 1)}
+    cells = scan.rows([0, 1], [name])[name]
+    assert found.of(cells) == classes
+    assert found.has_label(cells).to_list() == [True, True]
+    assert scan.read().frame[name].to_list() == ["'=no", "yes"]  # written again as it was
+
+
+# -- The answers
+
+FRAME = pl.DataFrame({"x": range(40), "rule": ["a", "b"] * 20, "y": ["a", "b"] * 5 + [None] * 30})
+
+
+def test_new_classes_and_no_answers_among_values():
+    found = judge(FRAME, "rule", ["A", "fox", "?", "n/a", " b "] + [None] * 35)
+    assert found.answers.rows.tolist() == [0, 1, 4]
+    assert found.answers.labels.tolist() == ["a", "fox", "b"]
+    assert found.answers.new_classes == {"fox": 1}
+    assert "NEW CLASS: the answers hold 'fox' in 1 row, and no label in column 'rule' is." in found.warnings
+
+
+def test_a_sheet_drawn_for_a_model_is_no_judge(tmp_path):
+    table = Table(FRAME, "t.csv", ",")
+    with (tmp_path / "a.csv").open("wb") as file:
+        write_audit(table, "y", target_labels(table, "y"), target_labels(table, "y").rest[:5], file)
+    with pytest.raises(TableError, match="drawn from rows without a label, to audit a model"):
+        judge(FRAME, "rule", tmp_path / "a.csv")
+
+
+def test_a_checksum_is_of_the_row_and_of_the_number_of_rows():
+    one, fewer = (
+        cells_by_row(open_source(FRAME, reserved=()), ["x"]),
+        cells_by_row(open_source(FRAME[:30], reserved=()), ["x"]),
+    )
+    cells = one.texts([3, 4])
+    assert len(set(one.checksums(cells))) == 2
+    assert one.checksums(cells) == one.checksums(cells)
+    assert not set(one.checksums(cells)) & set(fewer.checksums(cells))
+
+
+def test_rows_removed_from_a_sheet_that_nothing_can_draw_again_are_missed(table, tmp_path):
+    frame, truth = table
+    drawn(frame, "rule", tmp_path / "s.csv", 20, seed=4)
+    filled(tmp_path / "s.csv", truth, lambda sheet: sheet.drop("chary_classes")[1:])
+    with pytest.raises(TableError, match=r"1 rows were removed from .* and nothing tells which"):
+        judge(frame, "rule", tmp_path / "s.csv", confidence=None)

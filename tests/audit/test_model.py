@@ -1,0 +1,373 @@
+"""A model fitted with an audit: what it is judged by, that nothing leaks, nothing is chosen by peeking."""
+
+import doctest
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import csr_matrix
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.datasets import make_classification
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
+
+from chary import DiverseEnsembleClassifier, FixedThreshold, SelfTrainingClassifier
+from chary.audit import AuditAnswers, accuracy_interval, draw, interval, score, smallest_audit
+from chary.audit.acceptance import ERRORS
+from chary.audit.held_out import confidence_of
+from chary.audit.model import audit_model, cross_fitted_score, fit_with_audit, merge
+from chary.method.labels import encode
+
+DOCS = Path(__file__).parents[2] / "docs" / "audit.md"
+
+
+class Memory(ClassifierMixin, BaseEstimator):
+    """Right on the rows it has seen, wrong on all others; keeps what it was given."""
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        self.seen_ = dict(zip(np.ravel(X).tolist(), y, strict=True))
+        return self
+
+    def predict(self, X):
+        return np.array([self.seen_.get(x, "unknown") for x in np.ravel(X).tolist()], dtype=object)
+
+    def predict_proba(self, X):
+        return np.tile([0.7, 0.3], (len(X), 1))
+
+
+@pytest.fixture(name="table")
+def biased_table():
+    X, y_true = make_classification(600, 8, n_informative=5, class_sep=1.5, random_state=0)
+    labeled = X[:, np.abs(X).std(axis=0).argmax()] > 1.5
+    y = np.where(labeled, y_true, -1)
+    rows = draw(labeled, 30, random_state=0)
+    y[rows] = y_true[rows]
+    return X, y, y_true, labeled, rows
+
+
+def test_no_model_is_judged_on_a_label_it_has_seen():
+    X = np.arange(40.0)[:, None]
+    y = np.array([None] * 20 + ["a", "b"] * 10, dtype=object)
+    rows = np.array([3, 17, 5, 11, 2, 8, 0])
+    y[rows] = ["b", "a", "a", "a", "b", "b", "a"]
+    result = fit_with_audit(Memory(), X, y, rows, random_state=0)
+    assert result.before.score.correct == result.after.score.correct == 0
+    assert set(result.unaudited_model.seen_) == set(range(20, 40))
+    assert set(result.model.seen_) == {*range(20, 40), *rows.tolist()}
+    assert result.labels.tolist() == y[rows].tolist()
+
+
+def test_before_is_the_model_of_the_biased_labels_alone(table):
+    X, y, _, labeled, rows = table
+    result = fit_with_audit(LogisticRegression(), X, y, rows, random_state=0)
+    by_hand = LogisticRegression().fit(X[labeled], y[labeled])
+    assert (result.before.prediction == by_hand.predict(X[rows])).all()
+    assert result.before.confidence == pytest.approx(by_hand.predict_proba(X[rows]).max(axis=1))
+    assert result.before.score == score(by_hand.predict(X[rows]) == y[rows])
+
+
+def test_the_model_has_learned_from_every_label_equally(table):
+    X, y, _, _, rows = table
+    result = fit_with_audit(LogisticRegression(), X, y, rows, random_state=0)
+    by_hand = LogisticRegression().fit(X[y != -1], y[y != -1])
+    assert (result.model.coef_ == by_hand.coef_).all()
+
+
+def test_after_is_each_row_judged_without_its_own_label(table):
+    X, y, _, _, rows = table
+    result = fit_with_audit(DecisionTreeClassifier(random_state=0), X, y, rows, n_folds=30, random_state=0)
+    for row, prediction in zip(rows, result.after.prediction, strict=True):
+        others = (y != -1) & (np.arange(len(y)) != row)
+        model = DecisionTreeClassifier(random_state=0).fit(X[others], y[others])
+        assert model.predict(X[[row]])[0] == prediction
+
+
+def test_an_audit_as_mask_or_numbers_in_any_container_is_the_same(table):
+    X, y, _, _, rows = table
+    mask = np.zeros(len(y), dtype=bool)
+    mask[rows] = True
+    model = LogisticRegression()
+    expected = fit_with_audit(model, X, y, np.sort(rows), random_state=0)
+    for X_given in (X, pd.DataFrame(X), csr_matrix(X)):
+        found = fit_with_audit(model, X_given, y, mask, random_state=0)
+        assert (found.before.correct == expected.before.correct).all()
+        assert (found.after.correct == expected.after.correct).all()
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        DiverseEnsembleClassifier(n_steps=60, random_state=0),
+        SelfTrainingClassifier(DiverseEnsembleClassifier(n_steps=60, random_state=0), max_rounds=1),
+        make_pipeline(StandardScaler(), DiverseEnsembleClassifier(n_steps=60, random_state=0)),
+        make_pipeline(StandardScaler(), LogisticRegression()),
+        LinearSVC(),
+    ],
+)
+def test_any_classifier_will_do(table, estimator):
+    X, y, y_true, _, rows = table
+    result = fit_with_audit(estimator, X, y, rows, random_state=0)
+    rest = y == -1
+    before, after = (
+        np.mean(model.predict(X[rest]) == y_true[rest]) for model in (result.unaudited_model, result.model)
+    )
+    assert result.before.score.low <= before <= result.before.score.high
+    assert after > 0.8
+    assert confidence_of(result.model, X[rest]).shape == (rest.sum(),)
+    assert "exact" in str(result)
+
+
+def test_text_labels_and_a_class_that_only_the_audit_knows(table):
+    X, y, y_true, labeled, rows = table
+    names = np.array(["no", "yes", "maybe"], dtype=object)
+    y_true = np.where(~labeled & (X[:, 0] < np.median(X[:, 0])), 2, y_true)
+    y = np.where(labeled, names[y_true], None)
+    y[rows] = names[y_true[rows]]
+    new = y[rows] == "maybe"
+    assert new.any()
+    result = fit_with_audit(LogisticRegression(), X, y, rows, random_state=0)
+    assert not result.before.correct[new].any()
+    assert "maybe" in result.model.classes_
+
+
+def test_the_figure_after_is_widened_by_what_folds_lack(table):
+    X, y, _, _, rows = table
+    result = fit_with_audit(LogisticRegression(), X, y, rows, n_folds=3, random_state=0)
+    found, right = result.after_score(), int(result.after.correct.sum())
+    gain = max(0, right - int(result.before.correct.sum())) / 30
+    low, high = accuracy_interval(right, 30, 0.98)
+    assert (found.correct, found.n, found.level, result.n_folds) == (right, 30, 0.95, 3)
+    assert (found.low, found.high) == (low, min(1, high + gain / 3))
+    assert str(found) in str(result)
+    skipped = result.after_score(skipped=10)
+    assert (skipped.correct, skipped.n) == (right, 40)
+    assert skipped.low < found.low
+    assert skipped.high >= interval(right, 40, level=0.98, skipped=10)[1]
+
+
+def test_widened_figure_holds_where_only_the_audit_knows_most_classes():
+    """Nearest neighbours, seven of ten classes found by the audit alone: plain limits hold far less often."""
+    rng = np.random.default_rng(0)
+    plain, wide = [], []
+    for _ in range(150):
+        y = rng.integers(0, 10, 400)
+        X = 4 * rng.normal(size=(10, 4))[y] + rng.normal(size=(400, 4))
+        first = rng.permutation(np.flatnonzero(y < 3))[:20]
+        rows = rng.choice(np.setdiff1d(np.arange(400), first), 25, replace=False)
+        nearest = ((X[:, None] - X[np.append(first, rows)]) ** 2).sum(axis=2)
+        nearest[rows[:, None], 20 + np.arange(25)] += 1e9 * (np.arange(25) % 5 == np.arange(25)[:, None] % 5)
+        said = y[np.append(first, rows)][nearest.argmin(axis=1)]
+        rest = np.setdiff1d(np.arange(400), np.append(first, rows))
+        truth, right = np.mean(said[rest] == y[rest]), int((said[rows] == y[rows]).sum())
+        before = int((y[first][nearest[rows, :20].argmin(axis=1)] == y[rows]).sum())
+        found = cross_fitted_score(right, before, 25)
+        low, high = accuracy_interval(right, 25)
+        plain.append(low <= truth <= high)
+        wide.append(found.low <= truth <= found.high)
+    assert np.mean(wide) >= 0.93
+    assert np.mean(wide) > np.mean(plain)
+
+
+def test_same_seed_same_folds(table):
+    X, y, _, _, rows = table
+    first, again = (fit_with_audit(LogisticRegression(), X, y, rows, random_state=3) for _ in range(2))
+    assert (first.after.confidence == again.after.confidence).all()
+
+
+@pytest.mark.parametrize(
+    ("audited", "said"),
+    [
+        (np.zeros(5, dtype=bool), "mask of shape"),
+        ([0], "two rows or more"),
+        ([0.5, 1.5], "two rows or more"),
+        ([1, 1], "different rows"),
+        ([1, 600], "between 0 and 599"),
+        ([-1, 2], "between 0 and 599"),
+    ],
+)
+def test_refuses_an_audit_that_is_none(table, audited, said):
+    X, y, *_ = table
+    with pytest.raises(ValueError, match=said):
+        fit_with_audit(LogisticRegression(), X, y, audited)
+
+
+def test_refuses_audited_rows_without_label(table):
+    X, y, _, _, rows = table
+    y[rows[:4]] = -1
+    with pytest.raises(ValueError, match="4 of the 30 audited rows have no label"):
+        fit_with_audit(LogisticRegression(), X, y, rows)
+
+
+@pytest.mark.skipif(not DOCS.exists(), reason="the documentation is not part of the installed package")
+def test_the_examples_of_the_documentation_say_what_they_print():
+    found = doctest.testfile(str(DOCS), module_relative=False)
+    assert found.attempted > 10
+    assert found.failed == 0
+
+
+def make(rounds):
+    return SelfTrainingClassifier(LogisticRegression(), confidence="softmax", max_rounds=rounds, unlabeled=None)
+
+
+@pytest.fixture(name="biased")
+def biased_rows():
+    X, y = make_classification(800, 6, n_informative=4, class_sep=1.5, random_state=1)
+    truth = np.array(["no", "yes"])[y]
+    labeled = X[:, 0] > np.quantile(X[:, 0], 0.9)
+    labels = encode(np.where(labeled, truth.astype(object), None))
+    rows = draw(labels.labeled, 40, 0)
+    return X, truth, labels, AuditAnswers(rows, truth[rows], 40, 0, 0)
+
+
+def test_merge_keeps_given_and_audited_labels_apart(biased):
+    _, truth, labels, answers = biased
+    given, every = merge(labels, answers)
+    assert (given.codes == labels.codes).all()
+    assert every.labeled.sum() == labels.labeled.sum() + 40
+    assert (every.classes[every.codes[every.labeled]] == truth[every.labeled]).all()
+
+
+def test_merge_adds_a_new_class_and_hides_audited_labels_from_the_given(biased):
+    _, _, labels, _ = biased
+    known = np.flatnonzero(labels.labeled)[0]
+    unknown = np.flatnonzero(~labels.labeled)[0]
+    given, every = merge(labels, AuditAnswers(np.array([known, unknown]), np.array(["yes", "maybe"]), 2, 0, 0))
+    assert every.classes.tolist() == ["maybe", "no", "yes"]
+    assert not given.labeled[known]
+    assert every.classes[every.codes[unknown]] == "maybe"
+
+
+def test_figures_are_those_of_the_audit(biased):
+    X, truth, labels, answers = biased
+    _, every = merge(labels, answers)
+    model, figures = audit_model(make, X, every, answers, rounds=0)
+    by_hand = LogisticRegression().fit(X[labels.labeled], truth[labels.labeled])
+    n_pool = int((~labels.labeled).sum())
+    assert figures.accuracy == score(by_hand.predict(X[answers.rows]) == answers.labels, population=n_pool)
+    rest = ~every.labeled
+    assert figures.after.low <= np.mean(model.predict(X[rest]) == truth[rest]) <= figures.after.high
+    assert sum(found.n for found in figures.classes.values()) == 40
+    assert [found.error for found in figures.acceptances] == list(ERRORS)
+    assert all(found.n_accepted == 0 for found in figures.acceptances if smallest_audit(found.error) > 40)
+    assert (figures.rounds, figures.comparison) == (0, None)
+    assert figures.notes == ["Rounds of self-training: 0, as asked."]
+
+
+def test_before_is_the_accuracy_of_what_is_used_without_an_audit(biased):
+    X, truth, labels, answers = biased
+    given, every = merge(labels, answers)
+    used = SelfTrainingClassifier(GaussianNB(), confidence="softmax", max_rounds=0, unlabeled=None).fit(X, given)
+    _, figures = audit_model(make, X, every, answers, unaudited=used, rounds=0)
+    by_hand = GaussianNB().fit(X[labels.labeled], truth[labels.labeled])
+    n_pool = int((~labels.labeled).sum())
+    assert figures.accuracy == score(by_hand.predict(X[answers.rows]) == answers.labels, population=n_pool)
+    assert figures.after == audit_model(make, X, every, answers, rounds=0)[1].after
+
+
+def test_what_can_be_accepted_is_counted_among_rows_that_nobody_labelled(biased):
+    X, truth, labels, _ = biased
+    rows = draw(labels.labeled, 300, 0)
+    answers = AuditAnswers(rows, truth[rows], 300, 0, 0)
+    _, every = merge(labels, answers)
+    model, figures = audit_model(make, X, every, answers, rounds=0)
+    confidence = np.round(model.predict_confidence(X[~every.labeled]), 4)
+    found = figures.acceptances[-1]
+    assert found.n_accepted == np.sum(confidence >= found.threshold) > 0
+    assert found.threshold == round(found.threshold, 4)
+
+
+def test_self_training_is_off_unless_clearly_better(biased):
+    X, _, labels, answers = biased
+    _, every = merge(labels, answers)
+    model, figures = audit_model(make, X, every, answers)
+    assert figures.comparison.p_value >= 0.05
+    assert figures.rounds == model.max_rounds == 0
+    assert "not clearly better, so it is off" in figures.notes[-1]
+
+
+class LateLearner(ClassifierMixin, BaseEstimator):
+    """Says no to everything until it is given many labels, then knows the truth: the sign of a feature."""
+
+    def fit(self, X, y):
+        self.classes_ = np.array(["no", "yes"])
+        self.knows_ = len(y) > 150
+        return self
+
+    def predict_proba(self, X):
+        yes = np.where(X[:, 0] > 0, 0.9, 0.1) if self.knows_ else np.full(len(X), 0.1)
+        return np.column_stack([1 - yes, yes])
+
+    def predict(self, X):
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+
+def test_self_training_is_on_where_the_audit_shows_it_clearly():
+    X = np.random.default_rng(0).normal(size=(400, 2))
+    truth = np.where(X[:, 0] > 0, "yes", "no")
+    labels = encode(np.where(X[:, 1] > 1.3, truth.astype(object), None))
+    rows = draw(labels.labeled, 40, 0)
+    answers = AuditAnswers(rows, truth[rows], 40, 0, 0)
+
+    def late(n):
+        return make(n).set_params(estimator=LateLearner(), policy=FixedThreshold(0.5))
+
+    model, figures = audit_model(late, X, merge(labels, answers)[1], answers)
+    assert figures.accuracy.share < 0.7
+    assert figures.after.share == 1
+    assert figures.comparison.p_value < 0.05
+    assert figures.rounds == model.max_rounds == 1
+    assert "clearly better, so it is on" in figures.notes[-1]
+
+
+def test_skipped_rows_are_wrong_in_every_figure(biased):
+    X, truth, labels, answers = biased
+    gone, skipped, told = np.split(answers.rows, [2, 10])
+    partial = AuditAnswers(
+        told, truth[told], 40, 10, 0, notes=["ten skipped"], seen=dict(enumerate([*skipped, *told], start=3))
+    )
+    assert len(gone) == 2  # rows that are no longer in the sheet
+    _, every = merge(labels, partial)
+    _, figures = audit_model(make, X, every, partial, rounds=0)
+    n_pool = int((~labels.labeled).sum())
+    assert (figures.accuracy.n, figures.after.n, figures.answered.n) == (40, 40, 30)
+    limits = interval(figures.answered.correct, 40, n_pool, skipped=10)
+    assert (figures.accuracy.low, figures.accuracy.high) == limits
+    assert figures.after.low <= figures.after.correct / 40
+    assert figures.notes[0] == "ten skipped"
+    assert "10 skipped rows as wrong" in figures.notes[1]
+    assert f"{figures.answered}" in figures.notes[1]
+    unskipped = audit_model(make, X, every, AuditAnswers(told, truth[told], 30, 0, 0), rounds=0)[1]
+    assert unskipped.answered == figures.answered
+    for name, recall in figures.classes.items():
+        assert recall.low <= unskipped.classes[name].low < unskipped.classes[name].high <= recall.high
+
+
+def test_rows_skipped_where_the_model_is_sure_and_wrong_cannot_be_accepted():
+    """What is hard for a person and wrong is skipped: on the answered rows alone nothing would seem wrong."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2_000, 2))
+    shown = X[:, 0] > 0
+    hard = ~shown & (X[:, 1] > 0.5)  # the model says no with the same confidence as in the rest of that side
+    truth = np.where(shown | hard, "yes", "no")
+    labels = encode(np.where(np.arange(2_000) < 100, np.where(shown, "yes", "no").astype(object), None))
+    rows = draw(labels.labeled, 200, 0)
+    told, skipped = rows[~hard[rows]], rows[hard[rows]]
+    kept, promised = [], []
+    for n_skipped, of in ((0, skipped[:0]), (len(skipped), skipped), (len(skipped), skipped[:0])):
+        answers = AuditAnswers(told, truth[told], 200, n_skipped, 0, seen=dict(enumerate([*of, *told], start=1)))
+        _, every = merge(labels, answers)
+        model, figures = audit_model(make, X, every, answers, rounds=0)
+        pool = np.flatnonzero(~every.labeled)
+        accepted = np.round(model.predict_confidence(X[pool]), 4) >= figures.acceptances[3].threshold
+        wrong = model.predict(X[pool]) != truth[pool]
+        promised.append(accepted.any())
+        kept.append(not accepted.any() or wrong[accepted].mean() <= ERRORS[3])
+    assert promised[0]
+    assert not kept[0]  # the promise of the answered rows alone is broken
+    assert all(kept[1:])

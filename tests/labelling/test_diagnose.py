@@ -1,0 +1,419 @@
+"""Is the labelled part like the rest? Figures against independent oracles, verdicts on known cases."""
+
+import importlib
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from sklearn.decomposition import PCA
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.metrics import roc_auc_score
+
+from chary.labelling import diagnose_table, label_table
+from chary.labelling.diagnose import (
+    MILD,
+    REPRESENTATIVE,
+    STRONG,
+    UNKNOWN,
+    Diagnosis,
+    Separation,
+    diagnose,
+    feature_shifts,
+    measure_coverage,
+    separate,
+)
+from chary.options import Options
+from chary.tables import Table, TableError
+
+diagnostics = importlib.import_module("chary.labelling.diagnose")  # the door has a function of this name
+
+
+def table(n=400, d=5, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    return X, rng
+
+
+@pytest.fixture
+def few_permutations(monkeypatch):
+    monkeypatch.setattr(diagnostics, "_N_PERMUTATIONS", 199)
+
+
+# ---------------------------------------------------------------- separation
+
+
+@given(st.integers(0, 10_000))
+@settings(max_examples=50, deadline=None)
+def test_auc_of_each_column_is_scikit_learns(seed):
+    rng = np.random.default_rng(seed)
+    scores = rng.integers(0, 6, (20, 3)).astype(float)  # with ties
+    targets = np.array([rng.permutation([1.0] * 7 + [0.0] * 13) for _ in range(3)]).T
+    expected = [roc_auc_score(targets[:, j], scores[:, j]) for j in range(3)]
+    np.testing.assert_allclose(diagnostics._auc(scores, targets), expected)
+
+
+def test_separation_is_that_of_a_kernel_ridge_in_stratified_folds(monkeypatch, few_permutations):
+    X, rng = table(120)
+    labeled = X[:, 0] + rng.normal(size=len(X)) > 1
+    folds = []
+    original = diagnostics.stratified_folds
+    monkeypatch.setattr(diagnostics, "stratified_folds", lambda *args: folds.extend(original(*args)) or folds)
+    found = separate(X, labeled, random_state=0)[0]
+    K = diagnostics._kernel(X)
+    aucs, weights = [], []
+    for fold in folds:
+        rest = np.setdiff1d(np.arange(len(X)), fold)
+        ridge = KernelRidge(alpha=1.0, kernel="precomputed").fit(
+            K[np.ix_(rest, rest)], labeled[rest] - labeled[rest].mean()
+        )
+        aucs.append(roc_auc_score(labeled[fold], ridge.predict(K[np.ix_(fold, rest)])))
+        weights.append(labeled[fold].sum())
+    assert found.auc == pytest.approx(np.average(aucs, weights=weights))
+    assert found.low < found.auc < found.high
+
+
+def test_the_kernel_is_a_mean_of_three_of_mean_diagonal_one():
+    X, _ = table(50)
+    K = diagnostics._kernel((X - X.mean(axis=0)) / X.std(axis=0))
+    assert np.trace(K) / len(K) == pytest.approx(1)
+    np.testing.assert_allclose(K, K.T, atol=1e-12)
+    assert np.linalg.eigvalsh(K).min() > -1e-9
+
+
+def test_principal_scores_are_those_of_pca():
+    X, _ = table(60, 8)
+    X = (X - X.mean(axis=0)) * np.arange(1, 9)
+    scores = diagnostics._principal_scores(X @ X.T, 3)
+    np.testing.assert_allclose(np.abs(scores), np.abs(PCA(3).fit_transform(X)), atol=1e-8)
+
+
+def test_p_values_are_uniform_when_labels_are_drawn_at_random(few_permutations):
+    p_values = []
+    for seed in range(60):
+        X, rng = table(100, 3, seed)
+        p_values.append(separate(X, rng.permutation(100) < 30, seed)[0].p_value)
+    assert stats.kstest(p_values, "uniform").pvalue > 0.01
+
+
+def test_bias_of_every_shape_is_found(few_permutations):
+    X, _ = table(500)
+    shapes = {
+        "one side": X[:, 0] > 1,
+        "both ends": np.abs(X[:, 2]) > 1.5,  # no linear rule sees it
+        "the middle": np.abs(X[:, 1]) < 0.2,
+        "an interaction": X[:, 0] * X[:, 1] > 1,
+    }
+    for name, labeled in shapes.items():
+        assert separate(X, labeled, 0)[0].p_value < 0.01, name
+
+
+def test_the_interval_covers_the_auc():
+    rng, labeled = np.random.default_rng(0), np.arange(150) < 30
+    for effect in (0.3, 1.5):
+        truth, covered = stats.norm.cdf(effect / np.sqrt(2)), []
+        for _ in range(300):
+            scores = rng.normal(size=150) + effect * labeled
+            low, high = diagnostics._auc_interval(scores, labeled, [np.arange(150)])
+            covered.append(low <= truth <= high)
+        assert 0.91 <= np.mean(covered) <= 0.99
+
+
+def test_the_interval_of_a_perfect_separation_is_not_a_point():
+    labeled = np.arange(50) < 20
+    low, high = diagnostics._auc_interval(labeled * 1.0, labeled, [np.arange(50)])
+    assert 0.8 < low < 1
+    assert high <= 1
+
+
+# ---------------------------------------------------------------- coverage
+
+
+def test_coverage_is_95_percent_for_a_random_draw_and_low_where_a_region_has_no_labels():
+    random, corner = [], []
+    for seed in range(20):
+        X, rng = table(400, 3, seed)
+        random.append(measure_coverage(X, rng.permutation(400) < 60, seed))
+        corner.append(measure_coverage(X, (X[:, 0] > 0.5) & (rng.random(400) < 0.5), seed))
+    assert 0.93 < np.mean(random) < 0.97
+    assert max(corner) < 0.85
+
+
+def test_coverage_of_identical_rows_is_full():
+    assert measure_coverage(np.zeros((40, 2)), np.arange(40) < 10, 0) == 1.0
+
+
+# ---------------------------------------------------------------- features
+
+
+def test_features_are_tested_and_adjusted():
+    X, rng = table(300, 4)
+    labeled = rng.random(300) < 0.3
+    X[labeled, 1] += 1.5
+    X[:, 2] = rng.random(300) < np.where(labeled, 0.6, 0.2)
+    X[:, 3] = 7.0
+    shifts = feature_shifts(X, labeled, ["a", "b", "c", "d"])
+    assert [shift.name for shift in shifts] == ["b", "c", "a"]  # d never varies
+    b, c, a = shifts
+    assert (b.test, c.test) == ("KS", "Fisher")
+    tail = min(
+        stats.fisher_exact(_crosstab(X[:, 2] > 0, labeled), alternative=side).pvalue
+        for side in ("less", "greater")
+    )
+    raw = [
+        stats.ks_2samp(X[labeled, 0], X[~labeled, 0], method="asymp").pvalue,
+        stats.ks_2samp(X[labeled, 1], X[~labeled, 1], method="asymp").pvalue,
+        min(1, 2 * tail),
+    ]
+    np.testing.assert_allclose([a.p_value, b.p_value, c.p_value], stats.false_discovery_control(raw), rtol=1e-9)
+    spread = np.sqrt((X[labeled, 1].var() + X[~labeled, 1].var()) / 2)
+    assert b.difference == pytest.approx((X[labeled, 1].mean() - X[~labeled, 1].mean()) / spread)
+
+
+def _crosstab(high, labeled):
+    return [[np.sum(high & labeled), np.sum(high & ~labeled)], [np.sum(~high & labeled), np.sum(~high & ~labeled)]]
+
+
+def test_a_feature_that_gives_the_label_away_comes_first():
+    X, rng = table(100)
+    labeled = rng.random(100) < 0.3
+    X[:, 4] = labeled
+    first = feature_shifts(X, labeled, list("abcde"))[0]
+    assert (first.name, first.difference) == ("e", np.inf)
+
+
+def test_no_varying_feature_no_shift():
+    assert feature_shifts(np.ones((30, 2)), np.arange(30) < 10, ["a", "b"]) == []
+
+
+# ---------------------------------------------------------------- verdict
+
+
+def test_the_verdict_needs_significance_and_its_degree_the_auc():
+    assert diagnostics._verdict(Separation(0.9, 0.8, 0.95, 0.02)) == REPRESENTATIVE
+    assert diagnostics._verdict(Separation(0.6, 0.5, 0.7, 0.01)) == MILD
+    assert diagnostics._verdict(Separation(0.75, 0.7, 0.8, 0.01)) == STRONG
+
+
+def test_the_sentence_says_why_and_what_to_do():
+    said = {
+        REPRESENTATIVE: "look like those of the rest (AUC 0.62, p = 0.020). Whether a class means the same",
+        MILD: "differ mildly from the rest (AUC 0.62, p = 0.020), and 25% of the other rows",
+        STRONG: "differ strongly",
+    }
+    for verdict, words in said.items():
+        diagnosis = Diagnosis(verdict, Separation(0.62, 0.5, 0.7, 0.02), 0.75, [], None, {}, 20, 80)
+        assert words in diagnosis.sentence
+        assert "off either way" in diagnosis.sentence.replace(", either", " either")
+        assert "label some rows drawn at random" in diagnosis.sentence
+        assert "trust the figures of the audit" in replace(diagnosis, audited=True).sentence
+
+
+def test_rows_that_lie_far_from_labels_are_named_only_where_they_are_more_than_chance_gives():
+    covered = Diagnosis(STRONG, Separation(0.9, 0.8, 0.95, 0.001), 0.96, [], None, {}, 20, 80)
+    assert "far from any label" not in covered.sentence
+    assert "10% of the other rows lie far from any label" in replace(covered, coverage=0.9).sentence
+
+
+def test_random_labels_are_representative_and_biased_ones_are_not(few_permutations):
+    verdicts = {REPRESENTATIVE: 0, STRONG: 0}
+    for seed in range(10):
+        X, rng = table(250, 6, seed)
+        verdicts[REPRESENTATIVE] += (
+            diagnose(X, rng.permutation(250) < 50, random_state=seed).verdict == REPRESENTATIVE
+        )
+        far_out = np.abs(X[:, 0]) + 0.3 * rng.normal(size=250) > 1.5
+        verdicts[STRONG] += diagnose(X, far_out, random_state=seed).verdict == STRONG
+    assert verdicts[REPRESENTATIVE] >= 9
+    assert verdicts[STRONG] >= 9
+
+
+@pytest.mark.skipif("CHARY_DATA" not in os.environ, reason="set CHARY_DATA to the folder of the benchmark data")
+@pytest.mark.parametrize(("name", "n_labeled"), [("mushrooms", 79), ("svmguide1", 39)])
+def test_the_papers_biased_labels_are_strongly_biased(name, n_labeled, few_permutations):
+    from chary.method.simulated_bias import selection_biased
+    from studies.study import train_test_protocol
+
+    data = np.load(Path(os.environ["CHARY_DATA"]) / f"{name}.npz")
+    X, _, rows, _ = train_test_protocol(data["X"], data["y"], random_state=0)
+    biased = selection_biased(X, data["y"][rows], n_labeled, r=2, random_state=0)
+    uniform = np.random.default_rng(0).permutation(len(biased)) < n_labeled
+    assert diagnose(X, biased, random_state=0).verdict == STRONG
+    assert diagnose(X, uniform, random_state=0).verdict == REPRESENTATIVE
+
+
+def test_too_few_rows_say_so():
+    X, _ = table(50)
+    diagnosis = diagnose(X, np.arange(50) < 9, random_state=0)
+    assert (diagnosis.verdict, diagnosis.separation, diagnosis.shifts) == (UNKNOWN, None, [])
+    assert "at least 10 of each are needed" in diagnosis.sentence
+
+
+def test_the_same_seed_gives_the_same_diagnosis_and_rows_beyond_the_sample_are_counted(few_permutations):
+    X, rng = table(3000, 3)
+    labeled = rng.random(3000) < 0.45
+    first, second = (diagnose(X, labeled, random_state=5, class_counts={"a": 1}) for _ in range(2))
+    assert first.separation == second.separation
+    assert first.coverage == second.coverage
+    assert first.n_labeled + first.n_unlabeled == 3000
+    assert first.class_counts == {"a": 1}
+    assert first.density is not None
+    step = first.density.grid[1] - first.density.grid[0]
+    assert first.density.labeled.sum() * step == pytest.approx(1, abs=0.05)
+
+
+def test_the_scores_handed_on_are_those_of_the_verdict(few_permutations):
+    X, rng = table(300, 4)
+    labeled = X[:, 0] + 0.5 * rng.normal(size=300) > 0.8
+    diagnosis = diagnose(X, labeled, random_state=0)
+    one, other = diagnosis.likeness
+    assert (len(one), len(other)) == (diagnosis.n_labeled, diagnosis.n_unlabeled)
+    pooled = np.mean((one[:, None] > other) + 0.5 * (one[:, None] == other))  # by hand, over folds together
+    assert pooled == pytest.approx(diagnosis.separation.auc, abs=0.03)
+    density = diagnosis.density
+    above = density.grid > np.quantile(other, 0.95)
+    assert density.labeled[above].sum() > 3 * density.unlabeled[above].sum()  # the picture shows it
+
+
+def test_constant_features_do_no_harm():
+    X = np.zeros((60, 3))
+    diagnosis = diagnose(X, np.arange(60) < 20, random_state=0)
+    assert diagnosis.verdict == REPRESENTATIVE
+    assert diagnosis.density is None
+    X[:, 1] = np.arange(60)
+    assert [shift.name for shift in diagnose(X, np.arange(60) < 20, random_state=0).shifts] == ["x1"]
+
+
+# ---------------------------------------------------------------- columns that differ most
+
+
+def diagnosed(columns, labeled):
+    y = [("a" if i % 2 else "b") if given else None for i, given in enumerate(labeled)]
+    return diagnose_table(Table(pl.DataFrame({**columns, "y": y}), "t.csv", ","), Options.of(target="y"))
+
+
+@pytest.fixture(name="rows")
+def some_rows():
+    rng = np.random.default_rng(0)
+    return rng, rng.random(400) < 0.3
+
+
+def test_numbers_are_counted_in_bins_in_the_tables_own_units(rows):
+    rng, labeled = rows
+    age = 40 + 10 * rng.normal(size=400) + 15 * labeled
+    (found,) = diagnosed({"age": age, "noise": rng.normal(size=400)}, labeled).contrasts
+    assert (found.column, found.feature, found.groups) == ("age", "age", [])
+    low, high = found.edges[0], found.edges[-1]
+    assert low == pytest.approx(np.quantile(age[~labeled], 0.01), rel=1e-3)  # whichever side reaches further
+    assert high == pytest.approx(np.quantile(age[labeled], 0.99), rel=0.03)
+    by_hand, _ = np.histogram(np.clip(age[labeled], low, high), 20, (low, high))
+    np.testing.assert_allclose(found.labeled, by_hand / labeled.sum(), atol=2.5 / labeled.sum())
+    assert sum(found.labeled) == pytest.approx(1)
+    assert sum(found.unlabeled) == pytest.approx(1)
+
+
+def test_missing_cells_are_told_and_not_counted_as_the_median(rows):
+    rng, labeled = rows
+    age = np.round(40 + 10 * rng.normal(size=400) + 30 * labeled, 1)
+    empty = ~labeled & (np.arange(400) % 2 == 0)
+    cells = [None if gone else str(value) for value, gone in zip(age, empty, strict=True)]
+    found = diagnosed({"age": cells}, labeled).contrasts[0]
+    assert found.missing == (0.0, pytest.approx(empty[~labeled].mean()))
+    assert sum(found.unlabeled) == pytest.approx(1)
+    assert max(found.unlabeled) < 0.3  # a median in their place would stand out
+
+
+def test_categories_are_shares_of_their_values(rows):
+    rng, labeled = rows
+    town = np.where(labeled, rng.choice(["Ulm", "Bonn"], 400, p=[0.9, 0.1]), rng.choice(["Ulm", "Bonn"], 400))
+    (found,) = diagnosed({"town": town, "noise": rng.normal(size=400)}, labeled).contrasts
+    assert (found.groups, found.edges) == (["Bonn", "Ulm"], [])
+    assert found.labeled == [pytest.approx((town[labeled] == name).mean()) for name in found.groups]
+    assert found.unlabeled == [pytest.approx((town[~labeled] == name).mean()) for name in found.groups]
+
+
+def test_of_many_categories_those_that_differ_most_are_named(rows):
+    rng, labeled = rows
+    town = np.where(labeled, "t7", rng.choice([f"t{i}" for i in range(20)], 400))
+    found = diagnosed({"town": town}, labeled).contrasts[0]
+    assert len(found.groups) == 8
+    assert found.groups[-1] == "all others"
+    assert "t7" in found.groups
+    assert sum(found.labeled) == pytest.approx(1, abs=1e-6)
+    assert sum(found.unlabeled) == pytest.approx(1, abs=1e-6)
+
+
+def test_few_numbers_and_truth_values_are_groups(rows):
+    rng, labeled = rows
+    grade = np.where(labeled, 3, rng.integers(1, 5, 400))
+    member = np.where(labeled | (rng.random(400) < 0.2), "yes", "no")
+    found = {c.column: c for c in diagnosed({"grade": grade, "member": member}, labeled).contrasts}
+    assert found["grade"].groups == ["1", "2", "3", "4"]
+    assert found["grade"].labeled == [0, 0, 1, 0]
+    assert found["grade"].unlabeled[0] == pytest.approx((grade[~labeled] == 1).mean())
+    assert found["member"].groups == ["not yes", "yes"]
+    assert found["member"].labeled == [0, 1]
+
+
+def test_what_differs_by_chance_is_not_drawn_and_no_more_than_three_columns_are(rows):
+    rng, labeled = rows
+    assert diagnosed({"noise": rng.normal(size=400)}, labeled).contrasts == []
+    shifted = {f"x{j}": rng.normal(size=400) + 2 * labeled for j in range(6)}
+    assert len(diagnosed(shifted, labeled).contrasts) == 3
+
+
+def test_a_long_tail_leaves_bins_for_the_rest(rows):
+    rng, labeled = rows
+    price = np.exp(1.5 * rng.normal(size=400) + 1.5 * labeled)
+    found = diagnosed({"price": price}, labeled).contrasts[0]
+    assert found.edges[-1] < np.quantile(price, 0.99)
+    assert max(found.labeled) < 0.5
+    assert found.labeled[-1] == pytest.approx((price[labeled] > found.edges[-2]).mean(), abs=0.02)
+
+
+def test_numbers_that_hardly_vary_but_for_a_few_are_drawn_all_the_same(rows):
+    rng, labeled = rows
+    spent = np.where(np.arange(400) == 7, 1e6, 0.0) + np.where(labeled, rng.normal(size=400), 0)
+    found = diagnosed({"spent": spent, "noise": rng.normal(size=400)}, labeled).contrasts
+    assert all(sum(side) == pytest.approx(1) for c in found for side in (c.labeled, c.unlabeled))
+
+
+# ---------------------------------------------------------------- of a table
+
+
+@pytest.fixture(scope="module")
+def few_rows():
+    x = np.random.default_rng(0).normal(size=120)
+    y = [("yes" if value > 0 else "no") if abs(value) > 1 else None for value in x]
+    return Table(pl.DataFrame({"x": x, "colour": ["red", "blue"] * 60, "y": y}), "t.csv", ",")
+
+
+def test_it_is_the_diagnosis_of_the_whole_job(few_rows):
+    found, job = (
+        diagnose_table(few_rows, Options.of(target="y", seed=4)),
+        label_table(few_rows, Options.of(target="y", seed=4, rounds=0)),
+    )
+    assert found.diagnosis.verdict == job.diagnosis.verdict == "strongly biased"
+    assert found.diagnosis.separation == job.diagnosis.separation
+    assert found.diagnosis.shifts == job.diagnosis.shifts
+    assert found.columns == job.model[0].columns_
+    assert found.diagnosis.class_counts == {
+        name: int((job.labels.codes == code).sum()) for code, name in enumerate(job.labels.classes)
+    }
+
+
+def test_steps_are_announced_and_kinds_can_be_overridden(few_rows):
+    steps = []
+    found = diagnose_table(few_rows, Options.of(target="y", drop=["colour"]), progress=steps.append)
+    assert steps == ["Preparing columns", "Comparing labelled and unlabelled rows"]
+    assert [(column.name, column.kind) for column in found.columns] == [("x", "numeric"), ("colour", "dropped")]
+
+
+def test_a_wrong_target_is_one_sentence(few_rows):
+    with pytest.raises(TableError, match="has no column 'z'"):
+        diagnose_table(few_rows, Options.of(target="z"))

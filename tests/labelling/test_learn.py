@@ -1,0 +1,149 @@
+"""Who learns, by what is known of the labels; what is told of all rows and holds for a part; other beliefs."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.datasets import make_classification
+from sklearn.linear_model import LogisticRegression
+
+from chary import DiverseEnsembleClassifier, MixedEnsembleClassifier, SelfTrainingClassifier
+from chary.labelling import Diagnosis, learn
+from chary.labelling.diagnose import MILD, REPRESENTATIVE, STRONG, UNKNOWN
+from chary.labelling.learn import LEARNERS, MIXED, NETWORK, choose, collapsed, prior_figures, prior_of_part
+from chary.method import Labels
+
+SHARES = {"yes": 0.3, "no": 0.7}
+
+
+def diagnosis(verdict, n_labeled=50, coverage=0.9):
+    return Diagnosis(verdict, None, coverage, [], None, {}, n_labeled, 1000)
+
+
+def test_what_is_known_decides_who_learns():
+    known = [
+        (diagnosis(REPRESENTATIVE), 10, None, "mixed", 0),
+        (diagnosis(MILD), 10, None, "mixed", 0),
+        (diagnosis(STRONG), 10, None, "mixed", 0),
+        (diagnosis(UNKNOWN, n_labeled=5, coverage=None), 10, None, "mixed", 0),
+        (diagnosis(STRONG, coverage=0.19), 10, None, "network", 1),
+        (diagnosis(STRONG, coverage=0.2), 10, None, "mixed", 0),
+        (diagnosis(MILD, coverage=0.1), 10, None, "mixed", 0),
+        (diagnosis(STRONG), 501, None, "network", 1),
+        (diagnosis(STRONG), 500, None, "mixed", 0),
+        (diagnosis(REPRESENTATIVE), 501, None, "mixed", 0),
+        (diagnosis(REPRESENTATIVE, n_labeled=20_001), 10, None, "boosting", 0),
+        (diagnosis(REPRESENTATIVE, n_labeled=20_000), 10, None, "mixed", 0),
+        (diagnosis(REPRESENTATIVE), 10, "labeled", "mixed", 0),
+        (diagnosis(STRONG, coverage=0.1), 501, SHARES, "mixed", 0),
+    ]
+    for found, n_features, prior, learner, rounds in known:
+        choice = choose(found, n_features, class_prior=prior)
+        assert (choice.name, choice.rounds) == (learner, rounds)
+        assert choice.learner is LEARNERS[learner]
+        assert choice.learner.words
+        assert bool(choice.why) == (learner != "mixed")
+
+
+def test_who_is_asked_for_learns_and_rounds_that_are_asked_for_are_taken():
+    strong = diagnosis(STRONG, coverage=0.1)
+    assert choose(strong, 10, learner="mixed").name == "mixed"
+    assert choose(strong, 10, learner="network", rounds=3).rounds == 3
+    assert choose(strong, 10, learner="linear", rounds=2).rounds == 2
+
+
+def test_a_learner_makes_a_classifier_that_is_seeded_and_told_all():
+    for name, kind in ((NETWORK, DiverseEnsembleClassifier), (MIXED, MixedEnsembleClassifier)):
+        classifier = LEARNERS[name].classifier(3, seed=7, class_prior="labeled")
+        assert isinstance(classifier.estimator, kind)
+        assert (classifier.max_rounds, classifier.class_prior, classifier.unlabeled) == (3, "labeled", None)
+        assert classifier.random_state == classifier.estimator.random_state == 7
+        assert classifier.max_pool == LEARNERS[name].most_rows
+
+
+def test_a_classifier_of_the_users_is_cloned_and_one_of_charys_is_told_that_empty_means_unlabelled():
+    own = LogisticRegression(C=3)
+    made = choose(diagnosis(MILD), 10, learner=own).classifier(0)
+    assert made.estimator is not own
+    assert (made.estimator.C, made.confidence) == (3, "max_probability")
+    theirs = choose(diagnosis(MILD), 10, learner=DiverseEnsembleClassifier()).classifier(0)
+    assert (theirs.estimator.unlabeled, theirs.confidence) == (None, "t_similarity")
+
+
+@given(st.integers(2, 6), st.integers(0, 2**32 - 1))
+def test_predictions_with_the_shares_of_the_labels_are_no_collapse_and_one_class_alone_is(n_classes, seed):
+    rng = np.random.default_rng(seed)
+    labels = np.concatenate([np.arange(n_classes), rng.integers(n_classes, size=50)])
+    assert not collapsed(labels, rng.permutation(np.tile(labels, 3)), n_classes)
+    assert collapsed(labels, np.zeros(100, dtype=int), n_classes)
+
+
+def part_of_many(n_others):
+    """100 labelled rows, half of them yes, and some of 900 others."""
+    codes = np.array([0] * 50 + [1] * 50 + [-1] * n_others)
+    return Labels(np.array(["no", "yes"]), codes, codes >= 0)
+
+
+def test_labelled_rows_are_many_among_few():
+    """Of 1,000 rows 200 are yes, so of the 900 others 150 are: of 30 of them 5."""
+    told = {"no": 0.8, "yes": 0.2}
+    np.testing.assert_allclose(prior_of_part(told, part_of_many(30), 1000), [75 / 130, 55 / 130])
+
+
+def test_what_says_nothing_of_all_rows_holds_for_a_part_and_of_all_rows_it_is_what_was_told():
+    for told in (None, "labeled"):
+        assert prior_of_part(told, part_of_many(30), 1000) == told
+    told = {"no": 0.8, "yes": 0.2}
+    assert prior_of_part(told, part_of_many(900), 1000) is told
+
+
+def test_shares_that_cannot_be_those_of_all_rows_are_refused():
+    with pytest.raises(ValueError, match="1 % of all 1,000 rows"):
+        prior_of_part({"no": 0.99, "yes": 0.01}, part_of_many(30), 1000)
+
+
+X, y_true = make_classification(400, 5, n_informative=3, n_redundant=0, class_sep=0.5, random_state=0)
+y = np.where(np.arange(400) < 60, np.array(["no", "yes"])[y_true], None)
+
+
+def figures(class_prior=None, **options):
+    model = SelfTrainingClassifier(
+        LogisticRegression(), confidence="max_probability", max_rounds=0, class_prior=class_prior
+    ).fit(X, y)
+    return model, prior_figures(model, X, np.arange(60, 400), **options)
+
+
+def test_a_wrong_belief_shows_as_labels_that_flip():
+    _, found = figures({"no": 0.7, "yes": 0.3})
+    assert found.told
+    assert found.sentence == "you told chary that 70 % of all rows are 'no' and 30 % are 'yes'"
+    assert found.classes == ["no", "yes"]
+    by_factor = {round(level.factor, 2): level for level in found.levels}
+    assert list(by_factor) == [0.5, 0.67, 1, 1.5, 2]
+    assert by_factor[1].flipped == 0
+    with_given = 340 * by_factor[1].predicted + np.bincount(y_true[:60])
+    assert with_given == pytest.approx([280, 120], abs=1)  # 70 and 30 % of all 400 rows
+    assert by_factor[2].flipped > 0.1  # odds off by two: one label in ten
+    other = found.class_name == "no"
+    assert by_factor[2].predicted[1 - other] > by_factor[1].predicted[1 - other] + 0.1
+
+
+def test_without_a_prior_the_belief_is_what_the_model_predicts():
+    model, found = figures()
+    assert not found.told
+    assert found.sentence.startswith("you told chary nothing")
+    predicted = [np.mean(model.predict(X[60:]) == name) for name in ("no", "yes")]
+    now = next(level for level in found.levels if level.factor == 1)
+    assert now.predicted == pytest.approx(predicted)
+
+
+def test_a_class_with_labels_cannot_have_share_zero():
+    with pytest.raises(ValueError, match="class_prior says that 0 % of all 400 rows"):
+        figures({"no": 1.0, "yes": 0.0})
+
+
+def test_of_many_rows_a_sample_tells(monkeypatch):
+    monkeypatch.setattr(learn, "_PRIOR_ROWS", 100)
+    _, found = figures([0.5, 0.5], random_state=0)
+    assert found.levels[2].predicted == pytest.approx([0.5, 0.5], abs=0.15)
+    assert found.levels[2].flipped == 0

@@ -1,0 +1,403 @@
+"""Files labelled block by block, by whoever: the same bytes, whole or absent, and resumed."""
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from chary.labelling import Predictor, predict_files, predict_table
+from chary.labelling.predict_files import (
+    FileTask,
+    Resources,
+    finished,
+    is_one_file,
+    label_file,
+    label_files,
+    output_of_one,
+    plan_files,
+)
+from chary.options import Options
+from chary.tables import Table, TableError, read_table, write_table
+from chary.tables.source import table_from
+
+GIB = 1 << 30
+
+
+def into(out, **options):
+    return FileTask("", "", Options(out=out, **options))
+
+
+@pytest.fixture(name="predictor", scope="module")
+def predictor_of_the_model(model_file):
+    return Predictor.from_file(model_file)
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    monkeypatch.setattr("chary.labelling.score._BLOCK_ROWS", 50)
+    monkeypatch.setattr("chary.tables.formats.csv.CHUNK", 2000)
+    monkeypatch.setattr(predict_files, "GROUP_ROWS", 128)
+
+
+def written(path, frame, kind):
+    with path.open("wb") as file:
+        write_table(Table(frame, path.name).written_as(kind), {}, file)
+    return str(path)
+
+
+def files(folder, rows, n=3, n_rows=200):
+    """Tasks for so many files, with records."""
+    folder.mkdir(exist_ok=True)
+    for k in range(n):
+        rows(n_rows, seed=k).write_parquet(folder / f"{k}.parquet", row_group_size=70 + k)
+    task = lambda k: FileTask(str(folder / f"{k}.parquet"), str(folder / "out" / f"{k}.parquet"), recorded=True)  # noqa: E731
+    return [task(k) for k in range(n)]
+
+
+# ---------------------------------------------------------------- one file
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("kind", ["csv.gz", "jsonl", "parquet", "arrow"])
+def test_a_file_gets_the_labels_that_the_whole_table_gets(tmp_path, predictor, trained, rows, kind):
+    source = written(tmp_path / f"t.{kind}", rows(330), kind)
+    table, whole, found = read_table(source), tmp_path / f"whole.{kind}", tmp_path / f"o.{kind}"
+    seen = []
+    done = label_file(predictor, FileTask(source, str(found)), lambda rows, share: seen.append((rows, share)))
+    expected = io.BytesIO()
+    write_table(table, predict_table(trained, table), expected)
+    whole.write_bytes(expected.getvalue())
+    assert table_from(found, taken=()).frame.equals(table_from(whole, taken=()).frame)
+    assert kind != "jsonl" or found.read_bytes() == whole.read_bytes()
+    assert done.rows == sum(done.labels.values()) == 330
+    assert seen == sorted(seen)
+    assert seen[-1] == (330, 1.0)
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_the_bytes_depend_on_nothing_but_file_model_and_settings(tmp_path, predictor, rows):
+    frame = rows(700)
+    found = set()
+    for k, (group, threads) in enumerate([(700, 1), (90, 3), (1, 2), (333, 1)]):
+        source = tmp_path / f"{k}.parquet"
+        frame.write_parquet(source, row_group_size=group, compression="zstd" if k % 2 else "uncompressed")
+        label_file(predictor, FileTask(str(source), str(tmp_path / f"o{k}.parquet"), threads=threads))
+        found.add((tmp_path / f"o{k}.parquet").read_bytes())
+    assert len(found) == 1
+
+
+def test_columns_formats_probabilities_and_acceptance(tmp_path, model_file, rows):
+    source = written(tmp_path / "t.parquet", rows(120), "parquet")
+    predictor = Predictor(model_file.read_bytes(), columns=["city", "id"], probabilities=True, threshold=0.5)
+    label_file(predictor, FileTask(source, str(tmp_path / "o.jsonl"), Options(format="jsonl")))
+    found = pl.read_ndjson(tmp_path / "o.jsonl")
+    assert found.columns == ["city", "id", *predictor.schema]
+    assert found["id"].to_list() == list(range(120))
+    lines = written(tmp_path / "t.jsonl", rows(120), "jsonl")
+    label_file(predictor, FileTask(lines, str(tmp_path / "p.jsonl")))
+    assert (tmp_path / "p.jsonl").read_bytes() == (tmp_path / "o.jsonl").read_bytes()
+
+
+def test_what_is_wrong_leaves_nothing(tmp_path, predictor, rows, monkeypatch):
+    def refused(frame, match, **settings):
+        source = written(tmp_path / "bad.parquet", frame, "parquet")
+        with pytest.raises(TableError, match=match):
+            label_file(predictor, FileTask(source, str(tmp_path / "made" / "o.parquet"), **settings))
+        assert not (tmp_path / "made").exists()
+
+    odd = pl.concat([rows(100), rows(100).with_columns(price=pl.lit("5.25 $"))])
+    refused(odd, r"bad.parquet: Column 'price' holds '5.25 \$': 100 of 200 cells cannot be read")
+    refused(rows(60).drop("city"), "bad.parquet: Column 'city' is missing")
+    refused(rows(60).rename({"id": "chary_label"}), "a column 'chary_label'")
+    refused(rows(60), r"takes more than the 1 MiB allowed, near row .* the parameter memory", memory=1 << 20)
+    refused(rows(60), "has no sheets", options=Options(sheet="one"))
+    refused(
+        rows(60).with_columns(city=pl.lit("Rom")),
+        "so nothing was written; leave the parameter strict",
+        strict=True,
+    )
+    real = predict_files._write
+
+    def changed(predictor, task, *rest):
+        real(predictor, task, *rest)
+        pl.DataFrame({"a": [1]}).write_parquet(task.source)
+
+    monkeypatch.setattr(predict_files, "_write", changed)
+    refused(rows(60), "bad.parquet was changed while it was read")
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="the system tells no peak of memory")
+def test_long_cells_that_are_short_in_the_file_do_not_fill_the_memory(tmp_path, model_file, rows):
+    """A file of some kilobytes whose cells take gigabytes when written out; in a process of its own."""
+    n = 20_000
+    long = pl.Series(["Ulm " * 5000, "Bonn " * 4000]).gather([k % 2 for k in range(n)])
+    frame = rows(n).with_columns(city=long, note=long)
+    frame.write_parquet(tmp_path / "t.parquet")
+    assert (tmp_path / "t.parquet").stat().st_size < 2**21
+    script = f"""
+from chary.labelling.predict_files import FileTask, Predictor, label_file
+predictor = Predictor.from_file({str(model_file)!r}, columns=["id"])
+label_file(predictor, FileTask({str(tmp_path / "t.parquet")!r}, {str(tmp_path / "o.parquet")!r}, memory=600 << 20))
+print(*(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")))
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert int(done.stdout) >> 10 < 600
+
+
+# ---------------------------------------------------------------- records and plans
+
+
+def test_a_finished_file_is_neither_made_again_nor_overwritten(tmp_path, predictor, rows):
+    source, output = tmp_path / "t.csv", tmp_path / "o" / "t.csv"
+    task = FileTask(written(source, rows(60), "csv"), str(output), recorded=True)
+    done = label_file(predictor, task)
+    before = output.stat().st_ino
+    source.touch()  # another time, the same content
+    assert label_file(predictor, task) == done == finished(output, source, predictor.digest, task.settings)
+    assert output.stat().st_ino == before
+    with pytest.raises(FileExistsError):
+        label_file(predictor, replace(task, recorded=False))
+    output.unlink()  # as if the run had ended after the record
+    label_file(predictor, task)
+    label_file(predictor, replace(task, options=Options(force=True)))
+    assert output.stat().st_ino != before
+    assert sorted(path.name for path in output.parent.rglob("*")) == ["_chary", "t.csv", "t.csv.json"]
+
+
+def test_whatever_else_is_there_is_refused_in_one_sentence(tmp_path, predictor, rows):
+    source, output = tmp_path / "t.csv", tmp_path / "o" / "t.csv"
+    task = FileTask(written(source, rows(20), "csv"), str(output), recorded=True)
+    label_file(predictor, task)
+    record = output.parent / "_chary" / "t.csv.json"
+    kept = {path: path.read_bytes() for path in (source, output, record)}
+    content = json.loads(kept[record])
+    for path, text, why in [
+        (output, b"torn", "is not as it was written"),
+        (output, kept[output].replace(b"Ulm", b"Rom"), "is not as it was written"),
+        (source, kept[source].replace(b"Ulm", b"Rom"), "has changed since .* was made of it"),
+        (source, b"a\n2\n3\n", "has changed since .* was made of it"),
+        *((record, text, "no run of this kind wrote it") for text in (b"{", b"[]", b'{"version": 99}')),
+        (record, json.dumps(content | {"model_sha256": "n"}).encode(), "was made with another model"),
+        (record, json.dumps(content | {"settings": {}}).encode(), "was made with other settings"),
+    ]:
+        path.write_bytes(text)
+        with pytest.raises(TableError, match=f"{why}; pass the parameter overwrite to write it again"):
+            finished(output, source, predictor.digest, task.settings)
+        path.write_bytes(kept[path])
+
+
+@pytest.fixture(name="folder")
+def folder_of_files(tmp_path, rows):
+    (tmp_path / "in" / "deep").mkdir(parents=True)
+    for name, kind in (("a.csv", "csv"), ("deep/b.csv", "csv"), ("deep/c.parquet", "parquet")):
+        written(tmp_path / "in" / name, rows(20), kind)
+    return tmp_path / "in"
+
+
+def test_outputs_keep_their_names_and_places(predictor, folder, tmp_path):
+    out = tmp_path / "out"
+
+    def outputs(given, out, root, format=None):
+        plan = plan_files(predictor, given, into(out, format=format))
+        return [os.path.relpath(path, root) for path in sorted(task.output for task in plan.tasks)]
+
+    assert outputs([str(folder)], out, out) == ["a.csv"]
+    assert outputs([f"{folder}/**/*.*"], out, out) == ["a.csv", "deep/b.csv", "deep/c.parquet"]
+    assert outputs([str(folder / "a.csv"), str(folder / "deep/b.csv")], out, out) == ["a.csv", "deep/b.csv"]
+    found = outputs([f"{folder}/d*/*"], out, out, format="jsonl.gz")
+    assert found == ["deep/b.jsonl.gz", "deep/c.jsonl.gz"]
+    assert outputs([f"{folder}/deep/*"], None, folder) == ["deep/b.predicted.csv", "deep/c.predicted.parquet"]
+    assert output_of_one(str(folder / "a.csv"), Options(format="parquet")) == folder / "a.predicted.parquet"
+    assert is_one_file([str(folder / "a.csv")])
+    assert is_one_file(["-"])
+    assert not is_one_file([str(folder)])
+    assert not is_one_file([f"{folder}/*.csv"])
+
+
+def test_shards_share_the_files_out(predictor, folder, tmp_path):
+    parts = [plan_files(predictor, [f"{folder}/**/*"], into(tmp_path / "o"), (k, 2)) for k in (1, 2)]
+    assert sorted(map(len, (plan.tasks for plan in parts))) == [1, 2]
+    assert len({task.output for plan in parts for task in plan.tasks}) == 3
+    assert plan_files(predictor, [f"{folder}/**/*"], into(tmp_path / "o"), (5, 9)).tasks == []
+    with pytest.raises(TableError, match="There is no part 3 of 2"):
+        plan_files(predictor, [str(folder)], into(None), (3, 2))
+
+
+def test_no_output_takes_the_place_of_an_input_or_of_another(predictor, folder, rows):
+    plan = plan_files(predictor, [str(folder)], into(folder))
+    assert (plan.tasks, len(plan.failed)) == ([], 1)
+    assert "would take the place of an input; choose another folder" in str(plan.failed[0][1])
+    rows(20).write_parquet(folder / "a.parquet")
+    plan = plan_files(predictor, [f"{folder}/a.*"], into(folder / "out", format="csv"))
+    assert len(plan.tasks) == 1
+    assert "would both be written to" in str(plan.failed[0][1])
+
+
+def test_what_is_finished_is_not_done_again_and_what_is_no_table_fails_alone(predictor, folder, tmp_path):
+    out = tmp_path / "out"
+    (folder / "z.csv").write_bytes(b"%PDF")
+    plan = plan_files(predictor, [str(folder)], into(out))
+    assert [name.rsplit("/", 1)[1] for name, _ in plan.failed] == ["z.csv"]
+    label_file(predictor, plan.tasks[0])
+    again = plan_files(predictor, [str(folder)], into(out))
+    assert (again.tasks, [done.rows for done in again.done]) == ([], [20])
+    pl.read_csv(folder / "a.csv")[:10].write_csv(folder / "a.csv")
+    changed = plan_files(predictor, [str(folder)], into(out))
+    assert "has changed since" in str(changed.failed[0][1])
+    assert len(plan_files(predictor, [str(folder)], into(out, force=True)).tasks) == 1
+
+
+# ---------------------------------------------------------------- who labels them
+
+
+def outputs(tasks):
+    return [Path(task.output).read_bytes() if os.path.exists(task.output) else None for task in tasks]
+
+
+def elsewhere(tasks, folder):
+    return [replace(task, output=str(folder / os.path.basename(task.output))) for task in tasks]
+
+
+def test_threads_and_processes_write_the_same_bytes(predictor, tmp_path, rows, monkeypatch):
+    """A file that is none costs itself alone, a process that is killed the file it was at."""
+    tasks = files(tmp_path, rows)
+    (tmp_path / "torn.csv").write_text("a,b\n1\n")
+    tasks.append(FileTask(str(tmp_path / "torn.csv"), str(tmp_path / "out" / "torn.csv"), recorded=True))
+    *done, torn = label_files(predictor, tasks, Resources(1, 1, GIB))
+    expected = outputs(tasks)
+    assert [one.rows for one in done] == [200] * 3
+    assert "torn.csv, line 2: 1 cells where the header has 2" in str(torn)
+
+    seen = []
+    by_threads = elsewhere(tasks, tmp_path / "threads")
+    told = lambda task, rows, share: seen.append((os.path.basename(task.source), rows, share))  # noqa: E731
+    label_files(predictor, by_threads, Resources(2, 1, GIB), told)
+    assert outputs(by_threads) == expected
+    assert {(f"{k}.parquet", 200, 1.0) for k in range(3)} | {("torn.csv", 0, 1.0)} <= set(seen)
+
+    monkeypatch.setattr(predict_files, "scores_quickly", lambda classifier: False)
+    real, killed = predict_files._Worker.label, []
+
+    def label(self, task, seen):
+        def kill(*_):
+            if not killed:
+                killed.append(task)
+                (pid,) = self.pool._processes
+                os.kill(pid, signal.SIGKILL)
+
+        return real(self, task, kill)
+
+    monkeypatch.setattr(predict_files._Worker, "label", label)
+    by_processes = elsewhere(tasks, tmp_path / "processes")
+    *found, torn = label_files(predictor, by_processes, Resources(2, 1, GIB))
+    assert outputs(by_processes) == expected
+    assert [replace(one, output=was.output) for one, was in zip(found, done, strict=True)] == done
+    assert isinstance(torn, TableError)
+    assert len(killed) == 1
+    left = sorted(path.name for path in (tmp_path / "processes").rglob("*"))
+    assert left == [
+        "0.parquet",
+        "0.parquet.json",
+        "1.parquet",
+        "1.parquet.json",
+        "2.parquet",
+        "2.parquet.json",
+        "_chary",
+    ]
+
+
+def test_a_lost_worker_of_a_dask_cluster_costs_only_its_file(predictor, tmp_path, rows):
+    distributed = pytest.importorskip("distributed")
+    tasks = files(tmp_path, rows)
+    by_dask = elsewhere(tasks, tmp_path / "dask")
+    (tmp_path / "torn.csv").write_text("a,b\n1\n")
+    by_dask.append(FileTask(str(tmp_path / "torn.csv"), str(tmp_path / "dask" / "torn.csv"), recorded=True))
+    label_files(predictor, tasks, Resources(1, 1, GIB))
+    with distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as cluster:
+        with distributed.Client(cluster) as client:
+            pids = list(client.run(os.getpid).values())
+
+        def kill(task, rows, share):
+            if pids:
+                os.kill(pids.pop(), signal.SIGKILL)
+                pids.clear()
+
+        address = cluster.scheduler_address
+        *done, torn = label_files(predictor, by_dask, Resources(2, 1, GIB), kill, engine="dask", address=address)
+    assert outputs(by_dask[:3]) == outputs(tasks)
+    assert [one.rows for one in done] == [200] * 3
+    assert "torn.csv, line 2: 1 cells where the header has 2" in str(torn)
+
+
+def test_who_dies_of_a_file_three_times_is_given_up(predictor, tmp_path, rows, monkeypatch):
+    from concurrent.futures import Future
+    from concurrent.futures.process import BrokenProcessPool
+
+    def dies(self, task, seen):
+        raise BrokenProcessPool
+
+    tasks = files(tmp_path, rows, n=2, n_rows=20)
+    monkeypatch.setattr(predict_files, "scores_quickly", lambda classifier: False)
+    monkeypatch.setattr(predict_files._Worker, "label", dies)
+    found = label_files(predictor, tasks, Resources(2, 1, GIB))
+    assert [str(error) for error in found] == [f"{task.source}: its worker died 3 times." for task in tasks]
+    assert not (tmp_path / "out").exists()
+    distributed = pytest.importorskip("distributed")
+    lost = Future()
+    lost.set_exception(distributed.KilledWorker("task", None, 2))
+    assert str(predict_files._outcome(lost, tasks[0])) == f"{tasks[0].source}: its worker died 3 times."
+
+
+@pytest.mark.parametrize("quick", [True, False], ids=["threads", "processes"])
+def test_what_is_interrupted_is_taken_back(predictor, tmp_path, rows, monkeypatch, quick):
+    tasks = files(tmp_path, rows, n=4 if quick else 1, n_rows=2_000)
+    monkeypatch.setattr(predict_files, "scores_quickly", lambda classifier: quick)
+    monkeypatch.setattr("chary.labelling.score._BLOCK_ROWS", 100)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # Polars has put one of its own in place
+    told = []
+
+    def interrupt(task, rows, share):
+        if not told:
+            told.append(task)
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        label_files(predictor, tasks, Resources(2, 1, GIB), interrupt)
+    out = tmp_path / "out"
+    names = {path.name for path in out.glob("*.parquet")}
+    assert len(names) < len(tasks)
+    assert {path.name.removesuffix(".json") for path in out.glob("_chary/*")} == names
+    assert not list(out.rglob("*.part"))
+
+
+def test_a_fault_is_one_of_the_run(predictor, tmp_path, rows, monkeypatch):
+    def broken(*_):
+        raise RuntimeError("broken")
+
+    monkeypatch.setattr(predict_files, "label_file", broken)
+    with pytest.raises(RuntimeError, match="broken"):
+        label_files(predictor, files(tmp_path, rows, n=2, n_rows=20), Resources(2, 1, GIB))
+    assert not (tmp_path / "out").exists()
+
+
+def test_what_a_run_may_use(predictor, monkeypatch):
+    monkeypatch.setattr(predict_files, "cpu_count", lambda: 8)
+    assert Resources.of(100, None, 64 * GIB) == (8, 1, 8 * GIB)
+    assert Resources.of(3, None, 64 * GIB)[:2] == (3, 2)
+    assert Resources.of(100, None, GIB)[:2] == (2, 4)
+    assert Resources.of(100, 4, 4 * GIB) == (4, 2, GIB)
+    assert Resources.of(0, None, GIB).jobs == 1
+    with pytest.raises(TableError, match=r"4 at a time need 1,600 MiB at least, and 1,024 MiB are allowed"):
+        Resources.of(100, 4, GIB)
+    with pytest.raises(TableError, match="There is no engine 'spark'"):
+        label_files(predictor, [], Resources(1, 1, GIB), engine="spark")
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(TableError, match=r"needs a package more: pip install 'chary\[dask\]'"):
+        label_files(predictor, [], Resources(1, 1, GIB), engine="dask")

@@ -1,0 +1,52 @@
+"""Counts of labels add up; the columns that are added are of the target's type."""
+
+import numpy as np
+import polars as pl
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chary.labelling.result import SOURCES, Counts, LabeledRows, columns_to_add
+from chary.method import Labels
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(0, 40))
+def test_counts_of_parts_add_up(seed, cut):
+    rng = np.random.default_rng(seed)
+    source = rng.choice(np.array(SOURCES, dtype=object), 40)
+    why, probs = pl.Series([str(i) for i in range(40)]), rng.random((40, 3))
+    rows = LabeledRows(rng.integers(0, 3, 40), rng.random(40), source, rng.random(40) < 0.8, why, probs)
+    counts = Counts.of(rows, 3)
+    parts = [rows.part(np.arange(40)[part]) for part in (slice(cut), slice(cut, None))]
+    both = Counts.of(parts[0], 3).plus(Counts.of(parts[1], 3))
+    np.testing.assert_array_equal(both.labels, counts.labels)
+    np.testing.assert_array_equal(both.settled.counts, counts.settled.counts)
+    assert counts.n == 40
+    assert counts.n_new == (source != "given").sum() == counts.rest.n
+    assert counts.labels[1, 2] == ((source == "learned") & (rows.codes == 2)).sum()
+    sure = (np.round(rows.confidence, 4) >= 0.5) & rows.settled & (source != "given")
+    assert counts.settled.n_from(0.5) == sure.sum()
+    for one, other in zip(rows, LabeledRows.joined(parts), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_labels_are_of_the_type_of_the_target_if_it_holds_them_all():
+    held = [
+        (pl.Boolean(), ["false", "maybe", "true"], None),
+        (pl.Boolean(), ["false", "true"], [False, True]),
+        (pl.Int64(), ["-3", "7"], [-3, 7]),
+        (pl.Int64(), ["-3", "7", "other"], None),
+        (pl.Int8(), ["1", "300"], None),
+        (pl.Int64(), ["1", "1.5"], None),
+        (pl.Float64(), ["1.0", "2.0"], [1.0, 2.0]),
+        (pl.Enum(["a", "b"]), ["a", "b"], ["a", "b"]),
+        (pl.Enum(["a", "b"]), ["a", "c"], None),
+    ]
+    for dtype, names, expected in held:
+        codes = np.arange(len(names))
+        source = np.full(len(names), "predicted", dtype=object)
+        rows = LabeledRows(codes, np.full(len(names), 0.12345), source, codes >= 0)
+        added = columns_to_add(Labels(np.array(names), codes, codes >= 0), dtype, rows)
+        assert added["chary_label"].dtype == (pl.String if expected is None else dtype)
+        assert added["chary_label"].to_list() == (expected or names)
+        assert added["chary_confidence"].to_list() == [0.1234] * len(names)
+        assert list(added) == ["chary_label", "chary_confidence", "chary_source"]

@@ -1,0 +1,365 @@
+"""Offsets give classes exactly the wanted sizes: against the Hungarian method and brute force."""
+
+from itertools import permutations, product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linear_sum_assignment, linprog
+from scipy.special import log_softmax, logsumexp, softmax
+
+from chary.method import priors as assignment
+from chary.method.priors import as_columns, match_counts, match_means, whole_counts
+
+
+def sizes(columns, offset):
+    return np.bincount((columns + offset[:, None]).argmax(axis=0), minlength=len(columns))
+
+
+def scores_of(kind, rng, n_classes, n):
+    """Scores as models give them: spread, saturated, in clusters, with a class that never wins."""
+    columns = rng.standard_normal((n_classes, n))
+    if kind == "saturated":
+        return np.log(rng.dirichlet(np.full(n_classes, 0.05), n).T + 1e-12 * rng.random((n_classes, n)))
+    if kind == "clustered":
+        return 10.0 * rng.integers(0, 2, (n_classes, n)) + 1e-4 * columns
+    if kind == "never predicted":
+        columns[-1] -= 1000
+    return columns
+
+
+KINDS = ["spread", "saturated", "clustered", "never predicted"]
+problems = {
+    "kind": st.sampled_from(KINDS),
+    "n_classes": st.integers(2, 6),
+    "n": st.integers(1, 80),
+    "seed": st.integers(0, 2**32 - 1),
+}
+
+
+@given(st.lists(st.integers(1, 9), min_size=1, max_size=6), st.integers(1, 1000))
+def test_whole_counts_are_within_one_of_the_shares(parts, n):
+    shares = np.array(parts) / sum(parts)
+    counts = whole_counts(shares, n)
+    assert counts.sum() == n
+    assert np.all(np.abs(counts - shares * n) < 1)
+
+
+def test_of_equal_remainders_the_first_class_goes_first():
+    assert whole_counts(np.array([0.5, 0.5]), 3).tolist() == [2, 1]
+    assert whole_counts(np.array([0.1, 0.6, 0.3]), 10).tolist() == [1, 6, 3]
+
+
+def test_remainders_are_equal_where_nine_digits_are():
+    favor_second = np.array([0.0, 1.0])
+    assert whole_counts(np.array([0.5 + 2e-10, 0.5 - 2e-10]), 1, favor_second).tolist() == [0, 1]
+    assert whole_counts(np.array([0.5 + 2e-9, 0.5 - 2e-9]), 1, favor_second).tolist() == [1, 0]
+
+
+def test_scores_of_one_class_of_no_row_or_of_another_shape_are_refused():
+    for shape in [(3,), (3, 2, 2), (0, 2), (3, 1), (0, 0)]:
+        with pytest.raises(ValueError, match=f"at least one row and two classes; got shape \\({shape[0]},"):
+            as_columns(np.zeros(shape))
+
+
+def test_one_score_that_is_no_number_among_many_is_refused():
+    for bad in [np.nan, np.inf, -np.inf]:
+        scores = np.zeros((5, 3))
+        scores[3, 1] = bad
+        with pytest.raises(ValueError, match="scores hold NaN or infinity"):
+            as_columns(scores)
+
+
+@given(**problems)
+def test_sizes_are_exact_and_the_assignment_is_the_best_one(kind, n_classes, n, seed):
+    rng = np.random.default_rng(seed)
+    columns = scores_of(kind, rng, n_classes, n)
+    counts = whole_counts(rng.dirichlet(np.ones(n_classes)), n)
+    offset = match_counts(columns, counts)
+    assert sizes(columns, offset).tolist() == counts.tolist()
+
+    places = np.repeat(np.arange(n_classes), counts)
+    rows, chosen = linear_sum_assignment(columns[places].T, maximize=True)
+    best = columns[places[chosen], rows].sum()
+    ours = columns[(columns + offset[:, None]).argmax(axis=0), np.arange(n)].sum()
+    assert ours == pytest.approx(best, rel=1e-9, abs=1e-9)
+
+
+@given(**problems, tied=st.booleans())
+def test_neither_the_order_of_rows_nor_of_classes_matters(kind, n_classes, n, seed, tied):
+    rng = np.random.default_rng(seed)
+    columns = scores_of(kind, rng, n_classes, n)
+    if tied:
+        columns = columns[:, rng.integers(0, n, n)]
+    counts = whole_counts(rng.dirichlet(np.ones(n_classes)), n)
+    offset = match_counts(columns, counts)
+    rows = rng.permutation(n)
+    again = match_counts(columns[:, rows], counts)
+    np.testing.assert_allclose(again, offset, rtol=1e-9, atol=1e-9)
+    assert sizes(columns, again).tolist() == sizes(columns, offset).tolist()
+    if not tied:
+        classes = rng.permutation(n_classes)
+        renamed = match_counts(columns[classes], counts[classes])
+        np.testing.assert_allclose(
+            renamed - renamed.mean(), (offset - offset.mean())[classes], rtol=1e-9, atol=1e-9
+        )
+
+
+@given(st.integers(1, 12), st.integers(0, 2**32 - 1))
+def test_two_classes_with_ties_come_as_near_as_any_offset_can(n, seed):
+    rng = np.random.default_rng(seed)
+    columns = rng.integers(0, 4, (2, n)).astype(float)
+    counts = whole_counts(rng.dirichlet(np.ones(2)), n)
+    nearest = min(abs(sizes(columns, np.array([0, b]))[0] - counts[0]) for b in np.arange(-4.5, 5))
+    assert abs(sizes(columns, match_counts(columns, counts))[0] - counts[0]) == nearest
+
+
+@settings(max_examples=40)
+@given(st.integers(1, 12), st.integers(0, 2**32 - 1))
+def test_many_classes_with_ties_miss_by_no_more_than_the_tied_rows(n, seed):
+    rng = np.random.default_rng(seed)
+    columns = rng.integers(0, 4, (3, n)).astype(float)
+    counts = whole_counts(rng.dirichlet(np.ones(3)), n)
+    offset = match_counts(columns, counts)
+    missed = np.abs(sizes(columns, offset) - counts).sum() / 2
+
+    def n_tied(b):
+        raised = columns + np.array(b)[:, None]
+        return np.sum(np.sum(raised == raised.max(axis=0), axis=0) > 1)
+
+    # Scores are whole, so a whole offset solves the problem; ties there are all that can be missed.
+    def objective(b):
+        return (columns + np.array(b)[:, None]).max(axis=0).sum() - counts @ b
+
+    solutions = [(0, *b) for b in product(range(-8, 9), repeat=2)]
+    least = min(objective(b) for b in solutions)
+    assert missed <= max(n_tied(b) for b in solutions if objective(b) == least)
+
+
+def test_a_tie_goes_to_the_side_that_comes_nearest_among_all_orders_of_classes():
+    columns = np.zeros((3, 7))  # seven rows that nobody can tell apart
+    assert sizes(columns, match_counts(columns, np.array([1, 4, 2]))).tolist() == [0, 7, 0]
+    pairs = np.array([[0, 0, -9], [0, -9, 0], [-9, 0, 0]], dtype=float)  # each row torn between two classes
+    columns = np.repeat(pairs, [5, 3, 1], axis=1)  # five of 0 or 1, three of 0 or 2, one of 1 or 2
+    counts = np.array([3, 5, 1])
+    misses = [np.abs(sizes(columns, 1e-3 * np.array(order)) - counts).sum() for order in permutations(range(3))]
+    assert np.abs(sizes(columns, match_counts(columns, counts)) - counts).sum() == min(misses)
+
+
+def test_a_row_with_a_lead_however_small_keeps_its_class_where_tied_rows_are_shared_out():
+    columns = np.array([[0.0] * 5 + [0.1], [0.0] * 5 + [-9.0], [0.0] * 6])  # five alike, and one that leans to 0
+    assert sizes(columns, match_counts(columns, np.array([1, 1, 4]))).tolist() == [1, 0, 5]
+    assert sizes(columns, match_counts(columns, np.array([1, 4, 1]))).tolist() == [1, 5, 0]
+
+
+def test_the_offset_lies_in_the_middle_so_that_rounding_cannot_flip_a_row():
+    columns = np.array([[0.0, 0.0, 0.0, 0.0], [-3.0, -1.0, 1.0, 2.0]])
+    assert match_counts(columns, np.array([2, 2])).tolist() == [0.0, 0.0]
+    assert match_counts(columns, np.array([3, 1])).tolist() == [0.0, -1.5]
+
+
+def test_a_class_too_small_for_a_row_stays_within_reach_of_new_rows():
+    columns = np.array([[5.0, 4.0, 1.0], [0.0, 0.0, 0.0]])
+    offset = match_counts(columns, np.array([3, 0]))
+    assert offset.tolist() == [0.0, -0.5]  # the row at 1 stays, one below -0.5 would not
+
+
+def test_tied_rows_that_all_stay_on_one_side_are_left_half_the_next_gap_behind():
+    columns = np.array([[0.0, 0.0, 0.0, 0.0, 0.0], [0.0, 1.0, 5.0, 5.0, 5.0]])
+    assert match_counts(columns, np.array([4, 1])).tolist() == [
+        0.0,
+        -7.0,
+    ]  # all five, as two would be three too few
+    assert match_counts(-columns, np.array([4, 1])).tolist() == [0.0, 0.5]  # one too many, not three too few
+    assert match_counts(-columns, np.array([1, 4])).tolist() == [0.0, 7.0]
+
+
+def test_of_many_classes_the_offset_is_the_middle_of_all_that_are_optimal():
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        n_classes, n = int(rng.integers(3, 6)), int(rng.integers(6, 30))
+        columns = rng.standard_normal((n_classes, n))
+        counts = 1 + rng.multinomial(n - n_classes, rng.dirichlet(np.ones(n_classes)))
+        places = np.repeat(np.arange(n_classes), counts)
+        rows, chosen = linear_sum_assignment(columns[places].T, maximize=True)
+        # No row may rather be of another class; within that, a corner raises all others as far as they go.
+        limits, bounds = [], []
+        for i, c in zip(rows, places[chosen], strict=True):
+            for d in set(range(n_classes)) - {c}:
+                limits.append(np.eye(n_classes)[d] - np.eye(n_classes)[c])
+                bounds.append(columns[c, i] - columns[d, i])
+        corners = [
+            linprog(-np.ones(n_classes), limits, bounds, [np.eye(n_classes)[c]], [0], bounds=(None, None)).x
+            for c in range(n_classes)
+        ]
+        middle = np.mean(corners, axis=0)
+        np.testing.assert_allclose(match_counts(columns, counts), middle - middle[0], atol=1e-9)
+
+
+def test_ties_of_many_classes_are_known_in_spite_of_rounding_whatever_the_size_and_sign_of_scores():
+    for seed in range(6):
+        for size in [-1e6, -1.0, 1.0, 1e6]:
+            rng = np.random.default_rng(seed)
+            whole = rng.integers(0, 4, (3, 60)).astype(float)
+            counts = 1 + rng.multinomial(57, rng.dirichlet(np.ones(3)))
+            scores = 0.1 * whole + size * np.linspace(0, 1, 60)  # what a row has in common costs digits
+            expected = sizes(whole, match_counts(whole, counts))
+            assert sizes(0.1 * whole, match_counts(scores, counts)).tolist() == expected.tolist()
+
+
+def missed_by(contenders, order, counts):
+    """Rows of the wrong size where of the contenders of each row the one that stands last in the order has it."""
+    winners = [max(np.flatnonzero(row), key=list(order).index) for row in contenders.T]
+    return np.abs(np.bincount(winners, minlength=len(counts)) - counts).sum()
+
+
+@settings(max_examples=40)
+@given(st.integers(2, 5), st.integers(1, 30), st.integers(0, 2**32 - 1))
+def test_no_class_could_stand_elsewhere_among_tied_ones_and_bring_the_counts_nearer(n_classes, n, seed):
+    rng = np.random.default_rng(seed)
+    contenders = rng.random((n_classes, n)) < 0.5
+    contenders[rng.integers(0, n_classes, n), np.arange(n)] = True
+    counts = whole_counts(rng.dirichlet(np.ones(n_classes)), n)
+    heights = assignment._tie_order(contenders, counts)
+    assert sorted(heights) == pytest.approx(np.arange(n_classes) / n_classes)
+    order = np.argsort(heights).tolist()
+    missed = missed_by(contenders, order, counts)
+    assert missed <= missed_by(contenders, np.argsort(counts, kind="stable"), counts)
+    for c, place in product(range(n_classes), repeat=2):
+        others = [d for d in order if d != c]
+        assert missed <= missed_by(contenders, [*others[:place], c, *others[place:]], counts)
+
+
+def test_rows_that_are_all_alike_go_to_either_class_by_one():
+    for columns in [[[0.0, 0.0], [2.0, 2.0]], [[2.0, 2.0], [0.0, 0.0]]]:
+        columns = np.array(columns)
+        lead = columns[1, 0] - columns[0, 0]
+        assert match_counts(columns, np.array([2, 0])).tolist() == [0.0, -lead - 1]
+        assert match_counts(columns, np.array([0, 2])).tolist() == [lead - 1, 0.0]
+        assert match_counts(columns, np.array([1, 1])).tolist() == [0.0, 1 - lead]  # one miss either way
+        assert sizes(columns, match_counts(columns, np.array([2, 0]))).tolist() == [2, 0]
+        assert sizes(columns, match_counts(columns, np.array([0, 2]))).tolist() == [0, 2]
+
+
+def test_either_class_may_be_too_small_for_a_row():
+    columns = np.array([[5.0, 4.0, 1.0], [0.0, 0.0, 0.0]])
+    assert match_counts(columns, np.array([0, 3])).tolist() == [-5.5, 0.0]  # half the next gap beyond the last row
+    assert match_counts(columns[::-1], np.array([0, 3])).tolist() == [-0.5, 0.0]
+
+
+def test_tied_rows_are_not_cooled_in_vain(monkeypatch):
+    levels = []
+    monkeypatch.setattr(assignment, "match_means", lambda *given: levels.append(1) or match_means(*given))
+    rng = np.random.default_rng(0)
+    columns = rng.standard_normal((4, 60))[:, rng.integers(0, 60, 20_000)]
+    match_counts(columns, sizes(columns, np.array([0.0, 1.0, -0.5, 0.3])) + np.array([100, -50, -50, 0]))
+    assert len(levels) <= 8  # of temperature; down to the last digit it would be 22
+
+
+def test_many_tied_rows_are_moved_at_once():
+    rng = np.random.default_rng(0)
+    columns = rng.standard_normal((4, 60))[:, rng.integers(0, 60, 20_000)]
+    counts = sizes(columns, np.array([0.0, 1.0, -0.5, 0.3]))
+    assert sizes(columns, match_counts(columns, counts)).tolist() == counts.tolist()
+    counts += np.array([100, -50, -50, 0])  # fewer than there are rows of a kind: none of them moves
+    assert np.abs(sizes(columns, match_counts(columns, counts)) - counts).sum() <= 200
+
+
+# -- Proportions of probabilities
+
+
+def mean_softmax(columns, offset):
+    return softmax(columns + offset[:, None], axis=0).mean(axis=1)
+
+
+def dual(columns, shares, offset):
+    """What the offsets of ``match_means`` make smallest."""
+    return logsumexp(columns + offset[:, None], axis=0).mean() - shares @ offset
+
+
+@settings(max_examples=40)
+@given(st.sampled_from(["spread", "never predicted"]), st.integers(2, 6), st.integers(0, 2**32 - 1))
+def test_mean_probabilities_are_within_the_tolerance_of_the_shares(kind, n_classes, seed):
+    rng = np.random.default_rng(seed)
+    columns, shares = scores_of(kind, rng, n_classes, 50), rng.dirichlet(np.full(n_classes, 2.0))
+    offset = match_means(columns, shares, np.zeros(n_classes), 1e-9)
+    assert np.abs(mean_softmax(columns, offset) - shares).max() <= 1.1e-9
+    assert match_means(columns, shares, offset, 1e-8) is offset  # near enough: left as it is
+
+
+@settings(max_examples=40)
+@given(st.sampled_from(KINDS), st.integers(2, 6), st.floats(0.01, 30), st.integers(0, 2**32 - 1))
+def test_every_step_towards_the_shares_descends(kind, n_classes, scale, seed):
+    rng = np.random.default_rng(seed)
+    columns, shares = scale * scores_of(kind, rng, n_classes, 40), rng.dirichlet(np.full(n_classes, 2.0))
+    offset = scale * rng.standard_normal(n_classes)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(assignment, "_MAX_STEPS", 1)
+        for _ in range(4):
+            after = match_means(columns, shares, offset, 1e-9)
+            before = dual(columns, shares, offset)
+            assert dual(columns, shares, after) <= before + 1e-12 * (1 + abs(before))
+            offset = after
+
+
+def test_where_probabilities_are_flat_to_the_last_digit_the_offset_stays():
+    columns = 1e4 * np.array(
+        [[1.0, 0.0], [0.0, 1.0]]
+    )  # either class has one row, however the offset moves a little
+    offset = match_means(columns, np.array([0.6, 0.4]), np.zeros(2), 1e-9)
+    assert offset == pytest.approx([0, 0], abs=1e-9)
+    alike = match_means(
+        np.zeros((2, 3)), np.array([0.6, 0.6]), np.zeros(2), 1e-9
+    )  # no shares: there is no solution
+    assert np.ptp(alike) == pytest.approx(0, abs=1e-9)
+
+
+@settings(max_examples=40)
+@given(st.integers(2, 5), st.integers(1, 20), st.integers(0, 2**32 - 1))
+def test_soft_moments_are_the_mean_softmax_and_its_derivative(n_classes, n, seed):
+    rng = np.random.default_rng(seed)
+    columns, offset = rng.standard_normal((n_classes, n)), rng.standard_normal(n_classes)
+    log_mean, curvature = assignment._soft_moments(columns, offset)
+    np.testing.assert_allclose(np.exp(log_mean), mean_softmax(columns, offset), rtol=1e-12)
+    for c, step in enumerate(1e-5 * np.eye(n_classes)):
+        change = mean_softmax(columns, offset + step) - mean_softmax(columns, offset - step)
+        np.testing.assert_allclose(curvature[c], change / 2e-5, atol=1e-9)
+
+
+def test_a_mean_too_small_for_a_number_is_known_by_its_largest_row():
+    columns = np.array([[0.0, 0.0, 0.0], [-2000.0, -1500.0, -1700.0]])
+    log_mean, _ = assignment._soft_moments(columns, np.array([0.0, 10.0]))
+    assert log_mean == pytest.approx(
+        logsumexp(log_softmax(columns + np.array([[0], [10]]), axis=0), axis=1) - np.log(3)
+    )
+    assert log_mean[1] == pytest.approx(-1490 - np.log(3))
+    barely, _ = assignment._soft_moments(np.array([[0.0], [-600.0]]), np.zeros(2))
+    assert barely == pytest.approx([0, -600])
+
+
+# -- The parts of the search
+
+
+@settings(max_examples=40)
+@given(st.integers(2, 5), st.integers(0, 2**32 - 1))
+def test_cheapest_paths_are_those_of_trying_all(n_classes, seed):
+    rng = np.random.default_rng(seed)
+    price = rng.integers(0, 9, (n_classes, n_classes)).astype(float)
+    price[rng.random(price.shape) < 0.3] = np.inf  # no row to give
+    np.fill_diagonal(price, 0)
+    is_start = rng.random(n_classes) < 0.5
+    is_start[rng.integers(n_classes)] = True
+    distance, previous = assignment._cheapest_paths(price, is_start)
+    for end in range(n_classes):
+        ways = [way for k in range(n_classes) for way in permutations(set(range(n_classes)) - {end}, k)]
+        lengths = [
+            sum(price[a, b] for a, b in zip((*way, end), (*way[1:], end), strict=False)) if way else 0.0
+            for way in ways
+            if is_start[(*way, end)[0]]
+        ]
+        assert distance[end] == min(lengths, default=np.inf)
+        if is_start[end]:
+            assert previous[end] == -1
+        elif np.isfinite(distance[end]):
+            assert distance[end] == distance[previous[end]] + price[previous[end], end]

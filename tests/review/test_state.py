@@ -1,0 +1,353 @@
+"""The walk through all pages: answers are on the disk, files are those of the commands, nobody's are lost."""
+
+import json
+import re
+from types import SimpleNamespace
+
+import numpy as np
+import polars as pl
+import pytest
+
+from chary.audit import Filling
+from chary.cli import main
+from chary.options import Options
+from chary.review import begin
+from chary.review.jobs import open_table
+from chary.tables import TableError
+
+pytestmark = pytest.mark.usefixtures("quick_learners")
+
+
+def answers_in(path, column="animal"):
+    return pl.read_csv(path, infer_schema=False)[column].fill_null("").to_list()
+
+
+def test_the_walk_from_a_file_to_accepted_labels_writes_what_the_commands_write(animals, enter, capsys):
+    path, truth = animals
+    bench = begin([str(path)], Options(target="animal"))
+    browser = enter(bench)
+    assert browser.get("/api/state")["next"] == {"page": "/", "words": "Draw random rows to label"}
+    bench.relearn()
+    page = browser.label(truth, k=30)
+    assert (page["done"], page["row"], page["left"]) == (True, None, 0)
+    assert answers_in(path.with_name("animals.audit.csv")) == [
+        truth[row.number] for row in Filling(bench.paths.audit).rows
+    ]
+    browser.wait()
+    found = browser.get("/api/truth")
+    assert found["ready"]
+    assert browser.get("/api/audit")["interval"]["low"] == found["accuracy"]["low"]
+    error = next(one["error"] for one in found["acceptance"] if one["count"])
+    assert browser.post("/api/accept", error=error)["chosen"] == error
+    row = browser.get("/api/doubt")
+    assert row["row"]["number"] - 1 not in {one.number for one in Filling(bench.paths.audit).rows}
+    after = browser.post("/api/doubt", row=row["row"]["number"], answer=row["runner_up"]["name"], expected="")
+    assert after["mended"] == 1
+    assert after["row"]["number"] != row["row"]["number"]
+    assert browser.get("/api/state")["stale"]
+    browser.post("/api/learn")
+    browser.wait()
+    state = browser.get("/api/state")
+    assert (state["stale"], state["checked"], state["learned"]) == (False, 1, True)
+    result = browser.get("/api/result?sort=chary_confidence")
+    assert [file["written"] and file["ours"] and not file["stale"] for file in result["files"]] == [True] * 3
+    assert {"chary_label", "chary_accept"} <= set(result["columns"])
+    downloads = {kind: browser.client.get(f"/download/{kind}").content for kind in ("labels", "model", "report")}
+    assert "style-src 'unsafe-inline'" in browser.client.get("/report").headers["content-security-policy"]
+
+    (command,) = result["commands"]
+    assert "--checked" in command
+    out = path.parent / "again"
+    assert main([*command.replace(str(path.parent), f"{path.parent}").split()[1:], "--out", str(out)]) == 0
+    capsys.readouterr()
+    assert (out / "animals.labeled.csv").read_bytes() == downloads["labels"]
+    assert (out / "animals.model.chary").read_bytes() == downloads["model"]
+    report, other = (out / "animals.report.html").read_text(), downloads["report"].decode()
+    assert _but_seconds(report) == _but_seconds(other)
+
+
+def _but_seconds(page):
+    return re.sub(r"\d+(\.\d+)? ?s\b", "", page)
+
+
+def test_a_restart_goes_on_where_it_stopped(animals, enter):
+    path, truth = animals
+    browser = enter(begin([str(path)], Options(target="animal")))
+    page = browser.post("/api/audit/draw", k=8, rule="live")
+    for _ in range(3):
+        page = browser.post("/api/audit", place=page["row"]["place"], answer="cat", expected="")
+    browser.post(
+        "/api/settings", aim="balanced", kinds={"size": "leave out"}, class_prior={"cat": 0.4, "dog": 0.6}
+    )
+    browser.bench.close()
+    again = enter(begin([str(path)], Options(target="animal")))
+    page = again.get("/api/audit")
+    assert (page["answered"], page["left"], page["rule"], page["row"]["place"]) == (3, 5, "live", 4)
+    settings = again.get("/api/start")["settings"]
+    assert settings == {"class_prior": {"cat": 0.4, "dog": 0.6}, "aim": "balanced", "error": None, "seed": 0}
+    assert {c["name"]: c["chosen"] for c in again.get("/api/start")["columns"]}["size"] == "leave out"
+    assert truth
+
+
+def test_skip_undo_another_class_and_conflicts(animals, enter):
+    path, _ = animals
+    browser, other = (
+        enter(begin([str(path)], Options(target="animal"))),
+        enter(begin([str(path)], Options(target="animal"))),
+    )
+    browser.post("/api/audit/draw", k=6)
+    sheet = path.with_name("animals.audit.csv")
+    assert browser.post("/api/audit", place=1, answer="?", expected="")["skipped"] == 1
+    assert browser.post("/api/audit", place=2, answer=" fox ", expected="")["keys"][2]["name"] == "fox"
+    undone = browser.post("/api/audit", place=1, answer="", expected="?")
+    assert undone["row"]["place"] == 1
+    assert answers_in(sheet) == ["", "fox", "", "", "", ""]
+    assert other.post("/api/audit", place=3, answer="dog", expected="")["answered"] == 2
+    refused = browser.post("/api/audit", 409, place=3, answer="cat", expected="")
+    assert "has the answer 'dog' by now" in refused["error"]
+    assert refused["now"]["answered"] == 2
+    assert "was changed outside this page" in browser.get("/api/state")["notices"][0]
+    for nothing in ("NA", "unknown", " ", "x" * 300, 3, None):
+        browser.post("/api/audit", 400, place=4, answer=nothing, expected="")
+    browser.post("/api/audit", 409, place=4, row=9999, answer="cat", expected="")
+    assert answers_in(sheet) == ["", "fox", "dog", "", "", ""]
+
+
+def test_a_terminal_and_the_page_fill_in_one_sheet(browser, capsys, monkeypatch):
+    import typer
+
+    browser.post("/api/audit/draw", k=6)
+    sheet = browser.bench.paths.audit
+    pressed = ["1", "2", "q"]
+
+    def press():
+        if len(pressed) == 2:  # the page answers what the terminal is showing, and another row
+            browser.post("/api/audit", place=2, answer="dog", expected="")
+            browser.post("/api/audit", place=6, answer="dog", expected="")
+        return pressed.pop(0)
+
+    monkeypatch.setattr(typer, "getchar", press)
+    assert main(["audit", "fill", str(sheet)]) == 0
+    out = capsys.readouterr().out
+    assert answers_in(sheet) == ["cat", "dog", "", "", "", "dog"]
+    assert "3 labelled, 0 skipped, 3 left" in out
+    assert browser.get("/api/state")["audit"]["answered"] == 3
+
+
+def test_nothing_is_said_of_accuracy_before_the_planned_size(browser, animals):
+    truth = animals[1]
+    browser.bench.relearn()
+    browser.wait()
+    page = browser.post("/api/audit/draw", k=6, rule="planned")
+    while page["row"]:
+        assert page["interval"] is None
+        assert not browser.get("/api/truth")["ready"]
+        row = page["row"]
+        assert not {"chary_label", "chary_confidence", "animal"} & {field["name"] for field in row["fields"]}
+        assert not set(row) & {"proposed", "confidence", "label"}
+        page = browser.post("/api/audit", place=row["place"], answer=truth[row["row"] - 1], expected="")
+    assert page["interval"]["n"] == 6
+    assert "in doubt" in browser.post("/api/doubt", 400, row=row["row"], answer="dog")["error"]
+    assert browser.get(f"/api/doubt?row={row['row']}")["row"] is None  # nor is an opinion shown of it
+    browser.wait()
+
+
+def test_live_the_interval_holds_whenever_one_stops_and_the_command_says_the_same(animals, enter, capsys):
+    path, truth = animals
+    browser = enter(begin([str(path)], Options(target="animal")))
+    page = browser.post("/api/audit/draw", k=12, rule="live")
+    assert page["interval"]["words"].startswith("The interval is shown once")
+    browser.wait()
+    intervals = []
+    for _ in range(7):
+        row = page["row"]
+        page = browser.post("/api/audit", place=row["place"], answer=truth[row["row"] - 1], expected="")
+        intervals.append(page["interval"]["n"])
+    assert intervals == [0, 0, 0, 0, 5, 5, 5]
+    refused = browser.post("/api/audit/draw", 400, k=12, rule="planned")
+    assert "stays" in refused["error"]
+    browser.post("/api/learn")
+    browser.wait()
+    found = browser.get("/api/truth")["accuracy"]
+    assert "whenever you stopped" in found["words"]
+    out = path.parent / "again"
+    assert (
+        main(
+            [
+                "label",
+                str(path),
+                "-t",
+                "animal",
+                "--audit",
+                str(browser.bench.paths.audit),
+                "--out",
+                str(out),
+                "--json",
+            ]
+        )
+        == 0
+    )
+    before = json.loads(capsys.readouterr().out)["audit"]["before"]
+    assert (before["low"], before["high"], before["n"]) == (found["low"], found["high"], 7)
+
+
+def test_a_table_changed_meanwhile_is_noticed_and_nothing_is_written(browser, animals):
+    path, _ = animals
+    browser.post("/api/audit/draw", k=4)
+    path.write_text(path.read_text().replace("n0", "n00"))
+    assert "animals.csv was changed since it was read" in browser.get("/api/state")["notices"][-1]
+    for write, body in {
+        "audit": {"place": 1, "answer": "dog"},
+        "learn": {},
+        "settings": {"aim": "balanced"},
+    }.items():
+        assert "until this page is started again" in browser.post(f"/api/{write}", 409, **body)["error"]
+    assert answers_in(browser.bench.paths.audit) == [""] * 4
+
+
+def test_files_of_others_are_not_overwritten_unasked(animals, enter):
+    path, _ = animals
+    theirs = path.with_name("animals.labeled.csv")
+    theirs.write_text("theirs")
+    kept = path.with_name("animals.review.json")
+    kept.write_text("not of a page")
+    browser = enter(begin([str(path)], Options(target="animal")))
+    assert "animals.review.json is damaged" in browser.get("/api/state")["notices"][0]
+    browser.bench.relearn()
+    browser.wait()
+    assert theirs.read_text() == "theirs"
+    assert kept.read_text() == "not of a page"
+    files = {file["kind"]: file for file in browser.get("/api/result")["files"]}
+    assert [files[kind]["ours"] for kind in ("labels", "model", "report")] == [False, True, True]
+    assert "animals.labeled.csv was not written by this page" in browser.post("/api/write", 409)["error"]
+    assert theirs.read_text() == "theirs"
+    browser.post("/api/write", overwrite=True)
+    assert theirs.read_text().startswith("size,")
+    # A finished result is the table again, and may then be written over: it is the page's own.
+    kept.unlink()
+    again = enter(begin([str(theirs)], Options(target="animal")))
+    assert again.get("/api/state")["rows"] == 240
+    assert again.bench.paths.audit == path.with_name("animals.audit.csv")
+    assert again.bench.paths.labels == theirs
+
+
+def test_rows_mended_can_be_changed_and_taken_back(browser):
+    browser.bench.relearn()
+    browser.wait()
+    first = browser.get("/api/doubt")["row"]["number"]
+    second = browser.post("/api/doubt", row=first, answer="dog", expected="")["row"]["number"]
+    assert second != first
+    assert browser.get(f"/api/doubt?row={first}")["row"]["answer"] == "dog"
+    browser.post("/api/doubt", 409, row=first, answer="cat", expected="")
+    browser.post("/api/doubt", row=first, answer="cat", expected="dog")
+    browser.post("/api/doubt", row=second, answer="cat", expected="")
+    assert answers_in(browser.bench.paths.check) == ["cat", "cat"]
+    taken = browser.post("/api/doubt", row=second, answer="", expected="cat")
+    assert (taken["row"]["number"], taken["mended"]) == (second, 1)
+    assert "nothing is written" in browser.post("/api/doubt", 400, row=second, answer="?")["error"]
+    assert browser.get("/api/doubt?label=dog&high=1")["proposed"] == "dog"
+
+
+def test_judging_labels_from_the_first_row_to_what_can_be_accepted(rules, enter, capsys):
+    path, truth = rules
+    options = Options(labels=("rule",), confidence="sure")
+    browser = enter(begin([str(path)], options))
+    state = browser.get("/api/state")
+    assert (state["kind"], state["target"], state["rows"]) == ("judge", "rule", 200)
+    assert [column["name"] for column in browser.get("/api/start")["columns"]] == ["text"]
+    page = browser.label(truth, k=60)
+    assert page["interval"]["n"] == 60
+    browser.wait()
+    found = browser.get("/api/truth")
+    assert found["accuracy"]["n"] == 60
+    browser.post("/api/accept", error=0.1)
+    browser.wait()
+    result = browser.get("/api/result?accept=true")
+    assert 0 < result["matching"] < 200
+    for path_ in ("/review", "/api/doubt"):
+        assert browser.client.get(path_).status_code == 404
+    browser.post("/api/settings", 400, aim="balanced")
+    files = {file["name"]: file for file in result["files"]}
+    assert set(files) == {"mails.judged.csv", "mails.judged.html"}
+    out = path.parent / "again"
+    assert main([*result["commands"][0].split()[1:], "--out", str(out)]) == 0
+    capsys.readouterr()
+    assert (out / "mails.judged.csv").read_bytes() == path.with_name("mails.judged.csv").read_bytes()
+
+
+def test_the_label_under_test_is_never_shown(rules, enter):
+    path, _ = rules
+    browser = enter(begin([str(path)], Options(labels=("rule",), confidence="sure")))
+    page = browser.post("/api/audit/draw", k=5)
+    assert [field["name"] for field in page["row"]["fields"]] == ["text"]
+    assert page["question"] == "label"
+
+
+def test_one_of_both_is_needed(animals):
+    path = str(animals[0])
+    for options in (Options(), Options(target="animal", labels=("animal",))):
+        with pytest.raises(TableError, match="either the column to label or"):
+            begin([path], options)
+    with pytest.raises(TableError, match="has no column 'anmal'; did you mean 'animal'"):
+        begin([path], Options(target="anmal"))
+    with pytest.raises(TableError, match="has no column 'color'"):
+        begin([path], Options(target="animal", categorical=("color",)))
+
+
+def test_what_is_typed_precedes_what_was_kept(animals):
+    path = str(animals[0])
+    begin([path], Options(target="animal")).change({"kinds": {"size": "category", "name": "text"}})
+    again = begin([path], Options(target="animal", drop=("size",), seed=3))
+    assert again.choices.kinds == {"size": "leave out", "name": "text"}
+    assert again.choices.options.seed == 3
+
+
+def test_the_job_tells_the_labels(rules):
+    bench = begin([str(rules[0])], Options(labels=("rule",), confidence="sure"))
+    job = bench.job
+    assert (job.classes, job.hidden, job.population) == (["ham", "spam"], ("rule", "sure"), 200)
+    assert sum(job.counts.values()) == 200
+    bench.draw({"k": 5})
+    filling = Filling(bench.paths.audit)
+    labels = job.table.frame["rule"].to_list()
+    assert job.stopping(filling, None).labels == [labels[row.number] for row in filling.rows]
+    assert job.shown(None)[0].columns == ["text", "rule", "sure"]
+
+
+def test_the_interval_while_answering_is_of_the_model_of_the_given_labels(bench):
+    bench.draw({"k": 5})
+    filling = Filling(bench.paths.audit)
+    codes = np.zeros(240, dtype=np.intp)
+    codes[filling.rows[2].number] = 1
+    before = SimpleNamespace(codes=codes, labels=SimpleNamespace(classes=np.array(["cat", "dog"])))
+    watch = bench.job.stopping(filling, before)
+    assert watch.labels == ["cat", "cat", "dog", "cat", "cat"]
+    assert watch.population == bench.job.population == 240 - sum(bench.job.counts.values())
+    assert bench.job.stopping(filling, None) is None
+
+
+FRAME = pl.DataFrame({"x": [1, 2, 3], "y": ["a", "b", None]})
+ADDED = {"chary_label": ["a", "b", "a"], "chary_confidence": [1.0, 1.0, 0.5], "chary_source": ["given"] * 3}
+
+
+def test_a_finished_result_is_the_table_again(tmp_path):
+    path = tmp_path / "t.labeled.csv"
+    FRAME.with_columns(**{name: pl.Series(cells) for name, cells in ADDED.items()}, chary_p_a=pl.lit(1)).write_csv(
+        path
+    )
+    opened = open_table([str(path)])
+    assert opened.table.frame.columns == ["x", "y"]
+    assert (opened.stem, opened.folder, opened.files) == ("t", tmp_path, (str(path),))
+    assert "were set aside" in opened.notes[0]
+    assert opened.table.path == str(path)
+    FRAME.write_csv(tmp_path / "t.csv")
+    assert open_table([str(path)]).table.path == str(tmp_path / "t.csv")  # what commands are typed with
+    assert "chary_label" in open_table([str(path)], keep=True).table.frame.columns
+
+
+def test_other_tables_are_as_they_are(tmp_path):
+    FRAME.write_csv(tmp_path / "t.labeled.csv")
+    opened = open_table([str(tmp_path / "t.labeled.csv")])
+    assert (opened.stem, opened.notes) == ("t.labeled", ())
+    with pytest.raises(TableError, match="save standard input in a file"):
+        open_table(["-"])

@@ -1,0 +1,250 @@
+"""``python -m studies``: from a fresh clone to tables, figures and one-sentence errors."""
+
+import gzip
+import json
+import re
+
+import pytest
+
+import studies
+from studies import NAMES, STUDIES, datasets
+from studies.__main__ import main, progress_line
+from studies.runner import Interrupted, Progress
+from studies.store import Store, key_of
+
+
+@pytest.fixture(autouse=True)
+def fresh(monkeypatch, tmp_path):
+    """A directory of its own and a machine without data."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("CHARY_DATA", raising=False)
+    monkeypatch.setenv("CHARY_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("COLUMNS", "140")
+    monkeypatch.setenv("NO_COLOR", "1")
+
+
+@pytest.fixture
+def call(capsys):
+    """Type words after ``python -m studies``; what is printed comes back, its spaces made one."""
+
+    def run(*words, exit_code=0, raw=False):
+        code = main([str(word) for word in words])
+        printed = capsys.readouterr()
+        assert code == exit_code, printed.err
+        assert not printed.err or printed.err.startswith("studies: ")
+        text = printed.out + printed.err
+        return text if raw else re.sub(r"\s+", " ", text)
+
+    return run
+
+
+@pytest.fixture
+def finished(tmp_path):
+    """Digits under both labellings, two seeds, as if they had been run."""
+    store = Store(tmp_path / "studies" / "cells")
+    for name in ("table-ssb", "table-iid"):
+        for cell in STUDIES[name].cells(["digits"], 2):
+            accuracy = 0.7 + 0.01 * ("tsim" in cell.method) + 0.1 * (cell.labeling == "iid") + 1e-3 * cell.seed
+            store.write(cell.content(), {"accuracy": accuracy}, {"cpu_seconds": 61.0})
+    return store
+
+
+def test_from_a_fresh_clone_to_the_table(call, tmp_path):
+    """The first command of the documentation, with one seed and few methods."""
+    words = ("table-ssb", "--datasets", "digits", "--seeds", "1")
+    ran = call("run", *words, "--methods", "erm", "--jobs", "1")
+    assert "1 cells worked out, 0 were there, 0 failed. Next: python -m studies report table-ssb" in ran
+    ran = call("run", *words, "--methods", "erm,pl-softmax", "--jobs", "1")
+    assert "1 cells worked out, 1 were there, 0 failed." in ran
+    shown = call("report", *words)
+    assert "Digits" in shown
+    assert "75.7 ± 4.6" in shown  # the paper's
+    written = {path.name for path in (tmp_path / "studies" / "partial" / "table-ssb").iterdir()}
+    assert written == {"report.md", "results.csv", "figure.png"}
+    assert not (tmp_path / "studies" / "results").exists()  # which is for whole studies
+
+
+def test_a_report_gives_the_paper_wins_and_recovered_share(call, finished, tmp_path):
+    shown = call("report", "table-ssb", "--datasets", "digits", "--seeds", "2", "--out", "out")
+    assert "T-similarity beats softmax in 3 of 3 pairs" in shown
+    assert "PL T-sim wins back 10 % of the accuracy lost to the bias" in shown
+    first = {path.name: path.read_bytes() for path in (tmp_path / "out" / "table-ssb").iterdir()}
+    call("report", "table-ssb", "--datasets", "digits", "--seeds", "2", "--out", "out")
+    assert {path.name: path.read_bytes() for path in (tmp_path / "out" / "table-ssb").iterdir()} == first
+
+
+def test_a_narrow_window_keeps_the_table_whole(call, finished, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    output = call("report", "table-ssb", "--datasets", "digits", "--seeds", "2", raw=True)
+    row = next(line for line in output.splitlines() if "Digits" in line)
+    assert "…" not in row
+    assert len(row.split()) == 1 + len(STUDIES["table-ssb"].methods)
+    assert max(map(len, output.splitlines())) <= 80
+
+
+def test_status_counts_done_missing_and_failed(call, finished):
+    cell = STUDIES["table-ssb"].cells(["digits"], 3)[-1]
+    finished.fail(cell.content(), "its worker was killed by SIGKILL, 3 times")
+    shown = call("status", "table-ssb", "--datasets", "digits", "--seeds", "3")
+    assert "Digits 18 1 8 18 min 18 s" in shown
+    assert "Failed: Digits: its worker was killed by SIGKILL, 3 times" in shown
+    path = finished.path(key_of(STUDIES["table-ssb"].cells(["digits"], 1)[0].content()))
+    path.write_text("{")
+    shown = call("status", "table-ssb", "--datasets", "digits", "--seeds", "3")
+    assert "1 damaged files were set aside" in shown
+
+
+def test_list_shows_every_study_and_how_far_it_is(call, finished):
+    shown = call("list")
+    assert all(name in shown for name in NAMES)
+    assert "1053 18" in shown
+    assert "table-ssb --protocol authors" in shown
+
+
+def test_an_export_can_be_reported_without_the_store(call, finished, tmp_path):
+    words = ("--datasets", "digits", "--seeds", "2")
+    assert "18 cells in all.json.gz" in call("export", "table-ssb", "all.json.gz", *words)
+    rows = json.loads(gzip.decompress((tmp_path / "all.json.gz").read_bytes()))
+    assert {row["cell"]["method"] for row in rows} == set(STUDIES["table-ssb"].methods)
+    direct = call("report", "table-ssb", *words)
+    again = call("report", "table-ssb", *words, "--from", "all.json.gz", "--store", "nowhere")
+    assert again.split("•")[0] == direct.split("•")[0]
+
+
+def test_an_export_can_be_put_into_another_store_and_serves_both_protocols(call, finished, tmp_path):
+    call("export", "table-ssb", "all.json.gz")
+    assert "18 cells put into other, 0 were there." in call("import", "all.json.gz", "--store", "other")
+    assert "0 cells put into other, 18 were there." in call("import", "all.json.gz", "--store", "other")
+    words = ("table-ssb", "--datasets", "digits", "--seeds", "2", "--store", "other")
+    assert "Digits 18 0 0" in call("status", *words)
+    assert "Digits 10 0 8" in call("status", *words, "--protocol", "authors")  # PL and CSTA are not the same
+    call("export", *words[:1], "theirs.json.gz", *words[1:], "--protocol", "authors")
+    rows = json.loads(gzip.decompress((tmp_path / "theirs.json.gz").read_bytes()))
+    assert {row["cell"]["method"].partition("-")[0] for row in rows} == {"erm", "msta"}
+    said = call("report", *words, "--protocol", "authors", "--out", "out")
+    assert "as the authors seem to have run it" in said
+    assert (tmp_path / "out" / "table-ssb-authors" / "report.md").exists()
+
+
+@pytest.mark.parametrize(
+    "content", [b"no file of chary", gzip.compress(b"[1]", mtime=0), gzip.compress(b"{}" * 99, mtime=0)[:20]]
+)
+def test_a_file_without_cells_is_refused(call, tmp_path, content):
+    (tmp_path / "cells.json.gz").write_bytes(content)
+    shown = call("import", "cells.json.gz", exit_code=1)
+    assert "cells.json.gz holds no exported cells of studies, or is damaged" in shown
+    assert not (tmp_path / "studies" / "cells").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("run", "table-7"), "There is no study 'table-7'; choose one of table-ssb, table-iid"),
+        (("run", "table-ssb"), "Not on this machine: cod_rna, coil20, dna"),
+        (("run", "table-ssb", "--datasets", "iris"), "There is no data set 'iris'"),
+        (("run", "table-ssb", "--datasets", "gone.npz"), "There is no file gone.npz"),
+        (("run", "table-ssb", "--datasets", "digits", "--engine", "spark"), "choose 'process' or 'dask'"),
+        (("run", "table-ssb", "--methods", "pl,erm"), "table-ssb has no method 'pl'; choose of erm, pl-softmax"),
+        (("report", "table-ssb"), "Nothing of table-ssb is finished"),
+        (("export", "figure-bias", "x.json.gz"), "Nothing of figure-bias is finished"),
+        (("report", "table-ssb", "--from", "none.json.gz"), "none.json.gz"),
+        (("status", "figure"), "There is no study 'figure'"),
+        (
+            ("run", "table-ssb", "--protocol", "theirs"),
+            "There is no protocol 'theirs'; choose one of ours, authors.",
+        ),
+        (("status", "audit", "--protocol", "authors"), "audit has no protocol of the authors"),
+        (
+            ("report", "table-ssb", "--protocol", "authors"),
+            "run `python -m studies run table-ssb --protocol authors`",
+        ),
+        (("import", "none.json.gz"), "none.json.gz"),
+    ],
+)
+def test_errors_are_one_sentence(call, words, message):
+    output = call(*words, exit_code=1)
+    assert message in output
+    assert output.startswith("studies: ")
+    assert "Traceback" not in output
+
+
+def test_failed_cells_make_the_exit_status_1(call, monkeypatch):
+    cell = STUDIES["table-ssb"].cells(["digits"], 1)[0]
+    outcome = Progress(8, 0, n_done=7, failed=[(cell, "ValueError: no luck")], n_damaged=2)
+    monkeypatch.setattr("studies.run", lambda *args, **options: outcome)
+    output = call("run", "table-ssb", "--datasets", "digits", exit_code=1)
+    assert "7 cells worked out, 0 were there, 1 failed." in output
+    assert "Failed: Digits, erm, seed 0: ValueError: no luck" in output
+    assert "2 damaged files" in output
+
+
+def test_a_study_with_a_table_of_its_own_shows_it(call, tmp_path):
+    store = Store(tmp_path / "studies" / "cells")
+    for cell in STUDIES["verdicts"].cells(["svmguide1"], 2):
+        verdict = "strongly biased" if cell.labeling == "ssb" else "representative"
+        store.write(cell.content(), {"verdict": verdict, "auc": 0.75, "coverage": 0.5})
+    shown = call("report", "verdicts", "--datasets", "svmguide1", "--seeds", "2")
+    assert "Svmguide1 with the paper's bias 0 0 2 0.75 to 0.75 50%" in shown
+    assert "Verdicts over 2 seeds." in shown
+    assert "• Taken for representative: 0 of 2 drawn with the paper's bias" in shown
+
+
+def test_datasets_shows_facts_origin_licence_and_cautions(call):
+    shown = call("datasets")
+    assert "mushrooms 8124 112 2 79 2 no" in shown
+    assert "digits 1797 64 10 99 0.5 yes" in shown
+    assert "Licence: CC BY 4.0" in shown
+    assert "phishing" in shown
+    assert "5270 repeated rows" in shown
+
+
+def test_fetch_says_where_or_why_not(call, monkeypatch):
+    assert "nothing to do" in call("datasets", "fetch", "digits")
+
+    def refuse(name):
+        raise datasets.DatasetError(f"{name} could not be downloaded; nothing was kept, try again.")
+
+    monkeypatch.setattr(datasets, "fetch", refuse)
+    assert call("datasets", "fetch", "dna", exit_code=1).startswith("studies: dna could not be downloaded")
+    output = call("datasets", "fetch", "all", exit_code=1)
+    assert output.count("could not be downloaded") == 12
+    assert "studies: 12 of 12 data sets could not be had, as said above." in output
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence", "exit_code"),
+    [
+        (Interrupted(15), "Stopped by SIGTERM; run again to resume.", 143),
+        (RuntimeError("No worker could be started."), "No worker could be started.", 1),
+        (KeyboardInterrupt(), "Interrupted; run again to resume.", 130),
+    ],
+)
+def test_what_ends_a_run_gives_its_sentence_and_exit_code(call, monkeypatch, error, sentence, exit_code):
+    def end(*args, **options):
+        raise error
+
+    monkeypatch.setattr(studies, "run", end)
+    assert sentence in call("run", "table-ssb", "--datasets", "digits", exit_code=exit_code)
+
+
+def test_wrong_words_are_one_sentence_and_no_words_are_help(call):
+    assert call("walk", exit_code=1) == "studies: No such command 'walk'; try --help. "
+    assert "The paper's tables and figures" in call()
+
+
+def test_without_pytorch_the_list_says_what_its_study_needs(call, monkeypatch):
+    def refuse(module):
+        raise ModuleNotFoundError("No module named 'torch'", name="torch")
+
+    monkeypatch.setattr(studies, "import_module", refuse)
+    monkeypatch.setattr("studies.__main__.NAMES", ("deep",))
+    assert "deep The study deep needs PyTorch: pip install 'chary[torch]'." in call("list")
+    assert "needs PyTorch" in call("run", "deep", exit_code=1)
+
+
+def test_a_line_shows_done_running_failed_rate_and_time_left():
+    progress = Progress(100, 20, n_done=30, n_running=2)
+    progress.started -= 60
+    line = progress_line("table-ssb", progress).plain
+    assert "50/100 done, 2 running, 0 failed, 30 cells/min, 1 min 40 s left" in line
+    assert "4/4 done" in progress_line("table-ssb", Progress(4, 4)).plain

@@ -1,0 +1,73 @@
+"""A file is what its first bytes say; what chary does not read is called by its name."""
+
+import gzip
+
+import pytest
+
+from chary.tables.errors import TableError
+from chary.tables.formats import FORMATS, look_into
+from chary.tables.formats.packing import File
+
+
+def look(head, name="t"):
+    return look_into(File(name, data=head))
+
+
+@pytest.mark.parametrize(
+    ("head", "content"),
+    [
+        (b"PAR1...", "parquet"),
+        (b"ARROW1\x00\x00", "arrow"),
+        (b"\xff\xff\xff\xff\x10\x00\x00\x00", "arrow"),
+        (b'{"a": 1}\n', "jsonl"),
+        (b'\xef\xbb\xbf \n{ "a": 1}\n', "jsonl"),
+        (b"{}\n", "jsonl"),
+        (b"{a},b\n1,2\n", "csv"),
+        (b"[a],b\n1,2\n", "csv"),
+        (b"\xff\xfea\x00", "csv"),
+        (b"<b>,c\n", "csv"),
+    ],
+)
+def test_a_file_is_what_its_content_says(head, content):
+    assert look(head)[1] is FORMATS[content]
+    file, format = look(gzip.compress(head))
+    assert (file.packed, format.name) == ("gz", content)
+
+
+@pytest.mark.parametrize(
+    ("head", "said"),
+    [
+        (b"\xd0\xcf\x11\xe0\xa1\xb1", "an old Excel workbook; save the sheet as .xlsx or CSV."),
+        (b"%PDF-1.7", "a PDF; export"),
+        (b"\x80\x04\x95", "a Python pickle, which chary never opens"),
+        (b"version https://git-lfs.github.com/spec/v1\n", "a Git LFS pointer"),
+        (b"\n<!DOCTYPE HTML><p>", "a web page (a download may have failed), not a table"),
+        (b"<?xml version='1.0'?>", "an XML file, not a table"),
+        (b'[{"a": 1}]', "one JSON array; write it as JSON lines, an object on each line."),
+        (b"", "empty; chary needs a header and rows."),
+        (gzip.compress(b"", mtime=0), "empty; chary needs a header and rows."),
+    ],
+)
+def test_what_is_no_table_is_called_by_its_name(head, said):
+    with pytest.raises(TableError) as caught:
+        look(head, "t.csv")
+    assert f"t.csv is {said}" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("t.parquet", "t.parquet is not a Parquet file (its first bytes say so) but text, perhaps a CSV"),
+        ("t.XLSX", "t.XLSX is not an Excel workbook"),
+        ("t.jsonl", "t.jsonl is not JSON lines"),
+        ("t.gz", "t.gz is not a gzip file"),
+    ],
+)
+def test_text_is_not_taken_for_what_a_name_promises(name, said):
+    with pytest.raises(TableError) as caught:
+        look(b"a,b\n1,2\n", name)
+    assert said in str(caught.value)
+    with pytest.raises(TableError, match="but nothing that chary knows; check how it was written"):
+        look(b"\x00\x01\x02", name)
+    look(gzip.compress(b"a,b"), "t.csv.gz")  # what is in it may be a text table
+    look(b"PAR1", name)  # and what is known is read

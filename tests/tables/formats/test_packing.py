@@ -1,0 +1,138 @@
+"""Packed files are unpacked; what would fill the memory, or cannot be told, is refused."""
+
+import gzip
+import io
+import zipfile
+
+import pytest
+
+from chary.tables.errors import TableError
+from chary.tables.formats import packing as module
+from chary.tables.formats.packing import File, opened_zip, packing, refuse_bomb
+
+DATA = b"a,b\n1,2\n" * 50
+
+
+def of(data, name="t"):
+    """A file as from standard input, and the name of what is in it."""
+    return File(name, data=data).unpacked()
+
+
+def from_bytes(data, name="t"):
+    return of(data, name)[0].read()
+
+
+def zipped(members, compression=zipfile.ZIP_DEFLATED):
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", compression) as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize("kind", ["gz", "zip", ""])
+def test_what_is_packed_is_unpacked_and_the_same_bytes_every_time(kind):
+    written = []
+    for cut in (1, 7):
+        buffer = io.BytesIO()
+        with packing(buffer, kind, "t.csv") as stream:
+            for start in range(0, len(DATA), cut * 60):
+                stream.write(DATA[start : start + cut * 60])
+        written.append(buffer.getvalue())
+    assert written[0] == written[1]
+    file, inner = of(written[0])
+    assert (file.packed, file.read(), inner) == (kind, DATA, "t.csv" if kind == "zip" else "t")
+    pieces = list(file.chunks(100))
+    assert b"".join(data for data, _, _ in pieces) == DATA
+    assert [last for *_, last in pieces] == [False] * (len(pieces) - 1) + [True]
+    assert pieces[-1][1] == 1.0
+
+
+def test_a_gzip_of_several_parts_is_read_whole():
+    assert from_bytes(gzip.compress(b"a,b\n") + gzip.compress(b"1,2\n")) == b"a,b\n1,2\n"
+
+
+def test_a_damaged_gzip_is_one_sentence():
+    data = gzip.compress(DATA)
+    with pytest.raises(TableError, match=r"^t.gz is a gzip file that is cut off; copy or download it again.$"):
+        from_bytes(data[:-9], "t.gz")
+    for damaged in (data[:-8] + bytes(8), data[:12] + b"\xff\xff" + data[14:]):
+        with pytest.raises(TableError, match=r"^t.gz is a damaged gzip file \("):
+            from_bytes(damaged, "t.gz")
+
+
+@pytest.mark.parametrize(
+    ("members", "said"),
+    [
+        ({}, "holds no file; chary reads an archive of one file"),
+        (
+            {"a.csv": DATA, "b.csv": DATA},
+            "holds 'a.csv' and 'b.csv'; chary reads an archive of one file: unpack it",
+        ),
+        ({f"{i}.csv": DATA for i in range(9)}, "and '4.csv' and 4 more; chary reads"),
+        ({"../\x1b[31m.csv": DATA, "x": b""}, "'../\\\\x1b"),
+        ({"xl/workbook.bin": b"x"}, "is a binary Excel workbook; save it as .xlsx"),
+        ({"mimetype": b"x", "content.xml": b"x"}, "is an OpenDocument file"),
+        ({"[Content_Types].xml": b"x", "word/document.xml": b"x"}, "is an office document without a sheet"),
+    ],
+)
+def test_an_archive_holds_one_file_or_a_workbook(members, said):
+    with pytest.raises(TableError, match=said):
+        of(zipped(members), "t.zip")
+    assert of(zipped({"[Content_Types].xml": b"x", "xl/workbook.xml": b"x"}))[0].packed == ""
+
+
+def test_what_programs_leave_in_archives_is_no_file_and_no_name_is_a_path(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    members = {"in/": b"", "../../t.csv": DATA, "__MACOSX/in/._t.csv": b"x", "in/.DS_Store": b"y"}
+    file, inner = of(zipped(members), "t.zip")
+    assert (file.read(), inner) == (DATA, "../../t.csv")
+    assert list(tmp_path.iterdir()) == []
+    assert not (tmp_path.parent / "t.csv").exists()
+
+
+def test_a_locked_or_damaged_archive_is_one_sentence():
+    data = zipped({"t.csv": DATA}, zipfile.ZIP_STORED)
+    locked = bytearray(data)
+    locked[6] |= 1
+    locked[data.index(b"PK\x01\x02") + 8] |= 1
+    with pytest.raises(TableError, match=r"t.zip is locked with a password"):
+        from_bytes(bytes(locked), "t.zip")
+    with pytest.raises(TableError, match=r"t.zip is a damaged ZIP archive \(File is not a zip file\)"):
+        from_bytes(data[:40], "t.zip")
+    with pytest.raises(TableError, match=r"t.zip is a damaged ZIP archive \(Bad CRC-32"):
+        from_bytes(data.replace(b"a,b", b"a;b", 1), "t.zip")
+    with pytest.raises(TableError, match=r"mine"), opened_zip(io.BytesIO(data), "t.zip"):
+        raise TableError("mine")
+
+
+def test_bombs_are_refused_before_they_fill_the_memory(monkeypatch):
+    monkeypatch.setattr(module, "_SMALL", 2**20)
+    monkeypatch.setattr(module, "_PIECE", 2**16)
+    grown = []
+    monkeypatch.setattr(
+        module, "refuse_bomb", lambda size, *rest, **how: (grown.append(size), refuse_bomb(size, *rest, **how))
+    )
+    for data, name in ((gzip.compress(bytes(2**24)), "t.gz"), (zipped({"t.csv": bytes(2**24)}), "t.zip")):
+        for size in (None, 2**18):
+            with pytest.raises(
+                TableError, match=rf"{name} unpacks to 3 MiB or more from 1\d KiB, as no table does"
+            ):
+                list(of(data, name)[0].chunks(size))
+    assert max(grown) < 2**22
+
+
+def test_an_archive_that_lies_about_its_size_yields_no_more_than_it_said():
+    data = bytearray(zipped({"t.csv": bytes(2**20)}))
+    for at in (22, data.index(b"PK\x01\x02") + 24):  # the size, in both headers
+        data[at : at + 4] = (1000).to_bytes(4, "little")
+    with pytest.raises(TableError, match=r"is a damaged ZIP archive"):
+        from_bytes(bytes(data), "t.zip")
+
+
+def test_tables_compress_well_and_are_no_bombs():
+    refuse_bomb(2**28, 1, "t")
+    refuse_bomb(2**33, 2**33 // 199, "t")
+    refuse_bomb(2**35, 2**34, "t", whole=False)
+    with pytest.raises(TableError, match=r"as no table does"):
+        refuse_bomb(2**35, 2**34, "t")

@@ -1,0 +1,176 @@
+"""Excel workbooks in and out: sheets by name, types kept, no text a formula, what a cell cannot hold refused."""
+
+import datetime as dt
+import io
+import sys
+import zipfile
+from decimal import Decimal
+from importlib.util import find_spec
+
+import polars as pl
+import pytest
+
+from chary.tables.errors import TableError
+from chary.tables.formats import FORMATS
+from chary.tables.formats.base import Reading
+from chary.tables.formats.packing import File
+from chary.tables.table import Table
+
+needs_excel = pytest.mark.skipif(
+    not (find_spec("fastexcel") and find_spec("xlsxwriter")), reason="needs chary[excel]: fastexcel and xlsxwriter"
+)
+
+FRAME = pl.DataFrame({
+    "whole": [1, -2, None],
+    "number": [1.5, None, 2.0],
+    "text": ["=1+1", "007", "http://x.y"],
+    "flag": [True, False, None],
+    "day": [dt.date(2024, 1, 31), None, dt.date(1999, 12, 31)],
+    "moment": pl.Series([dt.datetime(2024, 1, 31, 12, 30, 15, 123000), None, None], dtype=pl.Datetime("ms")),
+    "time": [dt.time(12, 30), None, dt.time(1, 2, 3)],
+    "nothing": pl.Series([None, None, None], dtype=pl.String),
+})  # fmt: skip
+
+
+def workbook(frame=FRAME):
+    buffer = io.BytesIO()
+    FORMATS["xlsx"].write(Table(frame, "t"), pl.DataFrame(), buffer)
+    return buffer.getvalue()
+
+
+def read_workbook(data, name, sheet):
+    table = FORMATS["xlsx"].read(File(name, data=data), Reading(sheet=sheet))
+    return table.frame, table.notes
+
+
+def sheets(**cells):
+    """A workbook with these sheets, each a list of rows."""
+    import xlsxwriter
+
+    buffer = io.BytesIO()
+    with xlsxwriter.Workbook(buffer, {"in_memory": True}) as book:
+        for name, rows in cells.items():
+            sheet = book.add_worksheet(name)
+            for i, row in enumerate(rows):
+                for j, value in enumerate(row):
+                    sheet.write(i, j, value)
+    return buffer.getvalue()
+
+
+def repacked(data, change):
+    """The same archive with other members: change goes from name and bytes to bytes, or None to leave it out."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as new:
+        for member in old.infolist():
+            content = change(member.filename, old.read(member))
+            if content is not None:
+                new.writestr(member.filename, content)
+    return buffer.getvalue()
+
+
+@needs_excel
+def test_cells_and_types_come_back():
+    frame, notes = read_workbook(workbook(), "t.xlsx", None)
+    assert frame.equals(FRAME)
+    assert frame.schema == FRAME.schema
+    assert notes == ()
+
+
+@needs_excel
+def test_a_sheet_is_chosen_by_name():
+    data = sheets(Data=[["a", "b"], [1, "x"]], Notes=[["c"], [2]])
+    assert read_workbook(data, "t", "Data")[0].rows() == [(1, "x")]
+    assert read_workbook(data, "t", " notes")[0].rows() == [(2,)]  # Excel itself does not tell case apart
+    with pytest.raises(
+        TableError, match=r"^t has the sheets 'Data', 'Notes'; name one with the parameter sheet.$"
+    ):
+        read_workbook(data, "t", None)
+    with pytest.raises(TableError, match=r"^t has no sheet 'Dat'; it has 'Data', 'Notes'.$"):
+        read_workbook(data, "t", "Dat")
+    assert read_workbook(sheets(Only=[["a"], [1]]), "t", None)[0].rows() == [(1,)]
+
+
+@needs_excel
+def test_columns_of_several_types_are_text_and_said():
+    data = sheets(s=[["zip", "x", "y"], [1234, 1, True], ["01234", 2, 3], [1.5, 3, "z"]])
+    frame, notes = read_workbook(data, "t.xlsx", None)
+    assert frame.rows() == [("1234", 1, "true"), ("01234", 2, "3"), ("1.5", 3, "z")]
+    assert notes == (
+        "Column 'zip' of t.xlsx mixes numbers, text or dates, and was read as text.",
+        "Column 'y' of t.xlsx mixes numbers, text or dates, and was read as text.",
+    )
+
+
+@needs_excel
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ([], "^Sheet 's' of t is empty; chary needs a header and rows.$"),
+        ([["a", "b", "a"], [1, 2, 3]], "^t, sheet 's': columns 1 and 3 are both called 'a'; rename one of them.$"),
+    ],
+)
+def test_sheets_without_a_table_are_refused(rows, said):
+    with pytest.raises(TableError, match=said):
+        read_workbook(sheets(s=rows), "t", None)
+
+
+@needs_excel
+def test_a_header_alone_is_a_table_without_rows():
+    assert read_workbook(sheets(s=[["a", "b"]]), "t", None)[0].shape == (0, 2)
+
+
+@needs_excel
+def test_damaged_workbooks_are_one_sentence():
+    broken = {
+        "cut": repacked(workbook(), lambda name, data: data[:100] if "sheet1" in name else data),
+        "no sheet": repacked(workbook(), lambda name, data: None if "sheet1" in name else data),
+        "no text": repacked(workbook(), lambda name, data: b"\xff\xfe\x00" if "sheet1" in name else data),
+    }
+    for name, data in broken.items():
+        with pytest.raises(TableError, match=rf"^{name} is a damaged Excel workbook \(.*\); save it again.$"):
+            read_workbook(data, name, None)
+    with pytest.raises(TableError, match="is a damaged ZIP archive"):
+        read_workbook(workbook()[:200], "t", None)
+
+
+@needs_excel
+def test_a_workbook_that_unpacks_to_more_than_a_table_is_refused(monkeypatch):
+    monkeypatch.setattr("chary.tables.formats.packing._SMALL", 2**20)
+    bomb = repacked(workbook(), lambda name, data: data + b" " * 2**24 if "sheet1" in name else data)
+    with pytest.raises(TableError, match="t unpacks to 16 MiB or more"):
+        read_workbook(bomb, "t", None)
+
+
+@needs_excel
+@pytest.mark.parametrize(
+    ("cells", "why"),
+    [
+        ([[1]], "holds List"),
+        ([b"x"], "holds Binary"),
+        ([dt.timedelta(1)], "holds Duration"),
+        ([2**53], "whole numbers of more than 15 digits"),
+        ([float("nan")], "a number that is not finite"),
+        ([Decimal("1.10")], "exact decimals"),
+        ([dt.date(1899, 1, 1)], "dates before March 1900"),
+        ([dt.datetime(2024, 1, 1, 0, 0, 0, 7)], "finer than a thousandth of a second"),
+        (pl.Series([dt.datetime(2024, 1, 1)]).dt.replace_time_zone("UTC"), "moments of a time zone"),
+        (["x" * 40_000], "a text of more than 32,767 characters"),
+    ],
+)
+def test_what_a_cell_cannot_hold_is_refused(cells, why):
+    with pytest.raises(TableError, match=rf"^An Excel workbook cannot hold this table: column 'c' .*{why}"):
+        FORMATS["xlsx"].refuse_unwritable(pl.DataFrame({"c": cells}))
+    FORMATS["xlsx"].refuse_unwritable(FRAME)
+
+
+@needs_excel
+def test_a_table_larger_than_a_sheet_is_refused():
+    with pytest.raises(TableError, match="1,048,576 rows and 1 columns are more than a sheet has room for"):
+        FORMATS["xlsx"].refuse_unwritable(pl.DataFrame({"a": pl.zeros(2**20, eager=True)}))
+
+
+@pytest.mark.parametrize("package", ["fastexcel", "xlsxwriter"])
+def test_without_the_package_one_sentence_says_what_to_install(monkeypatch, package):
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(TableError, match=rf"{package} is needed; install it with pip install 'chary\[excel\]'"):
+        read_workbook(b"", "t", None) if package == "fastexcel" else FORMATS["xlsx"].refuse_unwritable(FRAME)
