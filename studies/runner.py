@@ -131,6 +131,7 @@ def run(
         suspects = crew.work(list(groups.values()), jobs)
         crew.work([[cell] for cell in suspects], 1, alone=True)
     if stopped:
+        store.sweep()  # what the workers were writing when they were ended
         raise Interrupted(stopped[0])
     return progress
 

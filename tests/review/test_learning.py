@@ -79,14 +79,6 @@ def test_the_end_waits_for_the_step_at_hand_but_not_for_ever():
     assert not background._thread.is_alive()
 
 
-def test_the_columns_that_are_used_come_first_before_anything_is_learned(bench):
-    learning = bench.learning
-    assert learning.columns == []
-    summary = {"columns": [{"name": "id", "used": False}, {"name": "age", "used": True}]}
-    learning.diagnosis = summary
-    assert learning.columns == ["age", "id"]
-
-
 def test_work_that_nobody_wants_any_more_shows_nothing(bench, labelled):
     def superseded(step):
         raise Superseded

@@ -38,15 +38,14 @@ def audit_page(
     filling: Filling | None,
     job: Any,
     rule: str,
-    columns: Sequence[str],
     interval: dict[str, Any] | None,
     place: int | None = None,
     whole: bool = False,
 ) -> dict[str, Any]:
     """A row to label, the one at ``place`` or the first without an answer; None of a sheet: no rows are drawn.
 
-    ``columns`` are those that matter, first. Of very many the first are shown, or all if the ``whole`` row is
-    wanted.
+    Its columns stand in the order of the table, so that they stay where they are from row to row. Of very many the
+    first are shown, or all if the ``whole`` row is wanted.
     """
     if filling is None:
         none = {"drawn": 0, "answered": 0, "skipped": 0, "left": 0, "rule": rule, "done": False}
@@ -61,13 +60,11 @@ def audit_page(
     row = None
     if at is not None:
         seen = [name for name in filling.fields if name not in job.hidden]
-        rank = {name: k for k, name in enumerate(columns)}
-        order = sorted(seen, key=lambda name: rank.get(name, len(rank)))
         row = {
             "place": at,
             "row": filling.rows[at - 1].number + 1,
             "answer": filling.answers[at - 1],
-            **fields_of(filling.cells(at), order, whole),
+            **fields_of(filling.cells(at), seen, whole),
         }
     return {
         **progress_of(filling, rule),

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from chary.labelling import LabeledTable
 from chary.options import Options
 from chary.report import summarize_diagnosis
-from chary.review.doubt import Doubt, columns_by_importance
+from chary.review.doubt import Doubt
 from chary.review.files import page_sentence
 from chary.review.jobs import Job, LabelJob, Progress
 
@@ -44,14 +44,6 @@ class Learning:
         self.diagnosis: dict[str, Any] | None = None
         self._diagnosed: object = None  # the kinds of columns that it is of
         self._before: tuple[str, LabeledTable] | None = None  # the model of the given labels alone, and its key
-
-    @property
-    def columns(self) -> list[str]:
-        """The columns that matter first: by what the model goes by, or else those that are used."""
-        if isinstance(self.result, LabeledTable):
-            return columns_by_importance(self.result)
-        columns = [] if self.diagnosis is None else self.diagnosis["columns"]
-        return [column["name"] for column in sorted(columns, key=lambda column: not column["used"])]
 
     @property
     def before(self) -> LabeledTable | None:

@@ -168,7 +168,7 @@ class Workbench:
         with self.lock:
             filling = self.sheets.read(self.paths.audit)
             interval = None if filling is None else self._interval(filling)
-            return audit_page(filling, self.job, self.rule, self.learning.columns, interval, place, whole)
+            return audit_page(filling, self.job, self.rule, interval, place, whole)
 
     def answer(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """Write down what a person said of a row; it is on the disk when this returns."""
