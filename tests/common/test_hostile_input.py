@@ -35,10 +35,10 @@ from chary.report import Hints, render_page, summarize
 from chary.tables import Table, TableError, TablePreparation, write_table
 
 FULL = os.environ.get("CHARY_FUZZ") == "full"
-N_TABLES, N_NAMES, N_NAMED_TABLES, N_MODELS = (2000, 1000, 1000, 2000) if FULL else (120, 40, 8, 330)
-N_FILES = 1000 if FULL else 80  # of other kinds than CSV and Parquet
-N_COLUMNS = 5000 if FULL else 90
-N_TEXTS = 400 if FULL else 24
+N_TABLES, N_NAMES, N_NAMED_TABLES, N_MODELS = (2000, 1000, 1000, 2000) if FULL else (50, 40, 4, 110)
+N_FILES = 1000 if FULL else 46  # of other kinds than CSV and Parquet
+N_COLUMNS = 5000 if FULL else 30
+N_TEXTS = 400 if FULL else 16
 
 
 @pytest.fixture(autouse=True, scope="module")
