@@ -9,7 +9,7 @@ import pytest
 from chary.audit import Filling, Stopping, accuracy_interval, count_interval, judge_table
 from chary.labelling import diagnose_table
 from chary.options import Options
-from chary.report import summarize_diagnosis
+from chary.report.summary import summarize_diagnosis
 from chary.review.audit import (
     CLASS_KEYS,
     MOST_CHARACTERS,

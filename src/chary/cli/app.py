@@ -18,7 +18,7 @@ import typer
 
 from chary import __version__
 from chary.cli.audit import draw_command, fill_command
-from chary.cli.console import plain, sentence, stderr
+from chary.cli.console import complain, sentence
 from chary.cli.demo import demo_command
 from chary.cli.judge import judge_command
 from chary.cli.label import diagnose_command, label_command
@@ -101,7 +101,7 @@ def _failed(error: BaseException) -> int:
 
 
 def _fail(sentence: str, code: int) -> int:
-    stderr().print(f"[bold red]chary:[/bold red] {plain(sentence, 800)}", soft_wrap=True, highlight=False)
+    complain(sentence)
     return code
 
 

@@ -68,12 +68,10 @@ def takes_options(verb: str) -> Callable[[Callable[..., None]], Callable[..., No
 
 def _parameter(one: Field[Any], verb: str) -> inspect.Parameter:
     about = one.metadata
-    default = inspect.Parameter.empty if verb in about["required"] else one.default or None
-    if isinstance(one.default, bool):
-        default = one.default
-    option = typer.Option(
-        *(about["flags"] or (flag_of(one.name),)), help=about["instead"].get(verb, about["help"]), **about["typed"]
-    )
+    default = inspect.Parameter.empty if verb in about["required"] else one.default
+    if default == ():
+        default = None
+    option = typer.Option(*(about["flags"] or (flag_of(one.name),)), help=about["help"], **about["typer"])
     kind = about["kind"] | None if default is None else about["kind"]
     return inspect.Parameter(
         one.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, option]
@@ -204,7 +202,12 @@ def say(text: str, style: str = "") -> None:
 def say_files(paths: Mapping[str, Path]) -> None:
     """The files that were written, by what they are."""
     for kind, path in paths.items():
-        stdout().print(f"{kind:>8}  {plain(path, 500)}", soft_wrap=True, highlight=False)
+        say(f"{kind:>8}  {visible(path, 500)}")
+
+
+def complain(sentence: str) -> None:
+    """What went wrong, on the error stream."""
+    stderr().print(f"[bold red]chary:[/bold red] {plain(sentence, 800)}", soft_wrap=True, highlight=False)
 
 
 def plain(text: object, limit: int = 60) -> str:

@@ -25,7 +25,7 @@ from chary.options import Options
 
 if TYPE_CHECKING:
     from chary.labelling import LabeledTable
-    from chary.report import Hints, Summary
+    from chary.report.summary import Hints, Summary
     from chary.tables import Table
 
 
@@ -56,7 +56,8 @@ def diagnose_command(file: TABLE, options: Options, as_json: JSON = False) -> No
     """Tell whether the labelled rows are like the rest, and where not. Writes nothing."""
     require_readable(*file)
     from chary.labelling import diagnose_table
-    from chary.report import Hints, show_diagnosis, summarize_diagnosis
+    from chary.report.summary import Hints, summarize_diagnosis
+    from chary.report.terminal import show_diagnosis
     from chary.tables import read_table
 
     with steps() as step:
@@ -81,7 +82,7 @@ class Labelled(NamedTuple):
 
     def show(self) -> None:
         """For a person: the summary and the files."""
-        from chary.report import show_labels
+        from chary.report.terminal import show_labels
 
         show_labels(stdout(), self.summary, self.hints)
         say_files(self.paths)
@@ -94,7 +95,8 @@ def label_files(files: Sequence[str | os.PathLike[str]], options: Options) -> La
     from chary.labelling.result import write_rows_to_check
     from chary.labelling.score import probability_names, refuse_taken
     from chary.model_file import model_bytes
-    from chary.report import Hints, render_page, summarize
+    from chary.report.page import render_page
+    from chary.report.summary import Hints, summarize
     from chary.tables import Table
     from chary.tables.target import target_labels
     from chary.tables.writing import least_bytes, require_writable

@@ -9,7 +9,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from chary._words import number, p_value, percent, ratio, visible
-from chary.report.summary import NATURAL, Hints, JudgeHints, Summary, aim_question, next_step, prior_advice
+from chary.report.summary import EVIDENCE, Hints, Summary, aim_question, next_step, prior_advice
 
 # The sections of either page in their order: a template of that name shows each.
 _SECTIONS = (
@@ -29,7 +29,7 @@ def render_page(summary: Summary, hints: Hints = Hints()) -> str:  # noqa: B008 
             **summary,
             sections=_SECTIONS,
             hints=hints,
-            evidence=NATURAL,
+            evidence=EVIDENCE,
             advice=prior_advice(diagnosis, hints, summary["class_prior"]["told"]),
             question=aim_question(hints, summary["aim"]["name"]),
             outlines=density_outlines(diagnosis["density"]),
@@ -42,15 +42,10 @@ def render_page(summary: Summary, hints: Hints = Hints()) -> str:  # noqa: B008 
     )
 
 
-def render_judged(summary: Summary, hints: JudgeHints = JudgeHints()) -> str:  # noqa: B008 - immutable
+def render_judged(summary: Summary, hints: Hints = Hints()) -> str:  # noqa: B008 - immutable
     """The report of judged labels as HTML."""
     page = _templates().get_template("judged/page.html")
     return page.render(**summary, sections=_JUDGED_SECTIONS, hints=hints, next_step=next_step(summary, hints))
-
-
-def render_snippet(figures: dict[str, Any]) -> str:
-    """The few lines that a notebook shows: see ``chary.report.terminal.brief``."""
-    return _templates().get_template("snippet.html").render(**figures)
 
 
 @cache
