@@ -209,13 +209,6 @@ class Options:
     hide: tuple[str, ...] = _option(
         "judge", (), "Leave out of the sheet what betrays a label. Repeatable.", metavar="COLUMN"
     )
-    show_guess: str | os.PathLike[str] | None = _option(
-        "draw",
-        None,
-        "Add what a FILE.model.chary says of each row. It sways whoever sees it.",
-        kind=Path,
-        metavar="MODEL",
-    )
     learner: Any = _option(
         "label",
         "auto",

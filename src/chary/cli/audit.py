@@ -7,7 +7,6 @@ import os
 import shutil
 import string
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -49,11 +48,8 @@ def draw_command(file: TABLE, options: Options) -> None:
     require_readable(*file)
     from chary._files import folders_for
     from chary.audit.drawing import draw_sheet
-    from chary.audit.sheet import GUESS, sample_rows, unlabelled_rows
-    from chary.labelling import predict_table
-    from chary.labelling.score import load_table_model
+    from chary.audit.sheet import sample_rows, unlabelled_rows
     from chary.tables import Table
-    from chary.tables.table import LABEL
     from chary.tables.target import target_labels
 
     target = str(options.target)
@@ -65,27 +61,12 @@ def draw_command(file: TABLE, options: Options) -> None:
     pool = unlabelled_rows(table, target, labels, **told, source=large)
     path = options.folder(table.folder) / f"{table.stem}.audit.csv"
     require_free([path], force=True)
-    guesses: Callable[[Any], dict[str, Any]] | None = None
-    warning = ""
-    if options.show_guess is not None:
-        model = load_table_model(options.show_guess)
-        warning = f"Column {GUESS} shows the model's opinion: it biases the labeller, and the accuracy upwards.\n"
-
-        def guess(rows: Any) -> dict[str, Any]:
-            frame = table.frame[rows] if large is None else large.rows(rows.tolist())
-            return {GUESS: predict_table(model, Table(frame.drop(target), table.name, table.delimiter))[LABEL]}
-
-        guesses = guess
-
     with folders_for([path]):
-        drawn = draw_sheet(path, pool, options.k, seed=options.seed, overwrite=options.force, guesses=guesses)
-    n_open = int((~pool.closed).sum())
-    say_drawn(drawn, n_open, "unlabelled rows", labels.classes.tolist(), path, warning)
+        drawn = draw_sheet(path, pool, options.k, seed=options.seed, overwrite=options.force)
+    say_drawn(drawn, int((~pool.closed).sum()), "unlabelled rows", labels.classes.tolist(), path)
 
 
-def say_drawn(
-    drawn: DrawnSheet, n_open: int, of_what: str, classes: list[str], path: Path, warning: str = ""
-) -> None:
+def say_drawn(drawn: DrawnSheet, n_open: int, of_what: str, classes: list[str], path: Path) -> None:
     """What was drawn, or added to what was there; what to do with it, and what it will tell."""
     from chary.audit import accuracy_interval
 
@@ -103,8 +84,6 @@ def say_drawn(
         f"Label them ({named}), hard ones too: a row that is skipped counts as wrong.\n"
         f"If {round(0.9 * k)} of {k} prove right, accuracy is between {low:.0%} and {high:.0%} (95% interval).\n"
     )
-    if warning:
-        say(warning, "red")
     say(f"Next:  {Options().command('audit fill', [path])}", "bold")
 
 
@@ -160,7 +139,6 @@ def _stopping(filling: Filling, width: float | None, above: float | None) -> Sto
     """What tells when a sheet has enough answers to judge labels by; the person does not see the labels."""
     from chary.audit import Stopping
     from chary.audit.judge import labels_of_sheet
-    from chary.audit.sheet import parse_token
     from chary.tables import open_source
 
     origin, path = filling.origin, filling.path
@@ -173,9 +151,8 @@ def _stopping(filling: Filling, width: float | None, above: float | None) -> Sto
         raise ValueError(f"The table that {path} was drawn from, {origin.table}, is not there; put it back.")
     reading: dict[str, Any] = {**origin.read_with, "reserved": ()}
     scan = open_source([origin.table, *origin.more_tables], **reading)
-    where = f"of {filling.sheet.name}"
-    numbers = [parse_token(row.token, f"Row {row.lines[0] + 1} {where}").number for row in filling.rows]
-    if max(numbers, default=0) >= scan.n_rows:
+    numbers = [row.number for row in filling.rows]
+    if not all(0 <= number < scan.n_rows for number in numbers):
         raise ValueError(
             f"{path} was not drawn from {origin.table} as it is now; use the table it was drawn from."
         )

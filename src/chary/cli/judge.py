@@ -14,10 +14,9 @@ from chary.cli.console import (
     quietly,
     require_free,
     require_readable,
-    say_files,
-    stdout,
     steps,
     takes_options,
+    tell,
     writing,
 )
 from chary.options import Options
@@ -48,14 +47,10 @@ def judge_command(file: TABLE, options: Options, as_json: JSON = False) -> None:
             summary, hints, paths = _judge(scan, file, options)
     if options.audit is None:
         _draw(scan, options, as_json)
-    elif as_json:
-        print_json({**summary, "files": {kind: str(path) for kind, path in paths.items()}})
-    else:
-        from chary.report.terminal import show_judged
+        return
+    from chary.report.terminal import show_judged
 
-        show_judged(stdout(), summary, hints)
-        stdout().print()
-        say_files(paths)
+    tell(summary, lambda console: show_judged(console, summary, hints), as_json, paths)
 
 
 def _draw(scan: Source, options: Options, as_json: bool) -> None:

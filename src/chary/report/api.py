@@ -255,7 +255,7 @@ def load(path: str | os.PathLike[str]) -> TableModel:
     >>> from chary import label
     >>> data = {"x": [i % 10 for i in range(80)], "y": [("ab"[i % 10 > 4] if i % 4 else None) for i in range(80)]}
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     label(data, target="y", rounds=0).save(f"{folder}/model.chary")
+    ...     label(data, target="y", learner="linear").save(f"{folder}/model.chary")
     ...     model = load(f"{folder}/model.chary")
     >>> model.predict({"x": [1, 9]}).tolist()
     ['a', 'b']
@@ -289,7 +289,7 @@ def predictor(
     >>> from chary import label
     >>> frame = pl.DataFrame({"x": [i % 10 for i in range(80)]})
     >>> frame = frame.with_columns(y=pl.Series([("ab"[i % 10 > 4] if i % 4 else None) for i in range(80)]))
-    >>> predict = predictor(label(frame, target="y", rounds=0).model, columns=["x"])
+    >>> predict = predictor(label(frame, target="y", learner="linear").model, columns=["x"])
     >>> [batch["chary_label"].to_list() for batch in predict([frame[:2], frame[9:10]])]
     [['a', 'a'], ['b']]
     """
@@ -329,7 +329,7 @@ def explain(model: Any, rows: Any = None, *, background: Any = None, **reading: 
     >>> from chary import label
     >>> frame = pl.DataFrame({"x": [i % 10 for i in range(80)], "z": [i % 3 for i in range(80)]})
     >>> frame = frame.with_columns(y=pl.Series([("ab"[i % 10 > 4] if i % 4 else None) for i in range(80)]))
-    >>> explain(label(frame, target="y", rounds=0), [0, 8])["chary_why"].to_list()
+    >>> explain(label(frame, target="y", learner="linear"), [0, 8])["chary_why"].to_list()
     ['x = 0', 'x = 8']
     """
     if not isinstance(model, (Result, TableModel)):
@@ -373,7 +373,7 @@ class _Shown:
         return console
 
     def __repr__(self) -> str:
-        return "\n".join(line.rstrip() for line in self._recorded().export_text().splitlines())
+        return "\n".join(line.rstrip() for line in self._recorded().export_text().splitlines()).strip("\n")
 
     def _repr_html_(self) -> str:
         return self._recorded().export_html(inline_styles=True, code_format=_PRE)

@@ -164,6 +164,7 @@ def show_judged(console: Console, summary: Summary, hints: Hints) -> None:
     for note in summary["notes"]:
         _say(console, note["text"], "bold red" if note["warning"] else "")
     _say(console, next_step(summary, hints))
+    console.print()
 
 
 def _judged_classes(classes: list[dict[str, Any]]) -> Grid:
