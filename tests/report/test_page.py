@@ -205,12 +205,12 @@ def test_another_belief_shows_as_labels_that_change(result):
 def test_of_many_classes_the_one_that_is_varied_and_the_most_predicted_are_shown():
     shares = [0.01 * code for code in range(20)]
     prior = {
-        "class": "c3",
+        "class_name": "c3",
         "classes": [f"c{i}" for i in range(20)],
         "levels": [{"factor": 1, "predicted": shares}],
     }
     assert _most_predicted(prior) == [3, 15, 16, 17, 18, 19]
-    few = {"class": "a", "classes": ["a", "b"], "levels": [{"factor": 1.0, "predicted": [0.1, 0.9]}]}
+    few = {"class_name": "a", "classes": ["a", "b"], "levels": [{"factor": 1.0, "predicted": [0.1, 0.9]}]}
     assert _most_predicted(few) == [0, 1]
 
 

@@ -27,7 +27,7 @@ def render_page(summary: Summary, hints: Hints = Hints()) -> str:  # noqa: B008 
         .get_template("page.html")
         .render(
             **summary,
-            sections=_SECTIONS,
+            sections=[f"sections/{name}.html" for name in _SECTIONS],
             hints=hints,
             evidence=EVIDENCE,
             advice=prior_advice(diagnosis, hints, summary["class_prior"]["told"]),
@@ -44,8 +44,11 @@ def render_page(summary: Summary, hints: Hints = Hints()) -> str:  # noqa: B008 
 
 def render_judged(summary: Summary, hints: Hints = Hints()) -> str:  # noqa: B008 - immutable
     """The report of judged labels as HTML."""
-    page = _templates().get_template("judged/page.html")
-    return page.render(**summary, sections=_JUDGED_SECTIONS, hints=hints, next_step=next_step(summary, hints))
+    page, sections = (
+        _templates().get_template("judged/page.html"),
+        [f"judged/{name}.html" for name in _JUDGED_SECTIONS],
+    )
+    return page.render(**summary, sections=sections, hints=hints, next_step=next_step(summary, hints))
 
 
 @cache
@@ -73,7 +76,7 @@ def _templates() -> Environment:
 def _most_predicted(prior: dict[str, Any], most: int = 6) -> list[int]:
     """Which classes to show: that whose share is varied, and those that are predicted most, in their order."""
     shares = next(level["predicted"] for level in prior["levels"] if level["factor"] == 1)
-    varied = prior["classes"].index(prior["class"])
+    varied = prior["classes"].index(prior["class_name"])
     order = sorted(range(len(shares)), key=lambda code: (code != varied, -shares[code]))
     return sorted(order[:most])
 

@@ -33,6 +33,7 @@ Summary = dict[str, Any]
 _N_BINS, _N_SHIFTS = 20, 20
 # Of the rows to check: columns, those of them that name the row, and characters of a cell.
 _N_CELLS, _N_NAMES, _CELL = 6, 2, 20
+_OF_ROUNDS = ("round", "n_pool", "mean_confidence")
 _CLEAR = 0.05
 
 
@@ -78,20 +79,9 @@ def summarize(result: LabeledTable) -> Summary:
         "accept": _accepted_labels(result),  # what can be accepted at the error asked for
         "audit_size": result.audit_size,  # rows to draw for an audit; 0: so few are unlabelled that one can look
         "aim": _aim(result),
-        "class_prior": {  # what was told of the class shares, and what another belief would change
-            "told": result.prior.told,
-            "sentence": result.prior.sentence,
-            "class": result.prior.class_name,
-            "classes": result.prior.classes,
-            "levels": [_plain(level) for level in result.prior.levels],
-        },
+        "class_prior": _plain(result.prior),  # what was told of the class shares, what another belief would change
         "rounds": [  # of self-training
-            {
-                "round": record["round"],
-                "n_pool": record["n_pool"],
-                "n_learned": record["n_accepted"],
-                "mean_confidence": record["mean_confidence"],
-            }
+            {**{name: record[name] for name in _OF_ROUNDS}, "n_learned": record["n_accepted"]}
             for record in classifier.history_
         ],
         "termination": classifier.termination_condition_,
@@ -243,10 +233,7 @@ def _row(result: LabeledTable, row: Any, names: list[str]) -> dict[str, Any]:
     return {
         "row": int(result.table.numbers(row)) + 1,
         "cells": dict(zip(names, map(_cell, cells), strict=True)),
-        "why": [
-            {"column": cell.column, "cell": cell.text, "effect": cell.effect, "shown": cell.shown}
-            for cell in result.reasons.get(int(row), [])
-        ],
+        "why": [cell._asdict() for cell in result.reasons.get(int(row), [])],
     }
 
 
