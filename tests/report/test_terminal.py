@@ -66,8 +66,8 @@ SOME = {**NONE, "n_accepted": 1234, "threshold": 0.5, "error": 0.1}
         ([NONE], "On the word of this audit no label can be accepted at 20% error or less."),
         (
             [NONE, SOME],
-            "1,234 new labels, those of confidence 0.5 and more, can be accepted with at most 10% wrong (level 90%, approximate); to "
-            "have them marked: error=0.1.",
+            "1,234 new labels, those of confidence 0.5 and more, can be accepted with at most 10% wrong "
+            "(level 90%, approximate); to have them marked: error=0.1.",
         ),
     ],
 )
