@@ -5,7 +5,6 @@ import io
 import json
 import os
 import re
-import shutil
 import sys
 import zipfile
 from importlib.util import find_spec
@@ -394,22 +393,6 @@ def test_where_one_output_fails_the_others_stay_as_they_were(table, run, monkeyp
     assert "Nothing was written in" in err
     kept = {path.name: path.read_text() for path in folder.iterdir() if path != table}
     assert kept == {"customers.labeled.csv": "mine", "customers.report.html": "mine, too"}
-
-
-def test_an_output_folder_that_is_removed_midway_is_one_sentence(table, run, monkeypatch):
-    out = table.parent / "out"
-    write = chary.labelling.result.write_rows_to_check
-
-    def removes(result, stream):
-        write(result, stream)
-        shutil.rmtree(out)
-
-    monkeypatch.setattr(chary.labelling.result, "write_rows_to_check", removes)
-    words = [*QUICK, "--check-sheet", "--out", out]
-    code, printed, err = run("label", table, "-t", "churn", *words)
-    assert (code, printed) == (1, "")
-    assert re.fullmatch(r"chary: Nothing was written in '.*out' \(the folder is not there\); .*\.\n", err)
-    assert [path.name for path in table.parent.iterdir()] == ["customers.csv"]
 
 
 def test_labels_that_look_like_formulas_go_all_the_way_and_come_back(tmp_path, run, keys):
