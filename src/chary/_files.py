@@ -107,7 +107,9 @@ def folders_for(paths: Iterable[GivenPath]) -> Iterator[None]:
                 folder.mkdir(exist_ok=True)
         yield
     except BaseException:
-        _remove_folders(made)
+        for folder in reversed(made):
+            with suppress(OSError):  # not empty: somebody else's file is in it
+                folder.rmdir()
         raise
 
 
@@ -328,12 +330,6 @@ def _is_there(path: Path) -> bool:
     except (FileNotFoundError, NotADirectoryError):
         return False
     return True
-
-
-def _remove_folders(made: Iterable[Path]) -> None:
-    for folder in sorted(made, reverse=True):
-        with suppress(OSError):  # not empty: somebody else's file is in it
-            folder.rmdir()
 
 
 # ---------------------------------------------------------------- processes, dead or alive

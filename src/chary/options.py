@@ -17,42 +17,47 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-_FILES, _COLUMNS, _LEARNING, _AUDIT, _OUTPUT = "Files", "Target and columns", "Learning", "Audit", "Output"
-_EVERY = "label diagnose review draw judge"
 _LABELLING = "label diagnose review"
+_ALL = f"{_LABELLING} draw judge"
 
 _SEVERAL_SHARES = re.compile(r"=\s*\d[\d.]*\s*%?\s*[,;]")  # a share, and something after it
 _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(?:([kmgt])(i?))?b?\s*", re.IGNORECASE)
 
 
 def _option(
+    commands: str,
     default: Any,
     help: str,
-    commands: str,
-    group: str,
     *,
     kind: Any = str,
     flags: Sequence[str] = (),
     required: str = "",
-    instead: Mapping[str, str] | None = None,
     read: Callable[[Any], Any] | None = None,
-    write: Callable[[Any], Any] = str,
-    **typed: Any,
+    write: Callable[[Any], str | list[str]] = str,
+    **typer: Any,
 ) -> Any:
     """A field of ``Options``.
 
-    ``commands`` are those that take it, ``required`` those that cannot do without. ``kind`` is the type of what is
-    typed (a flag and a repeated option have theirs by the default), ``flags`` how it is typed if not by its
-    name. ``read`` makes the value of what was typed and ``write`` the reverse (a list of texts for an option that
-    is repeated). ``instead`` has another help for some commands; ``typed`` goes to Typer.
+    ``commands`` are those that take it, ``required`` those that cannot do without it. ``kind`` is the type of what
+    is typed: with a bool as default it is a flag, with a tuple an option that can be repeated. ``flags`` is how it
+    is typed if not by its name. ``read`` turns what was typed into the value and ``write`` turns it back (into a
+    list if the option is repeated). ``typer`` are further parameters of ``typer.Option``.
     """
     if isinstance(default, bool):
         kind = bool
     elif isinstance(default, tuple):
-        kind = list[str]
-    about = {"help": help, "commands": commands.split(), "group": group, "kind": kind, "flags": tuple(flags)}
-    about |= {"required": required.split(), "instead": instead or {}, "read": read, "write": write, "typed": typed}
-    return field(default=default, metadata=about)
+        kind, read, write = list[str], tuple, list
+    about = {"commands": commands.split(), "required": required.split(), "help": help, "kind": kind}
+    return field(default=default, metadata={**about, "flags": flags, "read": read, "write": write, "typer": typer})
+
+
+def _share(text: str) -> float:
+    """A number, or one in per cent; not a number if it is neither."""
+    number = text.strip()
+    try:
+        return float(number.removesuffix("%")) / (100 if number.endswith("%") else 1)
+    except ValueError:
+        return math.nan
 
 
 def read_share(text: str, option: str, what: str = "share") -> float:
@@ -61,11 +66,7 @@ def read_share(text: str, option: str, what: str = "share") -> float:
     >>> read_share("20%", "--until-width"), read_share(" 0.1", "--error")
     (0.2, 0.1)
     """
-    number = text.strip()
-    try:
-        share = float(number.rstrip("%")) / (100 if number.endswith("%") else 1)
-    except ValueError:
-        share = math.nan
+    share = _share(text)
     if not 0 < share < 1:
         raise ValueError(f"{option} {text!r} is no {what}; give one such as 10% or 0.1.")
     return share
@@ -82,29 +83,25 @@ def read_prior(texts: Sequence[str]) -> dict[str, float] | str | None:
     shares: dict[str, float] = {}
     for text in texts:
         name, _, number = text.rpartition("=")
-        percent = number.strip().endswith("%")
-        try:
-            share = float(number.strip().rstrip("%"))
-        except ValueError:
-            share = math.nan
+        share = _share(number)
+        problem = ""
         if not name or not math.isfinite(share):
-            raise ValueError(
-                f"--class-prior {text!r} is not understood; give NAME=SHARE, such as yes=0.3 or yes=30%, once for "
-                "each class, or the word labeled."
+            problem = (
+                "is not understood; give NAME=SHARE, such as yes=0.3 or yes=30%, once for each class, or the word "
+                "labeled"
             )
-        if _SEVERAL_SHARES.search(name):
-            raise ValueError(
-                f"--class-prior {text!r} holds more than one class; repeat the option for each, as in "
-                "--class-prior yes=30% --class-prior no=70%."
+        elif _SEVERAL_SHARES.search(name):
+            problem = (
+                "holds more than one class; repeat the option for each, as in --class-prior yes=30% "
+                "--class-prior no=70%"
             )
-        if share > 1 and not percent:
-            raise ValueError(
-                f"--class-prior {text!r} is more than all rows; write {text.strip()}% if you mean per cent, "
-                "or a share such as 0.3."
-            )
-        if name in shares:
-            raise ValueError(f"--class-prior names {name!r} twice; give each class once.")
-        shares[name] = share / 100 if percent else share
+        elif share > 1 and "%" not in number:
+            problem = f"is more than all rows; write {text.strip()}% if you mean per cent, or a share such as 0.3"
+        elif name in shares:
+            problem = f"names {name!r} twice; give each class once"
+        if problem:
+            raise ValueError(f"--class-prior {text!r} {problem}.")
+        shares[name] = share
     return shares or None
 
 
@@ -127,222 +124,170 @@ class Options:
     """What a user chose; see the help of each field in the source, or ``chary label --help``."""
 
     target: str | None = _option(
+        "label diagnose review draw",
         None,
         "The column that holds the labels.",
-        "label diagnose review draw",
-        _COLUMNS,
         flags=("--target", "-t"),
         required="label diagnose draw",
     )
     labels: tuple[str, ...] = _option(
-        (),
-        "The labels to judge; twice: which are better.",
         "judge review",
-        _COLUMNS,
+        (),
+        "Labels that are there already, to judge; twice: which are better.",
         flags=("--labels", "-l"),
         required="judge",
-        instead={"review": "Instead: labels that are there already, to judge."},
         metavar="COLUMN",
     )
     confidence: str | None = _option(
-        None,
-        "Numbers, the larger the surer the label.",
-        "judge review",
-        _COLUMNS,
-        instead={"review": "With --labels: numbers, the larger the surer the label."},
-        metavar="COLUMN",
+        "judge review", None, "With --labels: numbers, the larger the surer the label.", metavar="COLUMN"
     )
     unlabeled: tuple[str, ...] = _option(
-        (),
-        "A cell value that means: no label. Empty cells always do. Repeatable.",
-        _EVERY,
-        _COLUMNS,
-        metavar="VALUE",
+        _ALL, (), "A cell value that means: no label. Empty cells always do. Repeatable.", metavar="VALUE"
     )
     exact_labels: bool = _option(
-        False, "Labels that differ in case or white space only are different classes.", _EVERY, _COLUMNS
+        _ALL, False, "Labels that differ in case or white space only are different classes."
     )
-    drop: tuple[str, ...] = _option((), "Leave a column out. Repeatable.", _LABELLING, _COLUMNS, metavar="COLUMN")
+    drop: tuple[str, ...] = _option(_LABELLING, (), "Leave a column out. Repeatable.", metavar="COLUMN")
     categorical: tuple[str, ...] = _option(
-        (), "Numbers in it are names, as postcodes are. Repeatable.", _LABELLING, _COLUMNS, metavar="COLUMN"
+        _LABELLING, (), "Numbers in it are names, as postcodes are. Repeatable.", metavar="COLUMN"
     )
-    numeric: tuple[str, ...] = _option((), "It holds numbers. Repeatable.", _LABELLING, _COLUMNS, metavar="COLUMN")
+    numeric: tuple[str, ...] = _option(_LABELLING, (), "It holds numbers. Repeatable.", metavar="COLUMN")
     identifier: tuple[str, ...] = _option(
-        (), "It only names rows. Repeatable.", _LABELLING, _COLUMNS, flags=("--id",), metavar="COLUMN"
+        _LABELLING, (), "It only names rows. Repeatable.", flags=("--id",), metavar="COLUMN"
     )
     missing: tuple[str, ...] = _option(
-        (),
-        "A cell that means: nothing, such as -9 or age=-9. Repeatable.",
-        _LABELLING,
-        _COLUMNS,
-        metavar="[COLUMN=]CODE",
+        _LABELLING, (), "A value to treat as missing, such as -9 or age=-9. Repeatable.", metavar="[COLUMN=]CODE"
     )
-    text: tuple[str, ...] = _option((), "It holds free text. Repeatable.", _LABELLING, _COLUMNS, metavar="COLUMN")
+    text: tuple[str, ...] = _option(_LABELLING, (), "It holds free text. Repeatable.", metavar="COLUMN")
     features: str | os.PathLike[str] | None = _option(
+        f"{_LABELLING} predict",
         None,
         "More numbers for each row of FILE, from a model for images or text.",
-        f"{_LABELLING} predict",
-        _COLUMNS,
         kind=Path,
         metavar="FILE.npy",
     )
     audit: str | os.PathLike[str] | None = _option(
-        None,
-        "Random rows that a person labelled: chary audit draw.",
         "label judge",
-        _AUDIT,
+        None,
+        "Random rows that a person labelled: the sheet of chary audit draw or of chary judge.",
         kind=Path,
-        instead={"judge": "The sheet of this command, filled in: say how good they are."},
         metavar="FILE",
     )
     k: int = _option(
-        30,
-        "How many rows to draw.",
-        "draw judge",
-        _AUDIT,
-        kind=int,
-        flags=("-k",),
-        instead={"judge": "How many rows to draw; decide before you look."},
-        min=2,
+        "draw judge", 30, "How many rows to draw; decide before you look.", kind=int, flags=("-k",), min=2
     )
     checked: str | os.PathLike[str] | None = _option(
-        None, "Rows to check that a person labelled: --check-sheet.", "label", _AUDIT, kind=Path, metavar="FILE"
+        "label", None, "Rows to check that a person labelled: --check-sheet.", kind=Path, metavar="FILE"
     )
-    check_sheet: bool = _option(
-        False, "Also write FILE.check.csv: doubtful rows to check and correct.", "label", _OUTPUT
-    )
+    check_sheet: bool = _option("label", False, "Also write FILE.check.csv: doubtful rows to check and correct.")
     class_prior: Mapping[Any, float] | str | None = _option(
+        "label",
         None,
         "Share of a class among all rows, if you know it. For each class.",
-        "label",
-        _LEARNING,
         kind=list[str],
         read=read_prior,
         write=lambda given: given if isinstance(given, str) else [f"{one}={n:.10g}" for one, n in given.items()],
         metavar="NAME=SHARE",
     )
     aim: str = _option(
+        "label",
         "accuracy",
         "Are rare classes as important as common ones? Then balanced.",
-        "label",
-        _LEARNING,
         metavar="accuracy|balanced",
     )
     error: float | None = _option(
+        "label judge",
         None,
         "Mark the rows to accept with at most so many wrong, as 10%. Needs --audit.",
-        "label judge",
-        _AUDIT,
         read=partial(read_share, option="--error", what="share of wrong labels"),
         write=lambda share: f"{100 * share:.10g}%",
         metavar="SHARE",
     )
     by: tuple[str, ...] = _option(
-        (), "Accuracy for each value of a column. Repeatable.", "judge", _AUDIT, metavar="COLUMN"
+        "judge", (), "Accuracy for each value of a column. Repeatable.", metavar="COLUMN"
     )
     hide: tuple[str, ...] = _option(
-        (), "Leave out of the sheet what betrays a label. Repeatable.", "judge", _AUDIT, metavar="COLUMN"
-    )
-    show_guess: str | os.PathLike[str] | None = _option(
-        None,
-        "Add what a FILE.model.chary says of each row. It sways whoever sees it.",
-        "draw",
-        _AUDIT,
-        kind=Path,
-        metavar="MODEL",
+        "judge", (), "Leave out of the sheet what betrays a label. Repeatable.", metavar="COLUMN"
     )
     learner: Any = _option(
+        "label",
         "auto",
         "Who learns: mixed (a linear model, trees and boosting), network, linear or boosting; auto: as suits the "
         "labels.",
-        "label",
-        _LEARNING,
         metavar="NAME",
     )
     rounds: int | None = _option(
+        "label",
         None,
         "How often to learn from its own best labels.",
-        "label",
-        _LEARNING,
         kind=int,
         min=0,
         max=20,
         show_default="0, 1 or 5, as suits the labels",
     )
-    probabilities: bool = _option(False, "Add the probability of each class.", "label predict", _OUTPUT)
-    explain: bool = _option(
-        False, "Add the cells that decide each new label; slow on large tables.", "label", _OUTPUT
-    )
-    delimiter: str | None = _option(None, "Of a CSV; found out if not given.", f"{_EVERY} predict", _FILES)
-    encoding: str = _option("utf-8", "Of a CSV.", f"{_EVERY} predict", _FILES)
-    sheet: str | None = _option(
-        None, "Of an Excel workbook that has several.", f"{_EVERY} predict", _FILES, metavar="NAME"
-    )
+    probabilities: bool = _option("label predict", False, "Add the probability of each class.")
+    explain: bool = _option("label", False, "Add the cells that decide each new label; slow on large tables.")
+    delimiter: str | None = _option(f"{_ALL} predict", None, "Of a CSV; found out if not given.")
+    encoding: str = _option(f"{_ALL} predict", "utf-8", "Of a CSV.")
+    sheet: str | None = _option(f"{_ALL} predict", None, "Of an Excel workbook that has several.", metavar="NAME")
     memory: int | None = _option(
+        "label draw predict",
         None,
         "To use at most, such as 2GB.",
-        "label draw predict",
-        _LEARNING,
         read=read_size,
         metavar="SIZE",
         show_default="half of what is free",
     )
     sample: int | None = _option(
+        "label",
         None,
         "Read the table in parts, whatever its size, and learn with so many rows without a label.",
-        "label",
-        _LEARNING,
         kind=int,
         min=100,
         metavar="ROWS",
         show_default="100,000, if it is read in parts",
     )
     seed: int | None = _option(
-        None,
-        "Same seed, same result.",
-        f"{_EVERY} demo",
-        _LEARNING,
-        kind=int,
-        instead={"draw": "Another seed, another draw.", "judge": "Another seed, another draw."},
-        min=0,
-        max=2**31 - 1,
-        show_default="0",
+        f"{_ALL} demo", None, "Same seed, same result.", kind=int, min=0, max=2**31 - 1, show_default="0"
     )
     out: str | os.PathLike[str] | None = _option(
+        "label draw judge predict",
         None,
         "Where to write, made if it is not there; next to FILE if not given.",
-        "label draw judge predict",
-        _OUTPUT,
         kind=Path,
         metavar="FOLDER",
     )
     format: str | None = _option(
+        "label judge predict",
         None,
         "Of the table written: csv, parquet, jsonl, arrow or xlsx, or as in csv.gz; as FILE if not given.",
-        "label judge predict",
-        _OUTPUT,
         metavar="KIND",
     )
-    force: bool = _option(False, "Overwrite what is there.", "label draw judge predict demo", _OUTPUT)
+    force: bool = _option("label draw judge predict demo", False, "Overwrite what is there.")
 
     @classmethod
-    def of(cls, **given: Any) -> Options:
-        """From the parameters of a Python call: one name stands for a list of one, and None for nothing."""
-        known = {one.name: one for one in fields(cls)}
+    def of(cls, command: str = "", /, **given: Any) -> Options:
+        """From the parameters of a Python call: one name stands for a list of one, and None for nothing.
+
+        With a ``command``, those alone that it takes.
+        """
+        known = {one.name: one for one in fields(cls) if not command or command in one.metadata["commands"]}
         unknown = [name for name in given if name not in known]
         if unknown:
             raise TypeError(f"There is no option {unknown[0]!r}; the options are {', '.join(sorted(known))}.")
-        repeated = {name for name, one in known.items() if isinstance(one.default, tuple)}
-        read: dict[str, Any] = {
-            name: _texts(value) if name in repeated else value for name, value in given.items()
-        }
-        return cls(**read)
+        values = dict(given)
+        for name, value in given.items():
+            if isinstance(known[name].default, tuple):
+                texts = [value] if isinstance(value, str) else [] if value is None else value
+                values[name] = tuple(str(one) for one in texts)
+        return cls(**values)
 
     @classmethod
     def typed(cls, **given: Any) -> Options:
         """From what was typed after a command; None and an empty list: nothing was."""
-        reader = {one.name: one.metadata["read"] or _as_typed for one in fields(cls)}
-        return cls(**{name: reader[name](value) for name, value in given.items() if value not in (None, [])})
+        reader = {one.name: one.metadata["read"] for one in fields(cls)}
+        chosen = {name: value for name, value in given.items() if value not in (None, [])}
+        return cls(**{name: reader[name](value) if reader[name] else value for name, value in chosen.items()})
 
     @property
     def kinds(self) -> dict[str, tuple[str, ...]]:
@@ -369,9 +314,14 @@ class Options:
         words = ["chary", *verb.split(), *(os.fspath(file) for file in files)]
         chosen = replace(self, **changes)
         for one in fields(self):
-            value = getattr(chosen, one.name)
-            if name in one.metadata["commands"] and value != one.default:
-                words += _typed(flag_of(one.name), value, one.metadata["write"])
+            value, flag = getattr(chosen, one.name), flag_of(one.name)
+            if name not in one.metadata["commands"] or value == one.default:
+                continue
+            texts = one.metadata["write"](value)
+            if isinstance(value, bool):
+                words.append(flag)
+            else:
+                words += [word for text in ([texts] if isinstance(texts, str) else texts) for word in (flag, text)]
         return shlex.join(words)
 
 
@@ -383,20 +333,3 @@ def flag_of(name: str) -> str:
     """
     flags = {one.name: one.metadata["flags"] for one in fields(Options)}.get(name, ())
     return str(flags[0]) if flags else "--force" if name == "overwrite" else f"--{name.replace('_', '-')}"
-
-
-def _as_typed(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
-
-
-def _typed(flag: str, value: Any, write: Callable[[Any], Any]) -> list[str]:
-    if isinstance(value, bool):
-        return [flag] if value else []
-    texts = [str(one) for one in value] if isinstance(value, tuple) else write(value)
-    return [word for text in ([texts] if isinstance(texts, str) else texts) for word in (flag, text)]
-
-
-def _texts(value: Any) -> tuple[str, ...]:
-    if value is None:
-        return ()
-    return (value,) if isinstance(value, str) else tuple(str(one) for one in value)

@@ -80,20 +80,3 @@ def keys(monkeypatch):
         return left
 
     return press
-
-
-@pytest.fixture
-def lines(monkeypatch):
-    """Type these lines, then nothing more."""
-
-    def write(*typed):
-        left = list(typed)
-
-        def line(prompt):
-            if left:
-                return left.pop(0)
-            raise EOFError
-
-        monkeypatch.setattr("builtins.input", line)
-
-    return write

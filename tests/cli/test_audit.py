@@ -69,16 +69,6 @@ def test_what_is_no_sheet_of_the_table_is_not_enlarged(animals, run):
     assert sheet.read_text() == "a,b\n1,2\n"
 
 
-def test_draw_shows_the_guess_of_a_model_only_when_asked_and_warns(animals, tmp_path, run):
-    path, _ = animals
-    assert run("label", path, "-t", "animal", *QUICK)[0] == 0
-    model = path.with_name("animals.model.chary")
-    code, out, _ = run("audit", "draw", path, "-t", "animal", "-k", 5, "--show-guess", model)
-    assert code == 0
-    assert "biases the labeller" in out
-    assert set(pl.read_csv(path.with_name("animals.audit.csv"))["chary_guess"]) <= {"cat", "dog"}
-
-
 @pytest.mark.parametrize(("k", "said"), [(1, "-k"), (10_000, "cannot be drawn")])
 def test_draw_refuses_impossible_sizes(animals, k, said, run):
     code, _, err = run("audit", "draw", animals[0], "-t", "animal", "-k", k)
@@ -122,7 +112,7 @@ def test_draw_refuses_what_it_could_not_write_as_other_commands_do(animals, run)
     path, _ = animals
     code, _, err = run("audit", "draw", path, "-t", "animal", "--out", path)
     assert code == 1
-    assert "is a file, so nothing can be written in it; give --out a folder." in err
+    assert "is a file, so nothing can be written in it; choose a folder." in err
     assert run("audit", "draw", path, "-t", "animal", "--out", path.with_name("new") / "folder")[0] == 0
     assert (path.with_name("new") / "folder" / "animals.audit.csv").exists()
     run("audit", "draw", path, "-t", "animal")
@@ -166,7 +156,7 @@ def test_mangled_audits_end_in_one_sentence_and_overwrite_nothing(drawn, animals
     data = path.read_bytes()
     rng = random.Random(1)
     refused = 0
-    for _ in range(40):
+    for _ in range(15):
         i, j = sorted(rng.randrange(len(data)) for _ in range(2))
         broken = rng.choice([data[:i], data[:i] + data[j:], data[:i] + rng.randbytes(4) + data[i:], data[j:]])
         path.write_bytes(broken)
@@ -178,7 +168,7 @@ def test_mangled_audits_end_in_one_sentence_and_overwrite_nothing(drawn, animals
         assert path.read_bytes() == broken
         refused += code
         assert err.strip().count("\n") == 0
-    assert refused > 10
+    assert refused > 4
     assert animals[0].exists()
 
 
@@ -216,11 +206,9 @@ def test_label_marks_the_rows_that_can_be_accepted_at_an_error(animals, run, row
 
 def test_a_table_that_does_not_fit_gives_the_same_sheet(animals, tmp_path, run):
     path, _ = animals
-    run("label", path, "-t", "animal", *QUICK)
-    guess = "--show-guess", path.with_name("animals.model.chary")
     for k in (6, 10):  # drawn, then enlarged
         for name, more in (("fits", ()), ("does_not", ("--memory", "100MB"))):
-            words = "audit", "draw", path, "-t", "animal", "-k", k, "--out", tmp_path / name, *guess, *more
+            words = "audit", "draw", path, "-t", "animal", "-k", k, "--out", tmp_path / name, *more
             code, out, _ = run(*words)
             assert code == 0
             assert f"{k} of" in out or "4 rows more" in out
@@ -257,7 +245,7 @@ def test_the_question_for_another_class_can_be_left(drawn, monkeypatch, run, ans
     pressed = list("nn2")
     monkeypatch.setattr(typer, "getchar", lambda: pressed.pop(0) if pressed else "q")
     assert run("audit", "fill", path)[0] == 0
-    assert asked == ["A class that is not in the list (Enter: back): "] * 2
+    assert asked == ["The name of the class (Enter: back): "] * 2
     assert answers(path) == ["dog", *[""] * 7]
 
 
@@ -348,39 +336,21 @@ def test_fill_keeps_whatever_else_is_in_the_file(drawn, run, keys):
     assert again["animal"][-1] == "cat"  # the first row of the draw, wherever it stands
 
 
-def test_many_columns_and_many_classes_fit_the_screen(tmp_path, monkeypatch, run, lines):
+def test_many_columns_and_many_classes_fit_the_screen(tmp_path, monkeypatch, run, keys):
     n = 200
     cells = {f"column {j}": [f"cell {j}"] * n for j in range(150)}
     labels = [f"class {i % 40}" if i < 120 else None for i in range(n)]
     path = tmp_path / "wide.csv"
     pl.DataFrame({**cells, "y": labels}).write_csv(path)
-    assert run("audit", "draw", path, "-t", "y", "-k", 3)[0] == 0
-    lines("12", "CLASS 7", "99", "", ":q")
+    assert run("audit", "draw", path, "-t", "y", "-k", 4)[0] == 0
+    keys("2nnnq", typed="CLASS 39|class 99|unlabelled")  # further classes have no key: their names are typed
     monkeypatch.setenv("LINES", "30")
     code, out, _ = run("audit", "fill", tmp_path / "wide.audit.csv")
     assert code == 0
-    assert "of the 40 classes" in out
-    assert " 12  class 19 " in out
-    assert "'99' is no class in the list" in out
+    assert "one of 9 more classes, by name" in out
     assert "more columns in the file" in out
     found = pl.read_csv(tmp_path / "wide.audit.csv", infer_schema=False)["y"].fill_null("").to_list()
-    classes = json.loads(pl.read_csv(tmp_path / "wide.audit.csv")["chary_classes"][0])["y"]
-    assert found == [classes[11], "class 7", ""]
-
-
-def test_among_many_classes_none_is_taken_for_an_action(tmp_path, monkeypatch, run, lines):
-    names = ["Berlin", "n", "s", "q", "u", "A", "a", *(f"c{i:02d}" for i in range(30))]
-    path = tmp_path / "t.csv"
-    pl.DataFrame({"x": range(200), "y": [names[i % 37] if i < 111 else None for i in range(200)]}).write_csv(path)
-    run("audit", "draw", path, "-t", "y", "-k", 9, "--exact-labels")
-    lines("n", "s", "q", "u", "berlin", "a", ":s", ":n  New York", ":u", ":n", ":n Quito", "c0", "C01", "")
-    code, out, _ = run("audit", "fill", tmp_path / "t.audit.csv")
-    assert code == 0
-    found = pl.read_csv(tmp_path / "t.audit.csv", infer_schema=False)["y"].to_list()
-    assert found == ["n", "s", "q", "u", "Berlin", "a", "?", "Quito", "c01"]
-    assert "'c0' is no class in the list" in out
-    assert "no name: type it after :n" in out
-    assert "8 labelled, 1 skipped, 0 left" in out
+    assert found[:3] == ["class 1", "class 39", "class 99"]
 
 
 def test_hostile_cells_reach_the_screen_as_text(tmp_path, run, keys):

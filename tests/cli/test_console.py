@@ -26,7 +26,7 @@ def test_paths_must_be_free_and_their_folder_there(tmp_path):
     ):
         require_free([taken, tmp_path / "new.csv", tmp_path / "other.csv", tmp_path], force=False)
     require_free([tmp_path / "made" / "later" / "new.csv"], force=True)
-    with pytest.raises(ValueError, match=r"taken.csv is a file, so nothing can be written in it"):
+    with pytest.raises(OSError, match=r"taken.csv is a file, so nothing can be written in it"):
         require_free([taken / "deep" / "new.csv"], force=True)
     (tmp_path / "link.csv").symlink_to("nowhere")
     with pytest.raises(ValueError, match=r"link.csv exists already; pass --force"):

@@ -5,11 +5,7 @@ import io
 import json
 import os
 import re
-import shutil
-import signal
-import subprocess
 import sys
-import time
 import zipfile
 from importlib.util import find_spec
 
@@ -337,15 +333,6 @@ def test_cells_that_decide_are_added_when_asked_for_and_are_no_formula(tmp_path,
     assert "chary_label" in err
 
 
-def test_an_error_needs_an_audit_and_is_a_share(table, run):
-    code, _, err = run("label", table, "-t", "churn", "--error", "10%")
-    assert code == 1
-    assert "pass them as --audit, or leave --error out." in err
-    code, _, err = run("label", table, "-t", "churn", "--error", "10")
-    assert code == 1
-    assert "--error '10' is no share of wrong labels; give one such as 10% or 0.1" in err
-
-
 def test_text_and_numbers_beside_the_table(tmp_path, run):
     rng = np.random.default_rng(0)
     numbers = rng.normal(size=(80, 2))
@@ -406,22 +393,6 @@ def test_where_one_output_fails_the_others_stay_as_they_were(table, run, monkeyp
     assert "Nothing was written in" in err
     kept = {path.name: path.read_text() for path in folder.iterdir() if path != table}
     assert kept == {"customers.labeled.csv": "mine", "customers.report.html": "mine, too"}
-
-
-def test_an_output_folder_that_is_removed_midway_is_one_sentence(table, run, monkeypatch):
-    out = table.parent / "out"
-    write = chary.labelling.result.write_rows_to_check
-
-    def removes(result, stream):
-        write(result, stream)
-        shutil.rmtree(out)
-
-    monkeypatch.setattr(chary.labelling.result, "write_rows_to_check", removes)
-    words = [*QUICK, "--check-sheet", "--out", out]
-    code, printed, err = run("label", table, "-t", "churn", *words)
-    assert (code, printed) == (1, "")
-    assert re.fullmatch(r"chary: Nothing was written in '.*out' \(the folder is not there\); .*\.\n", err)
-    assert [path.name for path in table.parent.iterdir()] == ["customers.csv"]
 
 
 def test_labels_that_look_like_formulas_go_all_the_way_and_come_back(tmp_path, run, keys):
@@ -534,21 +505,3 @@ def test_many_classes_of_few_rows_are_no_warning_of_a_library(tmp_path, run):
     path = tmp_path / "t.csv"
     pl.DataFrame(columns).write_csv(path)
     assert run("label", path, "-t", "y", *QUICK)[::2] == (0, "")
-
-
-def test_a_run_in_parts_that_is_killed_leaves_nothing_that_has_a_name(tmp_path, run):
-    path, out = large_table(tmp_path / "t.csv", 20_000), tmp_path / "out"
-    code = "import sys; from chary.cli import main; sys.exit(main())"
-    command = [sys.executable, "-c", code, "label", path, "-t", "y", "--sample", "15000", "--out", out]
-    process = subprocess.Popen(
-        [str(word) for word in command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-    while process.poll() is None and not (out.exists() and any(out.iterdir())):
-        time.sleep(0.05)
-    time.sleep(0.5)
-    process.kill()
-    assert process.wait() == -signal.SIGKILL
-    assert all(one.name.startswith(".") for one in out.iterdir())
-    asked = ("--sample", 200, "--learner", "linear", "--out", out)
-    assert run("label", path, "-t", "y", *asked)[0] == 0  # sweeps, and is not in its own way
-    assert sorted(one.name for one in out.iterdir()) == ["t.labeled.csv", "t.model.chary", "t.report.html"]

@@ -21,7 +21,7 @@ from chary.audit.sheet import DOUBT, SheetOrigin, write_audit
 from chary.cli import app, audit, main
 from chary.cli.console import _COMMANDS, sentence
 from chary.options import Options, flag_of, read_prior, read_share, read_size
-from chary.report import Hints, JudgeHints
+from chary.report.summary import Hints
 from chary.tables import TableError, read_table
 from chary.tables.target import target_labels
 
@@ -78,6 +78,8 @@ def test_in_python_a_name_is_a_list_of_one_and_a_wrong_one_is_said():
     assert Options.of(target="y", drop="a", unlabeled=None) == Options(target="y", drop=("a",))
     with pytest.raises(TypeError, match="There is no option 'tagret'; the options are aim, "):
         Options.of(tagret="y")
+    with pytest.raises(TypeError, match="There is no option 'error'; the options are categorical, "):
+        Options.of("diagnose", error=0.1)
 
 
 # ---------------------------------------------------------------- commands that are printed can be typed
@@ -174,11 +176,11 @@ def test_every_hint_says_all_that_was_chosen_and_overwrites_nothing(tmp_path):
     assert Hints.typed(CHOSEN, files, 0).draw == ""
 
     judged = SimpleNamespace(n_rows=100, answers=SimpleNamespace(n_drawn=60))
-    hints = JudgeHints.typed(CHOSEN, files, judged)
-    assert parsed(hints.enlarge) == replace(of_command(safe, "judge"), k=100, audit=None, by=(), error=None)
+    hints = Hints.typed_to_judge(CHOSEN, files, judged)
+    assert parsed(hints.draw) == replace(of_command(safe, "judge"), k=100, audit=None, by=(), error=None)
     assert hints.fill == "chary audit fill s.csv"
     judged.answers.n_drawn = 100
-    assert JudgeHints.typed(CHOSEN, files, judged).enlarge == ""
+    assert Hints.typed_to_judge(CHOSEN, files, judged).draw == ""
 
     told = {"unlabeled": ("to do",), "exact_labels": True, "read_with": {"delimiter": ":", "encoding": "cp1252"}}
     drawn = SheetOrigin("it's", ["a"], **told, table="my t.csv")

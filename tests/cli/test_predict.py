@@ -118,8 +118,6 @@ def test_what_does_not_go_together_is_said_before_any_work(model, months, tmp_pa
         code, _, err = run("predict", model, months, *words)
         assert (code, said in err) == (1, True), err
     assert not list(months.glob("*.predicted.*"))
-    code, _, err = run("predict", months / "jan.csv", model)
-    assert "The model comes first: chary predict" in err
 
 
 def test_standard_input_is_one_file(model, table, tmp_path, run, monkeypatch):

@@ -43,8 +43,8 @@ def test_from_a_frame_to_the_report(shown, tmp_path):
     assert frame.index.name == head.index.name == "id"
     for value in (head, result, frame, axes, labels):
         assert repr(value)
-    assert "Strongly biased" in result._repr_html_()
-    assert "Strongly biased" in repr(result)
+    assert "strongly biased" in result._repr_html_()
+    assert "strongly biased" in repr(result)
     assert "<table" in frame._repr_html_()
     assert len(axes.get_lines()) == 2
     assert set(labels) <= {"yes", "no"}

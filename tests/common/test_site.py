@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from chary.report.summary import NATURAL
+from chary.report.summary import STUDIED
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -154,11 +154,11 @@ def test_what_it_quotes_of_the_studies_is_what_they_found():
         (DOCS / "quote.md").read_text(),
         {name: (DOCS / name).read_text() for name in ("label.md", "judge.md")},
     )
-    found = NATURAL
-    assert (
-        f"on {found.n_tables} real tables {found.surest_half_true:.0f} % of the surest half were wrong where it "
-        f"said {found.surest_half_said:.0f} %, and the limit was passed in {found.limits_passed:.0f} % of cases"
-    ) in page
+    sentence = (
+        "on {n_tables} real tables {surest_half_true} % of the surest half were wrong where it said "
+        "{surest_half_said} %, and the limit was passed in {limits_passed} % of cases"
+    )
+    assert sentence.format(**STUDIED) in page
     audits = (ROOT / "studies/results/audit/report.md").read_text()
     assert "says 87.5, the truth is 70.3, and its 95 % interval covers the truth in 32 %" in audits
     assert "it said 87.5 % where 70.3 % was true, and its interval held in 32 % of cases" in page

@@ -19,7 +19,7 @@ from chary.labelling.result import write_rows_to_check
 from chary.method import labels
 from chary.model_file import load, save
 from chary.options import Options
-from chary.report import summarize
+from chary.report.summary import summarize
 from chary.tables import Table, TableError, open_source, read_table, write_table
 from chary.tables.sampling import sample_rows
 from chary.tables.target import target_labels

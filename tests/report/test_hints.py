@@ -1,6 +1,6 @@
 """Advice is for those whom it may help, in the words of whoever asked."""
 
-from chary.report.summary import NATURAL, Hints, aim_question, prior_advice
+from chary.report.summary import EVIDENCE, Hints, aim_question, prior_advice
 
 MILD, STRONG = {"biased": True, "strongly": False}, {"biased": True, "strongly": True}
 
@@ -10,7 +10,7 @@ def test_advice_is_for_those_with_biased_labels_who_told_nothing():
     assert prior_advice(unbiased, Hints()) == prior_advice(STRONG, Hints(), told=True) == ""
     for diagnosis in (MILD, STRONG):
         assert "If you are not sure, do not" in prior_advice(diagnosis, Hints())
-        assert NATURAL.prior in prior_advice(diagnosis, Hints())
+        assert EVIDENCE["prior"] in prior_advice(diagnosis, Hints())
 
 
 def test_the_words_are_those_of_the_caller():

@@ -19,10 +19,9 @@ from chary.labelling import label_table
 from chary.labelling.diagnose import MILD, REPRESENTATIVE, STRONG, UNKNOWN
 from chary.labelling.explain import Cell
 from chary.options import Options
-from chary.report import Hints, render_page, summarize
 from chary.report.page import _SECTIONS as SECTIONS
-from chary.report.page import _most_predicted
-from chary.report.summary import NATURAL
+from chary.report.page import _most_predicted, render_page
+from chary.report.summary import EVIDENCE, Hints, summarize
 from chary.tables import Table
 
 pytestmark = pytest.mark.usefixtures("quick_learners")
@@ -107,7 +106,7 @@ def test_the_page_says_what_was_found(page, result):
     assert result.diagnosis.sentence in text
     assert "Strongly biased" in text
     assert "On the others errors may be more or fewer: the labelled rows differ from them." in text
-    assert NATURAL.acceptance in text
+    assert EVIDENCE["acceptance"] in text
     for count in (120, int(result.labels.labeled.sum()), int((result.source == "learned").sum())):
         assert f"{count:,}" in text
     assert "expected calibration error" in text
@@ -206,12 +205,12 @@ def test_another_belief_shows_as_labels_that_change(result):
 def test_of_many_classes_the_one_that_is_varied_and_the_most_predicted_are_shown():
     shares = [0.01 * code for code in range(20)]
     prior = {
-        "class": "c3",
+        "class_name": "c3",
         "classes": [f"c{i}" for i in range(20)],
         "levels": [{"factor": 1, "predicted": shares}],
     }
     assert _most_predicted(prior) == [3, 15, 16, 17, 18, 19]
-    few = {"class": "a", "classes": ["a", "b"], "levels": [{"factor": 1.0, "predicted": [0.1, 0.9]}]}
+    few = {"class_name": "a", "classes": ["a", "b"], "levels": [{"factor": 1.0, "predicted": [0.1, 0.9]}]}
     assert _most_predicted(few) == [0, 1]
 
 
@@ -273,7 +272,7 @@ def test_the_picture_of_the_bias_is_the_score_that_the_verdict_rests_on(page, re
 
 def test_columns_left_out_and_doubtful_are_in_plain_sight(result):
     summary = summarize(result)
-    summary["columns"][0]["doubtful"] = "most cells <hold> digits"
+    summary["columns"][0] |= {"doubtful": True, "note": "most cells <hold> digits"}
     top = render_page(summary).split("<h2")[0]
     assert "<b>Left out</b> 1 of 3 columns" in " ".join(top.split())
     assert '<span class="named">note</span>' in top

@@ -9,7 +9,7 @@ mpl.use("Agg")
 
 from matplotlib.figure import Figure
 
-from chary.report.plots import Plots
+from chary.report import Plots
 
 SUMMARY = {
     "diagnosis": {

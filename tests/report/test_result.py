@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import chary
-from chary.labelling import label_table
 from chary.options import Options
 from chary.tables import Table, TableError
 
@@ -32,7 +31,7 @@ def customers(n=160, seed=0):
 
 @pytest.fixture(scope="module")
 def result(quick_learners):
-    return chary.label(customers()[0], target="churn", seed=1)
+    return chary.label(customers()[0], target="churn", seed=1, learner="linear")
 
 
 def test_the_frame_comes_back_with_three_columns_more_and_nothing_else_changed(result):
@@ -52,30 +51,17 @@ def test_every_kind_of_table_gives_the_same_labels(result, tmp_path):
     )
     plain.write_parquet(tmp_path / "t.parquet")
     for data in (plain, tmp_path / "t.parquet", Table(plain, "t"), plain.to_dict(as_series=False)):
-        again = chary.label(data, target="churn", seed=1).frame
+        again = chary.label(data, target="churn", seed=1, learner="linear").frame
         assert isinstance(again, pl.DataFrame)
         assert again.columns == [*plain.columns, *ADDED]
         assert again["chary_label"].to_list() == result.frame["chary_label"].tolist()
         assert again["chary_confidence"].to_list() == result.frame["chary_confidence"].tolist()
 
 
-def test_it_is_what_the_job_gives():
-    frame, _ = customers()
-    settings = {"seed": 4, "rounds": 1, "drop": ["code"], "class_prior": {"yes": 0.5, "no": 0.5}}
-    one = chary.label(frame, "churn", **settings).details
-    plain = pl.DataFrame(
-        {name: frame[name].astype(object).where(frame[name].notna(), None).tolist() for name in frame}
-    )
-    other = label_table(Table(plain, "t"), Options.of(target="churn", **settings))
-    assert (one.codes == other.codes).all()
-    assert (one.confidence == other.confidence).all()
-
-
 def test_every_option_of_the_command_can_be_passed_in_python():
     of_files = {"memory", "sample", "out", "force", "format", "check_sheet", "probabilities"}  # of files alone
-    for function, command in ((chary.label, "label"), (chary.diagnose, "diagnose")):
-        options = {one.name for one in fields(Options) if command in one.metadata["commands"]}
-        assert options - of_files <= set(inspect.signature(function).parameters)
+    options = {one.name for one in fields(Options) if "label" in one.metadata["commands"]}
+    assert options - of_files == set(inspect.signature(chary.label).parameters) - {"data"}
 
 
 def test_importance_and_second_look_are_frames_of_the_same_kind():
@@ -128,7 +114,7 @@ def test_nothing_is_overwritten_unless_told_to(result, tmp_path):
     assert path.read_text() == "mine"
 
 
-def test_the_page_and_the_brief_speak_python(result, tmp_path):
+def test_it_shows_itself_as_the_terminal_does_in_the_words_of_python(result, tmp_path):
     result.report(tmp_path / "r.html")
     page = (tmp_path / "r.html").read_text().split("</style>")[1]
     for shown in (
@@ -140,8 +126,18 @@ def test_the_page_and_the_brief_speak_python(result, tmp_path):
     ):
         assert not re.search(r"[^-]--[a-z]|chary (label|audit|predict)", shown.split("</style>")[-1])
     assert "result.draw('audit.csv')" in repr(result)
+    assert "result.draw(&#x27;audit.csv&#x27;)" in result._repr_html_()
     assert str(result) == repr(result)
-    assert result.diagnosis.verdict.capitalize() in repr(result)
+    assert result.diagnosis.verdict in repr(result)
+
+
+def test_nothing_of_a_table_is_markup_in_a_notebook():
+    nasty = "<script>alert(1)</script>"
+    frame = customers(60)[0].rename(columns={"x": nasty}).assign(churn=[nasty, "no", None] * 20)
+    for shown in (chary.label(frame, "churn", learner="linear"), chary.diagnose(frame, "churn")):
+        assert "<script" not in shown._repr_html_()
+        assert "&lt;script&gt;" in shown._repr_html_()
+        assert nasty in repr(shown)
 
 
 def test_a_diagnosis_on_its_own_is_that_of_the_result(result):
@@ -154,18 +150,18 @@ def test_a_diagnosis_on_its_own_is_that_of_the_result(result):
 def test_an_audit_goes_round_in_python(tmp_path):
     frame, truth = customers()
     sheet = tmp_path / "a.csv"
-    chary.label(frame, "churn", rounds=0).draw(sheet, 30, seed=2)
+    chary.label(frame, "churn", learner="linear").draw(sheet, 30, seed=2)
     answers = pl.read_csv(sheet, infer_schema=False)
     rows = answers["chary_row"].str.extract(r"row (\d+) of").cast(pl.Int64) - 1
     answers.with_columns(pl.Series("churn", truth[rows.to_numpy()])).write_csv(sheet)
-    result = chary.label(frame, "churn", audit=sheet, error=0.2)
+    result = chary.label(frame, "churn", audit=sheet, error=0.2, learner="linear")
     assert result.summary["audit"]["before"]["n"] == 30
     accept = result.frame["chary_accept"]
     assert accept.dtype == bool
     assert accept[result.frame["chary_source"] == "given"].all()
     assert result.summary["accept"]["n_accepted"] == int(accept.sum()) - int(result.details.labels.labeled.sum())
     assert result.summary["accept"]["sentence"] in " ".join(repr(result).split())
-    strict = chary.label(frame, "churn", audit=sheet, error=0.01)
+    strict = chary.label(frame, "churn", audit=sheet, error=0.01, learner="linear")
     assert (strict.frame["chary_accept"] == (strict.frame["chary_source"] == "given")).all()
     assert "the audit has 30 rows, and 230 or more are needed" in strict.summary["accept"]["sentence"]
     again = tmp_path / "again.csv"
@@ -208,7 +204,7 @@ def test_columns_may_have_names_that_are_no_text():
 def test_whatever_order_the_columns_come_in_they_leave_in(seed, shuffled):
     frame = customers(60, seed)[0][shuffled]
     before = frame.copy(deep=True)
-    found = chary.label(frame, "churn", rounds=0).frame
+    found = chary.label(frame, "churn", rounds=0, learner="linear").frame
     pd.testing.assert_frame_equal(frame, before)
     pd.testing.assert_frame_equal(found[shuffled], before)
     assert found.columns.tolist() == [*shuffled, *ADDED]

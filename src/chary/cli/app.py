@@ -9,7 +9,7 @@ import os
 import signal
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from threading import current_thread, main_thread
 from typing import Annotated, Any, TextIO, cast
@@ -18,7 +18,7 @@ import typer
 
 from chary import __version__
 from chary.cli.audit import draw_command, fill_command
-from chary.cli.console import plain, sentence, stderr
+from chary.cli.console import complain, sentence
 from chary.cli.demo import demo_command
 from chary.cli.judge import judge_command
 from chary.cli.label import diagnose_command, label_command
@@ -68,41 +68,35 @@ def main(arguments: list[str] | None = None) -> int:
     """Run a command; 0 is success, 1 a bad input told in one sentence, 130 an interruption, 143 a SIGTERM."""
     with any_text(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", _MANY_CLASSES, UserWarning)
-        return _run(arguments)
+        try:
+            with heeded_signals():
+                code = app(arguments, prog_name="chary", standalone_mode=False) or 0
+                sys.stdout.flush()
+            words = _INTERRUPTED if code == 130 else ""
+        except BaseException as error:
+            words, code = _words_and_code(error)
+        if words:
+            complain(words)
+        return code
 
 
-def _run(arguments: list[str] | None) -> int:
-    try:
-        with heeded_signals():
-            code = app(arguments, prog_name="chary", standalone_mode=False) or 0
-            sys.stdout.flush()
-        return _fail(_INTERRUPTED, 130) if code == 130 else code
-    except (typer.Abort, KeyboardInterrupt):
-        return _fail(_INTERRUPTED, 130)
-    except (ValueError, OSError) as error:
-        return _fail(sentence(error), 1)
-    except MemoryError:
-        return _fail("The table does not fit into memory; leave columns out with --drop, or take fewer rows.", 1)
-    except BaseException as error:
-        return _failed(error)
-
-
-def _failed(error: BaseException) -> int:
-    """An error that no command expects: a wrong word, an end that was asked for, or a mistake of chary."""
+def _words_and_code(error: BaseException) -> tuple[str, int]:
+    """What to say of an error, and the exit code."""
+    if isinstance(error, (typer.Abort, KeyboardInterrupt)):
+        return _INTERRUPTED, 130
+    if isinstance(error, (ValueError, OSError)):
+        return sentence(error), 1
+    if isinstance(error, MemoryError):
+        return "The table does not fit into memory; leave columns out with --drop, or take fewer rows.", 1
     if hasattr(error, "format_message"):  # a usage error of Click, under whichever name Typer ships it
         message = error.format_message()  # without a word: the help was shown
-        return _fail(f"{message.rstrip('.')}; try --help.", 1) if message else 0
-    if hasattr(error, "exit_code"):
-        return _fail(str(error), error.exit_code)
+        return (f"{message.rstrip('.')}; try --help.", 1) if message else ("", 0)
+    if isinstance(error, Terminated):
+        return str(error), error.exit_code
     if os.environ.get("CHARY_DEBUG") or isinstance(error, (SystemExit, GeneratorExit)):
         raise error
     found = f"{type(error).__name__}: {error}"
-    return _fail(f"A mistake in chary itself ({found}); please report it. CHARY_DEBUG=1 shows where it is.", 1)
-
-
-def _fail(sentence: str, code: int) -> int:
-    stderr().print(f"[bold red]chary:[/bold red] {plain(sentence, 800)}", soft_wrap=True, highlight=False)
-    return code
+    return f"A mistake in chary itself ({found}); please report it. CHARY_DEBUG=1 shows where it is.", 1
 
 
 # ---------------------------------------------------------------- signals and streams
@@ -119,13 +113,16 @@ class Terminated(BaseException):
 @contextmanager
 def heeded_signals() -> Iterator[None]:
     """Signals that would end the process at once raise ``Terminated``, unless somebody heeds or ignores them."""
-    names = ("SIGTERM", "SIGHUP")
-    signals = [getattr(signal, name) for name in names if hasattr(signal, name)]
+
+    def terminate(signum: int, frame: Any) -> None:
+        raise Terminated(signum)
+
+    signals = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
     ours = [signum for signum in signals if signal.getsignal(signum) is signal.SIG_DFL]
     if current_thread() is not main_thread():
         ours = []
     for signum in ours:
-        signal.signal(signum, _terminate)
+        signal.signal(signum, terminate)
     try:
         yield
     finally:
@@ -177,31 +174,24 @@ class AnyText:
     def flush(self) -> None:
         self._try(self._stream.flush)
 
-    def _try(self, act: Any) -> None:
+    def _try(self, act: Callable[[], object]) -> None:
         try:
             act()
         except ValueError:  # closed meanwhile
             if self._needed and not self._stream.closed:
                 raise
         except OSError as error:
-            self._drop()
+            # What follows, and what Python still holds when it ends, goes nowhere.
+            with suppress(OSError, ValueError, AttributeError), open(os.devnull, "wb") as nowhere:
+                os.dup2(nowhere.fileno(), self._stream.fileno())
             if self._needed and not isinstance(error, BrokenPipeError):
                 why = (error.strerror or str(error)).lower()
                 raise OSError(
-                    f"What there is to say cannot be printed ({why}); files that were written are whole."
+                    f"Cannot write to standard output ({why}); files that were written are whole."
                 ) from None
-
-    def _drop(self) -> None:
-        """Have what follows, and what Python still holds when it ends, go nowhere."""
-        with suppress(OSError, ValueError, AttributeError), open(os.devnull, "wb") as nowhere:
-            os.dup2(nowhere.fileno(), self._stream.fileno())
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
-
-
-def _terminate(signum: int, frame: Any) -> None:
-    raise Terminated(signum)
 
 
 def _take_closed_numbers() -> None:

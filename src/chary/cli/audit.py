@@ -32,10 +32,9 @@ if TYPE_CHECKING:
     from chary.audit.drawing import DrawnSheet
     from chary.audit.sheet import SheetOrigin
 
-_UNDO, _SKIP, _NEW, _QUIT = "usnq"  # after a colon where whole lines are typed, so that no class is called so
+_UNDO, _SKIP, _NAME, _QUIT = "usnq"
 _ESCAPE = "\x1b"
-_LISTED = 60  # of more classes, the others are chosen by name
-_CLASS_KEYS = "123456789" + "".join(c for c in string.ascii_lowercase if c not in (_UNDO, _SKIP, _NEW, _QUIT))
+_CLASS_KEYS = "123456789" + "".join(c for c in string.ascii_lowercase if c not in (_UNDO, _SKIP, _NAME, _QUIT))
 
 
 @takes_options("draw")
@@ -49,9 +48,7 @@ def draw_command(file: TABLE, options: Options) -> None:
     require_readable(*file)
     from chary._files import folders_for
     from chary.audit.drawing import draw_sheet
-    from chary.audit.sheet import GUESS, sample_rows, unlabelled_rows
-    from chary.labelling import predict_table
-    from chary.labelling.score import load_table_model
+    from chary.audit.sheet import sample_rows, unlabelled_rows
     from chary.tables import Table
     from chary.tables.target import target_labels
 
@@ -64,30 +61,12 @@ def draw_command(file: TABLE, options: Options) -> None:
     pool = unlabelled_rows(table, target, labels, **told, source=large)
     path = options.folder(table.folder) / f"{table.stem}.audit.csv"
     require_free([path], force=True)
-    model = None if options.show_guess is None else load_table_model(options.show_guess)
-
-    def guesses(rows: Any) -> dict[str, Any]:
-        frame = table.frame[rows] if large is None else large.rows(rows.tolist())
-        drawn = Table(frame.drop(target), table.name, table.delimiter)
-        return {GUESS: predict_table(model, drawn)["chary_label"]}
-
     with folders_for([path]):
-        drawn = draw_sheet(
-            path,
-            pool,
-            options.k,
-            seed=options.seed,
-            overwrite=options.force,
-            guesses=None if model is None else guesses,
-        )
-    warning = f"Column {GUESS} shows the model's opinion: it biases the labeller, and the accuracy upwards.\n"
-    n_open = int((~pool.closed).sum())
-    say_drawn(drawn, n_open, "unlabelled rows", labels.classes.tolist(), path, "" if model is None else warning)
+        drawn = draw_sheet(path, pool, options.k, seed=options.seed, overwrite=options.force)
+    say_drawn(drawn, int((~pool.closed).sum()), "unlabelled rows", labels.classes.tolist(), path)
 
 
-def say_drawn(
-    drawn: DrawnSheet, n_open: int, of_what: str, classes: list[str], path: Path, warning: str = ""
-) -> None:
+def say_drawn(drawn: DrawnSheet, n_open: int, of_what: str, classes: list[str], path: Path) -> None:
     """What was drawn, or added to what was there; what to do with it, and what it will tell."""
     from chary.audit import accuracy_interval
 
@@ -105,8 +84,6 @@ def say_drawn(
         f"Label them ({named}), hard ones too: a row that is skipped counts as wrong.\n"
         f"If {round(0.9 * k)} of {k} prove right, accuracy is between {low:.0%} and {high:.0%} (95% interval).\n"
     )
-    if warning:
-        say(warning, "red")
     say(f"Next:  {Options().command('audit fill', [path])}", "bold")
 
 
@@ -162,7 +139,6 @@ def _stopping(filling: Filling, width: float | None, above: float | None) -> Sto
     """What tells when a sheet has enough answers to judge labels by; the person does not see the labels."""
     from chary.audit import Stopping
     from chary.audit.judge import labels_of_sheet
-    from chary.audit.sheet import parse_token
     from chary.tables import open_source
 
     origin, path = filling.origin, filling.path
@@ -175,9 +151,8 @@ def _stopping(filling: Filling, width: float | None, above: float | None) -> Sto
         raise ValueError(f"The table that {path} was drawn from, {origin.table}, is not there; put it back.")
     reading: dict[str, Any] = {**origin.read_with, "reserved": ()}
     scan = open_source([origin.table, *origin.more_tables], **reading)
-    where = f"of {filling.sheet.name}"
-    numbers = [parse_token(row.token, f"Row {row.lines[0] + 1} {where}").number for row in filling.rows]
-    if max(numbers, default=0) >= scan.n_rows:
+    numbers = [row.number for row in filling.rows]
+    if not all(0 <= number < scan.n_rows for number in numbers):
         raise ValueError(
             f"{path} was not drawn from {origin.table} as it is now; use the table it was drawn from."
         )
@@ -188,26 +163,15 @@ def _next_command(sheet: Path, origin: SheetOrigin) -> str:
     """What to type once a sheet is filled in."""
     from chary.audit.sheet import DOUBT
 
-    options = Options.of(
-        target=origin.target,
-        labels=origin.judged,
-        unlabeled=origin.unlabeled,
-        exact_labels=origin.exact_labels,
-        **origin.read_with,
-    )
-    files = [origin.table, *origin.more_tables]
-    if files != ["-"] and len(files) == 1:
-        files = [str(_table_of(sheet, origin.table))]
+    told = {"unlabeled": origin.unlabeled, "exact_labels": origin.exact_labels, **origin.read_with}
+    options = Options.of(target=origin.target, labels=origin.judged, **told)
+    files: list[str | Path] = [origin.table, *origin.more_tables]
+    if len(files) == 1 and files != ["-"]:
+        then = Path(origin.table or f"{sheet.name.partition('.')[0]}.csv")
+        beside = sheet.with_name(then.name)
+        files = [then if then.exists() and not beside.exists() else beside]
     given = "checked" if origin.chosen == DOUBT else "audit"
     return options.command("judge" if origin.judged else "label", files, **{given: sheet})
-
-
-def _table_of(audit: Path, typed: str) -> Path:
-    """The table that an audit file was drawn from: the one next to it, or where it was then."""
-    stem = audit.name.removesuffix(".csv").removesuffix(".audit").removesuffix(".check").removesuffix(".judge")
-    names = [*([Path(typed).name] if typed else []), *(stem + suffix for suffix in (".csv", ".parquet", ".tsv"))]
-    paths = [*(audit.with_name(name) for name in names), *([Path(typed)] if typed else [])]
-    return next((path for path in paths if path.exists()), paths[0])
 
 
 class Sheet:
@@ -220,8 +184,7 @@ class Sheet:
 
         self.filling, self.stopping = filling, stopping
         self.target, self.classes = filling.origin.target, filling.origin.classes
-        self.by_line = len(self.classes) > len(_CLASS_KEYS)  # a key each does not do: names or numbers are typed
-        self.numbered = self.by_line and not any(name.isdecimal() for name in self.classes)
+        self.keys = dict(zip(_CLASS_KEYS, self.classes, strict=False))  # further classes are chosen by name
         self.remark = ""  # on what was typed last
         self.place = 0
         columns = filling.sheet.frame.columns
@@ -245,13 +208,13 @@ class Sheet:
         while True:
             complete = self.place == len(self.answers)
             self._show(complete)
-            key, text = self._line() if self.by_line else (self._key(), "")
+            key = self._key()
             self.remark = ""
             if key == _UNDO:
                 self._undo()
             elif complete or key == _QUIT:
                 return
-            elif (answer := self._answer(key, text)) is not None:
+            elif (answer := self._answer(key)) is not None:
                 self._save(answer)
                 self._to_first_empty()
 
@@ -264,61 +227,32 @@ class Sheet:
             self.place = answered[-1]
             self._save("")
 
-    def _answer(self, key: str, text: str) -> str | None:
+    def _answer(self, key: str) -> str | None:
         from chary.audit import SKIPPED
 
         if key == _SKIP:
             return SKIPPED
-        if key == _NEW:
-            return self._new_class(text if self.by_line else self._typed())
-        if self.by_line:
-            return self._chosen(text)
-        keys = _CLASS_KEYS[: len(self.classes)]
-        if len(key) == 1 and key in keys:
-            return self.classes[keys.index(key)]
-        self.remark = "no such key" + (f": {visible(key, 20)}" if key.isprintable() else "")
-        return None
+        if key == _NAME:
+            return self._named()
+        if key not in self.keys:
+            self.remark = "no such key" + (f": {visible(key, 20)}" if key.isprintable() else "")
+        return self.keys.get(key)
 
-    def _new_class(self, name: str) -> str | None:
-        """The name of a class that none of the labels has; None: there is none, back to the row."""
+    def _named(self) -> str | None:
+        """A class by its name, in upper or lower case; it may be one that none of the labels has."""
         from chary.tables.target import is_marker
 
-        is_none = bool(name) and is_marker(name, self.filling.origin.markers)
-        if is_none:
+        try:
+            name = input("The name of the class (Enter: back): ").strip()
+        except EOFError:
+            return None
+        if not name or _ESCAPE in name:
+            return None
+        if is_marker(name, self.filling.origin.markers):
             self.remark = f"{shown(name)} means: no label"
-        elif not name and self.by_line:
-            self.remark = f"no name: type it after :{_NEW}"
-        return name if name and not is_none else None
-
-    def _chosen(self, text: str) -> str | None:
-        """One of many classes, by name, in upper or lower case, or by number."""
-        same = [name for name in self.classes if name.casefold() == text.casefold()]
-        if text in self.classes or len(same) == 1:
-            return text if text in self.classes else same[0]
-        if self.numbered and text.isdecimal() and 1 <= int(text) <= len(self.classes):
-            return self.classes[int(text) - 1]
-        if text:
-            self.remark = f"{shown(text)} is {'more than one class' if same else 'no class in the list'}"
-        return None
-
-    def _typed(self) -> str:
-        """What is typed after a question; nothing after Enter alone, Escape or the end of the input."""
-        try:
-            name = input("A class that is not in the list (Enter: back): ").strip()
-        except EOFError:
-            return ""
-        return "" if _ESCAPE in name else name
-
-    def _line(self) -> tuple[str, str]:
-        """An action and the words after it, or no action and what was typed."""
-        try:
-            text = input("> ").strip()
-        except EOFError:
-            return _QUIT, ""
-        action, _, words = text.partition(" ")
-        if action.startswith(":") and action[1:] in (_UNDO, _SKIP, _NEW, _QUIT):
-            return action[1:], words.strip()
-        return "", text
+            return None
+        same = [known for known in self.classes if known.casefold() == name.casefold()]
+        return same[0] if len(same) == 1 else name
 
     def _key(self) -> str:
         try:
@@ -348,9 +282,8 @@ class Sheet:
         title: Any = None
         body: Any
         if complete:
-            undo, done = (f" :{_UNDO} ", "Enter") if self.by_line else (f" {_UNDO} ", "any other key")
-            end = ("All rows have an answer.   ", "bold"), (undo, "reverse"), f" undo   {done}: done"
-            body = Text.assemble(*end)
+            undo = f" {_UNDO} ", "reverse"
+            body = Text.assemble(("All rows have an answer.   ", "bold"), undo, " undo   any other key: done")
         else:
             keys = self._keys()
             room = shutil.get_terminal_size().lines - 10 - str(keys).count("\n")
@@ -389,21 +322,11 @@ class Sheet:
     def _keys(self) -> Text:
         from rich.text import Text
 
-        named = [(key, visible(name, 40)) for key, name in zip(_CLASS_KEYS, self.classes, strict=False)]
-        colon, new, how = "", "another class", ""
-        if self.by_line:
-            colon, new, n = ":", "NAME another class", len(self.classes)
-            how = f"{'Name or number' if self.numbered else 'Name'} of one of the {n} classes, then Enter\n\n"
-            digits = len(str(n)) if self.numbered else 0
-            width = max(1, self.console.width // 4 - 8 - digits)
-            keys = [f"{i:{digits}}" if digits else "" for i in range(1, min(n, _LISTED) + 1)]
-            named = [
-                (key, f"{visible(name, width):{width}}") for key, name in zip(keys, self.classes, strict=False)
-            ]
-        text = Text()
-        for i, (key, name) in enumerate(named):
-            text.append(f" {key} " if key else "", "reverse").append(f" {name}" + ("\n" if i % 4 == 3 else "   "))
-        text.append(f"\n{how}")
-        for key, name in ((_SKIP, "skip"), (_NEW, new), (_UNDO, "undo"), (_QUIT, "quit and go on later")):
-            text.append(f" {colon}{key} ", "reverse dim").append(f" {name}   ", "dim")
+        text, n_more = Text(), len(self.classes) - len(self.keys)
+        for i, (key, name) in enumerate(self.keys.items()):
+            text.append(f" {key} ", "reverse").append(f" {visible(name, 40)}" + ("\n" if i % 4 == 3 else "   "))
+        text.append("\n")
+        other = f"one of {n_more} more classes, by name" if n_more else "another class"
+        for key, name in ((_SKIP, "skip"), (_NAME, other), (_UNDO, "undo"), (_QUIT, "quit and go on later")):
+            text.append(f" {key} ", "reverse dim").append(f" {name}   ", "dim")
         return text

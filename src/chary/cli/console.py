@@ -68,12 +68,10 @@ def takes_options(verb: str) -> Callable[[Callable[..., None]], Callable[..., No
 
 def _parameter(one: Field[Any], verb: str) -> inspect.Parameter:
     about = one.metadata
-    default = inspect.Parameter.empty if verb in about["required"] else one.default or None
-    if isinstance(one.default, bool):
-        default = one.default
-    option = typer.Option(
-        *(about["flags"] or (flag_of(one.name),)), help=about["instead"].get(verb, about["help"]), **about["typed"]
-    )
+    default = inspect.Parameter.empty if verb in about["required"] else one.default
+    if default == ():
+        default = None
+    option = typer.Option(*(about["flags"] or (flag_of(one.name),)), help=about["help"], **about["typer"])
     kind = about["kind"] | None if default is None else about["kind"]
     return inspect.Parameter(
         one.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, option]
@@ -148,10 +146,6 @@ def require_free(paths: Iterable[Path], force: bool, n_bytes: int = 0) -> None:
         raise ValueError(
             f"{listed(there)} {exist} already; pass --force to overwrite {them}, or --out for another folder."
         )
-    for path in paths:
-        folder = next(parent for parent in path.absolute().parents if os.path.lexists(parent))
-        if folder.exists() and not folder.is_dir():
-            raise ValueError(f"{folder} is a file, so nothing can be written in it; give --out a folder.")
     probe(paths, overwrite=True, n_bytes=n_bytes)
 
 
@@ -188,6 +182,22 @@ def heed_interrupts() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def tell(
+    figures: dict[str, Any],
+    show: Callable[[Console], None],
+    as_json: bool,
+    paths: Mapping[str, Path] | None = None,
+) -> None:
+    """What was found and the files that were written by what they are: for a program, or for a person."""
+    files = {} if paths is None else {kind: str(path) for kind, path in paths.items()}
+    if as_json:
+        print_json({**figures, "files": files} if files else figures)
+        return
+    show(stdout())
+    for kind, path in files.items():
+        say(f"{kind:>8}  {visible(path, 500)}")
+
+
 def print_json(figures: dict[str, Any]) -> None:
     """Figures for a program; infinity, which JSON lacks, is null."""
     sys.stdout.write(json.dumps(_finite(figures), indent=2) + "\n")
@@ -201,10 +211,9 @@ def say(text: str, style: str = "") -> None:
     stdout().print(Text(seen, style), soft_wrap=True)
 
 
-def say_files(paths: Mapping[str, Path]) -> None:
-    """The files that were written, by what they are."""
-    for kind, path in paths.items():
-        stdout().print(f"{kind:>8}  {plain(path, 500)}", soft_wrap=True, highlight=False)
+def complain(sentence: str) -> None:
+    """What went wrong, on the error stream."""
+    stderr().print(f"[bold red]chary:[/bold red] {plain(sentence, 800)}", soft_wrap=True, highlight=False)
 
 
 def plain(text: object, limit: int = 60) -> str:

@@ -14,16 +14,15 @@ from chary.cli.console import (
     quietly,
     require_free,
     require_readable,
-    say_files,
-    stdout,
     steps,
     takes_options,
+    tell,
     writing,
 )
 from chary.options import Options
 
 if TYPE_CHECKING:
-    from chary.report import JudgeHints, Summary
+    from chary.report.summary import Hints, Summary
     from chary.tables import Source
 
 
@@ -48,14 +47,10 @@ def judge_command(file: TABLE, options: Options, as_json: JSON = False) -> None:
             summary, hints, paths = _judge(scan, file, options)
     if options.audit is None:
         _draw(scan, options, as_json)
-    elif as_json:
-        print_json({**summary, "files": {kind: str(path) for kind, path in paths.items()}})
-    else:
-        from chary.report import show_judged
+        return
+    from chary.report.terminal import show_judged
 
-        show_judged(stdout(), summary, hints)
-        stdout().print()
-        say_files(paths)
+    tell(summary, lambda console: show_judged(console, summary, hints), as_json, paths)
 
 
 def _draw(scan: Source, options: Options, as_json: bool) -> None:
@@ -77,26 +72,28 @@ def _draw(scan: Source, options: Options, as_json: bool) -> None:
         say_drawn(drawn, scan.n_rows, "rows", classes, path)
 
 
-def _judge(scan: Source, files: Sequence[str], options: Options) -> tuple[Summary, JudgeHints, dict[str, Path]]:
+def _judge(scan: Source, files: Sequence[str], options: Options) -> tuple[Summary, Hints, dict[str, Path]]:
     """Judge, then write the report and, with an error, the table, which takes its name last."""
     from chary.audit import judge_table
     from chary.labelling.score import refuse_taken
-    from chary.report import JudgeHints, render_judged, summarize_judged
+    from chary.report.page import render_judged
+    from chary.report.summary import Hints, summarize_judged
     from chary.tables import write_table
+    from chary.tables.table import ACCEPT
     from chary.tables.writing import require_writable
 
     table, folder = scan.table.written_as(options.format), options.folder(scan.table.folder)
     paths = {"report": folder / f"{table.stem}.judged.html"}
     if options.error is not None:
         paths["judged"] = folder / f"{table.stem}.judged{table.suffix}"
-        refuse_taken(table, ["chary_accept"])
+        refuse_taken(table, [ACCEPT])
         require_writable(table)
     require_free(paths.values(), options.force)
     result = judge_table(scan, options.audit, options)
-    hints = JudgeHints.typed(options, files, result)
+    hints = Hints.typed_to_judge(options, files, result)
     summary = summarize_judged(result)
     with writing(reversed(paths.values()), options.force) as (*judged, report):
         for stream in judged:
-            write_table(scan.read().written_as(options.format), {"chary_accept": result.accepted()}, stream)
+            write_table(scan.read().written_as(options.format), {ACCEPT: result.accepted()}, stream)
         report.write(render_judged(summary, hints).encode("utf-8", "backslashreplace"))
     return summary, hints, paths

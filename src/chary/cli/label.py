@@ -11,21 +11,21 @@ from chary.cli.console import (
     JSON,
     TABLE,
     open_table,
-    print_json,
     quietly,
     require_free,
     require_readable,
-    say_files,
-    stdout,
     steps,
     takes_options,
+    tell,
     writing,
 )
 from chary.options import Options
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from chary.labelling import LabeledTable
-    from chary.report import Hints, Summary
+    from chary.report.summary import Hints, Summary
     from chary.tables import Table
 
 
@@ -45,10 +45,7 @@ def label_command(file: TABLE, options: Options, as_json: JSON = False) -> None:
     random sample of the others, and then labels every row.
     """
     labelled = label_files(file, options)
-    if as_json:
-        print_json({**labelled.summary, "files": {kind: str(path) for kind, path in labelled.paths.items()}})
-    else:
-        labelled.show()
+    tell(labelled.summary, labelled.show, as_json, labelled.paths)
 
 
 @takes_options("diagnose")
@@ -56,7 +53,8 @@ def diagnose_command(file: TABLE, options: Options, as_json: JSON = False) -> No
     """Tell whether the labelled rows are like the rest, and where not. Writes nothing."""
     require_readable(*file)
     from chary.labelling import diagnose_table
-    from chary.report import Hints, show_diagnosis, summarize_diagnosis
+    from chary.report.summary import Hints, summarize_diagnosis
+    from chary.report.terminal import show_diagnosis
     from chary.tables import read_table
 
     with steps() as step:
@@ -65,10 +63,7 @@ def diagnose_command(file: TABLE, options: Options, as_json: JSON = False) -> No
             table = read_table(file, **options.reading)
         diagnosed = diagnose_table(table, options, progress=step)
     summary = summarize_diagnosis(diagnosed)
-    if as_json:
-        print_json(summary)
-    else:
-        show_diagnosis(stdout(), summary, Hints.typed(options, file, 0))
+    tell(summary, lambda console: show_diagnosis(console, summary, Hints.typed(options, file, 0)), as_json)
 
 
 class Labelled(NamedTuple):
@@ -79,12 +74,11 @@ class Labelled(NamedTuple):
     hints: Hints
     paths: dict[str, Path]
 
-    def show(self) -> None:
-        """For a person: the summary and the files."""
-        from chary.report import show_labels
+    def show(self, console: Console) -> None:
+        """For a person."""
+        from chary.report.terminal import show_labels
 
-        show_labels(stdout(), self.summary, self.hints)
-        say_files(self.paths)
+        show_labels(console, self.summary, self.hints)
 
 
 def label_files(files: Sequence[str | os.PathLike[str]], options: Options) -> Labelled:
@@ -94,7 +88,8 @@ def label_files(files: Sequence[str | os.PathLike[str]], options: Options) -> La
     from chary.labelling.result import write_rows_to_check
     from chary.labelling.score import probability_names, refuse_taken
     from chary.model_file import model_bytes
-    from chary.report import Hints, render_page, summarize
+    from chary.report.page import render_page
+    from chary.report.summary import Hints, summarize
     from chary.tables import Table
     from chary.tables.target import target_labels
     from chary.tables.writing import least_bytes, require_writable

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import shutil
 import sys
 import tempfile
@@ -16,14 +15,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from chary._words import visible
 from chary.cli.console import (
     JSON,
+    complain,
     heed_interrupts,
     plain,
     print_json,
     quietly,
     require_free,
     require_readable,
+    say,
     sentence,
     stderr,
     stdout,
@@ -94,7 +96,6 @@ def predict_command(
     Several, a folder or a pattern: one output for each, next to it, or of the same name in the folder of --out.
     Run it again after an interruption: files that are finished, and as they were written, are passed over.
     """
-    _refuse_swapped(model_file, file)
     require_readable(model_file, *file)
     engine = "dask" if scheduler else engine
     parts = (1, 1) if shard is None else parse_part(shard)
@@ -115,13 +116,6 @@ def predict_command(
     else:
         resources = Resources.of(len(plan.tasks), jobs, memory)
     _several(predictor, plan, resources, engine, scheduler, as_json)
-
-
-def _refuse_swapped(model_file: Path, files: Sequence[str]) -> None:
-    models = [name for name in files if name.endswith(".chary")]
-    if models and model_file.suffix != ".chary":
-        others = [str(model_file), *(name for name in files if name != models[0])]
-        raise ValueError(f"The model comes first: {shlex.join(['chary', 'predict', models[0], *others])}")
 
 
 def parse_part(text: str) -> tuple[int, int]:
@@ -159,9 +153,8 @@ def _one(predictor: Predictor, source: str, task: FileTask, memory: int, as_json
         return
     _show_labels(labelled.labels)
     said = [] if labelled.new_rows is None else [labelled.new_rows["sentence"]]
-    for note in (*labelled.notes, *said):
-        stdout().print(plain(note, 500), highlight=False)
-    stdout().print(f"Wrote {plain(labelled.output, 500)}", soft_wrap=True)
+    for text in (*labelled.notes, *said, f"Wrote {labelled.output}"):
+        say(visible(text, 500))
 
 
 @contextmanager
@@ -195,7 +188,7 @@ def _several(
     if as_json:
         print_json(figures)
     else:
-        _show_run(figures, failed, resources)
+        _show_run(figures, resources)
     if failed:
         raise typer.Exit(1)
 
@@ -262,29 +255,24 @@ def _show_labels(labels: dict[str, int]) -> None:
     stdout().print(grid)
 
 
-def _show_run(figures: dict[str, Any], failed: Sequence[tuple[str, Any]], resources: Resources) -> None:
-    console = stdout()
+def _show_run(figures: dict[str, Any], resources: Resources) -> None:
     if figures["labels"]:
         _show_labels(figures["labels"])
-    for note in figures["notes"]:
-        console.print(plain(note, 500), highlight=False, soft_wrap=True)
-    for said in _new_rows(figures["new_rows"]):
-        console.print(plain(said, 500), highlight=False, soft_wrap=True)
+    for text in (*figures["notes"], *_new_rows(figures["new_rows"])):
+        say(visible(text, 500))
     written, before = figures["written"], figures["finished_before"]
     if before:
-        console.print(f"{before} {_files(before)} finished before and verified", highlight=False)
+        say(f"{before} {_files(before)} finished before and verified")
     if written:
         pace = f"{figures['seconds']:,.1f} s, {figures['rows_per_second']:,} rows a second"
         room = f"{resources.jobs} at a time, {resources.jobs * resources.memory >> 20:,} MiB at most"
-        console.print(f"{written} {_files(written)} written in {pace} ({room})", highlight=False, soft_wrap=True)
+        say(f"{written} {_files(written)} written in {pace} ({room})")
     folders = sorted({str(Path(path).parent) for path in figures["files"]["predicted"]})
     if folders:
-        more = f" and {len(folders) - 1} more" if len(folders) > 1 else ""
-        console.print(f"Wrote to {plain(folders[0], 500)}{more}", soft_wrap=True, highlight=False)
-    for name, error in failed:
-        said = sentence(error)
-        said = said if Path(name).name in said else f"{name}: {said}"
-        stderr().print(f"[bold red]chary:[/bold red] {plain(said, 800)}", soft_wrap=True, highlight=False)
+        say(f"Wrote to {folders[0]}" + (f" and {len(folders) - 1} more" if len(folders) > 1 else ""))
+    for one in figures["failed"]:
+        named = Path(one["file"]).name in one["reason"]
+        complain(one["reason"] if named else f"{one['file']}: {one['reason']}")
 
 
 def _new_rows(compared: dict[str, dict[str, Any]], most: int = 10) -> list[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from html import escape
 from io import BytesIO, StringIO
 from typing import Any
 
@@ -28,16 +27,17 @@ from chary.labelling.score import load_table_model
 from chary.method import ACCURACY
 from chary.model_file import model_bytes
 from chary.options import Options
-from chary.report.page import render_judged, render_page, render_snippet
-from chary.report.plots import Plots
-from chary.report.summary import Hints, JudgeHints, Summary, summarize, summarize_diagnosis, summarize_judged
-from chary.report.terminal import brief, brief_diagnosis, brief_text, show_judged
+from chary.report.page import render_judged, render_page
+from chary.report.summary import Hints, Summary, summarize, summarize_diagnosis, summarize_judged
+from chary.report.terminal import show_diagnosis, show_judged, show_labels
 from chary.tables import Table, TableError, open_source
 from chary.tables.frames import alone, extended, like, part_of
 from chary.tables.memory import free_memory
+from chary.tables.table import ACCEPT, LABEL, WHY
 
 _DRAW = "result.draw('audit.csv'), fill in its column {}, then label again with audit='audit.csv'"
-_READING = ("delimiter", "encoding", "sheet")
+_PRE = "<pre style='white-space: pre-wrap; line-height: 1.25'>{code}</pre>"
+_LABELLED, _OTHER = "#c96400", "#2f6fbf"  # rows with a label, and the others, in pictures
 
 
 def label(
@@ -145,24 +145,7 @@ def label(
     return Result(data, label_table(_table(data, **options.reading), options))
 
 
-def diagnose(
-    data: Any,
-    target: Any,
-    *,
-    unlabeled: str | Sequence[str] | None = None,
-    exact_labels: bool = False,
-    drop: Sequence[str] = (),
-    categorical: Sequence[str] = (),
-    numeric: Sequence[str] = (),
-    identifier: Sequence[str] = (),
-    missing: Sequence[str] = (),
-    text: Sequence[str] = (),
-    features: str | os.PathLike[str] | None = None,
-    seed: int = 0,
-    delimiter: str | None = None,
-    encoding: str = "utf-8",
-    sheet: str | None = None,
-) -> Diagnosed:
+def diagnose(data: Any, target: Any, **options: Any) -> Diagnosed:
     """Tell whether the labelled rows of a table are like the rest.
 
     Parameters
@@ -171,29 +154,10 @@ def diagnose(
         It is not changed.
     target : str
         The column that holds the labels; cells without one are missing.
-    unlabeled : str or sequence of str, default=None
-        Cell values that mean "no label", besides empty cells.
-    exact_labels : bool, default=False
-        Whether labels that differ in nothing but case and white space are different classes.
-    drop : sequence of column names, default=()
-        Columns to leave out.
-    categorical, numeric, identifier : sequences of column names, default=()
-        Columns that are of this kind, whatever they look like; identifiers are left out.
-    missing : sequence of str, default=()
-        Codes for nothing: ``"-9"`` in every column, ``"age=-9"`` in one.
-    text : sequence of column names, default=()
-        Columns to read as free text.
-    features : path, default=None
-        A NumPy file (.npy) with further numbers for each row of the table, as a model for images or text makes
-        them. To label new rows with the model, such a file is needed for them, too.
-    seed : int, default=0
-        The same seed gives the same result.
-    delimiter : str, default=None
-        Of a CSV; None: found out.
-    encoding : str, default="utf-8"
-        Of a CSV.
-    sheet : str, default=None
-        Of an Excel workbook that has several.
+    **options
+        The parameters of ``chary.label`` that say how the table is read: ``unlabeled``, ``exact_labels``,
+        ``drop``, ``categorical``, ``numeric``, ``identifier``, ``missing``, ``text``, ``features``,
+        ``delimiter``, ``encoding``, ``sheet``; and ``seed``.
 
     See Also
     --------
@@ -205,13 +169,12 @@ def diagnose(
     >>> diagnose(data, target="y").verdict
     'representative'
     """
-    settings = {name: value for name, value in locals().items() if name != "data"}
-    options = Options.of(**settings | {"target": str(target)})
-    result = diagnose_table(_table(data, **options.reading), options)
+    chosen = Options.of("diagnose", target=str(target), **options)
+    result = diagnose_table(_table(data, **chosen.reading), chosen)
     return Diagnosed(result.diagnosis, summarize_diagnosis(result))
 
 
-def judge(data: Any, labels: Any, truth: Any, **settings: Any) -> Judged:
+def judge(data: Any, labels: Any, truth: Any, *, level: float = 0.95, **options: Any) -> Judged:
     """Say how good labels are, whoever made them, by a person's answers for rows drawn at random.
 
     Parameters
@@ -223,9 +186,12 @@ def judge(data: Any, labels: Any, truth: Any, **settings: Any) -> Judged:
     truth : path, column name or array of shape (n,)
         A sheet of ``draw_to_judge`` with a person's answers. Or answers for all rows, missing where nobody looked:
         then the figures hold only if the rows looked at were drawn at random from all, which cannot be checked.
-    **settings
-        Every parameter of ``chary.audit.judge_table``: ``confidence``, ``by``, ``error``, ``unlabeled``,
-        ``exact_labels``, ``level``; for a path also those of ``chary.tables.read_table``.
+    level : float, default=0.95
+        Of the intervals.
+    **options
+        ``confidence``, a column of numbers, the larger the surer the label; ``by``, columns to slice by;
+        ``error``, the largest share of wrong labels among those to accept; ``unlabeled`` and ``exact_labels`` as
+        in ``label``; for a path also ``delimiter``, ``encoding`` and ``sheet``.
 
     Examples
     --------
@@ -235,12 +201,14 @@ def judge(data: Any, labels: Any, truth: Any, **settings: Any) -> Judged:
     >>> found.summary["columns"][0]["accuracy"]["correct"], found.summary["audited"]
     (34, 42)
     """
-    scan = open_source(data, reserved=(), **{name: settings.pop(name) for name in _READING if name in settings})
-    level = settings.pop("level", 0.95)
-    return Judged(data, judge_table(scan, truth, Options.of(labels=labels, **settings), level))
+    chosen = Options.of("judge", labels=labels, **options)
+    source = open_source(data, reserved=(), **chosen.reading)
+    return Judged(data, judge_table(source, truth, chosen, level))
 
 
-def draw_rows(data: Any, labels: Any, path: str | os.PathLike[str], k: int = 30, **settings: Any) -> None:
+def draw_rows(
+    data: Any, labels: Any, path: str | os.PathLike[str], k: int = 30, *, overwrite: bool = False, **options: Any
+) -> None:
     """Write a sheet (CSV) of k rows drawn at random from all rows, without the labels, for a person to label.
 
     Fill in its column ``chary_truth``, then pass its path as ``truth`` to ``judge``. Where a smaller sheet of the
@@ -256,13 +224,14 @@ def draw_rows(data: Any, labels: Any, path: str | os.PathLike[str], k: int = 30,
         Of the sheet.
     k : int, default=30
         How many rows it shall hold.
-    **settings
-        Every parameter of ``chary.audit.draw_to_judge``: ``confidence``, ``hide``, ``seed``, ``overwrite`` and so
-        on; for a path also those of ``chary.tables.read_table``.
+    overwrite : bool, default=False
+        Whether to draw anew in place of what is there.
+    **options
+        ``confidence`` and ``hide``, columns that the sheet does not show either; ``seed``; ``unlabeled`` and
+        ``exact_labels`` as in ``label``; for a path also ``delimiter``, ``encoding`` and ``sheet``.
     """
-    scan = open_source(data, reserved=(), **{name: settings.pop(name) for name in _READING if name in settings})
-    force = settings.pop("overwrite", False)
-    draw_to_judge(scan, path, Options.of(labels=labels, force=force, **settings), k)
+    chosen = Options.of("judge", labels=labels, force=overwrite, **options)
+    draw_to_judge(open_source(data, reserved=(), **chosen.reading), path, chosen, k)
 
 
 def load(path: str | os.PathLike[str]) -> TableModel:
@@ -286,7 +255,7 @@ def load(path: str | os.PathLike[str]) -> TableModel:
     >>> from chary import label
     >>> data = {"x": [i % 10 for i in range(80)], "y": [("ab"[i % 10 > 4] if i % 4 else None) for i in range(80)]}
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     label(data, target="y", rounds=0).save(f"{folder}/model.chary")
+    ...     label(data, target="y", learner="linear").save(f"{folder}/model.chary")
     ...     model = load(f"{folder}/model.chary")
     >>> model.predict({"x": [1, 9]}).tolist()
     ['a', 'b']
@@ -320,7 +289,7 @@ def predictor(
     >>> from chary import label
     >>> frame = pl.DataFrame({"x": [i % 10 for i in range(80)]})
     >>> frame = frame.with_columns(y=pl.Series([("ab"[i % 10 > 4] if i % 4 else None) for i in range(80)]))
-    >>> predict = predictor(label(frame, target="y", rounds=0).model, columns=["x"])
+    >>> predict = predictor(label(frame, target="y", learner="linear").model, columns=["x"])
     >>> [batch["chary_label"].to_list() for batch in predict([frame[:2], frame[9:10]])]
     [['a', 'a'], ['b']]
     """
@@ -357,33 +326,29 @@ def explain(model: Any, rows: Any = None, *, background: Any = None, **reading: 
 
     Examples
     --------
-    >>> from chary.report import label
+    >>> from chary import label
     >>> frame = pl.DataFrame({"x": [i % 10 for i in range(80)], "z": [i % 3 for i in range(80)]})
     >>> frame = frame.with_columns(y=pl.Series([("ab"[i % 10 > 4] if i % 4 else None) for i in range(80)]))
-    >>> explain(label(frame, target="y", rounds=0), [0, 8])["chary_why"].to_list()
+    >>> explain(label(frame, target="y", learner="linear"), [0, 8])["chary_why"].to_list()
     ['x = 0', 'x = 8']
     """
     if not isinstance(model, (Result, TableModel)):
         raise TypeError(
             f"explain takes a result of chary.label or a model of chary.load, not {type(model).__name__}."
         )
-    details = model.details if isinstance(model, Result) else None
     pipeline = model.pipeline if isinstance(model, TableModel) else model.details.model
-    explained = None if details is None else details.explainer
-    if (
-        isinstance(model, TableModel)
-        or isinstance(rows, (str, os.PathLike, Mapping, Table))
-        or hasattr(rows, "columns")
-    ):
-        if rows is None:
-            raise TypeError("A model has no rows of its own; pass those to explain.")
-        data, frame = rows, _table(rows, **reading).frame
-        X = pipeline[0].transform(frame)
-        codes = pipeline[-1].predict_proba(X).argmax(axis=1)
-    else:
+    explained = None if isinstance(model, TableModel) else model.details.explainer
+    is_table = isinstance(rows, (str, os.PathLike, Mapping, Table)) or hasattr(rows, "columns")
+    if isinstance(model, Result) and not is_table:
         numbers = _row_numbers(rows, model.details.table.frame.height)
         data, frame = part_of(model.data, model.details.table, numbers), model.details.table.frame[numbers]
         X, codes = model.details.features(numbers), model.details.codes[numbers]
+    elif rows is None:
+        raise TypeError("A model has no rows of its own; pass those to explain.")
+    else:
+        data, frame = rows, _table(rows, **reading).frame
+        X = pipeline[0].transform(frame)
+        codes = pipeline[-1].predict_proba(X).argmax(axis=1)
     if background is not None or explained is None:
         others = X if background is None else pipeline[0].transform(_table(background, **reading).frame)
         if len(others) < 2:
@@ -393,10 +358,28 @@ def explain(model: Any, rows: Any = None, *, background: Any = None, **reading: 
     of = {name: effects[:, k] for k, name in enumerate(explained.columns)}
     columns = {name: of[name] for name in dict.fromkeys([*frame.columns, *of]) if name in of}
     labels = np.asarray(pipeline.classes_).astype(str)[codes].tolist()
-    return like(data, {"chary_label": labels, "chary_why": explained.texts(effects, frame).to_list(), **columns})
+    return like(data, {LABEL: labels, WHY: explained.texts(effects, frame).to_list(), **columns})
 
 
-class Diagnosed:
+class _Shown:
+    """Something that shows itself at a prompt and in a notebook as the command line does in a terminal."""
+
+    def _show(self, console: Console) -> None:
+        raise NotImplementedError
+
+    def _recorded(self) -> Console:
+        console = Console(file=StringIO(), width=100, record=True, force_jupyter=False)
+        self._show(console)
+        return console
+
+    def __repr__(self) -> str:
+        return "\n".join(line.rstrip() for line in self._recorded().export_text().splitlines()).strip("\n")
+
+    def _repr_html_(self) -> str:
+        return self._recorded().export_html(inline_styles=True, code_format=_PRE)
+
+
+class Diagnosed(_Shown):
     """Whether the labelled rows are like the rest.
 
     Attributes
@@ -426,14 +409,11 @@ class Diagnosed:
         """``plot.bias()``."""
         return Plots(self.summary)
 
-    def __repr__(self) -> str:
-        return brief_text(brief_diagnosis(self.summary, Hints()))
-
-    def _repr_html_(self) -> str:
-        return render_snippet(brief_diagnosis(self.summary, Hints()))
+    def _show(self, console: Console) -> None:
+        show_diagnosis(console, self.summary, Hints())
 
 
-class Result:
+class Result(_Shown):
     """A labelled table. It shows itself in a notebook and at a prompt.
 
     Attributes
@@ -488,7 +468,7 @@ class Result:
             "chary_held_out": pl.Series([row["held_out"] for row in rows], dtype=pl.String),
             "chary_probability": pl.Series(np.round(doubted.probability, 4)),
             "chary_given_probability": pl.Series(np.round(doubted.own, 4)),
-            "chary_why": pl.Series(why, dtype=pl.String),
+            WHY: pl.Series(why, dtype=pl.String),
         }
         return extended(part_of(self.data, self.details.table, doubted.rows), self.details.table, added)
 
@@ -551,11 +531,8 @@ class Result:
     def _hints(self) -> Hints:
         return Hints(draw=_DRAW.format(shown(self.details.target)) if self.details.audit_size else "")
 
-    def __repr__(self) -> str:
-        return brief_text(brief(self.summary, self._hints))
-
-    def _repr_html_(self) -> str:
-        return render_snippet(brief(self.summary, self._hints))
+    def _show(self, console: Console) -> None:
+        show_labels(console, self.summary, self._hints)
 
 
 class TableModel:
@@ -612,8 +589,8 @@ class TableModel:
         return f"<chary model: {n_columns} columns, classes {', '.join(map(str, self.classes_[:8].tolist()))}>"
 
 
-class Judged:
-    """How good labels are. It shows itself at a prompt.
+class Judged(_Shown):
+    """How good labels are. It shows itself in a notebook and at a prompt.
 
     Attributes
     ----------
@@ -636,7 +613,7 @@ class Judged:
     @cached_property
     def frame(self) -> Any:
         accepted = self.details.accepted()
-        added = {} if accepted is None else {"chary_accept": pl.Series(accepted)}
+        added = {} if accepted is None else {ACCEPT: pl.Series(accepted)}
         return extended(self._data, self.details.source.read(), added)
 
     @property
@@ -649,23 +626,65 @@ class Judged:
         """Write the whole report to ``path``: one HTML page; an existing file only with ``overwrite``."""
         _write(path, render_judged(self.summary).encode("utf-8", "backslashreplace"), overwrite)
 
-    def __repr__(self) -> str:
-        console = Console(file=StringIO(), width=100, color_system=None)
-        show_judged(console, self.summary, JudgeHints())
-        text: str = console.file.getvalue()  # type: ignore[attr-defined]
-        return "\n".join(line.rstrip() for line in text.splitlines())
+    def _show(self, console: Console) -> None:
+        show_judged(console, self.summary, Hints())
 
-    def _repr_html_(self) -> str:
-        """A notebook shows the sentences; the whole is in ``report``."""
-        said = [column["sentence"] for column in self.summary["columns"]]
-        said += [note["text"] for note in self.summary["notes"] if note["warning"]]
-        return "".join(f"<p>{escape(sentence)}</p>" for sentence in said)
+
+class Plots:
+    """The pictures of a result; each draws on the axes given, or on new ones, and returns them."""
+
+    def __init__(self, summary: Mapping[str, Any]) -> None:
+        self._summary = summary
+
+    def bias(self, ax: Any = None) -> Any:
+        """How much labelled and other rows look like a labelled one: alike, if the outlines coincide.
+
+        Drawn on ``ax``, or on new axes.
+        """
+        diagnosis = self._summary.get("diagnosis", self._summary)
+        density = diagnosis["density"]
+        ax = _axes(ax)
+        ax.set_title(diagnosis["verdict"])
+        if density is None:
+            return ax
+        for side, name, colour in (("unlabeled", "other rows", _OTHER), ("labeled", "labelled rows", _LABELLED)):
+            ax.fill_between(density["grid"], density[side], color=colour, alpha=0.25)
+            ax.plot(density["grid"], density[side], color=colour, label=name)
+        ax.set(xlabel="looks like a labelled row →", yticks=[], ylim=(0, None))
+        ax.legend()
+        return ax
+
+    def confidence(self, ax: Any = None) -> Any:
+        """How many new labels have which confidence, drawn on ``ax`` or on new axes."""
+        counts = self._summary.get("confidence")
+        if counts is None:
+            raise ValueError("A diagnosis labels no row, so it has no confidence to show; label the table first.")
+        ax = _axes(ax)
+        n_bins = len(counts["predicted"])
+        left = [b / n_bins for b in range(n_bins)]
+        width = {"width": 0.9 / n_bins, "align": "edge"}
+        if any(counts["learned"]):
+            ax.bar(left, counts["learned"], color=_LABELLED, label="learned", **width)
+        ax.bar(left, counts["predicted"], bottom=counts["learned"], color=_OTHER, label="predicted", **width)
+        ax.set(xlabel="confidence", ylabel="rows", xlim=(0, 1))
+        ax.legend()
+        return ax
+
+
+def _axes(ax: Any) -> Any:
+    """Axes to draw on."""
+    if ax is not None:
+        return ax
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError:
+        raise ImportError("Pictures need matplotlib; install it with: pip install 'chary[plots]'") from None
+    return plt.subplots(figsize=(7, 3))[1]
 
 
 def _table(data: Any, **reading: Any) -> Table:
     """A path, a pandas or polars frame, a dict of columns or a Table as a table."""
-    chosen = {name: value for name, value in reading.items() if value not in (None, "utf-8")}
-    source = open_source(data, **chosen)
+    source = open_source(data, **reading)
     if source.exceeds(free := free_memory()):
         raise TableError(
             f"{source.table.name} would take about {source.needed >> 20:,} MiB of memory, and {free >> 20:,} are "

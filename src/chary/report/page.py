@@ -9,7 +9,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from chary._words import number, p_value, percent, ratio, visible
-from chary.report.summary import NATURAL, Hints, JudgeHints, Summary, aim_question, next_step, prior_advice
+from chary.report.summary import EVIDENCE, Hints, Summary, aim_question, next_step, prior_advice
 
 # The sections of either page in their order: a template of that name shows each.
 _SECTIONS = (
@@ -27,9 +27,9 @@ def render_page(summary: Summary, hints: Hints = Hints()) -> str:  # noqa: B008 
         .get_template("page.html")
         .render(
             **summary,
-            sections=_SECTIONS,
+            sections=[f"sections/{name}.html" for name in _SECTIONS],
             hints=hints,
-            evidence=NATURAL,
+            evidence=EVIDENCE,
             advice=prior_advice(diagnosis, hints, summary["class_prior"]["told"]),
             question=aim_question(hints, summary["aim"]["name"]),
             outlines=density_outlines(diagnosis["density"]),
@@ -42,15 +42,13 @@ def render_page(summary: Summary, hints: Hints = Hints()) -> str:  # noqa: B008 
     )
 
 
-def render_judged(summary: Summary, hints: JudgeHints = JudgeHints()) -> str:  # noqa: B008 - immutable
+def render_judged(summary: Summary, hints: Hints = Hints()) -> str:  # noqa: B008 - immutable
     """The report of judged labels as HTML."""
-    page = _templates().get_template("judged/page.html")
-    return page.render(**summary, sections=_JUDGED_SECTIONS, hints=hints, next_step=next_step(summary, hints))
-
-
-def render_snippet(figures: dict[str, Any]) -> str:
-    """The few lines that a notebook shows: see ``chary.report.terminal.brief``."""
-    return _templates().get_template("snippet.html").render(**figures)
+    page, sections = (
+        _templates().get_template("judged/page.html"),
+        [f"judged/{name}.html" for name in _JUDGED_SECTIONS],
+    )
+    return page.render(**summary, sections=sections, hints=hints, next_step=next_step(summary, hints))
 
 
 @cache
@@ -78,7 +76,7 @@ def _templates() -> Environment:
 def _most_predicted(prior: dict[str, Any], most: int = 6) -> list[int]:
     """Which classes to show: that whose share is varied, and those that are predicted most, in their order."""
     shares = next(level["predicted"] for level in prior["levels"] if level["factor"] == 1)
-    varied = prior["classes"].index(prior["class"])
+    varied = prior["classes"].index(prior["class_name"])
     order = sorted(range(len(shares)), key=lambda code: (code != varied, -shares[code]))
     return sorted(order[:most])
 

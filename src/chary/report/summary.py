@@ -19,7 +19,6 @@ from chary import __version__
 from chary._words import shown, visible
 from chary.audit import Acceptance, JudgedTable, Score, smallest_audit
 from chary.audit.judge import JudgedColumn
-from chary.audit.model import AuditFigures
 from chary.labelling import Diagnosis, LabeledTable
 from chary.labelling.diagnose import MILD, REPRESENTATIVE, STRONG, Contrast, DiagnosedTable
 from chary.labelling.result import SOURCES
@@ -27,12 +26,14 @@ from chary.method import ACCURACY, expected_calibration_error
 from chary.options import Options, flag_of
 from chary.tables import TablePreparation
 from chary.tables.columns.column import Column
+from chary.tables.table import ACCEPT
 
 Summary = dict[str, Any]
 
 _N_BINS, _N_SHIFTS = 20, 20
 # Of the rows to check: columns, those of them that name the row, and characters of a cell.
 _N_CELLS, _N_NAMES, _CELL = 6, 2, 20
+_OF_ROUNDS = ("round", "n_pool", "mean_confidence")
 _CLEAR = 0.05
 
 
@@ -74,24 +75,13 @@ def summarize(result: LabeledTable) -> Summary:
             "learned": counts.learned.histogram(_N_BINS).tolist(),
             "predicted": counts.predicted.histogram(_N_BINS).tolist(),
         },
-        "audit": _audit(result.audit),
+        "audit": _audit(result),
         "accept": _accepted_labels(result),  # what can be accepted at the error asked for
         "audit_size": result.audit_size,  # rows to draw for an audit; 0: so few are unlabelled that one can look
         "aim": _aim(result),
-        "class_prior": {  # what was told of the class shares, and what another belief would change
-            "told": result.prior.told,
-            "sentence": result.prior.sentence,
-            "class": result.prior.class_name,
-            "classes": result.prior.classes,
-            "levels": [_plain(level) for level in result.prior.levels],
-        },
+        "class_prior": _plain(result.prior),  # what was told of the class shares, what another belief would change
         "rounds": [  # of self-training
-            {
-                "round": record["round"],
-                "n_pool": record["n_pool"],
-                "n_learned": record["n_accepted"],
-                "mean_confidence": record["mean_confidence"],
-            }
+            {**{name: record[name] for name in _OF_ROUNDS}, "n_learned": record["n_accepted"]}
             for record in classifier.history_
         ],
         "termination": classifier.termination_condition_,
@@ -175,8 +165,9 @@ def _classes(result: LabeledTable) -> list[dict[str, Any]]:
     ]
 
 
-def _audit(audit: AuditFigures | None) -> dict[str, Any] | None:
+def _audit(result: LabeledTable) -> dict[str, Any] | None:
     """What a random sample that a person labelled says, exact and approximate figures apart."""
+    audit = result.audit
     if audit is None:
         return None
     return {
@@ -198,18 +189,10 @@ def _accepted_labels(result: LabeledTable) -> dict[str, Any] | None:
         return None
     found = result.audit.asked
     found = found._replace(n_accepted=result.counts.settled.n_from(found.threshold))
-    return {
-        **_acceptance(found),
-        "sentence": _accept_sentence(
-            found,
-            result.audit.accuracy.n,
-            f"{found.n_accepted:,} new labels can be accepted with {_at_most(found)} (level {found.level:.0%}, "
-            f"approximate): those of confidence {found.threshold:.4f} and more. Column chary_accept marks them "
-            "and the given ones.",
-            "No new label",
-            "Column chary_accept marks the given ones alone.",
-        ),
-    }
+    marked = f"those of confidence {found.threshold:.4f} and more. Column {ACCEPT} marks them and the given ones."
+    some = f"{found.n_accepted:,} new labels", f"level {found.level:.0%}, approximate", marked
+    none = "No new label", f"Column {ACCEPT} marks the given ones alone."
+    return _accepted(found, result.audit.accuracy.n, some, none)
 
 
 def _aim(result: LabeledTable) -> dict[str, str]:
@@ -250,10 +233,7 @@ def _row(result: LabeledTable, row: Any, names: list[str]) -> dict[str, Any]:
     return {
         "row": int(result.table.numbers(row)) + 1,
         "cells": dict(zip(names, map(_cell, cells), strict=True)),
-        "why": [
-            {"column": cell.column, "cell": cell.text, "effect": cell.effect, "shown": cell.shown}
-            for cell in result.reasons.get(int(row), [])
-        ],
+        "why": [cell._asdict() for cell in result.reasons.get(int(row), [])],
     }
 
 
@@ -392,18 +372,12 @@ def _accepted_judged(result: JudgedTable) -> dict[str, Any] | None:
     found = result.asked
     if found is None:
         return None
-    return {
-        **_acceptance(found),
-        "sentence": _accept_sentence(
-            found,
-            result.accuracy.n,
-            f"{found.n_accepted:,} of {result.n_rows:,} labels can be accepted with {_at_most(found)} (level "
-            f"{found.level:.0%}): those of confidence {found.threshold:.4g} and more. Column chary_accept marks "
-            "them, and of the audited rows those that are right.",
-            "No label",
-            "Enlarge the audit.",
-        ),
-    }
+    marked = (
+        f"those of confidence {found.threshold:.4g} and more. Column {ACCEPT} marks them, and of the audited rows "
+        "those that are right."
+    )
+    some = f"{found.n_accepted:,} of {result.n_rows:,} labels", f"level {found.level:.0%}", marked
+    return _accepted(found, result.accuracy.n, some, ("No label", "Enlarge the audit."))
 
 
 # ------------------------------------------------------------ both
@@ -414,19 +388,19 @@ def _acceptance(found: Acceptance) -> dict[str, Any]:
     return {**found._asdict(), "needs": smallest_audit(found.error, found.level)}
 
 
-def _at_most(found: Acceptance) -> str:
-    return f"at most {100 * found.error:.3g}% wrong"
-
-
-def _accept_sentence(found: Acceptance, n_audited: int, some: str, none: str, then: str) -> str:
-    """What can be accepted, or why nothing can."""
-    if found.n_accepted:
-        return some
-    needs = smallest_audit(found.error, found.level)
-    why = f"the {n_audited} audited rows do not rule out more"
-    if needs > n_audited:
-        why = f"the audit has {n_audited} rows, and {needs} or more are needed"
-    return f"{none} can be accepted with {_at_most(found)}: {why}. {then}"
+def _accepted(
+    found: Acceptance, n_audited: int, some: tuple[str, str, str], none: tuple[str, str]
+) -> dict[str, Any]:
+    """What can be accepted at the error asked for, in a sentence too, or why nothing can."""
+    at_most, needs = f"at most {100 * found.error:.3g}% wrong", smallest_audit(found.error, found.level)
+    which, level, marked = some
+    sentence = f"{which} can be accepted with {at_most} ({level}): {marked}"
+    if not found.n_accepted:
+        why = f"the {n_audited} audited rows do not rule out more"
+        if needs > n_audited:
+            why = f"the audit has {n_audited} rows, and {needs} or more are needed"
+        sentence = f"{none[0]} can be accepted with {at_most}: {why}. {none[1]}"
+    return {**_acceptance(found), "sentence": sentence}
 
 
 def _score(score: Score | None) -> dict[str, Any] | None:
@@ -454,33 +428,30 @@ class Hints(NamedTuple):
 
     class_prior: str = "pass it as class_prior={name: share, ...}"
     rounds: str = "rounds=5"
-    draw: str = ""  # draws rows for an audit; empty: left to the reader
-    error: str = "pass the largest share of wrong labels that you allow, as in error=0.1"
+    draw: str = ""  # draws rows for an audit, or more of them; empty: left to the reader
+    fill: str = ""  # goes on labelling the rows of the sheet
+    error: str = "error={share:g}"  # asks for the rows to be marked; {percent} stands for 100 times the share
     aim: str = "pass aim='balanced'"
 
     @classmethod
     def typed(cls, options: Options, files: Sequence[str | os.PathLike[str]], audit_size: int) -> Hints:
         """For somebody who types commands, with all that was chosen; nothing that is there is drawn anew."""
-        draw = options.command("audit draw", files, k=audit_size, force=False) if audit_size else ""
-        prior, aim = f"pass it with {flag_of('class_prior')} NAME=SHARE", f"label with {flag_of('aim')} balanced"
-        return cls(prior, f"{flag_of('rounds')} 5", draw, f"{flag_of('error')} 10%", aim)
-
-
-class JudgeHints(NamedTuple):
-    """The same for a report on labels that somebody else made."""
-
-    enlarge: str = ""  # draws more rows into the sheet; empty: left to the reader
-    fill: str = ""  # goes on labelling the rows of the sheet
-    error: str = "error={share:g}"  # asks for the rows to be marked; {percent} stands for 100 times the share
+        return cls._typed(options.command("audit draw", files, k=audit_size, force=False) if audit_size else "")
 
     @classmethod
-    def typed(cls, options: Options, files: Sequence[str | os.PathLike[str]], result: JudgedTable) -> JudgeHints:
-        """For somebody who types commands: a draw twice as large keeps the answers."""
-        drawn = result.answers.n_drawn
-        again = {"k": min(2 * drawn, result.n_rows), "audit": None, "by": (), "error": None, "force": False}
-        enlarge = options.command("judge", files, **again) if drawn < result.n_rows else ""
-        fill = options.command("audit fill", [str(options.audit)])
-        return cls(enlarge, fill, f"{flag_of('error')} {{percent:g}}%")
+    def typed_to_judge(
+        cls, options: Options, files: Sequence[str | os.PathLike[str]], result: JudgedTable
+    ) -> Hints:
+        """The same for labels that are judged: a draw twice as large keeps the answers."""
+        n_drawn, n_rows = result.answers.n_drawn, result.n_rows
+        again = {"k": min(2 * n_drawn, n_rows), "audit": None, "by": (), "error": None, "force": False}
+        more = options.command("judge", files, **again) if n_drawn < n_rows else ""
+        return cls._typed(more, options.command("audit fill", [str(options.audit)]))
+
+    @classmethod
+    def _typed(cls, draw: str, fill: str = "") -> Hints:
+        prior, aim = f"pass it with {flag_of('class_prior')} NAME=SHARE", f"label with {flag_of('aim')} balanced"
+        return cls(prior, f"{flag_of('rounds')} 5", draw, fill, f"{flag_of('error')} {{percent:g}}%", aim)
 
     def at(self, error: float) -> str:
         """What asks for the rows to be marked that can be accepted at an error."""
@@ -502,68 +473,46 @@ def prior_advice(diagnosis: dict[str, Any], hints: Hints, told: bool = False) ->
     if told or not diagnosis["biased"]:
         return ""
     return (
-        f"If you know the share of each class among all rows, {hints.class_prior}: {NATURAL.prior} If you are not "
-        "sure, do not: a wrong share makes labels wrong."
+        f"If you know the share of each class among all rows, {hints.class_prior}: {EVIDENCE['prior']} If you are "
+        "not sure, do not: a wrong share makes labels wrong."
     )
 
 
-def next_step(summary: Summary, hints: JudgeHints) -> str:
+def next_step(summary: Summary, hints: Hints) -> str:
     """What would make the figures of judged labels better."""
+    words, how = "A larger audit makes the intervals narrower, and keeps the answers there are", hints.draw
     if summary["left"]:
-        fill = f":  {hints.fill}" if hints.fill else "."
-        return (
-            f"{summary['left']} of the rows drawn have no label yet; they would make the intervals narrower{fill}"
+        words, how = (
+            f"{summary['left']} of the rows drawn have no label yet; they would make the intervals narrower",
+            hints.fill,
         )
-    how = f":  {hints.enlarge}" if hints.enlarge else "."
-    return f"A larger audit makes the intervals narrower, and keeps the answers there are{how}"
+    return f"{words}:  {how}" if how else f"{words}."
 
 
-class Evidence(NamedTuple):
-    """What was seen on real tables with labels from one group of rows or picked by a column.
-
-    The numbers are those of ``studies/results/tables``; a test holds them against it.
-    """
-
-    n_tables: int
-    surest_half_said: float  # percent of held-out labels that were wrong in the surest half of the rows
-    surest_half_true: float  # percent of these rows that were wrong
-    limits_passed: float  # percent of the limits "up to" that the true error passed
-    prior_gain: float  # points of accuracy that true class shares added
-    prior_balanced_gain: float  # and of balanced accuracy
-    rounds_gain: float  # points of accuracy that five rounds of self-training added, labels from one group
-
-    @property
-    def acceptance(self) -> str:
-        """What keeping the surest rows meant."""
-        return (
-            f"On {self.n_tables} real tables whose labels came from one group of rows or were picked by a column, "
-            f"{self.surest_half_true:.0f} % of the surest half were wrong where held-out labels had said "
-            f"{self.surest_half_said:.0f} %, and the limit was passed in {self.limits_passed:.0f} % of cases."
-        )
-
-    @property
-    def prior(self) -> str:
-        """What knowing the class shares was worth."""
-        return (
-            f"on {self.n_tables} real tables with biased labels it was worth {self.prior_gain:.1f} points of "
-            f"accuracy, and {self.prior_balanced_gain:.1f} where every class counts the same."
-        )
-
-    @property
-    def rounds(self) -> str:
-        """What learning from its own labels meant."""
-        return (
-            "On real tables with labels from one group of rows five rounds of it changed accuracy by "
-            f"{self.rounds_gain:+.1f} points on average."
-        )
-
-
-NATURAL = Evidence(
-    n_tables=20,
-    surest_half_said=14,
-    surest_half_true=20,
-    limits_passed=41,
-    prior_gain=0.3,
-    prior_balanced_gain=3.9,
-    rounds_gain=-6.9,
-)
+# What was seen on real tables with labels from one group of rows or picked by a column; a test holds the numbers
+# against studies/results/tables. Shares are in percent, gains in points of accuracy.
+STUDIED = {
+    "n_tables": 20,
+    "surest_half_said": 14,  # held-out labels that were wrong in the surest half of the rows
+    "surest_half_true": 20,  # of these rows, how many were wrong
+    "limits_passed": 41,  # of the limits "up to", those that the true error passed
+    "prior_gain": 0.3,  # by true class shares
+    "prior_balanced_gain": 3.9,  # the same in balanced accuracy
+    "rounds_gain": -6.9,  # by five rounds of self-training, labels from one group
+}
+_EVIDENCE = {
+    "acceptance": (
+        "On {n_tables} real tables whose labels came from one group of rows or were picked by a column, "
+        "{surest_half_true} % of the surest half were wrong where held-out labels had said {surest_half_said} %, "
+        "and the limit was passed in {limits_passed} % of cases."
+    ),
+    "prior": (
+        "on {n_tables} real tables with biased labels it was worth {prior_gain} points of accuracy, and "
+        "{prior_balanced_gain} where every class counts the same."
+    ),
+    "rounds": (
+        "On real tables with labels from one group of rows five rounds of it changed accuracy by "
+        "{rounds_gain:+} points on average."
+    ),
+}
+EVIDENCE = {name: sentence.format(**STUDIED) for name, sentence in _EVIDENCE.items()}

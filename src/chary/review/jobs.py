@@ -19,7 +19,8 @@ from chary.labelling import LabeledTable, diagnose_table, label_table
 from chary.labelling.diagnose import DiagnosedTable
 from chary.model_file import model_bytes
 from chary.options import Options
-from chary.report import Hints, render_judged, render_page, summarize, summarize_judged
+from chary.report.page import render_judged, render_page
+from chary.report.summary import Hints, summarize, summarize_judged
 from chary.review.files import Writer
 from chary.review.truth import truth_of_judged, truth_of_labels
 from chary.tables import Table, TableError, open_source, write_table

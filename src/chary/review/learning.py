@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from chary.labelling import LabeledTable
 from chary.options import Options
-from chary.report import summarize_diagnosis
+from chary.report.summary import summarize_diagnosis
 from chary.review.doubt import Doubt
 from chary.review.files import page_sentence
 from chary.review.jobs import Job, LabelJob, Progress

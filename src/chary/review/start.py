@@ -9,7 +9,8 @@ import polars as pl
 from chary.audit import accuracy_interval
 from chary.labelling.diagnose import MILD, REPRESENTATIVE
 from chary.options import Options
-from chary.report import Hints, aim_question, density_outlines, number_in_units, prior_advice
+from chary.report.page import density_outlines, number_in_units
+from chary.report.summary import Hints, aim_question, prior_advice
 from chary.review.files import KINDS, Choices
 from chary.tables.cells import cell_texts
 

@@ -10,7 +10,7 @@ import numpy as np
 from chary._words import percent
 from chary.audit import Acceptance, JudgedTable, Score, count_interval, smallest_audit
 from chary.labelling import LabeledTable
-from chary.report import summarize_judged
+from chary.report.summary import summarize_judged
 
 ERRORS = tuple(k / 100 for k in range(1, 31))
 _LEVEL = 0.9

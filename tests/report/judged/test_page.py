@@ -3,11 +3,11 @@
 import re
 
 from chary.report.page import render_judged
-from chary.report.summary import JudgeHints, summarize_judged
+from chary.report.summary import Hints, summarize_judged
 
 
 def test_the_page_answers_each_question_and_runs_nothing(judged):
-    page = render_judged(summarize_judged(judged), JudgeHints("chary judge t.csv -k 60"))
+    page = render_judged(summarize_judged(judged), Hints(draw="chary judge t.csv -k 60"))
     for title in (
         "How many labels are right?",
         "Which labels are better?",

@@ -4,14 +4,14 @@ from io import StringIO
 
 from rich.console import Console
 
-from chary.report.summary import JudgeHints, summarize_judged
+from chary.report.summary import Hints, summarize_judged
 from chary.report.terminal import next_step, show_judged
 
 
 def test_every_question_has_its_answer(judged):
     console = Console(file=StringIO(), width=100, color_system=None)
     summary = summarize_judged(judged)
-    show_judged(console, summary, JudgeHints("chary judge t.csv -k 60", error="--error {percent:g}%"))
+    show_judged(console, summary, Hints(draw="chary judge t.csv -k 60", error="--error {percent:g}%"))
     out = console.file.getvalue()
     for said in (
         summary["comparison"]["sentence"],
@@ -28,9 +28,7 @@ def test_every_question_has_its_answer(judged):
 
 def test_rows_not_reached_come_first(judged):
     summary = {**summarize_judged(judged), "left": 4}
-    assert next_step(summary, JudgeHints(fill="chary audit fill s.csv")).endswith(
-        "narrower:  chary audit fill s.csv"
-    )
+    assert next_step(summary, Hints(fill="chary audit fill s.csv")).endswith("narrower:  chary audit fill s.csv")
 
 
 def test_the_error_named_is_the_one_that_the_sentence_speaks_of(judged):
@@ -38,10 +36,10 @@ def test_the_error_named_is_the_one_that_the_sentence_speaks_of(judged):
         {"error": error, "level": 0.9, "threshold": 0.5, "n_accepted": 10 * (error == 0.2)} for error in (0.1, 0.2)
     ]
     summary = {**summarize_judged(judged), "accept": None, "acceptance": levels}
-    out = shown(summary, JudgeHints(error="--error {percent:g}%"))
+    out = shown(summary, Hints(error="--error {percent:g}%"))
     assert "at most 20% wrong (level 90%, if that is the error you had decided on)" in out
     assert "to have them marked: --error 20%." in out
-    assert "to have them marked: error=0.2." in shown(summary, JudgeHints())
+    assert "to have them marked: error=0.2." in shown(summary, Hints())
 
 
 def test_who_looked_is_told_the_interval_that_holds_all_along_unless_it_is_the_one_shown(judged):
@@ -52,7 +50,7 @@ def test_who_looked_is_told_the_interval_that_holds_all_along_unless_it_is_the_o
     assert "If you looked" not in shown({**summary, "stopped": True})
 
 
-def shown(summary, hints=JudgeHints()):  # noqa: B008 - immutable
+def shown(summary, hints=Hints()):  # noqa: B008 - immutable
     console = Console(file=StringIO(), width=100, color_system=None)
     show_judged(console, summary, hints)
     return console.file.getvalue()
