@@ -127,9 +127,7 @@ def test_the_next_row_is_the_first_without_an_answer(filling):
     filling.answer(3, "?")
     shown = page(filling)
     assert (shown["row"]["place"], shown["last"]) == (2, {"place": 1, "answer": "cat"})
-    assert [field["name"] for field in shown["row"]["fields"]] == [
-        name for name in filling.fields if name != "animal"
-    ]
+    assert [field["name"] for field in shown["row"]["fields"]] == [name for name in filling.fields if name != "animal"]
     assert page(filling, place=3)["row"]["answer"] == "?"
     for place in (2, 4):
         filling.answer(place, "dog")
