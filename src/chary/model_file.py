@@ -385,7 +385,7 @@ def _estimator(cls: type, *attributes: str, whole: Callable[[Any], bool] = lambd
 def _works(model: Any) -> bool:
     """Whether a fitted estimator makes finite numbers, as many as it should, of a row of zeros and one of ones."""
     n = model.n_features_in_
-    if type(n) is not int or not 1 <= n <= _MOST_FEATURES:
+    if not isinstance(n, int | np.integer) or not 1 <= n <= _MOST_FEATURES:
         return False
     rows = np.stack([np.zeros(n), np.ones(n)])
     try:

@@ -564,7 +564,7 @@ def test_what_cannot_be_done_in_parts_is_refused(path, tmp_path):
 
 
 def test_more_memory_than_allowed_is_refused(path, monkeypatch):
-    monkeypatch.setattr(label, "resident_bytes", lambda: MEMORY + 1)
+    monkeypatch.setattr("chary.labelling.score.resident_bytes", lambda: MEMORY + 1)
     with pytest.raises(TableError, match=r"t\.csv takes more than the 8,192 MiB allowed"):
         in_parts(path, learner="linear")
 

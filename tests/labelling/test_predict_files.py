@@ -128,7 +128,7 @@ def test_what_is_wrong_leaves_nothing(tmp_path, predictor, rows, monkeypatch):
     refused(rows(60).rename({"id": "chary_label"}), "a column 'chary_label'")
     refused(
         rows(60),
-        r"takes more than the 1 MiB allowed, near row .* the parameter memory",
+        "takes more than the 1 MiB allowed; pass more with the parameter memory",
         resources=Resources(1, 1, 1 << 20),
     )
     refused(rows(60), "has no sheets", options=Options(sheet="one"))

@@ -24,7 +24,7 @@ from chary.labelling.checks import rows_to_label, suspect_labels
 from chary.labelling.drift import recount_reference
 from chary.labelling.explain import every_reason, reasons_of, reasons_to_doubt
 from chary.labelling.learn import Fit, learn
-from chary.labelling.predict_files import group_rows, resident_bytes
+from chary.labelling.predict_files import group_rows
 from chary.labelling.result import (
     GIVEN,
     LEARNED,
@@ -37,7 +37,7 @@ from chary.labelling.result import (
     some_labels,
     with_given,
 )
-from chary.labelling.score import RowCounts, Scored, probability_names, refuse_taken, score_batches
+from chary.labelling.score import RowCounts, Scored, probability_names, refuse_memory, refuse_taken, score_batches
 from chary.method import ACCURACY, in_blocks_of_rows
 from chary.options import Options
 from chary.tables import Source, Table, TableError, write_table
@@ -206,17 +206,8 @@ def _batches(fit: Fit, X: NDArray[Any], source: Source | None, memory: int) -> I
         probs[pool], confidence[pool] = in_blocks_of_rows(fit.model[-1].predict_scores, X, pool)
         yield fit.table, Scored(probs.argmax(axis=1), confidence, probs, seen)
         return
-    for part, scored in score_batches(fit.model, source.batches(), cpu_count()):
-        if resident_bytes() > memory:
-            raise TableError(
-                f"{source.table.name} takes more than the {memory >> 20:,} MiB allowed; pass more ",
-                "with ",
-                Parameter("memory"),
-                ", or fewer rows to learn from with ",
-                Parameter("sample"),
-                ".",
-            )
-        seen.add(scored.counts)
+    for part, scored in score_batches(fit.model, source.batches(), seen, cpu_count()):
+        refuse_memory(source.table.name, memory)
         yield part.table, scored
     seen.refuse(source.table.name)
     recount_reference(fit.model, seen.events)

@@ -28,13 +28,13 @@ from joblib import cpu_count
 from chary._files import atomic_writes, folders_for, sweep
 from chary._words import Parameter, shown
 from chary.labelling.drift import compare_with_reference
-from chary.labelling.score import Predictor, RowCounts, about, score_batches
+from chary.labelling.score import Predictor, RowCounts, about, refuse_memory, score_batches
 from chary.options import Options
 from chary.tables import Table, TableError, open_source
 from chary.tables.columns.embeddings import with_features
 from chary.tables.formats.base import Batch
 from chary.tables.memory import total_bytes
-from chary.tables.source import MOST_BYTES, file_kind, find_files
+from chary.tables.source import file_kind, find_files
 from chary.tables.writing import GROUP_ROWS, appending
 
 ENGINES = ("process", "dask")
@@ -222,14 +222,15 @@ def _write(
 ) -> None:
     """Score blocks as they are read, write them in order, and refuse at the end what is written otherwise."""
     batches = _with_features(predictor, task, batches)
-    scored = score_batches(predictor.model, batches, task.resources.threads)
+    jobs, threads, memory = task.resources
+    scored = score_batches(predictor.model, batches, counts, threads)
     first = next(scored)
     group, columns = group_rows(first[0].table.frame), table.frame.columns
     with appending(table, file, group) as appender:
         for batch, found in chain([first], scored):
             block = batch.table
-            counts.add(found.counts)
-            _refuse_large(task, block, group, counts.n_rows)
+            in_group = group / max(1, block.frame.height) * total_bytes(block.frame)  # of the row group to write
+            refuse_memory(table.name, memory * jobs, in_group * jobs)
             frame, lines = block.frame.select(columns), None
             if block.lines and table.format == "jsonl" and frame.width == block.frame.width:
                 lines = block.lines._replace(frame=frame)  # the same cells: written as they stood
@@ -252,32 +253,6 @@ def _with_features(predictor: Predictor, task: FileTask, batches: Iterator[Batch
 def group_rows(first: pl.DataFrame) -> int:
     """Rows of a row group that is written: fewer where rows are long, as the first block tells."""
     return int(max(1, min(GROUP_ROWS, _GROUP_BYTES * first.height / max(1, total_bytes(first)))))
-
-
-def _refuse_large(task: FileTask, block: Table, group: int, n_rows: int) -> None:
-    """Refuse to take more memory than is allowed."""
-    jobs, _, memory = task.resources
-    share = group / max(1, block.frame.height)  # of a row group that is written, in blocks
-    most = share * MOST_BYTES
-    if most > memory:  # it may be too much: looked at more closely
-        most = share * total_bytes(block.frame)
-    if most > memory or resident_bytes() > memory * jobs:
-        raise TableError(
-            f"{block.name} takes more than the {memory >> 20:,} MiB allowed, near row {n_rows:,}; pass more ",
-            "with ",
-            Parameter("memory"),
-            ", or write it in smaller row groups.",
-        )
-
-
-def resident_bytes() -> int:
-    """Memory of this process that is no file's: 0 where the system does not tell."""
-    try:
-        with open("/proc/self/statm") as file:
-            _, resident, shared, *_ = map(int, file.read().split())
-        return (resident - shared) * os.sysconf("SC_PAGE_SIZE")
-    except (OSError, ValueError, AttributeError):
-        return 0
 
 
 # ---------------------------------------------------------------- records: what is finished

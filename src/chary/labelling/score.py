@@ -115,11 +115,13 @@ def score(model: Pipeline, frame: pl.DataFrame) -> Scored:
     return Scored(codes, confidence, probs, counts)
 
 
-def score_batches(model: Pipeline, batches: Iterable[Batch], threads: int = 1) -> Iterator[tuple[Batch, Scored]]:
+def score_batches(
+    model: Pipeline, batches: Iterable[Batch], counts: RowCounts, threads: int = 1
+) -> Iterator[tuple[Batch, Scored]]:
     """Score the rows of a file, block by block and in order, as many blocks at a time as there are threads.
 
     Blocks are cut by their rows alone, and BLAS computes with one thread, so that what comes of a row depends on
-    nothing but the table and the model.
+    nothing but the table and the model. The rows are added to ``counts``.
     """
 
     def score_one(frame: pl.DataFrame) -> Scored:
@@ -138,10 +140,29 @@ def score_batches(model: Pipeline, batches: Iterable[Batch], threads: int = 1) -
                 part, future = waiting.popleft()
                 with about(part.table.name):
                     scored = future.result()
+                counts.add(scored.counts)
                 yield part, scored
         finally:
             for _, future in waiting:
                 future.cancel()
+
+
+def refuse_memory(name: str, memory: int, needed: float = 0) -> None:
+    """Refuse a table for which more memory is ``needed``, or is in use by now, than is allowed."""
+    if max(needed, resident_bytes()) > memory:
+        raise TableError(
+            f"{name} takes more than the {memory >> 20:,} MiB allowed; pass more with ", Parameter("memory"), "."
+        )
+
+
+def resident_bytes() -> int:
+    """Memory of this process that is no file's: 0 where the system does not tell."""
+    try:
+        with open("/proc/self/statm") as file:
+            _, resident, shared, *_ = map(int, file.read().split())
+        return (resident - shared) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, AttributeError):
+        return 0
 
 
 def predict_table(
