@@ -2,8 +2,8 @@
 
 A file is read, scored and written block by block. The bytes of its output depend on nothing but file, model and
 settings: one thread, several, parts of the files on several machines and a Dask cluster all write the same.
-Threads are enough on one machine: nearly all the time goes into NumPy, Polars and BLAS, which do not hold Python's
-lock.
+Threads are enough on one machine: most of the time goes into NumPy, Polars and BLAS, which do not hold Python's
+lock (two threads scoring with the mixture waited for each other in less than a tenth of the time).
 """
 
 from __future__ import annotations
