@@ -131,7 +131,7 @@ def _compare(table: Features, spec: TableFacts) -> dict[str, list[float]]:
     for size in (2, 4, 8, 16):
         background = pool[spread_rows(pool, size)]
         found[f"{size} rows"] = _beside(reference, effects(model, X, codes, background, groups))
-    order = np.argsort(-importance(model, pool, groups).change, kind="stable")
+    order = np.argsort(-importance(model, pool, groups)[0], kind="stable")
     for most in (10, 20, 30):
         left_out = np.isin(np.arange(len(groups)), order[most:])
         found[f"{REFERENCE} rows, {most} columns"] = _beside(reference, np.where(left_out, -1, reference))

@@ -2,9 +2,9 @@
 
 Nothing in a file is executed. Its metadata holds a JSON description of the model, in which the names of classes
 come from a fixed list (``CODECS``), and a checksum over description and arrays. Loading builds objects of listed
-classes from plain values and checks them; whatever else a file holds, it is refused. What a file makes in memory
-is bounded by its own size. A class of scikit-learn is kept as the parameters that differ from its defaults and the
-listed attributes, its trees as plain arrays, so that a file depends on no version of it.
+classes from plain values and has each predict two rows; whatever else a file holds, it is refused. What a file
+makes in memory is bounded by its own size. A class of scikit-learn is kept as the parameters that differ from its
+defaults and the listed attributes, its trees as plain arrays, so that a file depends on no version of it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ import json
 import math
 import os
 import platform
-from collections.abc import Callable, Collection
+import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from inspect import signature
 from itertools import pairwise
@@ -34,20 +35,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from chary import __version__
 from chary._files import atomic_write
-from chary.method import (
-    AIMS,
-    POLICIES,
-    ColumnScaler,
-    DiverseEnsembleClassifier,
-    Member,
-    MixedEnsembleClassifier,
-    Network,
-    PlainBoosting,
-    PlainForest,
-    SelfTrainingClassifier,
-    Trees,
-    plain_trees,
-)
+from chary.method.diverse import DiverseEnsembleClassifier
+from chary.method.mixture import ColumnScaler, Member, MixedEnsembleClassifier
+from chary.method.network import Network
+from chary.method.policies import POLICIES
+from chary.method.priors import AIMS
+from chary.method.self_training import SelfTrainingClassifier
+from chary.method.trees import PlainBoosting, PlainForest, Trees, plain_trees
 from chary.tables import TablePreparation
 from chary.tables.columns.column import Column
 
@@ -58,8 +52,10 @@ N_CUTS = 9  # between the values of a feature that is a number, in a ``DriftRefe
 _MAX_BYTES, _MAX_HEADER_BYTES = 2**33, 2**28
 # A text array takes at most so many bytes for each of those that it has in the file.
 _MOST_GROWTH = 64
-# Parameters that may be infinite or missing: a penalty that is none, a mark of unlabelled rows.
-_FREE_PARAMS = ("C", "unlabeled")
+_MOST_FEATURES = 2**20
+# What may hold numbers that are infinite or missing: a penalty that is none, a mark of unlabelled rows, the offset
+# of a class that a prior gives no share, and records that predict nothing.
+_FREE = ("C", "unlabeled", "class_bias_", "loss_curve_", "confidence_", "history_", "transduction_")
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -337,24 +333,12 @@ def _require_finite(value: Any) -> None:
         raise _UnsoundError("The model file holds an infinite or missing number; copy or train it again.")
 
 
-def _made(cls: type, params: dict[str, Any]) -> Any:
-    """An unfitted object of the class; one sentence if its parameters are not those of the installed version."""
-    for name in params.keys() - signature(cls).parameters.keys():
-        foreign = cls.__module__.startswith("sklearn.")
-        installed = f"scikit-learn {sklearn.__version__}" if foreign else f"chary {__version__}"
-        raise ModelFileError(
-            f"The model file holds a {cls.__name__} with the parameter {name[:50]!r}, which {installed} does not "
-            "know; install the version that it was made with, or train the model again."
-        )
-    return cls(**params)
-
-
-def _estimator(cls: type, fits: Callable[[Any], bool], *attributes: str, records: Collection[str] = ()) -> Codec:
+def _estimator(cls: type, *attributes: str, whole: Callable[[Any], bool] = lambda fitted: True) -> Codec:
     """An estimator: its parameters, and what ``fit`` learned.
 
     Of a class of chary all parameters and every attribute that ends in an underscore; of one of scikit-learn the
-    parameters that are not its defaults, and the ``attributes`` that it predicts with. Numbers are finite but
-    those named ``records``, which ``fits`` looks at, or which predict nothing.
+    parameters that are not its defaults, and the ``attributes`` that it predicts with. A fitted one must be
+    ``whole``, and is tried out.
     """
     foreign = cls.__module__.startswith("sklearn.")
     defaults = {name: parameter.default for name, parameter in signature(cls).parameters.items()}
@@ -376,7 +360,13 @@ def _estimator(cls: type, fits: Callable[[Any], bool], *attributes: str, records
         return {"params": params, "fitted": fitted}
 
     def restore(saved: dict[str, Any]) -> Any:
-        model = _made(cls, saved["params"])
+        for name in saved["params"].keys() - defaults.keys():
+            installed = f"scikit-learn {sklearn.__version__}" if foreign else f"chary {__version__}"
+            raise ModelFileError(
+                f"The model file holds a {cls.__name__} with the parameter {name[:50]!r}, which {installed} does "
+                "not know; install the version that it was made with, or train the model again."
+            )
+        model = cls(**saved["params"])
         for name, value in saved["fitted"].items():
             _require(_is_fitted_name(name))
             setattr(model, name, value)
@@ -384,11 +374,28 @@ def _estimator(cls: type, fits: Callable[[Any], bool], *attributes: str, records
 
     def check(model: Any) -> None:
         params, fitted = model.get_params(deep=False), learned(model)
-        _require_finite([value for name, value in params.items() if name not in _FREE_PARAMS])
-        _require(not fitted or fits(model))  # a meta-estimator holds an unfitted one, too
-        _require_finite([value for name, value in fitted.items() if name not in records])
+        _require_finite([value for name, value in (params | fitted).items() if name not in _FREE])
+        _require(params.get("aim", AIMS[0]) in AIMS)
+        if fitted:  # a meta-estimator holds an unfitted one, too
+            _require(whole(model) and _works(model))
 
     return Codec(cls, state, restore, check)
+
+
+def _works(model: Any) -> bool:
+    """Whether a fitted estimator makes finite numbers, as many as it should, of a row of zeros and one of ones."""
+    n = model.n_features_in_
+    if not isinstance(n, int | np.integer) or not 1 <= n <= _MOST_FEATURES:
+        return False
+    rows = np.stack([np.zeros(n), np.ones(n)])
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            made = model.transform(rows) if hasattr(model, "transform") else model.predict_proba(rows)
+            shape = (2, n) if hasattr(model, "transform") else (2, *model.classes_.shape)
+        return bool(made.shape == shape and np.isfinite(made).all())
+    except Exception:  # arrays that do not fit together, in whatever way
+        return False
 
 
 def _is_fitted_name(name: str) -> bool:
@@ -399,73 +406,12 @@ def _is_array(array: Any, *shape: int, dtype: Any = np.floating) -> bool:
     return isinstance(array, np.ndarray) and np.issubdtype(array.dtype, dtype) and array.shape == shape
 
 
-def _is_scale(array: Any, n: int) -> bool:
-    return _is_array(array, n) and bool((array > 0).all())
-
-
-def _aims_right(model: Any, n_classes: int) -> bool:
-    """Whether aim and offsets are such; minus infinity is the offset of a class that a prior gives no share."""
-    bias = model.class_bias_
-    return bool(
-        model.aim in AIMS and _is_array(bias, n_classes) and (bias < np.inf).all() and np.isfinite(bias).any()
-    )
-
-
-def _network_fits(model: DiverseEnsembleClassifier) -> bool:
-    network, n_features = model.network_, model.n_features_in_
-    return (
-        type(network) is Network
-        and network.n_features == n_features
-        and model.classes_.shape == (network.n_classes,)
-        and _is_array(model.mean_, n_features)
-        and _is_scale(model.scale_, n_features)
-        and _aims_right(model, network.n_classes)
-    )
-
-
-def _mixture_fits(model: MixedEnsembleClassifier) -> bool:
-    n_members, n_classes = len(model.members_), len(model.classes_)
-    return (
-        all(type(member) is Member for member in model.members_)
-        and all(member.estimator.n_features_in_ == model.n_features_in_ for member in model.members_)
-        and all(len(member.estimator.classes_) == n_classes for member in model.members_)
-        and model.classes_.ndim == 1
-        and all(_is_array(array, n_members) and (array >= 0).all() for array in (model.scales_, model.weights_))
-        and _aims_right(model, n_classes)
-    )
-
-
-def _rounds_fit(model: SelfTrainingClassifier) -> bool:
-    return (
-        np.array_equal(model.classes_, model.estimator_.classes_)
-        and model.labeled_iter_.shape == model.confidence_.shape == model.transduction_.shape
-        and _aims_right(model, len(model.classes_))
-    )
-
-
-def _scaler_fits(model: Any) -> bool:
-    """Of a ``ColumnScaler``, which always does both, or a ``StandardScaler``."""
-    n, params = model.n_features_in_, model.get_params()
-    centred = not params.get("with_mean", True) or _is_array(model.mean_, n)
-    return centred and (not params.get("with_std", True) or _is_scale(model.scale_, n))
-
-
-def _quantiles_fit(model: QuantileTransformer) -> bool:
+def _is_ascending(model: QuantileTransformer) -> bool:
+    """Whether quantiles are in order, so that whatever lies between two of them has a place."""
     shares, quantiles = model.references_, model.quantiles_
-    return bool(
-        len(shares)
-        and _is_array(shares, len(shares))
-        and _is_array(quantiles, len(shares), model.n_features_in_)
-        and ((shares >= 0) & (shares <= 1)).all()
-        and (np.diff(shares) >= 0).all()
-        and (np.diff(quantiles, axis=0) >= 0).all()
-    )
-
-
-def _regression_fits(model: LogisticRegression) -> bool:
-    n_rows = len(model.classes_) if len(model.classes_) > 2 else 1
-    shaped = _is_array(model.coef_, n_rows, model.n_features_in_) and _is_array(model.intercept_, n_rows)
-    return shaped and model.classes_.ndim == 1
+    ordered = (np.diff(shares) >= 0).all() and (np.diff(quantiles, axis=0) >= 0).all()
+    shaped = _is_array(shares, len(quantiles)) and _is_array(quantiles, len(shares), model.n_features_in_)
+    return bool(shaped and ordered and shares.min() >= 0 and shares.max() <= 1)
 
 
 def _dataclass(cls: type) -> Codec:
@@ -533,22 +479,21 @@ def _check_member(member: Member) -> None:
     _require_finite(member.weight)
 
 
-_ROUND_RECORDS = ("class_bias_", "confidence_", "history_", "transduction_")
 # A new class is a line here: of chary's own, or of scikit-learn with the attributes that it predicts with.
 CODECS = {
     codec.cls.__name__: codec
     for codec in (
-        _estimator(DiverseEnsembleClassifier, _network_fits, records=("class_bias_", "loss_curve_")),
-        _estimator(MixedEnsembleClassifier, _mixture_fits, records=("class_bias_",)),
-        _estimator(SelfTrainingClassifier, _rounds_fit, records=_ROUND_RECORDS),
-        _estimator(ColumnScaler, _scaler_fits),
-        _estimator(PlainForest, PlainForest.whole),
-        _estimator(PlainBoosting, PlainBoosting.whole),
-        _estimator(ExtraTreesClassifier, lambda fitted: False),  # such are kept as plain trees
-        _estimator(HistGradientBoostingClassifier, lambda fitted: False),
-        _estimator(StandardScaler, _scaler_fits, "mean_", "var_", "scale_", "n_samples_seen_"),
-        _estimator(QuantileTransformer, _quantiles_fit, "n_quantiles_", "references_", "quantiles_"),
-        _estimator(LogisticRegression, _regression_fits, "classes_", "n_iter_", "coef_", "intercept_"),
+        _estimator(DiverseEnsembleClassifier),
+        _estimator(MixedEnsembleClassifier),
+        _estimator(SelfTrainingClassifier),
+        _estimator(ColumnScaler),
+        _estimator(PlainForest, whole=PlainForest.whole),
+        _estimator(PlainBoosting, whole=PlainBoosting.whole),
+        _estimator(ExtraTreesClassifier, whole=lambda fitted: False),  # such are kept as plain trees
+        _estimator(HistGradientBoostingClassifier, whole=lambda fitted: False),
+        _estimator(StandardScaler, "mean_", "var_", "scale_", "n_samples_seen_"),
+        _estimator(QuantileTransformer, "n_quantiles_", "references_", "quantiles_", whole=_is_ascending),
+        _estimator(LogisticRegression, "classes_", "n_iter_", "coef_", "intercept_"),
         Codec(Network, _network_state, _restore_network, lambda network: _require_finite(network.params)),
         Codec(TablePreparation, _table_state, _restore_table),
         Codec(Pipeline, _pipeline_state, _restore_pipeline, _check_pipeline),

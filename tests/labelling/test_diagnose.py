@@ -49,7 +49,7 @@ def few_permutations(monkeypatch):
 
 
 @given(st.integers(0, 10_000))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=15)
 def test_auc_of_each_column_is_scikit_learns(seed):
     rng = np.random.default_rng(seed)
     scores = rng.integers(0, 6, (20, 3)).astype(float)  # with ties
@@ -95,9 +95,9 @@ def test_principal_scores_are_those_of_pca():
 
 def test_p_values_are_uniform_when_labels_are_drawn_at_random(few_permutations):
     p_values = []
-    for seed in range(60):
-        X, rng = table(100, 3, seed)
-        p_values.append(separate(X, rng.permutation(100) < 30, seed)[0].p_value)
+    for seed in range(40):
+        X, rng = table(80, 3, seed)
+        p_values.append(separate(X, rng.permutation(80) < 25, seed)[0].p_value)
     assert stats.kstest(p_values, "uniform").pvalue > 0.01
 
 
@@ -255,13 +255,12 @@ def test_too_few_rows_say_so():
 
 
 def test_the_same_seed_gives_the_same_diagnosis_and_rows_beyond_the_sample_are_counted(few_permutations):
-    X, rng = table(3000, 3)
-    labeled = rng.random(3000) < 0.45
-    first, second = (diagnose(X, labeled, random_state=5, class_counts={"a": 1}) for _ in range(2))
+    X, rng = table(1500, 3)
+    labeled = rng.random(1500) < 0.45
+    first, second = (diagnose(X, labeled, random_state=5) for _ in range(2))
     assert first.separation == second.separation
     assert first.coverage == second.coverage
-    assert first.n_labeled + first.n_unlabeled == 3000
-    assert first.class_counts == {"a": 1}
+    assert first.n_labeled + first.n_unlabeled == 1500
     assert first.density is not None
     step = first.density.grid[1] - first.density.grid[0]
     assert first.density.labeled.sum() * step == pytest.approx(1, abs=0.05)

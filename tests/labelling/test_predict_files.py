@@ -6,6 +6,8 @@ import os
 import signal
 import subprocess
 import sys
+from concurrent.futures import Future
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,7 +20,6 @@ from chary.labelling.predict_files import (
     Resources,
     finished,
     is_one_file,
-    label_file,
     label_files,
     output_of_one,
     plan_files,
@@ -46,6 +47,14 @@ def small_blocks(monkeypatch):
     monkeypatch.setattr(predict_files, "GROUP_ROWS", 128)
 
 
+def label_file(predictor, task, seen=lambda task, rows, share: None):
+    """One file, or why it cannot be labelled."""
+    (found,) = label_files(predictor, [task], task.resources, seen)
+    if isinstance(found, Exception):
+        raise found
+    return found
+
+
 def written(path, frame, kind):
     with path.open("wb") as file:
         write_table(Table(frame, path.name).written_as(kind), {}, file)
@@ -70,7 +79,7 @@ def test_a_file_gets_the_labels_that_the_whole_table_gets(tmp_path, predictor, t
     source = written(tmp_path / f"t.{kind}", rows(330), kind)
     table, whole, found = read_table(source), tmp_path / f"whole.{kind}", tmp_path / f"o.{kind}"
     seen = []
-    done = label_file(predictor, FileTask(source, str(found)), lambda rows, share: seen.append((rows, share)))
+    done = label_file(predictor, FileTask(source, str(found)), lambda _, rows, share: seen.append((rows, share)))
     expected = io.BytesIO()
     write_table(table, predict_table(trained, table), expected)
     whole.write_bytes(expected.getvalue())
@@ -88,7 +97,8 @@ def test_the_bytes_depend_on_nothing_but_file_model_and_settings(tmp_path, predi
     for k, (group, threads) in enumerate([(700, 1), (90, 3), (1, 2), (333, 1)]):
         source = tmp_path / f"{k}.parquet"
         frame.write_parquet(source, row_group_size=group, compression="zstd" if k % 2 else "uncompressed")
-        label_file(predictor, FileTask(str(source), str(tmp_path / f"o{k}.parquet"), threads=threads))
+        task = FileTask(str(source), str(tmp_path / f"o{k}.parquet"), resources=Resources(1, threads))
+        label_file(predictor, task)
         found.add((tmp_path / f"o{k}.parquet").read_bytes())
     assert len(found) == 1
 
@@ -116,7 +126,11 @@ def test_what_is_wrong_leaves_nothing(tmp_path, predictor, rows, monkeypatch):
     refused(odd, r"bad.parquet: Column 'price' holds '5.25 \$': 100 of 200 cells cannot be read")
     refused(rows(60).drop("city"), "bad.parquet: Column 'city' is missing")
     refused(rows(60).rename({"id": "chary_label"}), "a column 'chary_label'")
-    refused(rows(60), r"takes more than the 1 MiB allowed, near row .* the parameter memory", memory=1 << 20)
+    refused(
+        rows(60),
+        "takes more than the 1 MiB allowed; pass more with the parameter memory",
+        resources=Resources(1, 1, 1 << 20),
+    )
     refused(rows(60), "has no sheets", options=Options(sheet="one"))
     refused(
         rows(60).with_columns(city=pl.lit("Rom")),
@@ -142,9 +156,10 @@ def test_long_cells_that_are_short_in_the_file_do_not_fill_the_memory(tmp_path, 
     frame.write_parquet(tmp_path / "t.parquet")
     assert (tmp_path / "t.parquet").stat().st_size < 2**21
     script = f"""
-from chary.labelling.predict_files import FileTask, Predictor, label_file
+from chary.labelling.predict_files import FileTask, Predictor, Resources, label_files
 predictor = Predictor.from_file({str(model_file)!r}, columns=["id"])
-label_file(predictor, FileTask({str(tmp_path / "t.parquet")!r}, {str(tmp_path / "o.parquet")!r}, memory=600 << 20))
+task = FileTask({str(tmp_path / "t.parquet")!r}, {str(tmp_path / "o.parquet")!r})
+assert label_files(predictor, [task], Resources(1, 1, 600 << 20))[0].rows == {n}
 print(*(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")))
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
@@ -265,8 +280,7 @@ def elsewhere(tasks, folder):
     return [replace(task, output=str(folder / os.path.basename(task.output))) for task in tasks]
 
 
-def test_threads_and_processes_write_the_same_bytes(predictor, tmp_path, rows, monkeypatch):
-    """A file that is none costs itself alone, a process that is killed the file it was at."""
+def test_any_number_of_threads_writes_the_same_bytes_and_a_bad_file_costs_itself_alone(predictor, tmp_path, rows):
     tasks = files(tmp_path, rows)
     (tmp_path / "torn.csv").write_text("a,b\n1\n")
     tasks.append(FileTask(str(tmp_path / "torn.csv"), str(tmp_path / "out" / "torn.csv"), recorded=True))
@@ -274,48 +288,22 @@ def test_threads_and_processes_write_the_same_bytes(predictor, tmp_path, rows, m
     expected = outputs(tasks)
     assert [one.rows for one in done] == [200] * 3
     assert "torn.csv, line 2: 1 cells where the header has 2" in str(torn)
-
     seen = []
     by_threads = elsewhere(tasks, tmp_path / "threads")
     told = lambda task, rows, share: seen.append((os.path.basename(task.source), rows, share))  # noqa: E731
-    label_files(predictor, by_threads, Resources(2, 1, GIB), told)
+    *found, torn = label_files(predictor, by_threads, Resources(2, 1, GIB), told)
     assert outputs(by_threads) == expected
-    assert {(f"{k}.parquet", 200, 1.0) for k in range(3)} | {("torn.csv", 0, 1.0)} <= set(seen)
-
-    monkeypatch.setattr(predict_files, "scores_quickly", lambda classifier: False)
-    real, killed = predict_files._Worker.label, []
-
-    def label(self, task, seen):
-        def kill(*_):
-            if not killed:
-                killed.append(task)
-                (pid,) = self.pool._processes
-                os.kill(pid, signal.SIGKILL)
-
-        return real(self, task, kill)
-
-    monkeypatch.setattr(predict_files._Worker, "label", label)
-    by_processes = elsewhere(tasks, tmp_path / "processes")
-    *found, torn = label_files(predictor, by_processes, Resources(2, 1, GIB))
-    assert outputs(by_processes) == expected
     assert [replace(one, output=was.output) for one, was in zip(found, done, strict=True)] == done
     assert isinstance(torn, TableError)
-    assert len(killed) == 1
-    left = sorted(path.name for path in (tmp_path / "processes").rglob("*"))
-    assert left == [
-        "0.parquet",
-        "0.parquet.json",
-        "1.parquet",
-        "1.parquet.json",
-        "2.parquet",
-        "2.parquet.json",
-        "_chary",
-    ]
+    assert {(f"{k}.parquet", 200, 1.0) for k in range(3)} | {("torn.csv", 0, 1.0)} <= set(seen)
+    records = [f"{k}.parquet.json" for k in range(3)]
+    left = sorted(path.name for path in (tmp_path / "threads").rglob("*"))
+    assert left == sorted([*(f"{k}.parquet" for k in range(3)), *records, "_chary"])
 
 
 def test_a_lost_worker_of_a_dask_cluster_costs_only_its_file(predictor, tmp_path, rows):
     distributed = pytest.importorskip("distributed")
-    tasks = files(tmp_path, rows)
+    tasks = files(tmp_path, rows, n=2, n_rows=50)
     by_dask = elsewhere(tasks, tmp_path / "dask")
     (tmp_path / "torn.csv").write_text("a,b\n1\n")
     by_dask.append(FileTask(str(tmp_path / "torn.csv"), str(tmp_path / "dask" / "torn.csv"), recorded=True))
@@ -327,38 +315,32 @@ def test_a_lost_worker_of_a_dask_cluster_costs_only_its_file(predictor, tmp_path
         def kill(task, rows, share):
             if pids:
                 os.kill(pids.pop(), signal.SIGKILL)
-                pids.clear()
 
         address = cluster.scheduler_address
         *done, torn = label_files(predictor, by_dask, Resources(2, 1, GIB), kill, engine="dask", address=address)
-    assert outputs(by_dask[:3]) == outputs(tasks)
-    assert [one.rows for one in done] == [200] * 3
+    assert outputs(by_dask[:2]) == outputs(tasks)
+    assert [one.rows for one in done] == [50] * 2
     assert "torn.csv, line 2: 1 cells where the header has 2" in str(torn)
 
 
-def test_who_dies_of_a_file_three_times_is_given_up(predictor, tmp_path, rows, monkeypatch):
-    from concurrent.futures import Future
-    from concurrent.futures.process import BrokenProcessPool
-
-    def dies(self, task, seen):
-        raise BrokenProcessPool
-
-    tasks = files(tmp_path, rows, n=2, n_rows=20)
-    monkeypatch.setattr(predict_files, "scores_quickly", lambda classifier: False)
-    monkeypatch.setattr(predict_files._Worker, "label", dies)
-    found = label_files(predictor, tasks, Resources(2, 1, GIB))
-    assert [str(error) for error in found] == [f"{task.source}: its worker died 3 times." for task in tasks]
-    assert not (tmp_path / "out").exists()
+def test_a_file_that_kills_its_workers_is_given_up(predictor, tmp_path, rows, monkeypatch):
     distributed = pytest.importorskip("distributed")
-    lost = Future()
-    lost.set_exception(distributed.KilledWorker("task", None, 2))
-    assert str(predict_files._outcome(lost, tasks[0])) == f"{tasks[0].source}: its worker died 3 times."
+
+    @contextmanager
+    def deadly(*_):
+        lost = Future()
+        lost.set_exception(distributed.KilledWorker("task", None, 2))
+        yield lambda task: lost
+
+    monkeypatch.setattr(predict_files, "_dask", deadly)
+    (task,) = files(tmp_path, rows, n=1, n_rows=20)
+    (found,) = label_files(predictor, [task], Resources(1, 1, GIB), engine="dask")
+    assert str(found) == f"{task.source}: its worker died 3 times."
+    assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("quick", [True, False], ids=["threads", "processes"])
-def test_what_is_interrupted_is_taken_back(predictor, tmp_path, rows, monkeypatch, quick):
-    tasks = files(tmp_path, rows, n=4 if quick else 1, n_rows=2_000)
-    monkeypatch.setattr(predict_files, "scores_quickly", lambda classifier: quick)
+def test_what_is_interrupted_is_taken_back(predictor, tmp_path, rows, monkeypatch):
+    tasks = files(tmp_path, rows, n=4, n_rows=1_000)
     monkeypatch.setattr("chary.labelling.score._BLOCK_ROWS", 100)
     signal.signal(signal.SIGINT, signal.default_int_handler)  # Polars has put one of its own in place
     told = []

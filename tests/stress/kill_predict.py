@@ -2,7 +2,7 @@
 
     python tests/stress/kill_predict.py --times 20
 
-Each round has a folder of its own: a run of two files at a time, by threads or by processes, is killed at some
+Each round has a folder of its own: a run of two files at a time is killed at some
 moment, or kills itself before the n-th step of putting files in their place; then the same command is run to its
 end. What was there after the kill must be whole and must not be made again. At last workers of a Dask cluster are
 killed while it is at work.
@@ -24,7 +24,7 @@ from pathlib import Path
 from killing import CHARY, KILLING, environment, make_table, remains, run, run_and_kill, say_result
 
 N_FILES = 8
-LEARNERS = ("linear", "mixed")  # labelled by threads of one process, by processes
+LEARNERS = ("linear", "mixed")  # whose rows cost little, and much
 
 
 def main() -> int:
@@ -49,7 +49,6 @@ def main() -> int:
                 while not run_and_kill(rng.uniform(0.4, 1.0) * seconds, *words, out, "--jobs", 2):
                     seconds *= 0.9  # it had ended: the machine has become quicker
                     shutil.rmtree(out)
-                time.sleep(1)  # its workers notice that nobody is left
             broken += resumed(words, out, whole, seen, f"kill {k + 1}")
         for k in range(given.dask):
             words, whole, _ = of_learner[LEARNERS[k % 2]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -88,7 +88,7 @@ class Diagnosis:
     coverage: float | None  #: share of unlabelled rows that have a labelled row near; 0.95 if representative
     shifts: list[FeatureShift]  #: the most different features first
     density: Density | None  #: how many rows have which score, to be drawn
-    class_counts: dict[str, int]  #: among the labelled rows
+    class_counts: dict[str, int]  #: among the labelled rows, where they are known
     n_labeled: int  #: rows with a label
     n_unlabeled: int  #: rows without
     audited: bool = False  #: whether random rows were labelled besides: changes the advice, not the verdict
@@ -129,12 +129,7 @@ class Diagnosis:
 
 
 def diagnose(
-    X: ArrayLike,
-    labeled: ArrayLike,
-    *,
-    feature_names: Sequence[str] | None = None,
-    class_counts: dict[str, int] | None = None,
-    random_state: Any = None,
+    X: ArrayLike, labeled: ArrayLike, *, feature_names: Sequence[str] | None = None, random_state: Any = None
 ) -> Diagnosis:
     """Compare the labelled rows with the unlabelled ones.
 
@@ -146,8 +141,6 @@ def diagnose(
         Where a label was given.
     feature_names : sequence of d str, default=None
         None: x0, x1, ...
-    class_counts : dict, default=None
-        Passed on to the result.
     random_state : None, int, RandomState or Generator
         Draws the rows looked at (at most 600 of each side), the folds and the permutations.
 
@@ -166,9 +159,8 @@ def diagnose(
     names = [f"x{j}" for j in range(features.shape[1])] if feature_names is None else list(feature_names)
     n_labeled = int(mask.sum())
     n_unlabeled = len(mask) - n_labeled
-    counts = class_counts or {}
     if min(n_labeled, n_unlabeled) < _MIN_ROWS:
-        return Diagnosis(UNKNOWN, None, None, [], None, counts, n_labeled, n_unlabeled)
+        return Diagnosis(UNKNOWN, None, None, [], None, {}, n_labeled, n_unlabeled)
     rng = np.random.default_rng(random_state)
     rows = np.concatenate([some_of(np.flatnonzero(side), _MAX_ROWS, rng) for side in (mask, ~mask)])
     sample, is_labeled = features[rows].astype(np.float64), mask[rows]
@@ -180,7 +172,7 @@ def diagnose(
         coverage=measure_coverage(standardized, is_labeled, rng),
         shifts=feature_shifts(sample, is_labeled, names),
         density=_density(likeness),
-        class_counts=counts,
+        class_counts={},
         n_labeled=n_labeled,
         n_unlabeled=n_unlabeled,
         likeness=likeness,
@@ -271,12 +263,9 @@ def compare_rows(prepared: Prepared, labels: Labels, seed: int) -> tuple[Diagnos
     counts = np.bincount(labels.codes[labels.labeled], minlength=len(labels.classes)).tolist()
     with one_thread("blas"):  # of matrices of a thousand rows two threads spend most time waiting for each other
         diagnosis = diagnose(
-            X,
-            labels.labeled,
-            feature_names=preparation.get_feature_names_out().tolist(),
-            class_counts=dict(zip(labels.classes.tolist(), counts, strict=True)),
-            random_state=seed,
+            X, labels.labeled, feature_names=preparation.get_feature_names_out().tolist(), random_state=seed
         )
+    diagnosis = replace(diagnosis, class_counts=dict(zip(labels.classes.tolist(), counts, strict=True)))
     return diagnosis, contrasts(X, preparation, labels.labeled, diagnosis)
 
 
@@ -356,7 +345,7 @@ def feature_shifts(X: Floats, labeled: NDArray[np.bool_], names: Sequence[str]) 
         difference = (means[0] - means[1]) / np.sqrt((inside.var(axis=0) + outside.var(axis=0)) / 2)
     binary = ((low == X) | (high == X)).all(axis=0)
     p_values = _fisher(high == X, labeled)
-    p_values[~binary] = _kolmogorov_smirnov(X[:, ~binary], labeled)
+    p_values[~binary] = stats.ks_2samp(inside[:, ~binary], outside[:, ~binary], method="asymp").pvalue
     p_values[varying] = stats.false_discovery_control(p_values[varying])
     order = varying[np.argsort(-np.abs(difference[varying]), kind="stable")]
     columns = (*means, difference, np.where(binary, "Fisher", "KS"), p_values)
@@ -433,17 +422,6 @@ def _fisher(high: NDArray[np.bool_], labeled: NDArray[np.bool_]) -> Floats:
     n_high_labeled, n_high = high[labeled].sum(axis=0), high.sum(axis=0)
     null = stats.hypergeom(len(high), n_high, int(labeled.sum()))
     return np.minimum(1.0, 2 * np.minimum(null.cdf(n_high_labeled), null.sf(n_high_labeled - 1)))
-
-
-def _kolmogorov_smirnov(X: Floats, labeled: NDArray[np.bool_]) -> Floats:
-    """P-value of each feature: of the largest distance of the two distribution functions, all features at once."""
-    order = np.argsort(X, axis=0)
-    values, inside = np.take_along_axis(X, order, axis=0), labeled[order]
-    n_inside, n_outside = int(labeled.sum()), int((~labeled).sum())
-    distance = np.abs(np.cumsum(inside, axis=0) / n_inside - np.cumsum(~inside, axis=0) / n_outside)
-    distance[:-1][values[1:] == values[:-1]] = 0  # of equal values the last one tells
-    size = np.round(n_inside * n_outside / (n_inside + n_outside))
-    return stats.kstwo.sf(distance.max(axis=0, initial=0), size)
 
 
 def _density(likeness: Likeness, n_points: int = 100) -> Density | None:

@@ -143,7 +143,8 @@ def with_drift_reference(model: Pipeline, X: NDArray[np.floating[Any]], missing:
     events = _Events.of(model[0])
     cuts = find_cuts(X[:, events.numbers], events.once)
     seen = events.count(X, missing, cuts)
-    rows = rows_to_measure(len(X), len(events.column))
+    most = min(_GRAM_ROWS, max(_SUMMED_ROWS, _GRAM_CELLS // max(1, len(events.column))))  # as many as fit
+    rows = some_of(np.arange(len(X)), most, np.random.default_rng(0))
     with one_thread("blas"):
         spectrum = measure_spectrum(events.hold(X[rows], cuts), seen.shares, events.column)
     model.drift_reference_ = DriftReference(len(X), cuts, seen.counts, *spectrum)
@@ -173,13 +174,11 @@ def compare_with_reference(model: Pipeline, new: EventCounts) -> RowComparison:
         return RowComparison(UNCHECKED, new.n_rows)
     events, seen = _Events.of(model[0]), EventCounts(reference.n_rows, reference.counts)
     drift = compare_counts(seen, new, events.column, Spectrum(reference.columns, reference.tail))
-    # If some differ by enough to matter, those alone are told.
-    told = drift.events[: drift.n_weighty or None][:_MOST_COLUMNS]
     shifts = [
         ColumnShift(
             *events.words(e, reference.cuts), float(seen.shares[e]), float(new.shares[e]), float(drift.p_values[e])
         )
-        for e in told.tolist()
+        for e in drift.events[:_MOST_COLUMNS].tolist()
     ]
     return RowComparison(drift.verdict, new.n_rows, reference.n_rows, drift.auc, shifts)
 
@@ -187,16 +186,14 @@ def compare_with_reference(model: Pipeline, new: EventCounts) -> RowComparison:
 # ---------------------------------------------------------------- the statistics
 
 
-@dataclass(frozen=True)
-class Drift:
+class Drift(NamedTuple):
     """How far new rows are from those that a model learned from."""
 
     verdict: str  # alike, different or very different
     auc: float  # how well new rows are told from old ones, by the best event or by all: 0.5 not at all, 1 always
-    overall: Overall
-    events: NDArray[np.intp]  # that differ beyond chance, of every column the one that differs most; largest first
-    n_weighty: int  # how many of these differ by enough to matter
+    events: NDArray[np.intp]  # to tell of: of every column that differs beyond chance the one that differs most
     p_values: Floats  # (e,) of all events, adjusted for their number (Bonferroni)
+    overall: Overall
 
 
 class Spectrum(NamedTuple):
@@ -242,7 +239,8 @@ def compare_counts(seen: EventCounts, new: EventCounts, column: NDArray[np.intp]
     at_large = overall.p_value <= _LEVEL and overall.auc >= SMALLEST_AUC
     auc = max(auc, overall.auc) if at_large else auc
     verdict = ALIKE if not (n_weighty or at_large) else VERY_DIFFERENT if auc >= STRONG_AUC else DIFFERENT
-    return Drift(verdict, auc, overall, events, n_weighty, p_values)
+    told = events[: n_weighty or None]  # if some differ by enough to matter, those alone
+    return Drift(verdict, auc, told, p_values, overall)
 
 
 def event_p_values(seen: EventCounts, new: EventCounts) -> Floats:
@@ -337,12 +335,6 @@ def measure_spectrum(events: NDArray[np.bool_], shares: Floats, column: NDArray[
     nu = max(1.0, first**2 / second)
     # Rounded, as sums differ in their last digits from one machine to another.
     return Spectrum(round(float(nu), 2), round(float(np.clip(second**3 / third**2, 1.0, nu)), 2))
-
-
-def rows_to_measure(n_rows: int, n_events: int) -> NDArray[np.intp]:
-    """Rows whose events ``measure_spectrum`` needs: as many as fit."""
-    most = min(_GRAM_ROWS, max(_SUMMED_ROWS, _GRAM_CELLS // max(1, n_events)))
-    return some_of(np.arange(n_rows), most, np.random.default_rng(0))
 
 
 # ---------------------------------------------------------------- events

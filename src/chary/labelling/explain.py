@@ -68,28 +68,25 @@ class Explainer(NamedTuple):
         """How much each of ``columns`` speaks for the class of each row, (n, G)."""
         return effects(self.classifier, X, codes, self.background, self.groups)
 
-    def cells(self, X: NDArray[Any], codes: NDArray[np.intp], frame: pl.DataFrame) -> list[list[Cell]]:
-        """Of each of a few rows the two or three cells that decide its class; ``frame`` holds their cells."""
-        found = self.effects(X, codes)
-        texts = [cell_texts(frame[name]) if name in frame.columns else [None] * len(X) for name in self.columns]
-        shown = [_shown(frame, name) for name in self.columns]
+    def cells(self, found: NDArray[Any], frame: pl.DataFrame) -> list[list[Cell]]:
+        """The two or three cells that decide each row, by its ``effects`` (n, G); ``frame`` holds the cells."""
+        chosen = decisive(found)  # (n, k) places in ``columns``, -1 none
+        texts: dict[int, list[str | None]] = {}
+        shown: dict[int, list[str]] = {}
+        for k in np.unique(chosen[chosen >= 0]).tolist():
+            name = self.columns[k]
+            beside = name not in frame.columns  # the column is that of a file beside the table
+            texts[k] = [None] * len(found) if beside else cell_texts(frame[name]).to_list()
+            shown[k] = [name] * len(found) if beside else shown_cells(frame[name]).to_list()
         return [
-            [Cell(self.columns[k], texts[k][row], float(found[row, k]), shown[k][row]) for k in chosen if k >= 0]
-            for row, chosen in enumerate(decisive(found).tolist())
+            [Cell(self.columns[k], texts[k][row], float(found[row, k]), shown[k][row]) for k in places if k >= 0]
+            for row, places in enumerate(chosen.tolist())
         ]
 
     def texts(self, found: NDArray[Any], frame: pl.DataFrame) -> pl.Series:
-        """Of ``effects`` (n, G) the deciding cells of each row as a text: ``income = 12,000; region = north``."""
-        chosen = decisive(found)  # (n, k) places in ``columns``, -1 none
-        shown = {k: _shown(frame, self.columns[k]) for k in np.unique(chosen[chosen >= 0]).tolist()}
-        ranks: list[pl.Series] = []
-        for rank in chosen.T:
-            text = pl.Series([None], dtype=pl.String).new_from_index(0, len(rank))
-            for k in np.unique(rank[rank >= 0]).tolist():
-                text = shown[k].zip_with(pl.Series(rank == k), text)
-            ranks.append(text.alias(f"{len(ranks)}"))
-        joined = pl.concat_str(pl.all(), separator="; ", ignore_nulls=True).replace("", None)
-        return pl.DataFrame(ranks).select(joined).to_series()
+        """The same as a text for each row, null where no cell stands out: ``income = 12,000; region = north``."""
+        said = ["; ".join(cell.shown for cell in row) or None for row in self.cells(found, frame)]
+        return pl.Series(said, dtype=pl.String)
 
 
 def explainer(
@@ -102,18 +99,16 @@ def explainer(
     """
     names, groups = column_groups(preparation)
     some = X[spread_rows(X, _SAMPLE, rest)]
-    looked_at = np.arange(len(groups))
-    if len(groups) > _MOST_COLUMNS:
-        looked_at = screened(some, probabilities(classifier, some), groups, _MOST_COLUMNS)
-    found = importance(classifier, some, [groups[k] for k in looked_at])
-    order = np.argsort(-found.change, kind="stable")
+    looked_at = screened(classifier, some, groups, _MOST_COLUMNS)
+    change, flipped, n_rows = importance(classifier, some, [groups[k] for k in looked_at])
+    order = np.argsort(-change, kind="stable")
     most = np.sort(looked_at[order[:_MOST_DECISIVE]])
-    figures = zip(looked_at[order], found.change[order].tolist(), found.flipped[order].tolist(), strict=True)
+    figures = zip(looked_at[order], change[order].tolist(), flipped[order].tolist(), strict=True)
     return Explainer(
         classifier=classifier,
-        importance=[ColumnImportance(names[k], change, flipped) for k, change, flipped in figures],
+        importance=[ColumnImportance(names[k], *both) for k, *both in figures],
         n_columns=len(names),
-        n_rows=found.n_rows,
+        n_rows=n_rows,
         columns=[names[k] for k in most],
         groups=[groups[k] for k in most],
         background=some[spread_rows(some, _BACKGROUND)],
@@ -124,7 +119,8 @@ def reasons_of(
     explained: Explainer, X: NDArray[Any], table: Table, codes: NDArray[np.intp], rows: NDArray[np.intp]
 ) -> dict[int, list[Cell]]:
     """By row, the cells that decide the class ``codes`` (n,) has for it: a few rows, as a report shows them."""
-    return dict(zip(rows.tolist(), explained.cells(X[rows], codes[rows], table.frame[rows]), strict=True))
+    cells = explained.cells(explained.effects(X[rows], codes[rows]), table.frame[rows])
+    return dict(zip(rows.tolist(), cells, strict=True))
 
 
 def reasons_to_doubt(
@@ -163,14 +159,6 @@ def every_reason(
         part = rows[start : start + _ROWS]
         parts.append(explained.texts(explained.effects(X[part], codes[part]), frame[part]))
     return pl.Series([None], dtype=pl.String).new_from_index(0, len(codes)).scatter(rows, pl.concat(parts))
-
-
-class Importance(NamedTuple):
-    """What shuffling each group among the rows does to their predictions."""
-
-    change: Floats  # (G,) mean change of the probabilities: half the sum over classes of what each moves
-    flipped: Floats  # (G,) share of the rows whose most probable class changes
-    n_rows: int  # looked at
 
 
 def effects(model: Any, X: Floats, codes: NDArray[np.intp], background: Floats, groups: Groups) -> Floats:
@@ -220,11 +208,13 @@ def decisive(effects: Floats, most: int = 3) -> NDArray[np.intp]:
     return np.where(counts, order, -1)
 
 
-def importance(model: Any, X: Floats, groups: Groups, most_predictions: int = 2**13) -> Importance:
-    """What the predictions owe to each group, over rows that are all of one kind, the unlabelled ones.
+def importance(model: Any, X: Floats, groups: Groups, most_predictions: int = 2**13) -> tuple[Floats, Floats, int]:
+    """What shuffling each group among the rows does to their predictions; and the number of rows looked at.
 
-    Rows are drawn evenly (``spread_rows``), so many that no more than ``most_predictions`` changed rows are to be
-    predicted; each then gets the group of the row half a round further on, which shuffles it.
+    Of each group (G,) the mean change of the probabilities, half the sum over classes of what each moves, and the
+    share of the rows whose most probable class changes. Rows are drawn evenly (``spread_rows``), so many that no
+    more than ``most_predictions`` changed rows are to be predicted; each then gets the group of the row half a
+    round further on.
     """
     sample = X[spread_rows(X, max(2, most_predictions // max(1, len(groups))))]
     n = len(sample)
@@ -235,10 +225,10 @@ def importance(model: Any, X: Floats, groups: Groups, most_predictions: int = 2*
     moved = np.abs(changed - probs[row]).sum(axis=1) / 2
     flips = changed.argmax(axis=1) != labels[row]
     change, flipped = (np.bincount(group, what, minlength=len(groups)) / n for what in (moved, flips))
-    return Importance(np.round(change, _DIGITS), flipped, n)
+    return np.round(change, _DIGITS), flipped, n
 
 
-def screened(X: Floats, probs: Floats, groups: Groups, most: int) -> NDArray[np.intp]:
+def screened(model: Any, X: Floats, groups: Groups, most: int) -> NDArray[np.intp]:
     """The numbers of up to ``most`` groups that go most with the predictions, in their order.
 
     By the largest squared correlation of one of their features, or of its squared deviation from the mean, with
@@ -246,7 +236,7 @@ def screened(X: Floats, probs: Floats, groups: Groups, most: int) -> NDArray[np.
     """
     if len(groups) <= most:
         return np.arange(len(groups))
-    centred = X - X.mean(axis=0, dtype=np.float64)
+    probs, centred = probabilities(model, X), X - X.mean(axis=0, dtype=np.float64)
     by_feature = np.maximum(_correlation(centred, probs), _correlation(np.square(centred), probs))  # (d,)
     by_group = np.array([by_feature[own].max(initial=0) for own in groups])
     return np.sort(np.argsort(-np.round(by_group, 6), kind="stable")[:most])
@@ -318,9 +308,3 @@ def column_groups(preparation: TablePreparation) -> tuple[list[str], list[NDArra
     for place, feature in enumerate(preparation.features()):
         places[feature.column].append(place)
     return list(places), [np.array(own, dtype=np.intp) for own in places.values()]
-
-
-def _shown(frame: pl.DataFrame, name: str) -> pl.Series:
-    if name in frame.columns:
-        return shown_cells(frame[name])
-    return pl.Series(name, [name], dtype=pl.String).new_from_index(0, frame.height)  # a file beside the table

@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from itertools import pairwise
 from time import perf_counter
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO
 
 import numpy as np
 from joblib import cpu_count
@@ -24,7 +24,7 @@ from chary.labelling.checks import rows_to_label, suspect_labels
 from chary.labelling.drift import recount_reference
 from chary.labelling.explain import every_reason, reasons_of, reasons_to_doubt
 from chary.labelling.learn import Fit, learn
-from chary.labelling.predict_files import group_rows, resident_bytes
+from chary.labelling.predict_files import group_rows
 from chary.labelling.result import (
     GIVEN,
     LEARNED,
@@ -33,9 +33,11 @@ from chary.labelling.result import (
     LabeledRows,
     LabeledTable,
     columns_to_add,
+    joined_labels,
+    some_labels,
     with_given,
 )
-from chary.labelling.score import RowCounts, probability_names, refuse_taken, score_batches
+from chary.labelling.score import RowCounts, Scored, probability_names, refuse_memory, refuse_taken, score_batches
 from chary.method import ACCURACY, in_blocks_of_rows
 from chary.options import Options
 from chary.tables import Source, Table, TableError, write_table
@@ -108,7 +110,7 @@ def label_table(
     }
     result = LabeledTable(
         **vars(fit) | found,
-        **rows._asdict(),
+        **vars(rows),
         counts=counts,
         levels=acceptance_levels(counts.rest, fit.judged),
         next_rows=next_rows,
@@ -155,16 +157,6 @@ def _sampled(source: Source, options: Options, memory: int, progress: Progress) 
 # ---------------------------------------------------------------- batch after batch
 
 
-class _Batch(NamedTuple):
-    """Rows that follow one another, as the model sees them."""
-
-    table: Table
-    codes: NDArray[np.intp]  # (n,) what it says
-    confidence: NDArray[Any]  # (n,)
-    probs: NDArray[Any]  # (n, C) if they were asked for
-    X: NDArray[Any] | None  # (n, d) if they are there
-
-
 def _label_all(
     fit: Fit, X: NDArray[Any], source: Source | None, file: BinaryIO | None, memory: int, progress: Progress
 ) -> tuple[LabeledRows, Counts]:
@@ -179,77 +171,67 @@ def _label_all(
     appender: Any = None
     start = 0
     with ExitStack() as opened:
-        for batch in _batches(fit, X, source, memory):
-            frame, n = batch.table.frame, batch.table.frame.height
+        for table, scored in _batches(fit, X, source, memory):
+            frame, n = table.frame, table.frame.height
             known = slice(*np.searchsorted(numbers, [start, start + n]))
             places = (numbers[known] - start).astype(np.intp)
-            rows = _labelled(fit, batch, known, places)
+            rows = _labelled(fit, scored, known, places)
             if options.explain:
-                features = preparation.part(frame, preparation.forms()) if batch.X is None else batch.X
+                features = X if source is None else preparation.part(frame, preparation.forms())
                 new = np.flatnonzero(rows.source != GIVEN)
-                rows = rows._replace(why=every_reason(fit.explainer, features, frame, rows.codes, new, progress))
+                rows = replace(rows, why=every_reason(fit.explainer, features, frame, rows.codes, new, progress))
             more = Counts.of(rows, len(every.classes))
             counts = more if counts is None else counts.plus(more)
-            kept.append(rows.part(places))
+            kept.append(some_labels(rows, places))
             start += n
             if source is not None and file is not None:
                 if appender is None:  # several row groups are on their way at a time: they are smaller than usual
                     empty = replace(source.table, frame=frame.clear())
                     appender = opened.enter_context(appending(empty, file, max(1, group_rows(frame) // 4)))
-                lines = batch.table.lines if source.table.format == "jsonl" else None
+                lines = table.lines if source.table.format == "jsonl" else None
                 out = replace(source.table, frame=frame, lines=lines)
                 appender.append(out, columns_to_add(every, frame.schema[str(options.target)], rows, fit.audit))
                 progress(f"Labelling: {start:,} of {fit.table.n_rows:,} rows")
     if counts is None:
         raise TableError(f"{fit.table.name} holds no row.")
-    return LabeledRows.joined(kept), counts
+    return joined_labels(kept), counts
 
 
-def _batches(fit: Fit, X: NDArray[Any], source: Source | None, memory: int) -> Iterator[_Batch]:
-    """All rows of the table: those in memory at once, others block after block."""
+def _batches(fit: Fit, X: NDArray[Any], source: Source | None, memory: int) -> Iterator[tuple[Table, Scored]]:
+    """All rows of the table with what the model says: those in memory at once, others block after block."""
+    seen = RowCounts(fit.model)
     if source is None:
         pool = np.flatnonzero(~fit.labels.labeled)
         probs, confidence = np.zeros((len(X), len(fit.labels.classes))), np.ones(len(X))
         probs[pool], confidence[pool] = in_blocks_of_rows(fit.model[-1].predict_scores, X, pool)
-        yield _Batch(fit.table, probs.argmax(axis=1), confidence, probs, X)
+        yield fit.table, Scored(probs.argmax(axis=1), confidence, probs, seen)
         return
-    seen = RowCounts(fit.model)
-    for part, scored in score_batches(fit.model, source.batches(), cpu_count()):
-        if resident_bytes() > memory:
-            raise TableError(
-                f"{source.table.name} takes more than the {memory >> 20:,} MiB allowed; pass more ",
-                "with ",
-                Parameter("memory"),
-                ", or fewer rows to learn from with ",
-                Parameter("sample"),
-                ".",
-            )
-        seen.add(scored.counts)
-        yield _Batch(part.table, scored.codes, scored.confidence, scored.probs, None)
+    for part, scored in score_batches(fit.model, source.batches(), seen, cpu_count()):
+        refuse_memory(source.table.name, memory)
+        yield part.table, scored
     seen.refuse(source.table.name)
     recount_reference(fit.model, seen.events)
 
 
-def _labelled(fit: Fit, batch: _Batch, known: slice, places: NDArray[np.intp]) -> LabeledRows:
+def _labelled(fit: Fit, scored: Scored, known: slice, places: NDArray[np.intp]) -> LabeledRows:
     """What the rows of a batch get: what was given stays as it was, and so does what was learned from.
 
     ``known`` are the rows that were learned from, which are at ``places`` of the batch.
     """
     every, classifier = fit.labels, fit.model[-1]
-    given = np.full(len(batch.codes), -1)
+    given = np.full(len(scored.codes), -1)
     given[places] = every.codes[known]
     labeled = given >= 0
-    predicted = np.where(labeled, given, batch.codes)
+    predicted = np.where(labeled, given, scored.codes)
     codes, source = predicted.copy(), np.full(len(given), PREDICTED, dtype=object)
     learned = classifier.labeled_iter_[known] > 0
     if classifier.aim == ACCURACY:  # another aim comes after the rounds, and is for every row
         accepted = classifier.transduction_[known][learned].astype(str)
         codes[places[learned]] = np.searchsorted(every.classes, accepted)
     source[places[learned]], source[labeled] = LEARNED, GIVEN
-    probs = None
-    if fit.options.probabilities:
-        probs = with_given(batch.probs, given)
-    return LabeledRows(codes, np.where(labeled, 1.0, batch.confidence), source, codes == predicted, None, probs)
+    confidence = np.where(labeled, 1.0, scored.confidence)
+    probs = with_given(scored.probs, given) if fit.options.probabilities else None
+    return LabeledRows(codes, confidence, source, codes == predicted, probs=probs)
 
 
 # ---------------------------------------------------------------- sentences and seconds

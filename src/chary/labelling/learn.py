@@ -1,4 +1,4 @@
-"""Learning from the labels of a table: who learns, the fit, and what is known of it before any row is labelled."""
+"""Learning from the labels of a table: which classifier learns, the fit, and what is known before labelling."""
 
 from __future__ import annotations
 
@@ -21,24 +21,21 @@ from chary.audit.sheet import DOUBT, AuditAnswers, read_audit
 from chary.labelling.diagnose import STRONG, Contrast, Diagnosis, compare_rows, prepare
 from chary.labelling.drift import with_drift_reference
 from chary.labelling.explain import Explainer, explainer
-from chary.method import (
+from chary.method.diverse import DiverseEnsembleClassifier
+from chary.method.estimators import log_of
+from chary.method.labels import Labels
+from chary.method.mixture import MixedEnsembleClassifier, boosted_trees, linear_model
+from chary.method.policies import Curriculum, Policy, RisingShare
+from chary.method.priors import (
     ACCURACY,
     AIMS,
     ClassPrior,
-    Curriculum,
-    DiverseEnsembleClassifier,
-    Labels,
-    MixedEnsembleClassifier,
-    Policy,
-    RisingShare,
-    SelfTrainingClassifier,
     Sensitivity,
-    boosted_trees,
     describe_prior,
-    linear_model,
     sensitivity,
     shares_of_part,
 )
+from chary.method.self_training import SelfTrainingClassifier
 from chary.options import Options
 from chary.tables import Table, TableError
 from chary.tables.target import Target, read_target
@@ -54,10 +51,7 @@ _HARDLY_COVERED, _COLLAPSED, _WIDE = 0.2, 0.4, 500
 _GUARD_ROWS = 20_000
 # Unlike learners cost more, the more labels there are, and gain less; beyond so many boosting learns alone.
 _MOST_LABELED = 20_000
-
-
 _PRIOR_ROWS = 50_000  # of the unlabelled ones, to see what another belief would change
-
 
 Judges = list[tuple[Any, NDArray[np.intp]]]  # models, each with the labelled rows whose labels it has not seen
 
@@ -109,14 +103,14 @@ def learn(table: Table, options: Options, step: Callable[[str], None]) -> tuple[
     diagnosis = replace(diagnosis, audited=answers is not None, n_unlabeled=n_unlabeled)
 
     step("Training")
-    learner, rounds, aim = options.learner, options.rounds, options.aim
+    rounds, aim = options.rounds, options.aim
     prior = prior_of_part(options.class_prior, given, n_rows)
     choice, classifier = fit_learner(
-        X, given, diagnosis, learner=learner, rounds=rounds, class_prior=prior, aim=aim, seed=seed
+        X, given, diagnosis, learner=options.learner, rounds=rounds, class_prior=prior, aim=aim, seed=seed
     )
     audit, unaudited = None, choice
     if answers is not None:
-        audited = Choice(WITH_AUDIT, LEARNERS[WITH_AUDIT], 0) if learner == AUTO else choice
+        audited = Choice(WITH_AUDIT, LEARNERS[WITH_AUDIT], 0) if options.learner == AUTO else choice
         classifier, audit = audit_model(
             lambda n_rounds: audited._replace(rounds=n_rounds).classifier(seed, prior, aim),
             X,
@@ -240,7 +234,7 @@ def prior_figures(
     probs = classifier.predict_proba(X[rest])
     prior, classes = classifier.class_prior_, classifier.classes_
     belief = np.bincount(probs.argmax(axis=1), minlength=len(classes)) / len(probs)
-    code, levels = sensitivity(np.log(np.maximum(probs, np.finfo(np.float64).tiny)), belief)
+    code, levels = sensitivity(log_of(probs), belief)
     sentence = describe_prior(classifier.class_prior, prior, classes)
     return PriorFigures(sentence, prior is not None, str(classes[code]), [str(name) for name in classes], levels)
 
@@ -328,12 +322,12 @@ def choose(
         None: one for the network, none otherwise.
     class_prior : None, "labeled", mapping or array-like
     """
-    name, why = _named(learner), ""
+    name, why, found = learner, "", _own(learner)
     if name == AUTO:
         name, why = _before_fitting(diagnosis, n_features, class_prior)
     usual = 1 if name == NETWORK else 0  # others gain nothing from their own labels: docs/label.md
-    found = LEARNERS[name] if name in LEARNERS else _own(learner)
-    return Choice(name, found, usual if rounds is None else rounds, why)
+    chosen = Choice("own", found, 0) if found else Choice(name, LEARNERS[name], usual, why)
+    return chosen if rounds is None else chosen._replace(rounds=rounds)
 
 
 def collapsed(given: NDArray[np.intp], predicted: NDArray[np.intp], n_classes: int) -> bool:
@@ -399,32 +393,23 @@ def _before_fitting(diagnosis: Diagnosis, n_features: int, class_prior: Any) -> 
     return MIXED, ""
 
 
-def _named(learner: Any) -> str:
-    if isinstance(learner, str):
-        if learner not in (AUTO, *LEARNERS):
-            raise TableError(
-                f"There is no learner {shown(learner)}; pass ",
-                Parameter("learner", AUTO),
-                f", or one of {listed([repr(name) for name in LEARNERS])}.",
-            )
-        return learner
-    if isinstance(learner, type) or not hasattr(learner, "fit") or not is_classifier(learner):
+def _own(learner: Any) -> Learner | None:
+    """A classifier of the user's, fitted on the labelled rows, and on the others if it knows of them.
+
+    None: the learner is one of chary's. Whatever else was given is refused.
+    """
+    if isinstance(learner, str) and learner in (AUTO, *LEARNERS):
+        return None
+    if isinstance(learner, str | type) or not hasattr(learner, "fit") or not is_classifier(learner):
         raise TableError(
-            f"The learner {shown(learner)} is no classifier; pass ",
+            f"There is no learner {shown(learner)}; pass ",
             Parameter("learner", AUTO),
             f", one of {listed([repr(name) for name in LEARNERS])}, or a classifier of scikit-learn's kind.",
         )
-    return "own"
 
+    def clone_of(random_state: int) -> Any:  # the self-training around it seeds what has no seed
+        own = clone(learner)
+        return own.set_params(unlabeled=None) if "unlabeled" in own.get_params(deep=False) else own
 
-def _own(classifier: Any) -> Learner:
-    """A classifier of the user's; it is fitted on the labelled rows, and on the others if it knows of them."""
-    confidence = "t_similarity" if hasattr(classifier, "predict_head_proba") else "max_probability"
-    return Learner(type(classifier).__name__, partial(_clone_of, classifier), confidence=confidence)
-
-
-def _clone_of(classifier: Any, random_state: int) -> Any:
-    own = clone(classifier)
-    if "unlabeled" in own.get_params(deep=False):
-        own.set_params(unlabeled=None)
-    return own  # the self-training around it seeds what has no seed
+    confidence = "t_similarity" if hasattr(learner, "predict_head_proba") else "max_probability"
+    return Learner(type(learner).__name__, clone_of, confidence=confidence)

@@ -1,8 +1,9 @@
 """Label any number of files of any size, each written whole or not at all; a run that was interrupted is resumed.
 
 A file is read, scored and written block by block. The bytes of its output depend on nothing but file, model and
-settings: one process, several, parts of the files on several machines and a Dask cluster all write the same. A
-process or a machine that is lost costs the file it was at, which is begun again.
+settings: one thread, several, parts of the files on several machines and a Dask cluster all write the same.
+Threads are enough on one machine: most of the time goes into NumPy, Polars and BLAS, which do not hold Python's
+lock (two threads scoring with the mixture waited for each other in less than a tenth of the time).
 """
 
 from __future__ import annotations
@@ -11,17 +12,12 @@ import glob
 import hashlib
 import importlib
 import json
-import multiprocessing
 import os
-import queue
-import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor, as_completed, wait
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import AbstractContextManager, contextmanager, suppress
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
-from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -32,27 +28,50 @@ from joblib import cpu_count
 from chary._files import atomic_writes, folders_for, sweep
 from chary._words import Parameter, shown
 from chary.labelling.drift import compare_with_reference
-from chary.labelling.score import Predictor, RowCounts, about, refuse_taken, score_batches
-from chary.method import scores_quickly
+from chary.labelling.score import Predictor, RowCounts, about, refuse_memory, score_batches
 from chary.options import Options
 from chary.tables import Table, TableError, open_source
 from chary.tables.columns.embeddings import with_features
 from chary.tables.formats.base import Batch
 from chary.tables.memory import total_bytes
-from chary.tables.source import MOST_BYTES, file_kind, find_files
+from chary.tables.source import file_kind, find_files
 from chary.tables.writing import GROUP_ROWS, appending
 
 ENGINES = ("process", "dask")
-MOST_DEATHS = 3  # of processes at work on one file, which is then given up
-# What a process needs: Python, NumPy, Polars, a model, and some blocks of rows.
-LEAST_MEMORY = 400 << 20
+_MOST_DEATHS = 3  # of Dask workers on one file, which is then given up
+# What one file at a time needs: Python, NumPy, Polars, a model, and some blocks of rows.
+_LEAST_MEMORY = 400 << 20
 # Bytes of a row group that is written, where rows are long.
 _GROUP_BYTES = 64 << 20
 # Hidden from Spark, Hive and a folder given to chary, which all pass over names that begin so.
 _RECORDS = "_chary"
 _RECORD_VERSION = 1
-_OFTEN = 0.25  # seconds between two looks at what a process has done
-_SPAWN = multiprocessing.get_context("spawn")  # Polars and BLAS have threads, which no fork survives
+
+
+class Resources(NamedTuple):
+    """What a run may use."""
+
+    jobs: int = 1  # files at a time
+    threads: int = 1  # of each file
+    memory: int = 2 << 30  # bytes of each file
+
+    @classmethod
+    def of(cls, n_files: int, jobs: int | None, memory: int) -> Resources:
+        """As many jobs as there are cores, files, and room for; the cores that are left over are their threads."""
+        cores = cpu_count()
+        if jobs is None:
+            jobs = max(1, min(cores, n_files, memory // _LEAST_MEMORY))
+        if memory // jobs < _LEAST_MEMORY:
+            raise TableError(
+                f"{jobs} at a time need {jobs * _LEAST_MEMORY >> 20:,} MiB at least, and {memory >> 20:,} MiB are "
+                "allowed; pass fewer with ",
+                Parameter("jobs"),
+                ", or more with ",
+                Parameter("memory"),
+                ".",
+            )
+        jobs = max(1, min(jobs, n_files))
+        return cls(jobs, max(1, cores // jobs), memory // jobs)
 
 
 @dataclass(frozen=True)
@@ -65,9 +84,7 @@ class FileTask:
     name: str | None = None  # for people, where that of the file says nothing
     recorded: bool = False  # whether a record is kept beside the output
     strict: bool = False  # whether rows unlike those learned from are refused
-    memory: int = 2 << 30
-    threads: int = 1
-    neighbours: int = 1  # files that this process labels at a time; ``memory`` is for each
+    resources: Resources = field(default_factory=Resources)
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -85,32 +102,6 @@ class LabelledFile:
     labels: dict[str, int]
     notes: list[str] = field(default_factory=list)
     new_rows: dict[str, Any] | None = None  # ``RowComparison.figures``
-
-
-class Resources(NamedTuple):
-    """What a run may use."""
-
-    jobs: int
-    threads: int  # of each job
-    memory: int  # bytes of each job
-
-    @classmethod
-    def of(cls, n_files: int, jobs: int | None, memory: int) -> Resources:
-        """As many jobs as there are cores, files, and room for; the cores that are left over are their threads."""
-        cores = cpu_count()
-        if jobs is None:
-            jobs = max(1, min(cores, n_files, memory // LEAST_MEMORY))
-        if memory // jobs < LEAST_MEMORY:
-            raise TableError(
-                f"{jobs} at a time need {jobs * LEAST_MEMORY >> 20:,} MiB at least, and {memory >> 20:,} MiB are "
-                "allowed; pass fewer with ",
-                Parameter("jobs"),
-                ", or more with ",
-                Parameter("memory"),
-                ".",
-            )
-        jobs = max(1, min(jobs, n_files))
-        return cls(jobs, max(1, cores // jobs), memory // jobs)
 
 
 Seen = Callable[[FileTask, int, float], None]  # told of a file how many rows are done, and which share of it
@@ -136,6 +127,7 @@ def label_files(
     seen : callable, default=nothing
         Told of progress, from any thread.
     engine : {"process", "dask"}, default="process"
+        Threads of this process, one for each file at a time, or the workers of a Dask cluster.
     address : str, default=None
         Of a running Dask scheduler, whose workers see the files under the same paths. None: a cluster of so many
         workers on this machine, for the time of the run.
@@ -144,22 +136,19 @@ def label_files(
         raise TableError(
             f"There is no engine {shown(engine)}; pass ", Parameter("engine", "process"), " or 'dask'."
         )
-    executor: AbstractContextManager[Submit]
     if engine == "dask":
         executor = _dask(predictor, resources.jobs, address)
-    elif resources.jobs == 1 or scores_quickly(predictor.model[-1]):  # so that starting processes would count
-        tasks = [replace(task, neighbours=resources.jobs) for task in tasks]
-        stop = threading.Event()
-        executor = _threads(resources.jobs, partial(_label, predictor, stop, seen), stop)
+        resources = resources._replace(jobs=1)  # of each worker
     else:
-        executor = _processes(predictor, resources, seen)
-    tasks = [replace(task, threads=resources.threads, memory=resources.memory) for task in tasks]
+        executor = _threads(predictor, resources.jobs, seen)
     outcomes: dict[str, LabelledFile | Exception] = {}
     with _folders(tasks), executor as submit:
-        futures = {submit(task): task for task in tasks}
+        futures = {submit(replace(task, resources=resources)): task for task in tasks}
         for future in as_completed(futures):
-            task = futures[future]
-            outcomes[task.output] = outcome = _outcome(future, task)
+            task, outcome = futures[future], _outcome(future)
+            if outcome is None:
+                outcome = TableError(f"{task.source}: its worker died {_MOST_DEATHS} times.")
+            outcomes[task.output] = outcome
             seen(task, outcome.rows if isinstance(outcome, LabelledFile) else 0, 1.0)
     return [outcomes[task.output] for task in tasks]
 
@@ -170,21 +159,24 @@ def label_files(
 def label_file(
     predictor: Predictor, task: FileTask, seen: Callable[[int, float], None] = lambda rows, share: None
 ) -> LabelledFile:
-    """Write a file with the labels of its rows added; ``seen`` is told how many rows are done, and the share."""
+    """Write a file with the labels of its rows added; ``seen`` is told how many rows are done, and the share.
+
+    The folders of the output and of its record must be there.
+    """
     output, source = Path(task.output), Path(task.source)
     settings = {**task.settings, **predictor.settings}
     if task.recorded and not task.options.force:
         before = finished(output, source, predictor.digest, settings)
-        if before is not None:  # by a process that was lost before it could say so
+        if before is not None:  # by a worker that was lost before it could say so
             return before
-    opened = open_source(source, **task.options.reading, memory=task.memory, name=task.name)
+    opened = open_source(source, **task.options.reading, memory=task.resources.memory, name=task.name)
     table = opened.table.written_as(task.options.format)
     table = replace(table, frame=_kept(predictor, table))
     counts = RowCounts(predictor.model)
     paths = [output, *([_record_path(output)] if task.recorded else [])]
     if task.recorded and not os.path.lexists(output):  # of a run that was ended between the two
         _record_path(output).unlink(missing_ok=True)
-    with folders_for(paths), atomic_writes(paths, overwrite=task.options.force) as (file, *records):
+    with atomic_writes(paths, overwrite=task.options.force) as (file, *records):
         _write(predictor, task, counts, table, opened.batches(_needed(predictor)), file, seen)
         compared = compare_with_reference(predictor.model, counts.events)
         if task.strict and not compared.alike:
@@ -216,9 +208,7 @@ def _kept(predictor: Predictor, table: Table) -> pl.DataFrame:
     beside = [column.name for column in predictor.model[0].columns_ if column.name == "(features)"]
     with about(table.name):
         predictor.require_columns([*table.frame.columns, *beside])
-    frame = table.frame.select(predictor.columns) if predictor.columns else table.frame
-    refuse_taken(replace(table, frame=frame), predictor.schema)
-    return frame
+    return table.frame.select(predictor.columns) if predictor.columns else table.frame
 
 
 def _write(
@@ -232,18 +222,19 @@ def _write(
 ) -> None:
     """Score blocks as they are read, write them in order, and refuse at the end what is written otherwise."""
     batches = _with_features(predictor, task, batches)
-    scored = score_batches(predictor.model, batches, task.threads)
+    jobs, threads, memory = task.resources
+    scored = score_batches(predictor.model, batches, counts, threads)
     first = next(scored)
     group, columns = group_rows(first[0].table.frame), table.frame.columns
     with appending(table, file, group) as appender:
         for batch, found in chain([first], scored):
             block = batch.table
-            counts.add(found.counts)
-            _refuse_large(task, block, group, counts.n_rows)
-            whole = block.frame.columns == columns
-            frame = block.frame if whole else block.frame.select(columns)
-            lines = block.lines._replace(frame=frame) if block.lines and frame.width == block.frame.width else None
-            out = replace(table, frame=frame, lines=lines if table.format == "jsonl" else None)
+            in_group = group / max(1, block.frame.height) * total_bytes(block.frame)  # of the row group to write
+            refuse_memory(table.name, memory * jobs, in_group * jobs)
+            frame, lines = block.frame.select(columns), None
+            if block.lines and table.format == "jsonl" and frame.width == block.frame.width:
+                lines = block.lines._replace(frame=frame)  # the same cells: written as they stood
+            out = replace(table, frame=frame, lines=lines)
             appender.append(out, predictor.added(found))
             seen(counts.n_rows, batch.share)
         counts.refuse(table.name)
@@ -262,31 +253,6 @@ def _with_features(predictor: Predictor, task: FileTask, batches: Iterator[Batch
 def group_rows(first: pl.DataFrame) -> int:
     """Rows of a row group that is written: fewer where rows are long, as the first block tells."""
     return int(max(1, min(GROUP_ROWS, _GROUP_BYTES * first.height / max(1, total_bytes(first)))))
-
-
-def _refuse_large(task: FileTask, block: Table, group: int, n_rows: int) -> None:
-    """Refuse to take more memory than is allowed."""
-    share = group / max(1, block.frame.height)  # of a row group that is written, in blocks
-    most = share * MOST_BYTES
-    if most > task.memory:  # it may be too much: looked at more closely
-        most = share * total_bytes(block.frame)
-    if most > task.memory or resident_bytes() > task.memory * task.neighbours:
-        raise TableError(
-            f"{block.name} takes more than the {task.memory >> 20:,} MiB allowed, near row {n_rows:,}; pass more ",
-            "with ",
-            Parameter("memory"),
-            ", or write it in smaller row groups.",
-        )
-
-
-def resident_bytes() -> int:
-    """Memory of this process that is no file's: 0 where the system does not tell."""
-    try:
-        with open("/proc/self/statm") as file:
-            _, resident, shared, *_ = map(int, file.read().split())
-        return (resident - shared) * os.sysconf("SC_PAGE_SIZE")
-    except (OSError, ValueError, AttributeError):
-        return 0
 
 
 # ---------------------------------------------------------------- records: what is finished
@@ -468,134 +434,54 @@ class _StoppedError(Exception):
     """Nobody waits for the file any more."""
 
 
-def _outcome(future: Future[LabelledFile], task: FileTask) -> LabelledFile | Exception:
+def _outcome(future: Future[LabelledFile]) -> LabelledFile | Exception | None:
+    """What came of a file, or why it could not be labelled; None: every Dask worker died of it."""
     try:
         return future.result()
     except (TableError, OSError) as error:
         return error
     except Exception as error:
-        if type(error).__name__ != "KilledWorker":  # of Dask
+        if type(error).__name__ != "KilledWorker":
             raise
-        return _given_up(task)
-
-
-def _given_up(task: FileTask) -> TableError:
-    return TableError(f"{task.source}: its worker died {MOST_DEATHS} times.")
+        return None
 
 
 @contextmanager
 def _folders(tasks: Sequence[FileTask]) -> Iterator[None]:
-    """Folders of all outputs, swept, made before anybody looks for his own; empty ones go again."""
+    """The folders of all outputs; those that stay empty go again, and so does what a lost worker left."""
     outputs = [Path(task.output).absolute() for task in tasks]
-    paths = [
-        *outputs,
-        *(_record_path(output) for task, output in zip(tasks, outputs, strict=True) if task.recorded),
-    ]
+    records = [_record_path(path) for path, task in zip(outputs, tasks, strict=True) if task.recorded]
+    paths = [*outputs, *records]
     new = sorted({folder for path in paths for folder in path.parents if not folder.exists()}, reverse=True)
     with folders_for(paths):
-        try:
-            yield
-        finally:  # what a process that died has left
-            for folder in {path.parent for path in paths}:
-                sweep(folder)
+        yield
+    for folder in {path.parent for path in paths}:
+        sweep(folder)
     for folder in new:  # inner ones first
         with suppress(OSError):
             folder.rmdir()
 
 
 @contextmanager
-def _threads(jobs: int, label: Callable[[FileTask], LabelledFile], stop: Any) -> Iterator[Submit]:
+def _threads(predictor: Predictor, jobs: int, seen: Seen) -> Iterator[Submit]:
     """Threads that label a file each; after an interruption each takes back what it has not finished."""
+    stop = threading.Event()
 
-    def leave_interrupts() -> None:  # to the main thread; so do processes that this one starts
-        if hasattr(signal, "pthread_sigmask"):
-            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    def label(task: FileTask) -> LabelledFile:
+        def heed(rows: int, share: float) -> None:
+            if stop.is_set():
+                raise _StoppedError
+            seen(task, rows, share)
 
-    with ThreadPoolExecutor(jobs, initializer=leave_interrupts) as pool:
+        return label_file(predictor, task, heed)
+
+    with ThreadPoolExecutor(jobs) as pool:
         try:
             yield lambda task: pool.submit(label, task)
         except BaseException:
             stop.set()
             pool.shutdown(wait=False, cancel_futures=True)
             raise
-
-
-def _label(predictor: Predictor, stop: Any, seen: Seen, task: FileTask) -> LabelledFile:
-    def heed(rows: int, share: float) -> None:
-        if stop.is_set():
-            raise _StoppedError
-        seen(task, rows, share)
-
-    return label_file(predictor, task, heed)
-
-
-@contextmanager
-def _processes(predictor: Predictor, resources: Resources, seen: Seen) -> Iterator[Submit]:
-    """A process for each job, with a thread that waits for it; if one dies, its file is begun again in another."""
-    stop, idle = _SPAWN.Event(), queue.SimpleQueue[_Worker]()
-    for _ in range(resources.jobs):
-        idle.put(_Worker(predictor, stop))
-
-    def label(task: FileTask) -> LabelledFile:
-        for _ in range(MOST_DEATHS):
-            worker = idle.get()
-            try:
-                return worker.label(task, seen)
-            except BrokenProcessPool:
-                worker = _Worker(predictor, stop)
-            finally:
-                idle.put(worker)
-        raise _given_up(task)
-
-    names = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
-    limits = {**dict.fromkeys(names, "1"), "POLARS_MAX_THREADS": str(resources.threads)}
-    before = dict(os.environ)
-    os.environ.update(limits)  # for the processes: here, all is imported
-    try:
-        with _threads(resources.jobs, label, stop) as submit:
-            yield submit
-    finally:
-        for name in limits.keys() - before.keys():
-            del os.environ[name]
-        os.environ.update(before)
-        while not idle.empty():
-            idle.get().pool.shutdown()
-
-
-class _Worker:
-    """A process that labels one file after the other."""
-
-    def __init__(self, predictor: Predictor, stop: Any) -> None:
-        self.done = _SPAWN.Array("d", 2)  # rows of its file, and the share
-        self.pool = ProcessPoolExecutor(1, _SPAWN, _start_worker, (predictor, stop, self.done))
-
-    def label(self, task: FileTask, seen: Seen) -> LabelledFile:
-        self.done[:] = 0, 0
-        future = self.pool.submit(_label_in_worker, task)
-        while wait([future], _OFTEN).not_done:
-            seen(task, int(self.done[0]), self.done[1])
-        return future.result()
-
-
-_of_worker: list[Any] = []  # in a process: what it was started with
-
-
-def _start_worker(predictor: Predictor, stop: Any, done: Any) -> None:
-    def leave() -> None:  # as soon as nobody is left to give orders
-        multiprocessing.parent_process().join()  # type: ignore[union-attr]
-        os._exit(1)
-
-    threading.Thread(target=leave, daemon=True).start()
-    _of_worker[:] = predictor, stop, done
-
-
-def _label_in_worker(task: FileTask) -> LabelledFile:
-    predictor, stop, done = _of_worker
-
-    def tell(task: FileTask, rows: int, share: float) -> None:
-        done[:] = rows, share
-
-    return _label(predictor, stop, tell, task)
 
 
 @contextmanager
@@ -609,7 +495,7 @@ def _dask(predictor: Predictor, jobs: int, address: str | None) -> Iterator[Subm
     own: dict[str, Any] = dict.fromkeys(("dashboard_address", "worker_dashboard_address"), "127.0.0.1:0")
     own |= {"n_workers": jobs, "threads_per_worker": 1}
     with (
-        dask.config.set({"distributed.scheduler.allowed-failures": MOST_DEATHS - 1}),
+        dask.config.set({"distributed.scheduler.allowed-failures": _MOST_DEATHS - 1}),
         distributed.Client(address, **({} if address else own)) as client,
         client.get_executor(pure=False) as pool,
     ):

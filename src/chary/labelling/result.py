@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO
 
 import numpy as np
 import polars as pl
@@ -27,30 +27,31 @@ GIVEN, LEARNED, PREDICTED = SOURCES = ("given", "learned", "predicted")
 AUDIT_SIZE = 30
 
 
-class LabeledRows(NamedTuple):
+@dataclass(frozen=True)
+class LabeledRows:
     """What some rows of a table were labelled with."""
 
-    codes: NDArray[np.intp]  # (n,) of the label
-    confidence: NDArray[np.float64]  # (n,) 1 where the label was given
-    source: NDArray[Any]  # (n,) of SOURCES
-    settled: NDArray[np.bool_]  # (n,) whether the model says so in the end, too: not always what it learned from
-    why: pl.Series | None = None  # (n,) the cells that decide each new label, as text; None: not asked for
-    probs: NDArray[np.float64] | None = None  # (n, C) probability of each class; None: not asked for
+    codes: NDArray[np.intp]  #: (n,) the label of every row
+    confidence: NDArray[np.float64]  #: (n,) 1 where the label was given
+    source: NDArray[Any]  #: (n,) of SOURCES
+    settled: NDArray[np.bool_]  #: (n,) whether the model still says what a row was labelled with
+    why: pl.Series | None = None  #: (n,) the cells that decide each new label, as text; None: not asked for
+    probs: NDArray[np.float64] | None = None  #: (n, C) as ``probabilities``, if they were asked for
 
-    def part(self, rows: NDArray[np.intp]) -> LabeledRows:
-        """Some of them."""
-        columns: list[Any] = [None if column is None else column[rows] for column in self]
-        return LabeledRows(*columns)
 
-    @classmethod
-    def joined(cls, parts: Sequence[LabeledRows]) -> LabeledRows:
-        """The rows of one after those of another."""
-        if len(parts) == 1:
-            return parts[0]
-        *columns, why, probs = list(zip(*parts, strict=True))
-        joined: list[Any] = [np.concatenate(column) for column in columns]
-        joined += [None if why[0] is None else pl.concat(why), None if probs[0] is None else np.concatenate(probs)]
-        return cls(*joined)
+def some_labels(rows: LabeledRows, places: NDArray[np.intp]) -> LabeledRows:
+    """Those of some of the rows."""
+    columns: list[Any] = [None if column is None else column[places] for column in vars(rows).values()]
+    return LabeledRows(*columns)
+
+
+def joined_labels(parts: Sequence[LabeledRows]) -> LabeledRows:
+    """The rows of one part after those of another."""
+    columns: list[Any] = []
+    for pieces in zip(*(vars(part).values() for part in parts), strict=True):
+        is_text = isinstance(pieces[0], pl.Series)
+        columns.append(None if pieces[0] is None else pl.concat(pieces) if is_text else np.concatenate(pieces))
+    return LabeledRows(*columns)
 
 
 @dataclass(frozen=True)
@@ -100,15 +101,9 @@ class Counts:
 
 
 @dataclass(frozen=True, kw_only=True)
-class LabeledTable(Fit):
+class LabeledTable(Fit, LabeledRows):
     """The outcome of ``label_table``: what was learned, and the label of every row of ``table``."""
 
-    codes: NDArray[np.intp]  #: (n,) the label of every row
-    confidence: NDArray[np.float64]  #: (n,) 1 where given
-    source: NDArray[Any]  #: (n,) of SOURCES
-    settled: NDArray[np.bool_]  #: (n,) whether the model still says what a row was labelled with
-    why: pl.Series | None  #: (n,) the cells that decide each new label, as text; None: not asked for
-    probs: NDArray[np.float64] | None  #: (n, C) as ``probabilities``, if they were asked for
     counts: Counts  #: of all rows, also where ``table`` holds a part of them
     levels: list[AcceptanceLevel]  #: how often held-out labels of the surest rows were wrong
     next_rows: NDArray[np.intp]  #: of highest doubt, to be checked
@@ -164,8 +159,7 @@ class LabeledTable(Fit):
     @property
     def added_columns(self) -> dict[str, pl.Series]:
         """The columns that chary adds; the label has the type of the target, if every class is one of it."""
-        rows = LabeledRows(self.codes, self.confidence, self.source, self.settled, self.why, self.probs)
-        return columns_to_add(self.labels, self.table.frame.schema[self.target], rows, self.audit)
+        return columns_to_add(self.labels, self.table.frame.schema[self.target], self, self.audit)
 
     def at_error(self, error: float | None) -> LabeledTable:
         """The same as if this error had been asked for; needs an audit, unless there is none."""
@@ -191,7 +185,7 @@ class LabeledTable(Fit):
         return with_given(self.model[-1].predict_proba(self.features()), self.labels.codes)
 
 
-def with_given(probs: NDArray[np.float64], codes: NDArray[np.intp]) -> NDArray[np.float64]:
+def with_given(probs: NDArray[Any], codes: NDArray[np.intp]) -> NDArray[np.float64]:
     """Class probabilities (n, C), 1 for the class of rows whose label was given; -1 in ``codes``: none was."""
     probs[codes >= 0] = np.eye(probs.shape[1])[codes[codes >= 0]]
     return probs

@@ -30,6 +30,7 @@ from chary.tables.columns.embeddings import with_features
 from chary.tables.formats.base import Batch
 from chary.tables.frames import from_dataframe
 from chary.tables.source import in_blocks
+from chary.tables.table import ACCEPT, CONFIDENCE, LABEL
 
 # Rows scored at a time, and features that they have together at most.
 _BLOCK_ROWS, _BLOCK_NUMBERS = 2**15, 2**20
@@ -83,14 +84,11 @@ class Scored(NamedTuple):
         confidence, as it is written, reaches it.
         """
         names = pl.Series(self.counts.classes, dtype=pl.String)
-        added = {
-            "chary_label": names.gather(self.codes),
-            "chary_confidence": pl.Series(np.round(self.confidence, _DIGITS)),
-        }
+        added = {LABEL: names.gather(self.codes), CONFIDENCE: pl.Series(np.round(self.confidence, _DIGITS))}
         if probabilities:
             added |= probability_columns(self.counts.classes, self.probs)
         if threshold is not None:
-            added["chary_accept"] = added["chary_confidence"] >= threshold
+            added[ACCEPT] = added[CONFIDENCE] >= threshold
         return added
 
 
@@ -107,24 +105,23 @@ def score(model: Pipeline, frame: pl.DataFrame) -> Scored:
     frame : DataFrame
         At most ``block_rows(model)`` rows; columns are found by name.
     """
-    preparation, classifier = model[0], model[-1]
     counts = RowCounts(model)
-    X = preparation.part(_plain(frame), counts.forms)
-    probs: Floats = np.empty((0, len(counts.classes)))
-    confidence: Floats = np.empty(0)
-    if len(X):
-        probs, confidence = predict_scores(classifier, X)
+    X = model[0].part(_plain(frame), counts.forms)
+    none: tuple[Floats, Floats] = np.empty((0, len(counts.classes))), np.empty(0)
+    probs, confidence = predict_scores(model[-1], X) if len(X) else none
     codes = probs.argmax(axis=1)
     counts.events = count_events(model, X, counts.forms.missing)
     counts.of_class = np.bincount(codes, minlength=len(counts.classes)).astype(np.int64)
     return Scored(codes, confidence, probs, counts)
 
 
-def score_batches(model: Pipeline, batches: Iterable[Batch], threads: int = 1) -> Iterator[tuple[Batch, Scored]]:
+def score_batches(
+    model: Pipeline, batches: Iterable[Batch], counts: RowCounts, threads: int = 1
+) -> Iterator[tuple[Batch, Scored]]:
     """Score the rows of a file, block by block and in order, as many blocks at a time as there are threads.
 
     Blocks are cut by their rows alone, and BLAS computes with one thread, so that what comes of a row depends on
-    nothing but the table and the model.
+    nothing but the table and the model. The rows are added to ``counts``.
     """
 
     def score_one(frame: pl.DataFrame) -> Scored:
@@ -143,10 +140,29 @@ def score_batches(model: Pipeline, batches: Iterable[Batch], threads: int = 1) -
                 part, future = waiting.popleft()
                 with about(part.table.name):
                     scored = future.result()
+                counts.add(scored.counts)
                 yield part, scored
         finally:
             for _, future in waiting:
                 future.cancel()
+
+
+def refuse_memory(name: str, memory: int, needed: float = 0) -> None:
+    """Refuse a table for which more memory is ``needed``, or is in use by now, than is allowed."""
+    if max(needed, resident_bytes()) > memory:
+        raise TableError(
+            f"{name} takes more than the {memory >> 20:,} MiB allowed; pass more with ", Parameter("memory"), "."
+        )
+
+
+def resident_bytes() -> int:
+    """Memory of this process that is no file's: 0 where the system does not tell."""
+    try:
+        with open("/proc/self/statm") as file:
+            _, resident, shared, *_ = map(int, file.read().split())
+        return (resident - shared) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, AttributeError):
+        return 0
 
 
 def predict_table(
@@ -168,21 +184,26 @@ def predict_table(
     if probabilities:
         refuse_taken(table, probability_names(model.classes_))
     frame = with_features(table.frame, features, known=[column.name for column in model[0].columns_])
-    counts, size = RowCounts(model), block_rows(model)
-    parts = []
+    counts = RowCounts(model)
+    parts = [scored.columns(probabilities=probabilities) for _, scored in _score_blocks(model, frame, counts)]
+    counts.refuse()
+    return {name: pl.concat([part[name] for part in parts]) for name in parts[0]}
+
+
+def _score_blocks(model: Pipeline, frame: pl.DataFrame, counts: RowCounts) -> Iterator[tuple[int, Scored]]:
+    """Score the rows of a frame block by block, each with the place of its first row, and count them."""
+    size = block_rows(model)
     for start in range(0, max(1, frame.height), size):
         scored = score(model, frame.slice(start, size))
         counts.add(scored.counts)
-        parts.append(scored.columns(probabilities=probabilities))
-    counts.refuse()
-    return {name: pl.concat([part[name] for part in parts]) for name in parts[0]}
+        yield start, scored
 
 
 class Predictor:
     """Labels for record batches, one after the other.
 
     Called with an iterable of record batches, it gives an iterator of record batches with ``chary_label`` and
-    ``chary_confidence``, in the order of the rows; a large batch gives several. It holds no more than one of them,
+    ``chary_confidence``, in the order of the rows; a large batch gives several. It reads one batch at a time,
     may be called by several threads at once, and may be pickled: what travels is the model file.
 
     A batch is whatever speaks Arrow's C interface (a pyarrow record batch or table, a polars frame, and so on), or
@@ -244,10 +265,10 @@ class Predictor:
     @property
     def schema(self) -> dict[str, pl.DataType]:
         """Names and types of the columns that are added."""
-        types: dict[str, pl.DataType] = {"chary_label": pl.String(), "chary_confidence": pl.Float64()}
+        types: dict[str, pl.DataType] = {LABEL: pl.String(), CONFIDENCE: pl.Float64()}
         if self.probabilities:
             types |= dict.fromkeys(probability_names(self.model.classes_), pl.Float64())
-        return types if self.threshold is None else {**types, "chary_accept": pl.Boolean()}
+        return types if self.threshold is None else {**types, ACCEPT: pl.Boolean()}
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -259,10 +280,18 @@ class Predictor:
         """Labels of the rows of record batches, as they come."""
         if hasattr(batches, "columns") or hasattr(batches, "__arrow_c_array__"):
             batches = [batches]  # one batch is a list of one
-        counts, size = RowCounts(self.model), block_rows(self.model)
+        counts = RowCounts(self.model)
         for batch in batches:
-            for start in range(0, max(1, len(batch)), size):
-                yield self._labelled(_slice(batch, start, size), counts)
+            frame = _frame(batch)
+            self.model[0].require_columns(frame.columns)
+            self._require_kept(frame.columns)
+            for start, scored in _score_blocks(self.model, frame, counts):
+                n, added = len(scored.codes), self.added(scored)
+                if type(batch).__module__.split(".")[0] == "pyarrow":
+                    yield _record_batch(batch.slice(start, n), self.columns, added)
+                else:
+                    kept = frame.slice(start, n).select(self.columns)
+                    yield kept.with_columns([column.alias(name) for name, column in added.items()])
         counts.refuse()
 
     def added(self, scored: Scored) -> dict[str, pl.Series]:
@@ -272,29 +301,19 @@ class Predictor:
     def require_columns(self, names: Sequence[str]) -> None:
         """Refuse ``names`` of columns that lack one to read or keep, or hold one that is to be added."""
         self.model[0].require_columns(names)
-        for name in self.columns:
-            if name not in names:
-                raise TableError(
-                    f"There is no column {shown(name)} to keep; it has {', '.join(map(shown, names[:8]))}."
-                )
+        self._require_kept(names)
         for name in self.schema:
             if name in names and name in (self.columns or names):
                 raise TableError(
                     f"There is a column {shown(name)} already, written by chary; remove or rename it."
                 )
 
-    def _labelled(self, batch: Any, counts: RowCounts) -> Any:
-        frame = _frame(batch)
-        self.model[0].require_columns(frame.columns)
-        missing = [name for name in self.columns if name not in frame.columns]
-        if missing:
-            raise TableError(f"There is no column {shown(missing[0])} to keep in the batch.")
-        scored = score(self.model, frame)
-        counts.add(scored.counts)
-        added = self.added(scored)
-        if type(batch).__module__.split(".")[0] == "pyarrow":
-            return _record_batch(batch, self.columns, added)
-        return frame.select(self.columns).with_columns([column.alias(name) for name, column in added.items()])
+    def _require_kept(self, names: Sequence[str]) -> None:
+        for name in self.columns:
+            if name not in names:
+                raise TableError(
+                    f"There is no column {shown(name)} to keep; it has {', '.join(map(shown, names[:8]))}."
+                )
 
     def __reduce__(self) -> Any:
         return Predictor, (self.data, self.columns, self.probabilities, self.threshold)
@@ -362,13 +381,6 @@ def refuse_taken(table: Table, names: Iterable[str]) -> None:
 
 
 # ---------------------------------------------------------------- record batches
-
-
-def _slice(batch: Any, start: int, n: int) -> Any:
-    """Some rows of whatever holds them; nothing is copied."""
-    if start == 0 and len(batch) <= n:
-        return batch
-    return batch.iloc[start : start + n] if hasattr(batch, "iloc") else batch.slice(start, n)
 
 
 def _frame(batch: Any) -> pl.DataFrame:

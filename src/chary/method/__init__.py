@@ -56,7 +56,7 @@ from chary.method.priors import (
     shares_of_rest,
     whole_counts,
 )
-from chary.method.self_training import SelfTrainingClassifier, scores_quickly
+from chary.method.self_training import SelfTrainingClassifier
 from chary.method.simulated_bias import iid, selection_biased
 from chary.method.trees import PlainBoosting, PlainForest, Trees, plain_trees
 
@@ -122,7 +122,6 @@ __all__ = [
     "probabilities",
     "reliability_curve",
     "risk_coverage_curve",
-    "scores_quickly",
     "selection_biased",
     "sensitivity",
     "shares_of_part",

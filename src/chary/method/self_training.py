@@ -433,12 +433,6 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         return tags
 
 
-def scores_quickly(classifier: Any) -> bool:
-    """Whether rows cost a classifier about as much as reading and writing them."""
-    inner = getattr(classifier, "estimator_", None)
-    return isinstance(inner, DiverseEnsembleClassifier) or len(getattr(inner, "members_", "ab")) == 1
-
-
 class _TrainingData(NamedTuple):
     """What every fit of the rounds shares."""
 

@@ -131,7 +131,7 @@ class Doubt:
         explained = self.result.explainer
         if explained is None:
             return []
-        (cells,) = explained.cells(X, self.result.codes[[row]], self.result.table.frame[[row]])
+        (cells,) = explained.cells(explained.effects(X, self.result.codes[[row]]), self.result.table.frame[[row]])
         return [
             {"column": cell.column, "text": cell.text or "", "effect": round(cell.effect, 3), "shown": cell.shown}
             for cell in cells
