@@ -5,7 +5,7 @@ import datetime as dt
 import polars as pl
 import pytest
 
-from chary.tables.missing import (
+from chary.tables.cells import (
     codes_of,
     filled_cells,
     is_no_answer,

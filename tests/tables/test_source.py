@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from chary.tables import Table, TableError, open_source, read_table, write_table
 from chary.tables import source as module
-from chary.tables.formats import columnar, csv, jsonl, text
+from chary.tables.formats import base, columnar, csv, jsonl
 from chary.tables.formats.base import Batch
 from chary.tables.memory import row_bytes
 from chary.tables.source import file_kind, find_files, in_blocks, table_from
@@ -187,7 +187,7 @@ def test_lines_that_end_as_on_old_machines_and_blank_ones(tmp_path):
 
 
 def test_a_row_without_end_a_bomb_and_what_is_too_large_for_memory(tmp_path, monkeypatch):
-    monkeypatch.setattr(text, "_MOST_RECORD", 10_000)
+    monkeypatch.setattr(base, "_MOST_RECORD", 10_000)
     path = tmp_path / "t.csv"
     path.write_bytes(b'a,b\n1,2\n1,"' + b"x" * 50_000)
     with pytest.raises(TableError, match=r"line 3: a row of more than .* MiB; perhaps a quote is opened"):

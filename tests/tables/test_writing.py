@@ -11,8 +11,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from chary.tables.cells import all_as_typed, as_typed, guarded
 from chary.tables.errors import TableError
-from chary.tables.formulas import all_as_typed, as_typed, guarded
 from chary.tables.source import read_table
 from chary.tables.table import Lines, Table
 from chary.tables.writing import appending, least_bytes, require_writable, write_table

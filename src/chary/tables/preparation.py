@@ -17,11 +17,11 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from chary._words import Parameter, shown
+from chary.tables.cells import codes_of, filled_cells, without_codes
 from chary.tables.columns import find_column, kind_of
 from chary.tables.columns.column import READABLE, Column, Kind, plain
 from chary.tables.errors import TableError
 from chary.tables.frames import from_dataframe
-from chary.tables.missing import codes_of, filled_cells, without_codes
 from chary.tables.table import MAX_COLUMNS, column_hint
 
 # Medians, means and standard deviations come from at most so many rows and cells.

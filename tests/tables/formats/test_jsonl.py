@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from chary.tables.errors import TableError
 from chary.tables.formats import FORMATS
-from chary.tables.formats import text as text_module
+from chary.tables.formats import base as text_module
 from chary.tables.formats.base import Reading
 from chary.tables.formats.packing import File
 from chary.tables.source import open_source, read_table

@@ -13,11 +13,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from chary._words import Parameter, shown
+from chary.tables.cells import without_formulas
 from chary.tables.errors import TableError, reason
-from chary.tables.formats.base import Batch, Format, Reading, extended
+from chary.tables.formats.base import CHUNK, Batch, Format, Reading, extended, refuse_endless, text_chunks
 from chary.tables.formats.packing import File
-from chary.tables.formats.text import CHUNK, refuse_endless, text_chunks
-from chary.tables.formulas import without_formulas
 from chary.tables.table import MAX_COLUMNS, Table, can_be_text, refuse_duplicates
 
 _WHOLE_CHUNK = 8 << 20  # bytes read at a time of a file that is kept

@@ -15,9 +15,8 @@ import polars as pl
 
 from chary._words import shown
 from chary.tables.errors import TableError, reason
-from chary.tables.formats.base import Batch, Format, Reading, extended
+from chary.tables.formats.base import CHUNK, Batch, Format, Reading, extended, refuse_endless, text_chunks
 from chary.tables.formats.packing import File
-from chary.tables.formats.text import CHUNK, refuse_endless, text_chunks
 from chary.tables.table import Lines, Table, common_type
 
 _MOST_DEPTH = 16
