@@ -501,5 +501,7 @@ def test_what_cannot_become_a_table_is_refused():
     assert open_source({"chary_label": [1]}, reserved=()).n_rows == 1
     with pytest.raises(TableError, match=r"^the table has 5,000 columns; chary takes up to 4,096: select some.$"):
         open_source({str(k): [1] for k in range(5000)})
-    with pytest.raises(TableError, match=r"^the table is no file; leave the parameter sheet out.$"):
+    with pytest.raises(
+        TableError, match=r"^the table is no file, so the parameter sheet has no meaning; leave it out.$"
+    ):
         open_source({"a": [1]}, sheet="x")
