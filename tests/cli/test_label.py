@@ -362,7 +362,7 @@ def test_text_and_numbers_beside_the_table(tmp_path, run):
     code, _, err = run("predict", tmp_path / "t.model.chary", path, "--force")
     assert (code, err.endswith("give one for these rows with --features.\n")) == (1, True)
     code, _, err = run("label", path, "-t", "y", "--force", "--features", path)
-    assert (code, err) == (1, "chary: t.csv is no NumPy file (.npy); write it with numpy.save.\n")
+    assert (code, err) == (1, "chary: t.csv is not a whole NumPy file of numbers; write it with numpy.save.\n")
 
 
 # ---------------------------------------------------------------- outputs: found out before, all or none

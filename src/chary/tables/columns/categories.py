@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
 from dataclasses import replace
-from functools import lru_cache
 
 import numpy as np
 import polars as pl
@@ -50,34 +48,11 @@ class Categories(Kind):
 
     def read(self, cells: pl.Series, column: Column) -> NDArray[np.float64]:
         """The place of the cell's group among the features; -1, which stands for nothing, if there is none."""
-        if cells.dtype != pl.String or not _as_written(column):
-            return _looked_up(cells, column).to_numpy()[:, None]
-        found = _places(cells, column.categories)
-        if found.min(initial=0) < 0:
-            other = np.flatnonzero(found < 0)
-            found[other] = _looked_up(cells.gather(other), column).to_numpy()
-        return found[:, None]
-
-
-@lru_cache(maxsize=4096)
-def _as_written(column: Column) -> bool:
-    """Whether a cell that is the same as a category belongs to it, as is so where categories hold something."""
-    categories = pl.Series(column.categories, dtype=pl.String)
-    return _codes(categories, column).to_list() == list(range(len(categories)))
-
-
-def _places(cells: pl.Series, categories: Sequence[str]) -> NDArray[np.float64]:
-    """Of each cell that is the same as a category, its place; -1 of others."""
-    codes = cells.cast(pl.Enum(categories), strict=False).to_physical()
-    return codes.cast(pl.Float64).fill_null(-1.0).to_numpy(writable=True)
-
-
-def _looked_up(cells: pl.Series, column: Column) -> pl.Series:
-    """The same as ``_codes``, of each value once where there are few."""
-    values = cells.unique() if cells.dtype == pl.String else cells
-    if not 0 < len(values) <= len(cells) // _FEW:
-        return _codes(cells, column)
-    return cells.replace_strict(values, _codes(values, column), return_dtype=pl.Float64)
+        values = cells.unique() if cells.dtype == pl.String else cells
+        if not 0 < len(values) <= len(cells) // _FEW:
+            return _codes(cells, column).to_numpy()[:, None]
+        codes = cells.replace_strict(values, _codes(values, column), return_dtype=pl.Float64)
+        return codes.to_numpy()[:, None]
 
 
 def _codes(cells: pl.Series, column: Column) -> pl.Series:
