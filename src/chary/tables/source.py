@@ -27,7 +27,6 @@ from chary._words import Parameter, shown
 from chary.tables.errors import TableError
 from chary.tables.formats import FORMATS, look_into
 from chary.tables.formats.base import Batch, Format, Reading
-from chary.tables.formats.csv import require_delimiter
 from chary.tables.formats.packing import File
 from chary.tables.frames import from_dataframe
 from chary.tables.memory import row_bytes, total_bytes
@@ -92,7 +91,8 @@ def open_source(
             )
         frame = data.collect() if isinstance(data, pl.LazyFrame) else from_dataframe(data)
         return Source([], [], how, reserved, memory, _kept=_usable(Table(frame, name, given=data), reserved))
-    require_delimiter(delimiter)
+    if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n' or not delimiter.isascii()):
+        raise TableError(f"The delimiter {shown(delimiter)} is not usable; give one ASCII character such as ';'.")
     given = [os.fspath(one) for one in ([data] if isinstance(data, (str, os.PathLike)) else data)]
     if not given:
         raise TableError("No file was given; give one at least.")

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from chary._words import Parameter, shown
+from chary._words import Parameter
 from chary.tables.cells import without_formulas
 from chary.tables.errors import TableError, reason
 from chary.tables.formats.base import CHUNK, Batch, Format, Reading, extended, refuse_endless, text_chunks
@@ -61,12 +61,6 @@ class Csv(Format):
         extended(table.frame, added.with_columns(texts)).write_csv(
             stream, separator=table.delimiter, include_bom=table.bom and first, include_header=first
         )
-
-
-def require_delimiter(delimiter: str | None) -> None:
-    """Refuse what cannot stand between cells."""
-    if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n' or not delimiter.isascii()):
-        raise TableError(f"The delimiter {shown(delimiter)} is not usable; give one ASCII character such as ';'.")
 
 
 def _batches(file: File, how: Reading, size: int, columns: Sequence[str] | None = None) -> Iterator[Batch]:
