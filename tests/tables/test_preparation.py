@@ -202,7 +202,7 @@ def test_a_number_is_told_from_an_indicator_whatever_its_scale():
     assert (number.mean, number.scale, number.in_units(-0.5)) == (7, 2, 6)
 
 
-@settings(max_examples=100 if os.environ.get("CHARY_FUZZ") == "full" else 12, deadline=None)
+@settings(max_examples=100 if os.environ.get("CHARY_FUZZ") == "full" else 6, deadline=None)
 @given(st.lists(st.tuples(cell, cell), min_size=3, max_size=30), st.lists(st.tuples(cell, cell), max_size=5))
 def test_restored_state_gives_the_same_bits(rows, new_rows):
     frame = pl.DataFrame([*rows], schema={"a": pl.String, "b": pl.String}, orient="row")

@@ -289,7 +289,7 @@ def test_which_tables_have_to_be_read_in_batches(tmp_path):
     assert not open_source(tmp_path / "t.csv").exceeds(1)  # what is wrong with it, its reader says
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(
     lengths=st.lists(st.integers(0, 40), min_size=1, max_size=30),
     bounds=st.lists(st.integers(0, 30), max_size=5),

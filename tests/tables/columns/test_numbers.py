@@ -142,7 +142,7 @@ def written(number, decimal, thousands, unit, side):
     return f"-{text}" if number < 0 else text
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(
     st.lists(st.integers(-(10**9), 10**9), min_size=1, max_size=20),
     st.sampled_from(MARKS),
