@@ -223,7 +223,7 @@ def test_several_files_are_one_table_and_said(table, tmp_path, run):
     (folder / "mar.csv").write_text("id;age;churn\n1;2;3\n")
     code, _, err = run("label", folder, "-t", "churn")
     assert code == 1
-    assert "mar.csv has no column 'colour', which feb.csv has" in err
+    assert "feb.csv has a column 'colour' and mar.csv has not" in err
 
 
 def test_standard_input_goes_to_the_current_folder(table, tmp_path, run, monkeypatch):
