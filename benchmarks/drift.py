@@ -29,10 +29,9 @@ from threadpoolctl import threadpool_limits
 from chary.labelling import label_table, predict_table
 from chary.labelling.drift import compare_with_reference, count_events, with_drift_reference
 from chary.options import Options
-from chary.tables import TablePreparation
+from chary.tables import TablePreparation, open_source
 from chary.tables.columns import kind_of
 from chary.tables.columns.column import plain
-from chary.tables.source import table_from
 from studies import COLLECTION, TableFacts
 
 SIZES = (50, 200, 1_000)
@@ -124,8 +123,10 @@ def show_cost(console: Console, n_rows: int = 100_000) -> None:
         columns = {f"x{j}": X[:, j] for j in range(n_columns - 2)}
         columns |= {f"c{j}": rng.choice(list("abcdef"), n_rows) for j in range(2)}
         target = np.where(np.arange(n_rows) < 300, np.where(X[:, 0] > 0, "yes", "no"), None)
-        new = table_from(pl.DataFrame(columns), name="new")
-        small = table_from(new.frame.with_columns(y=pl.Series(target, dtype=pl.String))[:3_000], name="small")
+        new = open_source(pl.DataFrame(columns), name="new").read()
+        small = open_source(
+            new.frame.with_columns(y=pl.Series(target, dtype=pl.String))[:3_000], name="small"
+        ).read()
         for learner in ("linear", "network", "mixed"):
             model = label_table(small, Options.of(target="y", learner=learner, rounds=0)).model
             start = process_time()

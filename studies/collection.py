@@ -22,8 +22,7 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 from chary.audit import draw
 from chary.labelling.diagnose import prepare
 from chary.method import Labels
-from chary.tables import Table
-from chary.tables.source import table_from
+from chary.tables import Table, open_source
 from chary.tables.target import read_target
 from studies import datasets
 from studies.datasets import DatasetError
@@ -80,7 +79,7 @@ def load_table(name: str) -> RealTable:
     """A table, read and prepared once for all its draws and methods."""
     facts = find_table(name)
     frame = _SHIPPED[name][1]() if name in _SHIPPED else _read(facts)
-    table = table_from(frame, name=name)
+    table = open_source(frame, name=name).read()
     labels = read_target(table, facts.target).labels
     if not labels.labeled.all():
         raise DatasetError(f"The table {name} has rows without a label; nothing could be said of them.")
@@ -288,7 +287,7 @@ class Draw:
         assert self.table is not None
         target = pl.Series(self.table.facts.target, self.classes[self.truth].astype(object), dtype=pl.String)
         kept = pl.select(pl.when(pl.Series(self.labeled)).then(target)).to_series().alias(target.name)
-        return table_from(self.table.frame.with_columns(kept), name=self.cell.dataset)
+        return open_source(self.table.frame.with_columns(kept), name=self.cell.dataset).read()
 
 
 def table_draw(cell: Cell) -> Draw:

@@ -219,7 +219,7 @@ def test_several_files_are_one_table_and_said(table, tmp_path, run):
     (folder / "mar.csv").write_text("id;age;churn\n1;2;3\n")
     code, _, err = run("label", folder, "-t", "churn")
     assert code == 1
-    assert "mar.csv has no column 'colour', which feb.csv has" in err
+    assert "feb.csv has a column 'colour' and mar.csv has not" in err
 
 
 def test_standard_input_goes_to_the_current_folder(table, tmp_path, run, monkeypatch):
@@ -349,7 +349,7 @@ def test_text_and_numbers_beside_the_table(tmp_path, run):
     code, _, err = run("predict", tmp_path / "t.model.chary", path, "--force")
     assert (code, err.endswith("give one for these rows with --features.\n")) == (1, True)
     code, _, err = run("label", path, "-t", "y", "--force", "--features", path)
-    assert (code, err) == (1, "chary: t.csv is no NumPy file (.npy); write it with numpy.save.\n")
+    assert (code, err) == (1, "chary: t.csv is not a whole NumPy file of numbers; write it with numpy.save.\n")
 
 
 # ---------------------------------------------------------------- outputs: found out before, all or none

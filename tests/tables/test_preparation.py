@@ -31,12 +31,12 @@ def kind_of(cells, **overrides):
 
 
 WRITTEN_OTHERWISE = [
-    ([f"{i},5" for i in range(N)], [f"{i}.5" for i in range(9)], "holds '0.5': 9 of 9 .* such as 1234,5"),
+    ([f"{i},5" for i in range(N)], [f"{i}.5" for i in range(9)], "holds '0.5': 9 of 9 .* such as 12,5"),
     ([f"{i}.5" for i in range(N)], [*["7"] * 96, *["1,5"] * 8], "8 of 104"),
     ([f"2024-{i % 12 + 1:02d}-28" for i in range(N)], ["28.01.2024"] * 3, "dates such as 2024-01-31"),
     ([f"1/{i % 28 + 1}/2024" for i in range(N)], ["28/1/2024", "29/1/2024"], "dates such as 01/31/2024"),
     ([dt.date(2024, 1, 1 + i % 28) for i in range(N)], [20240131, 20240201], "dates such as 2024-01-31"),
-    ([i * i for i in range(N)], [dt.date(2024, 1, 1)], "numbers such as 1234.5"),
+    ([i * i for i in range(N)], [dt.date(2024, 1, 1)], "numbers such as 12.5"),
     (["yes", "no"] * 30, ["true", "false"], "holds 'true': 2 of 2 .* yes or its opposite"),
     (["5.4 km", "7 km"] * 30, ["5 mi"], "holds '5 mi': 1 of 1 .* numbers in km such as 1,234.5 km"),
     (["12 %", "7 %"] * 30, [0.12, 0.07], "holds '0.12': 2 of 2 .* numbers in percent"),
@@ -202,7 +202,7 @@ def test_a_number_is_told_from_an_indicator_whatever_its_scale():
     assert (number.mean, number.scale, number.in_units(-0.5)) == (7, 2, 6)
 
 
-@settings(max_examples=100 if os.environ.get("CHARY_FUZZ") == "full" else 12, deadline=None)
+@settings(max_examples=100 if os.environ.get("CHARY_FUZZ") == "full" else 6, deadline=None)
 @given(st.lists(st.tuples(cell, cell), min_size=3, max_size=30), st.lists(st.tuples(cell, cell), max_size=5))
 def test_restored_state_gives_the_same_bits(rows, new_rows):
     frame = pl.DataFrame([*rows], schema={"a": pl.String, "b": pl.String}, orient="row")
@@ -342,7 +342,7 @@ def test_parts_are_refused_exactly_as_the_whole_is(n_odd, n, cut, points, first)
 
     assert _said(in_parts) == said
     if n_odd > 10 and n_odd > n:
-        assert "cells cannot be read, because the model learned from numbers with a decimal comma" in said
+        assert "cells cannot be read, because the model learned from numbers such as 12,5" in said
 
 
 def _said(job):

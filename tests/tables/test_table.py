@@ -13,12 +13,7 @@ from chary.tables import memory, read_table
 from chary.tables.cells import cell_texts, shown_cells
 from chary.tables.errors import EncodingError, TableError, reason
 from chary.tables.memory import free_memory, row_bytes, total_bytes
-from chary.tables.table import Table, column_hint, column_named, has_texts, refuse_duplicates, texts
-
-
-def test_the_suffix_says_how_a_table_was_written():
-    assert Table(pl.DataFrame(), "t", ";").suffix == ".csv"
-    assert Table(pl.DataFrame(), "t").suffix == ".parquet"
+from chary.tables.table import Table, column_named, has_texts, refuse_duplicates, texts
 
 
 def test_a_column_that_is_not_there_is_named_with_the_nearest():
@@ -26,11 +21,6 @@ def test_a_column_that_is_not_there_is_named_with_the_nearest():
     assert column_named(table, "x") == "x"
     with pytest.raises(TableError, match=r"^t.csv has no column 'chrun'; did you mean 'churn'\?$"):
         column_named(table, "chrun")
-
-
-def test_of_many_columns_eight_are_named():
-    assert column_hint("zzz", [f"c{i}" for i in range(9)]).endswith("'c7', ....")
-    assert column_hint("zzz", ["a", "b"]) == "it has 'a', 'b'."
 
 
 @pytest.mark.parametrize(

@@ -28,9 +28,9 @@ from chary.audit.sheet import (
     read_sheet,
     with_stopping,
 )
+from chary.tables.cells import as_typed, guarded
 from chary.tables.errors import TableError
 from chary.tables.formats.packing import state_of
-from chary.tables.formulas import as_typed, guarded
 from chary.tables.table import Table
 from chary.tables.writing import write_table
 

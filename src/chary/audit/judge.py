@@ -43,9 +43,8 @@ from chary.audit.sheet import (
 )
 from chary.options import Options
 from chary.tables import TableError
-from chary.tables.formulas import all_as_typed
+from chary.tables.cells import all_as_typed, label_texts
 from chary.tables.frames import from_dataframe
-from chary.tables.missing import label_texts
 from chary.tables.source import Source
 from chary.tables.table import can_be_text, texts
 from chary.tables.target import (

@@ -26,9 +26,8 @@ from numpy.typing import NDArray
 from chary._words import Parameter, Step, shown
 from chary.method import Labels
 from chary.tables import sampling
+from chary.tables.cells import as_typed, guarded, is_no_answer
 from chary.tables.errors import EncodingError, TableError
-from chary.tables.formulas import as_typed, guarded
-from chary.tables.missing import is_no_answer
 from chary.tables.source import Source, read_table
 from chary.tables.table import MAX_COLUMNS, Table, column_named, has_texts, texts
 from chary.tables.target import chosen_spellings, folded, is_marker, markers_of

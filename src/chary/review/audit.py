@@ -10,7 +10,7 @@ from chary._words import shown
 from chary.audit import SKIPPED, Filling, Stopping
 from chary.review.files import LIVE
 from chary.tables import TableError
-from chary.tables.missing import is_no_answer
+from chary.tables.cells import is_no_answer
 from chary.tables.target import is_marker
 
 _MOST_ANSWER = 200  # characters of an answer

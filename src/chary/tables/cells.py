@@ -1,12 +1,131 @@
-"""A column of a table in; its cells as a person reads them, short, visible and on one line, out."""
+"""What the cells of a table say: shown to a person, holding nothing, or safe to open in a spreadsheet."""
 
 from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
 
 import polars as pl
 
 from chary._words import visible
-from chary.tables.missing import missing_cells
 from chary.tables.table import has_texts, texts
+
+# What people and programs write where there is nothing, in upper or lower case, whatever the column is for.
+_NOTHING = ("na", "n/a", "nan", "null", "?")
+# In a feature such a cell is missing, and so is one of these.
+_MISSING = (*_NOTHING, "", "none", "-")
+# In a target it may mean "no label" or be a class; so may this, with which NumPy and scikit-learn mark such rows.
+_MAY_BE_UNLABELED = (*_NOTHING, "-1")
+# As the answer to a question it means "I do not know", and so does one of these.
+_NO_ANSWER = frozenset((*_NOTHING, "none", "-", "??", "???", "skip", "skipped", "unknown"))
+# Around a label; NumPy drops a NUL at the end of text anyway.
+_SPACE = " \t\r\n\x0b\x0c\x00\ufeff\u00a0"
+
+# Numbers that often stand for nothing; how many of them, beside how many values, in how many cells and in what
+# share of them at least, and how far outside the range of the rest, as a share of that.
+_CODES = {float(digit * n) for digit in "789" for n in range(1, 7)} | {98.0, 97.0, 96.0, 998.0, 997.0, 9998.0}
+_EITHER_SIGN = [-1.0, *_CODES, *(-code for code in _CODES)]
+_MOST_CODES, _FEWEST_VALUES, _FEWEST_CELLS, _FREQUENT, _FAR = 3, 3, 3, 0.005, 0.25
+
+
+def missing_cells(cells: pl.Series) -> pl.Series:
+    """Where the cells of a feature hold nothing.
+
+    >>> missing_cells(pl.Series(["1", " NA ", None, ""])).to_list()
+    [False, True, True, True]
+    """
+    if cells.dtype == pl.String:
+        return cells.str.strip_chars().str.to_lowercase().is_in(_MISSING).fill_null(True)
+    return ~cells.is_finite().fill_null(False) if cells.dtype.is_float() else cells.is_null()
+
+
+def filled_cells(cells: pl.Series) -> pl.Series:
+    """The others, text without the white space around it."""
+    there = cells.filter(~missing_cells(cells))
+    return there.str.strip_chars() if cells.dtype == pl.String else there
+
+
+def without_codes(cells: pl.Series, codes: Sequence[str]) -> pl.Series:
+    """Cells, null where they hold one of the codes that somebody says mean nothing: the same text, or number.
+
+    >>> without_codes(pl.Series([" -9", "-9.0", "9", "refused"]), ["-9", "Refused"]).to_list()
+    [None, None, '9', None]
+    """
+    if not codes or cells.dtype.is_nested() or cells.dtype in (pl.Binary, pl.Object):
+        return cells
+    words = [code.strip().lower() for code in codes]
+    numbers = pl.Series(words, dtype=pl.String).cast(pl.Float64, strict=False).drop_nulls().to_list()
+    coded = texts(cells).str.strip_chars().str.to_lowercase().is_in(words)
+    if cells.dtype == pl.String or cells.dtype.is_numeric():
+        coded |= cells.cast(pl.Float64, strict=False).is_in(numbers).fill_null(False)
+    return cells.set(coded.fill_null(False), None)
+
+
+def codes_of(column: str, missing: Sequence[str]) -> list[str]:
+    """Those of the codes for nothing that concern a column: all plain ones, and those that name it.
+
+    >>> codes_of("age", ["-9", "age=99", "height=999"])
+    ['-9', '99']
+    """
+    own = f"{column}="
+    named = [code.removeprefix(own) for code in missing if code.startswith(own)]
+    return [*(code for code in missing if "=" not in code), *named]
+
+
+def likely_codes(numbers: pl.Series) -> list[tuple[str, int]]:
+    """Numbers that look like a code for nothing, and how often: -9 or 999, frequent, far from all others."""
+    coded = numbers.filter(numbers.is_in(_EITHER_SIGN))
+    if not set(coded.unique()) & {numbers.min(), numbers.max()}:
+        return []
+    counts = numbers.alias("value").value_counts().sort("value")
+    values, times = counts["value"].to_list(), counts["count"].to_list()
+    found = []
+    for ends in ((values, times), (values[::-1], times[::-1])):
+        n = _codes_at_the_start(*ends, len(numbers))
+        found += [(f"{value:.0f}", count) for value, count in zip(ends[0][:n], ends[1][:n], strict=True)]
+    return found
+
+
+def _codes_at_the_start(values: list[float], times: list[int], n_cells: int) -> int:
+    """How many of the first values are codes: frequent, and outside the range of the others."""
+    n = 0
+    while n < min(_MOST_CODES, len(values) - _FEWEST_VALUES) and (abs(values[n]) in _CODES or values[n] == -1):
+        n += 1
+    if n == 0 or min(times[:n]) < max(_FEWEST_CELLS, _FREQUENT * n_cells):
+        return 0
+    rest, last = sorted(values[n:]), values[n - 1]
+    below_all = last < 0 <= rest[0]
+    widest = max(b - a for a, b in pairwise(rest))
+    far = abs(values[n] - last) > max(_FAR * (rest[-1] - rest[0]), 2 * widest)
+    return n if below_all or far else 0
+
+
+def label_texts(cells: pl.Series) -> pl.Series:
+    """The cells of a target as text without white space around it, null where they are empty."""
+    found = texts(cells).str.strip_chars(_SPACE)
+    return found.set(found == "", None)
+
+
+def may_be_unlabeled(label: str) -> bool:
+    """Whether only who wrote a label can tell if it is one.
+
+    >>> may_be_unlabeled("NA"), may_be_unlabeled("none")
+    (True, False)
+    """
+    return label.lower() in _MAY_BE_UNLABELED
+
+
+def is_no_answer(answer: str) -> bool:
+    """Whether it says that somebody does not know.
+
+    >>> is_no_answer("Unknown"), is_no_answer("no")
+    (True, False)
+    """
+    return answer.casefold() in _NO_ANSWER
+
+
+# ---------------------------------------------------------------- as a person reads them
 
 _NAME, _CELL, _DIGITS = 40, 30, 6
 # What ``visible`` escapes: all that is not printable, and every separator but a space.
@@ -46,3 +165,56 @@ def shown_cells(cells: pl.Series) -> pl.Series:
     if not has_texts(cells):
         return pl.Series(cells.name, [name] * len(cells), dtype=pl.String)
     return (pl.Series(cells.name, [f"{name} = "]) + cell_texts(cells)).fill_null(f"{name} is missing")
+
+
+# ---------------------------------------------------------------- in a spreadsheet
+
+# What begins a formula: = in every spreadsheet, + and - in Excel and Google Sheets, @ as once in Lotus; in Excel
+# set to Japanese also their full-width forms. OWASP's list, "CSV Injection", names these eight, and a report to it
+# the long-vowel mark in place of -. The minus sign and the small forms fold to the same signs: for caution.
+FORMULA_SIGNS = "=+-@＝＋－＠ー−﹦﹢﹣﹫"
+# What is passed over before such a sign: spaces of all kinds, controls, and marks that nobody sees.
+_UNSEEN = (
+    "\x00-\x20\x7f-\xa0\xad\u061c\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufe00-\ufe0f\ufeff"
+)
+# A tab or the end of a line is one by itself: what comes after it may be a cell of its own. An apostrophe that a
+# text already has before a formula gets one more, so that each text is read back as it was.
+_RISKY = rf"^'*(?:[{_UNSEEN}]*[{re.escape(FORMULA_SIGNS)}]|[\t\r\n])"
+# What runs nothing: a number as it is, and a sign alone.
+_HARMLESS = r"^[+-](?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)?$"
+_RISKY_TEXT = re.compile(_RISKY)
+
+
+def without_formulas(name: str) -> pl.Expr:
+    """A column of text in which nothing runs as a formula."""
+    column = pl.col(name)
+    runs = column.str.contains(_RISKY) & ~column.str.contains(_HARMLESS)
+    return pl.when(runs).then(pl.lit("'") + column).otherwise(column).alias(name)
+
+
+def guarded(frame: pl.DataFrame) -> pl.DataFrame:
+    """Columns of text in which nothing runs as a formula.
+
+    >>> guarded(pl.DataFrame({"a": ["=1+1", "-2.5", "b"]}))["a"].to_list()
+    ["'=1+1", '-2.5', 'b']
+    """
+    return frame.with_columns([without_formulas(name) for name in frame.columns])
+
+
+def as_typed(text: str) -> str:
+    """Text without the apostrophe that is put before a formula.
+
+    >>> as_typed("'=yes"), as_typed("'n")
+    ('=yes', "'n")
+    """
+    return text[1:] if text.startswith("'") and _RISKY_TEXT.match(text[1:]) else text
+
+
+def all_as_typed(cells: pl.Series) -> pl.Series:
+    """The same of all cells of a column of text.
+
+    >>> all_as_typed(pl.Series(["'=yes", "'n", None])).to_list()
+    ['=yes', "'n", None]
+    """
+    odd = cells.filter(cells.str.starts_with("'").fill_null(False)).unique().to_list()
+    return cells.replace(odd, [as_typed(text) for text in odd]) if odd else cells

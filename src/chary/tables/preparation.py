@@ -17,11 +17,11 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from chary._words import Parameter, shown
+from chary.tables.cells import codes_of, filled_cells, without_codes
 from chary.tables.columns import find_column, kind_of
 from chary.tables.columns.column import READABLE, Column, Kind, plain
 from chary.tables.errors import TableError
 from chary.tables.frames import from_dataframe
-from chary.tables.missing import codes_of, filled_cells, without_codes
 from chary.tables.table import MAX_COLUMNS, column_hint
 
 # Medians, means and standard deviations come from at most so many rows and cells.
@@ -204,9 +204,9 @@ class TablePreparation(TransformerMixin, BaseEstimator):
             numbers = place.kind.read(cells, place.column)
             own = {name: values[place.here] for name, values in self.statistics_.items()}
             missing = _standardize(numbers, out=features[:, place.here], **own)
-            forms.see(place.column.name, cells, None if missing is None else missing[:, 0])
+            forms.see(place.column.name, cells, missing)
             if place.told is not None:
-                features[:, place.told] = 0 if missing is None else missing[:, 0]
+                features[:, place.told] = 0 if missing is None else missing
         for place in self._layout.groups:
             codes = place.kind.read(plain(frame[place.column.name]), place.column)[:, 0]
             for code, j in enumerate(range(place.here.start, place.here.stop)):
@@ -226,17 +226,17 @@ class TablePreparation(TransformerMixin, BaseEstimator):
     def features(self) -> list[Feature]:
         """What each feature was made of, and the mean and scale of those that are numbers."""
         check_is_fitted(self)
-        numbers, missing, groups = [], [], []
+        found: list[Feature] = []
         for place in self._layout.numbers:
-            name = place.column.name
-            statistics = (self.statistics_[which][place.here].tolist() for which in ("mean", "scale"))
-            numbers += [
-                Feature(names, name, False, *own) for names, *own in zip(place.names, *statistics, strict=True)
+            mean, scale = (self.statistics_[which][place.here].tolist() for which in ("mean", "scale"))
+            found += [
+                Feature(name, place.column.name, False, mean[i], scale[i]) for i, name in enumerate(place.names)
             ]
-            missing += [Feature(f"{name} is missing", name, indicator=True)] * (place.told is not None)
+        told = [place.column.name for place in self._layout.numbers if place.told is not None]
+        found += [Feature(f"{column} is missing", column, indicator=True) for column in told]
         for place in self._layout.groups:
-            groups += [Feature(names, place.column.name, indicator=True) for names in place.names]
-        return numbers + missing + groups
+            found += [Feature(name, place.column.name, indicator=True) for name in place.names]
+        return found
 
     def _without_codes(self, frame: pl.DataFrame, known: Sequence[str]) -> pl.DataFrame:
         """The table with nothing where somebody says that a cell holds nothing."""
@@ -256,10 +256,10 @@ class _Place(NamedTuple):
     kind: Kind
     names: list[str]  # of its numbers, or groups
     here: slice  # where these are
-    told: int | None  # the feature that tells where cells are missing, if there is one
+    told: int | None = None  # the feature that tells where cells are missing, if there is one
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Layout:
     """All numbers come first, then what tells which of them are missing, then the groups."""
 
@@ -271,17 +271,24 @@ class _Layout:
     def of(cls, columns: list[Column]) -> _Layout:
         """Of columns in the order of their features."""
         used = [(column, kind_of(column)) for column in columns if column.used]
-        named = [(column, kind, kind.feature_names(column)) for column, kind in used]
-        told = sum(len(names) for _, kind, names in named if not kind.grouped)
-        start, places = 0, list[_Place]()
-        for column, kind, names in sorted(named, key=lambda one: one[1].grouped):
-            if kind.grouped and (not places or not places[-1].kind.grouped):
-                start = told  # all that is told of missing numbers stands before the first group
-            tells = column.missing and not kind.grouped
-            places.append(_Place(column, kind, names, slice(start, start + len(names)), told if tells else None))
-            start, told = start + len(names), told + tells
-        numbers = [place for place in places if not place.kind.grouped]
-        return cls(numbers, places[len(numbers) :], max(start, told))
+        layout = cls([], [], 0)
+        for column, kind in used:
+            if not kind.grouped:
+                layout._place(layout.numbers, column, kind)
+        for k, place in enumerate(layout.numbers):
+            if place.column.missing:
+                layout.numbers[k] = place._replace(told=layout.n_features)
+                layout.n_features += 1
+        for column, kind in used:
+            if kind.grouped:
+                layout._place(layout.groups, column, kind)
+        return layout
+
+    def _place(self, places: list[_Place], column: Column, kind: Kind) -> None:
+        """The features of a column come after those that are there."""
+        names, start = kind.feature_names(column), self.n_features
+        self.n_features += len(names)
+        places.append(_Place(column, kind, names, slice(start, self.n_features)))
 
 
 def _statistics(frame: pl.DataFrame, layout: _Layout) -> Statistics:
@@ -308,22 +315,16 @@ def _standardize(
     scale: NDArray[np.float64],
     out: NDArray[np.float32],
 ) -> NDArray[np.bool_] | None:
-    """Write numbers (n, k) in units of their scale; which of them are missing, if one is."""
+    """Write numbers (n, k) in units of their scale; which rows (n,) lack the first of them, if one does."""
     if numbers.shape[1] == 1:  # a column as such: loops over one number a row take ten times as long
         numbers, out = numbers[:, 0], out[:, 0]
         median, mean, scale = median[0], mean[0], scale[0]
-    missing = None
-    low, high = numbers.min(axis=0), numbers.max(axis=0)
-    if np.isnan(low).any():
-        missing = np.isnan(numbers)
+    missing = np.isnan(numbers)
+    any_missing = bool(missing.any())
+    if any_missing:
         numbers = np.where(missing, median, numbers)
-        low, high = numbers.min(axis=0), numbers.max(axis=0)
-    inside = np.all((low - mean) / scale >= -_CLIP) and np.all((high - mean) / scale <= _CLIP)
-    if inside:
-        np.divide(numbers - mean, scale, out=out)
-    else:
-        np.clip((numbers - mean) / scale, -_CLIP, _CLIP, out=out)
-    return missing if missing is None else missing.reshape(len(missing), -1)
+    np.clip((numbers - mean) / scale, -_CLIP, _CLIP, out=out)
+    return missing.reshape(len(missing), -1)[:, 0] if any_missing else None
 
 
 # ---------------------------------------------------------------- cells that cannot be read

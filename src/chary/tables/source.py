@@ -12,7 +12,7 @@ import glob
 import os
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -27,7 +27,6 @@ from chary._words import Parameter, shown
 from chary.tables.errors import TableError
 from chary.tables.formats import FORMATS, look_into
 from chary.tables.formats.base import Batch, Format, Reading
-from chary.tables.formats.csv import require_delimiter
 from chary.tables.formats.packing import File
 from chary.tables.frames import from_dataframe
 from chary.tables.memory import row_bytes, total_bytes
@@ -83,41 +82,37 @@ def open_source(
     """
     how = Reading(delimiter, encoding, sheet)
     if isinstance(data, Table):
-        return Source([], memory, [], {}, how, reserved, data)
+        return Source([], [], how, reserved, memory, _kept=data)
     if not _are_paths(data):
         name = name or "the table"
         if told := how.as_given():
             raise TableError(
                 f"{name} is no file, so ", Parameter(next(iter(told))), " has no meaning; leave it out."
             )
-        table = Table(data.collect() if isinstance(data, pl.LazyFrame) else from_dataframe(data), name, given=data)
-        return Source([], memory, [], {}, how, reserved, _usable(table, reserved))
-    require_delimiter(delimiter)
+        frame = data.collect() if isinstance(data, pl.LazyFrame) else from_dataframe(data)
+        return Source([], [], how, reserved, memory, _kept=_usable(Table(frame, name, given=data), reserved))
+    if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n' or not delimiter.isascii()):
+        raise TableError(f"The delimiter {shown(delimiter)} is not usable; give one ASCII character such as ';'.")
     given = [os.fspath(one) for one in ([data] if isinstance(data, (str, os.PathLike)) else data)]
     if not given:
         raise TableError("No file was given; give one at least.")
     found, notes = find_files(given)
-    files, formats = [], []
-    for file in found:
-        if file.path is None:
-            file = replace(file, data=sys.stdin.buffer.read())
-        elif name and len(found) == 1:
-            file = replace(file, name=name)
-        file, format = look_into(file)
+    if name and len(found) == 1 and found[0].path is not None:
+        found = [replace(found[0], name=name)]
+    looked_into = [look_into(file if file.path else replace(file, data=sys.stdin.buffer.read())) for file in found]
+    for file, format in looked_into:
         if sheet is not None and format.name != "xlsx":
             raise TableError(
                 f"{file.name} is {format.words}, which has no sheets; leave ", Parameter("sheet"), " out."
             )
-        files.append(file)
-        formats.append(format)
-    facts: dict[str, Any] = {
+    files, formats = [file for file, _ in looked_into], [format for _, format in looked_into]
+    facts = {
         "path": given[0],
         "more_paths": tuple(given[1:]),
         "files": tuple(str(file.path) for file in files if file.path),
         "read_with": how.as_given(),
-        "notes": tuple(notes),
     }
-    return Source(files, memory, formats, facts, how, reserved)
+    return Source(files, formats, how, reserved, memory, facts, notes)
 
 
 def read_table(
@@ -145,19 +140,6 @@ def read_table(
     return open_source(paths, delimiter=delimiter, encoding=encoding, sheet=sheet).read()
 
 
-def table_from(
-    data: Any, *, name: str | None = None, taken: Sequence[str] = ADDED_COLUMNS, **read_with: Any
-) -> Table:
-    """All of whatever holds a table, as in ``open_source``.
-
-    A data frame is kept as ``given``, so that the same kind of frame can be given back.
-
-    >>> table_from({"age": [31, 47], "city": ["Ulm", None]}).frame.shape
-    (2, 2)
-    """
-    return open_source(data, name=name, reserved=taken, **read_with).read()
-
-
 @dataclass(eq=False, repr=False)
 class Source:
     """A table that is read when asked for, as often as asked; see ``open_source``.
@@ -166,11 +148,12 @@ class Source:
     """
 
     files: list[File]  #: none: a data frame
-    memory: int  #: bytes that reading in batches may take
     _formats: list[Format]
-    _facts: dict[str, Any]  # of the table: which paths were given for it, and so on
     _how: Reading
     _reserved: Sequence[str]
+    memory: int  #: bytes that reading in batches may take
+    _facts: dict[str, Any] = field(default_factory=dict)  # of the table: which paths were given for it, and so on
+    _notes: Sequence[str] = ()
     _kept: Table | None = None  # all rows, once they were read as a whole
     _columns: dict[str, pl.Series] = field(default_factory=dict)  # that were read as a whole
     _n_rows: int | None = None
@@ -180,7 +163,7 @@ class Source:
     @cached_property
     def table(self) -> Table:
         """How it is written, its columns and their types, and notes; it holds no row."""
-        if self._kept is not None or not self._is_read_in_batches:
+        if self._is_whole:
             whole = self.read()
             return replace(whole, frame=whole.frame.clear(), lines=None)
         with self._unchanged():
@@ -211,7 +194,7 @@ class Source:
     @cached_property
     def n_bytes(self) -> int:
         """Bytes that its cells take in memory, about, by its first rows."""
-        if self._kept is not None or not self._is_read_in_batches:
+        if self._is_whole:
             return total_bytes(self.read().frame)
         first = next(self.batches())
         return int(total_bytes(first.table.frame) / max(first.share, 1e-9))
@@ -226,12 +209,11 @@ class Source:
 
         What is wrong with a file is not said here but by whoever reads it.
         """
-        if self._kept is not None or not self._is_read_in_batches or any(file.path is None for file in self.files):
+        if self._is_whole or any(file.path is None for file in self.files):
             return False
         is_text = all(kind.name in ("csv", "jsonl") for kind in self._formats)
-        is_plain = is_text and not any(file.packed for file in self.files)
         # Text takes no more than four times its size, numbers in JSON lines included.
-        if is_plain and _BASE + 4 * _GROWTH * sum(file.size for file in self.files) <= memory:
+        if is_text and not any(file.packed for file in self.files) and _BASE + 4 * _GROWTH * self._size <= memory:
             return False
         try:
             return self.needed > memory
@@ -244,10 +226,7 @@ class Source:
         """All rows; they are kept."""
         if self._kept is None:
             with self._unchanged():
-                tables = [
-                    _of_file(kind.read(file, self._how), file)
-                    for file, kind in zip(self.files, self._formats, strict=True)
-                ]
+                tables = self._of_each_file(lambda file, kind: kind.read(file, self._how))
                 self._kept = _usable(self._as_given(_joined(tables)), self._reserved)
         return self._kept
 
@@ -256,13 +235,9 @@ class Source:
 
         A file of a kind that has to be read as a whole is refused if it is too large for that.
         """
-        if self._kept is None and not self._is_read_in_batches:
-            self._refuse_too_large_to_read()
-            self.read()
-        if self._kept is not None:
-            yield Batch(
-                _selected(replace(self.table, frame=self._kept.frame, lines=self._kept.lines), columns), 1.0
-            )
+        if self._is_whole:
+            table = self._kept or self._read_if_small()
+            yield Batch(_selected(replace(self.table, frame=table.frame, lines=table.lines), columns), 1.0)
             return
         n_rows, size = 0, [max(1, file.size) for file in self.files]
         with self._unchanged():
@@ -330,28 +305,41 @@ class Source:
 
     # ------------------------------------------------------------ how
 
-    @property
-    def _is_read_in_batches(self) -> bool:
+    @cached_property
+    def _in_batches(self) -> bool:
         return bool(self.files) and all(
             kind.in_batches(file) for file, kind in zip(self.files, self._formats, strict=True)
         )
 
+    @property
+    def _is_whole(self) -> bool:
+        """Whether all rows are in memory, or some file can only be read as a whole."""
+        return self._kept is not None or not self._in_batches
+
+    @property
+    def _size(self) -> int:
+        """Bytes of all files, as they lie on the disk."""
+        return sum(file.size for file in self.files)
+
     def _is_kept(self) -> bool:
         """Whether all rows are in memory, or may be since they are few; some format cannot do without."""
-        if self._kept is not None or not self._is_read_in_batches:
-            return True
-        return not self._has_random_access() and sum(file.size for file in self.files) <= _KEPT
+        return self._is_whole or (not self._has_random_access() and self._size <= _KEPT)
 
     def _has_random_access(self) -> bool:
         return len(self.files) == 1 and self._formats[0].has_random_access(self.files[0])
 
+    def _of_each_file(self, read: Callable[[File, Format], Table]) -> list[Table]:
+        """What is read of each file, with what there is to say of the file."""
+        tables = [read(file, kind) for file, kind in zip(self.files, self._formats, strict=True)]
+        return [
+            replace(table, packed=file.packed, notes=(*file.notes, *table.notes))
+            for table, file in zip(tables, self.files, strict=True)
+        ]
+
     @cached_property
     def _heads(self) -> list[Table]:
         """The columns of each file, one file at a time: an open one holds its first rows in memory."""
-        return [
-            _of_file(kind.head(file, self._how), file)
-            for file, kind in zip(self.files, self._formats, strict=True)
-        ]
+        return self._of_each_file(lambda file, kind: kind.head(file, self._how))
 
     def _file_batches(self, place: int, columns: Sequence[str] | None) -> Iterator[Batch]:
         """The batches of a file that have rows, in the types of the whole table."""
@@ -369,7 +357,7 @@ class Source:
             yield Batch(replace(self.table, frame=table.frame, lines=table.lines), share)
 
     def _as_given(self, table: Table) -> Table:
-        return replace(table, **{**self._facts, "notes": (*table.notes, *self._facts["notes"])})
+        return replace(table, **self._facts, notes=(*table.notes, *self._notes))
 
     @contextmanager
     def _unchanged(self) -> Iterator[None]:
@@ -381,7 +369,8 @@ class Source:
             raise
         self.refuse_changed()
 
-    def _refuse_too_large_to_read(self) -> None:
+    def _read_if_small(self) -> Table:
+        """All rows of files that can only be read as a whole."""
         for file in self.files:
             if file.size * _WHOLE_GROWTH > self.memory:
                 raise TableError(
@@ -390,6 +379,7 @@ class Source:
                     Parameter("memory"),
                     ".",
                 )
+        return self.read()
 
 
 def in_blocks(batches: Iterator[Batch], n_rows: int, most_bytes: int = MOST_BYTES) -> Iterator[Batch]:
@@ -402,17 +392,14 @@ def in_blocks(batches: Iterator[Batch], n_rows: int, most_bytes: int = MOST_BYTE
     rows = size = 0
     for batch in batches:
         start, height = 0, batch.table.frame.height
+        ends = np.cumsum(row_bytes(batch.table.frame))
         while start < height:
-            taken = _rows(batch.table, start, min(n_rows - rows, height - start))
-            more = total_bytes(taken.frame)
-            if size + more > most_bytes:  # one row at least
-                ends = np.cumsum(row_bytes(taken.frame))
-                fits = int(np.searchsorted(ends, most_bytes - size, side="right"))
-                taken = _rows(taken, 0, max(fits, 0 if rows else 1))
-                more = total_bytes(taken.frame)
-            if taken.frame.height:
-                held.append(taken)
-                rows, start, size = rows + taken.frame.height, start + taken.frame.height, size + more
+            before = int(ends[start - 1]) if start else 0
+            fit = int(np.searchsorted(ends, before + most_bytes - size, side="right")) - start
+            n = min(n_rows - rows, height - start, max(fit, 0 if rows else 1))
+            if n:
+                held.append(_rows(batch.table, start, n))
+                rows, start, size = rows + n, start + n, size + int(ends[start + n - 1]) - before
             if rows == n_rows or start < height:
                 yield Batch(_concatenated(held), batch.share)
                 held, rows, size = [], 0, 0
@@ -431,22 +418,16 @@ def _concatenated(tables: list[Table]) -> Table:
         return tables[0]
     frame = pl.concat([table.frame for table in tables])
     texts = [table.lines.texts for table in tables if table.lines is not None]
-    return replace(
-        tables[0], frame=frame, lines=Lines(pl.concat(texts), frame) if len(texts) == len(tables) else None
-    )
+    lines = Lines(pl.concat(texts), frame) if len(texts) == len(tables) else None
+    return replace(tables[0], frame=frame, lines=lines)
 
 
 def _selected(table: Table, columns: Sequence[str] | None) -> Table:
-    """Some columns, those of them that there are; lines with further keys are not these."""
-    if columns is None or table.frame.columns == list(columns):
-        return table
-    names = [name for name in table.frame.columns if name in set(columns)]
-    lines = table.lines if names == table.frame.columns else None
-    return replace(table, frame=table.frame.select(names), lines=None) if lines is None else table
-
-
-def _of_file(table: Table, file: File) -> Table:
-    return replace(table, packed=file.packed, notes=(*file.notes, *table.notes))
+    """Those of some columns that there are; lines with further keys are not these."""
+    names = (
+        table.frame.columns if columns is None else [name for name in table.frame.columns if name in set(columns)]
+    )
+    return table if names == table.frame.columns else replace(table, frame=table.frame.select(names), lines=None)
 
 
 def _usable(table: Table, reserved: Sequence[str]) -> Table:
@@ -456,9 +437,11 @@ def _usable(table: Table, reserved: Sequence[str]) -> Table:
         raise TableError(f"{name} has {frame.width:,} columns; chary takes up to {MAX_COLUMNS:,}: select some.")
     if not frame.height:
         raise TableError(f"{name} has a header and no rows; chary needs labelled and unlabelled rows.")
-    there = [column for column in reserved if column in frame.columns]
-    if there:
-        raise TableError(f"{name} already has a column {shown(there[0])}, written by chary; remove or rename it.")
+    for column in reserved:
+        if column in frame.columns:
+            raise TableError(
+                f"{name} already has a column {shown(column)}, written by chary; remove or rename it."
+            )
     return table
 
 
@@ -471,20 +454,19 @@ def find_files(given: Sequence[str]) -> tuple[list[File], list[str]]:
         raise TableError("Standard input is one table; give it alone, or the files alone.")
     notes: list[str] = []
     found = [file for path in given for file in _files_of(path, notes)]
-    paths = [file.path for file in found]
-    twice = [path for k, path in enumerate(paths) if path is not None and path in paths[:k]]
-    if twice:
-        raise TableError(f"{shown(twice[0], 200)} is given twice; each row counts once: give each file once.")
+    seen = set[Path | None]()
+    for file in found:
+        if file.path in seen:
+            raise TableError(f"{shown(file.path, 200)} is given twice; each row counts once: give each file once.")
+        seen.add(file.path)
     return found, notes
 
 
 def file_kind(path: GivenPath) -> Table:
     """How a file is written, by its first bytes: a table without columns, for what one made of it is called."""
-    source = open_source(path)
-    file, format = source.files[0], source._formats[0]
-    return Table(
-        pl.DataFrame(), file.name, format=format.name, packed=file.packed, path=str(path), files=(str(path),)
-    )
+    file, format = look_into(_file(os.fspath(path)))
+    own = str(path)
+    return Table(pl.DataFrame(), file.name, format=format.name, packed=file.packed, path=own, files=(own,))
 
 
 def _are_paths(data: Any) -> bool:
@@ -566,16 +548,11 @@ def _refuse_others(first: Table, table: Table) -> None:
             f"{first.name} is {FORMATS[first.format].words} and {table.name} is {FORMATS[table.format].words}; "
             "give files of one kind."
         )
-    there, wanted = table.frame.columns, first.frame.columns
-    missing = [name for name in wanted if name not in set(there)]
-    extra = [name for name in there if name not in set(wanted)]
-    if missing:
+    here, there = table.frame.columns, first.frame.columns
+    if odd := [name for name in (*there, *here) if name not in set(here) or name not in set(there)]:
+        has, lacks = (first, table) if odd[0] in there else (table, first)
         raise TableError(
-            f"{table.name} has no column {shown(missing[0])}, which {first.name} has; give files of one schema."
-        )
-    if extra:
-        raise TableError(
-            f"{table.name} has a column {shown(extra[0])}, which {first.name} lacks; give files of one schema."
+            f"{has.name} has a column {shown(odd[0])} and {lacks.name} has not; give files with the same columns."
         )
 
 

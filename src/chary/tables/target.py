@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from chary._words import Parameter, listed, shown
 from chary.method import Labels, encode
+from chary.tables.cells import label_texts, may_be_unlabeled
 from chary.tables.errors import TableError
-from chary.tables.missing import label_texts, may_be_unlabeled
 from chary.tables.table import Table, column_named, has_texts, texts
 
 MAX_CLASSES = 1000  # more are no labels, and would cost more than they tell

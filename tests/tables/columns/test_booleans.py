@@ -5,8 +5,8 @@ import polars as pl
 import pytest
 
 from chary.tables.columns import find_column
-from chary.tables.columns.booleans import Booleans
 from chary.tables.columns.column import Column
+from chary.tables.columns.numbers import Booleans
 
 KIND = Booleans()
 

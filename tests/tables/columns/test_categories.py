@@ -31,12 +31,6 @@ def test_what_no_few_values_cover():
         assert KIND.find(pl.Series("x", cells)) is None
 
 
-def test_any_text_is_a_category_where_somebody_says_so():
-    column = KIND.find(pl.Series("x", ["a", "b", "c"]), forced=True)
-    assert (column.categories, column.other) == (("a", "b", "c"), False)
-    assert KIND.find(pl.Series("x", [], dtype=pl.String), forced=True) is None
-
-
 @pytest.mark.parametrize(
     ("other", "missing", "groups", "codes"),
     [

@@ -140,7 +140,7 @@ FORMATS = {
 moments = st.datetimes(dt.datetime(1970, 1, 1), dt.datetime(2067, 12, 31)).map(lambda m: m.replace(microsecond=0))
 
 
-@settings(max_examples=60)
+@settings(max_examples=20)
 @given(moments, st.sampled_from(list(FORMATS)), st.sampled_from(["", " %H:%M:%S", " %I:%M:%S %p"]))
 def test_a_moment_is_read_as_python_writes_it(moment, order, time):
     if order == "compact" and time:
@@ -152,7 +152,7 @@ def test_a_moment_is_read_as_python_writes_it(moment, order, time):
     assert read.zoned.to_list() == [False]
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(moments, st.sampled_from(["s", "ms", "us", "ns"]))
 def test_ctime_mail_dates_and_seconds_since_1970(moment, unit):
     mail = _read_moments(pl.Series([moment.strftime("%a, %d %b %Y %H:%M:%S +0000")]), "dby")
@@ -219,7 +219,7 @@ def test_a_few_odd_cells_are_missing():
 # ---------------------------------------------------------------- durations
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(st.integers(0, 10**6))
 def test_a_duration_is_read_as_it_is_written(seconds):
     h, m, s = seconds // 3600, seconds // 60 % 60, seconds % 60

@@ -11,9 +11,8 @@ import pytest
 from chary.model_file import load, save
 from chary.tables import columns
 from chary.tables.columns import KINDS, find_column, kind_of
-from chary.tables.columns.categories import Categories
+from chary.tables.columns.categories import Categories, find_constant, find_counting, find_identifier, of_no_kind
 from chary.tables.columns.column import Column, Kind, plain
-from chary.tables.columns.identifiers import find_constant, find_counting, find_identifier, of_no_kind
 from chary.tables.errors import TableError
 from chary.tables.frames import from_dataframe
 from chary.tables.preparation import TablePreparation

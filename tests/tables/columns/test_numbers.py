@@ -78,8 +78,8 @@ def test_numbers_are_read_as_they_are_written(learned, new, expected):
 @pytest.mark.parametrize(
     ("learned", "new", "odd", "n_odd", "expected"),
     [
-        (["1.5", "2.5"], ["1.5", "1,5", "x"], "1,5", 2, "numbers such as 1234.5"),
-        (["1,5", "2,5"], ["1.5", "2.5", "3"], "1.5", 2, "numbers with a decimal comma such as 1234,5"),
+        (["1.5", "2.5"], ["1.5", "1,5", "x"], "1,5", 2, "numbers such as 12.5"),
+        (["1,5", "2,5"], ["1.5", "2.5", "3"], "1.5", 2, "numbers such as 12,5"),
         (["900", "1,200"], ["1,234.5", "1,5", "2,5"], "1,5", 2, "numbers such as 1,234.5"),
         (["$1,200", "$900"], ["€5", "$1,300", "5"], "€5", 2, "numbers in $ such as $1,234.5"),
         (["5 km", "7 km"], ["5 mi", "6 mi", "5 km"], "5 mi", 2, "numbers in km such as 12.5 km"),
@@ -142,7 +142,7 @@ def written(number, decimal, thousands, unit, side):
     return f"-{text}" if number < 0 else text
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(
     st.lists(st.integers(-(10**9), 10**9), min_size=1, max_size=20),
     st.sampled_from(MARKS),
@@ -182,7 +182,7 @@ def test_forms_as_text():
     form = Form(".", ",", "a;b", bare=True, factors=True)  # a unit may hold the mark between the parts
     assert Form.of(form.text) == form
     for text in ("", "comma", "thousands", "amount", "amount;;;;", "amount;x;y;;", "ymd", ";;;;"):
-        assert Form.of(text) is None
+        assert Form.of(text).plain
 
 
 def test_a_unit_that_few_cells_have_is_not_that_of_the_column():

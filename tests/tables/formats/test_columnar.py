@@ -3,6 +3,7 @@
 import io
 import random
 import struct
+import sys
 import zlib
 from decimal import Decimal
 
@@ -91,7 +92,7 @@ def refusal(data):
 @pytest.mark.parametrize("kind", ["file", "stream"])
 @pytest.mark.parametrize("compression", ["uncompressed", "lz4", "zstd"])
 def test_a_damaged_file_is_one_sentence(kind, compression, capfd):
-    """Were one of its sizes believed, the whole program would end here."""
+    """Polars believes some of its sizes, and would end the whole program here."""
     data = arrow_bytes(kind, compression)
     said = [text for text in (refusal(damaged(data, seed)) for seed in range(60)) if text is not None]
     assert len(said) > 30
@@ -102,15 +103,20 @@ def test_a_damaged_file_is_one_sentence(kind, compression, capfd):
     capfd.readouterr()  # what Polars says before it raises
 
 
-def test_a_size_that_no_table_has_is_refused():
+def test_a_size_that_no_table_has_asks_for_no_memory():
     frame = pl.DataFrame({"a": range(1000)})
     data = arrow_bytes("stream", "zstd", frame)
     size = struct.pack("<q", 8 * 1000)
     assert data.count(size) == 1
-    with pytest.raises(TableError, match=r"t is a damaged Arrow file \(it asks for 1,073,741,8.. MiB\)"):
-        read_arrow(data.replace(size, struct.pack("<q", 2**50)), "t")
-    with pytest.raises(TableError, match="contradicts itself"):
-        read_arrow(data.replace(size, struct.pack("<q", -7)), "t")
+    for forged in (2**50, -7):
+        with pytest.raises(TableError, match=r"^t is a damaged Arrow file \("):
+            read_arrow(data.replace(size, struct.pack("<q", forged)), "t")
+
+
+def test_what_an_arrow_file_needs_is_said(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(TableError, match=r"pyarrow is needed; install it with pip install 'chary\[arrow\]'"):
+        read_arrow(arrow_bytes(), "t")
 
 
 def test_parquet_is_read_from_a_file_or_from_bytes(tmp_path):

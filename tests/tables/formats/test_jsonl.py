@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from chary.tables.errors import TableError
 from chary.tables.formats import FORMATS
-from chary.tables.formats import text as text_module
+from chary.tables.formats import base as text_module
 from chary.tables.formats.base import Reading
 from chary.tables.formats.packing import File
 from chary.tables.source import open_source, read_table
@@ -76,8 +76,8 @@ def test_keys_may_be_lacking_and_columns_stand_in_the_order_of_the_lines():
     [
         (b'{"a": 1}\n{"a": \n', "t, line 2: no JSON object ("),
         (b'{"a": 1}\n\n[1]\n', "t, line 3: no JSON object but a list; write one object on each line."),
-        (b'{"a": NaN}\n', "t, line 1: NaN is not JSON; write null where there is no number."),
-        (b'{"a": 1}\n{"a": -Infinity}\n', "t, line 2: -Infinity is not JSON"),
+        (b'{"a": NaN}\n', "t, line 1: no JSON object (NaN is not JSON: write null where there is no number)"),
+        (b'{"a": 1}\n{"a": -Infinity}\n', "t, line 2: no JSON object (-Infinity is not JSON"),
         (
             b'{"a": [1]}\n{"a": 2}\n',
             "t, line 2: column 'a' holds a number here and a list in line 1; write one type",

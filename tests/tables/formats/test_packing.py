@@ -54,7 +54,7 @@ def test_a_gzip_of_several_parts_is_read_whole():
 
 def test_a_damaged_gzip_is_one_sentence():
     data = gzip.compress(DATA)
-    with pytest.raises(TableError, match=r"^t.gz is a gzip file that is cut off; copy or download it again.$"):
+    with pytest.raises(TableError, match=r"^t.gz is a damaged gzip file \(it is cut off\); copy or"):
         from_bytes(data[:-9], "t.gz")
     for damaged in (data[:-8] + bytes(8), data[:12] + b"\xff\xff" + data[14:]):
         with pytest.raises(TableError, match=r"^t.gz is a damaged gzip file \("):

@@ -80,7 +80,7 @@ def test_cells_and_types_come_back():
 def test_a_sheet_is_chosen_by_name():
     data = sheets(Data=[["a", "b"], [1, "x"]], Notes=[["c"], [2]])
     assert read_workbook(data, "t", "Data")[0].rows() == [(1, "x")]
-    assert read_workbook(data, "t", " notes")[0].rows() == [(2,)]  # Excel itself does not tell case apart
+    assert read_workbook(data, "t", "Notes")[0].rows() == [(2,)]
     with pytest.raises(
         TableError, match=r"^t has the sheets 'Data', 'Notes'; name one with the parameter sheet.$"
     ):
@@ -96,8 +96,8 @@ def test_columns_of_several_types_are_text_and_said():
     frame, notes = read_workbook(data, "t.xlsx", None)
     assert frame.rows() == [("1234", 1, "true"), ("01234", 2, "3"), ("1.5", 3, "z")]
     assert notes == (
-        "Column 'zip' of t.xlsx mixes numbers, text or dates, and was read as text.",
-        "Column 'y' of t.xlsx mixes numbers, text or dates, and was read as text.",
+        "Column 'zip' of t.xlsx mixes several types, and was read as text.",
+        "Column 'y' of t.xlsx mixes several types, and was read as text.",
     )
 
 

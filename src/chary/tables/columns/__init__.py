@@ -10,16 +10,14 @@ from dataclasses import replace
 import polars as pl
 
 from chary._words import Parameter, shown
-from chary.tables.columns.booleans import Booleans
-from chary.tables.columns.categories import Categories, category_texts
+from chary.tables.cells import filled_cells
+from chary.tables.columns.categories import Categories, category_texts, find_constant, find_identifier, of_no_kind
 from chary.tables.columns.column import CONSTANT, DROPPED, IDENTIFIER, TEXT, Column, Kind, plain
 from chary.tables.columns.dates import Dates, Durations, TimesOfDay
 from chary.tables.columns.embeddings import Embeddings
-from chary.tables.columns.identifiers import find_constant, find_identifier, of_no_kind
-from chary.tables.columns.numbers import Numbers, why_no_numbers
+from chary.tables.columns.numbers import Booleans, Numbers, why_no_numbers
 from chary.tables.columns.texts import Texts
 from chary.tables.errors import TableError
-from chary.tables.missing import filled_cells
 from chary.tables.table import has_texts
 from chary.tables.table import texts as as_texts
 

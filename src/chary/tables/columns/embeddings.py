@@ -134,26 +134,17 @@ def read_features(path: str | os.PathLike[str], n_rows: int) -> NDArray[np.float
     if sentence := why_unreadable(Path(path)):
         raise TableError(sentence)
     try:
-        with Path(path).open("rb") as file:
-            is_numpy = file.read(6) == b"\x93NUMPY"
-        if not is_numpy:
-            raise TableError(f"{name} is no NumPy file (.npy); write it with numpy.save.")
         # Mapped, a file cannot claim to hold more than it does.
-        numbers = np.load(path, mmap_mode="r", allow_pickle=False)
-    except TableError:
-        raise
+        numbers = np.lib.format.open_memmap(path, mode="r")
     except Exception:
-        raise TableError(
-            f"{name} is damaged, or holds something else than numbers; write numbers with numpy.save."
-        ) from None
+        raise TableError(f"{name} is not a whole NumPy file of numbers; write it with numpy.save.") from None
     if numbers.dtype.kind not in "fiub":
         raise TableError(f"{name} holds {numbers.dtype.name} values; write numbers with numpy.save.")
-    if numbers.ndim not in (1, 2) or not numbers.size:
+    if numbers.ndim not in (1, 2) or not numbers.size or len(numbers) != n_rows:
         raise TableError(
-            f"{name} is of shape {numbers.shape}; a row of numbers for each row of the table is needed."
+            f"{name} is of shape {numbers.shape} and the table has {n_rows:,} rows; a row of numbers for each row "
+            "of the table is needed."
         )
-    if len(numbers) != n_rows:
-        raise TableError(f"{name} has {len(numbers):,} rows and the table {n_rows:,}; they must be the same rows.")
     table = numbers.reshape(n_rows, -1)
     if table.shape[1] > MAX_COLUMNS:
         raise TableError(

@@ -1,4 +1,4 @@
-"""Columns of numbers: how these are written, with marks, sign, currency, unit and factor, and what they mean."""
+"""Columns of numbers, with their marks, signs, currencies, units and factors; and columns of yes and no."""
 
 from __future__ import annotations
 
@@ -11,17 +11,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from chary._words import listed, percent, shown, visible
+from chary.tables.cells import likely_codes
+from chary.tables.columns.categories import find_counting
 from chary.tables.columns.column import FEW, MANY, READABLE, Column, Kind, nulls, some_of
-from chary.tables.columns.identifiers import find_counting
-from chary.tables.missing import likely_codes
 
 _COMMA_DECIMAL = r"^[+-]?(\d+|[1-9]\d{0,2}(\.\d{3})+)(,\d*)?([eE][+-]?\d+)?$"
 _COMMA_THOUSANDS = r"^[+-]?(\d+|[1-9]\d{0,2}(,\d{3})+)?(\.\d*)?([eE][+-]?\d+)?$"
-_FORMS = {
-    "": ("", "numbers such as 1234.5"),
-    "comma": ("decimal comma", "numbers with a decimal comma such as 1234,5"),
-    "thousands": ("thousands separated by commas", "numbers such as 1,234.5"),
-}  # a note, and what is expected; what is written otherwise still is a ``Form``
 _THOUSANDS = {",": "commas", ".": "points", "_": "spaces", "'": "apostrophes"}
 _STARTS_LIKE_ONE = r"^[<>~≈]? ?[+-]?\p{Sc}? ?\d"
 # Squares of larger numbers overflow; such cells count as missing.
@@ -47,15 +42,17 @@ class Numbers(Kind):
             return None
         if not forced and not n_odd and (identifier := find_counting(filled.name, numbers)):
             return identifier
-        notes, doubts = _notes(filled, form), _doubts(filled, form, numbers)
+        written = Form.of(form)
+        notes, doubts = _notes(filled, written), _doubts(filled, form, numbers)
         notes += [f"{n_odd:,} cells that are no number count as missing"] * (n_odd > 0)
-        unit = _unit_of(form)
-        doubtful = bool(doubts or (unit and unit != "%" and not _currency(unit)) or not readable)
-        note = ", ".join(notes + doubts)
-        return Column(filled.name, self.name, note, form, missing=n_odd > 0, doubtful=doubtful)
+        is_measure = written.unit not in ("", "%") and not _currency(written.unit)
+        doubtful = bool(doubts) or is_measure or not readable
+        return Column(
+            filled.name, self.name, ", ".join(notes + doubts), form, missing=n_odd > 0, doubtful=doubtful
+        )
 
     def read(self, cells: pl.Series, column: Column) -> NDArray[np.float64]:
-        if cells.dtype.is_float() and not _needs_unit(column.form):
+        if cells.dtype.is_float() and not Form.of(column.form).needs_unit:
             numbers = cells.cast(pl.Float64).to_numpy()  # nothing is copied where no cell is null
             if len(numbers) and not (numbers.min() > -_LARGEST and numbers.max() < _LARGEST):
                 numbers = np.where(np.abs(numbers) < _LARGEST, numbers, np.nan)
@@ -64,12 +61,12 @@ class Numbers(Kind):
 
     def unread(self, without: pl.Series, column: Column) -> pl.Series:
         """Cells that are no number, or one without its unit."""
-        return without.clear() if without.dtype.is_numeric() and not _needs_unit(column.form) else without
+        are_numbers = without.dtype.is_numeric() and not Form.of(column.form).needs_unit
+        return without.clear() if are_numbers else without
 
     def doubted(self, cells: pl.Series, column: Column) -> tuple[pl.Series, bool] | None:
         """Where a decimal comma is due, cells with a point, as 1.234 may be a fraction; a comma shows the form."""
-        form = Form.of(column.form)
-        if not (column.form == "comma" or (form is not None and form.decimal == ",")):
+        if Form.of(column.form).decimal != ",":
             return None
         if cells.dtype != pl.String:
             return cells.clear(), cells.null_count() < len(cells)
@@ -78,17 +75,15 @@ class Numbers(Kind):
 
     def expected(self, column: Column) -> str:
         form = Form.of(column.form)
-        if form is None:
-            return _FORMS.get(column.form, _FORMS[""])[1]
         return f"numbers{_in_unit(form.unit)} such as {form.example}"
 
 
 def read_numbers(cells: pl.Series, form: str) -> pl.Series:
     """Numbers, null where there is none."""
+    written = Form.of(form)
     if cells.dtype == pl.String:
-        amount = Form.of(form)
-        numbers = _read_amounts(cells, amount) if amount else _read_plain(cells, form)
-    elif not (cells.dtype.is_numeric() or cells.dtype in (pl.Boolean, pl.Duration, pl.Time)) or _needs_unit(form):
+        numbers = _read_plain(cells, written) if written.plain else _read_amounts(cells, written)
+    elif written.needs_unit or not (cells.dtype.is_numeric() or cells.dtype in (pl.Boolean, pl.Duration, pl.Time)):
         return nulls(cells)
     else:
         numbers = cells.cast(pl.Float64, strict=False)
@@ -130,13 +125,13 @@ def _best(filled: pl.Series, forced: bool) -> tuple[str, pl.Series]:
     return min(best, other, key=lambda reading: reading[1].null_count())
 
 
-def _read_plain(cells: pl.Series, form: str) -> pl.Series:
+def _read_plain(cells: pl.Series, form: Form) -> pl.Series:
     """Numbers with nothing around them."""
     cells = cells.str.strip_chars()
-    if form:
-        well_formed = cells.str.contains(_COMMA_DECIMAL if form == "comma" else _COMMA_THOUSANDS)
-        between, decimal = (".", ",") if form == "comma" else (",", ".")
-        cells = cells.str.replace_all(between, "", literal=True).str.replace(decimal, ".", literal=True)
+    if form.decimal == "," or form.thousands:
+        well_formed = cells.str.contains(_COMMA_DECIMAL if form.decimal == "," else _COMMA_THOUSANDS)
+        between = "." if form.decimal == "," else ","
+        cells = cells.str.replace_all(between, "", literal=True).str.replace(form.decimal, ".", literal=True)
         cells = cells.set(~well_formed.fill_null(False), None)
     return cells.cast(pl.Float64, strict=False)
 
@@ -150,15 +145,13 @@ def _possible_forms(filled: pl.Series) -> tuple[str, ...]:
     return ("thousands",) if thousands.any() else ("",)
 
 
-def _notes(filled: pl.Series, text: str) -> list[str]:
+def _notes(filled: pl.Series, form: Form) -> list[str]:
     """How the numbers are written, where that is worth a word."""
-    form = Form.of(text)
-    if form is None:
-        return [_FORMS[text][0]] if text else []
     notes = [_in_unit(form.unit).strip()] if form.unit else []
-    plain = some_of(filled, MANY).str.replace_all(r"[\s\u00a0\u2009\u202f]", "_")
-    if form.thousands and plain.str.contains(rf"\d[{form.thousands}’]\d{{3}}").any():
-        notes.append(f"thousands separated by {_THOUSANDS[form.thousands]}")
+    if form.thousands:
+        some = some_of(filled, MANY).str.replace_all(r"[\s\u00a0\u2009\u202f]", "_")
+        if some.str.contains(rf"\d[{form.thousands}’]\d{{3}}").any():
+            notes.append(f"thousands separated by {_THOUSANDS[form.thousands]}")
     notes += ["decimal comma"] * (form.decimal == ",")
     return notes + ["words such as k or bn multiplied out"] * form.factors
 
@@ -166,10 +159,10 @@ def _notes(filled: pl.Series, text: str) -> list[str]:
 def _doubts(filled: pl.Series, text: str, numbers: pl.Series) -> list[str]:
     """What a person should look at."""
     doubts, form = [], Form.of(text)
-    if form is not None and form.bare:
+    if form.bare:
         n_bare = len(filled) - read_numbers(filled, replace(form, bare=False).text).count()
         doubts += [f"{n_bare:,} cells without {visible(form.unit, 30)} taken as such"] * (n_bare > 0)
-    if form is not None and form.decimal == "" and form.unit:
+    if form.decimal == "" and form.unit:
         doubts.append("points taken for marks between thousands")
     if filled.dtype == pl.String and not text:
         some = some_of(filled, MANY)
@@ -177,17 +170,6 @@ def _doubts(filled: pl.Series, text: str, numbers: pl.Series) -> list[str]:
         if digits and some.str.starts_with("0").any():
             doubts.append("digits of one length with leading zeros, perhaps a code")
     return doubts + [f"{code} in {count:,} cells may mean missing" for code, count in likely_codes(numbers)]
-
-
-def _unit_of(text: str) -> str:
-    form = Form.of(text)
-    return form.unit if form else ""
-
-
-def _needs_unit(text: str) -> bool:
-    """Whether a number alone is not as it should be written."""
-    form = Form.of(text)
-    return form is not None and bool(form.unit) and not form.bare
 
 
 def _in_unit(unit: str) -> str:
@@ -198,6 +180,42 @@ def _in_unit(unit: str) -> str:
 
 def _share(which: pl.Series) -> float:
     return float(which.sum()) / max(1, len(which))
+
+
+# ---------------------------------------------------------------- yes and no
+
+_OPPOSITE = {"true": "false", "yes": "no", "y": "n", "t": "f"}
+
+
+class Booleans(Kind):
+    """A yes or a no in each cell."""
+
+    name = "boolean"
+
+    def find(self, filled: pl.Series, forced: bool = False) -> Column | None:
+        """Truth values, or one pair of words, in upper or lower case."""
+        if filled.dtype == pl.Boolean:
+            return Column(filled.name, self.name, categories=("true",))
+        if filled.dtype != pl.String:
+            return None
+        words = set(filled.str.to_lowercase().unique().head(3))  # three different ones are no yes and no
+        yes = [yes for yes, no in _OPPOSITE.items() if words <= {yes, no}]
+        return Column(filled.name, self.name, categories=(yes[0],)) if yes else None
+
+    def read(self, cells: pl.Series, column: Column) -> NDArray[np.float64]:
+        """Numbers and truth values as they are; words that are neither of the pair are missing."""
+        if cells.dtype != pl.String:
+            return read_numbers(cells, column.form).to_numpy()[:, None]
+        words, yes = cells.str.strip_chars().str.to_lowercase(), column.categories[0]
+        known = words.is_in([yes, _OPPOSITE[yes]])
+        return (words == yes).set(~known.fill_null(False), None).cast(pl.Float64).to_numpy()[:, None]
+
+    def unread(self, without: pl.Series, column: Column) -> pl.Series:
+        """Words that are neither of the pair; numbers stand for themselves."""
+        return without.clear() if without.dtype.is_numeric() else without
+
+    def expected(self, column: Column) -> str:
+        return f"{'/'.join(column.categories)} or its opposite"
 
 
 # ---------------------------------------------------------------- numbers with something around them
@@ -234,6 +252,7 @@ class Form:
     unit: str = ""
     bare: bool = False  # the unit may be left out
     factors: bool = False  # 1.2k and 3M
+    plain: bool = False  # nothing may stand around a number
 
     @property
     def text(self) -> str:
@@ -242,12 +261,17 @@ class Form:
         return ";".join((_VERSION, self.decimal, self.thousands, flags, self.unit))
 
     @staticmethod
-    def of(text: str) -> Form | None:
-        """The form that a text stands for, None if it is none of these."""
+    def of(text: str) -> Form:
+        """The form that a text stands for."""
         version, *parts = text.split(";", 4)
-        if version != _VERSION or len(parts) != 4 or tuple(parts[:2]) not in _MARKS:
-            return None
-        return Form(parts[0], parts[1], parts[3], "bare" in parts[2], parts[2].endswith("k"))
+        if version == _VERSION and len(parts) == 4 and tuple(parts[:2]) in _MARKS:
+            return Form(parts[0], parts[1], parts[3], "bare" in parts[2], parts[2].endswith("k"))
+        return _PLAIN_FORMS.get(text, _PLAIN_FORMS[""])
+
+    @property
+    def needs_unit(self) -> bool:
+        """Whether a number alone is not as it should be written."""
+        return bool(self.unit) and not self.bare
 
     @property
     def example(self) -> str:
@@ -258,6 +282,14 @@ class Form:
         if self.unit and not self.unit[0].isalnum() and _currency(self.unit):
             return f"{self.unit}{number}"
         return f"{number} {self.unit}".rstrip()
+
+
+# How numbers are written that have nothing around them; these texts stand for it, and no ``Form.text``.
+_PLAIN_FORMS = {
+    "": Form(plain=True),
+    "comma": Form(decimal=",", plain=True),
+    "thousands": Form(thousands=",", plain=True),
+}
 
 
 def _looks_numeric(cells: pl.Series) -> pl.Series:

@@ -12,12 +12,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from chary._words import Parameter, shown
+from chary._words import Parameter
+from chary.tables.cells import without_formulas
 from chary.tables.errors import TableError, reason
-from chary.tables.formats.base import Batch, Format, Reading, extended
+from chary.tables.formats.base import CHUNK, Batch, Format, Reading, extended, refuse_endless, text_chunks
 from chary.tables.formats.packing import File
-from chary.tables.formats.text import CHUNK, refuse_endless, text_chunks
-from chary.tables.formulas import without_formulas
 from chary.tables.table import MAX_COLUMNS, Table, can_be_text, refuse_duplicates
 
 _WHOLE_CHUNK = 8 << 20  # bytes read at a time of a file that is kept
@@ -64,12 +63,6 @@ class Csv(Format):
         )
 
 
-def require_delimiter(delimiter: str | None) -> None:
-    """Refuse what cannot stand between cells."""
-    if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n' or not delimiter.isascii()):
-        raise TableError(f"The delimiter {shown(delimiter)} is not usable; give one ASCII character such as ';'.")
-
-
 def _batches(file: File, how: Reading, size: int, columns: Sequence[str] | None = None) -> Iterator[Batch]:
     """Whole records, each batch read as a CSV of its own with the header of the file; of all or some columns."""
     rest, header, separator, before, returns = b"", b"", None, 0, False
@@ -86,7 +79,8 @@ def _batches(file: File, how: Reading, size: int, columns: Sequence[str] | None 
             raise TableError(f"{file.name} is empty; chary needs a header and rows.")
         if not data:
             continue
-        table = _read_records(header + data, file.name, how.delimiter, separator, before, chunk.last, columns)
+        records = _Records.of(header + data, file.name, before, chunk.last)
+        table = _read_records(records, how.delimiter, separator, columns)
         before += data.count(b"\n")
         if not header:
             header, separator = data[:first], table.delimiter
@@ -95,34 +89,33 @@ def _batches(file: File, how: Reading, size: int, columns: Sequence[str] | None 
 
 
 def _read_records(
-    data: bytes,
-    name: str,
-    delimiter: str | None,
-    separator: str | None,
-    before: int,
-    last: bool,
-    columns: Sequence[str] | None,
+    records: _Records, delimiter: str | None, separator: str | None, columns: Sequence[str] | None
 ) -> Table:
-    """Read a header and records, UTF-8 with newlines; ``delimiter`` is as given, ``separator`` as known.
+    """All cells as text, without blank lines; a table of one column keeps them, as empty cells.
 
-    Of a part of a file, ``before`` is how many of its lines stand between the header and the part, and ``last``
-    whether nothing follows.
+    ``delimiter`` is as given, ``separator`` as known from the records before.
     """
-    cells = np.frombuffer(data, np.uint8)
-    records = _Records.scan(cells, before, last)
-    nul = int(np.argmin(cells))
-    if cells[nul] == 0:
-        raise TableError(
-            f"{name}, line {records.line(data, nul)}: a NUL character, which text tables do not have; if the file "
-            "is UTF-16, pass ",
-            Parameter("encoding", "utf-16"),
-            ".",
-        )
-    records.check_quotes(data, delimiter or "".join(_DELIMITERS), name)
-    separator = delimiter or separator or records.sniff(cells)
-    blank = records.check_widths(data, cells, separator, name)
-    header = next(csv.reader(io.StringIO(data[: records.ends[0]].decode()), delimiter=separator))
-    return Table(_parse(data, separator, header, blank, columns, name), name, separator)
+    name = records.name
+    records.check_text()
+    records.check_quotes(delimiter or "".join(_DELIMITERS))
+    separator = delimiter or separator or records.sniff()
+    blank = records.check_widths(separator)
+    header = next(csv.reader(io.StringIO(records.data[: records.ends[0]].decode()), delimiter=separator))
+    refuse_duplicates(header, name)
+    if len(header) > MAX_COLUMNS:
+        raise TableError(f"{name} has {len(header):,} columns; chary takes up to {MAX_COLUMNS:,}: select some.")
+    names = [column for column in header if column in set(columns)] if columns else header
+    places = [header.index(column) for column in names] if columns else None
+    try:
+        frame = pl.read_csv(records.data, separator=separator, infer_schema=False, glob=False, columns=places)
+        frame.columns = names
+    except (Exception, pl.exceptions.PanicException) as error:
+        raise TableError(f"{name} is not a well-formed CSV ({reason(error)}); write it again.") from None
+    if len(blank) and len(header) > 1:
+        keep = np.ones(frame.height, dtype=bool)
+        keep[blank[blank < frame.height]] = False
+        frame = frame.filter(pl.Series(keep))
+    return Table(frame, name, separator)
 
 
 def _ends_of(data: bytes) -> tuple[int, int]:
@@ -139,79 +132,66 @@ def _outside(positions: NDArray[np.intp], quotes: NDArray[np.intp]) -> NDArray[n
     return positions[np.searchsorted(quotes, positions) % 2 == 0] if len(quotes) else positions
 
 
-def _parse(
-    data: bytes,
-    separator: str,
-    header: list[str],
-    blank: NDArray[np.intp],
-    columns: Sequence[str] | None,
-    name: str,
-) -> pl.DataFrame:
-    """All cells as text, without blank lines; a table of one column keeps them, as empty cells."""
-    refuse_duplicates(header, name)
-    if len(header) > MAX_COLUMNS:
-        raise TableError(f"{name} has {len(header):,} columns; chary takes up to {MAX_COLUMNS:,}: select some.")
-    names = [column for column in header if column in set(columns)] if columns else header
-    places = [header.index(column) for column in names] if columns else None
-    try:
-        frame = pl.read_csv(data, separator=separator, infer_schema=False, glob=False, columns=places)
-    except (Exception, pl.exceptions.PanicException) as error:
-        raise TableError(f"{name} is not a well-formed CSV ({reason(error)}); write it again.") from None
-    if frame.width != len(names):
-        raise TableError(f"{name} is not a well-formed CSV (its header is ambiguous); write it again.")
-    frame.columns = names
-    if len(blank) and len(header) > 1:
-        keep = np.ones(frame.height, dtype=bool)
-        keep[blank[blank < frame.height]] = False
-        frame = frame.filter(pl.Series(keep))
-    return frame
-
-
 @dataclass(frozen=True)
 class _Records:
-    """Where the records of a CSV end: a newline outside quotes ends one."""
+    """A header and records, UTF-8, and where each ends: a newline outside quotes ends one."""
 
+    data: bytes
+    cells: NDArray[np.uint8]  # the same, as numbers
+    name: str  # of the file
+    before: int  # lines of the file between the header and the rest of this part
+    last: bool  # whether the file ends here
     ends: NDArray[np.intp]  # (n_records,) position of the newline, or of the end of the file
     quotes: NDArray[np.intp]  # (n_quotes,) their positions
-    before: int = 0  # lines of the file between the header and the rest of this part
-    last: bool = True  # whether the file ends here
 
     @classmethod
-    def scan(cls, cells: NDArray[np.uint8], before: int = 0, last: bool = True) -> _Records:
+    def of(cls, data: bytes, name: str, before: int, last: bool) -> _Records:
+        cells = np.frombuffer(data, np.uint8)
         quotes = np.flatnonzero(cells == _QUOTE)
         ends = _outside(np.flatnonzero(cells == _NEWLINE), quotes)
         if not len(ends) or ends[-1] != len(cells) - 1:
             ends = np.append(ends, len(cells))
-        return cls(ends, quotes, before, last)
+        return cls(data, cells, name, before, last, ends, quotes)
 
-    def line(self, data: bytes, position: int) -> int:
-        """The line of the file that a byte stands in."""
-        return _line(data, position) + (self.before if position > self.ends[0] else 0)
+    def where(self, position: int) -> str:
+        """The file, and its line that a byte stands in."""
+        line = self.data.count(b"\n", 0, position) + 1 + (self.before if position > self.ends[0] else 0)
+        return f"{self.name}, line {line}"
 
-    def widths(self, cells: NDArray[np.uint8], delimiter: str, n_records: int | None = None) -> NDArray[np.intp]:
+    def widths(self, delimiter: str, n_records: int | None = None) -> NDArray[np.intp]:
         """Number of cells of each of the first records."""
         ends = self.ends[:n_records]
-        separators = _outside(np.flatnonzero(cells[: int(ends[-1])] == ord(delimiter)), self.quotes)
+        separators = _outside(np.flatnonzero(self.cells[: int(ends[-1])] == ord(delimiter)), self.quotes)
         return np.diff(np.searchsorted(separators, ends), prepend=0) + 1
 
-    def sniff(self, cells: NDArray[np.uint8]) -> str:
+    def sniff(self) -> str:
         """The delimiter that cuts most of the first records into as many cells as the header."""
 
         def fit(delimiter: str) -> tuple[float, int]:
-            widths = self.widths(cells, delimiter, 200)
+            widths = self.widths(delimiter, 200)
             return (float(np.mean(widths == widths[0])), int(widths[0])) if widths[0] > 1 else (0.0, 0)
 
         return max(_DELIMITERS, key=fit)
 
-    def check_quotes(self, data: bytes, delimiters: str, name: str) -> None:
+    def check_text(self) -> None:
+        """Refuse what is no text, or in another encoding."""
+        nul = int(np.argmin(self.cells))
+        if self.cells[nul] == 0:
+            raise TableError(
+                f"{self.where(nul)}: a NUL character, which text tables do not have; if the file is UTF-16, pass ",
+                Parameter("encoding", "utf-16"),
+                ".",
+            )
+
+    def check_quotes(self, delimiters: str) -> None:
         """Quotes must stand around whole cells."""
-        cells, quotes = np.frombuffer(data, np.uint8), self.quotes
+        cells, quotes = self.cells, self.quotes
         if not len(quotes):
             return
         if len(quotes) % 2:
             raise TableError(
-                f"{name}, line {self.line(data, int(quotes[-1]))}: a quote is opened and never closed; close it, "
-                "or double it if it belongs to the text."
+                f"{self.where(int(quotes[-1]))}: a quote is opened and never closed; close it, or double it if it "
+                "belongs to the text."
             )
         edges = np.isin(np.arange(256), [_QUOTE, _NEWLINE, _RETURN, *delimiters.encode()])
         neighbour = quotes.copy()
@@ -221,31 +201,26 @@ class _Records:
         stray = ~outside & ~edges[cells[np.clip(neighbour, 0, len(cells) - 1)]]
         if stray.any():
             raise TableError(
-                f"{name}, line {self.line(data, int(quotes[stray.argmax()]))}: a quote in the middle of a cell; "
-                "put the whole cell in quotes and double the ones inside."
+                f"{self.where(int(quotes[stray.argmax()]))}: a quote in the middle of a cell; put the whole cell "
+                "in quotes and double the ones inside."
             )
 
-    def check_widths(self, data: bytes, cells: NDArray[np.uint8], delimiter: str, name: str) -> NDArray[np.intp]:
+    def check_widths(self, delimiter: str) -> NDArray[np.intp]:
         """Refuse ragged rows; return which rows are blank lines."""
-        widths = self.widths(cells, delimiter)
+        widths = self.widths(delimiter)
         starts = np.concatenate([[0], self.ends[:-1] + 1])
         lengths = self.ends - starts
-        is_return = cells[np.minimum(starts, len(cells) - 1)] == _RETURN
+        is_return = self.cells[np.minimum(starts, len(self.cells) - 1)] == _RETURN
         blank = (lengths == 0) | ((lengths == 1) & is_return)
         if blank[0]:
-            raise TableError(f"{name}, line 1: blank where the column names should be; remove the blank line.")
+            raise TableError(f"{self.where(0)}: blank where the column names should be; remove the blank line.")
         ragged = np.flatnonzero((widths != widths[0]) & ~blank)
         if len(ragged):
-            line = self.line(data, int(starts[ragged[0]]))
             last = " (the file seems to be cut off)" if self.last and ragged[0] == len(widths) - 1 else ""
             raise TableError(
-                f"{name}, line {line}: {widths[ragged[0]]:,} cells where the header has {widths[0]:,}{last}; "
-                "quote cells that contain the delimiter, or pass the right one with ",
+                f"{self.where(int(starts[ragged[0]]))}: {widths[ragged[0]]:,} cells where the header has "
+                f"{widths[0]:,}{last}; quote cells that contain the delimiter, or pass the right one with ",
                 Parameter("delimiter"),
                 ".",
             )
         return np.flatnonzero(blank[1:])
-
-
-def _line(data: bytes, position: int) -> int:
-    return data.count(b"\n", 0, position) + 1

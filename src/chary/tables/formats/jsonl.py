@@ -15,9 +15,8 @@ import polars as pl
 
 from chary._words import shown
 from chary.tables.errors import TableError, reason
-from chary.tables.formats.base import Batch, Format, Reading, extended
+from chary.tables.formats.base import CHUNK, Batch, Format, Reading, extended, refuse_endless, text_chunks
 from chary.tables.formats.packing import File
-from chary.tables.formats.text import CHUNK, refuse_endless, text_chunks
 from chary.tables.table import Lines, Table, common_type
 
 _MOST_DEPTH = 16
@@ -53,8 +52,7 @@ class Jsonl(Format):
         self, file: File, how: Reading, head: Table, columns: Sequence[str] | None, memory: int
     ) -> Iterator[Batch]:
         for table, share in _batches(file, how, CHUNK):
-            frame = _typed(table.frame, head.frame.schema)
-            yield Batch(table.with_frame(frame), share)
+            yield Batch(table.with_frame(_typed(table.frame, head.frame.schema)), share)
 
     def holds(self, dtype: pl.DataType) -> bool:
         return all(self.holds(part) for part in _parts_of(dtype)) and dtype not in (pl.Binary, pl.Object)
@@ -94,12 +92,8 @@ def _batches(file: File, how: Reading, size: int | None) -> Iterator[Batch]:
 
 
 def _typed(frame: pl.DataFrame, schema: Mapping[str, pl.DataType]) -> pl.DataFrame:
-    nothing = [
-        pl.Series(name, [None], dtype=dtype).new_from_index(0, frame.height)
-        for name, dtype in schema.items()
-        if name not in frame.columns
-    ]
-    return frame.with_columns(nothing).select(pl.col(name).cast(dtype) for name, dtype in schema.items())
+    cells = {name: pl.col(name) if name in frame.columns else pl.lit(None) for name in schema}
+    return frame.select(cells[name].cast(dtype).alias(name) for name, dtype in schema.items())
 
 
 def _read_lines(data: bytes, name: str, before: int = 0) -> Table:
@@ -165,31 +159,22 @@ def _refuse_first_odd_line(data: bytes, name: str, before: int = 0) -> None:
         where = f"{name}, line {number}"
         try:
             found = json.loads(line, parse_constant=_refuse_constant)
-        except _NoJsonError as error:
-            raise TableError(f"{where}: {error} is not JSON; write null where there is no number.") from None
-        except RecursionError:
-            raise TableError(f"{where}: nested too deeply; write its parts as columns.") from None
-        except ValueError as error:
-            raise TableError(
-                f"{where}: no JSON object ({reason(error)}); write one object on each line."
-            ) from None
+        except (ValueError, RecursionError) as error:
+            why = "nested too deeply" if isinstance(error, RecursionError) else reason(error)
+            raise TableError(f"{where}: no JSON object ({why}); write one object on each line.") from None
         if not isinstance(found, dict):
             raise TableError(f"{where}: no JSON object but {_kind_of(found)}; write one object on each line.")
-        for key, value in found.items():
-            kind, before = kinds.setdefault(key, (_kind_of(value), number)) if value is not None else ("", 0)
-            if value is not None and kind != _kind_of(value):
+        for key, kind in ((key, _kind_of(value)) for key, value in found.items() if value is not None):
+            known, there = kinds.setdefault(key, (kind, number))
+            if kind != known:
                 raise TableError(
-                    f"{where}: column {shown(key)} holds {_kind_of(value)} here and {kind} in line {before}; "
-                    "write one type in a column."
+                    f"{where}: column {shown(key)} holds {kind} here and {known} in line {there}; write one type "
+                    "in a column."
                 )
 
 
-class _NoJsonError(Exception):
-    """NaN or Infinity, which Python writes and JSON lacks."""
-
-
 def _refuse_constant(text: str) -> Any:
-    raise _NoJsonError(text)
+    raise ValueError(f"{text} is not JSON: write null where there is no number")
 
 
 def _kind_of(value: Any) -> str:

@@ -8,7 +8,7 @@ import os
 import zipfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -23,7 +23,7 @@ _MAGIC = {b"\x1f\x8b": GZIP, b"PK\x03\x04": ZIP, b"PK\x05\x06": ZIP}  # the last
 _MOST, _SMALL, _RATIO = 2**34, 2**28, 200
 _PIECE, _HEAD = 1 << 20, 4096
 # What archives hold besides files that somebody put there.
-_BESIDES = ("__MACOSX/", ".DS_Store", "Thumbs.db", "desktop.ini")
+_BESIDES = (".DS_Store", "Thumbs.db", "desktop.ini")
 
 
 @dataclass(frozen=True)
@@ -60,12 +60,11 @@ class File:
     def unpacked(self) -> tuple[File, str]:
         """The file with the way it is packed, and the name that what is in it has; a workbook is not unpacked."""
         packed = self._packing()
-        if not packed:
-            return self, self.name
-        if packed == GZIP:
-            return replace(self, packed=packed), self.name[:-3] if self.name.lower().endswith(".gz") else self.name
+        file = replace(self, packed=packed)
+        if packed != ZIP:
+            return file, self.name[:-3] if packed and self.name.lower().endswith(".gz") else self.name
         with self._raw() as raw, opened_zip(raw, self.name) as archive:
-            return replace(self, packed=packed), _only(archive, self.name).filename
+            return file, _only(archive, self.name).filename
 
     @property
     def packed_twice(self) -> str:
@@ -124,13 +123,10 @@ class File:
                         yield raw, inside
                 else:
                     yield raw, raw
-            except EOFError:
+            except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+                why = "it is cut off" if isinstance(error, EOFError) else reason(error)
                 raise TableError(
-                    f"{self.name} is a gzip file that is cut off; copy or download it again."
-                ) from None
-            except (gzip.BadGzipFile, zlib.error) as error:
-                raise TableError(
-                    f"{self.name} is a damaged gzip file ({reason(error)}); copy or download it again."
+                    f"{self.name} is a damaged gzip file ({why}); copy or download it again."
                 ) from None
 
 
@@ -143,14 +139,9 @@ def state_of(path: Path) -> tuple[int, ...] | None:
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
-def is_bomb(size: int, packed: int) -> bool:
-    """Whether no table grows to this size when it is unpacked, from that of its file."""
-    return size > _MOST or (size > _SMALL and size > _RATIO * packed)
-
-
 def refuse_bomb(size: int, packed: int, name: str, whole: bool = True) -> None:
     """Refuse what would fill the memory, by its size so far; read in parts, only how far it grows matters."""
-    if is_bomb(size if whole else min(size, _MOST), packed):
+    if (whole and size > _MOST) or size > max(_SMALL, _RATIO * packed):
         raise TableError(
             f"{name} unpacks to {size >> 20:,} MiB or more from {max(1, packed >> 10):,} KiB, as no table does; "
             "unpack it yourself if you trust it."
@@ -172,7 +163,13 @@ def opened_zip(file: BinaryIO, name: str) -> Iterator[zipfile.ZipFile]:
 
 
 def _only(archive: zipfile.ZipFile, name: str) -> zipfile.ZipInfo:
-    members = [m for m in archive.infolist() if not m.is_dir() and not _is_besides(m.filename)]
+    members = [
+        member
+        for member in archive.infolist()
+        if not (
+            member.is_dir() or member.filename.startswith("__MACOSX/") or Path(member.filename).name in _BESIDES
+        )
+    ]
     if len(members) != 1:
         held = listed([shown(m.filename, 40) for m in members[:5]]) if members else "no file"
         more = f" and {len(members) - 5:,} more" if len(members) > 5 else ""
@@ -182,33 +179,28 @@ def _only(archive: zipfile.ZipFile, name: str) -> zipfile.ZipInfo:
     return members[0]
 
 
-def _is_besides(name: str) -> bool:
-    return name.startswith(_BESIDES[0]) or name.rpartition("/")[2] in _BESIDES[1:]
-
-
 @contextmanager
 def packing(file: BinaryIO, packed: str, name: str) -> Iterator[BinaryIO]:
     """A file to write to, so that its bytes end up compressed; the same bytes every time."""
-    if packed == GZIP:
-        with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as stream:
-            yield from _evenly(stream)
-    elif packed == ZIP:
-        member = zipfile.ZipInfo(name)
-        member.compress_type = zipfile.ZIP_DEFLATED
-        with zipfile.ZipFile(file, "w") as archive, archive.open(member, "w", force_zip64=True) as stream:
-            yield from _evenly(stream)
-    else:
+    if not packed:
         yield file
-
-
-def _evenly(file: Any) -> Iterator[BinaryIO]:
-    """A file to write to that passes bytes on in pieces of one size: compression depends on the cuts."""
-    even = _Even(file)
-    yield even  # type: ignore[misc]
-    even.finish()
+        return
+    with ExitStack() as stack:
+        if packed == GZIP:
+            stream: Any = stack.enter_context(gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0))
+        else:
+            member = zipfile.ZipInfo(name)
+            member.compress_type = zipfile.ZIP_DEFLATED
+            archive = stack.enter_context(zipfile.ZipFile(file, "w"))
+            stream = stack.enter_context(archive.open(member, "w", force_zip64=True))
+        even = _Even(stream)
+        yield even  # type: ignore[misc]
+        even.finish()
 
 
 class _Even(io.RawIOBase):
+    """Passes bytes on in pieces of one size: compression depends on the cuts."""
+
     def __init__(self, file: BinaryIO) -> None:
         self.file, self.held = file, bytearray()
 

@@ -108,12 +108,9 @@ def _read_sheet(data: bytes, name: str, sheet: str | None) -> tuple[pl.DataFrame
     refuse_duplicates(names, f"{name}, sheet {shown(found)}")
     if not cells.height:
         return pl.DataFrame(schema=dict.fromkeys(names, pl.String)), ()
-    notes = [
-        f"Column {shown(names[j])} of {name} mixes numbers, text or dates, and was read as text." for j in mixed
-    ]
-    return pl.DataFrame([_typed(column).alias(label) for label, column in zip(names, cells, strict=True)]), tuple(
-        notes
-    )
+    notes = [f"Column {shown(names[j])} of {name} mixes several types, and was read as text." for j in mixed]
+    frame = pl.DataFrame([_typed(column).alias(own) for own, column in zip(names, cells, strict=True)])
+    return frame, tuple(notes)
 
 
 def _xlsxwriter() -> Any:
@@ -148,12 +145,9 @@ def _sheet_name(names: list[str], sheet: str | None, name: str) -> str:
     held = ", ".join(shown(one, 40) for one in names[:12]) + (", ..." if len(names) > 12 else "")
     if sheet is None:
         raise TableError(f"{name} has the sheets {held}; name one with ", Parameter("sheet"), ".")
-    if sheet in names:
-        return sheet
-    same = [one for one in names if one.casefold().strip() == sheet.casefold().strip()]
-    if len(same) == 1:
-        return same[0]
-    raise TableError(f"{name} has no sheet {shown(sheet)}; it has {held}.")
+    if sheet not in names:
+        raise TableError(f"{name} has no sheet {shown(sheet)}; it has {held}.")
+    return sheet
 
 
 def _load(reader: Any, sheet: str) -> tuple[pl.DataFrame, list[int]]:
@@ -185,23 +179,28 @@ def _typed(cells: pl.Series) -> pl.Series:
 
 
 def _refuse_unwritable(cells: pl.Series) -> None:
-    name, dtype = shown(cells.name), cells.dtype
+    """Refuse a column that would be another one once it was in a workbook."""
+    dtype = cells.dtype
+    is_day, has_time = dtype in (pl.Date, pl.Datetime), dtype in (pl.Datetime, pl.Time)
+    why = ""
     if dtype.is_nested() or dtype in (pl.Binary, pl.Object, pl.Duration):
-        raise _cannot(f"column {name} holds {dtype}, which a cell cannot")
-    if dtype.is_integer() and bool((cells.cast(pl.Float64).abs() >= _WHOLE).any()):
-        raise _cannot(f"column {name} holds whole numbers of more than 15 digits")
-    if dtype.is_float() and not cells.drop_nulls().is_finite().all():
-        raise _cannot(f"column {name} holds a number that is not finite")
-    if isinstance(dtype, pl.Decimal):
-        raise _cannot(f"column {name} holds exact decimals")
-    if dtype in (pl.Date, pl.Datetime) and bool((cells.dt.date() < _FIRST_DAY).any()):
-        raise _cannot(f"column {name} holds dates before March 1900")
-    if dtype in (pl.Datetime, pl.Time) and bool((cells.dt.microsecond() % 1000 != 0).any()):
-        raise _cannot(f"column {name} holds moments finer than a thousandth of a second")
-    if isinstance(dtype, pl.Datetime) and dtype.time_zone:
-        raise _cannot(f"column {name} holds moments of a time zone")
-    if dtype == pl.String and bool((cells.str.len_chars() > _MOST_CHARACTERS).any()):
-        raise _cannot(f"column {name} holds a text of more than {_MOST_CHARACTERS:,} characters")
+        why = f"{dtype}, which a cell cannot"
+    elif dtype.is_integer() and bool((cells.cast(pl.Float64).abs() >= _WHOLE).any()):
+        why = "whole numbers of more than 15 digits"
+    elif dtype.is_float() and not cells.drop_nulls().is_finite().all():
+        why = "a number that is not finite"
+    elif isinstance(dtype, pl.Decimal):
+        why = "exact decimals"
+    elif is_day and bool((cells.dt.date() < _FIRST_DAY).any()):
+        why = "dates before March 1900"
+    elif has_time and bool((cells.dt.microsecond() % 1000 != 0).any()):
+        why = "moments finer than a thousandth of a second"
+    elif isinstance(dtype, pl.Datetime) and dtype.time_zone:
+        why = "moments of a time zone"
+    elif dtype == pl.String and bool((cells.str.len_chars() > _MOST_CHARACTERS).any()):
+        why = f"a text of more than {_MOST_CHARACTERS:,} characters"
+    if why:
+        raise _cannot(f"column {shown(cells.name)} holds {why}")
 
 
 def _cannot(why: str) -> TableError:

@@ -5,8 +5,7 @@ import datetime as dt
 import polars as pl
 import pytest
 
-from chary.tables.missing import (
-    codes_of,
+from chary.tables.cells import (
     filled_cells,
     is_no_answer,
     label_texts,
@@ -73,10 +72,6 @@ def test_a_label_has_no_white_space_around_it_and_an_empty_cell_is_none():
 )
 def test_codes_for_nothing_are_taken_out(cells, codes, left):
     assert without_codes(pl.Series(cells), codes).to_list() == left
-
-
-def test_a_code_is_for_every_column_or_for_one():
-    assert codes_of("a=b", ["-9", "a=b=7", "a=8", "c=9"]) == ["-9", "7"]
 
 
 @pytest.mark.parametrize(
