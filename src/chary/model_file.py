@@ -34,20 +34,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from chary import __version__
 from chary._files import atomic_write
-from chary.method import (
-    AIMS,
-    POLICIES,
-    ColumnScaler,
-    DiverseEnsembleClassifier,
-    Member,
-    MixedEnsembleClassifier,
-    Network,
-    PlainBoosting,
-    PlainForest,
-    SelfTrainingClassifier,
-    Trees,
-    plain_trees,
-)
+from chary.method import DiverseEnsembleClassifier, Member, MixedEnsembleClassifier, SelfTrainingClassifier
+from chary.method.mixture import ColumnScaler
+from chary.method.network import Network
+from chary.method.policies import POLICIES
+from chary.method.priors import AIMS
+from chary.method.trees import PlainBoosting, PlainForest, Trees, plain_trees
 from chary.tables import TablePreparation
 from chary.tables.columns.column import Column
 

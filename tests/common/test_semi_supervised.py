@@ -18,7 +18,7 @@ from chary import (
     TopK,
     TransductiveBound,
 )
-from chary.method.policies import Acceptance
+from chary.method.policies import Decision
 
 spec = importlib.util.spec_from_file_location("checks", Path(__file__).with_name("semi_supervised_checks.py"))
 checks = importlib.util.module_from_spec(spec)
@@ -29,14 +29,14 @@ class AcceptNothing:
     rescore = False
 
     def accept(self, round):
-        return Acceptance(np.zeros(len(round.confidence), dtype=bool), {})
+        return Decision(np.zeros(len(round.confidence), dtype=bool), {})
 
 
 class AcceptAll:
     rescore = False
 
     def accept(self, round):
-        return Acceptance(np.ones(len(round.confidence), dtype=bool), {})
+        return Decision(np.ones(len(round.confidence), dtype=bool), {})
 
 
 def make(base, *, policy, accept="policy", warm_start=False, **parameters):

@@ -11,7 +11,7 @@ from chary import DiverseEnsembleClassifier, MixedEnsembleClassifier, SelfTraini
 from chary.labelling import Diagnosis, learn
 from chary.labelling.diagnose import MILD, REPRESENTATIVE, STRONG, UNKNOWN
 from chary.labelling.learn import LEARNERS, MIXED, NETWORK, choose, collapsed, prior_figures, prior_of_part
-from chary.method import Labels
+from chary.method.labels import Labels
 
 SHARES = {"yes": 0.3, "no": 0.7}
 

@@ -8,10 +8,9 @@ from scipy.optimize import approx_fprime
 from scipy.special import softmax
 
 from chary import DiverseEnsembleClassifier, MixedEnsembleClassifier, SelfTrainingClassifier
-from chary.method import align
 from chary.method import priors as information
 from chary.method.labels import Labels
-from chary.method.priors import ClassPrior, balanced_shares, match_means, most_informative
+from chary.method.priors import ClassPrior, align, balanced_shares, match_means, most_informative
 from chary.method.priors import information as informed
 
 

@@ -4,10 +4,10 @@ from itertools import product
 
 import numpy as np
 import pytest
+from chary.method.bound import transductive_thresholds
 from scipy.optimize import linprog
 from scipy.special import softmax
 
-from chary.method.bound import transductive_thresholds
 from chary.method.policies import Round, TransductiveBound
 
 

@@ -30,7 +30,7 @@ from chary import (
     SelfTrainingClassifier,
     TransductiveBound,
 )
-from chary.method import encode
+from chary.method.labels import encode
 from chary.torch import TorchDiverseClassifier, t_similarity
 
 ROOT = Path(__file__).parents[2]

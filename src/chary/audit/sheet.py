@@ -24,7 +24,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from chary._words import Parameter, Step, shown
-from chary.method import Labels
+from chary.method.labels import Labels
 from chary.tables import sampling
 from chary.tables.errors import EncodingError, TableError
 from chary.tables.formulas import as_typed, guarded

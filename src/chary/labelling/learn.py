@@ -22,23 +22,19 @@ from chary.labelling.diagnose import STRONG, Contrast, Diagnosis, compare_rows, 
 from chary.labelling.drift import with_drift_reference
 from chary.labelling.explain import Explainer, explainer
 from chary.method import (
-    ACCURACY,
-    AIMS,
-    ClassPrior,
     Curriculum,
     DiverseEnsembleClassifier,
-    Labels,
     MixedEnsembleClassifier,
     Policy,
     RisingShare,
     SelfTrainingClassifier,
     Sensitivity,
     boosted_trees,
-    describe_prior,
     linear_model,
     sensitivity,
-    shares_of_part,
 )
+from chary.method.labels import Labels
+from chary.method.priors import ACCURACY, AIMS, ClassPrior, describe_prior, shares_of_part
 from chary.options import Options
 from chary.tables import Table, TableError
 from chary.tables.target import Target, read_target

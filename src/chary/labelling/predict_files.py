@@ -33,7 +33,7 @@ from chary._files import atomic_writes, folders_for, sweep
 from chary._words import Parameter, shown
 from chary.labelling.drift import compare_with_reference
 from chary.labelling.score import Predictor, RowCounts, about, refuse_taken, score_batches
-from chary.method import scores_quickly
+from chary.method.self_training import scores_quickly
 from chary.options import Options
 from chary.tables import Table, TableError, open_source
 from chary.tables.columns.embeddings import with_features

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from dataclasses import fields, is_dataclass, replace
 from numbers import Integral
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -29,7 +31,7 @@ from chary.method.estimators import (
     takes_unlabeled,
 )
 from chary.method.labels import Labels, decode, encode
-from chary.method.policies import Curriculum, Policy, Round, changed_policy, policy_params
+from chary.method.policies import Curriculum, Policy, Round
 from chary.method.priors import ACCURACY, AIMS, ClassPrior
 
 
@@ -205,8 +207,6 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
             For the classifier's ``fit``; arrays of length n are sliced with the rows.
         """
         self._validate_params()
-        if y is None:
-            raise ValueError("SelfTrainingClassifier requires y to be passed, but the target y is None.")
         (X,) = indexable(X)
         labels = encode(y, unlabeled=self.unlabeled)
         check_consistent_length(X, labels.codes)
@@ -368,8 +368,9 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The parameters; with ``deep`` those of the classifier and of the policy, too."""
-        inner = policy_params(self.policy) if deep and not hasattr(self.policy, "get_params") else {}
-        return {**super().get_params(deep), **{f"policy__{name}": value for name, value in inner.items()}}
+        params = super().get_params(deep)
+        own = fields(self.policy) if deep and is_dataclass(self.policy) else ()
+        return params | {f"policy__{field.name}": getattr(self.policy, field.name) for field in own}
 
     def set_params(self, **params: Any) -> SelfTrainingClassifier:
         """Set parameters, those of the classifier (``estimator__C``) and of the policy (``policy__step``) too.
@@ -378,10 +379,15 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         """
         if "policy" in params:
             self.policy = params.pop("policy")
+        policy: Any = self._policy()
         nested = [name for name in params if name.startswith("policy__")]
-        if nested and not hasattr(self.policy, "set_params"):
+        if nested and not hasattr(policy, "set_params"):
             changes = {name.removeprefix("policy__"): params.pop(name) for name in nested}
-            self.policy = changed_policy(self._policy(), changes)
+            known = [field.name for field in fields(policy)] if is_dataclass(policy) else []
+            for name in changes:
+                if name not in known:
+                    raise ValueError(f"Invalid parameter {name!r} for policy {policy!r}; it has {known!r}.")
+            self.policy = replace(policy, **changes)
         return super().set_params(**params)
 
     def _policy(self) -> Policy:
@@ -414,8 +420,12 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
     def _scores(self, X: Any) -> Scores:
         estimator = self.estimator_
         if callable(self.confidence):
-            own = np.asarray(self.confidence(estimator, X))
-            return scores_of(self._with_prior(probabilities(estimator, X)), own)
+            own, probs = np.asarray(self.confidence(estimator, X)), probabilities(estimator, X)
+            if own.shape not in (probs.shape[:1], probs.shape):
+                raise ValueError(
+                    f"confidence gives shape {own.shape}; {probs.shape[:1]} or {probs.shape} is needed."
+                )
+            return scores_of(self._with_prior(probs), own)
         if self.confidence not in OF_MEMBERS:
             return scores_of(self._with_prior(probabilities(estimator, X)), self.confidence)
         if hasattr(estimator, "predict_joint_proba"):  # in one pass
@@ -471,11 +481,9 @@ class _TrainingData(NamedTuple):
 
 
 def _show(record: dict[str, Any]) -> None:
-    from rich.console import Console
-
     per_class = ", ".join(f"{name}: {count:,}" for name, count in record["accepted"].items())
-    Console(stderr=True, highlight=False).print(
+    print(
         f"round {record['round']}: accepted {record['n_accepted']:,} of {record['n_pool']:,} rows ({per_class}), "
         f"mean confidence {record['mean_confidence']:.3f}, {record['seconds']:.1f} s",
-        markup=False,
+        file=sys.stderr,
     )
