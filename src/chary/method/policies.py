@@ -7,7 +7,7 @@ at the cut are accepted together. (``max_rows`` takes any of the rows that have 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, Protocol
 
@@ -51,17 +51,31 @@ class Policy(Protocol):
         """The rows to accept in this round."""
 
 
-class _Checked:
-    """A policy whose parameters are checked when it is made, in the words of scikit-learn."""
+class _Parameters:
+    """Parameters of a policy, checked when it is made, and known to scikit-learn, so that they can be searched over."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]]
 
     def __post_init__(self) -> None:
         validate_parameter_constraints(self._parameter_constraints, vars(self), type(self).__name__)
 
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The parameters by name."""
+        return dict(vars(self))
+
+    def set_params(self, **params: Any) -> Any:
+        """Another policy with these parameters changed: a policy itself never changes."""
+        known = list(vars(self))
+        for name in params:
+            if name not in known:
+                raise ValueError(
+                    f"Invalid parameter {name!r} for policy {self!r}. Valid parameters are: {known!r}."
+                )
+        return replace(self, **params)  # type: ignore[type-var]
+
 
 @dataclass(frozen=True)
-class FixedThreshold(_Checked):
+class FixedThreshold(_Parameters):
     """Accept the rows whose confidence is at least ``threshold`` (pseudo-labelling, PL; Lee, 2013).
 
     A row at the threshold is accepted, as in the code of the paper's authors, where the paper prints a strict
@@ -85,7 +99,7 @@ class FixedThreshold(_Checked):
 
 
 @dataclass(frozen=True)
-class Curriculum(_Checked):
+class Curriculum(_Parameters):
     """Accept a share of the pool that grows each round (CSTA; Cascante-Bonilla et al., 2021).
 
     Round t = 1, 2, ... accepts the rows at or above the q_t-quantile of the pool's confidence, linearly
@@ -115,7 +129,7 @@ class Curriculum(_Checked):
 
 
 @dataclass(frozen=True)
-class TopK(_Checked):
+class TopK(_Parameters):
     """Accept the ``k`` rows of highest confidence, and those tied with the k-th.
 
     scikit-learn's ``k_best`` accepts k rows even if the k-th is tied, and then which ones depends on the
@@ -138,7 +152,7 @@ class TopK(_Checked):
 
 
 @dataclass(frozen=True)
-class ClassBalanced(_Checked):
+class ClassBalanced(_Parameters):
     """Accept the most confident ``share`` of the rows of each predicted class, at least one of each.
 
     Of n_c rows predicted as class c the floor(share * n_c) most confident are accepted, or one, and those
@@ -160,7 +174,7 @@ class ClassBalanced(_Checked):
 
 
 @dataclass(frozen=True)
-class RisingShare(_Checked):
+class RisingShare(_Parameters):
     """``ClassBalanced`` with a share that rises linearly from ``first`` to ``last`` and then stays there.
 
     Round t = 1, ..., n_rounds keeps the share first + (last - first) * (t - 1) / (n_rounds - 1) of each
@@ -204,7 +218,7 @@ class RisingShare(_Checked):
 
 
 @dataclass(frozen=True)
-class TransductiveBound(_Checked):
+class TransductiveBound(_Parameters):
     r"""Accept by class thresholds that minimise a bound on the error per accepted row (MSTA).
 
     A row x of class yhat(x) is accepted when v_yhat(x) >= theta_yhat. The thresholds solve

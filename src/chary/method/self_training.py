@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import fields, is_dataclass, replace
 from numbers import Integral
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -366,28 +365,17 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         """Names of the columns seen in ``fit``, where it was given a DataFrame."""
         return self.estimator_.feature_names_in_
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The parameters; with ``deep`` those of the classifier and of the policy, too."""
-        params = super().get_params(deep)
-        own = fields(self.policy) if deep and is_dataclass(self.policy) else ()
-        return params | {f"policy__{field.name}": getattr(self.policy, field.name) for field in own}
-
     def set_params(self, **params: Any) -> SelfTrainingClassifier:
         """Set parameters, those of the classifier (``estimator__C``) and of the policy (``policy__step``) too.
 
-        A policy never changes: this classifier gets another one, and whoever shares the old one keeps it.
+        A policy of chary never changes: this classifier gets another one, and whoever shares the old one keeps it.
         """
         if "policy" in params:
             self.policy = params.pop("policy")
-        policy: Any = self._policy()
         nested = [name for name in params if name.startswith("policy__")]
-        if nested and not hasattr(policy, "set_params"):
-            changes = {name.removeprefix("policy__"): params.pop(name) for name in nested}
-            known = [field.name for field in fields(policy)] if is_dataclass(policy) else []
-            for name in changes:
-                if name not in known:
-                    raise ValueError(f"Invalid parameter {name!r} for policy {policy!r}; it has {known!r}.")
-            self.policy = replace(policy, **changes)
+        if nested:
+            policy: Any = self._policy()
+            self.policy = policy.set_params(**{name.removeprefix("policy__"): params.pop(name) for name in nested})
         return super().set_params(**params)
 
     def _policy(self) -> Policy:
