@@ -52,7 +52,7 @@ class Policy(Protocol):
 
 
 class _Parameters:
-    """Parameters of a policy, checked when it is made, and known to scikit-learn, so that they can be searched over."""
+    """Parameters of a policy: checked when it is made, and open to a search by scikit-learn."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]]
 
@@ -221,12 +221,12 @@ class RisingShare(_Parameters):
 class TransductiveBound(_Parameters):
     r"""Accept by class thresholds that minimise a bound on the error per accepted row (MSTA).
 
-    A row x of class yhat(x) is accepted when v_yhat(x) >= theta_yhat. The thresholds solve
+    A row x of class yhat(x) is accepted when v_yhat(x) >= theta_yhat. The thresholds solve ::
 
         theta_j = argmin N_j(theta) / n_j(theta)                            (objective="per_class")
         theta   = argmin sum_j N_j(theta_j) / sum_j n_j(theta_j)            (objective="joint")
 
-    where v_j(x) is the class-j confidence, p_i(x) the posterior and
+    where v_j(x) is the class-j confidence, p_i(x) the posterior and ::
 
         n_j(theta)  = #{x : yhat = j, v_j >= theta}                         rows accepted as j
         N_j(theta)  = sum over i != j of B_ij(theta)                        bound on the wrong ones

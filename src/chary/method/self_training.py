@@ -303,7 +303,7 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
 
     def _record(self, view: Round, accepted: NDArray[np.bool_], used: dict[str, Any], seconds: float) -> None:
         counts = np.bincount(view.prediction[accepted], minlength=len(self.classes_)).tolist()
-        record = {
+        record: dict[str, Any] = {
             "round": view.number,
             "n_pool": len(accepted),
             "n_accepted": int(accepted.sum()),
@@ -314,7 +314,12 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         }
         self.history_.append(record)
         if self.verbose:
-            _show(record)
+            per_class = ", ".join(f"{name}: {count:,}" for name, count in record["accepted"].items())
+            print(
+                f"round {view.number}: accepted {record['n_accepted']:,} of {len(accepted):,} rows ({per_class}), "
+                f"mean confidence {record['mean_confidence']:.3f}, {seconds:.1f} s",
+                file=sys.stderr,
+            )
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Label of each row."""
@@ -466,12 +471,3 @@ class _TrainingData(NamedTuple):
         if start_from is not None:
             params["start_from"] = last_step(start_from)
         return fit_partly(clone(template), self.X, Labels(self.labels.classes, codes, labeled), **params)
-
-
-def _show(record: dict[str, Any]) -> None:
-    per_class = ", ".join(f"{name}: {count:,}" for name, count in record["accepted"].items())
-    print(
-        f"round {record['round']}: accepted {record['n_accepted']:,} of {record['n_pool']:,} rows ({per_class}), "
-        f"mean confidence {record['mean_confidence']:.3f}, {record['seconds']:.1f} s",
-        file=sys.stderr,
-    )
