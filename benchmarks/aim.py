@@ -33,8 +33,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import balanced_accuracy_score
 from sklearn.preprocessing import StandardScaler
 
-from chary.method import align, balanced_shares
+from chary.method import balanced_shares
 from chary.method import priors as information
+from chary.method.priors import align
 from studies import COLLECTION, labelled_rows
 
 WAYS = ("random", "group", "column")

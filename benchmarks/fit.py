@@ -34,7 +34,8 @@ from torch.nn import functional as F  # noqa: N812
 from torch.utils.data import DataLoader, TensorDataset
 
 from chary import DiverseEnsembleClassifier
-from chary.method import default_hidden_sizes, t_similarity
+from chary.method import t_similarity
+from chary.method.network import default_hidden_sizes
 
 N_STEPS, BATCH, N_HEADS, GAMMA = 500, 32, 5, 1.0
 

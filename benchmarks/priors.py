@@ -24,7 +24,7 @@ from rich.table import Table
 from scipy.optimize import linprog
 from scipy.special import softmax
 
-from chary.method import align, whole_counts
+from chary.method.priors import align, whole_counts
 
 SIZES = [(2_000, 3), (10_000, 2), (10_000, 10), (100_000, 10), (1_000_000, 2), (1_000_000, 10)]
 MOST_FOR_HIGHS = 20_000  # numbers in the scores

@@ -16,7 +16,7 @@ from sklearn.datasets import make_classification
 from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier
 from threadpoolctl import threadpool_limits
 
-from chary.method import plain_trees
+from chary.method.trees import plain_trees
 
 N_ROWS, N_LABELED, N_COLUMNS = 100_000, 1_000, 20
 MODELS = {

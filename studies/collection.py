@@ -21,7 +21,7 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 
 from chary.audit import draw
 from chary.labelling.diagnose import prepare
-from chary.method import Labels
+from chary.method.labels import Labels
 from chary.tables import Table, open_source
 from chary.tables.target import read_target
 from studies import datasets

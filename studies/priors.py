@@ -14,7 +14,6 @@ from chary.labelling import diagnose
 from chary.labelling.diagnose import REPRESENTATIVE
 from chary.method import (
     Curriculum,
-    Floats,
     Policy,
     RisingShare,
     SelfTrainingClassifier,
@@ -23,6 +22,7 @@ from chary.method import (
     risk_coverage_curve,
     t_similarity,
 )
+from chary.method.confidence import Floats
 from studies import figures
 from studies.datasets import dataset_title
 from studies.findings import data_sets, recovered_share, signed, won_back

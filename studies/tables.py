@@ -21,7 +21,8 @@ from chary.labelling import Diagnosis, LabeledTable, diagnose, label_table
 from chary.labelling.checks import rows_to_label
 from chary.labelling.diagnose import MILD, REPRESENTATIVE, STRONG, UNKNOWN
 from chary.labelling.learn import LEARNERS, WITH_AUDIT, fit_learner
-from chary.method import Labels, confidence_auroc, risk_coverage_curve
+from chary.method import confidence_auroc, risk_coverage_curve
+from chary.method.labels import Labels
 from chary.options import Options
 from studies import figures
 from studies.collection import (

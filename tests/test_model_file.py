@@ -33,7 +33,8 @@ from chary import (
     TransductiveBound,
 )
 from chary import model_file as persistence
-from chary.method import last_step, plain_trees
+from chary.method.estimators import last_step
+from chary.method.trees import plain_trees
 from chary.model_file import CODECS, ModelFileError, load, save
 from chary.tables import TablePreparation
 

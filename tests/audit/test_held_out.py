@@ -14,8 +14,8 @@ from sklearn.preprocessing import StandardScaler
 from chary import DiverseEnsembleClassifier, MixedEnsembleClassifier, SelfTrainingClassifier
 from chary.audit.held_out import HeldOut, confidence_of, held_out, judge_folds, stratified_folds
 from chary.audit.model import fit_with_audit
-from chary.method import encode
 from chary.method import labels as labels_module
+from chary.method.labels import encode
 
 
 def table(n=400, d=5, seed=0):

@@ -13,8 +13,8 @@ from chary import MixedEnsembleClassifier
 from chary._words import percent
 from chary.audit import draw, write_audit
 from chary.audit.held_out import HeldOut
-from chary.labelling import diagnose_table, label, label_table, learn, predict_table
-from chary.labelling.learn import LEARNERS, NETWORK
+from chary.labelling import diagnose_table, label, label_table, predict_table
+from chary.labelling.learn import LEARNERS, NETWORK, learn
 from chary.labelling.result import write_rows_to_check
 from chary.method import labels
 from chary.model_file import load, save

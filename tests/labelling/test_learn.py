@@ -8,10 +8,10 @@ from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 
 from chary import DiverseEnsembleClassifier, MixedEnsembleClassifier, SelfTrainingClassifier
-from chary.labelling import Diagnosis, learn
+from chary.labelling import Diagnosis
 from chary.labelling.diagnose import MILD, REPRESENTATIVE, STRONG, UNKNOWN
-from chary.labelling.learn import LEARNERS, MIXED, NETWORK, choose, collapsed, prior_figures, prior_of_part
-from chary.method import Labels
+from chary.labelling.learn import LEARNERS, MIXED, NETWORK, choose, collapsed, learn, prior_figures, prior_of_part
+from chary.method.labels import Labels
 
 SHARES = {"yes": 0.3, "no": 0.7}
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chary.labelling.result import SOURCES, Counts, LabeledRows, columns_to_add, joined_labels, some_labels
-from chary.method import Labels
+from chary.method.labels import Labels
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(0, 40))

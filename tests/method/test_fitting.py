@@ -11,7 +11,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from chary import DiverseEnsembleClassifier, LinearDiverseEnsemble, MixedEnsembleClassifier, SelfTrainingClassifier
+from chary import DiverseEnsembleClassifier, MixedEnsembleClassifier, SelfTrainingClassifier
 from chary.method import labels as labels_module
 from chary.method.estimators import fit_partly, last_step, rows_of, seeded_clone, takes_unlabeled
 from chary.method.labels import Labels, encode
@@ -134,7 +134,6 @@ def members():
 CLASSIFIERS = [
     networks(),
     members(),
-    LinearDiverseEnsemble(),
     SelfTrainingClassifier(networks(), max_rounds=2),
     SelfTrainingClassifier(members(), class_prior="labeled", max_rounds=2, max_pool=10, random_state=0),
     SelfTrainingClassifier(SelfTrainingClassifier(networks(), max_rounds=1), confidence="margin", max_rounds=1),
@@ -156,12 +155,11 @@ def n_encoded(monkeypatch):
 def test_encoded_labels_fit_the_same_model_and_no_column_is_encoded_again(classifier, weighed, n_encoded):
     weights = {"sample_weight": np.where(np.arange(60) % 7 == 0, 0.0, 1.0)} if weighed else {}
     expected = classifier.set_params(unlabeled=None).fit(X, y, **weights)
-    probabilities = "decision_function" if isinstance(classifier, LinearDiverseEnsemble) else "predict_proba"
-    scores = getattr(expected, probabilities)(X)
+    scores = expected.predict_proba(X)
     assert n_encoded == [60]  # whatever the number of rounds
     again = classifier.fit(X, LABELS, **weights)
     assert n_encoded == [60]
-    np.testing.assert_array_equal(getattr(again, probabilities)(X), scores)
+    np.testing.assert_array_equal(again.predict_proba(X), scores)
     np.testing.assert_array_equal(again.predict(X), expected.predict(X))
     assert again.classes_.tolist() == ["no", "yes"]
 

@@ -36,7 +36,7 @@ def blob(n_per_class, d=3, seed=0):
 @given(
     sizes=st.lists(st.integers(2, 30), min_size=2, max_size=5), extra=st.integers(0, 40), seed=st.integers(0, 100)
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_counts_add_up_and_follow_the_shares(sizes, extra, seed):
     X, y = blob(sizes)
     n_labeled = min(len(sizes) + extra, len(y))
@@ -67,7 +67,7 @@ def test_draws_follow_successive_sampling_exactly(alpha):
     """Each pair of a class of four against its probability by definition: draw, renormalise, draw."""
     X = np.array([[-2.0], [-0.5], [0.5], [2.0], [-1.0], [1.0]])
     y = np.array([0, 0, 0, 0, 1, 1])
-    r, n_draws = 0.9, 5_000
+    r, n_draws = 0.9, 1_500
     biased = np.exp(r * np.abs(X[:4, 0]))
     p = (1 - alpha) / 4 + alpha * biased / biased.sum()
     pairs = [(a, b) for a in range(4) for b in range(a + 1, 4)]
@@ -80,13 +80,6 @@ def test_draws_follow_successive_sampling_exactly(alpha):
     assert chisquare(list(seen.values()), np.array(expected) * n_draws).pvalue > 1e-3
 
 
-def test_alpha_zero_is_uniform_within_the_class():
-    X, y = blob([6, 6])
-    rng = np.random.default_rng(0)
-    counts = sum(selection_biased(X, y, 6, 50.0, 0.0, rng).astype(int) for _ in range(4000))
-    assert chisquare(counts).pvalue > 1e-3
-
-
 def test_extreme_bias_picks_the_extremes_and_nothing_overflows():
     X, y = blob([40, 60], d=5)
     mask = selection_biased(X * 100, y, 20, r=100.0, random_state=0)
@@ -96,7 +89,7 @@ def test_extreme_bias_picks_the_extremes_and_nothing_overflows():
 
 
 @given(n=st.integers(2, 30), d=st.integers(1, 12), seed=st.integers(0, 1000))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_first_component_against_a_full_decomposition(n, d, seed):
     X = np.random.default_rng(seed).normal(size=(n, d)) * np.arange(1, d + 1)
     full = PCA(1, svd_solver="full").fit_transform(X)[:, 0]
@@ -117,18 +110,6 @@ def test_class_names_and_row_order_of_the_other_class_do_not_matter():
     )
 
 
-def test_biased_labels_are_further_out_on_digits():
-    X, y = load_digits(return_X_y=True)
-    split = split_of(X, y)
-    scores = np.empty(len(split.y_train))
-    for c in range(10):
-        scores[split.y_train == c] = np.abs(first_component_scores(split.X_train[split.y_train == c]))
-    biased = selection_biased(split.X_train, split.y_train, 99, 0.5, random_state=0)
-    halfway = selection_biased(split.X_train, split.y_train, 99, 0.5, alpha=0.5, random_state=0)
-    assert scores.mean() * 1.1 < scores[halfway].mean() < scores[biased].mean()
-    assert biased.sum() == 99
-
-
 def test_protocol_is_stratified_and_standardised_with_training_rows_only():
     X, y = load_digits(return_X_y=True)
     split = split_of(X, y)
@@ -140,14 +121,6 @@ def test_protocol_is_stratified_and_standardised_with_training_rows_only():
     assert abs(split.X_test.mean(axis=0)).max() > 1e-3  # not standardised with its own rows
     again = split_of(X, y)
     assert all(np.array_equal(a, b) for a, b in zip(split, again, strict=True))
-
-
-def test_inputs_are_left_alone():
-    X, y = blob([10, 10])
-    kept = X.copy()
-    train_test_protocol(X, y, random_state=0)
-    selection_biased(X, y, 4, 1.0, random_state=0)
-    assert np.array_equal(X, kept)
 
 
 @pytest.mark.parametrize(

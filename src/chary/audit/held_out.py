@@ -12,7 +12,9 @@ from sklearn.model_selection import StratifiedKFold
 
 from chary._sklearn import safe_indexing
 from chary.audit.figures import Score, score
-from chary.method import Labels, encode, fit_partly, last_step, max_probability, probabilities
+from chary.method import max_probability
+from chary.method.estimators import fit_partly, last_step, probabilities
+from chary.method.labels import Labels, encode
 
 Floats = NDArray[np.floating[Any]]
 Rows = NDArray[np.intp]

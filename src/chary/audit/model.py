@@ -16,7 +16,9 @@ from chary.audit.figures import Comparison, Score, balanced_score, class_scores,
 from chary.audit.held_out import HeldOut, confidence_of, encode_for, fit_without, judge, judge_folds
 from chary.audit.intervals import interval
 from chary.audit.sheet import AuditAnswers
-from chary.method import Labels, SelfTrainingClassifier, in_blocks_of_rows
+from chary.method import SelfTrainingClassifier
+from chary.method.estimators import in_blocks_of_rows
+from chary.method.labels import Labels
 
 _CLEAR = 0.05
 

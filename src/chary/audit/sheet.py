@@ -24,7 +24,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from chary._words import Parameter, Step, shown
-from chary.method import Labels
+from chary.method.labels import Labels
 from chary.tables import sampling
 from chary.tables.cells import as_typed, guarded, is_no_answer
 from chary.tables.errors import EncodingError, TableError

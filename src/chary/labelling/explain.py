@@ -15,7 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from chary.audit.held_out import HeldOut
-from chary.method import probabilities
+from chary.method.estimators import probabilities
 from chary.tables import Table, TablePreparation
 from chary.tables.cells import cell_texts, shown_cells
 

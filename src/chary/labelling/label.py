@@ -38,7 +38,8 @@ from chary.labelling.result import (
     with_given,
 )
 from chary.labelling.score import RowCounts, Scored, probability_names, refuse_memory, refuse_taken, score_batches
-from chary.method import ACCURACY, in_blocks_of_rows
+from chary.method.estimators import in_blocks_of_rows
+from chary.method.priors import ACCURACY
 from chary.options import Options
 from chary.tables import Source, Table, TableError, write_table
 from chary.tables.memory import free_memory

@@ -34,6 +34,7 @@ from chary.method.priors import (
     describe_prior,
     sensitivity,
     shares_of_part,
+    shares_of_part,
 )
 from chary.method.self_training import SelfTrainingClassifier
 from chary.options import Options

@@ -19,7 +19,7 @@ from chary.labelling.diagnose import features_of
 from chary.labelling.explain import Cell
 from chary.labelling.learn import Fit
 from chary.labelling.score import probability_columns
-from chary.method import Labels
+from chary.method.labels import Labels
 from chary.tables.table import ACCEPT, CONFIDENCE, LABEL, SOURCE, WHY
 
 # Where a label comes from: the user; the model, which has learned from it; the model, at the end.

@@ -23,7 +23,7 @@ from sklearn.pipeline import Pipeline
 
 from chary._words import Parameter, shown, visible
 from chary.labelling.drift import EventCounts, Floats, count_events
-from chary.method import one_thread, predict_scores
+from chary.method.estimators import one_thread, predict_scores
 from chary.model_file import load, load_bytes
 from chary.tables import Table, TableError, TablePreparation
 from chary.tables.columns.embeddings import with_features

@@ -1,16 +1,7 @@
-"""The method: classifiers and all that they are made of, on arrays."""
+"""The method: classifiers, policies and confidences on arrays."""
 
-from chary.method.confidence import CONFIDENCES, Floats, entropy, margin, max_probability, t_share, t_similarity
-from chary.method.diverse import DiverseEnsembleClassifier, check_same_classes, class_order_of, content_order
-from chary.method.estimators import (
-    fit_partly,
-    in_blocks_of_rows,
-    last_step,
-    one_thread,
-    predict_scores,
-    probabilities,
-)
-from chary.method.labels import Labels, decode, encode, is_missing
+from chary.method.confidence import CONFIDENCES, entropy, margin, max_probability, t_share, t_similarity
+from chary.method.diverse import DiverseEnsembleClassifier
 from chary.method.linear import LinearDiverseEnsemble
 from chary.method.metrics import (
     ReliabilityCurve,
@@ -20,21 +11,12 @@ from chary.method.metrics import (
     reliability_curve,
     risk_coverage_curve,
 )
-from chary.method.mixture import (
-    ColumnScaler,
-    Member,
-    MixedEnsembleClassifier,
-    boosted_trees,
-    default_members,
-    linear_model,
-)
+from chary.method.mixture import Member, MixedEnsembleClassifier, boosted_trees, default_members, linear_model
 from chary.method.model_selection import LabeledScorer, LabeledStratifiedKFold
-from chary.method.network import Network, default_hidden_sizes, draw_batches
 from chary.method.policies import (
-    POLICIES,
-    Acceptance,
     ClassBalanced,
     Curriculum,
+    Decision,
     FixedThreshold,
     Policy,
     RisingShare,
@@ -42,47 +24,22 @@ from chary.method.policies import (
     TopK,
     TransductiveBound,
 )
-from chary.method.priors import (
-    ACCURACY,
-    AIMS,
-    BALANCED,
-    ClassPrior,
-    Sensitivity,
-    align,
-    balanced_shares,
-    describe_prior,
-    sensitivity,
-    shares_of_part,
-    shares_of_rest,
-    whole_counts,
-)
+from chary.method.priors import Sensitivity, balanced_shares, sensitivity
 from chary.method.self_training import SelfTrainingClassifier
 from chary.method.simulated_bias import iid, selection_biased
-from chary.method.trees import PlainBoosting, PlainForest, Trees, plain_trees
 
 __all__ = [
-    "ACCURACY",
-    "AIMS",
-    "BALANCED",
     "CONFIDENCES",
-    "POLICIES",
-    "Acceptance",
     "ClassBalanced",
-    "ClassPrior",
-    "ColumnScaler",
     "Curriculum",
+    "Decision",
     "DiverseEnsembleClassifier",
     "FixedThreshold",
-    "Floats",
     "LabeledScorer",
     "LabeledStratifiedKFold",
-    "Labels",
     "LinearDiverseEnsemble",
     "Member",
     "MixedEnsembleClassifier",
-    "Network",
-    "PlainBoosting",
-    "PlainForest",
     "Policy",
     "ReliabilityCurve",
     "RisingShare",
@@ -92,41 +49,20 @@ __all__ = [
     "Sensitivity",
     "TopK",
     "TransductiveBound",
-    "Trees",
-    "align",
     "balanced_shares",
     "boosted_trees",
-    "check_same_classes",
-    "class_order_of",
     "confidence_auroc",
-    "content_order",
-    "decode",
-    "default_hidden_sizes",
     "default_members",
-    "describe_prior",
-    "draw_batches",
-    "encode",
     "entropy",
     "expected_calibration_error",
-    "fit_partly",
     "iid",
-    "in_blocks_of_rows",
-    "is_missing",
-    "last_step",
     "linear_model",
     "margin",
     "max_probability",
-    "one_thread",
-    "plain_trees",
-    "predict_scores",
-    "probabilities",
     "reliability_curve",
     "risk_coverage_curve",
     "selection_biased",
     "sensitivity",
-    "shares_of_part",
-    "shares_of_rest",
     "t_share",
     "t_similarity",
-    "whole_counts",
 ]

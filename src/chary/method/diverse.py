@@ -13,11 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from chary._sklearn import Interval, StrOptions, check_sample_weight
+from chary._sklearn import Interval, StrOptions
 from chary.method.confidence import OF_MEMBERS, Floats, scores_of, softmax
-from chary.method.estimators import one_thread
+from chary.method.estimators import one_thread, weighted_rows
 from chary.method.labels import Labels, encode
 from chary.method.network import Losses, Network, default_hidden_sizes, train
 from chary.method.priors import ACCURACY, AIMS, ClassPrior
@@ -177,17 +177,8 @@ class DiverseEnsembleClassifier(ClassifierMixin, BaseEstimator):
             columns and classes and have as many heads and hidden units.
         """
         self._validate_params()
-        if y is None:
-            raise ValueError("DiverseEnsembleClassifier requires y to be passed, but the target y is None.")
         X = self._validated(X, reset=True)
-        labels = encode(y, unlabeled=self.unlabeled)
-        check_consistent_length(X, labels.codes)
-        weights = check_sample_weight(sample_weight, X, ensure_non_negative=True, dtype=np.float64)
-        if not weights.any():  # before 1.8 scikit-learn lets it pass
-            raise ValueError("sample_weight is 0 everywhere; at least one non-zero weight is needed.")
-        if not weights.all():
-            present = weights > 0
-            X, weights, labels = X[present], weights[present], encode(labels.part(present), unlabeled=None)
+        X, labels, weights = weighted_rows(X, encode(y, unlabeled=self.unlabeled), sample_weight)
         self.classes_ = labels.classes
         prior = ClassPrior.of(self.class_prior, labels, self.aim)
         self._train(X, labels.codes, weights, start_from)

@@ -18,12 +18,12 @@ from sklearn.base import clone
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier, OutputCodeClassifier
 from sklearn.multioutput import ClassifierChain
 from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import has_fit_parameter
+from sklearn.utils.validation import check_consistent_length, has_fit_parameter
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
-from chary._sklearn import safe_indexing
+from chary._sklearn import check_sample_weight, safe_indexing
 from chary.method.confidence import Floats
-from chary.method.labels import Labels, decode
+from chary.method.labels import Labels, decode, encode
 
 BLOCK_ROWS = 2**16  # scored at a time: all that is made of them on the way stays small
 # Their estimators_ tell some classes from others; none of them is a classifier of all.
@@ -57,6 +57,18 @@ def fit_partly(estimator: Any, X: Any, labels: Labels, **params: Any) -> Any:
     rows = np.flatnonzero(labels.labeled)
     params = {name: rows_of(value, rows, len(labels.codes)) for name, value in params.items()}
     return estimator.fit(safe_indexing(X, rows), labels.classes[labels.codes[rows]], **params)
+
+
+def weighted_rows(X: Any, labels: Labels, sample_weight: Any) -> tuple[Any, Labels, Floats]:
+    """The rows whose weight is above 0, with their labels and weights: any other is as if absent."""
+    check_consistent_length(X, labels.codes)
+    weights = check_sample_weight(sample_weight, X, ensure_non_negative=True, dtype=np.float64)
+    present = weights > 0
+    if not present.any():  # before 1.8 scikit-learn lets it pass
+        raise ValueError("sample_weight is 0 everywhere; at least one non-zero weight is needed.")
+    if present.all():
+        return X, labels, weights
+    return X[present], encode(labels.part(present), unlabeled=None), weights[present]
 
 
 def last_step(estimator: Any) -> Any:

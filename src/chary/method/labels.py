@@ -76,6 +76,8 @@ def encode(y: Labels | ArrayLike, *, unlabeled: Any = -1, one_class: bool = Fals
     >>> encode([-1, 1, float("nan")], unlabeled=None).classes
     array([-1,  1])
     """
+    if y is None:
+        raise ValueError("A classifier requires y to be passed, but the target y is None.")
     if np.ndim(unlabeled) != 0:
         raise ValueError(f"unlabeled must be one label or None, got {unlabeled!r}.")
     if is_missing(unlabeled):

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from chary._sklearn import Interval, check_sample_weight
+from chary._sklearn import Interval
 from chary.method.labels import encode
 
 Array = NDArray[np.float64]
@@ -64,8 +64,6 @@ class LinearDiverseEnsemble(ClassifierMixin, BaseEstimator):
     regularization : float or array-like of shape (n_heads,), default=1.0
         lambda, one for all heads or one per head. The fidelity is a mean over rows, so lambda corresponds to
         ``alpha = n_l * lambda`` of :class:`sklearn.linear_model.Ridge`. With 0, the solution of least norm.
-    center : bool, default=True
-        Subtract the mean of all training rows, labelled or not.
     unlabeled : label or None, default=-1
         The value of y that marks an unlabelled row, next to missing values. None: missing values only.
 
@@ -118,26 +116,18 @@ class LinearDiverseEnsemble(ClassifierMixin, BaseEstimator):
         "n_heads": [Interval(Integral, 2, None, closed="left")],
         "gamma": [Interval(Real, 0, None, closed="left")],
         "regularization": [Interval(Real, 0, None, closed="left"), "array-like"],
-        "center": ["boolean"],
         "unlabeled": "no_validation",  # type: ignore[dict-item]
     }
 
     def __init__(
-        self,
-        n_heads: int = 5,
-        gamma: float = 1.0,
-        regularization: float | ArrayLike = 1.0,
-        *,
-        center: bool = True,
-        unlabeled: Any = -1,
+        self, n_heads: int = 5, gamma: float = 1.0, regularization: float | ArrayLike = 1.0, *, unlabeled: Any = -1
     ) -> None:
         self.n_heads = n_heads
         self.gamma = gamma
         self.regularization = regularization
-        self.center = center
         self.unlabeled = unlabeled
 
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> LinearDiverseEnsemble:
+    def fit(self, X: ArrayLike, y: ArrayLike) -> LinearDiverseEnsemble:
         """Solve Problem (P).
 
         Parameters
@@ -146,8 +136,6 @@ class LinearDiverseEnsemble(ClassifierMixin, BaseEstimator):
             All rows, labelled or not.
         y : array-like of shape (n,)
             Two classes, and the marker or a missing value where there is no label.
-        sample_weight : array-like of shape (n,), optional
-            The means over labelled and over unlabelled rows, and the centring, become weighted ones.
 
         Returns
         -------
@@ -163,13 +151,11 @@ class LinearDiverseEnsemble(ClassifierMixin, BaseEstimator):
                 "Only binary classification is supported. The type of the target is multiclass: "
                 f"y has {len(self.classes_)} classes."
             )
-        weights = _weights(sample_weight, rows, codes)
         self.lambdas_ = _lambdas(self.regularization, self.n_heads)
-        self.mean_ = np.average(rows, axis=0, weights=weights) if self.center else np.zeros(rows.shape[1])
-        self._problem = _problem(rows - self.mean_, codes, labeled, weights, self.lambdas_, self.gamma)
-        solution = _solve(self._problem)
+        self.mean_ = rows.mean(axis=0)
+        self._problem = _problem(rows - self.mean_, codes, labeled, self.lambdas_, self.gamma)
+        self._solution = solution = _solve(self._problem)
         self.coef_ = solution.W.T
-        self._solution = solution
         if solution.curvature < 0:
             warnings.warn(
                 f"The loss is not convex with lambdas of {self.lambdas_.min():g} to {self.lambdas_.max():g}: "
@@ -202,26 +188,12 @@ class LinearDiverseEnsemble(ClassifierMixin, BaseEstimator):
         """
         return _agreement(self.head_decision_function(X))
 
-    def diversity(self, W: ArrayLike | None = None, X_unlabeled: ArrayLike | None = None) -> float:
-        """The paper's diversity, -1/(n_u M (M - 1)) sum_{m != k} w_m^T X_u^T X_u w_k.
+    def diversity(self, W: ArrayLike | None = None) -> float:
+        """The paper's diversity, -1/(n_u M (M - 1)) sum_{m != k} w_m^T X_u^T X_u w_k: minus the mean agreement.
 
-        Parameters
-        ----------
-        W : array-like of shape (n_features, n_heads), optional
-            The fitted heads when not given.
-        X_unlabeled : array-like of shape (n_u, n_features), optional
-            The unlabelled training rows (and their weights) when not given; 0 if there were none.
-
-        Returns
-        -------
-        float
-            Minus the mean agreement.
+        On the unlabelled training rows (0 without any), at W of shape (n_features, n_heads) or at the solution.
         """
-        W = self._heads(W)
-        if X_unlabeled is None:
-            return -float(_agreement(self._problem.X_unlabeled @ W).sum())
-        rows: Array = validate_data(self, X_unlabeled, dtype=np.float64, reset=False)
-        return -float(_agreement((rows - self.mean_) @ W).mean())
+        return -float(_agreement(self._problem.X_unlabeled @ self._heads(W)).sum())
 
     def loss(self, W: ArrayLike | None = None) -> float:
         """L of Problem (P) on the training rows, at W of shape (n_features, n_heads) or at the solution."""
@@ -320,16 +292,15 @@ class LinearDiverseEnsemble(ClassifierMixin, BaseEstimator):
         )
 
     def _gamma_diversity(self, W: Array) -> float:
-        scores = self._problem.X_unlabeled @ W
-        return -float(self._problem.coupling * (W.shape[1] - 1) * _agreement(scores).sum())
+        return self._problem.coupling * (W.shape[1] - 1) * self.diversity(W)
 
 
 class _Problem(NamedTuple):
     """Problem (P) with every mean folded into its rows: A = X_l^T X_l, B = coupling X_u^T X_u."""
 
-    X_labeled: Array  # (n_l, d) times the root of the row's share of the weight
-    targets: Array  # (n_l,) -1 or +1, times the same
-    X_unlabeled: Array  # (n_u, d)
+    X_labeled: Array  # (n_l, d) divided by the root of n_l
+    targets: Array  # (n_l,) -1 or +1, divided by the same
+    X_unlabeled: Array  # (n_u, d) divided by the root of n_u
     coupling: float  # gamma / (M - 1); 0 when there is no unlabelled row
     lambdas: Array  # (M,)
 
@@ -338,15 +309,6 @@ class _Solution(NamedTuple):
     W: Array  # (d, M)
     curvature: float  # has the sign of the smallest eigenvalue of the Hessian
     convex_lambda: float  # lambda_max(B - A), or 0 if that is negative
-
-
-def _weights(sample_weight: Any, rows: Array, codes: NDArray[np.intp]) -> Array:
-    weights: Array = check_sample_weight(sample_weight, rows, dtype=np.float64)
-    if weights.min() < 0:
-        raise ValueError(f"sample_weight holds the negative value {weights.min():g}; weights must be at least 0.")
-    if not all(weights[codes == code].any() for code in (0, 1)):
-        raise ValueError("sample_weight is 0 for every row of a class; give some rows of each class more.")
-    return weights
 
 
 def _lambdas(regularization: Any, n_heads: int) -> Array:
@@ -363,14 +325,12 @@ def _lambdas(regularization: Any, n_heads: int) -> Array:
 
 
 def _problem(
-    rows: Array, codes: NDArray[np.intp], labeled: NDArray[np.bool_], weights: Array, lambdas: Array, gamma: float
+    rows: Array, codes: NDArray[np.intp], labeled: NDArray[np.bool_], lambdas: Array, gamma: float
 ) -> _Problem:
-    given, free = labeled & (weights > 0), ~labeled & (weights > 0)
-    roots = np.sqrt(weights[given] / weights[given].sum())
-    targets = roots * (2.0 * codes[given] - 1.0)
-    roots_free = np.sqrt(weights[free] / weights[free].sum())
-    coupling = float(gamma) / (len(lambdas) - 1) if free.any() else 0.0
-    return _Problem(rows[given] * roots[:, None], targets, rows[free] * roots_free[:, None], coupling, lambdas)
+    root, root_free = np.sqrt(1 / labeled.sum()), np.sqrt(1 / max(1, (~labeled).sum()))
+    coupling = 0.0 if labeled.all() else float(gamma) / (len(lambdas) - 1)
+    targets = root * (2.0 * codes[labeled] - 1.0)
+    return _Problem(rows[labeled] * root, targets, rows[~labeled] * root_free, coupling, lambdas)
 
 
 def _solve(problem: _Problem) -> _Solution:

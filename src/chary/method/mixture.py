@@ -15,11 +15,11 @@ from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifie
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils import gen_batches
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, has_fit_parameter, validate_data
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
-from chary._sklearn import Interval, StrOptions, check_sample_weight
+from chary._sklearn import Interval, StrOptions
 from chary.method.confidence import Floats, scores_of, softmax
-from chary.method.estimators import last_step, one_thread, seeded_clone
+from chary.method.estimators import last_step, one_thread, seeded_clone, weighted_rows
 from chary.method.labels import Labels, encode
 from chary.method.priors import ACCURACY, AIMS, ClassPrior
 
@@ -223,16 +223,9 @@ class MixedEnsembleClassifier(ClassifierMixin, BaseEstimator):
             Handed to the members with the labelled rows. A row of weight 0, labelled or not, is as if absent.
         """
         self._validate_params()
-        if y is None:
-            raise ValueError("MixedEnsembleClassifier requires y to be passed, but the target y is None.")
         X = validate_data(self, X, dtype=np.float64)
-        labels = encode(y, unlabeled=self.unlabeled)
-        check_consistent_length(X, labels.codes)
-        weights = None
-        if sample_weight is not None:
-            weights = check_sample_weight(sample_weight, X, ensure_non_negative=True, dtype=np.float64)
-            present = weights > 0
-            X, weights, labels = X[present], weights[present], encode(labels.part(present), unlabeled=None)
+        X, labels, given = weighted_rows(X, encode(y, unlabeled=self.unlabeled), sample_weight)
+        weights = None if sample_weight is None else given
         self.classes_ = labels.classes
         prior = ClassPrior.of(self.class_prior, labels, self.aim)
         members = self._seeded_members(labels)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import pairwise
 from math import ceil, prod, sqrt
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -24,11 +24,15 @@ _MATRIX_ROWS = 128
 
 
 class Losses(NamedTuple):
-    """The three terms of the loss on one batch."""
+    """The three terms of the loss on one batch: numbers here, tensors in ``chary.torch``."""
 
-    supervised: float  # cross-entropy of the prediction head on labelled rows
-    ensemble: float  # mean cross-entropy of the ensemble heads on labelled rows
-    similarity: float  # mean T-similarity of the ensemble heads on unlabelled rows
+    supervised: Any  #: cross-entropy of the prediction head on labelled rows
+    ensemble: Any  #: mean cross-entropy of the diverse heads on labelled rows
+    similarity: Any  #: mean T-similarity of the diverse heads on unlabelled rows
+
+    def total(self, gamma: float = 1.0) -> Any:
+        """What training minimises: similarity counts ``gamma`` times."""
+        return self.supervised + self.ensemble + gamma * self.similarity
 
 
 class Layer(NamedTuple):

@@ -1,20 +1,26 @@
-"""Which labels of a round of self-training to accept.
+"""Policies: which labels of a round of self-training to accept.
 
-A policy is an immutable object with one method, ``accept``. None looks at the order of the rows: those tied
+A policy is an immutable object with one method, ``accept``. None of them looks at the order of the rows: rows tied
 at the cut are accepted together. (``max_rows`` takes any of the rows that have all scores equal.)
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from chary.method.bound import transductive_thresholds
+from chary._sklearn import Interval, StrOptions, validate_parameter_constraints
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+_SHARE = Interval(Real, 0, 1, closed="right")
+_COUNT = Interval(Integral, 1, None, closed="left")
 
 
 class Round(NamedTuple):
@@ -27,8 +33,8 @@ class Round(NamedTuple):
     number: int  #: t = 1, 2, ...
 
 
-class Acceptance(NamedTuple):
-    """Which rows to accept, and what decided it."""
+class Decision(NamedTuple):
+    """A policy's answer: which rows to accept, and what decided it."""
 
     accepted: NDArray[np.bool_]  #: (n,)
     used: dict[str, Any]  #: for the history: the threshold or the thresholds (C,), the share, the bound
@@ -41,12 +47,35 @@ class Policy(Protocol):
     def rescore(self) -> bool:
         """Whether each round scores the whole pool anew, so that accepted rows can be given back."""
 
-    def accept(self, round: Round) -> Acceptance:
+    def accept(self, round: Round) -> Decision:
         """The rows to accept in this round."""
 
 
+class _Parameters:
+    """Parameters of a policy: checked when it is made, and open to a search by scikit-learn."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]]
+
+    def __post_init__(self) -> None:
+        validate_parameter_constraints(self._parameter_constraints, vars(self), type(self).__name__)
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The parameters by name."""
+        return dict(vars(self))
+
+    def set_params(self, **params: Any) -> Any:
+        """Another policy with these parameters changed: a policy itself never changes."""
+        known = list(vars(self))
+        for name in params:
+            if name not in known:
+                raise ValueError(
+                    f"Invalid parameter {name!r} for policy {self!r}. Valid parameters are: {known!r}."
+                )
+        return replace(self, **params)  # type: ignore[type-var]
+
+
 @dataclass(frozen=True)
-class FixedThreshold:
+class FixedThreshold(_Parameters):
     """Accept the rows whose confidence is at least ``threshold`` (pseudo-labelling, PL; Lee, 2013).
 
     A row at the threshold is accepted, as in the code of the paper's authors, where the paper prints a strict
@@ -61,18 +90,16 @@ class FixedThreshold:
     threshold: float = 0.8
     rescore = False
 
-    def __post_init__(self) -> None:
-        finite = _is_real(self.threshold) and math.isfinite(self.threshold)
-        _require(finite, f"threshold={self.threshold!r} is not a finite number; give one such as 0.8.")
+    _parameter_constraints: ClassVar = {"threshold": [Interval(Real, None, None, closed="neither")]}
 
-    def accept(self, round: Round) -> Acceptance:
+    def accept(self, round: Round) -> Decision:
         """The rows of this ``round`` at or above the threshold."""
         threshold = float(self.threshold)  # a plain float is compared in the confidence's own precision
-        return Acceptance(round.confidence >= threshold, {"threshold": threshold})
+        return Decision(round.confidence >= threshold, {"threshold": threshold})
 
 
 @dataclass(frozen=True)
-class Curriculum:
+class Curriculum(_Parameters):
     """Accept a share of the pool that grows each round (CSTA; Cascante-Bonilla et al., 2021).
 
     Round t = 1, 2, ... accepts the rows at or above the q_t-quantile of the pool's confidence, linearly
@@ -90,21 +117,19 @@ class Curriculum:
     step: float = 0.4
     rescore: bool = False
 
-    def __post_init__(self) -> None:
-        _require_share("step", self.step)
-        _require_flag("rescore", self.rescore)
+    _parameter_constraints: ClassVar = {"step": [_SHARE], "rescore": ["boolean"]}
 
-    def accept(self, round: Round) -> Acceptance:
+    def accept(self, round: Round) -> Decision:
         """The rows at or above the round's quantile."""
         # Rounded, because 1 - 49 * (1 / 49) is not 0, and at q = 0 every row must be accepted.
         quantile = max(0.0, np.round(1 - round.number * self.step, 12))
         confidence = np.asarray(round.confidence, dtype=np.float64)
         threshold = float(np.quantile(confidence, quantile)) if confidence.size else math.inf
-        return Acceptance(confidence >= threshold, {"threshold": threshold})
+        return Decision(confidence >= threshold, {"threshold": threshold})
 
 
 @dataclass(frozen=True)
-class TopK:
+class TopK(_Parameters):
     """Accept the ``k`` rows of highest confidence, and those tied with the k-th.
 
     scikit-learn's ``k_best`` accepts k rows even if the k-th is tied, and then which ones depends on the
@@ -118,17 +143,16 @@ class TopK:
     k: int = 10
     rescore = False
 
-    def __post_init__(self) -> None:
-        _require_count("k", self.k)
+    _parameter_constraints: ClassVar = {"k": [_COUNT]}
 
-    def accept(self, round: Round) -> Acceptance:
+    def accept(self, round: Round) -> Decision:
         """The rows of this ``round`` at or above the k-th highest confidence."""
         threshold = _kth_highest(round.confidence, self.k)
-        return Acceptance(round.confidence >= threshold, {"threshold": threshold})
+        return Decision(round.confidence >= threshold, {"threshold": threshold})
 
 
 @dataclass(frozen=True)
-class ClassBalanced:
+class ClassBalanced(_Parameters):
     """Accept the most confident ``share`` of the rows of each predicted class, at least one of each.
 
     Of n_c rows predicted as class c the floor(share * n_c) most confident are accepted, or one, and those
@@ -142,16 +166,15 @@ class ClassBalanced:
     share: float = 0.2
     rescore = False
 
-    def __post_init__(self) -> None:
-        _require_share("share", self.share)
+    _parameter_constraints: ClassVar = {"share": [_SHARE]}
 
-    def accept(self, round: Round) -> Acceptance:
+    def accept(self, round: Round) -> Decision:
         """The top share of each predicted class in this ``round``."""
         return _accept_top_share(round, self.share)
 
 
 @dataclass(frozen=True)
-class RisingShare:
+class RisingShare(_Parameters):
     """``ClassBalanced`` with a share that rises linearly from ``first`` to ``last`` and then stays there.
 
     Round t = 1, ..., n_rounds keeps the share first + (last - first) * (t - 1) / (n_rounds - 1) of each
@@ -174,44 +197,66 @@ class RisingShare:
     rescore: bool = True
     max_rows: int | None = None
 
-    def __post_init__(self) -> None:
-        _require_share("first", self.first)
-        _require_share("last", self.last)
-        rises = self.first <= self.last
-        _require(rises, f"first={self.first!r} is above last={self.last!r}; the share must not fall.")
-        _require_count("n_rounds", self.n_rounds)
-        _require_flag("rescore", self.rescore)
-        if self.max_rows is not None:
-            _require_count("max_rows", self.max_rows)
+    _parameter_constraints: ClassVar = {
+        "first": [_SHARE],
+        "last": [_SHARE],
+        "n_rounds": [_COUNT],
+        "rescore": ["boolean"],
+        "max_rows": [_COUNT, None],
+    }
 
-    def accept(self, round: Round) -> Acceptance:
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.first > self.last:
+            raise ValueError(f"first={self.first!r} is above last={self.last!r}; the share must not fall.")
+
+    def accept(self, round: Round) -> Decision:
         """The round's share of each predicted class."""
         progress = min(1.0, (round.number - 1) / max(1, self.n_rounds - 1))
         accepted, used = _accept_top_share(round, float((1 - progress) * self.first + progress * self.last))
-        return Acceptance(_thinned(accepted, round, self.max_rows or len(accepted)), used)
+        return Decision(_thinned(accepted, round, self.max_rows or len(accepted)), used)
 
 
 @dataclass(frozen=True)
-class TransductiveBound:
-    """Accept by class thresholds that minimise a bound on the error per accepted row (MSTA).
+class TransductiveBound(_Parameters):
+    r"""Accept by class thresholds that minimise a bound on the error per accepted row (MSTA).
 
-    The thresholds are those of ``chary.method.bound.transductive_thresholds``, which has the maths. The history
-    gets them and the ``bound`` R = (1/n) sum_j N_j(theta_j): n * R bounds the expected number of wrong labels
+    A row x of class yhat(x) is accepted when v_yhat(x) >= theta_yhat. The thresholds solve ::
+
+        theta_j = argmin N_j(theta) / n_j(theta)                            (objective="per_class")
+        theta   = argmin sum_j N_j(theta_j) / sum_j n_j(theta_j)            (objective="joint")
+
+    where v_j(x) is the class-j confidence, p_i(x) the posterior and ::
+
+        n_j(theta)  = #{x : yhat = j, v_j >= theta}                         rows accepted as j
+        N_j(theta)  = sum over i != j of B_ij(theta)                        bound on the wrong ones
+        B_ij(theta) = inf over g in [theta, 1], g > 0, of  S0_ij + max(0, kappa_ij - S1_ij) / g
+        S0_ij       = sum_x p_i     [theta <= v_j < g]
+        S1_ij       = sum_x p_i v_j [theta <= v_j < g]
+        kappa_ij    = sum_x p_i v_j [yhat = j].
+
+    N_j does not increase with theta and n_j falls only at the votes v_j of rows predicted j, so these votes
+    are the only candidates; each class with a predicted row accepts at least one. The exact search sorts
+    each class once and finds every infimum by binary search in prefix sums: O(C^2 n log n).
+
+    The history gets the thresholds (of equally good ones the smallest; +inf for a class to which no row is
+    predicted) and the ``bound`` R = (1/n) sum_j N_j(theta_j): n * R bounds the expected number of wrong labels
     among the accepted rows, if the posterior is right.
 
     Parameters
     ----------
     search : {"exact", "grid"}, default="exact"
-        "grid" is the published search, for reproduction.
+        "grid" is the published search, for reproduction: 50 thresholds per class, 50 values of g for each, and
+        both loops stop early.
     objective : {"per_class", "joint"}, default="per_class"
         One ratio per class, as in the published code, or one over the whole vector, as in the paper.
     index : {"confidence", "prediction", "mixed"}, default="confidence"
-        The class whose threshold a row has to reach: the one of highest class-wise confidence, as
+        yhat, the class whose threshold a row has to reach: the one of highest class-wise confidence, as
         published, or the one that the prediction head gives it. They differ on some rows when the
         confidence is the T-similarity; the pseudo-label is the prediction head's in either case. With
-        "prediction" the bound counts the rows of the prediction head too; with "mixed" it does, and the
-        threshold to reach is all the same that of the class of highest confidence. That is nearest to the
-        numbers that the paper prints, but the bound is then not one of the rows that are accepted.
+        "mixed" the bound counts rows by the prediction head, and the threshold to reach is that of the class of
+        highest confidence. That is nearest to the numbers that the paper prints, but the bound then says nothing
+        about the rows that are accepted.
     posterior : {"initial", "current"}, default="initial"
         Whose class probabilities the self-training loop hands over: those of the model of the labelled
         rows alone, or of the round's model.
@@ -219,6 +264,13 @@ class TransductiveBound:
     References
     ----------
     Feofanov, Devijver and Amini (2019), Transductive bounds for the multi-class majority vote classifier.
+
+    Examples
+    --------
+    >>> v = np.array([[0.99, 0.01], [0.95, 0.05], [0.55, 0.45], [0.2, 0.8]])
+    >>> accepted, used = TransductiveBound().accept(Round(v.max(axis=1), v, v.argmax(axis=1), v, 1))
+    >>> used["thresholds"], accepted
+    (array([0.95, 0.8 ]), array([ True,  True, False,  True]))
     """
 
     search: str = "exact"
@@ -226,63 +278,43 @@ class TransductiveBound:
     index: str = "confidence"
     posterior: str = "initial"
     rescore = False
+    _parameter_constraints: ClassVar = {
+        "search": [StrOptions({"exact", "grid"})],
+        "objective": [StrOptions({"per_class", "joint"})],
+        "index": [StrOptions({"confidence", "prediction", "mixed"})],
+        "posterior": [StrOptions({"initial", "current"})],
+    }
 
-    def __post_init__(self) -> None:
-        _require_choice("search", self.search, ("exact", "grid"))
-        _require_choice("objective", self.objective, ("per_class", "joint"))
-        _require_choice("index", self.index, ("confidence", "prediction", "mixed"))
-        _require_choice("posterior", self.posterior, ("initial", "current"))
-
-    def accept(self, round: Round) -> Acceptance:
+    def accept(self, round: Round) -> Decision:
         """The rows of this ``round`` that reach the threshold of their class."""
-        index = None if self.index == "confidence" else np.asarray(round.prediction)
-        held_to = np.argmax(round.class_confidence, axis=1) if self.index == "mixed" else None
-        best = transductive_thresholds(
-            round.class_confidence,
-            round.posterior,
-            index,
-            held_to=held_to,
-            search=self.search,
-            objective=self.objective,
-        )
-        return Acceptance(best.accepted, {"thresholds": best.thresholds, "bound": best.bound})
-
-
-def policy_params(policy: Any) -> dict[str, Any]:
-    """The parameters of a policy that is a dataclass; none of any other.
-
-    >>> policy_params(Curriculum())
-    {'step': 0.4, 'rescore': False}
-    """
-    params = fields(policy) if is_dataclass(policy) else ()
-    return {param.name: getattr(policy, param.name) for param in params if param.init}
-
-
-def changed_policy(policy: Any, changes: dict[str, Any]) -> Any:
-    """Another policy, like this one but for some parameters.
-
-    >>> changed_policy(Curriculum(rescore=True), {"step": 0.2})
-    Curriculum(step=0.2, rescore=True)
-    """
-    known = list(policy_params(policy))
-    for name in changes:
-        if name not in known:
-            raise ValueError(f"Invalid parameter {name!r} for policy {policy!r}. Valid parameters are: {known!r}.")
-    return replace(policy, **changes)
+        votes = _unit_columns("class_confidence", round.class_confidence)  # (C, n)
+        posterior = _unit_columns("posterior", round.posterior)
+        predicted, n_rows = np.asarray(round.prediction), votes.shape[1]
+        if not n_rows:
+            return Decision(np.zeros(0, dtype=bool), {"thresholds": np.full(len(votes), np.inf), "bound": 0.0})
+        highest = votes.argmax(axis=0)
+        counted_as = highest if self.index == "confidence" else predicted
+        held_to = predicted if self.index == "prediction" else highest
+        curve_of = _exact_curve if self.search == "exact" else _grid_curve
+        best_of = _best_per_class if self.objective == "per_class" else _best_jointly
+        best = best_of([curve_of(j, votes[j], posterior, counted_as == j) for j in range(len(votes))])  # (C, 3)
+        thresholds, bounds = best[:, 0], best[:, 1]
+        accepted = votes[held_to, np.arange(n_rows)] >= thresholds[held_to]
+        return Decision(accepted, {"thresholds": thresholds, "bound": float(bounds.sum() / n_rows)})
 
 
 # All of them, simplest first: what a model file may hold.
 POLICIES = (FixedThreshold, Curriculum, TransductiveBound, TopK, ClassBalanced, RisingShare)
 
 
-def _accept_top_share(round: Round, share: float) -> Acceptance:
+def _accept_top_share(round: Round, share: float) -> Decision:
     """The floor(share * n_c) most confident rows of each predicted class, at least one, ties included."""
     thresholds = np.full(round.class_confidence.shape[1], np.inf)  # (C,)
     for c, n_rows in enumerate(np.bincount(round.prediction)):
         n_kept = max(1, math.floor(share * n_rows + 1e-9))  # 0.29 * 100 is below 29
         thresholds[c] = _kth_highest(round.confidence[round.prediction == c], n_kept)
     accepted = round.confidence >= thresholds[round.prediction]
-    return Acceptance(accepted, {"share": share, "thresholds": thresholds})
+    return Decision(accepted, {"share": share, "thresholds": thresholds})
 
 
 def _thinned(accepted: NDArray[np.bool_], round: Round, max_rows: int) -> NDArray[np.bool_]:
@@ -303,30 +335,125 @@ def _kth_highest(values: NDArray[Any], k: int) -> float:
     return float(np.partition(values, cut)[cut]) if len(values) else math.inf
 
 
-def _require(condition: bool, sentence: str) -> None:
-    if not condition:
-        raise ValueError(sentence)
+# -- The search for the thresholds of TransductiveBound -------------------------------------------------------
 
 
-def _is_real(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)
+class _Curve(NamedTuple):
+    """One class's candidates, ascending."""
+
+    threshold: Floats  # (T,)
+    bound: Floats  # (T,) N_j
+    accepted: Floats  # (T,) n_j, or a trifle where it is 0, so that one can divide by it
+
+    def at(self, k: np.intp) -> tuple[float, float, float]:
+        return self.threshold[k], self.bound[k], self.accepted[k]
 
 
-def _require_share(name: str, value: Any) -> None:
-    within = _is_real(value) and 0 < value <= 1
-    _require(within, f"{name}={value!r} is not a share; give a number above 0 and at most 1.")
+def _best_per_class(curves: list[_Curve]) -> Floats:
+    return np.array([curve.at(np.argmin(curve.bound / curve.accepted)) for curve in curves])  # (C, 3)
 
 
-def _require_count(name: str, value: Any) -> None:
-    counts = isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 1
-    _require(counts, f"{name}={value!r} is not a count; give a whole number of at least 1.")
+def _best_jointly(curves: list[_Curve]) -> Floats:
+    """Dinkelbach's iteration: minimise bound - ratio * accepted, class by class, until the ratio stays."""
+    best = _best_per_class(curves)  # (C, 3)
+    ratio = math.inf
+    while (lower := best[:, 1].sum() / best[:, 2].sum()) < ratio:
+        ratio = lower
+        best = np.array([curve.at(np.argmin(curve.bound - ratio * curve.accepted)) for curve in curves])
+    return best
 
 
-def _require_flag(name: str, value: Any) -> None:
-    _require(isinstance(value, bool | np.bool_), f"{name}={value!r} is not a flag; give True or False.")
+def _exact_curve(j: int, votes: Floats, posterior: Floats, predicted: NDArray[np.bool_]) -> _Curve:
+    """N_j and n_j at every distinct vote of the rows predicted j."""
+    if not predicted.any():
+        return _Curve(np.array([np.inf]), np.zeros(1), np.array([np.finfo(np.float64).tiny]))
+    rows = _ascending(votes, posterior, lowest=votes[predicted].min())  # no threshold lies below
+    v, own = votes[rows], predicted[rows]  # (m,)
+    own_votes = v[own]
+    first = np.flatnonzero(np.append(True, own_votes[1:] > own_votes[:-1]))  # one of each distinct vote
+    thresholds = own_votes[first]  # (T,)
+    start = np.searchsorted(v, thresholds)
+    cut = np.append(v, 1.0)  # the g at which the knapsack of _infimum is full; past the last vote, 1
+    bound = np.zeros(len(thresholds))
+    for i in np.delete(np.arange(len(posterior)), j):
+        bound += _infimum(posterior[i, rows], v, own, start, cut)
+    return _Curve(thresholds, bound, (len(own_votes) - first).astype(np.float64))
 
 
-def _require_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
-    known = isinstance(value, str) and value in choices
-    *others, last = map(repr, choices)
-    _require(known, f"{name}={value!r} is unknown; give {', '.join(others)} or {last}.")
+def _infimum(p: Floats, v: Floats, own: NDArray[np.bool_], start: Indices, cut: Floats) -> Floats:
+    """B_ij for thresholds at the given positions of the ascending votes v.
+
+    The infimum is the value of a fractional knapsack of capacity kappa: maximise sum_x q_x + s subject to
+    sum_x q_x v_x + s <= kappa, 0 <= q_x <= p_x on v_x >= theta, s >= 0. Lightest first: whole rows up to
+    position ``end``, and what is left of the capacity goes to the row there, or to s, of weight 1.
+    """
+    weight = p * v
+    kappa = weight[own].sum()
+    mass = _prefix_sums(p)  # (m + 1,)
+    weight = _prefix_sums(weight)
+    end = np.searchsorted(weight, weight[start] + kappa, side="right") - 1  # in start..m
+    rest = np.maximum(0.0, kappa - (weight[end] - weight[start]))
+    return mass[end] - mass[start] + rest / cut[end]  # cut > 0: a row that overfills weighs something
+
+
+def _grid_curve(j: int, votes: Floats, posterior: Floats, predicted: NDArray[np.bool_]) -> _Curve:
+    """The published candidates of class j, up to where the published loop stops."""
+    rows = _ascending(votes, posterior, lowest=votes.min())
+    v, own = votes[rows], predicted[rows]
+    size = 50
+    steps = np.arange(size)
+    thetas = v[0] + steps * (v[-1] - v[0]) / size  # (T,)
+    if not posterior[j].any():
+        thetas = np.ones(size)  # as published for a class without posterior mass
+    gammas = thetas[:, None] + (steps + 1) * (1 - thetas[:, None]) / size  # (T, G)
+    low, high = np.searchsorted(v, thetas)[:, None], np.searchsorted(v, gammas)
+    bound = np.zeros(size)
+    for i in np.delete(np.arange(len(posterior)), j):
+        p = posterior[i, rows]
+        mass, weight = _prefix_sums(p), _prefix_sums(p * v)
+        rest = np.maximum(0.0, (p * v)[own].sum() - (weight[high] - weight[low]))
+        bound += _until_stop(mass[high] - mass[low] + rest / gammas).min(axis=1)
+    accepted = own.sum() - np.searchsorted(v[own], thetas)
+    accepted = np.where(accepted > 0, accepted, 1e-8 * len(votes))  # as published
+    visited = np.isfinite(_until_stop(bound / accepted))
+    return _Curve(thetas[visited], bound[visited], accepted[visited])
+
+
+def _until_stop(values: Floats) -> Floats:
+    """Infinity past the first index above 3 where the values, not having fallen before, rise."""
+    stops = np.zeros(values.shape, dtype=bool)
+    before, middle, last = values[..., 2:-2], values[..., 3:-1], values[..., 4:]
+    stops[..., 4:] = (last > middle) & (middle >= before)
+    past = np.cumsum(stops, axis=-1) - stops > 0
+    return np.where(past, np.inf, values)
+
+
+def _ascending(votes: Floats, posterior: Floats, lowest: float) -> Indices:
+    """The rows with a vote of at least ``lowest``, by vote.
+
+    Tied rows go by their posterior, so that the rounding of sums over the rows, and with it the choice
+    among thresholds that are equally good, cannot depend on the order in which the rows came.
+    """
+    rows = np.flatnonzero(votes >= lowest)
+    rows = rows[np.argsort(votes[rows])]
+    v = votes[rows]
+    same = v[1:] == v[:-1]
+    tied = np.flatnonzero(np.append(same, False) | np.append(False, same))
+    group = rows[tied]
+    rows[tied] = group[np.lexsort((*posterior[:, group], v[tied]))]
+    return rows
+
+
+def _prefix_sums(values: Floats) -> Floats:
+    sums = np.zeros(len(values) + 1)
+    np.cumsum(values, out=sums[1:])
+    return sums
+
+
+def _unit_columns(name: str, values: NDArray[Any]) -> Floats:
+    """Values (n, C) as contiguous columns (C, n), checked to lie within [0, 1]."""
+    columns = np.array(np.asarray(values).T, dtype=np.float64, order="C")
+    low, high = (columns.min(), columns.max()) if columns.size else (0.0, 1.0)
+    if not (low >= -1e-6 and high <= 1 + 1e-6):  # float32 rounding is forgiven; NaN is not
+        raise ValueError(f"{name} ranges from {low:g} to {high:g}; give finite values in [0, 1].")
+    return np.clip(columns, 0.0, 1.0, out=columns)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -199,9 +199,7 @@ class Sensitivity(NamedTuple):
     flipped: float  #: share of the rows whose label changes
 
 
-def sensitivity(
-    scores: ArrayLike, prior: ArrayLike, code: int | None = None, factors: Sequence[float] = ODDS_FACTORS
-) -> tuple[int, list[Sensitivity]]:
+def sensitivity(scores: ArrayLike, prior: ArrayLike, code: int | None = None) -> tuple[int, list[Sensitivity]]:
     """How far the predictions depend on the believed share of one class.
 
     Parameters
@@ -213,13 +211,11 @@ def sensitivity(
     code : int, default=None
         The class whose odds move; the others keep their proportions among each other. None: the one whose doubled
         odds flip most labels, of 2,000 rows at most.
-    factors : sequence of float
-        By which the odds move; 1 is the belief itself.
 
     Returns
     -------
     code, list of Sensitivity
-        The class, and one record for each factor.
+        The class, and one record for each of ``ODDS_FACTORS``; the factor 1 is the belief itself.
 
     Examples
     --------
@@ -236,7 +232,7 @@ def sensitivity(
         possible = [c for c, share in enumerate(prior) if 0 < share < 1]
         code = max(possible, key=lambda c: _level(some, own, prior, c, 2.0).flipped, default=0)
     believed = (scores + align(scores, prior)).argmax(axis=1)
-    return code, [_level(scores, believed, prior, code, factor) for factor in factors]
+    return code, [_level(scores, believed, prior, code, factor) for factor in ODDS_FACTORS]
 
 
 def _resolved(class_prior: Any, labels: Labels) -> Floats:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from numbers import Integral
 from time import perf_counter
@@ -29,7 +30,7 @@ from chary.method.estimators import (
     takes_unlabeled,
 )
 from chary.method.labels import Labels, decode, encode
-from chary.method.policies import Curriculum, Policy, Round, changed_policy, policy_params
+from chary.method.policies import Curriculum, Policy, Round
 from chary.method.priors import ACCURACY, AIMS, ClassPrior
 
 
@@ -205,8 +206,6 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
             For the classifier's ``fit``; arrays of length n are sliced with the rows.
         """
         self._validate_params()
-        if y is None:
-            raise ValueError("SelfTrainingClassifier requires y to be passed, but the target y is None.")
         (X,) = indexable(X)
         labels = encode(y, unlabeled=self.unlabeled)
         check_consistent_length(X, labels.codes)
@@ -304,7 +303,7 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
 
     def _record(self, view: Round, accepted: NDArray[np.bool_], used: dict[str, Any], seconds: float) -> None:
         counts = np.bincount(view.prediction[accepted], minlength=len(self.classes_)).tolist()
-        record = {
+        record: dict[str, Any] = {
             "round": view.number,
             "n_pool": len(accepted),
             "n_accepted": int(accepted.sum()),
@@ -315,7 +314,12 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         }
         self.history_.append(record)
         if self.verbose:
-            _show(record)
+            per_class = ", ".join(f"{name}: {count:,}" for name, count in record["accepted"].items())
+            print(
+                f"round {view.number}: accepted {record['n_accepted']:,} of {len(accepted):,} rows ({per_class}), "
+                f"mean confidence {record['mean_confidence']:.3f}, {seconds:.1f} s",
+                file=sys.stderr,
+            )
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Label of each row."""
@@ -366,22 +370,17 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         """Names of the columns seen in ``fit``, where it was given a DataFrame."""
         return self.estimator_.feature_names_in_
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The parameters; with ``deep`` those of the classifier and of the policy, too."""
-        inner = policy_params(self.policy) if deep and not hasattr(self.policy, "get_params") else {}
-        return {**super().get_params(deep), **{f"policy__{name}": value for name, value in inner.items()}}
-
     def set_params(self, **params: Any) -> SelfTrainingClassifier:
         """Set parameters, those of the classifier (``estimator__C``) and of the policy (``policy__step``) too.
 
-        A policy never changes: this classifier gets another one, and whoever shares the old one keeps it.
+        A policy of chary never changes: this classifier gets another one, and whoever shares the old one keeps it.
         """
         if "policy" in params:
             self.policy = params.pop("policy")
         nested = [name for name in params if name.startswith("policy__")]
-        if nested and not hasattr(self.policy, "set_params"):
-            changes = {name.removeprefix("policy__"): params.pop(name) for name in nested}
-            self.policy = changed_policy(self._policy(), changes)
+        if nested:
+            policy: Any = self._policy()
+            self.policy = policy.set_params(**{name.removeprefix("policy__"): params.pop(name) for name in nested})
         return super().set_params(**params)
 
     def _policy(self) -> Policy:
@@ -414,8 +413,12 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
     def _scores(self, X: Any) -> Scores:
         estimator = self.estimator_
         if callable(self.confidence):
-            own = np.asarray(self.confidence(estimator, X))
-            return scores_of(self._with_prior(probabilities(estimator, X)), own)
+            own, probs = np.asarray(self.confidence(estimator, X)), probabilities(estimator, X)
+            if own.shape not in (probs.shape[:1], probs.shape):
+                raise ValueError(
+                    f"confidence gives shape {own.shape}; {probs.shape[:1]} or {probs.shape} is needed."
+                )
+            return scores_of(self._with_prior(probs), own)
         if self.confidence not in OF_MEMBERS:
             return scores_of(self._with_prior(probabilities(estimator, X)), self.confidence)
         if hasattr(estimator, "predict_joint_proba"):  # in one pass
@@ -462,14 +465,3 @@ class _TrainingData(NamedTuple):
         if start_from is not None:
             params["start_from"] = last_step(start_from)
         return fit_partly(clone(template), self.X, Labels(self.labels.classes, codes, labeled), **params)
-
-
-def _show(record: dict[str, Any]) -> None:
-    from rich.console import Console
-
-    per_class = ", ".join(f"{name}: {count:,}" for name, count in record["accepted"].items())
-    Console(stderr=True, highlight=False).print(
-        f"round {record['round']}: accepted {record['n_accepted']:,} of {record['n_pool']:,} rows ({per_class}), "
-        f"mean confidence {record['mean_confidence']:.3f}, {record['seconds']:.1f} s",
-        markup=False,
-    )

@@ -40,8 +40,10 @@ def iid(y: ArrayLike, n_labeled: int, random_state: Any = None) -> NDArray[np.bo
     shares = np.full(len(classes), 1 / len(classes))
     counts = _apportion(n_labeled, shares, rows_of_class, classes)
     rng = np.random.default_rng(random_state)
-    picked = [rng.choice(rows, count, replace=False) for rows, count in zip(rows_of_class, counts, strict=True)]
-    return _mask(picked, rows_of_class)
+    mask = np.zeros(sum(map(len, rows_of_class)), dtype=bool)
+    for rows, count in zip(rows_of_class, counts, strict=True):
+        mask[rng.choice(rows, count, replace=False)] = True
+    return mask
 
 
 def selection_biased(
@@ -86,7 +88,7 @@ def selection_biased(
     """
     features: NDArray[Any] = check_array(X, dtype=(np.float64, np.float32))
     rows_of_class, classes = rows_by_class(y)
-    n = sum(len(rows) for rows in rows_of_class)
+    n = sum(map(len, rows_of_class))
     if len(features) != n:
         raise ValueError(f"X has {len(features)} rows and y {n}; give one label per row.")
     if not r > 0:
@@ -96,11 +98,11 @@ def selection_biased(
     shares = np.array([len(rows) / n for rows in rows_of_class])
     counts = _apportion(n_labeled, shares, rows_of_class, classes)
     rng = np.random.default_rng(random_state)
-    picked = []
+    mask = np.zeros(n, dtype=bool)
     for rows, count in zip(rows_of_class, counts, strict=True):
         keys = _log_probability(features[rows], r, alpha) + rng.gumbel(size=len(rows))
-        picked.append(rows[np.argpartition(-keys, count - 1)[:count]])
-    return _mask(picked, rows_of_class)
+        mask[rows[np.argpartition(-keys, count - 1)[:count]]] = True
+    return mask
 
 
 def first_component_scores(X: NDArray[Any]) -> NDArray[np.float64]:
@@ -164,9 +166,3 @@ def _apportion(
             "them; ask for fewer labels."
         )
     return counts
-
-
-def _mask(picked: list[NDArray[np.intp]], rows_of_class: list[NDArray[np.intp]]) -> NDArray[np.bool_]:
-    mask = np.zeros(sum(len(rows) for rows in rows_of_class), dtype=bool)
-    mask[np.concatenate(picked)] = True
-    return mask

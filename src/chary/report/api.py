@@ -24,7 +24,7 @@ from chary.labelling.drift import RowComparison, compare_with_reference, count_e
 from chary.labelling.explain import explainer
 from chary.labelling.result import write_rows_to_check
 from chary.labelling.score import load_table_model
-from chary.method import ACCURACY
+from chary.method.priors import ACCURACY
 from chary.model_file import model_bytes
 from chary.options import Options
 from chary.report.page import render_judged, render_page

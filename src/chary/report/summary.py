@@ -22,7 +22,8 @@ from chary.audit.judge import JudgedColumn
 from chary.labelling import Diagnosis, LabeledTable
 from chary.labelling.diagnose import MILD, REPRESENTATIVE, STRONG, Contrast, DiagnosedTable
 from chary.labelling.result import SOURCES
-from chary.method import ACCURACY, expected_calibration_error
+from chary.method import expected_calibration_error
+from chary.method.priors import ACCURACY
 from chary.options import Options, flag_of
 from chary.tables import TablePreparation
 from chary.tables.columns.column import Column

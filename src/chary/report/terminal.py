@@ -11,7 +11,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from chary._words import number, p_value, percent, visible
-from chary.method import ACCURACY
+from chary.method.priors import ACCURACY
 from chary.report.summary import Hints, Summary, aim_question, next_step, prior_advice
 
 _WIDTH, _N_SHIFTS, _N_NAMED, _N_NOTES = 100, 10, 20, 12

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from chary.method import is_missing
+from chary.method.labels import is_missing
 from chary.tables.errors import TableError
 from chary.tables.table import Table, refuse_duplicates
 

@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from chary._words import Parameter, listed, shown
-from chary.method import Labels, encode
+from chary.method.labels import Labels, encode
 from chary.tables.cells import label_texts, may_be_unlabeled
 from chary.tables.errors import TableError
 from chary.tables.table import Table, column_named, has_texts, texts

@@ -9,9 +9,10 @@ except ModuleNotFoundError as error:
     raise ModuleNotFoundError(message, name="torch") from None
 
 from chary.method import t_similarity
+from chary.method.network import Losses
 from chary.torch.classifier import TorchDiverseClassifier
 from chary.torch.fixmatch import FixMatchTrainer
-from chary.torch.heads import DiverseHeads, DiverseNetwork, Losses, diverse_losses, diversity_loss, ensemble_loss
+from chary.torch.heads import DiverseHeads, DiverseNetwork, diverse_losses, diversity_loss, ensemble_loss
 
 __all__ = [
     "DiverseHeads",

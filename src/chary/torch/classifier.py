@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import copy
 import json
-import math
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import chain, pairwise
@@ -29,20 +28,14 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 from torch import Tensor, distributed, nn
 from torch.nn import functional
 from torch.nn.parallel import DistributedDataParallel
-from torch.optim.lr_scheduler import CosineAnnealingLR, LRScheduler
 from torch.utils.data import DataLoader, Dataset, default_collate
 
 from chary._sklearn import Interval, StrOptions, check_sample_weight
-from chary.method import (
-    DiverseEnsembleClassifier,
-    Floats,
-    check_same_classes,
-    class_order_of,
-    content_order,
-    default_hidden_sizes,
-    draw_batches,
-    encode,
-)
+from chary.method import DiverseEnsembleClassifier
+from chary.method.confidence import Floats
+from chary.method.diverse import check_same_classes, class_order_of, content_order
+from chary.method.labels import encode
+from chary.method.network import default_hidden_sizes, draw_batches
 from chary.torch.heads import DiverseHeads, DiverseNetwork, diverse_losses
 
 # A module (wrapped for several processes), the number of the step and its rows -> the loss and its named terms.
@@ -50,8 +43,7 @@ BatchLoss = Callable[[nn.Module, int, Tensor], tuple[Tensor, dict[str, Tensor]]]
 # Targets and weights (n_steps, B), numbers of unlabelled rows (n_steps, U) and how many there are -> the loss.
 LossFactory = Callable[[Tensor, Tensor, Tensor, int], BatchLoss]
 
-# Rows scored at a time, and looks at the validation loss in one fit.
-_SCORED_ROWS, _N_LOOKS = 256, 50
+_SCORED_ROWS = 256  # at a time
 
 
 class TorchDiverseClassifier(DiverseEnsembleClassifier):
@@ -78,17 +70,10 @@ class TorchDiverseClassifier(DiverseEnsembleClassifier):
         Let the heads' losses move the backbone too.
     learning_rate, weight_decay : float, default=1e-3 and 0.0
         Of AdamW.
-    scheduler : {"cosine"}, callable or None, default=None
-        Learning rate over the steps: "cosine" falls to 0; a callable makes a scheduler from the optimiser.
     n_steps : int, default=500
         Number of mini-batches.
     batch_size, unlabeled_batch_size : int, default=32
         Labelled and unlabelled rows in a mini-batch (of all processes together); all where there are fewer.
-    patience : int or None, default=None
-        Stop after this many of 50 looks at held-out labelled rows in a row without a lower loss, and go back to
-        the best weights. The held-out rows are as biased as the labels. None: never stop early.
-    validation_fraction : float, default=0.2
-        Share of each class's labelled rows held out when ``patience`` is given.
     device : {"auto", "cpu", "cuda", "mps"}, default="auto"
         "auto" takes the first there is of cuda, mps, cpu.
     dtype : {"float32", "float64", "bfloat16"}, default="float32"
@@ -108,8 +93,6 @@ class TorchDiverseClassifier(DiverseEnsembleClassifier):
     classes_ : array of shape (C,)
     network_ : nn.Module
         The trained network with its parts ``backbone`` and ``heads``, in evaluation mode.
-    n_steps_ : int
-        Steps done.
     loss_curve_ : dict of arrays, one number for each step
         ``supervised``, ``ensemble`` and ``similarity`` on the mini-batch of every step.
 
@@ -141,12 +124,9 @@ class TorchDiverseClassifier(DiverseEnsembleClassifier):
         "joint": ["boolean"],
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
         "weight_decay": [Interval(Real, 0, None, closed="left")],
-        "scheduler": [StrOptions({"cosine"}), callable, None],
         "n_steps": [Interval(Integral, 1, None, closed="left")],
         "batch_size": [Interval(Integral, 1, None, closed="left")],
         "unlabeled_batch_size": [Interval(Integral, 1, None, closed="left")],
-        "patience": [Interval(Integral, 1, None, closed="left"), None],
-        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
         "device": [StrOptions({"auto", "cpu", "cuda", "mps"})],
         "dtype": [StrOptions({"float32", "float64", "bfloat16"})],
         "num_workers": [Interval(Integral, 0, None, closed="left")],
@@ -164,12 +144,9 @@ class TorchDiverseClassifier(DiverseEnsembleClassifier):
         joint: bool = False,
         learning_rate: float = 1e-3,
         weight_decay: float = 0.0,
-        scheduler: str | Callable[[torch.optim.Optimizer], LRScheduler] | None = None,
         n_steps: int = 500,
         batch_size: int = 32,
         unlabeled_batch_size: int = 32,
-        patience: int | None = None,
-        validation_fraction: float = 0.2,
         device: str = "auto",
         dtype: str = "float32",
         num_workers: int = 0,
@@ -183,12 +160,9 @@ class TorchDiverseClassifier(DiverseEnsembleClassifier):
         self.joint = joint
         self.learning_rate = learning_rate
         self.weight_decay = weight_decay
-        self.scheduler = scheduler
         self.n_steps = n_steps
         self.batch_size = batch_size
         self.unlabeled_batch_size = unlabeled_batch_size
-        self.patience = patience
-        self.validation_fraction = validation_fraction
         self.device = device
         self.dtype = dtype
         self.num_workers = num_workers
@@ -220,10 +194,8 @@ class TorchDiverseClassifier(DiverseEnsembleClassifier):
         self, X: Any, y: Any, sample_weight: Any, make_loss: LossFactory, start_from: Any = None
     ) -> TorchDiverseClassifier:
         self._validate_params()
-        if y is None and not isinstance(X, Dataset):
-            raise ValueError("TorchDiverseClassifier requires y to be passed, but the target y is None.")
         rows = self._rows(X, reset=True)
-        if y is None:
+        if y is None and isinstance(X, Dataset):
             given = (X[row][1] for row in range(len(rows)))
             y = [label.item() if isinstance(label, Tensor) else label for label in given]
         labels = encode(y, unlabeled=self.unlabeled)
@@ -308,35 +280,22 @@ class TorchDiverseClassifier(DiverseEnsembleClassifier):
         rng: np.random.Generator,
     ) -> None:
         rank = np.argsort(class_order_of(codes[labeled]))
-        labeled, held_out = self._hold_out(labeled, codes, rng)
         picks = own_share(labeled[draw_batches(len(labeled), self.batch_size, self.n_steps, rng)])
         extra = own_share(draw_batches(len(unlabeled), self.unlabeled_batch_size, self.n_steps, rng))
         device = next(network.parameters()).device
         targets = torch.as_tensor(rank[codes[picks]], device=device)  # (n_steps, B)
         batch_weights = torch.as_tensor(weights[picks] / weights[labeled].mean(), dtype=self._float, device=device)
 
-        def validation_loss() -> float:
-            logits = torch.cat(list(self._logits(network.eval(), rows, held_out)))[:, 0]  # (n, C)
-            return functional.cross_entropy(logits, torch.as_tensor(rank[codes[held_out]])).item()
-
-        every = math.ceil(self.n_steps / _N_LOOKS)
-        stopping = EarlyStopping(network, validation_loss, every, self.patience) if self.patience else None
-        optimizer = torch.optim.AdamW(network.parameters(), self.learning_rate, weight_decay=self.weight_decay)
         self.loss_curve_ = train(
             network,
             rows.batches(np.hstack([picks, unlabeled[extra]]), self.num_workers),  # (B + U, ...)
             make_loss(targets, batch_weights, torch.as_tensor(extra, device=device), len(unlabeled)),
-            optimizer,
-            self._make_scheduler(optimizer),
+            torch.optim.AdamW(network.parameters(), self.learning_rate, weight_decay=self.weight_decay),
             n_steps=self.n_steps,
-            is_done=stopping or (lambda n_steps: False),
             verbose=self.verbose,
         )
-        if stopping:
-            stopping.restore()
         network.heads.reorder_classes(torch.as_tensor(rank, device=device))
         self.network_ = network.eval()
-        self.n_steps_ = len(self.loss_curve_["supervised"])
 
     def _make_loss(self, targets: Tensor, weights: Tensor, extra: Tensor, n_unlabeled: int) -> BatchLoss:
         """The loss of every step.
@@ -362,27 +321,6 @@ class TorchDiverseClassifier(DiverseEnsembleClassifier):
         with torch.autocast(X.device.type, torch.bfloat16, enabled=self.dtype == "bfloat16"):
             logits, head_logits = module(X, None if self.joint else n_backward)
         return logits.to(self._float), head_logits.to(self._float)
-
-    def _make_scheduler(self, optimizer: torch.optim.Optimizer) -> LRScheduler | None:
-        if self.scheduler == "cosine":
-            return CosineAnnealingLR(optimizer, self.n_steps)
-        return self.scheduler(optimizer) if callable(self.scheduler) else None
-
-    def _hold_out(
-        self, labeled: NDArray[np.intp], codes: NDArray[np.intp], rng: np.random.Generator
-    ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Labelled rows to train on, and the same share of every class to validate on."""
-        if self.patience is None:
-            return labeled, labeled[:0]
-        shuffled = rng.permutation(labeled)
-        by_class = [shuffled[codes[shuffled] == code] for code in np.unique(codes[labeled])]
-        held_out = np.concatenate([rows[: int(self.validation_fraction * len(rows))] for rows in by_class])
-        if not len(held_out):
-            raise ValueError(
-                f"validation_fraction={self.validation_fraction} of {len(labeled)} labelled rows leaves no row "
-                "to validate on in any class; raise it, label more rows, or pass patience=None."
-            )
-        return labeled[~np.isin(labeled, held_out)], held_out
 
     def _head_probs(self, X: Any, heads: slice) -> Iterator[Floats]:
         check_is_fitted(self)
@@ -458,10 +396,8 @@ def train(
     batches: Iterable[Tensor],
     loss: BatchLoss,
     optimizer: torch.optim.Optimizer,
-    scheduler: LRScheduler | None = None,
     *,
     n_steps: int,
-    is_done: Callable[[int], bool] = lambda step: False,
     verbose: bool = False,
 ) -> dict[str, NDArray[np.float64]]:
     """Train a network in place, one step for each batch.
@@ -473,15 +409,13 @@ def train(
         The rows of each of the ``n_steps`` steps.
     loss : callable
         (module, step, rows) -> what to minimise, and the terms to record by name.
-    optimizer, scheduler : of ``network``'s parameters; the scheduler moves at every step.
-    is_done : callable
-        Asked after every step, given the number of steps done.
+    optimizer : of ``network``'s parameters
     verbose : bool
         Show a progress bar.
 
     Returns
     -------
-    dict of arrays of shape (number of steps done,)
+    dict of arrays of shape (n_steps,)
         The terms of the loss.
     """
     module = DistributedDataParallel(network) if n_processes() > 1 else network
@@ -495,13 +429,9 @@ def train(
         optimizer.zero_grad()
         value.backward()
         optimizer.step()
-        if scheduler is not None:
-            scheduler.step()
         names = list(terms)
         curve.append(torch.stack([term.detach() for term in terms.values()]))
-        if is_done(len(curve)):
-            break
-    values = torch.stack(curve).cpu().double().numpy()  # (number of steps, number of terms)
+    values = torch.stack(curve).cpu().double().numpy()  # (n_steps, number of terms)
     finite = np.isfinite(values).all(axis=1)
     if not finite.all():
         raise ValueError(
@@ -544,42 +474,6 @@ class Rows(Dataset[Tensor]):
             self, sampler=list(numbers), batch_size=None, num_workers=num_workers, generator=torch.Generator()
         )
         return loader
-
-
-class EarlyStopping:
-    """Ends training once the validation loss has stopped falling, and keeps the best weights.
-
-    Parameters
-    ----------
-    network : nn.Module
-    validate : callable
-        Gives the validation loss of the network as it is.
-    every : int
-        Steps from one look to the next.
-    patience : int
-        Looks in a row without a lower loss after which to stop.
-    """
-
-    def __init__(self, network: nn.Module, validate: Callable[[], float], every: int, patience: int) -> None:
-        self.network, self.validate, self.every, self.patience = network, validate, every, patience
-        self.best_loss, self.n_stale = float("inf"), 0
-        self.best_state: dict[str, Tensor] = {}
-
-    def __call__(self, n_steps: int) -> bool:
-        """Whether to stop after so many steps."""
-        if n_steps % self.every:
-            return False
-        loss = self.validate()
-        self.n_stale += 1
-        if loss < self.best_loss:
-            self.best_loss, self.n_stale = loss, 0
-            self.best_state = {name: value.clone() for name, value in self.network.state_dict().items()}
-        return self.n_stale >= self.patience
-
-    def restore(self) -> None:
-        """Put the best weights back."""
-        if self.best_state:
-            self.network.load_state_dict(self.best_state)
 
 
 def find_device(name: str) -> torch.device:

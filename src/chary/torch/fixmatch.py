@@ -15,9 +15,11 @@ from torch import Tensor
 from torch.nn import functional
 
 from chary._sklearn import Interval, StrOptions
-from chary.method import Floats, t_similarity
+from chary.method import t_similarity
+from chary.method.confidence import Floats
+from chary.method.network import Losses
 from chary.torch.classifier import BatchLoss, TorchDiverseClassifier
-from chary.torch.heads import Losses, diversity_loss, ensemble_loss
+from chary.torch.heads import diversity_loss, ensemble_loss
 
 Augmentation = Callable[[Tensor], Tensor]
 

@@ -5,13 +5,12 @@ The counterpart of ``chary.method.network``: the same maths, differentiated by a
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from chary.method import t_similarity
+from chary.method.network import Losses
 
 
 class DiverseHeads(nn.Module):
@@ -117,18 +116,6 @@ def diversity_loss(head_logits: Tensor, rows: Tensor | None = None) -> Tensor:
     """
     similarity = t_similarity(head_logits.softmax(dim=-1))  # (n,)
     return _mean(similarity, torch.ones_like(similarity, dtype=torch.bool) if rows is None else rows)
-
-
-class Losses(NamedTuple):
-    """The three terms of the loss on one batch."""
-
-    supervised: Tensor  #: cross-entropy of the prediction head on labelled rows
-    ensemble: Tensor  #: mean cross-entropy of the diverse heads on labelled rows
-    similarity: Tensor  #: mean T-similarity of the diverse heads on unlabelled rows
-
-    def total(self, gamma: float = 1.0) -> Tensor:
-        """What training minimises: similarity counts ``gamma`` times."""
-        return self.supervised + self.ensemble + gamma * self.similarity
 
 
 def diverse_losses(logits: Tensor, head_logits: Tensor, targets: Tensor, weights: Tensor | None = None) -> Losses:
