@@ -13,7 +13,6 @@ from sklearn.metrics import cohen_kappa_score
 
 from chary.audit import (
     Score,
-    accuracy_interval,
     balanced_score,
     class_scores,
     compare,
@@ -44,7 +43,7 @@ def test_figures_by_hand():
     assert list(found.classes) == ["fraud", "fine", "gone", "new"]
     fraud = found.classes["fraud"]
     assert (fraud.precision.low, fraud.precision.high) == interval(6, 8, 700)
-    assert (fraud.recall.low, fraud.recall.high) == accuracy_interval(6, 8)
+    assert (fraud.recall.low, fraud.recall.high) == interval(6, 8)
     assert (fraud.share.low, fraud.share.high) == count_interval(8, 40, 5_000)
     assert fraud.share.off == ((700 - fraud.share.high) / 5_000, (700 - fraud.share.low) / 5_000)
     assert found.classes["gone"].precision is found.classes["gone"].recall is None
@@ -118,7 +117,7 @@ def test_every_figure_is_given_at_the_level_asked_for():
     assert (found.accuracy.low, found.accuracy.high) == interval(35, 40, 5_000, 0.8)
     assert (found.answered.low, found.answered.high) == interval(35, 40, None, 0.8)
     assert (fraud.precision.low, fraud.precision.high) == interval(6, 8, 700, 0.8)
-    assert (fraud.recall.low, fraud.recall.high) == accuracy_interval(6, 8, 0.8)
+    assert (fraud.recall.low, fraud.recall.high) == interval(6, 8, level=0.8)
     assert (fraud.share.low, fraud.share.high) == count_interval(8, 40, 5_000, 0.8)
     assert found.agreement.low > judge_labels(TRUTH, LABELS, COUNTS).agreement.low
     assert {found.agreement.level, found.accuracy.level, fraud.share.level, fraud.recall.level} == {0.8}
@@ -129,7 +128,7 @@ def test_skipped_rows_of_a_label_may_be_of_its_class_or_not():
     found = judge_labels(truth, labels, {"a": 60, "b": 40}, skipped=np.arange(11) >= 8).classes["a"]
     assert (found.share.low, found.share.high) == count_interval(4, 11, 100, skipped=3)
     assert (found.precision.low, found.precision.high) == interval(4, 6, 60, skipped=2)
-    assert (found.recall.low, found.recall.high) == (accuracy_interval(4, 5)[0], accuracy_interval(6, 6)[1])
+    assert (found.recall.low, found.recall.high) == (interval(4, 5)[0], interval(6, 6)[1])
 
 
 labels_of_three = st.lists(st.sampled_from("ab"), min_size=1, max_size=5)
@@ -264,15 +263,15 @@ def test_scores_of_classes_are_their_own_audits():
     precision = class_scores(y_pred, y_true)
     assert {label: (s.correct, s.n) for label, s in recall.items()} == {"a": (4, 6), "b": (8, 9)}
     assert {label: (s.correct, s.n) for label, s in precision.items()} == {"a": (4, 5), "b": (8, 10)}
-    assert (recall["b"].low, recall["b"].high) == accuracy_interval(8, 9)
+    assert (recall["b"].low, recall["b"].high) == interval(8, 9)
 
 
 def test_skipped_rows_are_missed_in_the_lower_limit_of_a_class_and_found_in_the_upper_one():
     alone, with_skipped = recall_score(4, 6), recall_score(4, 6, 2, 3)
-    assert (alone.low, alone.high) == accuracy_interval(4, 6)
+    assert (alone.low, alone.high) == interval(4, 6)
     assert (with_skipped.correct, with_skipped.n) == (4, 6)
-    assert with_skipped.low == accuracy_interval(4, 9)[0]
-    assert with_skipped.high == accuracy_interval(6, 8)[1]
+    assert with_skipped.low == interval(4, 9)[0]
+    assert with_skipped.high == interval(6, 8)[1]
     assert recall_score(0, 0, 5, 5) is None
 
 
@@ -311,7 +310,7 @@ def test_balanced_interval_covers_the_truth(n_first, n_second):
     low, high = np.empty((2, n_first + 1, n_second + 1))
     for i in range(n_first + 1):
         for j in range(n_second + 1):
-            first, second = (Score(x, n, *accuracy_interval(x, n), 0.95) for x, n in
+            first, second = (Score(x, n, *interval(x, n), 0.95) for x, n in
                              ((i, n_first), (j, n_second)))  # fmt: skip
             _, low[i, j], high[i, j] = balanced_score({0: first, 1: second})
     grid = np.linspace(0.02, 0.98, 25)

@@ -9,15 +9,16 @@ import polars as pl
 import pytest
 
 from chary._files import sole_writer
-from chary.audit import AnsweredElsewhereError, Filling, read_audit
+from chary.audit.answers import read_audit
 from chary.audit.drawing import draw_sheet
+from chary.audit.filling import AnsweredElsewhereError, Filling
 from chary.audit.sheet import unlabelled_rows
 from chary.tables import TableError, read_table
 from chary.tables.target import target_labels
 
 ANSWER = """
 import sys
-from chary.audit import Filling
+from chary.audit.filling import Filling
 path, text, first, last = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
 filling = Filling(path)
 print("ready", flush=True)

@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 
 from chary.audit import draw, sheet
+from chary.audit.answers import read_audit
 from chary.audit.sheet import (
     CLASSES,
     DOUBT,
@@ -20,7 +21,6 @@ from chary.audit.sheet import (
     cells_of,
     enlarge_sheet,
     parse_token,
-    read_audit,
     read_origin,
     sheet_rows,
     table_checksum,
@@ -139,7 +139,7 @@ def test_a_sheet_of_an_older_version_is_read_and_grows(tmp_path):
     path = tmp_path / "biased.audit.csv"
     path.write_bytes((golden / "biased.audit.csv").read_bytes())
     sheet = read_table(path)
-    new = np.setdiff1d(labels.rest, [*found.seen.values(), *found.rows, 0])[:2]
+    new = np.setdiff1d(labels.rest, [*found.drawn, 0])[:2]
     with path.open("wb") as file:
         enlarge_sheet(sheet, read_origin(sheet), cells_of(table, "churn"), new, file)
     assert read_audit(path, table, "churn", labels).n_drawn == 12

@@ -9,7 +9,9 @@ import random
 import polars as pl
 import pytest
 
-from chary.audit import draw, read_audit, write_audit
+from chary.audit import draw
+from chary.audit.answers import read_audit
+from chary.audit.sheet import write_audit
 from chary.tables import TableError, read_table
 from chary.tables.target import target_labels
 

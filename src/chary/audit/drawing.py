@@ -134,7 +134,7 @@ def _enlarge(
     """Add rows to the sheet that is there; where that cannot be, it stays as it is and the error says why."""
     origin, cells = pool.origin, pool.cells
     try:
-        sheet, _ = read_sheet(path)
+        sheet = read_sheet(path)
         there, told = sheet_rows(sheet, cells, origin.target, origin.chosen), origin_or_none(sheet)
     except TableError as error:
         *most, last = error.args

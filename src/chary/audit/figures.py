@@ -8,6 +8,7 @@ were skipped it covers whatever a person would have said of them.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -446,9 +447,10 @@ def _class_judgement(
 
 
 def _score_of(right: Mask, rows: Mask, unknown: Mask, population: int, level: float) -> Score | None:
-    """Of some rows, skipped ones included."""
-    correct, n, skipped = int((right & rows).sum()), int(rows.sum()), int((unknown & rows).sum())
-    return Score(correct, n, *interval(correct, n, population, level, skipped), level) if n else None
+    """The score of some rows, skipped ones included; None where there is no such row."""
+    if not rows.any():
+        return None
+    return score(right[rows & ~unknown], level, skipped=int((rows & unknown).sum()), population=population)
 
 
 def _agreement(
@@ -504,11 +506,10 @@ def _against_the_rest(right: Mask, own: Mask) -> float:
 
 def _holm(p_values: list[float]) -> list[float]:
     """Multiplied by the number of those not smaller, and in the same order as before."""
-    order, found, least = np.argsort(p_values), [0.0] * len(p_values), 0.0
-    for place, i in enumerate(order.tolist()):
-        least = max(least, min(1.0, (len(p_values) - place) * p_values[i]))
-        found[i] = least
-    return found
+    order, left = np.argsort(p_values), np.arange(len(p_values), 0, -1)
+    found = np.empty(len(p_values))
+    found[order] = np.maximum.accumulate(np.minimum(1.0, left * np.array(p_values)[order]))
+    return found.tolist()
 
 
 def _rows(
@@ -538,12 +539,9 @@ def _check_sample(values: NDArray[Any], counts: Mapping[Any, int]) -> None:
 
 def _least_difference(d: int, n: int, population: int, disagreeing: tuple[int, int], tail: float) -> int:
     """The smallest A - B at which b - c = d or more is likely enough."""
-    low, high = -disagreeing[1] - 1, disagreeing[1]
-    while high - low > 1:
-        middle = (low + high) // 2
-        likely = _is_likely(d, n, population, disagreeing, middle, tail)
-        low, high = (low, middle) if likely else (middle, high)
-    return high
+    most = disagreeing[1]
+    possible = range(-most, most)
+    return bisect_left(possible, True, key=lambda v: _is_likely(d, n, population, disagreeing, v, tail)) - most
 
 
 def _is_likely(d: int, n: int, population: int, disagreeing: tuple[int, int], value: int, tail: float) -> bool:

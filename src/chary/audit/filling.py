@@ -156,7 +156,7 @@ class Filling:
 
     def _read(self) -> None:
         self._state = state_of(self.path)
-        self.sheet, self.notes = read_sheet(self.path)
+        self.sheet = read_sheet(self.path)
         self.origin: SheetOrigin = read_origin(self.sheet)
         self.rows = _in_order_of_the_draw(self.sheet)
         written = column_texts(self.sheet, self.origin.target)

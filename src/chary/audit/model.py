@@ -11,11 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import KFold
 from sklearn.utils import check_consistent_length, indexable
 
-from chary.audit.acceptance import Acceptor, Audit, ConfidenceHistogram
-from chary.audit.figures import Comparison, Score, balanced_score, class_scores, compare, promised_score, score
+from chary.audit.acceptance import Acceptor, ConfidenceHistogram
+from chary.audit.answers import Audit, AuditAnswers
+from chary.audit.figures import Comparison, Score, balanced_score, class_scores, compare
 from chary.audit.held_out import HeldOut, confidence_of, encode_for, fit_without, judge, judge_folds
 from chary.audit.intervals import interval
-from chary.audit.sheet import AuditAnswers
 from chary.method import Labels, SelfTrainingClassifier, in_blocks_of_rows
 
 _CLEAR = 0.05
@@ -173,7 +173,7 @@ class AuditFigures(Audit):
     """
 
     after: Score  # of the model that has learned from the audit too, cross-fitted: approximate
-    balanced: tuple[float, float, float] | None
+    balanced: tuple[float, float, float] | None  # balanced accuracy of that model, and its limits
     comparison: Comparison | None  # self-trained against supervised; None: not compared
     rounds: int  # of self-training in the end
 
@@ -202,10 +202,7 @@ class AuditFigures(Audit):
 
     def of_rest(self, rest: ConfidenceHistogram) -> AuditFigures:
         """The same with the rows to accept counted among these, not those at hand: the thresholds stay."""
-        if self.acceptor is None:
-            return self
-        acceptor = self.acceptor._replace(counted=rest)
-        return replace(self, acceptor=acceptor, asked=self.asked and acceptor.at(self.asked.error))
+        return self if self.acceptor is None else replace(self, acceptor=self.acceptor._replace(rest=rest))
 
 
 def merge(labels: Labels, answers: AuditAnswers) -> tuple[Labels, Labels]:
@@ -267,51 +264,49 @@ def audit_model(
         ConfidenceHistogram.of(in_blocks_of_rows(lambda part: (confidence_of(result.model, part),), X, rows)[0])
         for rows in (rest, answers.rows)
     )
-    audited = _with_skipped(result, X, answers)
-    acceptor = Acceptor(np.round(audited.confidence, 4), audited.correct, of_rest, of_answered)
-    population = len(answers.rows) + (len(rest) if n_unlabeled is None else n_unlabeled)
+    after = result.after
+    of_skipped, confidence_of_skipped = _of_skipped(result.model, X, answers)
+    confidence = np.append(after.confidence, confidence_of_skipped)
+    right_after = np.append(after.correct, np.zeros(len(of_skipped), dtype=bool))
     scores = class_scores(
         result.labels.astype(str),
-        result.after.prediction.astype(str),
+        after.prediction.astype(str),
         every.classes.tolist(),
         widened(0.95),
-        skipped=audited.prediction[len(answers.rows) :],
+        skipped=of_skipped,
     )
     scores = {name: found._replace(level=0.95) for name, found in scores.items()}
-    answered = answers.answered if answers.stopped else np.arange(len(audited.correct)) < len(right)
-    correct = np.zeros(len(answered), dtype=bool)
-    correct[answered] = right
+    correct = np.zeros(len(answers.drawn), dtype=bool)
+    correct[~answers.skipped] = right
     figures = AuditFigures(
         answers=answers,
-        accuracy=promised_score(correct, ~answered, population, stopped=answers.stopped),
+        correct=correct,
+        population=len(answers.rows) + (len(rest) if n_unlabeled is None else n_unlabeled),
         after=result.after_score(answers.n_skipped),
-        answered=score(right),
         classes=scores,
         balanced=balanced_score(scores, len(every.classes)),
         comparison=comparison,
         rounds=rounds,
-        acceptor=acceptor,
-        asked=None if error is None else acceptor.at(error),
+        acceptor=Acceptor(np.round(confidence, 4), right_after, of_rest.plus(of_answered), of_rest),
+        error=error,
     )
     return result.model, figures
 
 
-def _with_skipped(result: AuditedResult, X: NDArray[Any], answers: AuditAnswers) -> HeldOut:
-    """The audited rows judged without their labels, then the skipped ones, all of them wrong.
+def _of_skipped(model: Any, X: NDArray[Any], answers: AuditAnswers) -> tuple[NDArray[Any], NDArray[Any]]:
+    """What the final model says of the rows that were skipped, and how confidently.
 
-    No model has seen the label of a skipped row, so the final one may judge it. A row that is gone from the sheet
-    cannot be looked up: it counts as wrong at any confidence.
+    It has not seen their labels, so it may judge them. A row that was removed from the sheet cannot be looked up:
+    its prediction is None, and it counts as wrong at any confidence.
     """
-    after, n_gone = result.after, answers.n_skipped - len(answers.skipped_rows)
-    parts = [(after.prediction.astype(str).astype(object), after.confidence)]
-    if len(answers.skipped_rows):
-        X_skipped = X[answers.skipped_rows]
-        said = result.model.predict(X_skipped).astype(str).astype(object)
-        parts.append((said, confidence_of(result.model, X_skipped)))
-    parts.append((np.full(n_gone, None), np.full(n_gone, np.inf)))
-    prediction, confidence = (np.concatenate(part) for part in zip(*parts, strict=True))
-    correct = np.append(after.correct, np.zeros(answers.n_skipped, dtype=bool))
-    return HeldOut(prediction, correct, confidence, np.full(len(correct), np.nan))
+    rows = answers.drawn[answers.skipped]
+    there = rows >= 0
+    prediction, confidence = np.full(len(rows), None), np.full(len(rows), np.inf)
+    if there.any():
+        X_skipped = X[rows[there]]
+        prediction[there] = model.predict(X_skipped).astype(str)
+        confidence[there] = confidence_of(model, X_skipped)
+    return prediction, confidence
 
 
 def _self_training_against(
