@@ -243,14 +243,6 @@ class Options:
     hide: tuple[str, ...] = _option(
         (), "Leave out of the sheet what betrays a label. Repeatable.", "judge", _AUDIT, metavar="COLUMN"
     )
-    show_guess: str | os.PathLike[str] | None = _option(
-        None,
-        "Add what a FILE.model.chary says of each row. It sways whoever sees it.",
-        "draw",
-        _AUDIT,
-        kind=Path,
-        metavar="MODEL",
-    )
     learner: Any = _option(
         "auto",
         "Who learns: mixed (a linear model, trees and boosting), network, linear or boosting; auto: as suits the "

@@ -85,14 +85,11 @@ def test_the_same_row_answered_otherwise_is_a_conflict_and_stays(path):
         other.answer(1, "a", expected="b")
 
 
-def test_a_sheet_sorted_or_joined_in_a_spreadsheet_is_filled_in_by_the_order_of_the_draw(path):
-    sheet = pl.read_csv(path, infer_schema=False)
-    pl.concat([sheet.reverse(), sheet[:1]]).write_csv(path)
+def test_a_sheet_sorted_in_a_spreadsheet_is_filled_in_by_the_order_of_the_draw(path):
+    pl.read_csv(path, infer_schema=False).reverse().write_csv(path)
     filling = Filling(path)
-    assert len(filling.rows) == 30
     filling.answer(1, "a")
-    written = answers_on_disk(path)
-    assert written[29] == written[30] == "a"  # the row is there twice
+    assert answers_on_disk(path)[29] == "a"
     assert filling.place_of(filling.rows[4].number) == 5
 
 

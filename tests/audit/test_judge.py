@@ -251,7 +251,9 @@ def test_new_classes_and_no_answers_among_values():
     assert found.answers.rows.tolist() == [0, 1, 4]
     assert found.answers.labels.tolist() == ["a", "fox", "b"]
     assert found.answers.new_classes == {"fox": 1}
-    assert "NEW CLASS: the answers hold 'fox' in 1 row, and no label in column 'rule' is." in found.warnings
+    assert found.warnings == [
+        "NEW CLASS: the audit found 'fox' in 1 row, and none of the labels. If it is a slip, correct it."
+    ]
 
 
 def test_a_sheet_drawn_for_a_model_is_no_judge(tmp_path):

@@ -185,9 +185,9 @@ def test_same_seed_same_folds(table):
     ("audited", "said"),
     [
         (np.zeros(5, dtype=bool), "mask of shape"),
-        ([0], "two rows or more"),
-        ([0.5, 1.5], "two rows or more"),
-        ([1, 1], "different rows"),
+        ([0], "two or more different rows"),
+        ([0.5, 1.5], "two or more different rows"),
+        ([1, 1], "two or more different rows"),
         ([1, 600], "between 0 and 599"),
         ([-1, 2], "between 0 and 599"),
     ],

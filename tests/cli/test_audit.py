@@ -69,16 +69,6 @@ def test_what_is_no_sheet_of_the_table_is_not_enlarged(animals, run):
     assert sheet.read_text() == "a,b\n1,2\n"
 
 
-def test_draw_shows_the_guess_of_a_model_only_when_asked_and_warns(animals, tmp_path, run):
-    path, _ = animals
-    assert run("label", path, "-t", "animal", *QUICK)[0] == 0
-    model = path.with_name("animals.model.chary")
-    code, out, _ = run("audit", "draw", path, "-t", "animal", "-k", 5, "--show-guess", model)
-    assert code == 0
-    assert "biases the labeller" in out
-    assert set(pl.read_csv(path.with_name("animals.audit.csv"))["chary_guess"]) <= {"cat", "dog"}
-
-
 @pytest.mark.parametrize(("k", "said"), [(1, "-k"), (10_000, "cannot be drawn")])
 def test_draw_refuses_impossible_sizes(animals, k, said, run):
     code, _, err = run("audit", "draw", animals[0], "-t", "animal", "-k", k)
@@ -216,11 +206,9 @@ def test_label_marks_the_rows_that_can_be_accepted_at_an_error(animals, run, row
 
 def test_a_table_that_does_not_fit_gives_the_same_sheet(animals, tmp_path, run):
     path, _ = animals
-    run("label", path, "-t", "animal", *QUICK)
-    guess = "--show-guess", path.with_name("animals.model.chary")
     for k in (6, 10):  # drawn, then enlarged
         for name, more in (("fits", ()), ("does_not", ("--memory", "100MB"))):
-            words = "audit", "draw", path, "-t", "animal", "-k", k, "--out", tmp_path / name, *guess, *more
+            words = "audit", "draw", path, "-t", "animal", "-k", k, "--out", tmp_path / name, *more
             code, out, _ = run(*words)
             assert code == 0
             assert f"{k} of" in out or "4 rows more" in out

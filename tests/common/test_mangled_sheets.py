@@ -125,11 +125,9 @@ def rows_of_another_table(frame, rng, other):
 
 
 def glued(frame, rng, other):
-    """With the larger sheet of the same draw, another draw, or itself, a row of it answered otherwise."""
-    which = rng.choice(["larger", "seed", "itself", "otherwise"])
-    if which == "otherwise":
-        return pl.concat([frame, frame[:1].with_columns(y=pl.lit("c19"))])
-    return pl.concat([frame, frame if which == "itself" else other[which]])
+    """With the larger sheet of the same draw, the rows it has more, another draw, a row of its own again."""
+    more = {"larger": other["larger"], "rest": other["larger"][K:], "seed": other["seed"], "row": frame[:1]}
+    return pl.concat([frame, more[rng.choice(list(more))]])
 
 
 def shuffled(frame, rng, other):

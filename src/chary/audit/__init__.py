@@ -3,14 +3,7 @@
 from chary.audit.acceptance import Acceptance, accept_threshold, smallest_audit
 from chary.audit.drawing import draw
 from chary.audit.figures import (
-    Agreement,
-    ClassJudgement,
-    Comparison,
-    Difference,
-    Judgement,
     Score,
-    Share,
-    Slice,
     balanced_score,
     class_scores,
     compare,
@@ -21,21 +14,12 @@ from chary.audit.figures import (
 )
 from chary.audit.intervals import count_interval, interval, required_size, sequence
 from chary.audit.judge import draw_to_judge, judge_table
-from chary.audit.model import AuditedResult, cross_fitted_score, fit_with_audit
-from chary.audit.stopping import Settled, settled
+from chary.audit.model import cross_fitted_score, fit_with_audit
+from chary.audit.stopping import settled
 
 __all__ = [
     "Acceptance",
-    "Agreement",
-    "AuditedResult",
-    "ClassJudgement",
-    "Comparison",
-    "Difference",
-    "Judgement",
     "Score",
-    "Settled",
-    "Share",
-    "Slice",
     "accept_threshold",
     "balanced_score",
     "class_scores",

@@ -189,20 +189,14 @@ def check_error(error: float | None, audit: Any) -> None:
     """Refuse what is no share of wrong labels, and one that nothing can be held against."""
     if error is None:
         return
-    if isinstance(error, bool) or not isinstance(error, Real) or not 0 < float(error) < 1:
-        raise TableError(
-            f"The error {shown(error)} is no share of wrong labels; pass one above 0 and below 1, such as ",
-            Parameter("error", "0.1"),
-            ".",
-        )
+    if isinstance(error, bool) or not isinstance(error, Real) or not 0 < error < 1:
+        example = Parameter("error", "0.1")
+        raise TableError(f"The error {shown(error)} is no share of wrong labels; pass one such as ", example, ".")
     if audit is None:
         raise TableError(
-            "Which rows can be accepted at an error, only rows drawn at random and labelled by a person can tell; "
-            "pass them as ",
+            "Only rows drawn at random and labelled by a person tell which rows can be accepted; pass them as ",
             Parameter("audit"),
-            ", or leave ",
-            Parameter("error"),
-            " out.",
+            ".",
         )
 
 

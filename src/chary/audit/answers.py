@@ -22,7 +22,7 @@ from chary.audit.sheet import (
     SheetOrigin,
     TableCells,
     cells_of,
-    origin_or_none,
+    read_origin,
     read_sheet,
     sheet_rows,
 )
@@ -45,6 +45,15 @@ class AuditAnswers:
     notes: list[str] = field(default_factory=list)  # one sentence for whatever was set right or left out
     warnings: list[str] = field(default_factory=list)
     stopped: bool = False  # whether the person was told when it was enough: limits must hold at any moment
+
+    @classmethod
+    def of(
+        cls, drawn: NDArray[np.intp], truth: NDArray[Any], n_drawn: int, classes: Sequence[str], notes: list[str]
+    ) -> AuditAnswers:
+        """Answers to be compared with labels of some classes: others are new, which is said."""
+        new = Counter(text for text in truth.tolist() if text is not None and text not in set(classes))
+        warnings = [_new_class(name, count, classes) for name, count in new.items()]
+        return cls(drawn, truth, n_drawn, dict(new), notes, warnings)
 
     @property
     def skipped(self) -> NDArray[np.bool_]:
@@ -126,7 +135,7 @@ def read_audit(
     doubt where random ones are needed: ``chosen`` says which.
     """
     audit = read_sheet(path)
-    origin, markers, classes = origin_or_none(audit), markers_of(unlabeled), labels.classes.tolist()
+    origin, markers, classes = read_origin(audit), markers_of(unlabeled), labels.classes.tolist()
     if origin is not None and origin.judged:
         raise TableError(
             f"{audit.name} was drawn to judge the labels in column {shown(origin.judged[0])}, from all rows; draw "
@@ -139,8 +148,7 @@ def read_audit(
     if table.taken is not None:
         drawn = drawn.copy()
         drawn[drawn >= 0] = table.taken.places(drawn[drawn >= 0])
-    warnings = [_new_class(name, count, classes) for name, count in found.new_classes.items()]
-    found = replace(found, drawn=drawn, warnings=warnings)
+    found = replace(found, drawn=drawn)
     _check_given(found, labels, audit.name, table)
     return found
 
@@ -166,8 +174,7 @@ def match_answers(
     for place, text in told.items():
         if text not in ("", SKIPPED):
             truth[place - 1] = text
-    counts = Counter(text for text in truth.tolist() if text is not None)
-    n_answers, n_drawn = counts.total(), rows.n_drawn
+    n_answers, n_drawn = sum(text is not None for text in truth), rows.n_drawn
     if n_answers < (2 if chosen == RANDOM else 1):
         found = "One row" if n_answers else "No row"
         needed = "at least two are needed: " if chosen == RANDOM else "one at least is needed: "
@@ -180,15 +187,12 @@ def match_answers(
             f"{last - n_answers} of the {n_drawn} rows drawn were skipped; what is hard for a person is often "
             "hard for a model, so they count as wrong."
         )
-    places = range(1, last + 1)
-    return AuditAnswers(
-        drawn=np.array([by_place[place].number if place in by_place else -1 for place in places], dtype=np.intp),
-        truth=truth,
-        n_drawn=n_drawn,
-        new_classes={text: n for text, n in counts.items() if text not in set(classes)},
-        notes=list(dict.fromkeys(notes)),
-        stopped=bool(origin and origin.stopped),
-    )
+    drawn = np.full(last, -1, dtype=np.intp)
+    for place, row in by_place.items():
+        if place <= last:
+            drawn[place - 1] = row.number
+    answers = AuditAnswers.of(drawn, truth, n_drawn, classes, list(dict.fromkeys(notes)))
+    return replace(answers, stopped=bool(origin and origin.stopped))
 
 
 def known_class(answer: str, classes: Sequence[str], notes: list[str], markers: Sequence[str]) -> str:
@@ -254,8 +258,8 @@ def _check_given(answers: AuditAnswers, labels: Labels, name: str, table: Table)
 
 def _new_class(name: str, count: int, classes: Sequence[str]) -> str:
     near = get_close_matches(name, classes, n=1, cutoff=0.75)
-    slip = f" If it is a slip for {shown(near[0])}, correct it." if near else " If it is a slip, correct it."
+    slip = f"a slip for {shown(near[0])}" if near else "a slip"
+    rows = f"{count} row{'s' * (count > 1)}"
     return (
-        f"NEW CLASS: the audit found {shown(name)} in {count} row{'s' if count > 1 else ''}, and none of your "
-        f"labels has it, so no model of them can ever predict it.{slip}"
+        f"NEW CLASS: the audit found {shown(name)} in {rows}, and none of the labels. If it is {slip}, correct it."
     )

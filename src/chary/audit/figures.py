@@ -136,15 +136,9 @@ class Judgement:
 
     accuracy: Score  #: the promise: skipped rows are wrong for ``share`` and ``low``, right for ``high``
     answered: Score | None  #: of the answered rows alone: what it would be if skipping said nothing
-    n_skipped: int  #: audited rows without an answer
     classes: dict[Any, ClassJudgement]  #: all that were seen, of labels or answers
     confusions: dict[tuple[Any, Any], int]  #: (answer, label): rows, of those that differ, most frequent first
     agreement: Agreement | None  #: of the answered rows; None where only one class is there
-
-    @property
-    def n(self) -> int:
-        """Audited rows, skipped ones included."""
-        return self.accuracy.n
 
 
 def judge_labels(
@@ -201,7 +195,6 @@ def judge_labels(
     return Judgement(
         accuracy=score(correct[~unknown], level, skipped=int(unknown.sum()), population=population),
         answered=None if unknown.all() else score(correct[~unknown], level),
-        n_skipped=int(unknown.sum()),
         classes=classes,
         confusions=dict(pairs.most_common()),
         agreement=_agreement(correct, truth, unknown, counts, level),

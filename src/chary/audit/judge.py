@@ -35,7 +35,7 @@ from chary.audit.sheet import (
     SheetOrigin,
     TableCells,
     as_texts,
-    origin_or_none,
+    read_origin,
     read_sheet,
     sheet_origin,
 )
@@ -132,7 +132,7 @@ def draw_to_judge(
         source.column_named(str(name))
     told = None
     with suppress(TableError):  # nothing there, or no sheet: said where it is in the way
-        told = None if options.force else origin_or_none(read_sheet(path))
+        told = None if options.force else read_origin(read_sheet(path))
     visible = _visible(source, hidden, told)
     if not visible:
         raise TableError(f"{source.table.name} has no column that a person could label a row by; give it one.")
@@ -186,6 +186,11 @@ def judge_table(source: Source, truth: Any, options: Options, level: float = 0.9
     columns = [_judged(name, cells[name], answers, tested, level) for name in names]
     first, n_rows = columns[0], source.n_rows
     acceptor = None if confidence is None else _acceptor(source, options, tested, first, answers)
+    missing = [
+        f"{column.n_missing:,} rows have no label in column {shown(column.name)}; they count as wrong."
+        for column in columns
+        if column.n_missing
+    ]
     recalls = {name: found.recall for name, found in first.judgement.classes.items() if found.recall}
     return JudgedTable(
         answers=answers,
@@ -200,8 +205,8 @@ def judge_table(source: Source, truth: Any, options: Options, level: float = 0.9
         columns=columns,
         slices={name: _slices(source, name, cells[name], first, answers, level, len(by)) for name in by},
         difference=difference(first.correct, columns[1].correct, n_rows, level) if len(columns) > 1 else None,
-        notes=[*source.table.notes, *tested.notes, *answers.notes, *_missing_notes(columns)],
-        warnings=[*answers.warnings, *_new_classes(answers, names)],
+        notes=[*source.table.notes, *tested.notes, *answers.notes, *missing],
+        warnings=answers.warnings,
     )
 
 
@@ -332,7 +337,7 @@ def _read_truth(source: Source, truth: Any, tested: LabelsUnderTest, options: Op
 
 def _read_sheet(source: Source, path: Any, tested: LabelsUnderTest, options: Options) -> AuditAnswers:
     sheet = read_sheet(path)
-    origin = origin_or_none(sheet)
+    origin = read_origin(sheet)
     if origin is not None and not origin.judged:
         raise TableError(
             f"{sheet.name} was drawn from rows without a label, to audit a model; draw one from all rows with ",
@@ -347,7 +352,8 @@ def _read_sheet(source: Source, path: Any, tested: LabelsUnderTest, options: Opt
         for name in options.labels
         if origin is not None and name in origin.shown
     ]
-    return replace(found, drawn=_all_drawn(found, origin, source.n_rows, sheet.name), warnings=warnings)
+    drawn = _all_drawn(found, origin, source.n_rows, sheet.name)
+    return replace(found, drawn=drawn, warnings=[*warnings, *found.warnings])
 
 
 def _all_drawn(answers: AuditAnswers, origin: SheetOrigin | None, n_rows: int, name: str) -> NDArray[np.intp]:
@@ -384,8 +390,7 @@ def _read_values(
         f"The truth was given for {len(rows):,} rows: the figures hold if these were drawn at random from all "
         f"{source.n_rows:,}, which cannot be seen from here."
     )
-    new = dict(Counter(text for text in labels.tolist() if text not in set(tested.classes)))
-    return AuditAnswers(rows, labels, len(rows), new, [note, *notes])
+    return AuditAnswers.of(rows, labels, len(rows), tested.classes, [note, *notes])
 
 
 # ---------------------------------------------------------------- the figures
@@ -451,19 +456,3 @@ def _confidences(
         )
     numbers = cells[confidence].cast(pl.Float64, strict=False).fill_null(float("nan")).to_numpy()
     return numbers, tested.has_label(cells[labels]).to_numpy()
-
-
-def _missing_notes(columns: Sequence[JudgedColumn]) -> list[str]:
-    return [
-        f"{column.n_missing:,} rows have no label in column {shown(column.name)}; they count as wrong."
-        for column in columns
-        if column.n_missing
-    ]
-
-
-def _new_classes(answers: AuditAnswers, names: Sequence[str]) -> list[str]:
-    where = f"column {shown(names[0])}" if len(names) == 1 else "either column"
-    return [
-        f"NEW CLASS: the answers hold {shown(name)} in {count} row{'s' * (count > 1)}, and no label in {where} is."
-        for name, count in answers.new_classes.items()
-    ]

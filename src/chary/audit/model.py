@@ -149,8 +149,8 @@ def fit_with_audit(
     check_consistent_length(X, labels.codes)
     rows = _audited_rows(audit, labels.labeled)
     unaudited_model = fit_without(estimator, X, labels, rows)
-    splitter = KFold(min(n_folds, len(rows)), shuffle=True, random_state=_integer_seed(random_state))
-    folds = [fold for _, fold in splitter.split(rows)]
+    seed = int(np.random.default_rng(random_state).integers(2**31))
+    folds = [fold for _, fold in KFold(min(n_folds, len(rows)), shuffle=True, random_state=seed).split(rows)]
     after = judge_folds(estimator, X, labels, [rows[fold] for fold in folds])
     order = np.argsort(np.concatenate(folds))
     return AuditedResult(
@@ -186,19 +186,15 @@ class AuditFigures(Audit):
                 f"Every figure counts the {self.answers.n_skipped} skipped rows as wrong; on the answered ones "
                 f"alone the model of your labels is right on {self.answered}."
             )
-        return [*notes, self.rounds_sentence]
-
-    @property
-    def rounds_sentence(self) -> str:
-        """Why there was self-training, or none."""
         if self.comparison is None:
-            return f"Rounds of self-training: {self.rounds}, as asked."
+            return [*notes, f"Rounds of self-training: {self.rounds}, as asked."]
         first, second, p_value = self.comparison
         outcome = "clearly better, so it is on" if self.rounds else "not clearly better, so it is off"
-        return (
+        notes.append(
             f"On the audit, one round of self-training alone was right on {first} rows and the plain model alone "
             f"on {second} (p = {p_value:.2f}): {outcome}."
         )
+        return notes
 
     def of_rest(self, rest: ConfidenceHistogram) -> AuditFigures:
         """The same with the rows to accept counted among these, not those at hand: the thresholds stay."""
@@ -254,20 +250,14 @@ def audit_model(
     if unaudited is not None:
         right = unaudited.predict(X[answers.rows]) == result.labels
     comparison = None
-    if rounds is None:
-        comparison = _self_training_against(result, make, X, every)
+    if rounds is None:  # one round against none, both without the audited labels
+        trained = make(1).fit(X, every.without(result.rows), initial=result.unaudited_model.estimator_)
+        comparison = compare(trained.predict(X[result.rows]) == result.labels, result.before.correct)
         rounds = int(comparison.p_value < _CLEAR and comparison.only_first > comparison.only_second)
         if rounds:
             result = fit_with_audit(make(rounds), X, every, answers.rows, random_state=seed)
-    rest = np.flatnonzero(~every.labeled)
-    of_rest, of_answered = (
-        ConfidenceHistogram.of(in_blocks_of_rows(lambda part: (confidence_of(result.model, part),), X, rows)[0])
-        for rows in (rest, answers.rows)
-    )
-    after = result.after
+    after, rest = result.after, np.flatnonzero(~every.labeled)
     of_skipped, confidence_of_skipped = _of_skipped(result.model, X, answers)
-    confidence = np.append(after.confidence, confidence_of_skipped)
-    right_after = np.append(after.correct, np.zeros(len(of_skipped), dtype=bool))
     scores = class_scores(
         result.labels.astype(str),
         after.prediction.astype(str),
@@ -278,17 +268,26 @@ def audit_model(
     scores = {name: found._replace(level=0.95) for name, found in scores.items()}
     correct = np.zeros(len(answers.drawn), dtype=bool)
     correct[~answers.skipped] = right
+    of_rest, of_answered = (
+        ConfidenceHistogram.of(in_blocks_of_rows(lambda part: (confidence_of(result.model, part),), X, rows)[0])
+        for rows in (rest, answers.rows)
+    )
     figures = AuditFigures(
         answers=answers,
         correct=correct,
         population=len(answers.rows) + (len(rest) if n_unlabeled is None else n_unlabeled),
-        after=result.after_score(answers.n_skipped),
         classes=scores,
+        acceptor=Acceptor(
+            np.round(np.append(after.confidence, confidence_of_skipped), 4),
+            np.append(after.correct, np.zeros(len(of_skipped), dtype=bool)),
+            of_rest.plus(of_answered),
+            of_rest,
+        ),
+        error=error,
+        after=result.after_score(answers.n_skipped),
         balanced=balanced_score(scores, len(every.classes)),
         comparison=comparison,
         rounds=rounds,
-        acceptor=Acceptor(np.round(confidence, 4), right_after, of_rest.plus(of_answered), of_rest),
-        error=error,
     )
     return result.model, figures
 
@@ -309,33 +308,19 @@ def _of_skipped(model: Any, X: NDArray[Any], answers: AuditAnswers) -> tuple[NDA
     return prediction, confidence
 
 
-def _self_training_against(
-    result: AuditedResult, make: Callable[[int], SelfTrainingClassifier], X: NDArray[Any], every: Labels
-) -> Comparison:
-    """One round of self-training against none, both without the audited labels, on the audited rows."""
-    trained = make(1).fit(X, every.without(result.rows), initial=result.unaudited_model.estimator_)
-    return compare(trained.predict(X[result.rows]) == result.labels, result.before.correct)
-
-
 def _audited_rows(audit: ArrayLike, labeled: NDArray[np.bool_]) -> NDArray[np.intp]:
     rows = np.asarray(audit)
-    if rows.dtype == bool:
-        if rows.shape != labeled.shape:
-            raise ValueError(
-                f"audit is a mask of shape {rows.shape}; {labeled.shape} is needed, one for each row."
-            )
+    if rows.dtype == bool and rows.shape == labeled.shape:
         rows = np.flatnonzero(rows)
-    if rows.ndim != 1 or len(rows) < 2 or rows.dtype.kind not in "iu":
-        raise ValueError(f"audit must be a mask or the numbers of two rows or more; got {audit!r}.")
-    if rows.min() < 0 or rows.max() >= len(labeled) or len(np.unique(rows)) < len(rows):
-        raise ValueError(f"audit must be different rows between 0 and {len(labeled) - 1}.")
+    if rows.ndim != 1 or rows.dtype.kind not in "iu" or len(rows) < 2 or len(np.unique(rows)) < len(rows):
+        raise ValueError(
+            f"audit must be a mask of shape {labeled.shape} or numbers of two or more different rows."
+        )
+    if rows.min() < 0 or rows.max() >= len(labeled):
+        raise ValueError(f"audit must be rows between 0 and {len(labeled) - 1}.")
     if not labeled[rows].all():
         raise ValueError(
             f"{int((~labeled[rows]).sum())} of the {len(rows)} audited rows have no label in y; put in the labels "
             "that the person gave, and leave out rows that were skipped."
         )
     return rows.astype(np.intp)
-
-
-def _integer_seed(random_state: Any) -> int:
-    return int(np.random.default_rng(random_state).integers(2**31))

@@ -2,9 +2,8 @@
 
 Each row carries a token: its place in the draw, how many were drawn, its number in the table, and a checksum of
 all that with the table. It is text to any spreadsheet. So rows may come back in any order, with columns added,
-removed or retyped, some not answered; sheets of one draw may be joined, a larger one with a smaller: the first
-rows of a large draw are the small one. A row that moved is found by its token; one that holds cells of another is
-refused.
+removed or retyped, some not answered; parts of one sheet may be joined again. A row that moved is found by its
+token; one that holds cells of another is refused.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import zip_longest
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
@@ -87,32 +87,23 @@ def sheet_origin(
     return SheetOrigin(target, list(classes), told, table.path, read_with, more_tables, **more)
 
 
-def read_origin(audit: Table) -> SheetOrigin:
-    """What a sheet says of the table it was drawn from, by the first of its cells that can be read."""
+def read_origin(audit: Table) -> SheetOrigin | None:
+    """What a sheet says of the table it was drawn from; None where a spreadsheet has lost it."""
     found = next(filter(None, _about(audit)), {})
     try:
         target, classes = next(iter(found.items()))
         classes = [str(name) for name in classes]
         told = {**found.get(_READ_WITH, {})}
     except (StopIteration, TypeError):
-        raise TableError(
-            f"{audit.name} has no usable column {shown(CLASSES)}, which tells the target and its classes; fill in "
-            "the target column in a spreadsheet, or draw again."
-        ) from None
+        return None
+    if target not in audit.frame.columns:
+        return None
     unlabeled, tables = found.get(_UNLABELED), _like((), found.get(_TABLE) or "")
     unlabeled = None if unlabeled is None else _like((), unlabeled)
     read_with = {name: str(told[name]) for name in ("delimiter", "encoding", "sheet") if name in told}
     defaults = SheetOrigin._field_defaults
     more = {name: _like(defaults[name], found[key]) for name, key in _FIELDS.items() if key in found}
-    return SheetOrigin(column_named(audit, target), classes, unlabeled, tables[0], read_with, tables[1:], **more)
-
-
-def origin_or_none(audit: Table) -> SheetOrigin | None:
-    """The same; None where a spreadsheet has lost it."""
-    try:
-        return read_origin(audit)
-    except TableError:
-        return None
+    return SheetOrigin(target, classes, unlabeled, tables[0], read_with, tables[1:], **more)
 
 
 def with_stopping(audit: Table) -> Table:
@@ -357,7 +348,7 @@ class SheetRow(NamedTuple):
 
 
 class SheetRows(NamedTuple):
-    """The rows of a sheet, each once."""
+    """The rows of a sheet."""
 
     by_place: dict[int, SheetRow]
     n_drawn: int
@@ -408,80 +399,57 @@ def numbers_named(path: object) -> list[int]:
 def sheet_rows(audit: Table, cells: TableCells, target: str, chosen: str = RANDOM) -> SheetRows:
     """The rows of a sheet by their place in the draw, if each is what it was when it was drawn."""
     column_named(audit, target)
-    lines = enumerate(zip(column_texts(audit, ROW), column_texts(audit, target), strict=True), start=1)
+    answers = column_texts(audit, target)
     rows = [
         parse_token(token, f"Row {line} of {audit.name}")._replace(line=line, answer=answer)
-        for line, (token, answer) in lines
+        for line, (token, answer) in enumerate(zip(column_texts(audit, ROW), answers, strict=True), start=1)
         if token or answer
     ]
     if not rows:
         raise TableError(f"{audit.name} holds no drawn row; draw again.")
     if any(row.chosen != chosen for row in rows):
-        _refuse_choice(audit.name, chosen)
-    own = _check_tokens(rows, audit.name, cells)
-    by_place, notes = _once_each(rows, audit)
-    notes += _refuse_moved(audit, own, rows)
+        how, instead = "drawn at random, so they measure as well as teach", Parameter("audit")
+        if chosen == RANDOM:
+            how, instead = "chosen for doubt, not drawn at random, so they measure nothing", Parameter("checked")
+        raise TableError(f"The rows of {audit.name} were {how}; pass it as ", instead, ".")
+    there = [row for row in rows if row.number < cells.n_rows]
+    own = cells.texts([row.number for row in there])
+    tokens = [
+        _token(row.place, row.of, row.number + 1, checksum, row.chosen)
+        for row, checksum in zip(there, cells.checksums(own), strict=True)
+    ]
+    for row, token in zip_longest(rows, tokens):
+        if row.token != token:
+            raise TableError(
+                f"{audit.name} was not drawn from {cells.name} as it is now, or its column {shown(ROW)} was "
+                f"changed (row {row.line}); use the table it was drawn from, put back what chary wrote, or draw "
+                "again."
+            )
+    by_place, notes = _by_place(rows, audit), _refuse_moved(audit, own, rows)
     return SheetRows(by_place, max(row.of for row in rows), notes)
 
 
-def _refuse_choice(name: str, wanted: str) -> None:
-    """Refuse rows of doubt where random ones are needed, and random ones where they would be wasted."""
-    if wanted == RANDOM:
-        raise TableError(
-            f"The rows of {name} were chosen for doubt, not drawn at random, so they measure nothing; pass it as ",
-            Parameter("checked"),
-            ", and the model learns from its labels.",
-        )
-    raise TableError(
-        f"The rows of {name} were drawn at random, so they measure as well as teach; pass the sheet as ",
-        Parameter("audit"),
-        ".",
-    )
-
-
-def _check_tokens(rows: Sequence[SheetRow], name: str, cells: TableCells) -> pl.DataFrame:
-    """Refuse rows that were not drawn from the table as it is; returns the table's cells of these rows."""
-    for row in rows:
-        if row.number >= cells.n_rows:
-            raise TableError(
-                f"{name} was not drawn from {cells.name} as it is now (row {row.line} is row {row.number + 1:,} "
-                f"of {cells.n_rows:,}); use the table it was drawn from, or draw again."
-            )
-    own = cells.texts([row.number for row in rows])
-    for row, checksum in zip(rows, cells.checksums(own), strict=True):
-        if row.token != _token(row.place, row.of, row.number + 1, checksum, row.chosen):
-            raise TableError(
-                f"{name} was not drawn from {cells.name} as it is now, or its column {shown(ROW)} was changed "
-                f"(row {row.line}); use the table it was drawn from, put back what chary wrote, or draw again."
-            )
-    return own
-
-
-def _once_each(rows: Sequence[SheetRow], audit: Table) -> tuple[dict[int, SheetRow], list[str]]:
-    """Rows by place; a row may be there several times if it says the same, and rows of two draws are refused."""
-    name, about = audit.name, list(_about(audit))
+def _by_place(rows: Sequence[SheetRow], audit: Table) -> dict[int, SheetRow]:
+    """Rows by place in the draw; refused are rows that are there twice, or of two draws, or sorted in part."""
+    about = list(_about(audit))
     seeds = {_like(None, said.get(_SEED)) for said in about} - {None}
     by_place: dict[int, SheetRow] = {}
+    numbers: set[int] = set()
     for row in rows:
-        before = by_place.get(row.place, row._replace(answer=""))
-        if before.number != row.number or len(seeds) > 1:
-            raise TableError(f"{name} mixes two draws (row {row.line}); keep the rows of one of them.")
-        if before.answer and row.answer and folded(before.answer) != folded(row.answer):
+        if row.place in by_place or row.number in numbers or len(seeds) > 1:
             raise TableError(
-                f"{name} labels row {row.number + 1} of the table twice, {shown(before.answer)} and "
-                f"{shown(row.answer)}; decide, and remove one of them."
+                f"{audit.name} has a row twice, or mixes two draws (row {row.line}); keep each row once, and the "
+                "rows of one draw."
             )
         told = _like(None, about[row.line - 1].get(_PLACE))
         if told not in (None, row.place):
             raise TableError(
-                f"Row {row.line} of {name} begins as the {row.place}th row drawn and ends as the {told}th; "
+                f"Row {row.line} of {audit.name} begins as the {row.place}th row drawn and ends as the {told}th; "
                 "some columns were sorted without the others: undo it, or draw again."
             )
-        by_place[row.place] = row._replace(answer=before.answer or row.answer)
-    if len({row.number for row in by_place.values()}) < len(by_place):
-        raise TableError(f"{name} mixes two draws; keep the rows of one of them.")
-    n_twice = len(rows) - len(by_place)
-    return by_place, [f"{n_twice} rows of {name} are there twice and count once."] if n_twice else []
+        by_place[row.place] = row
+        numbers.add(row.number)
+    return by_place
 
 
 def _refuse_moved(audit: Table, own: pl.DataFrame, rows: Sequence[SheetRow]) -> list[str]:

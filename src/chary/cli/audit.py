@@ -50,9 +50,7 @@ def draw_command(file: TABLE, options: Options) -> None:
     require_readable(*file)
     from chary._files import folders_for
     from chary.audit.drawing import draw_sheet
-    from chary.audit.sheet import GUESS, sample_rows, unlabelled_rows
-    from chary.labelling import predict_table
-    from chary.labelling.score import load_table_model
+    from chary.audit.sheet import sample_rows, unlabelled_rows
     from chary.tables import Table
     from chary.tables.target import target_labels
 
@@ -65,30 +63,13 @@ def draw_command(file: TABLE, options: Options) -> None:
     pool = unlabelled_rows(table, target, labels, **told, source=large)
     path = options.folder(table.folder) / f"{table.stem}.audit.csv"
     require_free([path], force=True)
-    model = None if options.show_guess is None else load_table_model(options.show_guess)
-
-    def guesses(rows: Any) -> dict[str, Any]:
-        frame = table.frame[rows] if large is None else large.rows(rows.tolist())
-        drawn = Table(frame.drop(target), table.name, table.delimiter)
-        return {GUESS: predict_table(model, drawn)["chary_label"]}
-
     with folders_for([path]):
-        drawn = draw_sheet(
-            path,
-            pool,
-            options.k,
-            seed=options.seed,
-            overwrite=options.force,
-            guesses=None if model is None else guesses,
-        )
-    warning = f"Column {GUESS} shows the model's opinion: it biases the labeller, and the accuracy upwards.\n"
+        drawn = draw_sheet(path, pool, options.k, seed=options.seed, overwrite=options.force)
     n_open = int((~pool.closed).sum())
-    say_drawn(drawn, n_open, "unlabelled rows", labels.classes.tolist(), path, "" if model is None else warning)
+    say_drawn(drawn, n_open, "unlabelled rows", labels.classes.tolist(), path)
 
 
-def say_drawn(
-    drawn: DrawnSheet, n_open: int, of_what: str, classes: list[str], path: Path, warning: str = ""
-) -> None:
+def say_drawn(drawn: DrawnSheet, n_open: int, of_what: str, classes: list[str], path: Path) -> None:
     """What was drawn, or added to what was there; what to do with it, and what it will tell."""
     from chary.audit import interval
 
@@ -106,8 +87,6 @@ def say_drawn(
         f"Label them ({named}), hard ones too: a row that is skipped counts as wrong.\n"
         f"If {round(0.9 * k)} of {k} prove right, accuracy is between {low:.0%} and {high:.0%} (95% interval).\n"
     )
-    if warning:
-        say(warning, "red")
     say(f"Next:  {Options().command('audit fill', [path])}", "bold")
 
 
@@ -137,11 +116,12 @@ def fill_command(
     heed_interrupts()
     sweep(Path(os.path.realpath(file)).parent)
     watched = until_width is not None or until_above is not None
-    filling, stopping = Filling(file, stopping=watched), None
+    filling, stopping = Filling(file), None
     if watched:
         width = None if until_width is None else read_share(until_width, "--until-width")
         above = None if until_above is None else read_share(until_above, "--until-above")
         stopping = _stopping(filling, width, above)
+        filling.mark_stopping()
     sheet = Sheet(filling, stopping)
     interrupted = None
     try:
@@ -162,7 +142,6 @@ def fill_command(
 def _stopping(filling: Filling, width: float | None, above: float | None) -> Stopping:
     """What tells when a sheet has enough answers to judge labels by; the person does not see the labels."""
     from chary.audit.judge import labels_of_sheet
-    from chary.audit.sheet import parse_token
     from chary.audit.stopping import Stopping
     from chary.tables import open_source
 
@@ -176,8 +155,7 @@ def _stopping(filling: Filling, width: float | None, above: float | None) -> Sto
         raise ValueError(f"The table that {path} was drawn from, {origin.table}, is not there; put it back.")
     reading: dict[str, Any] = {**origin.read_with, "reserved": ()}
     scan = open_source([origin.table, *origin.more_tables], **reading)
-    where = f"of {filling.sheet.name}"
-    numbers = [parse_token(row.token, f"Row {row.lines[0] + 1} {where}").number for row in filling.rows]
+    numbers = [row.number for row in filling.rows]
     if max(numbers, default=0) >= scan.n_rows:
         raise ValueError(
             f"{path} was not drawn from {origin.table} as it is now; use the table it was drawn from."

@@ -38,4 +38,6 @@ def test_what_was_asked_for_is_said_whatever_came_out(judged):
 
 def test_a_new_class_is_a_warning(judged):
     warnings = [note["text"] for note in summarize_judged(judged)["notes"] if note["warning"]]
-    assert warnings == ["NEW CLASS: the answers hold 'fox' in 1 row, and no label in either column is."]
+    assert warnings == [
+        "NEW CLASS: the audit found 'fox' in 1 row, and none of the labels. If it is a slip, correct it."
+    ]
