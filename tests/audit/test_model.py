@@ -73,13 +73,6 @@ def test_before_is_the_model_of_the_biased_labels_alone(table):
     assert result.before.score == score(by_hand.predict(X[rows]) == y[rows])
 
 
-def test_the_model_has_learned_from_every_label_equally(table):
-    X, y, _, _, rows = table
-    result = fit_with_audit(LogisticRegression(), X, y, rows, random_state=0)
-    by_hand = LogisticRegression().fit(X[y != -1], y[y != -1])
-    assert (result.model.coef_ == by_hand.coef_).all()
-
-
 def test_after_is_each_row_judged_without_its_own_label(table):
     X, y, _, _, rows = table
     result = fit_with_audit(DecisionTreeClassifier(random_state=0), X, y, rows, n_folds=30, random_state=0)
@@ -173,12 +166,6 @@ def test_widened_figure_holds_where_only_the_audit_knows_most_classes():
         wide.append(found.low <= truth <= found.high)
     assert np.mean(wide) >= 0.93
     assert np.mean(wide) > np.mean(plain)
-
-
-def test_same_seed_same_folds(table):
-    X, y, _, _, rows = table
-    first, again = (fit_with_audit(LogisticRegression(), X, y, rows, random_state=3) for _ in range(2))
-    assert (first.after.confidence == again.after.confidence).all()
 
 
 @pytest.mark.parametrize(
