@@ -25,7 +25,7 @@ from chary.audit import (
     sequence,
     slice_scores,
 )
-from chary.audit.figures import _chance, _holm, _least_mean, promised_score, recall_score
+from chary.audit.figures import _chance, _holm, _least_mean, promised_score
 
 TRUTH = ["fraud"] * 8 + ["fine"] * 31 + ["new"]
 
@@ -262,9 +262,9 @@ def test_scores_of_classes_are_their_own_audits():
 def test_what_was_said_of_skipped_rows_goes_into_the_limits_of_each_class():
     y_true, y_pred = ["a"] * 6 + ["b"] * 9, ["a"] * 4 + ["b"] * 10 + ["a"]
     found = class_scores(y_true, y_pred, skipped=["a", None, "b", "b"])
-    assert found["a"] == recall_score(4, 6, may_be_found=2, may_be_missed=3)
-    assert found["b"] == recall_score(8, 9, may_be_found=3, may_be_missed=2)
-    assert class_scores(y_true, y_pred)["a"] == recall_score(4, 6)
+    assert found["a"] == Score(4, 6, interval(4, 6 + 3)[0], interval(4 + 2, 6 + 2)[1], 0.95)
+    assert found["b"] == Score(8, 9, interval(8, 9 + 2)[0], interval(8 + 3, 9 + 3)[1], 0.95)
+    assert class_scores(y_true, y_pred)["a"] == Score(4, 6, *interval(4, 6), 0.95)
 
 
 def test_balanced_accuracy_needs_rows_of_every_class():

@@ -28,6 +28,7 @@ Mask = NDArray[np.bool_]
 MIN_PER_CLASS = 5
 # Of a difference: the part of the risk that goes into what else is unknown, the parts it is searched in, rounding.
 _NUISANCE, _CELLS, _ROUNDING = 0.1, 40, 1e-6
+_NO_LABEL: Any = object()  # of a row that is never recognised, as it has no label
 
 
 class Score(NamedTuple):
@@ -190,10 +191,19 @@ def judge_labels(
     correct = ~unknown & _equal(truth, labels)
     names = list(dict.fromkeys([*counts, *truth[~unknown].tolist()]))
     names = [name for name in names if name is not None]
-    classes = {name: _class_judgement(name, truth, labels, unknown, counts, level) for name in names}
+    said = [_NO_LABEL if label is None else label for label in labels[unknown].tolist()]
+    recalls = class_scores(truth[~unknown], labels[~unknown], names, level, skipped=said)
+    n_skipped, classes = int(unknown.sum()), {}
+    for name in names:
+        is_class, has_label, labelled = ~unknown & _equal(truth, name), _equal(labels, name), counts.get(name, 0)
+        seen = int(is_class.sum())
+        low, high = count_interval(seen, len(labels), population, level, n_skipped)
+        share = Share(seen, len(labels), low, high, labelled, population, level)
+        precision = _score_of(is_class & has_label, has_label, unknown, labelled, level)
+        classes[name] = ClassJudgement(share, precision, recalls.get(name))
     pairs = Counter(zip(truth[~correct & ~unknown].tolist(), labels[~correct & ~unknown].tolist(), strict=True))
     return Judgement(
-        accuracy=score(correct[~unknown], level, skipped=int(unknown.sum()), population=population),
+        accuracy=score(correct[~unknown], level, skipped=n_skipped, population=population),
         answered=None if unknown.all() else score(correct[~unknown], level),
         classes=classes,
         confusions=dict(pairs.most_common()),
@@ -211,8 +221,9 @@ def class_scores(
 ) -> dict[Any, Score]:
     """For each class the share of its audited rows that were recognised, with its exact interval.
 
-    Classes without an audited row are left out: nothing is known of them. With the arguments exchanged, the
-    share of right rows among those predicted as each class.
+    It is exact because the audited rows of a class are a random sample of its rows. Classes without an audited
+    row are left out: nothing is known of them. With the arguments exchanged, the share of right rows among those
+    predicted as each class.
 
     Parameters
     ----------
@@ -237,24 +248,12 @@ def class_scores(
     scores = {}
     for label in wanted:
         own, said = y_true == label, unknown == label
-        found = int((y_pred[own] == label).sum())
-        scores[label] = recall_score(found, int(own.sum()), int((said | nobody).sum()), int((~said).sum()), level)
-    return {label: recall for label, recall in scores.items() if recall is not None}
-
-
-def recall_score(
-    found: int, seen: int, may_be_found: int = 0, may_be_missed: int = 0, level: float = 0.95
-) -> Score | None:
-    """The share of a class that was recognised: exact, as its audited rows are a random sample of its rows.
-
-    Of the rows that were skipped, those that would be of the class and missed count for the lower limit, those
-    that would be of it and found for the upper one. None where no row of the class was seen.
-    """
-    if not seen:
-        return None
-    low, _ = interval(found, seen + may_be_missed, level=level)
-    _, high = interval(found + may_be_found, seen + may_be_found, level=level)
-    return Score(found, seen, low, high, level)
+        found, seen, may_be_found = (int(mask.sum()) for mask in (own & (y_pred == label), own, said | nobody))
+        if seen:
+            low, _ = interval(found, seen + int((~said).sum()), level=level)
+            _, high = interval(found + may_be_found, seen + may_be_found, level=level)
+            scores[label] = Score(found, seen, low, high, level)
+    return scores
 
 
 def balanced_score(scores: dict[Any, Score], n_classes: int | None = None) -> tuple[float, float, float] | None:
@@ -422,21 +421,6 @@ def difference(
     low = _least_difference(b - c, n, population, disagreeing, (1 - _NUISANCE) * tail)
     high = -_least_difference(c - b, n, population, disagreeing, (1 - _NUISANCE) * tail)
     return Difference((b - c) / n, low / population, high / population, level, comparison)
-
-
-def _class_judgement(
-    name: Any, truth: NDArray[Any], labels: NDArray[Any], unknown: Mask, counts: Mapping[Any, int], level: float
-) -> ClassJudgement:
-    is_class, has_label = ~unknown & _equal(truth, name), _equal(labels, name)
-    n, n_skipped, seen = len(labels), int(unknown.sum()), int(is_class.sum())
-    labelled, population, both = counts.get(name, 0), sum(counts.values()), is_class & has_label
-    low, high = count_interval(seen, n, population, level, n_skipped)
-    n_said = int((has_label & unknown).sum())
-    return ClassJudgement(
-        Share(seen, n, low, high, labelled, population, level),
-        _score_of(both, has_label, unknown, labelled, level),
-        recall_score(int(both.sum()), seen, n_said, n_skipped - n_said, level),
-    )
 
 
 def _score_of(right: Mask, rows: Mask, unknown: Mask, population: int, level: float) -> Score | None:
