@@ -12,7 +12,7 @@ from rich.table import Table
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 
-from chary.audit import accept_threshold, accuracy_interval, draw
+from chary.audit import accept_threshold, draw, interval
 from chary.audit.model import fit_with_audit
 
 
@@ -20,7 +20,7 @@ def interval_coverage(k: int, n_audits: int, rng: np.random.Generator) -> tuple[
     """Share of audits whose 95 % interval covers the truth, and the mean width; pools of 2,000 of any accuracy."""
     truth = rng.integers(0, 2001, n_audits)
     correct = rng.hypergeometric(truth, 2000 - truth, k)
-    intervals = np.array([accuracy_interval(x, k) for x in range(k + 1)])[correct]
+    intervals = np.array([interval(x, k) for x in range(k + 1)])[correct]
     covered = (intervals[:, 0] <= truth / 2000) & (truth / 2000 <= intervals[:, 1])
     return float(covered.mean()), float(np.diff(intervals, axis=1).mean())
 

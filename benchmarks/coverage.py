@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 from scipy.stats import hypergeom
 
-from chary.audit import accuracy_interval, count_interval, difference, figures, interval, sequence
+from chary.audit import count_interval, difference, figures, interval, sequence
 from chary.audit.intervals import clopper_pearson
 
 LEVEL = 0.95
@@ -135,7 +135,7 @@ def judge(design: Design, n_audits: int, rng: np.random.Generator) -> Tally:
         found = figures.judge_labels(names[truth], names[label], counts, skipped=skipped, level=LEVEL)
         judged = found.classes["yes"]
         tally.add("accuracy", accuracy, found.accuracy.low, found.accuracy.high)
-        tally.add("answered only", accuracy, *accuracy_interval(int(right.sum()), int((~skipped).sum())))
+        tally.add("answered only", accuracy, *interval(int(right.sum()), int((~skipped).sum())))
         tally.add("share", share, judged.share.low / n, judged.share.high / n)
         for name, figure in [
             ("precision", judged.precision),
@@ -145,7 +145,7 @@ def judge(design: Design, n_audits: int, rng: np.random.Generator) -> Tally:
             if figure is not None:
                 tally.add(name, truths[name], figure.low, figure.high)
         if design.skipped == (0.0, 0.0):
-            tally.add("share, Clopper-Pearson", share, *accuracy_interval(int(truth.sum()), design.k))
+            tally.add("share, Clopper-Pearson", share, *interval(int(truth.sum()), design.k))
             tally.add("share, PPI", share, *prediction_powered(truth, label, counts["yes"] / n, n))
         low, high = sequence(right, n, LEVEL, skipped=skipped)
         tally.add("sequence", accuracy, float(low[-1]), float(high[-1]))
@@ -205,7 +205,6 @@ def main() -> None:
     n_audits = parser.parse_args().audits
     figures.interval = lru_cache(None)(interval)  # audits of one table are often the same
     figures.count_interval = lru_cache(None)(count_interval)
-    globals()["accuracy_interval"] = lru_cache(None)(accuracy_interval)
     globals()["interval"] = figures.interval
     console = Console(width=150)
     tallies = []

@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.table import Table
 from sklearn.tree import DecisionTreeClassifier
 
-from chary.audit import accuracy_interval
+from chary.audit import interval
 from chary.audit.model import cross_fitted_score
 
 N_ROWS, N_COLUMNS, N_FOLDS = 1_200, 6, 5
@@ -133,7 +133,7 @@ def tally(problems, k: int, rng: np.random.Generator) -> list[list[str]]:
     for name, audits in found.items():
         truth = np.array([audit[0] for audit in audits])
         share = np.array([right / k for _, right, _ in audits])
-        plain = np.array([accuracy_interval(right, k) for _, right, _ in audits])
+        plain = np.array([interval(right, k) for _, right, _ in audits])
         scores = [cross_fitted_score(right, before, k, N_FOLDS) for _, right, before in audits]
         wide = np.array([(score.low, score.high) for score in scores])
         line = [name, f"{100 * truth.mean():.0f}", f"{100 * (share - truth).mean():+.1f}"]

@@ -46,16 +46,6 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
     ("audit/acceptance", "reached = -1", "1 -> 2 at 11"): "any number below 0 says that no threshold was reached",
     (
         "audit/intervals",
-        "low = size // 2",
-        "2 -> 3 at 14",
-    ): "the search starts lower, among sizes that were seen to be too small, and ends at the same",
-    (
-        "audit/intervals",
-        "low, high = x - 1, population - (n - x)  # not possible, and certain",
-        "Sub -> Add at 19",
-    ): "the search starts higher, among numbers that are certain too, and ends at the same",
-    (
-        "audit/intervals",
         "high = np.clip((population + 1) * s // t, s, population - (t - s))  # the likeliest: never ruled out",
         "1 -> 2 at 29",
     ): "one more than the likeliest is never ruled out either: tried for all draws from up to 79 rows",

@@ -48,8 +48,7 @@ autosummary_generate = True
 autosummary_imported_members = False
 # A function and the record that it makes differ in one capital letter: not enough for the files of some systems.
 autosummary_filename_map = {
-    f"chary.{name}": f"chary.{name}-record"
-    for name in ("audit.Score", "audit.Difference", "audit.Settled", "method.Sensitivity")
+    f"chary.{name}": f"chary.{name}-record" for name in ("audit.Score", "method.Sensitivity")
 }
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"

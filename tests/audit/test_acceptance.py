@@ -11,16 +11,16 @@ from scipy.stats import binom
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 
-from chary.audit import Acceptance, AuditAnswers, Score, accept_threshold, draw, smallest_audit
+from chary.audit import accept_threshold, draw, smallest_audit
 from chary.audit.acceptance import (
-    Audit,
+    Acceptor,
     ConfidenceHistogram,
     _starts,
     acceptable,
     acceptance_levels,
     check_error,
-    in_steps,
 )
+from chary.audit.answers import Audit, AuditAnswers
 from chary.audit.held_out import HeldOut
 from chary.tables import TableError
 
@@ -172,7 +172,6 @@ def test_a_histogram_is_the_sorted_list(confidence, threshold):
     assert counted.n == len(confidence)
     assert counted.n_from(threshold) == (rounded >= threshold).sum()
     assert counted.n_from(np.inf) == 0
-    np.testing.assert_array_equal(in_steps(confidence) / 10_000, np.round(confidence, 4))
 
 
 @given(SHARES, SHARES)
@@ -183,7 +182,7 @@ def test_histograms_of_parts_add_up(one, other):
 
 @given(SHARES)
 def test_wider_bins_are_numpys(confidence):
-    steps = in_steps(confidence)  # whole numbers: no edge between two bins is blurred
+    steps = np.rint(confidence * 10_000).astype(int)  # whole numbers: no edge between two bins is blurred
     expected, _ = np.histogram(steps, bins=np.append(np.arange(0, 10_000, 500), 10_000))
     np.testing.assert_array_equal(ConfidenceHistogram.of(confidence).histogram(20), expected)
 
@@ -219,21 +218,24 @@ def test_all_wrong_is_all_wrong():
     assert acceptance_levels(ConfidenceHistogram.of(np.full(5, 0.5)), judged)[0].error_high == 1.0
 
 
-def audit_with(threshold):
-    asked = None if threshold is None else Acceptance(threshold, 1, 30, 0, 0.1, 0.9)
-    accuracy = Score(27, 30, 0.7, 0.98, 0.95)
-    answers = AuditAnswers(np.arange(2), np.array(["a", "b"]), 2, 0, 0)
-    return Audit(answers=answers, accuracy=accuracy, answered=accuracy, classes={}, asked=asked)
+def audit_with(confidence, error):
+    """All audited rows right, so that whatever is at least as confident as the least of them can be accepted."""
+    rows, pool = np.arange(len(confidence)), ConfidenceHistogram.of(confidence)
+    acceptor = Acceptor(confidence, np.ones(len(confidence), dtype=bool), pool, pool)
+    answers = AuditAnswers(rows, np.array(["a"] * len(rows), dtype=object), len(rows))
+    right = np.ones(len(rows), dtype=bool)
+    return Audit(answers=answers, correct=right, population=len(rows), classes={}, acceptor=acceptor, error=error)
 
 
 def test_rows_are_accepted_from_a_confidence_on_as_files_show_it():
     labeled = np.array([True, False, False, False, False])
     confidence = np.array([1.0, 0.60906, 0.6091, 0.7, 0.2])
     settled = np.array([True, True, True, False, True])  # the model would not give the fourth label again
-    found = acceptable(audit_with(0.6091), labeled, confidence, settled)
+    audited = np.append(np.linspace(0.7, 1, 40), 0.6091)
+    found = acceptable(audit_with(audited, 0.1), labeled, confidence, settled)
     assert found.tolist() == [True, True, True, False, False]
-    assert acceptable(audit_with(np.inf), labeled, confidence, settled).tolist() == labeled.tolist()
-    assert acceptable(audit_with(None), labeled, confidence, settled) is None
+    assert acceptable(audit_with(audited, 0.001), labeled, confidence, settled).tolist() == labeled.tolist()
+    assert acceptable(audit_with(audited, None), labeled, confidence, settled) is None
     assert acceptable(None, labeled, confidence, settled) is None
 
 
@@ -247,5 +249,5 @@ def test_an_error_without_an_audit_is_refused():
     check_error(None, None)
     check_error(0.1, "audit.csv")
     check_error(np.float32(0.1), "audit.csv")
-    with pytest.raises(TableError, match="only rows drawn at random"):
+    with pytest.raises(TableError, match="Only rows drawn at random"):
         check_error(0.1, None)

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from chary.audit import draw, drawing, write_audit
+from chary.audit import draw, drawing
 from chary.audit.drawing import _rows_to_add, draw_sheet
-from chary.audit.sheet import RANDOM, cells_of, read_sheet, sheet_rows, unlabelled_rows
+from chary.audit.sheet import RANDOM, cells_of, read_sheet, sheet_rows, unlabelled_rows, write_audit
 from chary.tables import Table, TableError
 from chary.tables.target import target_labels
 
@@ -32,7 +32,7 @@ def drawn(path, k, **more):
 
 
 def numbers(path):
-    rows = sheet_rows(read_sheet(path)[0], CELLS, "y").by_place
+    rows = sheet_rows(read_sheet(path), CELLS, "y").by_place
     return [rows[place].number for place in sorted(rows)]
 
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from chary.audit import accuracy_interval, count_interval, interval, required_size, sequence
+from chary.audit import count_interval, interval, required_size, sequence
 from chary.audit.intervals import _fewest_likely, clopper_pearson, hypergeometric
 
 levels = st.floats(0.6, 0.99)
@@ -27,7 +27,7 @@ def audits(draw, most=60):
 def test_clopper_pearson_is_scipys(n, data, level):
     correct = data.draw(st.integers(0, n))
     expected = tuple(stats.binomtest(correct, n).proportion_ci(level, method="exact"))
-    assert np.allclose(accuracy_interval(correct, n, level), expected, atol=1e-10)
+    assert np.allclose(interval(correct, n, level=level), expected, atol=1e-10)
     assert np.allclose(np.ravel(clopper_pearson([correct], [n], level)), expected, atol=1e-10)
 
 
@@ -41,9 +41,9 @@ def test_clopper_pearson_of_counts_that_are_no_whole_numbers_is_that_of_the_beta
 
 
 def test_limits_of_none_and_of_all_are_the_ends():
-    assert [accuracy_interval(0, n)[0] for n in (1, 30)] == [0, 0]
-    assert [accuracy_interval(n, n)[1] for n in (1, 30)] == [1, 1]
-    assert accuracy_interval(1, 1)[0] == pytest.approx(0.025)
+    assert [interval(0, n)[0] for n in (1, 30)] == [0, 0]
+    assert [interval(n, n)[1] for n in (1, 30)] == [1, 1]
+    assert interval(1, 1)[0] == pytest.approx(0.025)
 
 
 def test_what_is_as_rare_as_the_tail_to_the_last_digit_is_kept():
@@ -79,7 +79,7 @@ def test_chances_of_a_draw_are_scipys(population, data):
 def test_a_finite_pool_never_widens_by_more_than_the_row_that_is_rounded(case, level):
     x, n, population = case
     low, high = interval(x, n, population, level)
-    widest_low, widest_high = accuracy_interval(x, n, level)
+    widest_low, widest_high = interval(x, n, level=level)
     assert low >= widest_low - 1 / population
     assert high <= widest_high + 1 / population
     if 2 <= x <= n - 2:
@@ -99,7 +99,7 @@ def test_limits_hold_for_whatever_skipped_rows_are(case, data, level):
     low, high = interval(correct, n, population, level, skipped)
     every = [interval(correct + right, n, population, level) for right in range(skipped + 1)]
     assert (low, high) == (min(limits[0] for limits in every), max(limits[1] for limits in every))
-    assert interval(correct, n, None, level, skipped)[0] == accuracy_interval(correct, n, level)[0]
+    assert interval(correct, n, None, level, skipped)[0] == interval(correct, n, level=level)[0]
 
 
 @pytest.mark.parametrize("population", [60, 600])
@@ -210,7 +210,7 @@ def test_sequence_with_skipped_rows_holds_for_whatever_they_are():
 def test_sequence_of_ten_million_rows():
     correct = np.arange(300) % 10 > 0
     low, high = sequence(correct, 10**7)
-    assert low[-1] < accuracy_interval(270, 300)[0]
+    assert low[-1] < interval(270, 300)[0]
     assert high[-1] > 0.9
     assert high[-1] - low[-1] < 0.12
 
@@ -252,7 +252,7 @@ def test_required_size_is_the_smallest_that_is_always_narrow_enough(width, level
     n = required_size(width, level)
 
     def widest(n):
-        return max(high - low for low, high in (accuracy_interval(x, n, level) for x in (n // 2, n // 2 + 1)))
+        return max(high - low for low, high in (interval(x, n, level=level) for x in (n // 2, n // 2 + 1)))
 
     assert widest(n) <= width + 1e-12
     assert n <= 3 or widest(n - 2) > width - 1e-12  # an odd n has no count at one half
@@ -277,5 +277,5 @@ def test_the_answer_to_a_width_is_the_fewest_rows_of_all():
 
 
 def test_an_interval_just_as_wide_as_asked_for_is_narrow_enough():
-    low, high = accuracy_interval(25, 50)
+    low, high = interval(25, 50)
     assert required_size(high - low) == 50

@@ -4,9 +4,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from chary.audit import accept_threshold, draw, draw_to_judge, interval, judge_table, write_audit
+from chary.audit import accept_threshold, draw, draw_to_judge, interval, judge_table
 from chary.audit.acceptance import LEVEL
 from chary.audit.judge import EMPTY, cells_by_row, read_labels_under_test
+from chary.audit.sheet import write_audit
 from chary.options import Options
 from chary.tables import Table, TableError, open_source
 from chary.tables.target import target_labels
@@ -113,8 +114,8 @@ def test_skipped_and_removed_rows_are_wrong_rows_not_reached_are_none(table, tmp
 
     rows = filled(path, truth, change)
     found = judge(frame, ["rule"], path)
-    assert list(found.answers.seen.values()) == rows[:30]
-    assert np.flatnonzero(~found.answers.answered).tolist() == [3, 7]
+    assert found.answers.drawn.tolist() == rows[:30]
+    assert np.flatnonzero(found.answers.skipped).tolist() == [3, 7]
     accuracy = found.columns[0].judgement.accuracy
     right = [frame["rule"][row] == truth[row] for row in rows[:30]]
     right[3] = right[7] = False
@@ -250,7 +251,9 @@ def test_new_classes_and_no_answers_among_values():
     assert found.answers.rows.tolist() == [0, 1, 4]
     assert found.answers.labels.tolist() == ["a", "fox", "b"]
     assert found.answers.new_classes == {"fox": 1}
-    assert "NEW CLASS: the answers hold 'fox' in 1 row, and no label in column 'rule' is." in found.warnings
+    assert found.warnings == [
+        "NEW CLASS: the audit found 'fox' in 1 row, and none of the labels. If it is a slip, correct it."
+    ]
 
 
 def test_a_sheet_drawn_for_a_model_is_no_judge(tmp_path):

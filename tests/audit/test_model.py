@@ -17,8 +17,9 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from chary import DiverseEnsembleClassifier, FixedThreshold, SelfTrainingClassifier
-from chary.audit import AuditAnswers, accuracy_interval, draw, interval, score, smallest_audit
+from chary.audit import draw, interval, score, smallest_audit
 from chary.audit.acceptance import ERRORS
+from chary.audit.answers import AuditAnswers
 from chary.audit.held_out import confidence_of
 from chary.audit.model import audit_model, cross_fitted_score, fit_with_audit, merge
 from chary.method.labels import encode
@@ -70,13 +71,6 @@ def test_before_is_the_model_of_the_biased_labels_alone(table):
     assert (result.before.prediction == by_hand.predict(X[rows])).all()
     assert result.before.confidence == pytest.approx(by_hand.predict_proba(X[rows]).max(axis=1))
     assert result.before.score == score(by_hand.predict(X[rows]) == y[rows])
-
-
-def test_the_model_has_learned_from_every_label_equally(table):
-    X, y, _, _, rows = table
-    result = fit_with_audit(LogisticRegression(), X, y, rows, random_state=0)
-    by_hand = LogisticRegression().fit(X[y != -1], y[y != -1])
-    assert (result.model.coef_ == by_hand.coef_).all()
 
 
 def test_after_is_each_row_judged_without_its_own_label(table):
@@ -141,7 +135,7 @@ def test_the_figure_after_is_widened_by_what_folds_lack(table):
     result = fit_with_audit(LogisticRegression(), X, y, rows, n_folds=3, random_state=0)
     found, right = result.after_score(), int(result.after.correct.sum())
     gain = max(0, right - int(result.before.correct.sum())) / 30
-    low, high = accuracy_interval(right, 30, 0.98)
+    low, high = interval(right, 30, level=0.98)
     assert (found.correct, found.n, found.level, result.n_folds) == (right, 30, 0.95, 3)
     assert (found.low, found.high) == (low, min(1, high + gain / 3))
     assert str(found) in str(result)
@@ -167,26 +161,20 @@ def test_widened_figure_holds_where_only_the_audit_knows_most_classes():
         truth, right = np.mean(said[rest] == y[rest]), int((said[rows] == y[rows]).sum())
         before = int((y[first][nearest[rows, :20].argmin(axis=1)] == y[rows]).sum())
         found = cross_fitted_score(right, before, 25)
-        low, high = accuracy_interval(right, 25)
+        low, high = interval(right, 25)
         plain.append(low <= truth <= high)
         wide.append(found.low <= truth <= found.high)
     assert np.mean(wide) >= 0.93
     assert np.mean(wide) > np.mean(plain)
 
 
-def test_same_seed_same_folds(table):
-    X, y, _, _, rows = table
-    first, again = (fit_with_audit(LogisticRegression(), X, y, rows, random_state=3) for _ in range(2))
-    assert (first.after.confidence == again.after.confidence).all()
-
-
 @pytest.mark.parametrize(
     ("audited", "said"),
     [
         (np.zeros(5, dtype=bool), "mask of shape"),
-        ([0], "two rows or more"),
-        ([0.5, 1.5], "two rows or more"),
-        ([1, 1], "different rows"),
+        ([0], "two or more different rows"),
+        ([0.5, 1.5], "two or more different rows"),
+        ([1, 1], "two or more different rows"),
         ([1, 600], "between 0 and 599"),
         ([-1, 2], "between 0 and 599"),
     ],
@@ -222,7 +210,7 @@ def biased_rows():
     labeled = X[:, 0] > np.quantile(X[:, 0], 0.9)
     labels = encode(np.where(labeled, truth.astype(object), None))
     rows = draw(labels.labeled, 40, 0)
-    return X, truth, labels, AuditAnswers(rows, truth[rows], 40, 0, 0)
+    return X, truth, labels, AuditAnswers(rows, truth[rows], 40)
 
 
 def test_merge_keeps_given_and_audited_labels_apart(biased):
@@ -237,7 +225,7 @@ def test_merge_adds_a_new_class_and_hides_audited_labels_from_the_given(biased):
     _, _, labels, _ = biased
     known = np.flatnonzero(labels.labeled)[0]
     unknown = np.flatnonzero(~labels.labeled)[0]
-    given, every = merge(labels, AuditAnswers(np.array([known, unknown]), np.array(["yes", "maybe"]), 2, 0, 0))
+    given, every = merge(labels, AuditAnswers(np.array([known, unknown]), np.array(["yes", "maybe"]), 2))
     assert every.classes.tolist() == ["maybe", "no", "yes"]
     assert not given.labeled[known]
     assert every.classes[every.codes[unknown]] == "maybe"
@@ -273,7 +261,7 @@ def test_before_is_the_accuracy_of_what_is_used_without_an_audit(biased):
 def test_what_can_be_accepted_is_counted_among_rows_that_nobody_labelled(biased):
     X, truth, labels, _ = biased
     rows = draw(labels.labeled, 300, 0)
-    answers = AuditAnswers(rows, truth[rows], 300, 0, 0)
+    answers = AuditAnswers(rows, truth[rows], 300)
     _, every = merge(labels, answers)
     model, figures = audit_model(make, X, every, answers, rounds=0)
     confidence = np.round(model.predict_confidence(X[~every.labeled]), 4)
@@ -312,7 +300,7 @@ def test_self_training_is_on_where_the_audit_shows_it_clearly():
     truth = np.where(X[:, 0] > 0, "yes", "no")
     labels = encode(np.where(X[:, 1] > 1.3, truth.astype(object), None))
     rows = draw(labels.labeled, 40, 0)
-    answers = AuditAnswers(rows, truth[rows], 40, 0, 0)
+    answers = AuditAnswers(rows, truth[rows], 40)
 
     def late(n):
         return make(n).set_params(estimator=LateLearner(), policy=FixedThreshold(0.5))
@@ -328,9 +316,8 @@ def test_self_training_is_on_where_the_audit_shows_it_clearly():
 def test_skipped_rows_are_wrong_in_every_figure(biased):
     X, truth, labels, answers = biased
     gone, skipped, told = np.split(answers.rows, [2, 10])
-    partial = AuditAnswers(
-        told, truth[told], 40, 10, 0, notes=["ten skipped"], seen=dict(enumerate([*skipped, *told], start=3))
-    )
+    rows = np.concatenate([np.full(len(gone), -1), skipped, told])
+    partial = AuditAnswers(rows, np.append(np.full(10, None), truth[told]), 40, notes=["ten skipped"])
     assert len(gone) == 2  # rows that are no longer in the sheet
     _, every = merge(labels, partial)
     _, figures = audit_model(make, X, every, partial, rounds=0)
@@ -342,7 +329,7 @@ def test_skipped_rows_are_wrong_in_every_figure(biased):
     assert figures.notes[0] == "ten skipped"
     assert "10 skipped rows as wrong" in figures.notes[1]
     assert f"{figures.answered}" in figures.notes[1]
-    unskipped = audit_model(make, X, every, AuditAnswers(told, truth[told], 30, 0, 0), rounds=0)[1]
+    unskipped = audit_model(make, X, every, AuditAnswers(told, truth[told], 30), rounds=0)[1]
     assert unskipped.answered == figures.answered
     for name, recall in figures.classes.items():
         assert recall.low <= unskipped.classes[name].low < unskipped.classes[name].high <= recall.high
@@ -359,8 +346,8 @@ def test_rows_skipped_where_the_model_is_sure_and_wrong_cannot_be_accepted():
     rows = draw(labels.labeled, 200, 0)
     told, skipped = rows[~hard[rows]], rows[hard[rows]]
     kept, promised = [], []
-    for n_skipped, of in ((0, skipped[:0]), (len(skipped), skipped), (len(skipped), skipped[:0])):
-        answers = AuditAnswers(told, truth[told], 200, n_skipped, 0, seen=dict(enumerate([*of, *told], start=1)))
+    for of in (skipped[:0], skipped, np.full(len(skipped), -1)):  # none, in the sheet, removed from it
+        answers = AuditAnswers(np.append(of, told), np.append(np.full(len(of), None), truth[told]), 200)
         _, every = merge(labels, answers)
         model, figures = audit_model(make, X, every, answers, rounds=0)
         pool = np.flatnonzero(~every.labeled)

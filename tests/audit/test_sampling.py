@@ -63,7 +63,7 @@ def test_the_sample_is_the_same_whatever_the_layout(n, k, seed, cuts, kind, grou
 
 
 def test_every_row_is_drawn_as_often_as_any_other(tmp_path):
-    large, n, k, draws = open_source(written(tmp_path, frame(40, labeled=[3]))), 40, 10, 400
+    large, n, k, draws = open_source(written(tmp_path, frame(40, labeled=[3]))), 40, 10, 150
     times = np.zeros(n)
     for seed in range(draws):
         times[sample_rows(large, "y", k, seed=seed).taken.numbers] += 1

@@ -9,7 +9,9 @@ import random
 import polars as pl
 import pytest
 
-from chary.audit import draw, read_audit, write_audit
+from chary.audit import draw
+from chary.audit.answers import read_audit
+from chary.audit.sheet import write_audit
 from chary.tables import TableError, read_table
 from chary.tables.target import target_labels
 
@@ -123,11 +125,9 @@ def rows_of_another_table(frame, rng, other):
 
 
 def glued(frame, rng, other):
-    """With the larger sheet of the same draw, another draw, or itself, a row of it answered otherwise."""
-    which = rng.choice(["larger", "seed", "itself", "otherwise"])
-    if which == "otherwise":
-        return pl.concat([frame, frame[:1].with_columns(y=pl.lit("c19"))])
-    return pl.concat([frame, frame if which == "itself" else other[which]])
+    """With the larger sheet of the same draw, the rows it has more, another draw, a row of its own again."""
+    more = {"larger": other["larger"], "rest": other["larger"][K:], "seed": other["seed"], "row": frame[:1]}
+    return pl.concat([frame, more[rng.choice(list(more))]])
 
 
 def shuffled(frame, rng, other):

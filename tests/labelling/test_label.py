@@ -11,8 +11,9 @@ from sklearn.naive_bayes import GaussianNB
 
 from chary import MixedEnsembleClassifier
 from chary._words import percent
-from chary.audit import draw, write_audit
+from chary.audit import draw
 from chary.audit.held_out import HeldOut
+from chary.audit.sheet import write_audit
 from chary.labelling import diagnose_table, label, label_table, predict_table
 from chary.labelling.learn import LEARNERS, NETWORK, learn
 from chary.labelling.result import write_rows_to_check

@@ -12,7 +12,8 @@ import pytest
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
-from chary.audit import Acceptance, AuditAnswers, Score
+from chary.audit import Acceptance, Score
+from chary.audit.answers import AuditAnswers
 from chary.audit.held_out import HeldOut
 from chary.audit.model import AuditFigures
 from chary.labelling import label_table
@@ -74,16 +75,15 @@ def audited(result):
     """The same with an audit of which nothing but the figures matters here."""
     some = Score(27, 30, 0.7, 0.98, 0.95)
     found = Acceptance(0.4, 12, 25, 1, 0.1, 0.9)
-    answers = AuditAnswers(np.arange(30), np.array(["yes"] * 30), 30, 0, 0)
-    acceptor = SimpleNamespace(at=lambda error: found)
     of_labels = {
-        "accuracy": some,
-        "answered": some,
+        "answers": AuditAnswers(np.arange(30), np.array(["yes"] * 30), 30),
+        "correct": np.arange(30) < 27,
+        "population": 90,
         "classes": {"yes": some},
-        "acceptor": acceptor,
-        "asked": found,
+        "acceptor": SimpleNamespace(at=lambda error: found),
+        "error": 0.1,
     }
-    figures = AuditFigures(answers=answers, **of_labels, after=some, balanced=None, comparison=None, rounds=0)
+    figures = AuditFigures(**of_labels, after=some, balanced=None, comparison=None, rounds=0)
     return replace(result, audit=figures)
 
 
@@ -283,10 +283,10 @@ def test_what_can_be_accepted_is_said_where_it_was_asked(audited):
     page = page_of(audited)
     assert "new labels can be accepted with at most 10% wrong" in page
     assert "--error 10%" not in page
-    unasked = page_of(replace(audited, audit=replace(audited.audit, asked=None)))
+    unasked = page_of(replace(audited, audit=replace(audited.audit, error=None)))
     assert "To have them marked: --error 10%" in unasked
-    needs = replace(audited.audit, asked=Acceptance(float("inf"), 0, 0, 0, 0.01, 0.9))
-    none = page_of(replace(audited, audit=needs))
+    nothing = SimpleNamespace(at=lambda error: Acceptance(float("inf"), 0, 0, 0, error, 0.9))
+    none = page_of(replace(audited, audit=replace(audited.audit, error=0.01, acceptor=nothing)))
     assert "No new label can be accepted with at most 1% wrong: the audit has 30 rows, and 230 or more are" in none
 
 

@@ -6,7 +6,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from chary.audit import Filling, Stopping, accuracy_interval, count_interval, judge_table
+from chary.audit import count_interval, interval, judge_table
+from chary.audit.filling import Filling
+from chary.audit.stopping import Stopping
 from chary.labelling import diagnose_table
 from chary.options import Options
 from chary.report.summary import summarize_diagnosis
@@ -64,7 +66,7 @@ def test_the_diagnosis_is_that_of_the_report(labelled):
 
 def test_a_draw_says_what_it_will_tell():
     assert planned_of(7900, 30)["words"].startswith("If 27 of 30 prove right, accuracy is between 73% and 98%")
-    low, high = accuracy_interval(5, 6)
+    low, high = interval(5, 6)
     assert planned_of(6, 30) == {
         "k": 6,
         "most": 6,

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from chary.audit import Filling
+from chary.audit.filling import Filling
 from chary.cli import main
 from chary.options import Options
 from chary.review import begin

@@ -12,7 +12,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.preprocessing import OrdinalEncoder
 
 import studies.tables
-from chary.audit import write_audit
+from chary.audit.sheet import write_audit
 from chary.labelling import label_table
 from chary.labelling.diagnose import REPRESENTATIVE, STRONG
 from chary.options import Options

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from functools import cached_property
 from numbers import Real
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,12 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import bdtr, betaincinv
 
 from chary._words import Parameter, shown
-from chary.audit.figures import Score
-from chary.audit.intervals import Floats, accuracy_interval
-from chary.audit.sheet import AuditAnswers
+from chary.audit.intervals import Floats, interval
 from chary.tables.errors import TableError
 
 if TYPE_CHECKING:
+    from chary.audit.answers import Audit
     from chary.audit.held_out import HeldOut
 
 # The errors at which a report says what can be accepted, and the level of each statement.
@@ -41,7 +38,11 @@ class Acceptance(NamedTuple):
 
 
 def accept_threshold(
-    confidence: ArrayLike, correct: ArrayLike, pool: Pool | ArrayLike, error: float, level: float = 0.9
+    confidence: ArrayLike,
+    correct: ArrayLike,
+    pool: ConfidenceHistogram | ArrayLike,
+    error: float,
+    level: float = 0.9,
 ) -> Acceptance:
     r"""The smallest confidence from which on rows can be accepted with at most this error.
 
@@ -85,7 +86,7 @@ def accept_threshold(
     if not (0 < error < 1 and 0 < level < 1):
         raise ValueError(f"error={error} and level={level} must be shares, above 0 and below 1.")
     confidence = np.asarray(confidence, dtype=float)
-    rows = pool if isinstance(pool, (ConfidenceHistogram, SortedConfidences)) else SortedConfidences.of(pool)
+    rows = pool if isinstance(pool, ConfidenceHistogram) else ConfidenceHistogram.exact(pool)
     if np.isnan(confidence).any() or (rows.n and np.isnan(rows.smallest(rows.n - 1))):
         raise ValueError("confidence must be a number for every row; give -inf where there is none.")
     wrong = ~np.asarray(correct, dtype=bool)
@@ -132,34 +133,13 @@ class Acceptor(NamedTuple):
 
     confidence: NDArray[Any]  # of the audited rows, skipped ones included
     correct: NDArray[np.bool_]  # False where skipped
-    rest: Pool  # confidence of the rows that there are to accept
-    answered: ConfidenceHistogram | None = None  # of audited rows that are not among them, as their label is known
-    counted: Pool | None = None  # of all rows that there are to accept, where ``rest`` is a sample of them
+    pool: ConfidenceHistogram  # of the rows that the audited ones were drawn from: it fixes the thresholds
+    rest: ConfidenceHistogram  # of the rows that there are to accept
 
     def at(self, error: float) -> Acceptance:
         """The rows to accept with at most so many wrong."""
-        pool = self.rest
-        if isinstance(pool, ConfidenceHistogram) and self.answered is not None:
-            pool = pool.plus(self.answered)
-        found = accept_threshold(self.confidence, self.correct, pool, error, LEVEL)
-        return found._replace(n_accepted=(self.counted or self.rest).n_from(found.threshold))
-
-
-@dataclass(frozen=True, kw_only=True)
-class Audit:
-    """What answers for random rows say of labels: of those in a column, or of those that a model makes."""
-
-    answers: AuditAnswers
-    accuracy: Score  # the promise: exact, or where the person was told when to stop, valid at any moment
-    answered: Score | None  # of the answered rows alone: what it would be if skipping said nothing
-    classes: dict[Any, Score]  # the share of each class that is recognised
-    acceptor: Acceptor | None = None  # tells what can be accepted at any error; None: there is no confidence
-    asked: Acceptance | None = None  # what can be accepted at the error asked for
-
-    @cached_property
-    def acceptances(self) -> list[Acceptance]:
-        """What can be accepted at each of ERRORS."""
-        return [] if self.acceptor is None else [self.acceptor.at(error) for error in ERRORS]
+        found = accept_threshold(self.confidence, self.correct, self.pool, error, LEVEL)
+        return found._replace(n_accepted=self.rest.n_from(found.threshold))
 
 
 def acceptable(
@@ -200,7 +180,7 @@ def acceptance_levels(rest: ConfidenceHistogram, judged: HeldOut) -> list[Accept
         error = high = None
         if n_judged >= _FEWEST:
             error = n_wrong / n_judged
-            high = accuracy_interval(n_wrong, n_judged, 0.9)[1]
+            high = interval(n_wrong, n_judged, level=0.9)[1]
         levels.append(AcceptanceLevel(share, n_rows, threshold, n_judged, error, high))
     return levels
 
@@ -209,36 +189,42 @@ def check_error(error: float | None, audit: Any) -> None:
     """Refuse what is no share of wrong labels, and one that nothing can be held against."""
     if error is None:
         return
-    if isinstance(error, bool) or not isinstance(error, Real) or not 0 < float(error) < 1:
-        raise TableError(
-            f"The error {shown(error)} is no share of wrong labels; pass one above 0 and below 1, such as ",
-            Parameter("error", "0.1"),
-            ".",
-        )
+    if isinstance(error, bool) or not isinstance(error, Real) or not 0 < error < 1:
+        example = Parameter("error", "0.1")
+        raise TableError(f"The error {shown(error)} is no share of wrong labels; pass one such as ", example, ".")
     if audit is None:
         raise TableError(
-            "Which rows can be accepted at an error, only rows drawn at random and labelled by a person can tell; "
-            "pass them as ",
+            "Only rows drawn at random and labelled by a person tell which rows can be accepted; pass them as ",
             Parameter("audit"),
-            ", or leave ",
-            Parameter("error"),
-            " out.",
+            ".",
         )
 
 
 class ConfidenceHistogram(NamedTuple):
-    """How many rows have each confidence, in steps of a ten-thousandth: the same room for any number of rows."""
+    """How many rows have each confidence, by default in steps of a ten-thousandth: the same size for any table."""
 
-    counts: NDArray[np.int64]  # (10,001,)
+    counts: NDArray[np.int64]  # (m,) rows
+    values: Floats = np.arange(STEPS + 1) / STEPS  # (m,) their confidences, ascending
 
     @classmethod
     def of(cls, confidence: ArrayLike) -> ConfidenceHistogram:
-        """Count rows by their confidence, from 0 to 1.
+        """Count rows by their confidence, from 0 to 1, in steps of a ten-thousandth as ``numpy.round`` rounds.
 
         >>> ConfidenceHistogram.of([0.5, 0.50004, 1.0]).n_from(0.5)
         3
         """
-        return cls(np.bincount(in_steps(confidence), minlength=STEPS + 1).astype(np.int64))
+        steps = np.rint(np.clip(np.asarray(confidence, dtype=np.float64), 0, 1) * STEPS).astype(np.intp)
+        return cls(np.bincount(steps, minlength=STEPS + 1).astype(np.int64))
+
+    @classmethod
+    def exact(cls, confidence: ArrayLike) -> ConfidenceHistogram:
+        """Count rows by their confidence as it is, which may be any number.
+
+        >>> ConfidenceHistogram.exact([7, -1.5, 7]).smallest([0, 1])
+        array([-1.5,  7. ])
+        """
+        values, counts = np.unique(np.asarray(confidence, dtype=float), return_counts=True)
+        return cls(counts, values)
 
     @property
     def n(self) -> int:
@@ -246,16 +232,16 @@ class ConfidenceHistogram(NamedTuple):
         return int(self.counts.sum())
 
     def plus(self, other: ConfidenceHistogram) -> ConfidenceHistogram:
-        """The rows of both."""
-        return ConfidenceHistogram(self.counts + other.counts)
+        """The rows of both, counted in the same steps."""
+        return self._replace(counts=self.counts + other.counts)
 
-    def smallest(self, places: ArrayLike) -> NDArray[np.float64]:
+    def smallest(self, places: ArrayLike) -> Floats:
         """The confidences at some places, from 0, if all were sorted.
 
         >>> ConfidenceHistogram.of([0.9, 0.1, 0.5]).smallest([0, 2])
         array([0.1, 0.9])
         """
-        return np.searchsorted(np.cumsum(self.counts), np.asarray(places), side="right") / STEPS
+        return self.values[np.searchsorted(np.cumsum(self.counts), np.asarray(places), side="right")]
 
     def histogram(self, n_bins: int) -> NDArray[np.int64]:
         """Rows in bins of equal width from 0 to 1."""
@@ -264,39 +250,7 @@ class ConfidenceHistogram(NamedTuple):
 
     def n_from(self, threshold: float) -> int:
         """Rows of at least this confidence."""
-        return int(self.counts[np.arange(STEPS + 1) / STEPS >= threshold].sum())
-
-
-def in_steps(confidence: ArrayLike) -> NDArray[np.intp]:
-    """Confidences as whole ten-thousandths, as ``numpy.round`` rounds them."""
-    return np.rint(np.clip(np.asarray(confidence, dtype=np.float64), 0, 1) * STEPS).astype(np.intp)
-
-
-class SortedConfidences(NamedTuple):
-    """Confidences as they are, to be asked as a ``ConfidenceHistogram`` is."""
-
-    values: Floats
-
-    @classmethod
-    def of(cls, confidence: ArrayLike) -> SortedConfidences:
-        """Put them in order; what is no number comes last."""
-        return cls(np.sort(np.asarray(confidence, dtype=float)))
-
-    @property
-    def n(self) -> int:
-        """Rows in all."""
-        return len(self.values)
-
-    def smallest(self, places: Any) -> Any:
-        """Those at some places, from 0."""
-        return self.values[places]
-
-    def n_from(self, threshold: float) -> int:
-        """Rows of at least this confidence."""
-        return len(self.values) - int(np.searchsorted(self.values, threshold, side="left"))
-
-
-Pool = ConfidenceHistogram | SortedConfidences
+        return int(self.counts[self.values >= threshold].sum())
 
 
 def _starts(k: int, error: float, risk: float) -> Floats:

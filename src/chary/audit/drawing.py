@@ -3,29 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
 from chary._files import atomic_rewrite, atomic_write
 from chary._words import Parameter
-from chary.audit.sheet import (
-    DrawPool,
-    SheetRows,
-    enlarge_sheet,
-    origin_or_none,
-    read_sheet,
-    sheet_rows,
-    write_sheet,
-)
+from chary.audit.sheet import DrawPool, SheetRows, enlarge_sheet, read_origin, read_sheet, sheet_rows, write_sheet
 from chary.tables.errors import TableError
-
-Opinion = Callable[[NDArray[np.intp]], Mapping[str, Any]]
 
 _BLOCK = 1_000_000  # rows that are given their random numbers at a time
 # Keeps the numbers apart from those of anyone who makes a table, or a model, from the same seed.
@@ -86,13 +73,7 @@ class DrawnSheet(NamedTuple):
 
 
 def draw_sheet(
-    path: str | os.PathLike[str],
-    pool: DrawPool,
-    k: int,
-    *,
-    seed: int | None = None,
-    overwrite: bool = False,
-    guesses: Opinion | None = None,
+    path: str | os.PathLike[str], pool: DrawPool, k: int, *, seed: int | None = None, overwrite: bool = False
 ) -> DrawnSheet:
     """Draw rows at random for a person to label; where a smaller sheet of the table is already, enlarge it.
 
@@ -111,8 +92,6 @@ def draw_sheet(
         None: that of the sheet that is there, and else 0.
     overwrite : bool, default=False
         Whether to draw anew in place of what is there.
-    guesses : callable, default=None
-        From row numbers to columns with a model's opinion.
     """
     n_open = len(pool.closed) - int(np.count_nonzero(pool.closed))
     if not 2 <= k <= n_open:
@@ -120,22 +99,20 @@ def draw_sheet(
             f"{k:,} rows cannot be drawn from {n_open:,}; ask for two or more, and no more than there are."
         )
     if Path(path).exists() and not overwrite:
-        return _enlarge(path, pool, k, seed, guesses)
+        return _enlarge(path, pool, k, seed)
     rows = draw(pool.closed, k, seed or 0)
     with atomic_write(path, overwrite=overwrite) as stream:
         seeded = pool._replace(origin=pool.origin._replace(seed=seed or 0))
-        write_sheet(seeded, rows, stream, guesses and guesses(rows))
+        write_sheet(seeded, rows, stream)
     return DrawnSheet(k, k, 0, enlarged=False)
 
 
-def _enlarge(
-    path: str | os.PathLike[str], pool: DrawPool, k: int, seed: int | None, guesses: Opinion | None
-) -> DrawnSheet:
+def _enlarge(path: str | os.PathLike[str], pool: DrawPool, k: int, seed: int | None) -> DrawnSheet:
     """Add rows to the sheet that is there; where that cannot be, it stays as it is and the error says why."""
     origin, cells = pool.origin, pool.cells
     try:
-        sheet, _ = read_sheet(path)
-        there, told = sheet_rows(sheet, cells, origin.target, origin.chosen), origin_or_none(sheet)
+        sheet = read_sheet(path)
+        there, told = sheet_rows(sheet, cells, origin.target, origin.chosen), read_origin(sheet)
     except TableError as error:
         *most, last = error.args
         why = *most, last.rstrip(".") if isinstance(last, str) else last
@@ -148,12 +125,9 @@ def _enlarge(
     if told is not None and (told.unlabeled, told.judged) != (origin.unlabeled, origin.judged):
         raise _in_the_way(path, "exists already, drawn for other labels; draw elsewhere")
     new = _rows_to_add(there, pool.closed, k, drawn_with)
-    opinions = guesses and guesses(new)
-    missing = [pl.lit(None, pl.String).alias(name) for name in opinions or () if name not in sheet.frame.columns]
-    sheet = replace(sheet, frame=sheet.frame.with_columns(missing))
     says = origin._replace(seed=drawn_with, stopped=bool(told and told.stopped))
     with atomic_rewrite(path) as stream:
-        enlarge_sheet(sheet, says, cells, new, stream, opinions)
+        enlarge_sheet(sheet, says, cells, new, stream)
     n_answered = sum(bool(row.answer) for row in there.by_place.values())
     return DrawnSheet(k, len(new), n_answered, enlarged=True)
 

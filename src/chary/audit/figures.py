@@ -8,6 +8,7 @@ were skipped it covers whatever a person would have said of them.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ Mask = NDArray[np.bool_]
 MIN_PER_CLASS = 5
 # Of a difference: the part of the risk that goes into what else is unknown, the parts it is searched in, rounding.
 _NUISANCE, _CELLS, _ROUNDING = 0.1, 40, 1e-6
+_NO_LABEL: Any = object()  # of a row that is never recognised, as it has no label
 
 
 class Score(NamedTuple):
@@ -135,15 +137,9 @@ class Judgement:
 
     accuracy: Score  #: the promise: skipped rows are wrong for ``share`` and ``low``, right for ``high``
     answered: Score | None  #: of the answered rows alone: what it would be if skipping said nothing
-    n_skipped: int  #: audited rows without an answer
     classes: dict[Any, ClassJudgement]  #: all that were seen, of labels or answers
     confusions: dict[tuple[Any, Any], int]  #: (answer, label): rows, of those that differ, most frequent first
     agreement: Agreement | None  #: of the answered rows; None where only one class is there
-
-    @property
-    def n(self) -> int:
-        """Audited rows, skipped ones included."""
-        return self.accuracy.n
 
 
 def judge_labels(
@@ -195,12 +191,20 @@ def judge_labels(
     correct = ~unknown & _equal(truth, labels)
     names = list(dict.fromkeys([*counts, *truth[~unknown].tolist()]))
     names = [name for name in names if name is not None]
-    classes = {name: _class_judgement(name, truth, labels, unknown, counts, level) for name in names}
+    said = [_NO_LABEL if label is None else label for label in labels[unknown].tolist()]
+    recalls = class_scores(truth[~unknown], labels[~unknown], names, level, skipped=said)
+    n_skipped, classes = int(unknown.sum()), {}
+    for name in names:
+        is_class, has_label, labelled = ~unknown & _equal(truth, name), _equal(labels, name), counts.get(name, 0)
+        seen = int(is_class.sum())
+        low, high = count_interval(seen, len(labels), population, level, n_skipped)
+        share = Share(seen, len(labels), low, high, labelled, population, level)
+        precision = _score_of(is_class & has_label, has_label, unknown, labelled, level)
+        classes[name] = ClassJudgement(share, precision, recalls.get(name))
     pairs = Counter(zip(truth[~correct & ~unknown].tolist(), labels[~correct & ~unknown].tolist(), strict=True))
     return Judgement(
-        accuracy=score(correct[~unknown], level, skipped=int(unknown.sum()), population=population),
+        accuracy=score(correct[~unknown], level, skipped=n_skipped, population=population),
         answered=None if unknown.all() else score(correct[~unknown], level),
-        n_skipped=int(unknown.sum()),
         classes=classes,
         confusions=dict(pairs.most_common()),
         agreement=_agreement(correct, truth, unknown, counts, level),
@@ -217,8 +221,9 @@ def class_scores(
 ) -> dict[Any, Score]:
     """For each class the share of its audited rows that were recognised, with its exact interval.
 
-    Classes without an audited row are left out: nothing is known of them. With the arguments exchanged, the
-    share of right rows among those predicted as each class.
+    It is exact because the audited rows of a class are a random sample of its rows. Classes without an audited
+    row are left out: nothing is known of them. With the arguments exchanged, the share of right rows among those
+    predicted as each class.
 
     Parameters
     ----------
@@ -243,24 +248,12 @@ def class_scores(
     scores = {}
     for label in wanted:
         own, said = y_true == label, unknown == label
-        found = int((y_pred[own] == label).sum())
-        scores[label] = recall_score(found, int(own.sum()), int((said | nobody).sum()), int((~said).sum()), level)
-    return {label: recall for label, recall in scores.items() if recall is not None}
-
-
-def recall_score(
-    found: int, seen: int, may_be_found: int = 0, may_be_missed: int = 0, level: float = 0.95
-) -> Score | None:
-    """The share of a class that was recognised: exact, as its audited rows are a random sample of its rows.
-
-    Of the rows that were skipped, those that would be of the class and missed count for the lower limit, those
-    that would be of it and found for the upper one. None where no row of the class was seen.
-    """
-    if not seen:
-        return None
-    low, _ = interval(found, seen + may_be_missed, level=level)
-    _, high = interval(found + may_be_found, seen + may_be_found, level=level)
-    return Score(found, seen, low, high, level)
+        found, seen, may_be_found = (int(mask.sum()) for mask in (own & (y_pred == label), own, said | nobody))
+        if seen:
+            low, _ = interval(found, seen + int((~said).sum()), level=level)
+            _, high = interval(found + may_be_found, seen + may_be_found, level=level)
+            scores[label] = Score(found, seen, low, high, level)
+    return scores
 
 
 def balanced_score(scores: dict[Any, Score], n_classes: int | None = None) -> tuple[float, float, float] | None:
@@ -430,25 +423,11 @@ def difference(
     return Difference((b - c) / n, low / population, high / population, level, comparison)
 
 
-def _class_judgement(
-    name: Any, truth: NDArray[Any], labels: NDArray[Any], unknown: Mask, counts: Mapping[Any, int], level: float
-) -> ClassJudgement:
-    is_class, has_label = ~unknown & _equal(truth, name), _equal(labels, name)
-    n, n_skipped, seen = len(labels), int(unknown.sum()), int(is_class.sum())
-    labelled, population, both = counts.get(name, 0), sum(counts.values()), is_class & has_label
-    low, high = count_interval(seen, n, population, level, n_skipped)
-    n_said = int((has_label & unknown).sum())
-    return ClassJudgement(
-        Share(seen, n, low, high, labelled, population, level),
-        _score_of(both, has_label, unknown, labelled, level),
-        recall_score(int(both.sum()), seen, n_said, n_skipped - n_said, level),
-    )
-
-
 def _score_of(right: Mask, rows: Mask, unknown: Mask, population: int, level: float) -> Score | None:
-    """Of some rows, skipped ones included."""
-    correct, n, skipped = int((right & rows).sum()), int(rows.sum()), int((unknown & rows).sum())
-    return Score(correct, n, *interval(correct, n, population, level, skipped), level) if n else None
+    """The score of some rows, skipped ones included; None where there is no such row."""
+    if not rows.any():
+        return None
+    return score(right[rows & ~unknown], level, skipped=int((rows & unknown).sum()), population=population)
 
 
 def _agreement(
@@ -504,11 +483,10 @@ def _against_the_rest(right: Mask, own: Mask) -> float:
 
 def _holm(p_values: list[float]) -> list[float]:
     """Multiplied by the number of those not smaller, and in the same order as before."""
-    order, found, least = np.argsort(p_values), [0.0] * len(p_values), 0.0
-    for place, i in enumerate(order.tolist()):
-        least = max(least, min(1.0, (len(p_values) - place) * p_values[i]))
-        found[i] = least
-    return found
+    order, left = np.argsort(p_values), np.arange(len(p_values), 0, -1)
+    found = np.empty(len(p_values))
+    found[order] = np.maximum.accumulate(np.minimum(1.0, left * np.array(p_values)[order]))
+    return found.tolist()
 
 
 def _rows(
@@ -538,12 +516,9 @@ def _check_sample(values: NDArray[Any], counts: Mapping[Any, int]) -> None:
 
 def _least_difference(d: int, n: int, population: int, disagreeing: tuple[int, int], tail: float) -> int:
     """The smallest A - B at which b - c = d or more is likely enough."""
-    low, high = -disagreeing[1] - 1, disagreeing[1]
-    while high - low > 1:
-        middle = (low + high) // 2
-        likely = _is_likely(d, n, population, disagreeing, middle, tail)
-        low, high = (low, middle) if likely else (middle, high)
-    return high
+    most = disagreeing[1]
+    possible = range(-most, most)
+    return bisect_left(possible, True, key=lambda v: _is_likely(d, n, population, disagreeing, v, tail)) - most
 
 
 def _is_likely(d: int, n: int, population: int, disagreeing: tuple[int, int], value: int, tail: float) -> bool:

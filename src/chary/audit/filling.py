@@ -8,9 +8,10 @@ file is read again if it was changed, so that nobody's answer is overwritten, an
 from __future__ import annotations
 
 import os
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import polars as pl
 
@@ -18,10 +19,10 @@ from chary._files import atomic_rewrite, sole_writer
 from chary._words import shown
 from chary.audit.sheet import (
     CLASSES,
-    GUESS,
     ROW,
     SKIPPED,
     SheetOrigin,
+    SheetRow,
     column_texts,
     parse_token,
     read_origin,
@@ -39,16 +40,8 @@ class AnsweredElsewhereError(TableError):
     """A row that has another answer by now than whoever answers it has seen."""
 
 
-class FillingRow(NamedTuple):
-    """A row of a sheet being filled in."""
-
-    number: int  # in the table, from 0; -1: its token says nothing
-    lines: tuple[int, ...]  # of the file, from 0: a row may be there twice
-    token: str
-
-
 class Filling:
-    """A sheet being filled in, by whoever else, too.
+    """A sheet being filled in, while others may do so too.
 
     Rows are counted from 1 in the order of the draw.
 
@@ -56,31 +49,29 @@ class Filling:
     ----------
     path : path
         Of a sheet of ``draw_sheet``.
-    stopping : bool, default=False
-        Whether who fills it in is told when it is enough: the sheet says so from the first answer on.
 
     Attributes
     ----------
     sheet : Table
         As it was read last.
     origin : SheetOrigin
-    rows : list of FillingRow
+    rows : list of SheetRow
     answers : list of str
         By row; empty where there is none, ``"?"`` where it was skipped.
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, stopping: bool = False) -> None:
-        self.path, self.stopping = Path(path), stopping
+    sheet: Table
+    origin: SheetOrigin
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
         self._read()
 
     @property
     def fields(self) -> list[str]:
         """The columns that tell a person about a row; a model's opinion is none of them."""
-        return [
-            name
-            for name in self.sheet.frame.columns
-            if name not in (ROW, CLASSES, GUESS, self.origin.target) and not name.startswith("chary_")
-        ]
+        names = self.sheet.frame.columns
+        return [name for name in names if name != self.origin.target and not name.startswith("chary_")]
 
     @property
     def n_left(self) -> int:
@@ -103,7 +94,7 @@ class Filling:
 
     def cells(self, place: int) -> dict[str, Any]:
         """The cells of a row by column."""
-        return self.sheet.frame.row(self.rows[place - 1].lines[0], named=True)
+        return self.sheet.frame.row(self.rows[place - 1].line - 1, named=True)
 
     def place_of(self, number: int) -> int | None:
         """Where a row of the table, by number from 0, is in the sheet."""
@@ -122,10 +113,11 @@ class Filling:
         ``expected`` is the answer that was seen, and ``number`` the row of the table: where somebody has answered
         otherwise meanwhile, or another sheet is in its place, nothing is written.
         """
-        with sole_writer(Path(os.path.realpath(self.path)).parent):
-            before = self._identity(place)
+        with self._alone():
+            before = self._row(place)
             self.refresh()
-            if self._identity(place) != before or number not in (None, self.rows[place - 1].number):
+            row = self._row(place)
+            if row.token != before.token or number not in (None, row.number):
                 raise AnsweredElsewhereError(
                     f"{self.path.name} is another sheet by now; look again before you answer."
                 )
@@ -141,36 +133,47 @@ class Filling:
             self._write()
 
     def mark_stopping(self) -> None:
-        """Have the sheet say that who fills it in is told when it is enough."""
-        self.stopping = True
-        with sole_writer(Path(os.path.realpath(self.path)).parent):
+        """Have the sheet say that whoever fills it in is told when it is enough."""
+        with self._alone():
             self.refresh()
             if not self.origin.stopped:
+                self.sheet = with_stopping(self.sheet)
+                self.origin = self.origin._replace(stopped=True)
                 self._write()
 
-    def _identity(self, place: int) -> str:
-        """Which row of which table a place stands for."""
+    def _alone(self) -> AbstractContextManager[None]:
+        """Nobody else writes the sheet meanwhile."""
+        return sole_writer(Path(os.path.realpath(self.path)).parent)
+
+    def _row(self, place: int) -> SheetRow:
         if not 1 <= place <= len(self.rows):
             raise TableError(f"{self.path.name} has rows 1 to {len(self.rows):,}, and none {place:,}.")
-        return self.rows[place - 1].token
+        return self.rows[place - 1]
 
     def _read(self) -> None:
         self._state = state_of(self.path)
-        self.sheet, self.notes = read_sheet(self.path)
-        self.origin: SheetOrigin = read_origin(self.sheet)
-        self.rows = _in_order_of_the_draw(self.sheet)
+        self.sheet = read_sheet(self.path)
+        origin = read_origin(self.sheet)
+        if origin is None:
+            raise TableError(
+                f"{self.sheet.name} has no usable column {shown(CLASSES)}, which tells target and classes; "
+                "fill in the target in a spreadsheet, or draw again."
+            )
+        self.origin = origin
+        tokens = enumerate(column_texts(self.sheet, ROW), start=1)
+        rows = [
+            parse_token(token, f"Row {line} of {self.sheet.name}")._replace(line=line)
+            for line, token in tokens
+            if token
+        ]
+        self.rows = sorted(rows, key=lambda row: (row.place, row.number))
         written = column_texts(self.sheet, self.origin.target)
-        told = ([as_typed(written[line]) for line in row.lines] for row in self.rows)
-        self.answers = [next((text for text in texts if text), "") for texts in told]
+        self.answers = [as_typed(written[row.line - 1]) for row in self.rows]
 
     def _write(self) -> None:
-        if self.stopping and not self.origin.stopped:
-            self.sheet = with_stopping(self.sheet)
-            self.origin = self.origin._replace(stopped=True)
         written = self.sheet.frame[self.origin.target].cast(pl.String).to_list()
         for row, answer in zip(self.rows, self.answers, strict=True):
-            for line in row.lines:
-                written[line] = answer or None
+            written[row.line - 1] = answer or None
         # The sheet is kept as it is on the disk then, so that whoever goes on from it has all answers.
         told = pl.DataFrame({self.origin.target: pl.Series(written, dtype=pl.String)})
         told = guarded(told) if self.sheet.format == "csv" else told
@@ -178,17 +181,3 @@ class Filling:
         with atomic_rewrite(self.path) as stream:
             write_table(self.sheet, {}, stream)
         self._state = state_of(self.path)
-
-
-def _in_order_of_the_draw(sheet: Table) -> list[FillingRow]:
-    """The rows of a sheet, each once; where a token cannot be read, all in the order of the file."""
-    lines: dict[str, list[int]] = {}
-    for line, token in enumerate(column_texts(sheet, ROW)):
-        if token:
-            lines.setdefault(" ".join(token.split()).lower(), []).append(line)
-    try:
-        said = {token: parse_token(token, sheet.name) for token in lines}
-    except TableError:
-        return [FillingRow(-1, tuple(own), token) for token, own in lines.items()]
-    ordered = sorted(lines, key=lambda token: (said[token].place, said[token].number))
-    return [FillingRow(said[token].number, tuple(lines[token]), token) for token in ordered]

@@ -1,4 +1,4 @@
-"""A classifier and labels in; how labelled rows are judged by models that have not seen their labels out."""
+"""Cross-validation beside unlabelled rows: labelled rows judged by models that have not seen their labels."""
 
 from __future__ import annotations
 
@@ -112,10 +112,13 @@ def judge_folds(
     array(['low', 'high', 'high'], dtype='<U4')
     """
     labels = encode_for(estimator, y)
-    fit = fit_without if transductive else _fit_on_others
     parts = []
     for rows in folds:
-        model = fit(estimator, X, labels, rows)
+        if transductive:
+            model = fit_without(estimator, X, labels, rows)
+        else:
+            others = np.setdiff1d(np.arange(len(labels.codes)), rows)
+            model = fit_partly(clone(estimator), safe_indexing(X, others), labels.part(others))
         parts.append(judge(model, X, labels, rows))
         if keep is not None:
             keep.append((model, rows))
@@ -132,11 +135,6 @@ def fit_without(estimator: Any, X: Any, labels: Labels, rows: Rows) -> Any:
     return fit_partly(clone(estimator), X, labels.without(rows))
 
 
-def _fit_on_others(estimator: Any, X: Any, labels: Labels, rows: Rows) -> Any:
-    others = np.setdiff1d(np.arange(len(labels.codes)), rows)
-    return fit_partly(clone(estimator), safe_indexing(X, others), labels.part(others))
-
-
 def judge(model: Any, X: Any, labels: Labels, rows: Rows) -> HeldOut:
     """Some labelled rows, judged by a fitted model."""
     X_rows = safe_indexing(X, rows)
@@ -145,15 +143,11 @@ def judge(model: Any, X: Any, labels: Labels, rows: Rows) -> HeldOut:
     probability = own = np.full(len(rows), np.nan)
     if hasattr(model, "predict_proba") or hasattr(model, "decision_function"):
         probs = probabilities(model, X_rows)
-        probability, own = max_probability(probs), _of_given(probs, model, labels, rows)
+        known = {name: place for place, name in enumerate(np.asarray(model.classes_).tolist())}
+        places = np.array([known.get(name, -1) for name in given.tolist()])  # -1: a class that the model lacks
+        probability = max_probability(probs)
+        own = np.where(places >= 0, probs[np.arange(len(rows)), places], 0.0)
     return HeldOut(prediction, prediction == given, confidence_of(model, X_rows), probability, given, own, rows)
-
-
-def _of_given(probs: Floats, model: Any, labels: Labels, rows: Rows) -> Floats:
-    """The probability of the label that each row has; 0 where the model knows no such class."""
-    known = {name: place for place, name in enumerate(np.asarray(model.classes_).tolist())}
-    places = np.array([known.get(name, -1) for name in labels.classes.tolist()])[labels.codes[rows]]
-    return np.where(places >= 0, probs[np.arange(len(rows)), places], 0.0)
 
 
 def confidence_of(model: Any, X: Any) -> Floats:

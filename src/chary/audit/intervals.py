@@ -7,6 +7,7 @@ limits hold whatever a person would have said of them.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import Any
 
 import numpy as np
@@ -20,42 +21,20 @@ Counts = NDArray[np.int64]
 _ROUNDING, _LOG_ROUNDING = 1e-12, 1e-6
 
 
-def accuracy_interval(correct: int, n: int, level: float = 0.95) -> tuple[float, float]:
-    r"""Exact interval of the accuracy over all unlabelled rows (Clopper and Pearson, 1934).
+def interval(
+    correct: int, n: int, population: int | None = None, level: float = 0.95, skipped: int = 0
+) -> tuple[float, float]:
+    r"""Exact interval of the share that is right: of a pool of ``population`` rows, or of one of any size.
 
-    Of n rows drawn at random, x were right. The limits are those accuracies p at which as many or more,
-    respectively as few or fewer, right rows have probability (1 - level) / 2 under Bin(n, p):
+    Of n rows drawn at random, x were right. For a pool of any size the interval is that of Clopper and Pearson
+    (1934): its limits are those shares p at which as many or more, respectively as few or fewer, right rows have
+    probability (1 - level) / 2 under Bin(n, p):
 
     .. math:: p_{low} = B^{-1}(\tfrac{1 - level}{2};\, x,\, n - x + 1), \qquad
               p_{high} = B^{-1}(\tfrac{1 + level}{2};\, x + 1,\, n - x),
 
-    with B the beta distribution. It covers the truth at least as often as it says; drawing without
-    replacement from a finite pool makes it only safer, and ``interval`` narrower.
-
-    Parameters
-    ----------
-    correct : int
-        Right rows among those drawn.
-    n : int
-        Rows drawn, skipped ones included.
-    level : float, default=0.95
-        Of the interval.
-
-    Examples
-    --------
-    >>> low, high = accuracy_interval(27, 30)
-    >>> round(low, 3), round(high, 3)
-    (0.735, 0.979)
-    """
-    _check_counts(correct, n, 0)
-    low, high = clopper_pearson(correct, n, level)
-    return float(low), float(high)
-
-
-def interval(
-    correct: int, n: int, population: int | None = None, level: float = 0.95, skipped: int = 0
-) -> tuple[float, float]:
-    """Exact interval of the share that is right: of a pool of ``population`` rows, or of one of any size.
+    with B the beta distribution. It covers the truth at least as often as it says. For a pool of known size it is
+    ``count_interval`` divided by that size, which is narrower.
 
     Parameters
     ----------
@@ -64,27 +43,31 @@ def interval(
     n : int
         Rows drawn, the skipped ones included.
     population : int, default=None
-        Rows of the pool they were drawn from (``count_interval`` divided by it); None: ``accuracy_interval``.
+        Rows of the pool they were drawn from. None: any number.
     level : float, default=0.95
+        Of the interval.
     skipped : int, default=0
         Drawn rows that nobody answered: wrong for the lower limit, right for the upper one.
 
     Examples
     --------
+    >>> [round(limit, 3) for limit in interval(27, 30)]
+    [0.735, 0.979]
+    >>> [round(limit, 3) for limit in interval(27, 30, skipped=3)]
+    [0.735, 1.0]
+
     Thirty rows of sixty leave less open than thirty of a million:
 
     >>> [round(limit, 3) for limit in interval(27, 30, population=60)]
     [0.783, 0.95]
     >>> [round(limit, 3) for limit in interval(27, 30, population=1_000_000)]
     [0.735, 0.979]
-    >>> [round(limit, 3) for limit in interval(27, 30, skipped=3)]
-    [0.735, 1.0]
     """
     if population is not None:
         low, high = count_interval(correct, n, population, level, skipped)
         return low / population, high / population
     _check_counts(correct, n, skipped)
-    return accuracy_interval(correct, n, level)[0], accuracy_interval(correct + skipped, n, level)[1]
+    return float(clopper_pearson(correct, n, level)[0]), float(clopper_pearson(correct + skipped, n, level)[1])
 
 
 def count_interval(
@@ -207,18 +190,14 @@ def required_size(width: float, level: float = 0.95, accuracy: float = 0.5) -> i
         low, high = clopper_pearson(accuracy * n, n, level)
         return float(high - low) > width
 
-    size = 1
-    while is_wide(size):
-        size *= 2
-    low = size // 2
-    while size - low > 1:
-        middle = (low + size) // 2
-        low, size = (middle, size) if is_wide(middle) else (low, middle)
-    return size
+    enough = 1
+    while is_wide(enough):
+        enough *= 2
+    return bisect_left(range(enough), True, lo=enough // 2, key=lambda n: not is_wide(n))
 
 
 def clopper_pearson(correct: Any, n: Any, level: float) -> tuple[Floats, Floats]:
-    """The limits of ``accuracy_interval`` for arrays, and for counts that are no whole numbers."""
+    """The limits of ``interval`` for arrays, and for counts that are not whole numbers."""
     _check_level(level)
     x, n = np.asarray(correct, dtype=float), np.asarray(n, dtype=float)
     tail = (1 - level) / 2
@@ -247,11 +226,8 @@ def _fewest(x: int, n: int, population: int, tail: float) -> int:
         first, chance = hypergeometric(population, right, n)
         return float(chance[max(0, x - first) :].sum()) > tail - _ROUNDING
 
-    low, high = x - 1, population - (n - x)  # not possible, and certain
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if is_likely(middle) else (middle, high)
-    return high
+    certain = population - (n - x)
+    return x + bisect_left(range(x, certain), True, key=is_likely)
 
 
 def _fewest_likely(s: Counts, t: Counts, population: int, level: float) -> Counts:

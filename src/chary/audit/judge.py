@@ -16,7 +16,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from chary._words import Parameter, Step, shown
-from chary.audit.acceptance import Acceptor, Audit, SortedConfidences, check_error
+from chary.audit.acceptance import Acceptor, ConfidenceHistogram, check_error
+from chary.audit.answers import Audit, AuditAnswers, known_class, match_answers
 from chary.audit.drawing import DrawnSheet, draw, draw_sheet
 from chary.audit.figures import (
     Difference,
@@ -30,14 +31,11 @@ from chary.audit.figures import (
 )
 from chary.audit.sheet import (
     SKIPPED,
-    AuditAnswers,
     DrawPool,
     SheetOrigin,
     TableCells,
     as_texts,
-    known_class,
-    match_answers,
-    origin_or_none,
+    read_origin,
     read_sheet,
     sheet_origin,
 )
@@ -82,7 +80,6 @@ class JudgedTable(Audit):
 
     source: Source
     options: Options
-    level: float  # of the intervals
     columns: list[JudgedColumn]
     slices: dict[str, dict[Any, Slice]]  # by column, by value; of the first column of labels
     difference: Difference | None  # the first column of labels against the second
@@ -92,7 +89,7 @@ class JudgedTable(Audit):
     @property
     def n_rows(self) -> int:
         """Rows of the table."""
-        return self.source.n_rows
+        return self.population
 
     def accepted(self) -> NDArray[np.bool_] | None:
         """(n,) Which rows can be accepted at the error asked for; None if none was.
@@ -105,7 +102,7 @@ class JudgedTable(Audit):
         tested = read_labels_under_test(self.source, self.options)
         confidence, has_label = _confidences(self.source, self.options, tested)
         accepted = has_label & (confidence >= self.asked.threshold)
-        accepted[self.answers.rows] = self.columns[0].correct[self.answers.answered]
+        accepted[self.answers.rows] = self.correct[~self.answers.skipped]
         return accepted
 
 
@@ -129,19 +126,24 @@ def draw_to_judge(
         How many rows it shall hold in the end.
     """
     tested = read_labels_under_test(source, options)
-    hidden = {*options.labels, *options.hide, *filter(None, [options.confidence])}
+    hidden = {*options.labels, *options.hide, options.confidence} - {None}
     for name in hidden:
-        source.column_named(name)
-    visible, told = _visible(source, hidden), None
+        source.column_named(str(name))
+    told = None
     with suppress(TableError):  # nothing there, or no sheet: said where it is in the way
-        told = None if options.force else origin_or_none(read_sheet(path)[0])
-    if told is not None and told.shown:  # rows added to a sheet show the same
-        visible = [name for name in told.shown if name in source.names]
+        told = None if options.force else read_origin(read_sheet(path))
+    visible = _visible(source, hidden, told)
     if not visible:
         raise TableError(f"{source.table.name} has no column that a person could label a row by; give it one.")
-    about: dict[str, Any] = {"judged": tuple(options.labels), "shown": tuple(visible)}
-    about["exact_labels"] = options.exact_labels
-    origin = sheet_origin(source.table, TRUTH, tested.classes, options.unlabeled, **about)
+    origin = sheet_origin(
+        source.table,
+        TRUTH,
+        tested.classes,
+        options.unlabeled,
+        judged=tuple(options.labels),
+        shown=tuple(visible),
+        exact_labels=options.exact_labels,
+    )
     seed, is_own = options.seed, any(name.startswith("chary_") for name in source.names)
     if seed is None and is_own and (options.force or not os.path.lexists(path)):
         seed = _SEED_OF_OWN
@@ -179,26 +181,31 @@ def judge_table(source: Source, truth: Any, options: Options, level: float = 0.9
         )
     tested = read_labels_under_test(source, options)
     answers = _read_truth(source, truth, tested, options)
-    cells = source.rows(list(answers.seen.values()), list(dict.fromkeys([*names, *by])))
+    cells = source.rows(answers.drawn.tolist(), list(dict.fromkeys([*names, *by])))
     columns = [_judged(name, cells[name], answers, tested, level) for name in names]
     first, n_rows = columns[0], source.n_rows
     acceptor = None if confidence is None else _acceptor(source, options, tested, first, answers)
+    missing = [
+        f"{column.n_missing:,} rows have no label in column {shown(column.name)}; they count as wrong."
+        for column in columns
+        if column.n_missing
+    ]
     recalls = {name: found.recall for name, found in first.judgement.classes.items() if found.recall}
     return JudgedTable(
         answers=answers,
-        accuracy=first.always if answers.stopped else first.judgement.accuracy,
-        answered=first.judgement.answered,
+        correct=first.correct,
+        population=n_rows,
+        level=level,
         classes=recalls,
         acceptor=acceptor,
-        asked=None if acceptor is None or error is None else acceptor.at(error),
+        error=error,
         source=source,
         options=options,
-        level=level,
         columns=columns,
         slices={name: _slices(source, name, cells[name], first, answers, level, len(by)) for name in by},
         difference=difference(first.correct, columns[1].correct, n_rows, level) if len(columns) > 1 else None,
-        notes=[*source.table.notes, *tested.notes, *answers.notes, *_missing_notes(columns)],
-        warnings=[*answers.warnings, *_new_classes(answers, names)],
+        notes=[*source.table.notes, *tested.notes, *answers.notes, *missing],
+        warnings=answers.warnings,
     )
 
 
@@ -309,7 +316,10 @@ def cells_by_row(source: Source, columns: Sequence[str]) -> TableCells:
     )
 
 
-def _visible(source: Source, hidden: set[str]) -> list[str]:
+def _visible(source: Source, hidden: set[str | None], told: SheetOrigin | None) -> list[str]:
+    """The columns that a sheet shows: those that it has already, or all that are not hidden or made by chary."""
+    if told is not None and told.shown:
+        return [name for name in told.shown if name in source.names]
     return [name for name in source.names if name not in hidden and not name.startswith("chary_")]
 
 
@@ -325,46 +335,39 @@ def _read_truth(source: Source, truth: Any, tested: LabelsUnderTest, options: Op
 
 
 def _read_sheet(source: Source, path: Any, tested: LabelsUnderTest, options: Options) -> AuditAnswers:
-    sheet, notes = read_sheet(path)
-    origin = origin_or_none(sheet)
+    sheet = read_sheet(path)
+    origin = read_origin(sheet)
     if origin is not None and not origin.judged:
         raise TableError(
             f"{sheet.name} was drawn from rows without a label, to audit a model; draw one from all rows with ",
             Step("judge", "a draw to judge labels"),
             ".",
         )
-    told = origin.shown if origin is not None else ()
-    visible = _visible(source, {*options.labels, *filter(None, [options.confidence])})
-    cells = cells_by_row(source, [name for name in told if name in source.names] if told else visible)
+    cells = cells_by_row(source, _visible(source, {*options.labels, options.confidence}, origin))
     markers = markers_of(options.unlabeled)
-    found = match_answers(sheet, cells, TRUTH, tested.classes, markers, options.exact_labels)
+    found = match_answers(sheet, origin, cells, TRUTH, tested.classes, markers, options.exact_labels)
     warnings = [
         f"Column {shown(name)} was shown on the sheet, so the answers may follow it: its figures may be too good."
         for name in options.labels
-        if name in told
+        if origin is not None and name in origin.shown
     ]
-    return replace(
-        found,
-        seen=_all_drawn(found, origin, source.n_rows, sheet.name),
-        notes=list(dict.fromkeys([*notes, *found.notes, *found.progress])),
-        warnings=warnings,
-        stopped=bool(origin and origin.stopped),
-    )
+    drawn = _all_drawn(found, origin, source.n_rows, sheet.name)
+    return replace(found, drawn=drawn, warnings=[*warnings, *found.warnings])
 
 
-def _all_drawn(answers: AuditAnswers, origin: SheetOrigin | None, n_rows: int, name: str) -> dict[int, int]:
-    """Rows by place up to the last answered; those removed from the file are drawn again, and the same."""
-    last = len(answers.rows) + answers.n_skipped
-    if len(answers.seen) == last:
-        return answers.seen
+def _all_drawn(answers: AuditAnswers, origin: SheetOrigin | None, n_rows: int, name: str) -> NDArray[np.intp]:
+    """Rows up to the last answered; those removed from the file are drawn again, and the same."""
+    gone = answers.drawn < 0
+    if not gone.any():
+        return answers.drawn
     seed = origin.seed if origin is not None and origin.seed is not None else 0
-    whole = draw(np.zeros(n_rows, dtype=bool), answers.n_drawn, seed)
-    if any(whole[place - 1] != row for place, row in answers.seen.items()):
+    whole = draw(np.zeros(n_rows, dtype=bool), answers.n_drawn, seed)[: len(gone)]
+    if (whole != answers.drawn)[~gone].any():
         raise TableError(
-            f"{last - len(answers.seen)} rows were removed from {name}, and nothing tells which; put them back, "
-            "and leave those empty that you cannot label."
+            f"{int(gone.sum())} rows were removed from {name}, and nothing tells which; put them back, and leave "
+            "those empty that you cannot label."
         )
-    return dict(enumerate(whole[:last].tolist(), start=1))
+    return whole
 
 
 def _read_values(
@@ -381,14 +384,12 @@ def _read_values(
     rows = (told.is_not_null() & (told != SKIPPED)).arg_true().to_numpy().astype(np.intp)
     if len(rows) < 2:
         raise TableError(f"The truth is known for {len(rows)} rows; two at least are needed.")
-    labels = told.gather(rows).to_list()
+    labels = told.gather(rows).to_numpy()
     note = (
         f"The truth was given for {len(rows):,} rows: the figures hold if these were drawn at random from all "
         f"{source.n_rows:,}, which cannot be seen from here."
     )
-    new = dict(Counter(text for text in labels if text not in set(tested.classes)))
-    seen = dict(enumerate(rows.tolist(), start=1))
-    return AuditAnswers(rows, np.array(labels), len(rows), 0, 0, new, [note, *notes], seen=seen)
+    return AuditAnswers.of(rows, labels, len(rows), tested.classes, [note, *notes])
 
 
 # ---------------------------------------------------------------- the figures
@@ -397,11 +398,9 @@ def _read_values(
 def _judged(
     name: str, cells: pl.Series, answers: AuditAnswers, tested: LabelsUnderTest, level: float
 ) -> JudgedColumn:
-    labels, counts, skipped = np.array(tested.of(cells), dtype=object), tested.counts[name], ~answers.answered
-    truth = np.full(len(labels), None, dtype=object)
-    truth[~skipped] = answers.labels
-    judgement = judge_labels(truth, labels, counts, skipped=skipped, level=level)
-    correct = ~skipped & (labels == truth)
+    labels, counts, skipped = np.array(tested.of(cells), dtype=object), tested.counts[name], answers.skipped
+    judgement = judge_labels(answers.truth, labels, counts, skipped=skipped, level=level)
+    correct = ~skipped & (labels == answers.truth)
     always = promised_score(correct, skipped, sum(counts.values()), level, stopped=True)
     return JudgedColumn(name, judgement, always, correct, counts.get(None, 0))
 
@@ -416,8 +415,8 @@ def _slices(
             f"Column {shown(name)} has {len(values):,} different values, too many to look at each; give one with "
             f"{_MOST_SLICES} or fewer."
         )
-    rows, own, skipped = dict(zip(_named(values), counts, strict=True)), _named(cells), ~answers.answered
-    found = slice_scores(judged.correct, own, rows, skipped=skipped, level=1 - (1 - level) / m)
+    rows, own = dict(zip(_named(values), counts, strict=True)), _named(cells)
+    found = slice_scores(judged.correct, own, rows, skipped=answers.skipped, level=1 - (1 - level) / m)
     return {
         value: part if part.p_value is None else part._replace(p_value=min(1.0, m * part.p_value))
         for value, part in found.items()
@@ -438,9 +437,9 @@ def _acceptor(
         raise TableError(
             f"Column {shown(options.confidence)} holds no numbers beside labels; give the one with the confidence."
         )
-    rows = np.array(list(answers.seen.values()))
+    rows, pool = answers.drawn, ConfidenceHistogram.exact(every[has_label])
     counted = has_label[rows]
-    return Acceptor(every[rows][counted], judged.correct[counted], SortedConfidences.of(every[has_label]))
+    return Acceptor(every[rows][counted], judged.correct[counted], pool, pool)
 
 
 def _confidences(
@@ -456,19 +455,3 @@ def _confidences(
         )
     numbers = cells[confidence].cast(pl.Float64, strict=False).fill_null(float("nan")).to_numpy()
     return numbers, tested.has_label(cells[labels]).to_numpy()
-
-
-def _missing_notes(columns: Sequence[JudgedColumn]) -> list[str]:
-    return [
-        f"{column.n_missing:,} rows have no label in column {shown(column.name)}; they count as wrong."
-        for column in columns
-        if column.n_missing
-    ]
-
-
-def _new_classes(answers: AuditAnswers, names: Sequence[str]) -> list[str]:
-    where = f"column {shown(names[0])}" if len(names) == 1 else "either column"
-    return [
-        f"NEW CLASS: the answers hold {shown(name)} in {count} row{'s' * (count > 1)}, and no label in {where} is."
-        for name, count in answers.new_classes.items()
-    ]

@@ -11,11 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import KFold
 from sklearn.utils import check_consistent_length, indexable
 
-from chary.audit.acceptance import Acceptor, Audit, ConfidenceHistogram
-from chary.audit.figures import Comparison, Score, balanced_score, class_scores, compare, promised_score, score
+from chary.audit.acceptance import Acceptor, ConfidenceHistogram
+from chary.audit.answers import Audit, AuditAnswers
+from chary.audit.figures import Comparison, Score, balanced_score, class_scores, compare
 from chary.audit.held_out import HeldOut, confidence_of, encode_for, fit_without, judge, judge_folds
 from chary.audit.intervals import interval
-from chary.audit.sheet import AuditAnswers
 from chary.method import SelfTrainingClassifier
 from chary.method.estimators import in_blocks_of_rows
 from chary.method.labels import Labels
@@ -151,8 +151,8 @@ def fit_with_audit(
     check_consistent_length(X, labels.codes)
     rows = _audited_rows(audit, labels.labeled)
     unaudited_model = fit_without(estimator, X, labels, rows)
-    splitter = KFold(min(n_folds, len(rows)), shuffle=True, random_state=_integer_seed(random_state))
-    folds = [fold for _, fold in splitter.split(rows)]
+    seed = int(np.random.default_rng(random_state).integers(2**31))
+    folds = [fold for _, fold in KFold(min(n_folds, len(rows)), shuffle=True, random_state=seed).split(rows)]
     after = judge_folds(estimator, X, labels, [rows[fold] for fold in folds])
     order = np.argsort(np.concatenate(folds))
     return AuditedResult(
@@ -175,7 +175,7 @@ class AuditFigures(Audit):
     """
 
     after: Score  # of the model that has learned from the audit too, cross-fitted: approximate
-    balanced: tuple[float, float, float] | None
+    balanced: tuple[float, float, float] | None  # balanced accuracy of that model, and its limits
     comparison: Comparison | None  # self-trained against supervised; None: not compared
     rounds: int  # of self-training in the end
 
@@ -188,26 +188,19 @@ class AuditFigures(Audit):
                 f"Every figure counts the {self.answers.n_skipped} skipped rows as wrong; on the answered ones "
                 f"alone the model of your labels is right on {self.answered}."
             )
-        return [*notes, self.rounds_sentence]
-
-    @property
-    def rounds_sentence(self) -> str:
-        """Why there was self-training, or none."""
         if self.comparison is None:
-            return f"Rounds of self-training: {self.rounds}, as asked."
+            return [*notes, f"Rounds of self-training: {self.rounds}, as asked."]
         first, second, p_value = self.comparison
         outcome = "clearly better, so it is on" if self.rounds else "not clearly better, so it is off"
-        return (
+        notes.append(
             f"On the audit, one round of self-training alone was right on {first} rows and the plain model alone "
             f"on {second} (p = {p_value:.2f}): {outcome}."
         )
+        return notes
 
     def of_rest(self, rest: ConfidenceHistogram) -> AuditFigures:
         """The same with the rows to accept counted among these, not those at hand: the thresholds stay."""
-        if self.acceptor is None:
-            return self
-        acceptor = self.acceptor._replace(counted=rest)
-        return replace(self, acceptor=acceptor, asked=self.asked and acceptor.at(self.asked.error))
+        return self if self.acceptor is None else replace(self, acceptor=self.acceptor._replace(rest=rest))
 
 
 def merge(labels: Labels, answers: AuditAnswers) -> tuple[Labels, Labels]:
@@ -259,90 +252,77 @@ def audit_model(
     if unaudited is not None:
         right = unaudited.predict(X[answers.rows]) == result.labels
     comparison = None
-    if rounds is None:
-        comparison = _self_training_against(result, make, X, every)
+    if rounds is None:  # one round against none, both without the audited labels
+        trained = make(1).fit(X, every.without(result.rows), initial=result.unaudited_model.estimator_)
+        comparison = compare(trained.predict(X[result.rows]) == result.labels, result.before.correct)
         rounds = int(comparison.p_value < _CLEAR and comparison.only_first > comparison.only_second)
         if rounds:
             result = fit_with_audit(make(rounds), X, every, answers.rows, random_state=seed)
-    rest = np.flatnonzero(~every.labeled)
+    after, rest = result.after, np.flatnonzero(~every.labeled)
+    of_skipped, confidence_of_skipped = _of_skipped(result.model, X, answers)
+    scores = class_scores(
+        result.labels.astype(str),
+        after.prediction.astype(str),
+        every.classes.tolist(),
+        widened(0.95),
+        skipped=of_skipped,
+    )
+    scores = {name: found._replace(level=0.95) for name, found in scores.items()}
+    correct = np.zeros(len(answers.drawn), dtype=bool)
+    correct[~answers.skipped] = right
     of_rest, of_answered = (
         ConfidenceHistogram.of(in_blocks_of_rows(lambda part: (confidence_of(result.model, part),), X, rows)[0])
         for rows in (rest, answers.rows)
     )
-    audited = _with_skipped(result, X, answers)
-    acceptor = Acceptor(np.round(audited.confidence, 4), audited.correct, of_rest, of_answered)
-    population = len(answers.rows) + (len(rest) if n_unlabeled is None else n_unlabeled)
-    scores = class_scores(
-        result.labels.astype(str),
-        result.after.prediction.astype(str),
-        every.classes.tolist(),
-        widened(0.95),
-        skipped=audited.prediction[len(answers.rows) :],
-    )
-    scores = {name: found._replace(level=0.95) for name, found in scores.items()}
-    answered = answers.answered if answers.stopped else np.arange(len(audited.correct)) < len(right)
-    correct = np.zeros(len(answered), dtype=bool)
-    correct[answered] = right
     figures = AuditFigures(
         answers=answers,
-        accuracy=promised_score(correct, ~answered, population, stopped=answers.stopped),
-        after=result.after_score(answers.n_skipped),
-        answered=score(right),
+        correct=correct,
+        population=len(answers.rows) + (len(rest) if n_unlabeled is None else n_unlabeled),
         classes=scores,
+        acceptor=Acceptor(
+            np.round(np.append(after.confidence, confidence_of_skipped), 4),
+            np.append(after.correct, np.zeros(len(of_skipped), dtype=bool)),
+            of_rest.plus(of_answered),
+            of_rest,
+        ),
+        error=error,
+        after=result.after_score(answers.n_skipped),
         balanced=balanced_score(scores, len(every.classes)),
         comparison=comparison,
         rounds=rounds,
-        acceptor=acceptor,
-        asked=None if error is None else acceptor.at(error),
     )
     return result.model, figures
 
 
-def _with_skipped(result: AuditedResult, X: NDArray[Any], answers: AuditAnswers) -> HeldOut:
-    """The audited rows judged without their labels, then the skipped ones, all of them wrong.
+def _of_skipped(model: Any, X: NDArray[Any], answers: AuditAnswers) -> tuple[NDArray[Any], NDArray[Any]]:
+    """What the final model says of the rows that were skipped, and how confidently.
 
-    No model has seen the label of a skipped row, so the final one may judge it. A row that is gone from the sheet
-    cannot be looked up: it counts as wrong at any confidence.
+    It has not seen their labels, so it may judge them. A row that was removed from the sheet cannot be looked up:
+    its prediction is None, and it counts as wrong at any confidence.
     """
-    after, n_gone = result.after, answers.n_skipped - len(answers.skipped_rows)
-    parts = [(after.prediction.astype(str).astype(object), after.confidence)]
-    if len(answers.skipped_rows):
-        X_skipped = X[answers.skipped_rows]
-        said = result.model.predict(X_skipped).astype(str).astype(object)
-        parts.append((said, confidence_of(result.model, X_skipped)))
-    parts.append((np.full(n_gone, None), np.full(n_gone, np.inf)))
-    prediction, confidence = (np.concatenate(part) for part in zip(*parts, strict=True))
-    correct = np.append(after.correct, np.zeros(answers.n_skipped, dtype=bool))
-    return HeldOut(prediction, correct, confidence, np.full(len(correct), np.nan))
-
-
-def _self_training_against(
-    result: AuditedResult, make: Callable[[int], SelfTrainingClassifier], X: NDArray[Any], every: Labels
-) -> Comparison:
-    """One round of self-training against none, both without the audited labels, on the audited rows."""
-    trained = make(1).fit(X, every.without(result.rows), initial=result.unaudited_model.estimator_)
-    return compare(trained.predict(X[result.rows]) == result.labels, result.before.correct)
+    rows = answers.drawn[answers.skipped]
+    there = rows >= 0
+    prediction, confidence = np.full(len(rows), None), np.full(len(rows), np.inf)
+    if there.any():
+        X_skipped = X[rows[there]]
+        prediction[there] = model.predict(X_skipped).astype(str)
+        confidence[there] = confidence_of(model, X_skipped)
+    return prediction, confidence
 
 
 def _audited_rows(audit: ArrayLike, labeled: NDArray[np.bool_]) -> NDArray[np.intp]:
     rows = np.asarray(audit)
-    if rows.dtype == bool:
-        if rows.shape != labeled.shape:
-            raise ValueError(
-                f"audit is a mask of shape {rows.shape}; {labeled.shape} is needed, one for each row."
-            )
+    if rows.dtype == bool and rows.shape == labeled.shape:
         rows = np.flatnonzero(rows)
-    if rows.ndim != 1 or len(rows) < 2 or rows.dtype.kind not in "iu":
-        raise ValueError(f"audit must be a mask or the numbers of two rows or more; got {audit!r}.")
-    if rows.min() < 0 or rows.max() >= len(labeled) or len(np.unique(rows)) < len(rows):
-        raise ValueError(f"audit must be different rows between 0 and {len(labeled) - 1}.")
+    if rows.ndim != 1 or rows.dtype.kind not in "iu" or len(rows) < 2 or len(np.unique(rows)) < len(rows):
+        raise ValueError(
+            f"audit must be a mask of shape {labeled.shape} or numbers of two or more different rows."
+        )
+    if rows.min() < 0 or rows.max() >= len(labeled):
+        raise ValueError(f"audit must be rows between 0 and {len(labeled) - 1}.")
     if not labeled[rows].all():
         raise ValueError(
             f"{int((~labeled[rows]).sum())} of the {len(rows)} audited rows have no label in y; put in the labels "
             "that the person gave, and leave out rows that were skipped."
         )
     return rows.astype(np.intp)
-
-
-def _integer_seed(random_state: Any) -> int:
-    return int(np.random.default_rng(random_state).integers(2**31))

@@ -2,21 +2,18 @@
 
 Each row carries a token: its place in the draw, how many were drawn, its number in the table, and a checksum of
 all that with the table. It is text to any spreadsheet. So rows may come back in any order, with columns added,
-removed or retyped, some not answered; sheets of one draw may be joined, a larger one with a smaller: the first
-rows of a large draw are the small one. A row that moved is found by its token; one that holds cells of another is
-refused.
+removed or retyped, some not answered; parts of one sheet may be joined again. A row that moved is found by its
+token; one that holds cells of another is refused.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import zip_longest
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
@@ -26,11 +23,11 @@ from numpy.typing import NDArray
 from chary._words import Parameter, Step, shown
 from chary.method.labels import Labels
 from chary.tables import sampling
-from chary.tables.cells import as_typed, guarded, is_no_answer
+from chary.tables.cells import as_typed, guarded
 from chary.tables.errors import EncodingError, TableError
 from chary.tables.source import Source, read_table
 from chary.tables.table import MAX_COLUMNS, Table, column_named, has_texts, texts
-from chary.tables.target import chosen_spellings, folded, is_marker, markers_of
+from chary.tables.target import folded, markers_of
 from chary.tables.writing import write_table
 
 # Columns of a sheet: which row is which, where the sheet comes from, and a model's opinion.
@@ -90,34 +87,23 @@ def sheet_origin(
     return SheetOrigin(target, list(classes), told, table.path, read_with, more_tables, **more)
 
 
-def read_origin(audit: Table) -> SheetOrigin:
-    """What a sheet says of the table it was drawn from."""
-    cells = audit.frame[CLASSES].drop_nulls() if CLASSES in audit.frame.columns else pl.Series([], dtype=pl.String)
+def read_origin(audit: Table) -> SheetOrigin | None:
+    """What a sheet says of the table it was drawn from; None where a spreadsheet has lost it."""
+    found = next(filter(None, _about(audit)), {})
     try:
-        found = json.loads(cells[0])
-        (target, classes), *_ = found.items()
+        target, classes = next(iter(found.items()))
         classes = [str(name) for name in classes]
-        unlabeled, tables = found.get(_UNLABELED), _like((), found.get(_TABLE) or "")
-        unlabeled = None if unlabeled is None else _like((), unlabeled)
         told = {**found.get(_READ_WITH, {})}
-        read_with = {name: str(told[name]) for name in ("delimiter", "encoding", "sheet") if name in told}
-    except (IndexError, ValueError, AttributeError, TypeError, RecursionError):
-        raise TableError(
-            f"{audit.name} has no usable column {shown(CLASSES)}, which tells the target and its classes; fill in "
-            "the target column in a spreadsheet, or draw again."
-        ) from None
+    except (StopIteration, TypeError):
+        return None
+    if target not in audit.frame.columns:
+        return None
+    unlabeled, tables = found.get(_UNLABELED), _like((), found.get(_TABLE) or "")
+    unlabeled = None if unlabeled is None else _like((), unlabeled)
+    read_with = {name: str(told[name]) for name in ("delimiter", "encoding", "sheet") if name in told}
     defaults = SheetOrigin._field_defaults
     more = {name: _like(defaults[name], found[key]) for name, key in _FIELDS.items() if key in found}
-    target = column_named(audit, str(target))
     return SheetOrigin(target, classes, unlabeled, tables[0], read_with, tables[1:], **more)
-
-
-def origin_or_none(audit: Table) -> SheetOrigin | None:
-    """The same; None where a spreadsheet has lost it."""
-    try:
-        return read_origin(audit)
-    except TableError:
-        return None
 
 
 def with_stopping(audit: Table) -> Table:
@@ -143,27 +129,23 @@ def _origin_cells(origin: SheetOrigin, places: Sequence[int]) -> pl.Series:
     return pl.Series(CLASSES, [json.dumps({**about, _PLACE: place}, ensure_ascii=False) for place in places])
 
 
-def _about(audit: Table) -> list[dict[str, Any]]:
-    """What the cells of CLASSES say, empty where one says nothing."""
-    found: list[dict[str, Any]] = []
-    for cell in audit.frame[CLASSES].to_list() if CLASSES in audit.frame.columns else [None] * audit.frame.height:
+def _about(audit: Table) -> Iterator[dict[str, Any]]:
+    """What the cell of CLASSES in each row says, empty where it says nothing."""
+    for cell in audit.frame[CLASSES] if CLASSES in audit.frame.columns else [""] * audit.frame.height:
         try:
             said = json.loads(str(cell))
         except (ValueError, RecursionError):
             said = None
-        found.append(said if isinstance(said, dict) else {})
-    return found
-
-
-def _number(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+        yield said if isinstance(said, dict) else {}
 
 
 def _like(default: Any, value: Any) -> Any:
-    """What a cell says, in the type of a field's default."""
+    """What a cell says, in the type of a field's default; a default of None stands for a whole number."""
     if isinstance(default, tuple):
         return tuple(map(str, value)) if isinstance(value, list) else (str(value),)
-    return _number(value) if default is None else type(default)(value)
+    if default is None:
+        return value if isinstance(value, int) and not isinstance(value, bool) else None
+    return type(default)(value)
 
 
 # ---------------------------------------------------------------- the table behind a sheet
@@ -292,23 +274,14 @@ def write_audit(
 def write_sheet(pool: DrawPool, rows: NDArray[Any], file: BinaryIO, guesses: Guesses = None) -> None:
     """Write chosen rows, by number, with an empty column called as the origin's target."""
     table, origin, cells, _ = pool
-    others = cells.texts(rows.tolist())
-    taken = [name for name in (ROW, CLASSES, GUESS) if name in others.columns]
-    if taken:
+    frame = _fresh_rows(origin, cells, rows, 1, guesses)
+    if frame.width > MAX_COLUMNS:
         raise TableError(
-            f"{table.name} already has a column {shown(taken[0])}, written by chary; remove or rename it."
-        )
-    places = range(1, len(rows) + 1)
-    added = {origin.target: pl.Series([None] * len(rows), dtype=pl.String), **(guesses or {}), **others.to_dict()}
-    added[CLASSES] = _origin_cells(origin, places)
-    if len(added) + 1 > MAX_COLUMNS:
-        raise TableError(
-            f"An audit file of {table.name} would have {len(added) + 1:,} columns, and chary reads up to "
+            f"An audit file of {table.name} would have {frame.width:,} columns, and chary reads up to "
             f"{MAX_COLUMNS:,}; leave some out of the table."
         )
-    tokens = _tokens(rows.tolist(), cells.checksums(others), places, origin.chosen)
     delimiter = table.delimiter if table.delimiter in (",", ";") else ","  # what a .csv is opened with
-    write_table(Table(pl.DataFrame({ROW: tokens}), table.name, delimiter, table.bom), added, file)
+    write_table(Table(frame, table.name, delimiter, table.bom), {}, file)
 
 
 def enlarge_sheet(
@@ -328,18 +301,30 @@ def enlarge_sheet(
         As in ``write_audit``, for the new rows.
     """
     n_before = sheet_rows(sheet, cells, origin.target, origin.chosen).n_drawn
-    places, others = range(n_before + 1, n_before + len(new) + 1), cells.texts(new.tolist())
-    tokens = _tokens(new.tolist(), cells.checksums(others), places, origin.chosen)
-    told = [pl.Series(name, values).cast(pl.String) for name, values in (guesses or {}).items()]
-    fresh = guarded(others.with_columns(told)).with_columns(pl.Series(ROW, tokens), _origin_cells(origin, places))
+    fresh = _fresh_rows(origin, cells, new, n_before + 1, guesses)
     frame = pl.concat([sheet.frame.cast(pl.String), fresh], how="diagonal").select(sheet.frame.columns)
     write_table(replace(sheet, frame=frame, lines=None), {}, file)
 
 
-def _tokens(numbers: Sequence[int], checksums: Sequence[str], places: range, chosen: str) -> list[str]:
-    """What to write in column ROW of rows, by number from 0; the last place is how many were drawn."""
-    parts = zip(places, numbers, checksums, strict=True)
-    return [_token(place, places[-1], number + 1, checksum, chosen) for place, number, checksum in parts]
+def _fresh_rows(
+    origin: SheetOrigin, cells: TableCells, rows: NDArray[Any], first: int, guesses: Guesses
+) -> pl.DataFrame:
+    """Rows of a sheet without an answer, from the place ``first`` of the draw on; the last place is its size."""
+    others, places = cells.texts(rows.tolist()), range(first, first + len(rows))
+    taken = [name for name in (ROW, CLASSES, GUESS) if name in others.columns]
+    if taken:
+        raise TableError(
+            f"{cells.name} already has a column {shown(taken[0])}, written by chary; remove or rename it."
+        )
+    tokens = [
+        _token(place, places[-1], number + 1, checksum, origin.chosen)
+        for place, number, checksum in zip(places, rows.tolist(), cells.checksums(others), strict=True)
+    ]
+    added = [
+        pl.Series(origin.target, [None] * len(rows), dtype=pl.String),
+        *(pl.Series(name, values).cast(pl.String) for name, values in (guesses or {}).items()),
+    ]
+    return guarded(pl.DataFrame([pl.Series(ROW, tokens), *added, *others, _origin_cells(origin, places)]))
 
 
 def _token(place: int, of: int, number: int, checksum: str, chosen: str) -> str:
@@ -363,28 +348,28 @@ class SheetRow(NamedTuple):
 
 
 class SheetRows(NamedTuple):
-    """The rows of a sheet, each once."""
+    """The rows of a sheet."""
 
     by_place: dict[int, SheetRow]
     n_drawn: int
     notes: list[str]
 
 
-def read_sheet(path: object) -> tuple[Table, list[str]]:
-    """The file as it is, and a note if it was read in the encoding of older spreadsheets."""
-    notes = []
+def read_sheet(path: object) -> Table:
+    """The file as it is; its notes say if it was read in the encoding of older spreadsheets."""
     try:
         audit = read_table(path)  # type: ignore[arg-type]
     except EncodingError:
         audit = read_table(path, encoding="cp1252")  # type: ignore[arg-type]
-        notes = [f"{audit.name} is not UTF-8 and was read as cp1252, as some spreadsheets write it."]
+        note = f"{audit.name} is not UTF-8 and was read as cp1252, as some spreadsheets write it."
+        audit = replace(audit, notes=(*audit.notes, note))
     if ROW not in audit.frame.columns:
         raise TableError(
             f"{audit.name} has no column {shown(ROW)}, which says which row is which; it was not written by ",
             Step("draw", "a draw of random rows"),
             ", or the column was removed: draw again, or put it back.",
         )
-    return audit, notes
+    return audit
 
 
 def column_texts(audit: Table, name: str) -> list[str]:
@@ -405,96 +390,73 @@ def parse_token(token: str, where: str) -> SheetRow:
 
 
 def numbers_named(path: object) -> list[int]:
-    """Rows of the table that a sheet speaks of, from 0; what cannot be read is passed over here."""
-    written = column_texts(read_sheet(path)[0], ROW)
-    found = [_TOKEN.fullmatch(" ".join(token.split()).lower()) for token in written]
-    return [int(token[4]) - 1 for token in found if token is not None]
+    """The rows of the table that a sheet speaks of, from 0."""
+    audit = read_sheet(path)
+    tokens = enumerate(column_texts(audit, ROW), start=1)
+    return [parse_token(token, f"Row {line} of {audit.name}").number for line, token in tokens if token]
 
 
 def sheet_rows(audit: Table, cells: TableCells, target: str, chosen: str = RANDOM) -> SheetRows:
     """The rows of a sheet by their place in the draw, if each is what it was when it was drawn."""
     column_named(audit, target)
-    lines = enumerate(zip(column_texts(audit, ROW), column_texts(audit, target), strict=True), start=1)
+    answers = column_texts(audit, target)
     rows = [
         parse_token(token, f"Row {line} of {audit.name}")._replace(line=line, answer=answer)
-        for line, (token, answer) in lines
+        for line, (token, answer) in enumerate(zip(column_texts(audit, ROW), answers, strict=True), start=1)
         if token or answer
     ]
     if not rows:
         raise TableError(f"{audit.name} holds no drawn row; draw again.")
     if any(row.chosen != chosen for row in rows):
-        _refuse_choice(audit.name, chosen)
-    own = _check_tokens(rows, audit.name, cells)
-    by_place, notes = _once_each(rows, audit)
-    notes += _refuse_moved(audit, own, rows)
+        how, instead = "drawn at random, so they measure as well as teach", Parameter("audit")
+        if chosen == RANDOM:
+            how, instead = "chosen for doubt, not drawn at random, so they measure nothing", Parameter("checked")
+        raise TableError(f"The rows of {audit.name} were {how}; pass it as ", instead, ".")
+    there = [row for row in rows if row.number < cells.n_rows]
+    own = cells.texts([row.number for row in there])
+    tokens = [
+        _token(row.place, row.of, row.number + 1, checksum, row.chosen)
+        for row, checksum in zip(there, cells.checksums(own), strict=True)
+    ]
+    for row, token in zip_longest(rows, tokens):
+        if row.token != token:
+            raise TableError(
+                f"{audit.name} was not drawn from {cells.name} as it is now, or its column {shown(ROW)} was "
+                f"changed (row {row.line}); use the table it was drawn from, put back what chary wrote, or draw "
+                "again."
+            )
+    by_place, notes = _by_place(rows, audit), _refuse_moved(audit, own, rows)
     return SheetRows(by_place, max(row.of for row in rows), notes)
 
 
-def _refuse_choice(name: str, wanted: str) -> None:
-    """Refuse rows of doubt where random ones are needed, and random ones where they would be wasted."""
-    if wanted == RANDOM:
-        raise TableError(
-            f"The rows of {name} were chosen for doubt, not drawn at random, so they measure nothing; pass it as ",
-            Parameter("checked"),
-            ", and the model learns from its labels.",
-        )
-    raise TableError(
-        f"The rows of {name} were drawn at random, so they measure as well as teach; pass the sheet as ",
-        Parameter("audit"),
-        ".",
-    )
-
-
-def _check_tokens(rows: Sequence[SheetRow], name: str, cells: TableCells) -> pl.DataFrame:
-    """Refuse rows that were not drawn from the table as it is; returns the table's cells of these rows."""
-    for row in rows:
-        if row.number >= cells.n_rows:
-            raise TableError(
-                f"{name} was not drawn from {cells.name} as it is now (row {row.line} is row {row.number + 1:,} "
-                f"of {cells.n_rows:,}); use the table it was drawn from, or draw again."
-            )
-    own = cells.texts([row.number for row in rows])
-    for row, checksum in zip(rows, cells.checksums(own), strict=True):
-        if row.token != _token(row.place, row.of, row.number + 1, checksum, row.chosen):
-            raise TableError(
-                f"{name} was not drawn from {cells.name} as it is now, or its column {shown(ROW)} was changed "
-                f"(row {row.line}); use the table it was drawn from, put back what chary wrote, or draw again."
-            )
-    return own
-
-
-def _once_each(rows: Sequence[SheetRow], audit: Table) -> tuple[dict[int, SheetRow], list[str]]:
-    """Rows by place; a row may be there several times if it says the same, and rows of two draws are refused."""
-    name, about = audit.name, _about(audit)
-    seeds = {_number(said.get(_SEED)) for said in about} - {None}
+def _by_place(rows: Sequence[SheetRow], audit: Table) -> dict[int, SheetRow]:
+    """Rows by place in the draw; refused are rows that are there twice, or of two draws, or sorted in part."""
+    about = list(_about(audit))
+    seeds = {_like(None, said.get(_SEED)) for said in about} - {None}
     by_place: dict[int, SheetRow] = {}
+    numbers: set[int] = set()
     for row in rows:
-        before = by_place.get(row.place, row._replace(answer=""))
-        if before.number != row.number or len(seeds) > 1:
-            raise TableError(f"{name} mixes two draws (row {row.line}); keep the rows of one of them.")
-        if before.answer and row.answer and folded(before.answer) != folded(row.answer):
+        if row.place in by_place or row.number in numbers or len(seeds) > 1:
             raise TableError(
-                f"{name} labels row {row.number + 1} of the table twice, {shown(before.answer)} and "
-                f"{shown(row.answer)}; decide, and remove one of them."
+                f"{audit.name} has a row twice, or mixes two draws (row {row.line}); keep each row once, and the "
+                "rows of one draw."
             )
-        told = _number(about[row.line - 1].get(_PLACE))
+        told = _like(None, about[row.line - 1].get(_PLACE))
         if told not in (None, row.place):
             raise TableError(
-                f"Row {row.line} of {name} begins as the {row.place}th row drawn and ends as the {told}th; "
+                f"Row {row.line} of {audit.name} begins as the {row.place}th row drawn and ends as the {told}th; "
                 "some columns were sorted without the others: undo it, or draw again."
             )
-        by_place[row.place] = row._replace(answer=before.answer or row.answer)
-    if len({row.number for row in by_place.values()}) < len(by_place):
-        raise TableError(f"{name} mixes two draws; keep the rows of one of them.")
-    n_twice = len(rows) - len(by_place)
-    return by_place, [f"{n_twice} rows of {name} are there twice and count once."] if n_twice else []
+        by_place[row.place] = row
+        numbers.add(row.number)
+    return by_place
 
 
 def _refuse_moved(audit: Table, own: pl.DataFrame, rows: Sequence[SheetRow]) -> list[str]:
     """Refuse a sheet in which cells of a column have moved to other rows; ``own`` are the cells of the table.
 
-    A column has moved if every cell that differs from the table's is the cell of another row of the sheet. One
-    that a spreadsheet or a person rewrote is none of this.
+    A column has moved if every cell that differs from the table's is the cell of another row of the sheet. A
+    column that a spreadsheet or a person rewrote in another way has not.
     """
     compared = [name for name in own.columns if name in audit.frame.columns]
     if own.columns and not compared:
@@ -503,18 +465,16 @@ def _refuse_moved(audit: Table, own: pl.DataFrame, rows: Sequence[SheetRow]) -> 
             "mixed up."
         ]
     for name in compared:
-        every = column_texts(audit, name)
-        found = [every[row.line - 1] for row in rows]
-        there = [_plain(text) for text in found]
-        wanted = [_plain(text or "") for text in own[name].to_list()]
-        moved = [i for i, cell in enumerate(there) if cell and not _same_cell(cell, wanted[i])]
-        if moved and all(there[i] in wanted for i in moved):
-            i = moved[0]
+        every, wanted = column_texts(audit, name), [_plain(text or "") for text in own[name]]
+        found = [_plain(every[row.line - 1]) for row in rows]
+        moved = [i for i, cell in enumerate(found) if cell and not _same_cell(cell, wanted[i])]
+        if moved and all(found[i] in wanted for i in moved):
+            row = rows[moved[0]]
             raise TableError(
-                f"Row {rows[i].line} of {audit.name} says that it is row {rows[i].number + 1:,} of the table, but "
-                f"has {shown(found[i], 30)} in column {shown(name)} where that has "
-                f"{shown(own[name][i] or '', 30)}; if some columns were sorted without the others, undo it, and "
-                "otherwise put the cell back."
+                f"Row {row.line} of {audit.name} says that it is row {row.number + 1:,} of the table, but has "
+                f"{shown(every[row.line - 1], 30)} in column {shown(name)} where that has "
+                f"{shown(own[name][moved[0]] or '', 30)}; if some columns were sorted without the others, undo "
+                "it, and otherwise put the cell back."
             )
     return []
 
@@ -530,191 +490,3 @@ def _same_cell(found: str, wanted: str) -> bool:
 def _plain(cell: str) -> str:
     """A cell without case, white space, and the apostrophe that keeps a formula from running."""
     return folded(as_typed(cell.strip()).removeprefix("'"))
-
-
-# ---------------------------------------------------------------- what a person said
-
-
-@dataclass(frozen=True)
-class AuditAnswers:
-    """What a person said of the rows of a sheet."""
-
-    rows: NDArray[np.intp]  # (k,) row numbers in the table, those with an answer, in the order of the draw
-    labels: NDArray[Any]  # (k,) text, as the classes of the table
-    n_drawn: int
-    n_skipped: int  # drawn before the last row answered, and not answered: these can bias the figures
-    n_left: int  # drawn after it: not reached yet, which biases nothing
-    new_classes: dict[str, int] = field(default_factory=dict)  # classes that no label of the table has
-    notes: list[str] = field(default_factory=list)  # one sentence for whatever was set right or left out
-    warnings: list[str] = field(default_factory=list)  # one for each new class
-    seen: dict[int, int] = field(default_factory=dict)  # rows up to the last answered: place in the draw -> row
-    stopped: bool = False  # whether the person was told when it was enough: limits must hold at any moment
-
-    @property
-    def answered(self) -> NDArray[np.bool_]:
-        """(n,) Whether each row up to the last one answered has an answer, in the order of the draw."""
-        place_of = {row: place for place, row in self.seen.items()}
-        found = np.zeros(len(self.rows) + self.n_skipped, dtype=bool)
-        found[[place_of[row] - 1 for row in self.rows.tolist()]] = True
-        return found
-
-    @property
-    def skipped_rows(self) -> NDArray[np.intp]:
-        """Those still in the file."""
-        answered = set(self.rows.tolist())
-        return np.array([row for row in self.seen.values() if row not in answered], dtype=np.intp)
-
-    @property
-    def progress(self) -> list[str]:
-        """How many rows were not reached, and how many skipped, a sentence each."""
-        left = f"{self.n_left} of the {self.n_drawn} rows drawn have no label yet."
-        skipped = (
-            f"{self.n_skipped} of the {self.n_drawn} rows drawn were skipped; what is hard for a person is often "
-            "hard for a model, so they count as wrong."
-        )
-        return [*([left] if self.n_left else []), *([skipped] if self.n_skipped else [])]
-
-
-def read_audit(
-    path: str | os.PathLike[str],
-    table: Table,
-    target: str,
-    labels: Labels,
-    unlabeled: str | Sequence[str] | None = None,
-    *,
-    exact_labels: bool = False,
-    chosen: str = RANDOM,
-) -> AuditAnswers:
-    """Read the answers back and match them with the table they were drawn from.
-
-    Answers that differ in nothing but case and white space are one class, unless ``exact_labels`` says otherwise
-    and both are known. What cannot be understood is refused with a ``TableError``, and so are rows chosen for
-    doubt where random ones are needed: ``chosen`` says which.
-    """
-    audit, notes = read_sheet(path)
-    origin, markers, classes = origin_or_none(audit), markers_of(unlabeled), labels.classes.tolist()
-    if origin is not None and origin.judged:
-        raise TableError(
-            f"{audit.name} was drawn to judge the labels in column {shown(origin.judged[0])}, from all rows; draw "
-            "one from the rows without a label."
-        )
-    if chosen == RANDOM and origin is not None:
-        _check_markers(audit.name, origin, markers)
-    found = match_answers(audit, cells_of(table, target), target, classes, markers, exact_labels, chosen)
-    rows, seen = found.rows, found.seen
-    if table.taken is not None:
-        rows, places = table.taken.places(rows), table.taken.places(list(seen.values()))
-        seen = dict(zip(seen, places.tolist(), strict=True))
-    _check_given(rows, found.labels, labels, audit.name, table)
-    return replace(
-        found,
-        rows=rows,
-        seen=seen,
-        stopped=bool(origin and origin.stopped),
-        notes=list(dict.fromkeys([*notes, *found.notes, *found.progress])),
-        warnings=[_new_class(name, count, classes) for name, count in found.new_classes.items()],
-    )
-
-
-def match_answers(
-    audit: Table,
-    cells: TableCells,
-    target: str,
-    classes: Sequence[str],
-    markers: Sequence[str] = (),
-    exact_labels: bool = False,
-    chosen: str = RANDOM,
-) -> AuditAnswers:
-    """The answers of a sheet by row of the table, each as the class that it means."""
-    drawn = sheet_rows(audit, cells, target, chosen)
-    notes = list(drawn.notes)
-    told = {place: known_class(row.answer, classes, notes, markers) for place, row in drawn.by_place.items()}
-    if not exact_labels:
-        told = _with_new_classes_folded(told, classes, notes)
-    places = [place for place, text in sorted(told.items()) if text not in ("", SKIPPED)]
-    if len(places) < (2 if chosen == RANDOM else 1):
-        found = "One row" if places else "No row"
-        needed = "at least two are needed: " if chosen == RANDOM else "one at least is needed: "
-        fill = Step("fill", f"fill in column {shown(target)}.", audit.path)
-        raise TableError(f"{found} of {audit.name} has a label; {needed}", fill)
-    last = max(place for place, text in told.items() if text)
-    answers = [told[place] for place in places]
-    return AuditAnswers(
-        rows=np.array([drawn.by_place[place].number for place in places], dtype=np.intp),
-        labels=np.array(answers),
-        n_drawn=drawn.n_drawn,
-        n_skipped=last - len(places),
-        n_left=drawn.n_drawn - last,
-        new_classes=dict(Counter(text for text in answers if text not in set(classes))),
-        notes=notes,
-        seen={place: row.number for place, row in sorted(drawn.by_place.items()) if place <= last},
-    )
-
-
-def known_class(answer: str, classes: Sequence[str], notes: list[str], markers: Sequence[str]) -> str:
-    """The class that an answer means: itself, or a known class that a spreadsheet may have retyped."""
-    if answer in classes or not answer:
-        return answer
-    answer = as_typed(answer)
-    if answer.startswith("'") and answer[1:] in classes:
-        return answer[1:]
-    if answer in classes:
-        return answer
-    if is_marker(answer, markers):
-        return SKIPPED
-    same = [name for name in classes if _same(name, answer)]
-    if len(same) == 1:
-        notes.append(f"The answer {shown(answer)} was read as the class {shown(same[0])}.")
-        return same[0]
-    return SKIPPED if is_no_answer(answer) else answer
-
-
-def _same(name: str, answer: str) -> bool:
-    if folded(name) == folded(answer):
-        return True
-    try:
-        return float(name.replace(",", ".")) == float(answer.replace(",", "."))
-    except ValueError:
-        return False
-
-
-def _with_new_classes_folded(told: dict[int, str], classes: Sequence[str], notes: list[str]) -> dict[int, str]:
-    """Spellings of classes that no label has, as one class each."""
-    chosen = chosen_spellings(Counter(text for text in told.values() if text not in {"", SKIPPED, *classes}))
-    notes += [
-        f"The answer {shown(text)} was read as {shown(name)}." for text, name in chosen.items() if text != name
-    ]
-    return {place: chosen.get(text, text) for place, text in told.items()}
-
-
-def _check_markers(name: str, origin: SheetOrigin, markers: Sequence[str]) -> None:
-    """Rows drawn among others than those now unlabelled are no random draw of these."""
-    if set(map(folded, origin.markers)) == set(map(folded, markers)):
-        return
-    drawn, remedy, parts = "without", "leave it out", [Parameter("unlabeled")]
-    if origin.markers:
-        drawn, remedy, parts = "with", "pass the same", [Parameter("unlabeled", text) for text in origin.markers]
-    raise TableError(
-        f"{name} was drawn {drawn} ",
-        *[part for parameter in parts for part in (parameter, " ")][:-1],
-        f", so its rows are not random among those unlabelled now; {remedy}, or draw again.",
-    )
-
-
-def _check_given(rows: NDArray[np.intp], told: NDArray[Any], labels: Labels, name: str, table: Table) -> None:
-    """Rows labelled in the table since must say the same there."""
-    given = labels.classes[labels.codes[rows]].astype(object)
-    for i in np.flatnonzero(labels.labeled[rows] & (given != told))[:1]:
-        raise TableError(
-            f"Row {table.numbers(rows)[i] + 1} of the table is labelled {shown(given[i])} there and "
-            f"{shown(told[i])} in {name}; decide, and change one of them."
-        )
-
-
-def _new_class(name: str, count: int, classes: Sequence[str]) -> str:
-    near = get_close_matches(name, classes, n=1, cutoff=0.75)
-    slip = f" If it is a slip for {shown(near[0])}, correct it." if near else " If it is a slip, correct it."
-    return (
-        f"NEW CLASS: the audit found {shown(name)} in {count} row{'s' if count > 1 else ''}, and none of your "
-        f"labels has it, so no model of them can ever predict it.{slip}"
-    )

@@ -28,9 +28,10 @@ if TYPE_CHECKING:
     from rich.table import Table as Grid
     from rich.text import Text
 
-    from chary.audit import Filling, Stopping
     from chary.audit.drawing import DrawnSheet
+    from chary.audit.filling import Filling
     from chary.audit.sheet import SheetOrigin
+    from chary.audit.stopping import Stopping
 
 _UNDO, _SKIP, _NAME, _QUIT = "usnq"
 _ESCAPE = "\x1b"
@@ -68,10 +69,10 @@ def draw_command(file: TABLE, options: Options) -> None:
 
 def say_drawn(drawn: DrawnSheet, n_open: int, of_what: str, classes: list[str], path: Path) -> None:
     """What was drawn, or added to what was there; what to do with it, and what it will tell."""
-    from chary.audit import accuracy_interval
+    from chary.audit import interval
 
     k = drawn.n_drawn
-    low, high = accuracy_interval(round(0.9 * k), k)
+    low, high = interval(round(0.9 * k), k)
     named = ", ".join(shown(name, 30) for name in classes[:12]) + (", ..." if len(classes) > 12 else "")
     there = f"{k} of {n_open:,} {of_what}, drawn at random: {path}"
     if drawn.enlarged:
@@ -108,16 +109,17 @@ def fill_command(
     """
     require_readable(file)
     from chary._files import sweep
-    from chary.audit import Filling
+    from chary.audit.filling import Filling
 
     heed_interrupts()
     sweep(Path(os.path.realpath(file)).parent)
     watched = until_width is not None or until_above is not None
-    filling, stopping = Filling(file, stopping=watched), None
+    filling, stopping = Filling(file), None
     if watched:
         width = None if until_width is None else read_share(until_width, "--until-width")
         above = None if until_above is None else read_share(until_above, "--until-above")
         stopping = _stopping(filling, width, above)
+        filling.mark_stopping()
     sheet = Sheet(filling, stopping)
     interrupted = None
     try:
@@ -137,7 +139,6 @@ def fill_command(
 
 def _stopping(filling: Filling, width: float | None, above: float | None) -> Stopping:
     """What tells when a sheet has enough answers to judge labels by; the person does not see the labels."""
-    from chary.audit import Stopping
     from chary.audit.judge import labels_of_sheet
     from chary.tables import open_source
 
@@ -228,7 +229,7 @@ class Sheet:
             self._save("")
 
     def _answer(self, key: str) -> str | None:
-        from chary.audit import SKIPPED
+        from chary.audit.sheet import SKIPPED
 
         if key == _SKIP:
             return SKIPPED
@@ -266,7 +267,7 @@ class Sheet:
 
     def _save(self, answer: str) -> None:
         """Write an answer, unless somebody else has answered the row since it was shown: that is said."""
-        from chary.audit import AnsweredElsewhereError
+        from chary.audit.filling import AnsweredElsewhereError
 
         try:
             self.filling.answer(self.place + 1, answer, expected=self.answers[self.place])

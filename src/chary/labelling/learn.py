@@ -15,9 +15,10 @@ from sklearn.pipeline import Pipeline
 
 from chary._words import Parameter, listed, shown
 from chary.audit.acceptance import check_error
+from chary.audit.answers import AuditAnswers, read_audit
 from chary.audit.held_out import HeldOut, held_out
 from chary.audit.model import AuditFigures, audit_model, merge
-from chary.audit.sheet import DOUBT, AuditAnswers, read_audit
+from chary.audit.sheet import DOUBT
 from chary.labelling.diagnose import STRONG, Contrast, Diagnosis, compare_rows, prepare
 from chary.labelling.drift import with_drift_reference
 from chary.labelling.explain import Explainer, explainer
@@ -33,7 +34,6 @@ from chary.method.priors import (
     Sensitivity,
     describe_prior,
     sensitivity,
-    shares_of_part,
     shares_of_part,
 )
 from chary.method.self_training import SelfTrainingClassifier

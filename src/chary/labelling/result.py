@@ -166,9 +166,7 @@ class LabeledTable(Fit, LabeledRows):
         check_error(error, self.audit)
         if self.audit is None or self.audit.acceptor is None:
             return self
-        return replace(
-            self, audit=replace(self.audit, asked=None if error is None else self.audit.acceptor.at(error))
-        )
+        return replace(self, audit=replace(self.audit, error=error))
 
     def features(self, rows: NDArray[np.intp] | slice = slice(None)) -> NDArray[Any]:
         """(n, d) What the model makes of the cells of all rows, or of some."""

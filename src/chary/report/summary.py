@@ -17,8 +17,8 @@ import sklearn
 
 from chary import __version__
 from chary._words import shown, visible
-from chary.audit import Acceptance, JudgedTable, Score, smallest_audit
-from chary.audit.judge import JudgedColumn
+from chary.audit import Acceptance, Score, smallest_audit
+from chary.audit.judge import JudgedColumn, JudgedTable
 from chary.labelling import Diagnosis, LabeledTable
 from chary.labelling.diagnose import MILD, REPRESENTATIVE, STRONG, Contrast, DiagnosedTable
 from chary.labelling.result import SOURCES

@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Route
 
-from chary.audit import AnsweredElsewhereError
+from chary.audit.filling import AnsweredElsewhereError
 from chary.review.files import page_sentence
 from chary.review.safety import REPORT_POLICY, Safety
 from chary.review.state import ConflictError, NotHereError, Workbench

@@ -7,7 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from chary._words import shown
-from chary.audit import SKIPPED, Filling, Stopping
+from chary.audit.filling import Filling
+from chary.audit.sheet import SKIPPED
+from chary.audit.stopping import Stopping
 from chary.review.files import LIVE
 from chary.tables import TableError
 from chary.tables.cells import is_no_answer

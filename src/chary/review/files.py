@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 from chary._files import atomic_write, atomic_writes, sole_writer
 from chary._words import Parameter, Step, shown
-from chary.audit import Filling
+from chary.audit.filling import Filling
 from chary.method.priors import AIMS
 from chary.options import Options
 from chary.tables import Table, TableError

@@ -11,10 +11,12 @@ import numpy as np
 import polars as pl
 
 from chary._words import shown
-from chary.audit import Filling, JudgedTable, Stopping, draw_to_judge, judge_table, write_audit
+from chary.audit import draw_to_judge, judge_table
 from chary.audit.drawing import draw_sheet
-from chary.audit.judge import labels_of_sheet, read_labels_under_test
-from chary.audit.sheet import DOUBT, GUESS, cells_of, enlarge_sheet, sheet_rows, unlabelled_rows
+from chary.audit.filling import Filling
+from chary.audit.judge import JudgedTable, labels_of_sheet, read_labels_under_test
+from chary.audit.sheet import DOUBT, GUESS, cells_of, enlarge_sheet, sheet_rows, unlabelled_rows, write_audit
+from chary.audit.stopping import Stopping
 from chary.labelling import LabeledTable, diagnose_table, label_table
 from chary.labelling.diagnose import DiagnosedTable
 from chary.model_file import model_bytes

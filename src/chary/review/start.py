@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from chary.audit import accuracy_interval
+from chary.audit import interval
 from chary.labelling.diagnose import MILD, REPRESENTATIVE
 from chary.options import Options
 from chary.report.page import density_outlines, number_in_units
@@ -85,7 +85,7 @@ def planned_of(population: int, size: int) -> dict[str, Any]:
     """How many rows to draw, and what they will tell."""
     k = max(2, min(size, population))
     right = round(0.9 * k)
-    low, high = accuracy_interval(right, k)
+    low, high = interval(right, k)
     words = f"If {right} of {k} prove right, accuracy is between {low:.0%} and {high:.0%} (95% interval)."
     return {"k": k, "most": population, "words": words}
 

@@ -14,7 +14,8 @@ from threading import RLock
 from typing import Any
 
 from chary._files import sweep
-from chary.audit import SKIPPED, Filling
+from chary.audit.filling import Filling
+from chary.audit.sheet import SKIPPED
 from chary.labelling.result import AUDIT_SIZE
 from chary.options import Options
 from chary.review.audit import (

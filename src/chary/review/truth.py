@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from chary._words import percent
-from chary.audit import Acceptance, JudgedTable, Score, count_interval, smallest_audit
+from chary.audit import Acceptance, Score, count_interval, smallest_audit
+from chary.audit.judge import JudgedTable
 from chary.labelling import LabeledTable
 from chary.report.summary import summarize_judged
 
