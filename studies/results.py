@@ -9,13 +9,12 @@ import json
 import zlib
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from chary._files import atomic_write, atomic_writes, folders_for
+from chary._files import atomic_write
 from studies.datasets import dataset_title
 from studies.store import Store, key_of
 from studies.study import Cell, Results, Study, TextTable
@@ -134,44 +133,36 @@ def to_csv(study: Study, results: Results) -> str:
     return out.getvalue()
 
 
-def export(results: Results, path: Path) -> None:
-    """Cells and results in one compressed JSON file, the same bytes for the same results.
+def export(results: Results) -> bytes:
+    """Cells and results as compressed JSON, the same bytes for the same results.
 
     Parameters
     ----------
     results : list of (Cell, dict)
         From ``results_of``.
-    path : Path
-        Of the file to write.
     """
     rows = [{"cell": cell.content(), "result": result} for cell, result in results]
-    text = json.dumps(rows, sort_keys=True, separators=(",", ":")).encode()
-    with atomic_write(path, overwrite=True) as file:
-        file.write(gzip.compress(text, mtime=0))
+    return gzip.compress(json.dumps(rows, sort_keys=True, separators=(",", ":")).encode(), mtime=0)
 
 
-def import_results(path: Path, cells: Iterable[Cell] | None = None) -> Results:
-    """What :func:`export` wrote; of it, only some cells if asked.
+def import_results(path: Path) -> Results:
+    """The cells and results of a file ``cells.json.gz`` that :func:`write_report` wrote.
 
     Parameters
     ----------
     path : Path
         Of the file.
-    cells : iterable of Cell, default=None
-        Those to take. None: all.
     """
     packed = path.read_bytes()
     try:
         rows = json.loads(gzip.decompress(packed))
-        results = [(Cell(**row["cell"]), dict(row["result"])) for row in rows]
+        return [(Cell(**row["cell"]), dict(row["result"])) for row in rows]
     except (OSError, EOFError, zlib.error, ValueError, KeyError, TypeError) as error:
         raise ValueError(f"{path} holds no exported cells of studies, or is damaged: {error}.") from error
-    wanted = None if cells is None else {key_of(cell.content()) for cell in cells}
-    return [pair for pair in results if wanted is None or key_of(pair[0].content()) in wanted]
 
 
 def write_report(study: Study, results: Results, folder: Path, companion: Results = ()) -> list[Path]:
-    """Write ``report.md``, ``results.csv`` and ``figure.png``, all or none; returns their paths.
+    """Write ``report.md``, ``results.csv``, ``cells.json.gz`` and ``figure.png``; returns their paths.
 
     Parameters
     ----------
@@ -187,13 +178,14 @@ def write_report(study: Study, results: Results, folder: Path, companion: Result
     contents = {
         "report.md": to_markdown(study, results, companion).encode(),
         "results.csv": to_csv(study, results).encode(),
+        "cells.json.gz": export(results),
         "figure.png": figure_bytes(study, results),
     }
-    paths = [folder / name for name in contents]
-    with folders_for(paths), atomic_writes(paths, overwrite=True) as files:
-        for file, content in zip(files, contents.values(), strict=True):
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in contents.items():
+        with atomic_write(folder / name, overwrite=True) as file:
             file.write(content)
-    return paths
+    return [folder / name for name in contents]
 
 
 def figure_bytes(study: Study, results: Results) -> bytes:
@@ -204,24 +196,6 @@ def figure_bytes(study: Study, results: Results) -> bytes:
     content = io.BytesIO()
     figure.savefig(content, format="png", metadata={"Software": None})
     return content.getvalue()
-
-
-def companion_of(
-    study: Study, results: Results, n_seeds: int | None, store: Store, source: Path | None = None
-) -> Results:
-    """The same methods on the same data sets under random labels, as far as they are there.
-
-    From the store; or, where the results come from a file ``table-ssb/cells.json.gz``, from the file of that name
-    in the folder of the companion, ``table-iid``.
-    """
-    if not study.companion:
-        return []
-    names = list(dict.fromkeys(cell.dataset for cell, _ in results))
-    cells = replace(study, labelings=("iid",)).cells(names, n_seeds)
-    if source is None:
-        return results_of(cells, store)
-    beside = source.absolute().parent.with_name(study.companion) / source.name
-    return import_results(beside, cells) if beside.exists() else []
 
 
 def shown_value(value: Any) -> str:
