@@ -97,17 +97,12 @@ def draw_mean(ax: Axes, lines: list[Line], style: Mapping[str, Any], label: str)
     values = sorted(value for value in n_sets if n_sets[value] == max(n_sets.values()))
     means, half = [], []
     for value in values:
-        seeds = [100 * np.array(list(line.by_seed.values())) for line in lines if line.value == value]
+        seeds = [np.array(list(line.by_seed.values())) for line in lines if line.value == value]
         means.append(np.mean([of_set.mean() for of_set in seeds]))
         half.append(1.96 * np.sqrt(sum(of_set.var() / len(of_set) for of_set in seeds)) / len(seeds))
     (drawn,) = ax.plot(values, means, label=label, markersize=5, **style)
     low, high = np.subtract(means, half), np.add(means, half)
     ax.fill_between(values, low, high, color=drawn.get_color(), alpha=0.15, linewidth=0)
-
-
-def main_lines(study: Study, results: Results) -> list[Line]:
-    """The lines of the number that the study is about."""
-    return [line for line in summarize(study, results) if line.metric == study.metric]
 
 
 def handle(ax: Axes, kind: str) -> Any:
@@ -126,7 +121,7 @@ def _n_training_rows(dataset: str) -> int:
 
 def duels(study: Study, results: Results) -> Axes:
     """Accuracy of each data set and policy: from softmax to T-similarity, with the baseline as a tick."""
-    lines = {(line.dataset, line.labeling, line.method): line for line in main_lines(study, results)}
+    lines = {(line.dataset, line.labeling, line.method): line for line in summarize(study, results, study.metric)}
     names = list(dict.fromkeys(dataset for dataset, _, _ in lines))
     height = 0.32 * len(names) + 0.8
     axes = panels(len(study.labelings), len(POLICIES), 3.4, height, sharex=True, sharey=True)
@@ -149,7 +144,7 @@ def duels(study: Study, results: Results) -> Axes:
 
 def curves(study: Study, results: Results, log: bool = False) -> Axes:
     """Accuracy against the varied parameter: a panel for each policy, a row for each labelling or data set."""
-    lines = main_lines(study, results)
+    lines = summarize(study, results, study.metric)
     columns = _columns(lines)
     axes = panels(len(study.labelings), len(columns), 3.3, 2.9, sharex=True, sharey="row")
     for row, labeling in zip(axes, study.labelings, strict=True):
@@ -174,7 +169,7 @@ def means(
 
     ``drawn``: for a method, the name of its style and what it is called here.
     """
-    lines = main_lines(study, results)
+    lines = summarize(study, results, study.metric)
     axes = panels(1, 1, 6.4, 3.6)
     ax = axes[0, 0]
     for method in study.methods:
@@ -193,7 +188,7 @@ def extra_labels(study: Study, results: Results, models: Mapping[str, str]) -> A
 
     ``models``: those that the methods ``NAME-random`` and ``NAME-same`` train, and what they are called.
     """
-    lines = main_lines(study, results)
+    lines = summarize(study, results, study.metric)
     labelings = [labeling for labeling in study.labelings if any(line.labeling == labeling for line in lines)]
     found = [name for name in models if any(line.method.rpartition("-")[0] == name for line in lines)]
     axes = panels(len(labelings), len(found), 3.3, 2.9, sharex=True, sharey="row")
@@ -220,7 +215,7 @@ def dots(study: Study, results: Results, styles: Mapping[str, Mapping[str, Any]]
     """The study's number for each data set with some of the methods, each in its style, and their means."""
     styles = styles or {method: {"marker": mark} for method, mark in zip(study.methods, cycle("osD^vx*P<>"))}
     numbers: dict[str, dict[str, float]] = {}
-    for line in main_lines(study, results):
+    for line in summarize(study, results, study.metric):
         labels = f", {line.labeling.upper()}" if len(study.labelings) > 1 else ""
         numbers.setdefault(dataset_title(line.dataset) + labels, {})[line.method] = line.mean
     numbers["Mean"] = {

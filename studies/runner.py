@@ -104,11 +104,13 @@ def run(
         groups[cell.group].append(cell)
     with _stop_on_signals() as stopped:
         crew = _Crew(study, store, progress, report, stopped)
-        pending, suspects = deque(groups.values()), []
+        pending = deque(groups.values())
+        suspects: Failures = []
         while pending and not stopped:
             suspects += crew.work_until_a_death(pending, jobs)
-        for cell, _ in suspects:
-            progress.failed += crew.work_until_a_death(deque([[cell]]), 1)
+        alone = deque([cell] for cell, _ in suspects)
+        while alone and not stopped:
+            progress.failed += crew.work_until_a_death(alone, 1)
     if stopped:
         store.sweep()  # what the workers were writing when they were ended
         raise Interrupted(stopped[0])
