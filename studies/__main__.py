@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,15 +12,15 @@ import joblib
 import typer
 from rich import box, progress
 from rich.console import Console
+from rich.markdown import Markdown
 from rich.table import Table
 from rich.text import Text
 
 import studies
 from studies import NAMES, Cell, Store, Study, datasets, find_study, key_of
 from studies.datasets import FACTS, DatasetError, dataset_title
-from studies.results import import_results, results_of, tables_of, write_report
+from studies.results import import_results, results_of, to_markdown, write_report
 from studies.runner import Interrupted, Progress
-from studies.study import TextTable
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -111,10 +110,7 @@ def report(
         raise ValueError(f"Nothing of {name} is finished in {store}; run `python -m studies run {name}`.")
     beside = find_study(study.companion).cells(names, seeds) if study.companion else []
     companion = results_of(beside, finished)
-    _say(Text(f"{name}: {study.title}", "italic"))
-    for table in tables_of(study, results):
-        _say(_drawn(table), Text(f"{table.caption}.", "dim"))
-    _say(*(f"• {sentence}" for sentence in study.findings(results, companion)))
+    _say(Markdown(to_markdown(study, results, companion)))
     is_whole = len(results) == len({key_of(cell.content()) for cell in study.cells()})
     folder = (out or (RESULTS if is_whole else PARTIAL)) / name
     written = write_report(study, results, folder, companion)
@@ -153,18 +149,15 @@ def list_datasets(context: typer.Context) -> None:
 def fetch(name: Annotated[str, typer.Argument(help="A data set, or `all` for those that are not here.")]) -> None:
     """Download a data set from its home into the cache, verified."""
     names = [facts.name for facts in FACTS if not facts.where] if name == "all" else [name]
-    n_refused = 0
+    failed = False
     for one in names:
         try:
             path = datasets.fetch(one)
             _say(f"{dataset_title(one)}: {path or 'comes with scikit-learn, nothing to do'}")
-        except DatasetError as error:
-            if name != "all":
-                raise
-            _say(str(error))  # the others may be had all the same
-            n_refused += 1
-    if n_refused:
-        raise DatasetError(f"{n_refused} of {len(names)} data sets could not be had, as said above.")
+        except DatasetError as error:  # the others may be had all the same
+            failed = bool(_fail(str(error), 1))
+    if failed:
+        raise typer.Exit(1)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -195,17 +188,12 @@ def _parts(text: str) -> list[str] | None:
 
 def _refuse_missing(study: Study, cells: list[Cell]) -> None:
     names = list(dict.fromkeys(cell.dataset for cell in cells))
-    if study.source:
-        absent, anywhere, fetch = set(study.source.absent(names)), ",".join(study.source.anywhere), ""
-    else:
-        absent = {facts.name for facts in FACTS if not facts.where}
-        anywhere, fetch = "digits", "run `python -m studies datasets fetch all`, "
-    missing = sorted(absent & set(names))
-    if missing:
-        here = ",".join(name for name in names if name not in absent) or anywhere
+    absent = study.source.absent(names)
+    if absent:
+        here = ",".join(name for name in names if name not in absent) or study.source.anywhere
         raise DatasetError(
-            f"Not on this machine: {', '.join(missing)}; set CHARY_DATA to the directory that holds them, {fetch}"
-            f"or choose with --datasets {here}."
+            f"Not on this machine: {', '.join(absent)}; set CHARY_DATA to the directory that holds them, "
+            f"{study.source.advice}or choose with --datasets {here}."
         )
 
 
@@ -232,17 +220,6 @@ def _say(*parts: Any) -> None:
     console = Console(file=sys.stdout)
     for part in parts:
         console.print(Text(part) if isinstance(part, str) else part)
-
-
-def _drawn(table: TextTable) -> Table:
-    """For the terminal: bold for asterisks, the paper's numbers on a second line, no deviations if narrow."""
-    drawn = _table(*(head.replace(" ", "\n") for head in table.heads))
-    is_narrow = Console(file=sys.stdout).width < 14 * len(table.heads)
-    for row in table.rows:
-        texts = [re.sub(r" ± [\d.]+", "", text) if is_narrow else text for text in row]
-        texts = [re.sub(r"(?<=\d|\*) \((?=\d)", "\n(", text) for text in texts]
-        drawn.add_row(*(Text(text.replace("**", ""), "bold" if "**" in text else "") for text in texts))
-    return drawn
 
 
 def _table(*heads: str, right: tuple[int, ...] = ()) -> Table:

@@ -13,7 +13,7 @@ from chary.labelling import Diagnosis, diagnose
 from chary.labelling.diagnose import MILD, REPRESENTATIVE, STRONG
 from chary.method import confidence_auroc
 from studies.datasets import dataset_title
-from studies.findings import data_sets
+from studies.findings import data_sets, told
 from studies.methods import curriculum
 from studies.priors import mixed
 from studies.results import summarize
@@ -52,7 +52,7 @@ def best_by_verdict(study: Study, results: Results) -> str:
     for verdict, by_dataset in _fits(study, results).items():
         means = 100 * np.mean([np.mean(fits, axis=0) for fits in by_dataset.values()], axis=0)
         parts.append(f"{titles[means.argmax()]} where labels are {verdict} ({means.max():.1f})")
-    return f"Best on average: {listed(parts)}" if parts else ""
+    return told("Best on average:", parts)
 
 
 def _fits(study: Study, results: Results) -> dict[str, dict[str, list[list[float]]]]:
@@ -203,7 +203,7 @@ def taken_for_representative(study: Study, results: Results) -> str:
     for labeling in study.labelings:
         found = [result["verdict"] == REPRESENTATIVE for cell, result in results if cell.labeling == labeling]
         parts += [f"{sum(found)} of {len(found)} drawn {_DRAWN[labeling]}"] if found else []
-    return f"Taken for representative: {'; '.join(parts)}" if parts else ""
+    return told("Taken for representative:", parts, "; ".join)
 
 
 _DRAWN = {

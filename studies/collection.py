@@ -25,8 +25,8 @@ from chary.tables import Table
 from chary.tables.source import table_from
 from chary.tables.target import read_target
 from studies import datasets
-from studies.datasets import DataFacts, DatasetError
-from studies.study import Cell, Shared, Source, Task, train_test_rows
+from studies.datasets import DataFacts, DatasetError, Source
+from studies.study import Cell, Shared, Task, train_test_rows
 
 RANDOM, GROUP, COLUMN = WAYS = ("random", "group", "column")
 
@@ -185,7 +185,7 @@ def _tumours() -> pl.DataFrame:
 TUMOURS = TableFacts("tumours", "diagnosis", 60, "texture error", "number", "size", "medium")
 COLLECTION = tuple(map(_table_facts, datasets.published("tables.csv")))
 NAMES = tuple(facts.name for facts in COLLECTION)
-SOURCE = Source(_facts, absent, (TUMOURS.name,))
+SOURCE = Source(_facts, absent, TUMOURS.name)
 
 
 class Scored(NamedTuple):

@@ -12,6 +12,7 @@ import hashlib
 import os
 import tempfile
 import zipfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from http.client import HTTPException
@@ -43,6 +44,15 @@ class DataFacts(NamedTuple):
     n_labeled_iid: int  # the same before rounding: as many of each class
     r: float  # the paper's strength of the bias
     sha256: str  # of the content, whatever the file
+
+
+class Source(NamedTuple):
+    """Where a study finds its data sets."""
+
+    facts: Callable[[str], DataFacts]  # of a name
+    absent: Callable[[list[str]], list[str]]  # those of some names that are not on this machine
+    anywhere: str  # the name of one that needs nothing to be there
+    advice: str = ""  # how to get what is absent
 
 
 class Dataset(NamedTuple):
@@ -329,3 +339,9 @@ def _facts(row: dict[str, str]) -> Facts:
 
 
 FACTS: tuple[Facts, ...] = tuple(map(_facts, published("datasets.csv")))
+SOURCE = Source(
+    facts_of,
+    lambda names: [name for name in names if name != MOONS and not name.endswith(".npz") and not find(name).where],
+    "digits",
+    "run `python -m studies datasets fetch all`, ",
+)

@@ -18,7 +18,7 @@ from sklearn.utils import check_array
 from chary.method import DiverseEnsembleClassifier, SelfTrainingClassifier, iid, selection_biased
 from chary.method.simulated_bias import rows_by_class
 from studies import datasets
-from studies.datasets import DataFacts
+from studies.datasets import SOURCE, DataFacts, Source
 
 # The authors' nine seeds.
 SEEDS = (0, 1, 42, 100, 1000, 2000, 1234, 3407, 380843)
@@ -178,14 +178,6 @@ class TextTable(NamedTuple):
     rows: list[list[str]]
 
 
-class Source(NamedTuple):
-    """Where a study finds data sets other than the paper's."""
-
-    facts: Callable[[str], DataFacts]  # of a name
-    absent: Callable[[list[str]], list[str]]  # those of some names that are not on this machine
-    anywhere: tuple[str, ...]  # names that need nothing to be there
-
-
 def erm(task: Task) -> DiverseEnsembleClassifier:
     """The supervised baseline: no pseudo-labels."""
     return task.initial
@@ -239,7 +231,7 @@ class Study:
     conclude: tuple[Conclusion, ...] = ()  #: further sentences
     figure: Callable[[Study, Results], Any] | None = None  #: None: curves where a parameter varies, else duels
     further: tuple[Callable[[Study, Results], TextTable], ...] = ()  #: tables besides the first
-    source: Source | None = None  #: of its data sets; None: those of the paper
+    source: Source = SOURCE  #: of its data sets
     only: Callable[[Cell], bool] | None = None  #: the cells of the grid that there are; None: all
 
     def cells(self, names: Iterable[str] | None = None, n_seeds: int | None = None) -> list[Cell]:
@@ -251,9 +243,8 @@ class Study:
         n_seeds = len(self.seeds) if n_seeds is None else n_seeds
         seeds = [*self.seeds[:n_seeds], *range(5000, 5000 + n_seeds - len(self.seeds))]
         cells = []
-        facts_of = self.source.facts if self.source else datasets.facts_of
         for name in chosen:
-            facts = facts_of(name)
+            facts = self.source.facts(name)
             for seed, labeling in product(seeds, self.labelings):
                 cells += [
                     self._cell(facts, labeling, seed, method, value)

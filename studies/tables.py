@@ -771,7 +771,7 @@ def by_chooser(study: Study, results: Results) -> TextTable:
 def worth_of_choosing(study: Study, results: Results) -> str:
     """What the largest number of further labels adds, by who chose the rows, over ways and starts."""
     means = _means_of_choosers(study, results)
-    gains = {name: _gains_of_choosers(study, means, name, max(_MORE)) for name in CHOOSERS}
+    gains = {name: _gains_of_choosers(means, name, max(_MORE)) for name in CHOOSERS}
     if not all(gains.values()):
         return ""
     parts = [f"{signed(np.mean(list(of.values())))} ({CHOOSERS[name]})" for name, of in gains.items()]
@@ -784,7 +784,7 @@ def against_random(study: Study, results: Results, companion: Results) -> list[s
     for metric, words in (("accuracy", "rows set apart"), ("rest_accuracy", "all rows left to label")):
         means = _means_of_choosers(study, results, metric)
         for k, name in product(_MORE[1:], (REPORT, "margin")):
-            own, base = (_gains_of_choosers(study, means, of, k) for of in (name, "random"))
+            own, base = (_gains_of_choosers(means, of, k) for of in (name, "random"))
             parts = [f"{signed(own[place] - base[place])} {place}" for place in own if place in base]
             if parts:
                 said.append(f"{k} {CHOOSERS[name]} against {k} random ones, on {words}: {listed(parts)}.")
@@ -801,12 +801,10 @@ def _means_of_choosers(
     return {place: _mean(lines) for place, lines in found.items()}
 
 
-def _gains_of_choosers(
-    study: Study, means: dict[tuple[str, str, int], float], name: str, k: int
-) -> dict[str, float]:
+def _gains_of_choosers(means: dict[tuple[str, str, int], float], name: str, k: int) -> dict[str, float]:
     """Labelling and start, in words -> points that k further labels add."""
     gains = {}
-    for labeling, start in product(study.labelings, _STARTS):
+    for labeling, start in product(dict.fromkeys(labeling for labeling, _, _ in means), _STARTS):
         before, after = (means.get((labeling, f"{name}{start}", n)) for n in (0, k))
         if before is not None and after is not None:
             words = f"with {LABELINGS[labeling]} {'after' if start else 'without'} an audit"
