@@ -8,16 +8,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from importlib import import_module
 
-from studies import datasets
 from studies.audits import AUDIT
 from studies.choices import CHOICES
 from studies.collection import COLLECTION, TableFacts, labelled_rows
 from studies.paper import PAPER
 from studies.priors import PRIORS
-from studies.results import export, import_results, results_of, to_csv, to_markdown, write_report
+from studies.results import import_results, results_of, to_csv, to_markdown, write_report
 from studies.runner import run
-from studies.store import Store, key_of
-from studies.study import Cell, Method, Results, Study, Task
+from studies.store import Store
+from studies.study import Cell, Method, Study, Task
 from studies.tables import ROWS_TO_CHECK, TABLES, TABLES_PAPER, WARM_STARTS
 
 __all__ = [
@@ -26,16 +25,12 @@ __all__ = [
     "STUDIES",
     "Cell",
     "Method",
-    "Results",
     "Store",
     "Study",
     "TableFacts",
     "Task",
-    "datasets",
-    "export",
     "find_study",
     "import_results",
-    "key_of",
     "labelled_rows",
     "results_of",
     "run",

@@ -17,10 +17,11 @@ from rich.table import Table
 from rich.text import Text
 
 import studies
-from studies import NAMES, Cell, Store, Study, datasets, find_study, key_of
+from studies import NAMES, Cell, Store, Study, datasets, find_study
 from studies.datasets import FACTS, DatasetError, dataset_title
 from studies.results import import_results, results_of, to_markdown, write_report
 from studies.runner import Interrupted, Progress
+from studies.store import key_of
 
 app = typer.Typer(
     no_args_is_help=True,

@@ -81,7 +81,7 @@ LEARNERS = Study(
     vary=("alpha", (0.0, 0.35, 0.5, 0.65, 1.0)),
     axis="Bias α (0: none, 1: full)",
     seeds=SEEDS[:3],
-    table=by_verdict,
+    tables=(by_verdict,),
     headline=best_by_verdict,
 )
 
@@ -153,7 +153,7 @@ ROUNDS = Study(
     seeds=SEEDS[:5],
     metric="rest_accuracy",
     caption="Accuracy on the unlabelled rows",
-    table=by_rounds,
+    tables=(by_rounds,),
     headline=gain_of_rounds,
 )
 
@@ -223,7 +223,7 @@ VERDICTS = Study(
     derive=shares_of_verdicts,
     metric=REPRESENTATIVE,
     caption="Draws taken for representative",
-    table=by_labeling,
+    tables=(by_labeling,),
     headline=taken_for_representative,
 )
 

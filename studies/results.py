@@ -100,7 +100,7 @@ def to_markdown(study: Study, results: Results, companion: Results = ()) -> str:
 
 def tables_of(study: Study, results: Results) -> list[TextTable]:
     """The tables of a study that have rows."""
-    tables = (table(study, results) for table in (study.table or _beside_the_paper, *study.further))
+    tables = (table(study, results) for table in study.tables or (_beside_the_paper,))
     return [table for table in tables if table.rows]
 
 

@@ -226,11 +226,10 @@ class Study:
     derive: Callable[[dict[str, Any]], dict[str, float]] | None = None  #: further numbers from a cell's result
     paper: Callable[[str], Published] | None = None  #: labelling -> (data set, method) -> mean and deviation
     companion: str = ""  #: the study of the same methods under "iid", whose results the conclusions get, too
-    table: Callable[[Study, Results], TextTable] | None = None  #: None: data sets by methods
+    tables: tuple[Callable[[Study, Results], TextTable], ...] = ()  #: none: data sets by methods
     headline: Callable[[Study, Results], str] | None = None  #: one sentence, computed
     conclude: tuple[Conclusion, ...] = ()  #: further sentences
     figure: Callable[[Study, Results], Any] | None = None  #: None: curves where a parameter varies, else duels
-    further: tuple[Callable[[Study, Results], TextTable], ...] = ()  #: tables besides the first
     source: Source = SOURCE  #: of its data sets
     only: Callable[[Cell], bool] | None = None  #: the cells of the grid that there are; None: all
 

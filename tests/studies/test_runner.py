@@ -57,29 +57,6 @@ def store(tmp_path):
     return Store(tmp_path / "cells")
 
 
-class Inline:
-    """In place of worker processes: what is submitted is done at once, in this one."""
-
-    def __init__(self, *args, **options):
-        pass
-
-    def submit(self, work, *args):
-        future = Future()
-        try:
-            future.set_result(work(*args))
-        except Exception as error:
-            future.set_exception(error)
-        return future
-
-    def shutdown(self, kill_workers):
-        assert kill_workers
-
-
-@pytest.fixture
-def inline(monkeypatch):
-    monkeypatch.setattr(runner, "ProcessPoolExecutor", Inline)
-
-
 def study_of(blobs, **methods):
     return Study(
         "mine", "A study of one's own", (blobs,), ("ssb",), {name: Method(*m) for name, m in methods.items()}
@@ -178,7 +155,7 @@ def test_a_store_that_cannot_be_written_is_found_before_any_work(blobs, tmp_path
 
 
 def test_sigterm_interrupts_a_cell_that_would_take_long(blobs, store, inline, monkeypatch):
-    monkeypatch.setattr(Inline, "submit", lambda self, work, *args: Future())  # it never ends
+    monkeypatch.setattr(inline, "submit", lambda self, work, *args: Future())  # it never ends
     study, told = study_of(blobs, slow=(nearest,)), []
 
     def tell(progress):
