@@ -8,17 +8,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from importlib import import_module
 
-from chary._words import listed
-from studies import datasets
 from studies.audits import AUDIT
 from studies.choices import CHOICES
 from studies.collection import COLLECTION, TableFacts, labelled_rows
-from studies.paper import AUTHORS, PAPER
+from studies.paper import PAPER
 from studies.priors import PRIORS
-from studies.results import export, import_results, results_of, to_csv, to_markdown, write_report
+from studies.results import import_results, results_of, to_csv, to_markdown, write_report
 from studies.runner import run
-from studies.store import Store, key_of
-from studies.study import Cell, Method, Results, Study, Task
+from studies.store import Store
+from studies.study import Cell, Method, Study, Task
 from studies.tables import ROWS_TO_CHECK, TABLES, TABLES_PAPER, WARM_STARTS
 
 __all__ = [
@@ -27,18 +25,13 @@ __all__ = [
     "STUDIES",
     "Cell",
     "Method",
-    "Results",
     "Store",
     "Study",
     "TableFacts",
     "Task",
-    "datasets",
-    "export",
     "find_study",
     "import_results",
-    "key_of",
     "labelled_rows",
-    "protocols_of",
     "results_of",
     "run",
     "to_csv",
@@ -51,43 +44,23 @@ STUDIES: Mapping[str, Study] = {study.name: study for study in _ALL}
 # Those that need PyTorch are imported when asked for.
 _WITH_TORCH = {"figure-calibration-authors": "studies.authors", "deep": "studies.deep"}
 NAMES = (*STUDIES, *_WITH_TORCH)
-_PROTOCOLS = ("ours", "authors")
 
 
-def protocols_of(name: str) -> tuple[str, ...]:
-    """The protocols that a study can be run in.
-
-    >>> protocols_of("table-ssb"), protocols_of("audit")
-    (('ours', 'authors'), ('ours',))
-    """
-    return _PROTOCOLS if name in AUTHORS else _PROTOCOLS[:1]
-
-
-def find_study(name: str, protocol: str = "ours") -> Study:
-    """The study of this name.
+def find_study(name: str) -> Study:
+    """The study of this name, as in ``python -m studies list``.
 
     Parameters
     ----------
     name : str
-        As in ``python -m studies list``.
-    protocol : {"ours", "authors"}, default="ours"
-        "authors": as the authors of the paper seem to have run it, with warm starts for PL and CSTA.
+        A name that ends in "-authors" is a study run as the authors of the paper seem to have run it.
 
     Examples
     --------
-    >>> find_study("table-ssb").labelings
+    >>> find_study("table-ssb-authors").labelings
     ('ssb',)
-    >>> find_study("table-ssb", "authors").name
-    'table-ssb-authors'
     """
-    if protocol not in _PROTOCOLS:
-        raise ValueError(f"There is no protocol {protocol!r}; choose one of {', '.join(_PROTOCOLS)}.")
     if name not in NAMES:
         raise ValueError(f"There is no study {name!r}; choose one of {', '.join(NAMES)}.")
-    if protocol not in protocols_of(name):
-        raise ValueError(f"{name} has no protocol of the authors; {listed(list(AUTHORS))} have one.")
-    if protocol == "authors":
-        return AUTHORS[name]
     if name in STUDIES:
         return STUDIES[name]
     try:

@@ -1,28 +1,27 @@
-"""The command line of the studies, from a clone: ``python -m studies run | report | list | datasets | ...``."""
+"""The command line of the studies, from a clone: ``python -m studies list | run | report | import | datasets``."""
 
 from __future__ import annotations
 
-import os
-import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
+import joblib
 import typer
-from rich import box
+from rich import box, progress
 from rich.console import Console
-from rich.live import Live
+from rich.markdown import Markdown
 from rich.table import Table
 from rich.text import Text
 
 import studies
-from studies import NAMES, Cell, Results, Store, Study, datasets, find_study, key_of, protocols_of
+from studies import NAMES, Cell, Store, Study, datasets, find_study
 from studies.datasets import FACTS, DatasetError, dataset_title
-from studies.results import companion_of, export, import_results, results_of, tables_of, write_report
+from studies.results import import_results, results_of, to_markdown, write_report
 from studies.runner import Interrupted, Progress
-from studies.study import TextTable
+from studies.store import key_of
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -39,9 +38,6 @@ _NAME = Annotated[str, typer.Argument(help="A study; `list` shows them.")]
 _DATASETS = Annotated[str, typer.Option(help="Names, separated by commas; `all` for those of the study.")]
 _METHODS = Annotated[str, typer.Option(help="Methods, separated by commas; `all` for those of the study.")]
 _SEEDS = Annotated[int | None, typer.Option(min=1, help="How many seeds. Default: the study's own, mostly nine.")]
-_PROTOCOL = Annotated[
-    str, typer.Option(help="ours, or authors: as the paper was run, with warm starts for PL and CSTA.")
-]
 _STORE = Annotated[Path, typer.Option(help="Directory of finished cells.")]
 CELLS, RESULTS, PARTIAL = Path("studies/cells"), Path("studies/results"), Path("studies/partial")
 
@@ -52,15 +48,14 @@ def list_studies(store: _STORE = CELLS) -> None:
     table = _table("Study", "What is studied", "Sets", "Cells", "Done", right=(2, 3, 4))
     finished = Store(store)
     for name in NAMES:
-        for protocol in protocols_of(name):
-            try:
-                study = find_study(name, protocol)
-            except ValueError as missing:  # PyTorch
-                table.add_row(name, Text(str(missing)))
-                continue
-            keys = [key_of(cell.content()) for cell in study.cells()]
-            done = sum(finished.path(key).exists() for key in keys)
-            table.add_row(_typed(name, protocol), study.title, *map(str, (len(study.datasets), len(keys), done)))
+        try:
+            study = find_study(name)
+        except ValueError as missing:  # PyTorch
+            table.add_row(name, Text(str(missing)))
+            continue
+        keys = [key_of(cell.content()) for cell in study.cells()]
+        done = sum(finished.path(key).exists() for key in keys)
+        table.add_row(name, study.title, *map(str, (len(study.datasets), len(keys), done)))
     _say(table)
 
 
@@ -71,60 +66,29 @@ def run_study(
     methods: _METHODS = "all",
     seeds: _SEEDS = None,
     jobs: Annotated[int | None, typer.Option(min=1, help="Worker processes. Default: one per core.")] = None,
-    protocol: _PROTOCOL = "ours",
-    engine: Annotated[str, typer.Option(help=r"process, or dask (needs chary\[dask]).")] = "process",
-    address: Annotated[str | None, typer.Option(help="Of a Dask scheduler. Default: a local cluster.")] = None,
     store: _STORE = CELLS,
 ) -> None:
     """Work out what is missing of a study. Stop it any time; run it again to resume."""
-    study, cells = _select(name, protocol, datasets, seeds)
-    if methods != "all":
-        chosen = _parts(methods)
+    study = find_study(name)
+    cells = study.cells(_parts(datasets), seeds)
+    chosen = _parts(methods)
+    if chosen is not None:
         unknown = [method for method in chosen if method not in study.methods]
         if unknown or not chosen:
             wrong = ", ".join(map(repr, unknown)) or repr(methods)
             raise ValueError(f"{name} has no method {wrong}; choose of {', '.join(study.methods)}.")
         cells = [cell for cell in cells if cell.method in chosen]
     _refuse_missing(study, cells)
-    n_jobs = jobs or (len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1)
-    with _display(study.name) as show:
-        progress = studies.run(
-            study, cells, Store(store), jobs=n_jobs, engine=engine, address=address, report=show
-        )
-    _say(f"{progress.n_done} cells worked out, {progress.n_found} were there, {len(progress.failed)} failed.")
-    for cell, reason in progress.failed[:10]:
+    with _display(name) as show:
+        done = studies.run(study, cells, Store(store), jobs=jobs or joblib.cpu_count(), report=show)
+    _say(f"{done.n_done} cells worked out, {done.n_found} were there, {len(done.failed)} failed.")
+    for cell, reason in done.failed[:10]:
         _say(f"Failed: {dataset_title(cell.dataset)}, {cell.method}, seed {cell.seed}: {reason}")
-    _say_damaged(progress.n_damaged)
-    if progress.failed:
+    if done.n_damaged:
+        _say(f"{done.n_damaged} damaged files were set aside (.corrupt) and count as missing.")
+    if done.failed:
         raise typer.Exit(1)
-    _say(f"Next:  python -m studies report {_typed(name, protocol)}")
-
-
-@app.command()
-def status(
-    name: _NAME,
-    datasets: _DATASETS = "all",
-    seeds: _SEEDS = None,
-    protocol: _PROTOCOL = "ours",
-    store: _STORE = CELLS,
-) -> None:
-    """Show what is done, missing and failed, data set by data set."""
-    study, cells = _select(name, protocol, datasets, seeds)
-    finished = Store(store)
-    table = _table("Data set", "Done", "Failed", "Missing", "CPU time", right=(1, 2, 3, 4))
-    table.title = f"{study.name}: {study.title}"
-    reasons: dict[str, None] = {}
-    for dataset in dict.fromkeys(cell.dataset for cell in cells):
-        keys = {key_of(cell.content()) for cell in cells if cell.dataset == dataset}
-        records = {key: finished.read(key) for key in keys}
-        seconds = sum(record.env.get("cpu_seconds", 0) for record in records.values() if record)
-        failures = {key: finished.failure(key) for key, record in records.items() if record is None}
-        reasons |= dict.fromkeys(f"{dataset_title(dataset)}: {reason}" for reason in failures.values() if reason)
-        n_failed = sum(reason is not None for reason in failures.values())
-        numbers = (len(keys) - len(failures), n_failed, len(failures) - n_failed)
-        table.add_row(dataset_title(dataset), *map(str, numbers), _duration(seconds))
-    _say(table, *(f"Failed: {reason}" for reason in reasons))
-    _say_damaged(len(finished.damaged))
+    _say(f"Next:  python -m studies report {name}")
 
 
 @app.command()
@@ -132,7 +96,6 @@ def report(
     name: _NAME,
     datasets: _DATASETS = "all",
     seeds: _SEEDS = None,
-    protocol: _PROTOCOL = "ours",
     store: _STORE = CELLS,
     out: Annotated[
         Path | None,
@@ -140,43 +103,26 @@ def report(
             help="Where the folder of the study goes.", show_default=f"{RESULTS}; {PARTIAL} if cells are missing"
         ),
     ] = None,
-    source: Annotated[Path | None, typer.Option("--from", help="An exported file instead of the store.")] = None,
 ) -> None:
-    """Print a study beside the paper; write it as Markdown, CSV and a figure."""
-    study, cells = _select(name, protocol, datasets, seeds)
-    results = _results(study, cells, store, source, _typed(name, protocol))
-    companion = companion_of(study, results, seeds, Store(store), source)
-    _say(Text(f"{study.name}: {study.title}", "italic"))
-    for table in tables_of(study, results):
-        _say(_drawn(table), Text(f"{table.caption}.", "dim"))
-    _say(*(f"• {sentence}" for sentence in study.findings(results, companion)))
+    """Print a study beside the paper; write it as Markdown, CSV, a figure, and all its cells in one file."""
+    study, finished, names = find_study(name), Store(store), _parts(datasets)
+    results = results_of(study.cells(names, seeds), finished)
+    if not results:
+        raise ValueError(f"Nothing of {name} is finished in {store}; run `python -m studies run {name}`.")
+    beside = find_study(study.companion).cells(names, seeds) if study.companion else []
+    companion = results_of(beside, finished)
+    _say(Markdown(to_markdown(study, results, companion)))
     is_whole = len(results) == len({key_of(cell.content()) for cell in study.cells()})
-    folder = (out or (RESULTS if is_whole else PARTIAL)) / study.name
+    folder = (out or (RESULTS if is_whole else PARTIAL)) / name
     written = write_report(study, results, folder, companion)
     _say(f"Written to {folder}: {', '.join(path.name for path in written)}")
 
 
-@app.command("export")
-def export_study(
-    name: _NAME,
-    path: Annotated[Path, typer.Argument(help="The file to write, for example results.json.gz.")],
-    datasets: _DATASETS = "all",
-    seeds: _SEEDS = None,
-    protocol: _PROTOCOL = "ours",
-    store: _STORE = CELLS,
-) -> None:
-    """Write every cell of a study with its result into one compressed JSON file."""
-    study, cells = _select(name, protocol, datasets, seeds)
-    results = _results(study, cells, store, None, _typed(name, protocol))
-    export(results, path)
-    _say(f"Written: {len(results)} cells in {path}")
-
-
 @app.command("import")
-def import_study(
-    path: Annotated[Path, typer.Argument(help="A file that `export` wrote.")], store: _STORE = CELLS
+def import_cells(
+    path: Annotated[Path, typer.Argument(help="The cells.json.gz of a report.")], store: _STORE = CELLS
 ) -> None:
-    """Put the cells of an exported file into the store: a run then works out only what is missing."""
+    """Put the cells of a report into the store: a run then works out only what is missing."""
     finished, results = Store(store), import_results(path)
     new = [(cell, result) for cell, result in results if finished.read(key_of(cell.content())) is None]
     for cell, result in new:
@@ -204,18 +150,15 @@ def list_datasets(context: typer.Context) -> None:
 def fetch(name: Annotated[str, typer.Argument(help="A data set, or `all` for those that are not here.")]) -> None:
     """Download a data set from its home into the cache, verified."""
     names = [facts.name for facts in FACTS if not facts.where] if name == "all" else [name]
-    n_refused = 0
+    failed = False
     for one in names:
         try:
             path = datasets.fetch(one)
             _say(f"{dataset_title(one)}: {path or 'comes with scikit-learn, nothing to do'}")
-        except DatasetError as error:
-            if name != "all":
-                raise
-            _say(str(error))  # the others may be had all the same
-            n_refused += 1
-    if n_refused:
-        raise DatasetError(f"{n_refused} of {len(names)} data sets could not be had, as said above.")
+        except DatasetError as error:  # the others may be had all the same
+            failed = bool(_fail(str(error), 1))
+    if failed:
+        raise typer.Exit(1)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -239,71 +182,38 @@ def _fail(sentence: str, code: int) -> int:
     return code
 
 
-def _typed(name: str, protocol: str) -> str:
-    """A study and its protocol as they are typed."""
-    return name if protocol == "ours" else f"{name} --protocol {protocol}"
-
-
-def _select(name: str, protocol: str, names: str, n_seeds: int | None) -> tuple[Study, list[Cell]]:
-    study = find_study(name, protocol)
-    return study, study.cells(None if names == "all" else _parts(names), n_seeds)
-
-
-def _parts(text: str) -> list[str]:
-    return [part.strip() for part in text.split(",") if part.strip()]
+def _parts(text: str) -> list[str] | None:
+    """Names separated by commas; None for "all"."""
+    return None if text == "all" else [part.strip() for part in text.split(",") if part.strip()]
 
 
 def _refuse_missing(study: Study, cells: list[Cell]) -> None:
     names = list(dict.fromkeys(cell.dataset for cell in cells))
-    if study.source:
-        absent, anywhere, fetch = set(study.source.absent(names)), ",".join(study.source.anywhere), ""
-    else:
-        absent = {facts.name for facts in FACTS if not facts.where}
-        anywhere, fetch = "digits", "run `python -m studies datasets fetch all`, "
-    missing = sorted(absent & set(names))
-    if missing:
-        here = ",".join(name for name in names if name not in absent) or anywhere
+    absent = study.source.absent(names)
+    if absent:
+        here = ",".join(name for name in names if name not in absent) or study.source.anywhere
         raise DatasetError(
-            f"Not on this machine: {', '.join(missing)}; set CHARY_DATA to the directory that holds them, {fetch}"
-            f"or choose with --datasets {here}."
+            f"Not on this machine: {', '.join(absent)}; set CHARY_DATA to the directory that holds them, "
+            f"{study.source.advice}or choose with --datasets {here}."
         )
 
 
-def _results(study: Study, cells: list[Cell], store: Path, source: Path | None, typed: str) -> Results:
-    results = results_of(cells, Store(store)) if source is None else import_results(source, cells)
-    if not results:
-        where = source or store
-        raise ValueError(f"Nothing of {study.name} is finished in {where}; run `python -m studies run {typed}`.")
-    return results
-
-
 @contextmanager
-def _display(name: str) -> Iterator[Any]:
-    """Cells done, running and failed, rate and time left, on one line; nothing when not a terminal."""
+def _display(name: str) -> Iterator[Callable[[Progress], None]]:
+    """Cells done, running and failed, and the time left, on one line; nothing when not a terminal."""
     console = Console(stderr=True)
-    if not console.is_terminal:
-        yield lambda progress: None
-        return
-    with Live(console=console, auto_refresh=False, transient=True) as live:
-        yield lambda progress: live.update(progress_line(name, progress), refresh=True)
+    state = progress.TextColumn("{task.fields[state]}, time left")
+    columns = (progress.TextColumn(name), progress.BarColumn(), progress.MofNCompleteColumn(), state)
+    with progress.Progress(
+        *columns, progress.TimeRemainingColumn(), console=console, transient=True, disable=not console.is_terminal
+    ) as bar:
+        task = bar.add_task(name, total=None, state="")
 
+        def show(now: Progress) -> None:
+            state = f"{now.n_running} running, {len(now.failed)} failed"
+            bar.update(task, total=now.n_cells - now.n_found, completed=now.n_done, state=state)
 
-def progress_line(name: str, progress: Progress) -> Text:
-    """Where a run stands, on one line."""
-    done = progress.n_found + progress.n_done
-    filled = round(24 * done / max(1, progress.n_cells))
-    text = Text(f"{name} ").append("━" * filled, "green").append("━" * (24 - filled), "dim")
-    text.append(f" {done}/{progress.n_cells} done, {progress.n_running} running")
-    text.append(f", {len(progress.failed)} failed", "red" if progress.failed else "")
-    if progress.seconds_left is not None:
-        rate = 60 * progress.n_left / progress.seconds_left if progress.seconds_left else 0
-        text.append(f", {rate:.0f} cells/min, {_duration(progress.seconds_left)} left")
-    return text
-
-
-def _say_damaged(n: int) -> None:
-    if n:
-        _say(f"{n} damaged files were set aside (.corrupt) and count as missing.")
+        yield show
 
 
 def _say(*parts: Any) -> None:
@@ -313,29 +223,12 @@ def _say(*parts: Any) -> None:
         console.print(Text(part) if isinstance(part, str) else part)
 
 
-def _drawn(table: TextTable) -> Table:
-    """For the terminal: bold for asterisks, the paper's numbers on a second line, no deviations if narrow."""
-    drawn = _table(*(head.replace(" ", "\n") for head in table.heads))
-    is_narrow = Console(file=sys.stdout).width < 14 * len(table.heads)
-    for row in table.rows:
-        texts = [re.sub(r" ± [\d.]+", "", text) if is_narrow else text for text in row]
-        texts = [re.sub(r"(?<=\d|\*) \((?=\d)", "\n(", text) for text in texts]
-        drawn.add_row(*(Text(text.replace("**", ""), "bold" if "**" in text else "") for text in texts))
-    return drawn
-
-
 def _table(*heads: str, right: tuple[int, ...] = ()) -> Table:
     table = Table(*heads, box=box.SIMPLE_HEAD, pad_edge=False, title_justify="left")
     table.columns[0].no_wrap = True
     for column in right:
         table.columns[column].justify = "right"
     return table
-
-
-def _duration(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes:02d} min" if hours else f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"
 
 
 if __name__ == "__main__":

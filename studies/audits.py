@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from functools import partial
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,8 +14,9 @@ from chary.audit import accept_threshold, draw, score
 from chary.audit.held_out import judge_folds
 from chary.method import Curriculum, DiverseEnsembleClassifier, SelfTrainingClassifier, selection_biased
 from studies import figures
-from studies.findings import data_sets
+from studies.findings import data_sets, together
 from studies.methods import first_mixture
+from studies.results import summarize
 from studies.study import Method, Results, Study, Task
 
 SIZES = (0, 10, 20, 30, 50)
@@ -96,12 +97,11 @@ _SOURCES = {RANDOM: "random", SAME: "same source"}
 
 def headline(study: Study, results: Results) -> str:
     """What the largest number of biased labels that was tried is worth, from either source."""
-    biased = [(cell, result) for cell, result in results if cell.labeling == "ssb"]
-    found = _worth(biased)
+    found = _worth(study, results, "ssb")
+    k = max((worth.k for worth in found), default=0)
+    found = [worth for worth in found if worth.k == k]
     if not found:
         return ""
-    k = max(worth.k for worth in found)
-    found = [worth for worth in found if worth.k == k]
     random, same = [x.random - x.start for x in found], [x.same - x.start for x in found]
     return (
         f"Where labels are biased, {k} random ones more add {_span(random)} points, {k} from the same source "
@@ -113,9 +113,15 @@ def conclude(study: Study, results: Results, companion: Results) -> list[str]:
     """What the study says, in sentences."""
     said = []
     for labeling in ("ssb", "iid"):
-        chosen = [(cell, result) for cell, result in results if cell.labeling == labeling]
-        if chosen:
-            said += _gains(chosen, labeling.upper()) + _honesty(chosen, labeling.upper())
+        said += [
+            f"{labeling.upper()}, {x.model}, {x.n_sets} data sets: {x.start:.1f} without more labels, "
+            f"{x.random:.1f} with {x.k} random ones ({x.random - x.start:+.1f}), {x.same:.1f} with {x.k} from the "
+            f"same source ({x.same - x.start:+.1f})."
+            for x in _worth(study, results, labeling)
+        ]
+        said += _honesty(
+            [(cell, result) for cell, result in results if cell.labeling == labeling], labeling.upper()
+        )
     return said
 
 
@@ -136,15 +142,6 @@ AUDIT = Study(
 )
 
 
-def _gains(results: Results, labeling: str) -> list[str]:
-    return [
-        f"{labeling}, {x.model}, {x.n_sets} data sets: {x.start:.1f} without more labels, {x.random:.1f} with "
-        f"{x.k} random ones ({x.random - x.start:+.1f}), {x.same:.1f} with {x.k} from the same source "
-        f"({x.same - x.start:+.1f})."
-        for x in _worth(results)
-    ]
-
-
 class _Worth(NamedTuple):
     """Accuracy of a model in percent, without more labels and with k of either source."""
 
@@ -156,31 +153,20 @@ class _Worth(NamedTuple):
     same: float
 
 
-def _worth(results: Results) -> list[_Worth]:
+def _worth(study: Study, results: Results, labeling: str) -> list[_Worth]:
     """Means over the data sets and seeds that have all three."""
-    cells: dict[tuple[str, int], dict[tuple[str, int], float]] = defaultdict(dict)
-    for cell, result in results:
-        cells[cell.method, cell.options["k"]][cell.dataset, cell.seed] = 100 * result["accuracy"]
+    lines = [x._replace(method=f"{x.method} {x.value}") for x in summarize(study, results, "accuracy")]
     found = []
-    for name in _MODELS:
-        for k in SIZES[1:]:
-            parts = [cells[f"{name}-{RANDOM}", 0], cells[f"{name}-{RANDOM}", k], cells[f"{name}-{SAME}", k]]
-            common = set.intersection(*(set(part) for part in parts))
-            if common:
-                n_sets = len({dataset for dataset, _ in common})
-                found.append(_Worth(name, k, n_sets, *(_mean_over_sets(part, common) for part in parts)))
+    for name, k in product(_MODELS, SIZES[1:]):
+        three = together(lines, labeling, [f"{name}-{RANDOM} 0", f"{name}-{RANDOM} {k}", f"{name}-{SAME} {k}"])
+        if three:
+            found.append(_Worth(name, k, len(three), *np.mean(list(three.values()), axis=0)))
     return found
 
 
 def _span(gains: list[float]) -> str:
     low, high = f"{min(gains):.1f}", f"{max(gains):.1f}"
     return low if low == high else f"{low} to {high}"
-
-
-def _mean_over_sets(numbers: dict[tuple[str, int], float], places: set[tuple[str, int]]) -> float:
-    """Every data set counts once, however many seeds it has."""
-    names = {dataset for dataset, _ in places}
-    return float(np.mean([np.mean([numbers[place] for place in places if place[0] == name]) for name in names]))
 
 
 def _honesty(results: Results, labeling: str) -> list[str]:

@@ -35,7 +35,7 @@ class AuthorsTask:
         data = datasets.load(cell.dataset)
         _, codes = np.unique(data.y, return_inverse=True)
         n_classes = codes.max() + 1
-        share = data.labels_per_class * (n_classes / ((1 - 0.25) * len(codes)))
+        share = data.facts.n_labeled_iid // n_classes * (n_classes / ((1 - 0.25) * len(codes)))
         X = np.asarray(data.X, dtype=np.float64)
         X, _, y, _ = train_test_split(X, codes, test_size=0.25, random_state=cell.seed, stratify=codes)
         self.X, self.y_true = StandardScaler().fit_transform(X), y

@@ -20,8 +20,9 @@ from chary._words import listed
 from studies import datasets
 from studies.datasets import dataset_title
 from studies.figures import GREY, NAMES, STYLES, Axes, draw_mean, finish, panels
+from studies.findings import told
 from studies.methods import CONFIDENCES, FOUR, calibration_errors
-from studies.results import Line, shown_value, summarize
+from studies.results import shown_value, summarize
 from studies.study import LABELINGS, Results, Study, TextTable
 
 
@@ -79,7 +80,7 @@ def errors_at_the_ends(study: Study, results: Results) -> str:
         if not np.isnan([*ends, softmax]).any():
             parts.append(f"{ends[0]:.1f} to {ends[1]:.1f} with {LABELINGS[labeling]} (softmax {softmax:.1f})")
     span = f"From {name} = {shown_value(values[0])} to {shown_value(values[-1])}"
-    return f"{span} the calibration error of T-similarity goes from {listed(parts)}" if parts else ""
+    return told(f"{span} the calibration error of T-similarity goes from", parts)
 
 
 def errors_by_gamma(study: Study, results: Results) -> TextTable:
@@ -104,13 +105,7 @@ def errors_by_gamma(study: Study, results: Results) -> TextTable:
 def errors_by_dataset(study: Study, results: Results) -> TextTable:
     """A row for each data set and labelling: softmax, and the others at three strengths of the diversity."""
     numbers = {(x.dataset, x.labeling, x.value, x.metric): x.mean for x in summarize(study, results)}
-    shown = [
-        ("t_similarity", 0.0),
-        ("t_similarity", 1.0),
-        ("t_similarity", 2.0),
-        ("t_share", 1.0),
-        ("head_mean", 1.0),
-    ]
+    shown = [*(("t_similarity", gamma) for gamma in (0.0, 1.0, 2.0)), ("t_share", 1.0), ("head_mean", 1.0)]
     rows = []
     for dataset, labeling in dict.fromkeys(place[:2] for place in numbers):
         found = [numbers.get((dataset, labeling, 0.0, "softmax_ece"))]
@@ -227,7 +222,9 @@ def calibration(study: Study, results: Results) -> Axes:
     for row, (labeling, ending, kinds, label) in zip(axes, rows, strict=True):
         for ax, name in zip(row, names, strict=True):
             here = [line for line in lines if (line.dataset, line.labeling) == (name, labeling)]
-            _draw_lines(ax, here, ending, kinds)
+            for kind in kinds:
+                if chosen := [line for line in here if line.metric == f"{kind}_{ending}"]:
+                    draw_mean(ax, chosen, STYLES[kind], NAMES[kind])
             if ending == "notebook":
                 _draw_papers(ax, name, labeling)
             ax.set_title(f"{dataset_title(name)}, {labeling.upper()}", fontsize=8)
@@ -236,13 +233,8 @@ def calibration(study: Study, results: Results) -> Axes:
     for ax in axes[-1]:
         ax.set_xlabel(study.axis)
     drawn = axes[0, 0].get_legend_handles_labels()[0]
-    return finish(axes, study, results, [*drawn, *_papers_handles(axes[-1, 0])])
-
-
-def _draw_lines(ax: Axes, lines: list[Line], ending: str, kinds: tuple[str, ...]) -> None:
-    for kind in kinds:
-        if chosen := [line for line in lines if line.metric == f"{kind}_{ending}"]:
-            draw_mean(ax, chosen, STYLES[kind], NAMES[kind])
+    papers = [line for line in axes[-1, 0].lines if str(line.get_label()).startswith("paper")]
+    return finish(axes, study, results, [*drawn, *papers])
 
 
 def _draw_papers(ax: Axes, name: str, labeling: str) -> None:
@@ -251,11 +243,6 @@ def _draw_papers(ax: Axes, name: str, labeling: str) -> None:
         ax.axhline(curve.softmax, color=GREY, linestyle=(0, (5, 3)), linewidth=1, label="paper, softmax")
         x, y = list(curve.t_similarity), list(curve.t_similarity.values())
         ax.plot(x, y, color=GREY, linewidth=1, marker="x", markersize=6, label="paper, T-similarity")
-
-
-def _papers_handles(ax: Axes) -> list[object]:
-    handles, labels = ax.get_legend_handles_labels()
-    return [handle for handle, label in zip(handles, labels, strict=True) if label.startswith("paper")]
 
 
 FIGURE_CALIBRATION = Study(
@@ -267,8 +254,7 @@ FIGURE_CALIBRATION = Study(
     axis="Diversity γ",
     metric="t_similarity_ece",
     caption="Calibration error of T-similarity",
-    table=errors_by_gamma,
-    further=(errors_by_dataset, beside_the_papers_curves),
+    tables=(errors_by_gamma, errors_by_dataset, beside_the_papers_curves),
     headline=errors_at_the_ends,
     conclude=(the_class_share, panels_alike, the_gap),
     figure=calibration,

@@ -13,7 +13,7 @@ from chary.labelling import Diagnosis, diagnose
 from chary.labelling.diagnose import MILD, REPRESENTATIVE, STRONG
 from chary.method import confidence_auroc
 from studies.datasets import dataset_title
-from studies.findings import data_sets
+from studies.findings import data_sets, told
 from studies.methods import curriculum
 from studies.priors import mixed
 from studies.results import summarize
@@ -52,7 +52,7 @@ def best_by_verdict(study: Study, results: Results) -> str:
     for verdict, by_dataset in _fits(study, results).items():
         means = 100 * np.mean([np.mean(fits, axis=0) for fits in by_dataset.values()], axis=0)
         parts.append(f"{titles[means.argmax()]} where labels are {verdict} ({means.max():.1f})")
-    return f"Best on average: {listed(parts)}" if parts else ""
+    return told("Best on average:", parts)
 
 
 def _fits(study: Study, results: Results) -> dict[str, dict[str, list[list[float]]]]:
@@ -81,7 +81,7 @@ LEARNERS = Study(
     vary=("alpha", (0.0, 0.35, 0.5, 0.65, 1.0)),
     axis="Bias α (0: none, 1: full)",
     seeds=SEEDS[:3],
-    table=by_verdict,
+    tables=(by_verdict,),
     headline=best_by_verdict,
 )
 
@@ -153,7 +153,7 @@ ROUNDS = Study(
     seeds=SEEDS[:5],
     metric="rest_accuracy",
     caption="Accuracy on the unlabelled rows",
-    table=by_rounds,
+    tables=(by_rounds,),
     headline=gain_of_rounds,
 )
 
@@ -203,7 +203,7 @@ def taken_for_representative(study: Study, results: Results) -> str:
     for labeling in study.labelings:
         found = [result["verdict"] == REPRESENTATIVE for cell, result in results if cell.labeling == labeling]
         parts += [f"{sum(found)} of {len(found)} drawn {_DRAWN[labeling]}"] if found else []
-    return f"Taken for representative: {'; '.join(parts)}" if parts else ""
+    return told("Taken for representative:", parts, "; ".join)
 
 
 _DRAWN = {
@@ -223,7 +223,7 @@ VERDICTS = Study(
     derive=shares_of_verdicts,
     metric=REPRESENTATIVE,
     caption="Draws taken for representative",
-    table=by_labeling,
+    tables=(by_labeling,),
     headline=taken_for_representative,
 )
 

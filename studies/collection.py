@@ -1,15 +1,14 @@
 """The collection of real tables: reading one, and which rows keep their label in a draw.
 
 The collection is in the folder ``tables`` of ``CHARY_DATA``, what is known of it in ``published/tables.csv``;
-three small tables are made of what comes with scikit-learn, so that a fresh clone has something to run.
+a small table, ``tumours``, is made of what comes with scikit-learn, so that a fresh clone has something to run.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from sklearn.datasets import load_breast_cancer, load_digits, load_wine
+from sklearn.datasets import load_breast_cancer
 
 from chary.audit import draw
 from chary.labelling.diagnose import prepare
@@ -25,8 +24,8 @@ from chary.method.labels import Labels
 from chary.tables import Table, open_source
 from chary.tables.target import read_target
 from studies import datasets
-from studies.datasets import DatasetError
-from studies.study import Cell, DataFacts, Source, Task, train_test_rows
+from studies.datasets import DataFacts, DatasetError, Source
+from studies.study import Cell, Shared, Task, train_test_rows
 
 RANDOM, GROUP, COLUMN = WAYS = ("random", "group", "column")
 
@@ -59,26 +58,31 @@ class RealTable(NamedTuple):
 def find_table(name: str) -> TableFacts:
     """What is known of a table without opening it.
 
-    A name that is neither of the collection nor of the small tables is looked up in ``tables.csv`` in the folder
-    of the collection, so that tables can be added there.
+    A name that is not of the collection is looked up in ``tables.csv`` in the folder of the collection, so that
+    tables can be added there.
 
-    >>> find_table("wine").n_labeled
-    40
+    >>> find_table("tumours").n_labeled
+    60
     """
-    for facts in COLLECTION:
-        if facts.name == name:
-            return facts
-    if name in _SHIPPED:
-        facts, make = _SHIPPED[name]
-        return _with_checksum(facts, make().write_csv().encode())
-    return _listed_in_folder(name)
+    if name == TUMOURS.name:
+        return replace(TUMOURS, sha256=_sha256(_tumours().write_csv().encode()))
+    known = {facts.name: facts for facts in COLLECTION}
+    if name in known:
+        return known[name]
+    catalogue = _folder() / "tables.csv"
+    if os.environ.get("CHARY_DATA") and catalogue.is_file() and _path(name).is_file():
+        for row in pl.read_csv(catalogue, infer_schema=False).fill_null("").to_dicts():
+            if row["name"] == name:
+                row = {key: row[key] for key in TableFacts.__dataclass_fields__ if key != "sha256"}
+                return _table_facts({**row, "sha256": _sha256(_path(name).read_bytes())})
+    raise DatasetError(f"There is no table {name!r}; choose one of {', '.join([TUMOURS.name, *known])}.")
 
 
 @lru_cache(maxsize=2)  # a worker meets the cells of a table one after another
 def load_table(name: str) -> RealTable:
     """A table, read and prepared once for all its draws and methods."""
     facts = find_table(name)
-    frame = _SHIPPED[name][1]() if name in _SHIPPED else _read(facts)
+    frame = _tumours() if name == TUMOURS.name else _read(facts)
     table = open_source(frame, name=name).read()
     labels = read_target(table, facts.target).labels
     if not labels.labeled.all():
@@ -88,7 +92,7 @@ def load_table(name: str) -> RealTable:
 
 def absent(names: list[str]) -> list[str]:
     """Those of some tables that are not on this machine."""
-    return [name for name in names if name not in _SHIPPED and not _path(name).is_file()]
+    return [name for name in names if name != TUMOURS.name and not _path(name).is_file()]
 
 
 def possible(cell: Cell) -> bool:
@@ -147,86 +151,40 @@ def _table_facts(row: dict[str, str]) -> TableFacts:
     return TableFacts(**{**row, "n_labeled": int(row["n_labeled"])})  # type: ignore[arg-type]
 
 
-def _listed_in_folder(name: str) -> TableFacts:
-    listed = _folder() / "tables.csv"
-    if os.environ.get("CHARY_DATA") and listed.is_file():
-        for row in pl.read_csv(listed, infer_schema=False).fill_null("").to_dicts():
-            if row["name"] == name and _path(name).is_file():
-                known = {key: row[key] for key in TableFacts.__dataclass_fields__ if key != "sha256"}
-                return _with_checksum(_table_facts(known), _path(name).read_bytes())
-    names = ", ".join([*_SHIPPED, *(facts.name for facts in COLLECTION)])
-    raise DatasetError(f"There is no table {name!r}; choose one of {names}.")
-
-
 def _read(facts: TableFacts) -> pl.DataFrame:
     try:
         content = _path(facts.name).read_bytes()
     except OSError as error:
         raise DatasetError(
             f"The table {facts.name} is not on this machine; set CHARY_DATA to the directory that holds "
-            f"tables/{facts.name}.parquet, or choose of {', '.join(_SHIPPED)}, which come with scikit-learn."
+            f"tables/{facts.name}.parquet, or choose {TUMOURS.name}, which comes with scikit-learn."
         ) from error
-    if hashlib.sha256(content).hexdigest() != facts.sha256:
+    if _sha256(content) != facts.sha256:
         raise DatasetError(f"{_path(facts.name)} is not the table chary knows; put the original in its place.")
     return pl.read_parquet(content)
 
 
-def _with_checksum(facts: TableFacts, content: bytes) -> TableFacts:
-    return replace(facts, sha256=hashlib.sha256(content).hexdigest())
-
-
-# -- Small tables of what comes with scikit-learn: cells of several kinds, as people write them ---------------
-
-
-def _wine() -> pl.DataFrame:
-    data = load_wine()
-    frame = _numbers(data.data, data.feature_names)
-    return frame.with_columns(
-        pl.Series("alcohol", [f"{value:.2f} %" for value in frame["alcohol"]]),
-        pl.Series("colour", _thirds(frame["color_intensity"], "pale", "ruby", "deep")),
-        pl.Series("cultivar", [f"cultivar {code + 1}" for code in data.target]),
-    )
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
 
 
 def _tumours() -> pl.DataFrame:
+    """Measurements of tumours with a unit in one column and words in another, as people write them."""
     data = load_breast_cancer()
-    frame = _numbers(data.data, data.feature_names)
+    frame = pl.DataFrame({str(name): data.data[:, j] for j, name in enumerate(data.feature_names)})
+    area = frame["worst area"].to_numpy()
+    thirds = np.searchsorted(np.quantile(area, (1 / 3, 2 / 3)), area)
     return frame.with_columns(
         pl.Series("mean radius", [f"{value:.2f} mm" for value in frame["mean radius"]]),
-        pl.Series("size", _thirds(frame["worst area"], "small", "medium", "large")),
+        pl.Series("size", np.array(["small", "medium", "large"])[thirds].tolist()),
         pl.Series("diagnosis", data.target_names[data.target].tolist()),
     )
 
 
-def _scans() -> pl.DataFrame:
-    data = load_digits()
-    ink = pl.Series("ink", data.data.sum(axis=1))
-    return _numbers(data.data, data.feature_names).with_columns(
-        ink,
-        pl.Series("pen", _thirds(ink, "fine", "medium", "broad")),
-        pl.Series("digit", data.target.astype(str).tolist()),
-    )
-
-
-def _numbers(X: NDArray[Any], names: Any) -> pl.DataFrame:
-    return pl.DataFrame({str(name): X[:, j] for j, name in enumerate(names)})
-
-
-def _thirds(values: pl.Series, *names: str) -> list[str]:
-    numbers = values.to_numpy()
-    return np.array(names)[np.searchsorted(np.quantile(numbers, (1 / 3, 2 / 3)), numbers)].tolist()
-
-
-_SHIPPED = {
-    "wine": (TableFacts("wine", "cultivar", 40, "proline", "number", "colour", "ruby"), _wine),
-    "tumours": (TableFacts("tumours", "diagnosis", 60, "texture error", "number", "size", "medium"), _tumours),
-    "scans": (TableFacts("scans", "digit", 150, "ink", "number", "pen", "fine"), _scans),
-}
-SHIPPED = tuple(_SHIPPED)
-
+TUMOURS = TableFacts("tumours", "diagnosis", 60, "texture error", "number", "size", "medium")
 COLLECTION = tuple(map(_table_facts, datasets.published("tables.csv")))
 NAMES = tuple(facts.name for facts in COLLECTION)
-SOURCE = Source(_facts, absent, SHIPPED)
+SOURCE = Source(_facts, absent, TUMOURS.name)
 
 
 class Scored(NamedTuple):
@@ -238,7 +196,7 @@ class Scored(NamedTuple):
 
 
 @dataclass
-class Draw:
+class Draw(Shared):
     """What a method gets to work on: what ``chary label`` would, and the truth to judge it by."""
 
     cell: Cell
@@ -248,18 +206,11 @@ class Draw:
     labeled: NDArray[np.bool_]  # (n,) whose label is given
     table: RealTable | None = None  # where the rows come from a table
     test: Scored | None = None  # rows apart, as in the paper; None: the rows without a label are scored
-    kept: dict[Any, Any] = field(default_factory=dict)
 
     @property
     def seed(self) -> int:
         """Of the learners, too."""
         return self.cell.seed
-
-    def once(self, what: Any, work: Callable[[], Any]) -> Any:
-        """The outcome of some work, kept for the other cells that share this draw."""
-        if what not in self.kept:
-            self.kept[what] = work()
-        return self.kept[what]
 
     def audited(self, k: int) -> NDArray[np.intp]:
         """k rows at random from those without a label; of a larger k the first are the same."""

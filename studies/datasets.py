@@ -12,6 +12,7 @@ import hashlib
 import os
 import tempfile
 import zipfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from http.client import HTTPException
@@ -35,16 +36,31 @@ class DatasetError(ValueError):
     """A data set that is missing, damaged or unknown, in one sentence that says what to do."""
 
 
+class DataFacts(NamedTuple):
+    """What the cells of a study are made of."""
+
+    name: str
+    n_labeled: int  # the paper's number of labels
+    n_labeled_iid: int  # the same before rounding: as many of each class
+    r: float  # the paper's strength of the bias
+    sha256: str  # of the content, whatever the file
+
+
+class Source(NamedTuple):
+    """Where a study finds its data sets."""
+
+    facts: Callable[[str], DataFacts]  # of a name
+    absent: Callable[[list[str]], list[str]]  # those of some names that are not on this machine
+    anywhere: str  # the name of one that needs nothing to be there
+    advice: str = ""  # how to get what is absent
+
+
 class Dataset(NamedTuple):
     """A data set in memory."""
 
-    name: str
     X: NDArray[Any]  # (n, d) float64, or float32 where that holds the source exactly
     y: NDArray[Any]  # (n,) labels as numbered at the origin
-    n_labeled: int  # the paper's number of labels
-    labels_per_class: int  # the same before rounding
-    r: float  # the paper's strength of the bias
-    sha256: str  # of the content, whatever the file
+    facts: DataFacts
 
 
 @dataclass(frozen=True)
@@ -85,45 +101,39 @@ def load(name: str) -> Dataset:
     Examples
     --------
     >>> digits = load("digits")
-    >>> digits.X.shape, digits.n_labeled, digits.r
+    >>> digits.X.shape, digits.facts.n_labeled, digits.facts.r
     ((1797, 64), 99, 0.5)
     """
     if name.endswith(".npz"):
         return _load_own(Path(name))
     if name == MOONS:
         X, y = make_moons(2000, noise=0.1, random_state=0)
-        return Dataset(MOONS, X, y, 20, 10, 4.0, content_checksum(X, y))
+        return Dataset(X, y, DataFacts(MOONS, 20, 20, 4.0, content_checksum(X, y)))
     facts = find(name)
-    if facts.name == "digits":
+    if not facts.reader:
         X, y = load_digits(return_X_y=True)
-        return _dataset(facts, X, y, facts.sha256)
+        return Dataset(X, y, facts_of(name))
     path = _locate(facts)
     if path is None:
         raise DatasetError(
             f"{facts.title} is not on this machine; run `python -m studies datasets fetch {facts.name}`, "
             f"or set CHARY_DATA to the directory that holds {facts.name}.npz."
         )
-    X, y, extra = _read_npz(path)
-    expected = _recorded_checksum(path, extra, facts)
-    found = content_checksum(X, y)
-    if found != expected:
+    X, y, _ = _read_npz(path)
+    if not _is_original(facts, X, y):
         raise DatasetError(
-            f"{path} is not the {facts.title} data: its content has checksum {found[:12]}..., expected "
-            f"{expected[:12]}...; delete it and run `python -m studies datasets fetch {facts.name}`."
+            f"{path} is not the {facts.title} data: its content has another checksum; delete it and run "
+            f"`python -m studies datasets fetch {facts.name}`."
         )
-    return _dataset(facts, X, y, found)
+    return Dataset(X.astype(np.float32) if X.dtype == np.uint8 else X, y, facts_of(name))
 
 
-def checksum(name: str) -> str:
-    """The content checksum that :func:`load` would verify; known sets are not opened for it."""
-    if name.endswith(".npz"):
-        return _load_own(Path(name)).sha256
-    facts = find(name)
-    path = _locate(facts)
-    # Only the cache can hold a variant with another checksum (see Facts.fingerprint).
-    if facts.fingerprint is None or path is None or path.parent != cache_directory():
-        return facts.sha256
-    return _recorded_checksum(path, _read_npz(path, arrays=False)[2], facts)
+def facts_of(name: str) -> DataFacts:
+    """What the cells of a data set are made of; known sets are not opened for it."""
+    if name.endswith(".npz") or name == MOONS:
+        return load(name).facts
+    f = find(name)
+    return DataFacts(f.name, f.n_labeled, f.labels_per_class * f.n_classes, f.r, f.sha256)
 
 
 def find(name: str) -> Facts:
@@ -175,9 +185,13 @@ def fetch(name: str) -> Path | None:
             raise DatasetError(
                 f"What {facts.origin} sent for {facts.title} cannot be read ({detail}); nothing was kept."
             ) from error
-        _refuse_other_data(facts, X, y)
+        if not _is_original(facts, X, y):
+            raise DatasetError(
+                f"What {facts.origin} sent has {X.shape[0]} rows of {X.shape[1]} features and is not the "
+                f"{facts.title} data chary knows ({facts.n} x {facts.d}); nothing was kept."
+            )
         draft = Path(scratch) / "draft.npz"
-        np.savez_compressed(draft, X=X, y=y, sha256=np.array(content_checksum(X, y)))
+        np.savez_compressed(draft, X=X, y=y)
         return draft.replace(cache / f"{facts.name}.npz")
 
 
@@ -196,12 +210,6 @@ def content_checksum(X: NDArray[Any], y: NDArray[Any]) -> str:
     return digest.hexdigest()
 
 
-def _dataset(facts: Facts, X: NDArray[Any], y: NDArray[Any], sha256: str) -> Dataset:
-    if X.dtype == np.uint8:
-        X = X.astype(np.float32)
-    return Dataset(facts.name, X, y, facts.n_labeled, facts.labels_per_class, facts.r, sha256)
-
-
 def _load_own(path: Path) -> Dataset:
     if not path.is_file():
         raise DatasetError(f"There is no file {path}; give the path of an .npz file with arrays X and y.")
@@ -209,9 +217,9 @@ def _load_own(path: Path) -> Dataset:
     if X.ndim != 2 or y.shape != X.shape[:1]:
         raise DatasetError(f"{path} has X of shape {X.shape} and y of shape {y.shape}; give (n, d) and (n,).")
     classes, codes = np.unique(y, return_inverse=True)
-    per_class = 10
-    n_labeled, r = int(extra.get("n_labeled", per_class * len(classes))), float(extra.get("r", 2.0))
-    return Dataset(str(path), X, y, n_labeled, -(-n_labeled // len(classes)), r, content_checksum(X, codes))
+    n_labeled, r = int(extra.get("n_labeled", 10 * len(classes))), float(extra.get("r", 2.0))
+    n_labeled_iid = -(-n_labeled // len(classes)) * len(classes)
+    return Dataset(X, y, DataFacts(str(path), n_labeled, n_labeled_iid, r, content_checksum(X, codes)))
 
 
 def _locate(facts: Facts) -> Path | None:
@@ -224,31 +232,22 @@ def _locate(facts: Facts) -> Path | None:
     return None
 
 
-def _read_npz(path: Path, arrays: bool = True) -> tuple[NDArray[Any], NDArray[Any], dict[str, Any]]:
-    nothing = np.empty(0)
+def _read_npz(path: Path) -> tuple[NDArray[Any], NDArray[Any], dict[str, Any]]:
+    """``X``, ``y``, and the numbers that a file of one's own may hold."""
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-            extra = {k: archive[k].item() for k in ("n_labeled", "r", "sha256") if k in archive.files}
-            return (archive["X"], archive["y"], extra) if arrays else (nothing, nothing, extra)
+            extra = {name: archive[name].item() for name in ("n_labeled", "r") if name in archive.files}
+            return archive["X"], archive["y"], extra
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
         raise DatasetError(f"{path} is not a readable .npz archive with X and y ({error}); replace it.") from error
 
 
-def _recorded_checksum(path: Path, extra: dict[str, Any], facts: Facts) -> str:
-    return str(extra.get("sha256", facts.sha256)) if path.parent == cache_directory() else facts.sha256
-
-
-def _refuse_other_data(facts: Facts, X: NDArray[Any], y: NDArray[Any]) -> None:
-    same = X.shape == (facts.n, facts.d) and len(np.unique(y)) == facts.n_classes
-    if same and facts.fingerprint is None:
-        same = content_checksum(X, y) == facts.sha256
-    elif same:
-        same = abs(_fingerprint(X) - float(facts.fingerprint or 0)) < 1e-6
-    if not same:
-        raise DatasetError(
-            f"What {facts.origin} sent has {X.shape[0]} rows of {X.shape[1]} features and is not the "
-            f"{facts.title} data chary knows ({facts.n} x {facts.d}); nothing was kept."
-        )
+def _is_original(facts: Facts, X: NDArray[Any], y: NDArray[Any]) -> bool:
+    """Whether the content is that of the catalogue; two sets may differ in their last digits."""
+    if content_checksum(X, y) == facts.sha256:
+        return True
+    is_alike = X.shape == (facts.n, facts.d) and len(np.unique(y)) == facts.n_classes
+    return is_alike and facts.fingerprint is not None and abs(_fingerprint(X) - facts.fingerprint) < 1e-6
 
 
 def _fingerprint(X: NDArray[Any]) -> float:
@@ -340,3 +339,9 @@ def _facts(row: dict[str, str]) -> Facts:
 
 
 FACTS: tuple[Facts, ...] = tuple(map(_facts, published("datasets.csv")))
+SOURCE = Source(
+    facts_of,
+    lambda names: [name for name in names if name != MOONS and not name.endswith(".npz") and not find(name).where],
+    "digits",
+    "run `python -m studies datasets fetch all`, ",
+)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -20,6 +19,7 @@ from chary.torch.classifier import TorchDiverseClassifier
 from chary.torch.fixmatch import FixMatchTrainer
 from studies import STUDIES, datasets, findings
 from studies.datasets import dataset_title
+from studies.results import summarize
 from studies.study import Cell, Method, Results, Study, TextTable
 
 
@@ -117,23 +117,14 @@ def accuracy_and_acceptance(task: ImageTask, fitted: Any) -> dict[str, Any]:
 
 def by_method(study: Study, results: Results) -> TextTable:
     """A row for each data set and method, a column for each labelling."""
-    found: dict[tuple[str, str, str], list[float]] = defaultdict(list)
-    for cell, result in results:
-        found[cell.dataset, cell.method, cell.labeling].append(100 * result["accuracy"])
-    rows = [
-        [
-            dataset_title(dataset),
-            study.title_of(method),
-            *(_entry(found.get((dataset, method, labeling), [])) for labeling in study.labelings),
-        ]
-        for dataset, method in dict.fromkeys(place[:2] for place in found)
-    ]
+    lines = {(x.dataset, x.method, x.labeling): x for x in summarize(study, results, "accuracy")}
+    rows = []
+    for dataset, method in dict.fromkeys(place[:2] for place in lines):
+        found = [lines.get((dataset, method, labeling)) for labeling in study.labelings]
+        cells = [f"{x.mean:.1f} ± {x.std:.1f} ({len(x.by_seed)})" if x else "" for x in found]
+        rows.append([dataset_title(dataset), study.title_of(method), *cells])
     heads = ["Data set", "Method", *map(str.upper, study.labelings)]
     return TextTable("Test accuracy in percent, mean ± standard deviation (seeds)", heads, rows)
-
-
-def _entry(numbers: list[float]) -> str:
-    return f"{np.mean(numbers):.1f} ± {np.std(numbers):.1f} ({len(numbers)})" if numbers else ""
 
 
 def _warp(X: Tensor, degrees: float, shift: float, scale: float) -> Tensor:
@@ -181,6 +172,6 @@ STUDY = Study(
     seeds=STUDIES["table-ssb"].seeds[:3],
     n_labeled=100,
     task=ImageTask,
-    table=by_method,
+    tables=(by_method,),
     headline=findings.pairs_won,
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import textwrap
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from itertools import cycle
 from typing import Any
 
@@ -97,17 +97,12 @@ def draw_mean(ax: Axes, lines: list[Line], style: Mapping[str, Any], label: str)
     values = sorted(value for value in n_sets if n_sets[value] == max(n_sets.values()))
     means, half = [], []
     for value in values:
-        seeds = [100 * np.array(list(line.by_seed.values())) for line in lines if line.value == value]
+        seeds = [np.array(list(line.by_seed.values())) for line in lines if line.value == value]
         means.append(np.mean([of_set.mean() for of_set in seeds]))
         half.append(1.96 * np.sqrt(sum(of_set.var() / len(of_set) for of_set in seeds)) / len(seeds))
     (drawn,) = ax.plot(values, means, label=label, markersize=5, **style)
     low, high = np.subtract(means, half), np.add(means, half)
     ax.fill_between(values, low, high, color=drawn.get_color(), alpha=0.15, linewidth=0)
-
-
-def main_lines(study: Study, results: Results) -> list[Line]:
-    """The lines of the number that the study is about."""
-    return [line for line in summarize(study, results) if line.metric == study.metric]
 
 
 def handle(ax: Axes, kind: str) -> Any:
@@ -126,7 +121,7 @@ def _n_training_rows(dataset: str) -> int:
 
 def duels(study: Study, results: Results) -> Axes:
     """Accuracy of each data set and policy: from softmax to T-similarity, with the baseline as a tick."""
-    lines = {(line.dataset, line.labeling, line.method): line for line in main_lines(study, results)}
+    lines = {(line.dataset, line.labeling, line.method): line for line in summarize(study, results, study.metric)}
     names = list(dict.fromkeys(dataset for dataset, _, _ in lines))
     height = 0.32 * len(names) + 0.8
     axes = panels(len(study.labelings), len(POLICIES), 3.4, height, sharex=True, sharey=True)
@@ -148,23 +143,62 @@ def duels(study: Study, results: Results) -> Axes:
 
 
 def curves(study: Study, results: Results, log: bool = False) -> Axes:
-    """Accuracy against the varied parameter: a panel for each policy, a row for each labelling or data set."""
-    lines = main_lines(study, results)
-    columns = _columns(lines)
+    """Accuracy against the varied parameter: a panel for each policy, or for each data set where there is one."""
+    assert study.vary is not None
+    lines = summarize(study, results, study.metric)
+    policies = [p for p in POLICIES if any(line.method.startswith(p) for line in lines)]
+    columns = {p.upper(): [line for line in lines if line.method.startswith((p, "erm"))] for p in policies}
+    if len(policies) == 1:
+        names = dict.fromkeys(line.dataset for line in lines)
+        columns = {dataset_title(name): [line for line in lines if line.dataset == name] for name in names}
+    kinds = {kind: (kind, NAMES[kind]) for kind in ("erm", "softmax", "tsim")}
+    axes = _panels_of_means(study, columns or {"ERM": lines}, kinds, "Test accuracy (%)")
+    for ax in axes[-1] if log else ():
+        ax.set_xscale("log")
+        ax.set_xticks(study.vary[1][::2], [str(n) for n in study.vary[1][::2]], minor=False)
+        ax.set_xticks([], minor=True)
+    return finish(axes, study, results, axes[0, 0].get_legend_handles_labels()[0])
+
+
+def extra_labels(study: Study, results: Results, models: Mapping[str, str]) -> Axes:
+    """Accuracy against the number of extra labels, random ones and as many from the same source.
+
+    ``models``: those that the methods ``NAME-random`` and ``NAME-same`` train, and what they are called.
+    """
+    assert study.vary is not None
+    lines = summarize(study, results, study.metric)
+    by_model = {title: [x for x in lines if x.method.startswith(f"{name}-")] for name, title in models.items()}
+    columns = {title: of_model for title, of_model in by_model.items() if of_model}
+    sources = {"random": ("tsim", "random rows"), "same": ("softmax", "rows from the same source")}
+    axes = _panels_of_means(study, columns, sources, "Test accuracy (%), all sets")
+    for ax in axes.flat:
+        ax.set_xticks(study.vary[1])
+        if ax.lines:
+            ax.axhline(ax.lines[0].get_ydata()[0], color=GREY, linestyle=":", label="no more labels")
+    return finish(axes, study, results, axes[0, 0].get_legend_handles_labels()[0])
+
+
+def _panels_of_means(
+    study: Study, columns: Mapping[str, list[Line]], kinds: Mapping[str, tuple[str, str]], ylabel: str
+) -> NDArray[Any]:
+    """A row of panels for each labelling, a column for each title.
+
+    ``kinds``: the ending of a method, the name of its style, and what it is called here.
+    """
     axes = panels(len(study.labelings), len(columns), 3.3, 2.9, sharex=True, sharey="row")
     for row, labeling in zip(axes, study.labelings, strict=True):
-        for ax, (title, chosen) in zip(row, columns, strict=True):
-            _draw_curves(ax, [line for line in lines if line.labeling == labeling and chosen(line)])
+        for ax, (title, lines) in zip(row, columns.items(), strict=True):
+            here = [line for line in lines if line.labeling == labeling]
+            n_lines = Counter(line.dataset for line in here)  # all kinds are of the same data sets
+            here = [line for line in here if n_lines[line.dataset] == max(n_lines.values())]
+            for ending, (style, label) in kinds.items():
+                if of_kind := [line for line in here if line.method.endswith(ending)]:
+                    draw_mean(ax, of_kind, STYLES[style], label)
             ax.set_title(f"{title}, {labeling.upper()} labels")
-        row[0].set_ylabel("Test accuracy (%)")
-    assert study.vary is not None
+        row[0].set_ylabel(ylabel)
     for ax in axes[-1]:
-        ax.set_xlabel(study.axis or study.vary[0])
-        if log:
-            ax.set_xscale("log")
-            ax.set_xticks(study.vary[1][::2], [str(n) for n in study.vary[1][::2]], minor=False)
-            ax.set_xticks([], minor=True)
-    return finish(axes, study, results, axes[0, 0].get_legend_handles_labels()[0])
+        ax.set_xlabel(study.axis or (study.vary or ("",))[0])
+    return axes
 
 
 def means(
@@ -174,7 +208,7 @@ def means(
 
     ``drawn``: for a method, the name of its style and what it is called here.
     """
-    lines = main_lines(study, results)
+    lines = summarize(study, results, study.metric)
     axes = panels(1, 1, 6.4, 3.6)
     ax = axes[0, 0]
     for method in study.methods:
@@ -188,39 +222,11 @@ def means(
     return finish(axes, study, results, ax.get_legend_handles_labels()[0])
 
 
-def extra_labels(study: Study, results: Results, models: Mapping[str, str]) -> Axes:
-    """Accuracy against the number of extra labels, random ones and as many from the same source.
-
-    ``models``: those that the methods ``NAME-random`` and ``NAME-same`` train, and what they are called.
-    """
-    lines = main_lines(study, results)
-    labelings = [labeling for labeling in study.labelings if any(line.labeling == labeling for line in lines)]
-    found = [name for name in models if any(line.method.rpartition("-")[0] == name for line in lines)]
-    axes = panels(len(labelings), len(found), 3.3, 2.9, sharex=True, sharey="row")
-    sources = {"random": ("tsim", "random rows"), "same": ("softmax", "rows from the same source")}
-    for row, labeling in zip(axes, labelings, strict=True):
-        for ax, model in zip(row, found, strict=True):
-            here = [x for x in lines if (x.labeling, x.method.rpartition("-")[0]) == (labeling, model)]
-            n_lines = Counter(line.dataset for line in here)  # both sources are of the same data sets
-            here = [line for line in here if n_lines[line.dataset] == max(n_lines.values())]
-            for source, (style, label) in sources.items():
-                if of_source := [line for line in here if line.method.endswith(source)]:
-                    draw_mean(ax, of_source, STYLES[style], label)
-            if not ax.lines:
-                continue
-            ax.axhline(ax.lines[0].get_ydata()[0], color=GREY, linestyle=":", label="no more labels")
-            ax.set_title(f"{models[model]}, {labeling.upper()} labels")
-        row[0].set_ylabel("Test accuracy (%), all sets")
-    for ax in axes[-1]:
-        ax.set(xlabel="Labels added", xticks=study.vary[1] if study.vary else ())
-    return finish(axes, study, results, axes[0, 0].get_legend_handles_labels()[0])
-
-
 def dots(study: Study, results: Results, styles: Mapping[str, Mapping[str, Any]] | None = None) -> Axes:
     """The study's number for each data set with some of the methods, each in its style, and their means."""
     styles = styles or {method: {"marker": mark} for method, mark in zip(study.methods, cycle("osD^vx*P<>"))}
     numbers: dict[str, dict[str, float]] = {}
-    for line in main_lines(study, results):
+    for line in summarize(study, results, study.metric):
         labels = f", {line.labeling.upper()}" if len(study.labelings) > 1 else ""
         numbers.setdefault(dataset_title(line.dataset) + labels, {})[line.method] = line.mean
     numbers["Mean"] = {
@@ -240,23 +246,6 @@ def dots(study: Study, results: Results, styles: Mapping[str, Mapping[str, Any]]
     ax.set(xlabel=f"{study.caption} (%)", ylim=(-0.5, len(numbers) - 0.5))
     ax.grid(axis="both", alpha=0.4)
     return finish(axes, study, results, ax.get_legend_handles_labels()[0])
-
-
-def _columns(lines: list[Line]) -> list[tuple[str, Callable[[Line], bool]]]:
-    """Titles of the panels, and which lines go there."""
-    policies = [p for p in POLICIES if any(line.method.startswith(p) for line in lines)]
-    if not policies:
-        return [("ERM", lambda line: line.method == "erm")]
-    if len(policies) == 1:  # several data sets, one policy
-        names = dict.fromkeys(line.dataset for line in lines)
-        return [(dataset_title(name), lambda line, name=name: line.dataset == name) for name in names]  # type: ignore[misc]
-    return [(p.upper(), lambda line, p=p: line.method.startswith((p, "erm"))) for p in policies]  # type: ignore[misc]
-
-
-def _draw_curves(ax: Axes, lines: list[Line]) -> None:
-    for kind in ("erm", "softmax", "tsim"):
-        if here := [line for line in lines if line.method.endswith(kind)]:
-            draw_mean(ax, here, STYLES[kind], NAMES[kind])
 
 
 def _draw_duel(ax: Axes, place: float, ends: list[Line | None]) -> None:

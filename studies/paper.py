@@ -1,8 +1,7 @@
-"""Nothing in; every table and figure of the paper as a study out, with the numbers that the paper prints."""
+"""Every table and figure of the paper as a study, beside the numbers that the paper prints."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache, partial
 from typing import Any
@@ -78,7 +77,7 @@ _IN_BOTH_PROTOCOLS = (
     "figure-n-heads",
 )
 
-PAPER = (
+_STUDIES = (
     Study(
         "table-ssb",
         "Biased labels: self-training with softmax and with T-similarity",
@@ -210,15 +209,16 @@ PAPER = (
     ),
 )
 
-# The studies that can also be run as the authors seem to have run them: their names -> the study in that protocol.
-AUTHORS: Mapping[str, Study] = {
-    study.name: replace(
+# Those that can also be run as the authors seem to have run them.
+_AUTHORS = tuple(
+    replace(
         study,
         name=f"{study.name}-authors",
         title=f"{study.title}, as the authors seem to have run it",
         methods=as_the_authors(study.methods),
         companion=f"{study.companion}-authors" if study.companion else "",
     )
-    for study in PAPER
+    for study in _STUDIES
     if study.name in _IN_BOTH_PROTOCOLS
-}
+)
+PAPER = (*_STUDIES, *_AUTHORS)

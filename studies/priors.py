@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from functools import partial
 from typing import Any
 
@@ -25,9 +24,10 @@ from chary.method import (
 from chary.method.confidence import Floats
 from studies import figures
 from studies.datasets import dataset_title
-from studies.findings import data_sets, recovered_share, signed, won_back
+from studies.findings import data_sets, duel, recovered_share, signed, together, told, won_back
 from studies.methods import CSTA, MSTA, first_mixture
 from studies.paper import accuracy_tables
+from studies.results import Line, summarize
 from studies.study import ERM, Method, Results, Study, Task, accuracy
 
 # How the class proportions are known: "labeled" believes those of the labelled rows, "true" is told those of all.
@@ -141,43 +141,42 @@ def tilted(shares: Floats, odds: float) -> Floats:
 
 def best_on_average(study: Study, results: Results) -> str:
     """The method with the highest mean over the data sets that all methods have, beside the baseline."""
-    ranked, n_sets = _ranked(_means(results))
+    ranked, n_sets = _ranked(study, results)
     if len(ranked) < 2:
         return ""
-    (best, mean), *_ = ranked.items()
-    beside = (
-        f", where {study.title_of('erm')} has {ranked['erm']:.1f}" if "erm" in ranked and best != "erm" else ""
-    )
+    best, mean = next(iter(ranked.items()))
+    beside = f", where {study.title_of('erm')} has {ranked['erm']:.1f}" if ranked.get("erm", mean) != mean else ""
     return f"Best of {len(ranked)} methods, {data_sets(n_sets)}: {study.title_of(best)} with {mean:.1f}{beside}"
 
 
 def worth_of_being_told(study: Study, results: Results) -> str:
     """What telling class shares changes, at the ends of the parameter and where the odds are as they should be."""
-    values = study.vary[1] if study.vary else ()
-    at = {value: _means([pair for pair in results if study.value_of(pair[0]) == value]) for value in values}
+    lines, values = summarize(study, results, "accuracy"), study.vary[1] if study.vary else (1.0,)
     parts = []
     for method in study.methods:
-        gains = {
-            value: [by[method][d] - by["mixed"][d] for d in by[method] if d in by["mixed"]]
-            for value, by in at.items()
-            if method != "mixed" and value in (values[0], 1.0, values[-1])
-        }
-        shown = [f"{signed(np.mean(found))} at {ratio(value)}" for value, found in gains.items() if found]
+        shown = []
+        for value in sorted({values[0], 1.0, values[-1]}):
+            gain = duel([line for line in lines if line.value == value], ["ssb"], method, ["mixed"])
+            if gain.gains and method != "mixed":
+                shown.append(f"{signed(gain.mean)} at {ratio(value)}")
         parts += [f"{study.title_of(method)} {', '.join(shown)}"] if shown else []
-    return f"Points gained over being told nothing, by the factor on the odds: {'; '.join(parts)}" if parts else ""
+    return told("Points gained over being told nothing, by the factor on the odds:", parts, "; ".join)
 
 
 def beyond_bias(study: Study, results: Results, companion: Results) -> list[str]:
     """What ``beyond-ssb`` says, in sentences."""
-    biased, random = _means(results), _means(companion)
-    said = _ranking(study, biased)
-    said += _change(study, biased, "erm", "erm-prior") + _change(study, biased, "mixed", "mixed-prior")
-    said += _change(study, biased, "mixed", "mixed-st-if-biased")
-    said += _change(study, biased, "mixed-prior", "mixed-prior-st")
-    said += _change(study, biased, "heads", "diverse-heads")
-    said += _against_paper(study, biased["mixed-prior-st"], "mixed-prior-st")
+    said = _ranking(study, results)
+    for before, after in (
+        ("erm", "erm-prior"),
+        ("mixed", "mixed-prior"),
+        ("mixed", "mixed-st-if-biased"),
+        ("mixed-prior", "mixed-prior-st"),
+        ("heads", "diverse-heads"),
+    ):
+        said += _change(study, results, before, after)
+    said += _against_paper(study, results, "mixed-prior-st")
     for method in ("mixed-prior", "mixed-prior-st"):
-        said += _won_back(study, biased, random, method)
+        said += _won_back(study, results, companion, method)
     for method in ("erm", "mixed", "mixed-prior-st"):
         said += _ordering(study, results, method)
     return said
@@ -185,102 +184,93 @@ def beyond_bias(study: Study, results: Results, companion: Results) -> list[str]
 
 def beyond_random(study: Study, results: Results, companion: Results) -> list[str]:
     """What ``beyond-iid`` says, in sentences."""
-    means = _means(results)
     steps = ("mixed-st", "mixed-st-if-biased", "mixed-prior", "mixed-true", "mixed-true-st")
-    return _ranking(study, means) + [
-        sentence for step in steps for sentence in _change(study, means, "mixed", step)
+    return _ranking(study, results) + [
+        sentence for step in steps for sentence in _change(study, results, "mixed", step)
     ]
 
 
-def _means(results: Results, metric: str = "accuracy") -> dict[str, dict[str, float]]:
-    """method -> data set -> mean over the seeds that all methods of the data set have, in percent."""
-    numbers: dict[tuple[str, str], dict[int, float]] = defaultdict(dict)
-    for cell, result in results:
-        if metric in result:
-            numbers[cell.method, cell.dataset][cell.seed] = 100 * result[metric]
-    means: dict[str, dict[str, float]] = defaultdict(dict)
-    for (method, dataset), by_seed in numbers.items():
-        shared = set.intersection(*(set(other) for (_, name), other in numbers.items() if name == dataset))
-        if shared:
-            means[method][dataset] = float(np.mean([by_seed[seed] for seed in shared]))
-    return means
+def _lines(study: Study, results: Results, metric: str = "accuracy") -> list[Line]:
+    """One number, for each data set of the seeds that all its methods have."""
+    lines = summarize(study, results, metric)
+    seeds: dict[str, set[int]] = {}
+    for line in lines:
+        seeds[line.dataset] = seeds.get(line.dataset, set(line.by_seed)) & set(line.by_seed)
+    shared = [x._replace(by_seed={seed: x.by_seed[seed] for seed in seeds[x.dataset]}) for x in lines]
+    return [line for line in shared if line.by_seed]
 
 
-def _ranked(means: dict[str, dict[str, float]]) -> tuple[dict[str, float], int]:
+def _ranked(study: Study, results: Results) -> tuple[dict[str, float], int]:
     """Methods by their mean over the data sets that all of them have, the best first; how many these are."""
-    shared = set.intersection(*(set(by) for by in means.values())) if means else set()
-    if not shared:
-        return {}, 0
-    order = sorted(means, key=lambda method: -sum(means[method][name] for name in shared))
-    return {method: float(np.mean([means[method][name] for name in shared])) for method in order}, len(shared)
+    methods = [method for method in study.methods if any(cell.method == method for cell, _ in results)]
+    found = together(_lines(study, results), study.labelings[0], methods) if methods else {}
+    means = dict(zip(methods, np.mean(list(found.values()), axis=0), strict=True)) if found else {}
+    return dict(sorted(means.items(), key=lambda item: -item[1])), len(found)
 
 
-def _ranking(study: Study, means: dict[str, dict[str, float]]) -> list[str]:
-    ranked, n_sets = _ranked(means)
-    listed = ", ".join(f"{study.title_of(method)} {mean:.1f}" for method, mean in ranked.items())
-    return [f"Mean over {n_sets} data sets: {listed}."] if ranked else []
+def _ranking(study: Study, results: Results) -> list[str]:
+    ranked, n_sets = _ranked(study, results)
+    each = ", ".join(f"{study.title_of(method)} {mean:.1f}" for method, mean in ranked.items())
+    return [f"Mean over {n_sets} data sets: {each}."] if ranked else []
 
 
-def _change(study: Study, means: dict[str, dict[str, float]], before: str, after: str) -> list[str]:
+def _change(study: Study, results: Results, before: str, after: str) -> list[str]:
     """What one step changes, on average and at the extremes."""
-    gains = {name: means[after][name] - means[before][name] for name in means[after] if name in means[before]}
-    if not gains:
+    step = duel(_lines(study, results), study.labelings, after, [before])
+    if not step.gains:
         return []
-    worst, best = min(gains, key=gains.__getitem__), max(gains, key=gains.__getitem__)
-    ends = [f"{signed(gains[name])} ({dataset_title(name)})" for name in (worst, best)]
+    ends = [f"{signed(step.gains[name])} ({dataset_title(name)})" for name in (step.worst, step.best)]
     return [
-        f"From {study.title_of(before)} to {study.title_of(after)}: {signed(_mean(gains))} points on average over "
-        f"{len(gains)} data sets, from {ends[0]} to {ends[1]}."
+        f"From {study.title_of(before)} to {study.title_of(after)}: {signed(step.mean)} points on average over "
+        f"{len(step.gains)} data sets, from {ends[0]} to {ends[1]}."
     ]
 
 
-def _against_paper(study: Study, means: dict[str, float], method: str) -> list[str]:
+def _against_paper(study: Study, results: Results, method: str) -> list[str]:
     """Data set by data set against the best number that the paper's table has for it."""
     paper: dict[str, float] = {}
     for (name, _), (mean, _) in accuracy_tables("ssb").items():
         paper[name] = max(mean, paper.get(name, 0))
-    lead = {name: mean - paper[name] for name, mean in means.items() if name in paper}
+    lines = [line for line in _lines(study, results) if line.method == method]
+    lead = {line.dataset: line.mean - paper[line.dataset] for line in lines if line.dataset in paper}
     if not lead:
         return []
     behind = ", ".join(f"{dataset_title(name)} {gap:+.1f}" for name, gap in lead.items() if gap < 0)
     return [
         f"{study.title_of(method)} is at least as good as the paper's best number on "
-        f"{sum(gap >= 0 for gap in lead.values())} of {len(lead)} data sets ({_mean(lead):+.1f} points on average)"
-        f"{'; behind: ' + behind if behind else ''}."
+        f"{sum(gap >= 0 for gap in lead.values())} of {len(lead)} data sets "
+        f"({np.mean(list(lead.values())):+.1f} points on average){'; behind: ' + behind if behind else ''}."
     ]
 
 
-def _won_back(
-    study: Study, biased: dict[str, dict[str, float]], random: dict[str, dict[str, float]], method: str
-) -> list[str]:
+def _won_back(study: Study, results: Results, companion: Results, method: str) -> list[str]:
     """How much of what the bias cost the same learners is won back."""
-    shared = [name for name in biased[method] if name in random["mixed"] and name in biased["mixed"]]
-    if not shared:
+    biased = together(_lines(study, results), "ssb", [method, "mixed"])
+    random = together(_lines(study, companion), "iid", ["mixed"])
+    found = [(*biased[name], *random[name]) for name in biased if name in random]
+    if not found:
         return []
-    ours, without, ceiling = (
-        np.mean([by[name] for name in shared]) for by in (biased[method], biased["mixed"], random["mixed"])
-    )
+    ours, without, ceiling = np.mean(found, axis=0)
     return [
         f"{study.title_of(method)}: {ours:.1f}, where the same learners have {without:.1f} without the prior and "
         f"{ceiling:.1f} with labels drawn at random: {100 * recovered_share(ours, without, ceiling):.0f} % of the "
-        f"loss won back ({len(shared)} data sets)."
+        f"loss won back ({len(found)} data sets)."
     ]
 
 
 def _ordering(study: Study, results: Results, method: str) -> list[str]:
     """Which confidence puts the mistakes last."""
-    tsim, softmax = (_means(results, f"{kind}_aurc")[method] for kind in ("t_similarity", "softmax"))
-    if not tsim:
+    tsim, softmax = (
+        np.array([line.mean for line in _lines(study, results, f"{kind}_aurc") if line.method == method])
+        for kind in ("t_similarity", "softmax")
+    )
+    if not len(tsim):
         return []
     return [
-        f"{study.title_of(method)}: area under the risk-coverage curve {_mean(tsim):.1f} with T-similarity, "
-        f"{_mean(softmax):.1f} with the largest probability (percent, less is better; T-similarity is better on "
-        f"{sum(tsim[name] < softmax[name] for name in tsim)} of {len(tsim)} data sets)."
+        f"{study.title_of(method)}: area under the risk-coverage curve {tsim.mean():.1f} with T-similarity, "
+        f"{softmax.mean():.1f} with the largest probability (percent, less is better; T-similarity is better on "
+        f"{np.sum(tsim < softmax)} of {len(tsim)} data sets)."
     ]
-
-
-def _mean(by_dataset: dict[str, float]) -> float:
-    return float(np.mean(list(by_dataset.values())))
 
 
 def _belief(task: Task, prior: str | None, odds: float = 1.0) -> Any:

@@ -9,13 +9,12 @@ import json
 import zlib
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from chary._files import atomic_write, atomic_writes, folders_for
+from chary._files import atomic_write
 from studies.datasets import dataset_title
 from studies.store import Store, key_of
 from studies.study import Cell, Results, Study, TextTable
@@ -24,17 +23,8 @@ from studies.study import Cell, Results, Study, TextTable
 _COUNTS = ("n_rounds", "seconds", "held_out_rows", "n_scored")
 
 
-class Entry(NamedTuple):
-    """One number of a table: mean and standard deviation over seeds (ddof 0, as in the paper), in percent."""
-
-    mean: float
-    std: float
-    n: int
-    paper: tuple[float, float] | None
-
-
 class Line(NamedTuple):
-    """Seeds of one data set, labelling, method and value of the varied parameter."""
+    """A number of one data set, labelling, method and value of the parameter, by seed; shares in percent."""
 
     dataset: str
     labeling: str
@@ -45,8 +35,13 @@ class Line(NamedTuple):
 
     @property
     def mean(self) -> float:
-        """Over the seeds, in percent."""
-        return 100 * float(np.mean(list(self.by_seed.values())))
+        """Over the seeds."""
+        return float(np.mean(list(self.by_seed.values())))
+
+    @property
+    def std(self) -> float:
+        """Over the seeds, ddof 0 as in the paper."""
+        return float(np.std(list(self.by_seed.values())))
 
 
 def results_of(cells: Iterable[Cell], store: Store) -> Results:
@@ -63,23 +58,23 @@ def results_of(cells: Iterable[Cell], store: Store) -> Results:
     return [(cell, record.result) for cell, record in found if record is not None]
 
 
-def summarize(study: Study, results: Results) -> list[Line]:
-    """Every number of the results, seeds together, in the order of the study."""
+def summarize(study: Study, results: Results, metric: str = "") -> list[Line]:
+    """Every number of the results, or those of one ``metric``, seeds together, in the order of the study."""
     lines: dict[tuple[str, str, str, Any, str], dict[int, float]] = defaultdict(dict)
     for cell, result in results:
         derived = study.derive(result) if study.derive else {}
-        for metric, number in {**result, **derived}.items():
-            if isinstance(number, (int, float)) and not isinstance(number, bool):
-                place = (cell.dataset, cell.labeling, cell.method, study.value_of(cell), metric)
-                lines[place][cell.seed] = float(number)
+        for name, number in {**result, **derived}.items():
+            is_number = isinstance(number, (int, float)) and not isinstance(number, bool)
+            if is_number and metric in ("", name):
+                place = (cell.dataset, cell.labeling, cell.method, study.value_of(cell), name)
+                lines[place][cell.seed] = float(number) * (1 if name in _COUNTS else 100)
     return [Line(*place, by_seed) for place, by_seed in lines.items()]
 
 
-def entry(study: Study, line: Line) -> Entry:
-    """Mean and deviation of a line in percent, beside the paper's where it prints one."""
-    numbers = 100 * np.array(list(line.by_seed.values()))
+def published(study: Study, line: Line) -> tuple[float, float] | None:
+    """The mean and the deviation that the paper prints for a line, in percent."""
     paper = study.published(line.labeling) if line.metric == "accuracy" else {}
-    return Entry(float(numbers.mean()), float(numbers.std()), len(numbers), paper.get((line.dataset, line.method)))
+    return paper.get((line.dataset, line.method))
 
 
 def to_markdown(study: Study, results: Results, companion: Results = ()) -> str:
@@ -105,7 +100,7 @@ def to_markdown(study: Study, results: Results, companion: Results = ()) -> str:
 
 def tables_of(study: Study, results: Results) -> list[TextTable]:
     """The tables of a study that have rows."""
-    tables = (table(study, results) for table in (study.table or _beside_the_paper, *study.further))
+    tables = (table(study, results) for table in study.tables or (_beside_the_paper,))
     return [table for table in tables if table.rows]
 
 
@@ -126,52 +121,42 @@ def to_csv(study: Study, results: Results) -> str:
         ["dataset", "labeling", "method", *parameter, "metric", "n", "mean", "std", "paper_mean", "paper_std"]
     )
     for line in summarize(study, results):
-        e = entry(study, line)
-        scale = 1 if line.metric in _COUNTS else 100
         value = [line.value] if study.vary else []
-        numbers = [f"{e.mean * scale / 100:.4f}", f"{e.std * scale / 100:.4f}"]
-        writer.writerow([*line[:3], *value, line.metric, e.n, *numbers, *(e.paper or ("", ""))])
+        numbers = [len(line.by_seed), f"{line.mean:.4f}", f"{line.std:.4f}"]
+        writer.writerow([*line[:3], *value, line.metric, *numbers, *(published(study, line) or ("", ""))])
     return out.getvalue()
 
 
-def export(results: Results, path: Path) -> None:
-    """Cells and results in one compressed JSON file, the same bytes for the same results.
+def export(results: Results) -> bytes:
+    """Cells and results as compressed JSON, the same bytes for the same results.
 
     Parameters
     ----------
     results : list of (Cell, dict)
         From ``results_of``.
-    path : Path
-        Of the file to write.
     """
     rows = [{"cell": cell.content(), "result": result} for cell, result in results]
-    text = json.dumps(rows, sort_keys=True, separators=(",", ":")).encode()
-    with atomic_write(path, overwrite=True) as file:
-        file.write(gzip.compress(text, mtime=0))
+    return gzip.compress(json.dumps(rows, sort_keys=True, separators=(",", ":")).encode(), mtime=0)
 
 
-def import_results(path: Path, cells: Iterable[Cell] | None = None) -> Results:
-    """What :func:`export` wrote; of it, only some cells if asked.
+def import_results(path: Path) -> Results:
+    """The cells and results of a file ``cells.json.gz`` that :func:`write_report` wrote.
 
     Parameters
     ----------
     path : Path
         Of the file.
-    cells : iterable of Cell, default=None
-        Those to take. None: all.
     """
     packed = path.read_bytes()
     try:
         rows = json.loads(gzip.decompress(packed))
-        results = [(Cell(**row["cell"]), dict(row["result"])) for row in rows]
+        return [(Cell(**row["cell"]), dict(row["result"])) for row in rows]
     except (OSError, EOFError, zlib.error, ValueError, KeyError, TypeError) as error:
         raise ValueError(f"{path} holds no exported cells of studies, or is damaged: {error}.") from error
-    wanted = None if cells is None else {key_of(cell.content()) for cell in cells}
-    return [pair for pair in results if wanted is None or key_of(pair[0].content()) in wanted]
 
 
 def write_report(study: Study, results: Results, folder: Path, companion: Results = ()) -> list[Path]:
-    """Write ``report.md``, ``results.csv`` and ``figure.png``, all or none; returns their paths.
+    """Write ``report.md``, ``results.csv``, ``cells.json.gz`` and ``figure.png``; returns their paths.
 
     Parameters
     ----------
@@ -187,13 +172,14 @@ def write_report(study: Study, results: Results, folder: Path, companion: Result
     contents = {
         "report.md": to_markdown(study, results, companion).encode(),
         "results.csv": to_csv(study, results).encode(),
+        "cells.json.gz": export(results),
         "figure.png": figure_bytes(study, results),
     }
-    paths = [folder / name for name in contents]
-    with folders_for(paths), atomic_writes(paths, overwrite=True) as files:
-        for file, content in zip(files, contents.values(), strict=True):
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in contents.items():
+        with atomic_write(folder / name, overwrite=True) as file:
             file.write(content)
-    return paths
+    return [folder / name for name in contents]
 
 
 def figure_bytes(study: Study, results: Results) -> bytes:
@@ -204,24 +190,6 @@ def figure_bytes(study: Study, results: Results) -> bytes:
     content = io.BytesIO()
     figure.savefig(content, format="png", metadata={"Software": None})
     return content.getvalue()
-
-
-def companion_of(
-    study: Study, results: Results, n_seeds: int | None, store: Store, source: Path | None = None
-) -> Results:
-    """The same methods on the same data sets under random labels, as far as they are there.
-
-    From the store; or, where the results come from a file ``table-ssb/cells.json.gz``, from the file of that name
-    in the folder of the companion, ``table-iid``.
-    """
-    if not study.companion:
-        return []
-    names = list(dict.fromkeys(cell.dataset for cell, _ in results))
-    cells = replace(study, labelings=("iid",)).cells(names, n_seeds)
-    if source is None:
-        return results_of(cells, store)
-    beside = source.absolute().parent.with_name(study.companion) / source.name
-    return import_results(beside, cells) if beside.exists() else []
 
 
 def shown_value(value: Any) -> str:
@@ -235,32 +203,34 @@ def shown_value(value: Any) -> str:
 
 def _beside_the_paper(study: Study, results: Results) -> TextTable:
     """Data sets by methods; bold: the better of softmax and T-similarity of each policy."""
-    rows: dict[tuple[str, ...], dict[str, Entry]] = defaultdict(dict)
-    for line in summarize(study, results):
-        if line.metric == study.metric:
-            label = [dataset_title(line.dataset)]
-            label += [line.labeling.upper()] if len(study.labelings) > 1 else []
-            label += [shown_value(line.value)] if study.vary else []
-            rows[tuple(label)][line.method] = entry(study, line)
+    rows: dict[tuple[str, ...], dict[str, Line]] = defaultdict(dict)
+    for line in summarize(study, results, study.metric):
+        label = [dataset_title(line.dataset)]
+        label += [line.labeling.upper()] if len(study.labelings) > 1 else []
+        label += [shown_value(line.value)] if study.vary else []
+        rows[tuple(label)][line.method] = line
     methods = [method for method in study.methods if any(method in row for row in rows.values())]
-    numbers = {e.n for row in rows.values() for e in row.values()} or {0}
+    numbers = {len(line.by_seed) for row in rows.values() for line in row.values()} or {0}
     seeds = f"{max(numbers)} seed{'s' if max(numbers) > 1 else ''}{' ([n]: over n)' if len(numbers) > 1 else ''}"
     beside = ", in brackets the paper's" if any(study.published(x) for x in study.labelings) else ""
     labels = ["Labels"] if len(study.labelings) > 1 else []
     return TextTable(
         f"{study.caption} in percent{beside}, mean ± standard deviation over {seeds}",
         ["Data set", *labels, *([study.vary[0]] if study.vary else []), *map(study.title_of, methods)],
-        [[*label, *(_shown(row, method, max(numbers)) for method in methods)] for label, row in rows.items()],
+        [
+            [*label, *(_shown(study, row, method, max(numbers)) for method in methods)]
+            for label, row in rows.items()
+        ],
     )
 
 
-def _shown(row: dict[str, Entry], method: str, most: int) -> str:
-    e = row.get(method)
-    if e is None:
+def _shown(study: Study, row: dict[str, Line], method: str, most: int) -> str:
+    line = row.get(method)
+    if line is None:
         return ""
     policy, _, kind = method.partition("-")
     rival = row.get(f"{policy}-{'tsim' if kind == 'softmax' else 'softmax'}")
-    best = kind in ("softmax", "tsim") and rival is not None and e.mean > rival.mean
-    ours = f"{e.mean:.1f} ± {e.std:.1f}" + (f" [{e.n}]" if e.n < most else "")
-    paper = f" ({e.paper[0]:.1f} ± {e.paper[1]:.1f})" if e.paper else ""
-    return (f"**{ours}**" if best else ours) + paper
+    best = kind in ("softmax", "tsim") and rival is not None and line.mean > rival.mean
+    n, paper = len(line.by_seed), published(study, line)
+    ours = f"{line.mean:.1f} ± {line.std:.1f}" + (f" [{n}]" if n < most else "")
+    return (f"**{ours}**" if best else ours) + (f" ({paper[0]:.1f} ± {paper[1]:.1f})" if paper else "")

@@ -1,4 +1,4 @@
-"""Runs a study: works out the cells that are missing, on worker processes or on Dask, and stores each at once.
+"""Runs a study: works out the cells that are missing, on worker processes, and stores each at once.
 
 A worker process stores a cell as soon as it is done, so that whatever ends the run, finished cells stay. Each
 worker has one BLAS thread, so that results do not depend on how many work side by side.
@@ -6,9 +6,7 @@ worker has one BLAS thread, so that results do not depend on how many work side 
 
 from __future__ import annotations
 
-import importlib
 import os
-import pickle
 import platform
 import re
 import signal
@@ -16,7 +14,7 @@ import threading
 import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,6 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import sklearn
 from joblib.externals.loky import ProcessPoolExecutor
+from joblib.externals.loky.process_executor import TerminatedWorkerError
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from chary import __version__
@@ -32,12 +31,9 @@ from chary._files import probe
 from studies.store import Store, key_of
 from studies.study import Cell, Study
 
-try:  # both come with scikit-learn
-    import cloudpickle  # type: ignore[import-untyped]
-except ImportError:  # joblib before 1.6 carries its own copy
-    from joblib.externals import cloudpickle
-
 _ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+# Cells that failed, and why.
+Failures = list[tuple[Cell, str]]
 
 
 class Interrupted(Exception):  # noqa: N818 - not an error: somebody asked for it
@@ -56,20 +52,8 @@ class Progress:
     n_found: int  # stored before this run
     n_done: int = 0
     n_running: int = 0
-    failed: list[tuple[Cell, str]] = field(default_factory=list)
+    failed: Failures = field(default_factory=list)
     n_damaged: int = 0  # files that did not verify
-    started: float = field(default_factory=time.monotonic)
-
-    @property
-    def n_left(self) -> int:
-        """Cells still to be worked out."""
-        return self.n_cells - self.n_found - self.n_done - len(self.failed)
-
-    @property
-    def seconds_left(self) -> float | None:
-        """An estimate from the rate so far; None before the first cell."""
-        elapsed = time.monotonic() - self.started
-        return self.n_left * elapsed / self.n_done if self.n_done else None
 
 
 def run(
@@ -78,8 +62,6 @@ def run(
     store: Store,
     *,
     jobs: int = 1,
-    engine: str = "process",
-    address: str | None = None,
     report: Callable[[Progress], None] = lambda progress: None,
 ) -> Progress:
     """Work out the cells that the store does not hold yet.
@@ -92,10 +74,7 @@ def run(
         ``study.cells(...)`` or a part of it.
     store : Store
     jobs : int, default=1
-        Worker processes; of a Dask cluster, how many to start when no address is given.
-    engine : {"process", "dask"}, default="process"
-    address : str, default=None
-        Of a running Dask scheduler. None: a cluster on this machine for the time of the run.
+        Worker processes.
     report : callable, default=nothing
         Called with the progress, again and again.
 
@@ -110,8 +89,6 @@ def run(
     Interrupted
         On SIGINT or SIGTERM, within two seconds, with everything finished so far in the store.
     """
-    if engine not in ("process", "dask"):
-        raise ValueError(f"engine={engine!r} is not known; choose 'process' or 'dask'.")
     if jobs < 1:
         raise ValueError(f"jobs={jobs} leaves nobody to work; give at least 1.")
     store.sweep()
@@ -123,13 +100,17 @@ def run(
         return progress
     probe([store.path(next(iter(todo)))], overwrite=True)
     groups: dict[str, list[Cell]] = defaultdict(list)
-    for key, cell in todo.items():
-        store.forget_failure(key)
+    for cell in todo.values():
         groups[cell.group].append(cell)
     with _stop_on_signals() as stopped:
-        crew = _Crew(study, store, progress, report, stopped, engine, address)
-        suspects = crew.work(list(groups.values()), jobs)
-        crew.work([[cell] for cell in suspects], 1, alone=True)
+        crew = _Crew(study, store, progress, report, stopped)
+        pending = deque(groups.values())
+        suspects: Failures = []
+        while pending and not stopped:
+            suspects += crew.work_until_a_death(pending, jobs)
+        alone = deque([cell] for cell, _ in suspects)
+        while alone and not stopped:
+            progress.failed += crew.work_until_a_death(alone, 1)
     if stopped:
         store.sweep()  # what the workers were writing when they were ended
         raise Interrupted(stopped[0])
@@ -138,125 +119,57 @@ def run(
 
 @dataclass
 class _Crew:
-    """Workers for the cells of a study, and what becomes of these."""
+    """Workers for the cells of a study."""
 
     study: Study
     store: Store
     progress: Progress
     report: Callable[[Progress], None]
     stopped: list[int]
-    engine: str
-    address: str | None
 
-    def __post_init__(self) -> None:
-        self.job = cloudpickle.dumps(self.study)
-        self.accounted: set[str] = set()
+    def work_until_a_death(self, pending: deque[list[Cell]], jobs: int) -> Failures:
+        """Work out groups of cells until none is pending or a worker dies, which ends all workers.
 
-    def work(self, groups: list[list[Cell]], jobs: int, alone: bool = False) -> list[Cell]:
-        """Have groups of cells worked out; returns the cells that were at work when a worker died.
-
-        ``alone``: one group of one cell at a time; a cell whose worker dies then is given up.
+        Returns the cells that were at work then, and how the worker died.
         """
-        pending, suspects = deque(groups), []
-        width = 1 if alone else jobs if self.engine == "process" else len(groups)
-        while pending and not self.stopped:
-            cells, reason = self._work_until_a_death(pending, jobs, width)
-            left = [cell for cell in cells if key_of(cell.content()) not in self.accounted]
-            suspects += left
-            if alone:
-                for cell in left:
-                    self.store.fail(cell.content(), reason)
-                self._account(left)
-        return suspects
-
-    def _work_until_a_death(self, pending: deque[list[Cell]], jobs: int, width: int) -> tuple[list[Cell], str]:
-        """Cells that were at work with a worker that died, and how it did; a pool of processes ends with it."""
-        running: dict[Future[Any], list[Cell]] = {}
-        suspects: list[Cell] = []
-        reason = ""
-        with self._executor(min(jobs, len(pending))) as executor:
+        n_before = self.progress.n_done
+        running: dict[Future[Failures], list[Cell]] = {}
+        executor = ProcessPoolExecutor(
+            min(jobs, len(pending)), initializer=_start_worker, initargs=(os.getpid(),), env=_ONE_THREAD
+        )
+        try:
             while (pending or running) and not self.stopped:
-                while pending and len(running) < width:
+                while pending and len(running) < jobs:
                     group = pending.popleft()
-                    running[executor.submit(*self._call(group))] = group
-                done = wait(running, timeout=0.2, return_when=FIRST_COMPLETED).done
-                died = {future: why for future in done if (why := self._take(future))}
-                self._account([cell for group in running.values() for cell in group])
-                if died:
-                    reason = next(iter(died.values()))
-                    ended = running if self.engine == "process" else died
-                    suspects += [cell for future in ended for cell in running[future]]
-                running = {future: group for future, group in running.items() if future not in done}
-                self.progress.n_running = len(running)
-                self.report(self.progress)
-                if died and self.engine == "process":
-                    break
-        return suspects, reason
-
-    def _call(self, group: list[Cell]) -> tuple[Any, ...]:
-        """What a worker is asked: to store results itself where it shares this machine's files."""
-        return _work_out_group, self.job, group, self.store.directory if self.engine == "process" else None
-
-    def _take(self, future: Future[Any]) -> str:
-        """Store what a worker gave back; why it died, if it did."""
-        try:
-            for outcome in future.result():
-                _record(self.store, outcome)
-        except Exception as error:
-            names = {kind.__name__ for kind in type(error).__mro__}
-            if names & {"BrokenExecutor", "KilledWorker"}:
-                codes = re.search(r"exit codes? of the workers?.*?\{(.*?)\}", str(error), re.DOTALL)
-                return f"its worker died ({codes[1]})" if codes else "its worker died"
-            if isinstance(error, OSError):
-                raise
-            raise RuntimeError(f"No worker could be started: {type(error).__name__}: {error}") from error
-        return ""
-
-    def _account(self, cells: list[Cell]) -> None:
-        """Count the cells that are stored or given up by now."""
-        for cell in cells:
-            key = key_of(cell.content())
-            if key in self.accounted:
-                continue
-            if self.store.path(key).exists():
-                self.progress.n_done += 1
-            elif (reason := self.store.failure(key)) is not None:
-                self.progress.failed.append((cell, reason))
-            else:
-                continue
-            self.accounted.add(key)
-
-    @contextmanager
-    def _executor(self, jobs: int) -> Iterator[Executor]:
-        if self.engine == "process":
-            executor = ProcessPoolExecutor(
-                jobs, initializer=_start_worker, initargs=(os.getpid(),), env=_ONE_THREAD
-            )
-            try:
-                yield executor
-            finally:
-                executor.shutdown(kill_workers=True)
-            return
-        try:
-            dask, distributed = importlib.import_module("dask"), importlib.import_module("distributed")
-        except ImportError as error:
-            raise RuntimeError("The Dask engine needs `pip install chary[dask]`.") from error
-        # Without an address of its own the page of an older Dask is open to other machines.
-        options: dict[str, Any] = {"n_workers": jobs, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0"}
-        options["worker_dashboard_address"] = "127.0.0.1:0"
-        # Deaths are handled here; a scheduler at an address keeps its own patience.
-        with dask.config.set({"distributed.scheduler.allowed-failures": 0}):
-            target: Any = self.address or distributed.LocalCluster(**options)
-            try:
-                with distributed.Client(target) as client:
-                    executor = client.get_executor(pure=False)
+                    running[executor.submit(_work_out_group, self.study, group, self.store.directory)] = group
+                died = ""
+                for future in wait(running, timeout=0.2, return_when=FIRST_COMPLETED).done:
                     try:
-                        yield executor
-                    finally:
-                        executor.shutdown(wait=False)
-            finally:
-                if not self.address:
-                    target.close()
+                        self.progress.failed += future.result()
+                    except TerminatedWorkerError as error:
+                        codes = re.search(r"exit codes? of the workers?.*?\{(.*?)\}", str(error), re.DOTALL)
+                        died = f"its worker died ({codes[1]})" if codes else "its worker died"
+                    except OSError:
+                        raise
+                    except Exception as error:
+                        raise RuntimeError(
+                            f"No worker could be started: {type(error).__name__}: {error}"
+                        ) from error
+                    else:
+                        n_before += self._n_stored(running.pop(future))
+                self.progress.n_running = len(running)
+                self.progress.n_done = n_before + sum(map(self._n_stored, running.values()))
+                self.report(self.progress)
+                if died:
+                    return [
+                        (cell, died) for group in running.values() for cell in group if not self._n_stored([cell])
+                    ]
+        finally:
+            executor.shutdown(kill_workers=True)
+        return []
+
+    def _n_stored(self, cells: list[Cell]) -> int:
+        return sum(self.store.path(key_of(cell.content())).exists() for cell in cells)
 
 
 class Outcome(NamedTuple):
@@ -284,26 +197,19 @@ def work_out(study: Study, cells: list[Cell]) -> Iterator[Outcome]:
             yield Outcome(cell, result, "", {**_environment(), **seconds})
 
 
-def _work_out_group(job: bytes, cells: list[Cell], directory: Path | None) -> list[Outcome]:
-    """What a worker does; without a directory to store in, it gives the outcomes back."""
-    study: Study = pickle.loads(job)
+def _work_out_group(study: Study, cells: list[Cell], directory: Path) -> Failures:
+    """What a worker does: store each result at once, and give back what failed."""
+    failed, store = [], Store(directory)
     with threadpool_limits(1):
-        if directory is None:
-            return list(work_out(study, cells))
-        for outcome in work_out(study, cells):
-            _record(Store(directory), outcome)
-    return []
-
-
-def _record(store: Store, outcome: Outcome) -> None:
-    content, reason = outcome.cell.content(), outcome.reason
-    if outcome.result is not None:
-        try:
-            store.write(content, outcome.result, outcome.env)
-        except (TypeError, ValueError) as error:  # not a dict of finite numbers, texts and lists
-            reason = f"its result cannot be stored: {error}"
-    if reason:
-        store.fail(content, reason)
+        for cell, result, reason, env in work_out(study, cells):
+            if result is None:
+                failed.append((cell, reason))
+                continue
+            try:
+                store.write(cell.content(), result, env)
+            except (TypeError, ValueError) as error:  # not a dict of finite numbers, texts and lists
+                failed.append((cell, f"its result cannot be stored: {error}"))
+    return failed
 
 
 def _start_worker(parent: int) -> None:

@@ -74,40 +74,19 @@ class Store:
         return record
 
     def write(self, cell: dict[str, Any], result: dict[str, Any], env: dict[str, Any] | None = None) -> str:
-        """Record a finished ``cell`` with its ``result``, and in which ``env`` it was made; returns its key.
-
-        An earlier failure of the cell is forgotten.
-        """
+        """Record a finished ``cell`` with its ``result``, and in which ``env`` it was made; returns its key."""
         key = key_of(cell)
         content = {"schema": SCHEMA, "key": key, "cell": cell, "result": result, "env": env or {}}
-        _write_whole(self.path(key), {**content, "sha256": _digest(content)})
-        self.forget_failure(key)
+        text = json.dumps({**content, "sha256": _digest(content)}, indent=1, sort_keys=True, allow_nan=False)
+        path = self.path(key)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with atomic_write(path, overwrite=True) as file:
+            file.write(text.encode())
         return key
-
-    def fail(self, cell: dict[str, Any], reason: str) -> None:
-        """Record that a ``cell`` was given up, and the ``reason``."""
-        key = key_of(cell)
-        _write_whole(self._failure_path(key), {"key": key, "cell": cell, "reason": reason})
-
-    def failure(self, key: str) -> str | None:
-        """Why the cell of this ``key`` was given up, if it was."""
-        try:
-            return str(json.loads(self._failure_path(key).read_bytes())["reason"])
-        except FileNotFoundError:
-            return None
-        except (ValueError, KeyError, TypeError):
-            return "unknown (the record of the failure cannot be read)"
-
-    def forget_failure(self, key: str) -> None:
-        """Before the cell of this ``key`` is tried again."""
-        self._failure_path(key).unlink(missing_ok=True)
 
     def sweep(self) -> int:
         """Delete temporary files left behind by processes of this machine that are dead; returns how many."""
         return sum(sweep(folder) for folder in self.directory.glob("*"))
-
-    def _failure_path(self, key: str) -> Path:
-        return self.directory / "failed" / f"{key}.json"
 
 
 def _verified(text: bytes, key: str) -> Record | None:
@@ -118,13 +97,6 @@ def _verified(text: bytes, key: str) -> Record | None:
         return Record(content["cell"], content["result"], content["env"]) if whole else None
     except (ValueError, KeyError, TypeError, AttributeError):  # not JSON, or JSON of another shape
         return None
-
-
-def _write_whole(path: Path, content: dict[str, Any]) -> None:
-    text = json.dumps(content, indent=1, sort_keys=True, allow_nan=False)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with atomic_write(path, overwrite=True) as file:
-        file.write(text.encode())
 
 
 def _digest(content: dict[str, Any]) -> str:

@@ -18,6 +18,7 @@ from sklearn.utils import check_array
 from chary.method import DiverseEnsembleClassifier, SelfTrainingClassifier, iid, selection_biased
 from chary.method.simulated_bias import rows_by_class
 from studies import datasets
+from studies.datasets import SOURCE, DataFacts, Source
 
 # The authors' nine seeds.
 SEEDS = (0, 1, 42, 100, 1000, 2000, 1234, 3407, 380843)
@@ -64,7 +65,18 @@ class Cell:
 Results = Sequence[tuple[Cell, dict[str, Any]]]
 
 
-class Task:
+class Shared:
+    """Work that the cells of a task share."""
+
+    def once(self, what: Any, work: Callable[[], Any]) -> Any:
+        """The outcome of ``work``, kept under the name ``what`` for the other cells that share this task."""
+        kept = self.__dict__.setdefault("_kept", {})
+        if what not in kept:
+            kept[what] = work()
+        return kept[what]
+
+
+class Task(Shared):
     """What a method gets to work on: data with some labels, the model to use, and its first fit.
 
     Parameters
@@ -97,7 +109,6 @@ class Task:
         self.labeled = self._labeled(self._seed(1))
         self.y = np.where(self.labeled, self.y_true, -1)  # class codes; -1 where the label is hidden
         self.random_state = self._seed(2)
-        self._kept: dict[Any, Any] = {}
 
     def estimator(self, **changes: Any) -> DiverseEnsembleClassifier:
         """The model of this cell, not fitted."""
@@ -109,12 +120,6 @@ class Task:
     def initial(self) -> DiverseEnsembleClassifier:
         """The model fitted on the labels given: every method of this seed starts from it."""
         return self.estimator().fit(self.X, self.y)
-
-    def once(self, what: Any, work: Callable[[], Any]) -> Any:
-        """The outcome of ``work``, kept under the name ``what`` for the other cells that share this task."""
-        if what not in self._kept:
-            self._kept[what] = work()
-        return self._kept[what]
 
     def _seed(self, purpose: int) -> int:
         """One stream per data set, seed and purpose (split, labels, model), whatever else the cell says."""
@@ -173,24 +178,6 @@ class TextTable(NamedTuple):
     rows: list[list[str]]
 
 
-class DataFacts(NamedTuple):
-    """What the cells of a data set are made of."""
-
-    name: str
-    n_labeled: int
-    n_labeled_iid: int
-    r: float
-    sha256: str
-
-
-class Source(NamedTuple):
-    """Where a study finds data sets other than the paper's."""
-
-    facts: Callable[[str], DataFacts]  # of a name
-    absent: Callable[[list[str]], list[str]]  # those of some names that are not on this machine
-    anywhere: tuple[str, ...]  # names that need nothing to be there
-
-
 def erm(task: Task) -> DiverseEnsembleClassifier:
     """The supervised baseline: no pseudo-labels."""
     return task.initial
@@ -239,12 +226,11 @@ class Study:
     derive: Callable[[dict[str, Any]], dict[str, float]] | None = None  #: further numbers from a cell's result
     paper: Callable[[str], Published] | None = None  #: labelling -> (data set, method) -> mean and deviation
     companion: str = ""  #: the study of the same methods under "iid", whose results the conclusions get, too
-    table: Callable[[Study, Results], TextTable] | None = None  #: None: data sets by methods
+    tables: tuple[Callable[[Study, Results], TextTable], ...] = ()  #: none: data sets by methods
     headline: Callable[[Study, Results], str] | None = None  #: one sentence, computed
     conclude: tuple[Conclusion, ...] = ()  #: further sentences
     figure: Callable[[Study, Results], Any] | None = None  #: None: curves where a parameter varies, else duels
-    further: tuple[Callable[[Study, Results], TextTable], ...] = ()  #: tables besides the first
-    source: Source | None = None  #: of its data sets; None: those of the paper
+    source: Source = SOURCE  #: of its data sets
     only: Callable[[Cell], bool] | None = None  #: the cells of the grid that there are; None: all
 
     def cells(self, names: Iterable[str] | None = None, n_seeds: int | None = None) -> list[Cell]:
@@ -256,9 +242,8 @@ class Study:
         n_seeds = len(self.seeds) if n_seeds is None else n_seeds
         seeds = [*self.seeds[:n_seeds], *range(5000, 5000 + n_seeds - len(self.seeds))]
         cells = []
-        facts_of = self.source.facts if self.source else _facts
         for name in chosen:
-            facts = facts_of(name)
+            facts = self.source.facts(name)
             for seed, labeling in product(seeds, self.labelings):
                 cells += [
                     self._cell(facts, labeling, seed, method, value)
@@ -323,11 +308,3 @@ class Study:
                 f"of {method}; leave that method out."
             )
         return cell if value == _NETWORK[name] else replace(cell, model={name: value})
-
-
-def _facts(name: str) -> DataFacts:
-    if name.endswith(".npz") or name == datasets.MOONS:
-        d = datasets.load(name)
-        return DataFacts(name, d.n_labeled, d.labels_per_class * len(np.unique(d.y)), d.r, d.sha256)
-    f = datasets.find(name)
-    return DataFacts(f.name, f.n_labeled, f.labels_per_class * f.n_classes, f.r, datasets.checksum(f.name))

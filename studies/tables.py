@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import product
 from time import process_time
 from typing import Any, NamedTuple
 
@@ -40,8 +41,8 @@ from studies.collection import (
     table_draw,
 )
 from studies.figures import Axes
-from studies.findings import TIE, Numbers, duel, numbers, signed, together
-from studies.results import summarize
+from studies.findings import TIE, duel, means_of_methods, signed, together, told
+from studies.results import Line, summarize
 from studies.study import LABELINGS, SEEDS, Cell, Method, Results, Study, TextTable
 
 AUDIT = 30
@@ -90,10 +91,10 @@ def learner(draw: Draw, name: str, audited: int = 0, rounds: int | None = None) 
     return draw.once((name, rounds, audited), lambda: _learn(draw, name, rounds, draw.audited(audited)))
 
 
-def _learn(draw: Draw, name: str, rounds: int, more: NDArray[np.intp]) -> Labelled:
+def _learn(draw: Draw, name: str, rounds: int, more: NDArray[np.intp], **changes: Any) -> Labelled:
     start = process_time()
-    model = LEARNERS[name].classifier(rounds, draw.seed).fit(draw.X, draw.labels(more))
-    return labels_of(model, draw, draw.scored(more), start)
+    model = LEARNERS[name].classifier(rounds, draw.seed).set_params(**changes)
+    return labels_of(model.fit(draw.X, draw.labels(more)), draw, draw.scored(more), start)
 
 
 def labels_of(model: Any, draw: Draw, scored: Scored, start: float) -> Labelled:
@@ -292,63 +293,66 @@ def _rivals(study: Study) -> Sequence[str]:
 
 def by_way(study: Study, results: Results) -> TextTable:
     """Every method: accuracy, plain and balanced, by how labels were drawn."""
-    accuracy, balanced = numbers(results), numbers(results, "balanced")
-    most: dict[str, int] = defaultdict(int)
-    for (labeling, _), by in accuracy.items():
-        most[labeling] = max(most[labeling], len(by))
+    plain, balanced = (_by_place(study, results, metric) for metric in ("accuracy", "balanced"))
+    ways = dict.fromkeys(labeling for labeling, _ in plain)
+    most = {way: max(len(lines) for (labeling, _), lines in plain.items() if labeling == way) for way in ways}
     rows = []
     for method in study.methods:
-        places = [(labeling, method) for labeling in study.labelings]
-        seeds = {seed for place in places for by_seed in accuracy.get(place, {}).values() for seed in by_seed}
-        if seeds:
-            cells = [_pair(accuracy, balanced, place, most[place[0]]) for place in places]
-            rows.append([study.title_of(method), str(len(seeds)), *cells])
+        cells, seeds = [], set()
+        for labeling in study.labelings:
+            lines, n_most = plain.get((labeling, method), []), most.get(labeling, 0)
+            seeds |= {seed for line in lines for seed in line.by_seed}
+            number = f"{_mean(lines):.1f} ({_mean(balanced[labeling, method]):.1f})" if lines else "-"
+            cells.append(number + (f" [{len(lines)}]" if 0 < len(lines) < n_most else ""))
+        rows += [[study.title_of(method), str(len(seeds)), *cells]] if seeds else []
     tables = ", ".join(f"{n} with {LABELINGS[labeling]}" for labeling, n in most.items())
     caption = f"Accuracy (balanced accuracy) in percent, mean over tables: {tables}; [n]: over n tables"
     return TextTable(caption, ["Method", "Seeds", *study.labelings], rows)
 
 
-def _pair(accuracy: Numbers, balanced: Numbers, place: tuple[str, str], most: int) -> str:
-    if place not in accuracy:
-        return "-"
-    plain, even = (
-        np.mean([np.mean(list(by.values())) for by in of[place].values()]) for of in (accuracy, balanced)
-    )
-    n = len(accuracy[place])
-    return f"{plain:.1f} ({even:.1f})" + (f" [{n}]" if n < most else "")
-
-
 def confidences(study: Study, results: Results) -> TextTable:
     """Every method: what its confidence is worth and what it costs, over all draws."""
-    metrics = ("auroc", "aurc", "confidence", "accuracy", "seconds")
-    found = {metric: numbers(results, metric) for metric in metrics}
+    heads = {
+        "auroc": "AUROC",
+        "aurc": "AURC",
+        "confidence": "Confidence",
+        "accuracy": "Accuracy",
+        "seconds": "Seconds",
+    }
+    found = {metric: summarize(study, results, metric) for metric in heads}
     rows = []
     for method in study.methods:
-        cells = [_overall(study, found[metric], method, 2 if metric == "seconds" else 1) for metric in metrics]
-        rows += [[study.title_of(method), *cells]] if cells[-1] != "-" else []
+        here = {metric: [line for line in lines if line.method == method] for metric, lines in found.items()}
+        if here["seconds"]:
+            digits = {metric: 2 if metric == "seconds" else 1 for metric in heads}
+            cells = [f"{_mean(lines):.{digits[metric]}f}" if lines else "-" for metric, lines in here.items()]
+            rows.append([study.title_of(method), *cells])
     caption = (
         "Over all draws, in percent: how often a right label has more confidence than a wrong one (AUROC), area "
         "under the risk-coverage curve (AURC, less is better), mean confidence beside accuracy; seconds of CPU "
         "time to learn and label, features being there, but for the one with its report"
     )
-    return TextTable(caption, ["Method", "AUROC", "AURC", "Confidence", "Accuracy", "Seconds"], rows)
+    return TextTable(caption, ["Method", *heads.values()], rows)
 
 
-def _overall(study: Study, found: Numbers, method: str, digits: int) -> str:
-    means = [
-        np.mean(list(by_seed.values()))
-        for labeling in study.labelings
-        for by_seed in found.get((labeling, method), {}).values()
-    ]
-    return f"{np.mean(means):.{digits}f}" if means else "-"
+def _by_place(study: Study, results: Results, metric: str) -> dict[tuple[str, str], list[Line]]:
+    """(labelling, method) -> a line for each table."""
+    found: dict[tuple[str, str], list[Line]] = defaultdict(list)
+    for line in summarize(study, results, metric):
+        found[line.labeling, line.method].append(line)
+    return found
+
+
+def _mean(lines: list[Line]) -> float:
+    return float(np.mean([line.mean for line in lines]))
 
 
 def by_table(study: Study, results: Results) -> TextTable:
     """Each table and way: chary beside the three rivals that are given the same features."""
-    found, methods = numbers(results), [AUTO, *_rivals(study)]
+    lines, methods = summarize(study, results, "accuracy"), [AUTO, *_rivals(study)]
     rows = []
     for labeling in study.labelings:
-        for table, (own, *others) in together(found, labeling, methods).items():
+        for table, (own, *others) in together(lines, labeling, methods).items():
             rows.append([table, labeling, *(f"{mean:.1f}" for mean in (own, *others)), signed(own - max(others))])
     caption = "Accuracy in percent by table, mean over seeds; last, chary label against the best of these"
     return TextTable(caption, ["Table", "Labels", *map(study.title_of, methods), "Against the best"], rows)
@@ -359,86 +363,74 @@ def by_table(study: Study, results: Results) -> TextTable:
 
 def headline(study: Study, results: Results) -> str:
     """The means of chary and of its best rival, by the way labels were drawn."""
-    found, parts, rivals = numbers(results), [], _rivals(study)
+    lines, rivals = summarize(study, results, "accuracy"), _rivals(study)
+    parts = []
     for labeling in study.labelings:
-        means = together(found, labeling, [AUTO, *rivals])
+        means = list(together(lines, labeling, [AUTO, *rivals]).values())
         if means:
-            own, *others = np.mean(list(means.values()), axis=0)
-            best = int(np.argmax(others))
-            parts.append(
-                f"{own:.1f} with {LABELINGS[labeling]} ({study.title_of(rivals[best])} {others[best]:.1f})"
-            )
-    return f"{study.title_of(AUTO)} has {listed(parts)}" if parts else ""
+            own, *others = np.mean(means, axis=0)
+            rival = f"{study.title_of(rivals[int(np.argmax(others))])} {max(others):.1f}"
+            parts.append(f"{own:.1f} with {LABELINGS[labeling]} ({rival})")
+    return told(f"{study.title_of(AUTO)} has", parts)
 
 
 def against_rivals(study: Study, results: Results, companion: Results) -> list[str]:
     """Won, tied and lost against each rival; and how far behind the best of them at worst."""
-    found, said = numbers(results), []
-    for rival in [*_rivals(study), *(method for method in ("ten-lines", "majority") if method in study.methods)]:
+    lines, rivals, ours = summarize(study, results, "accuracy"), _rivals(study), study.title_of(AUTO)
+    said = []
+    for rival in [*rivals, *(method for method in ("ten-lines", "majority") if method in study.methods)]:
         parts = []
         for labeling in study.labelings:
-            one = duel(found, [labeling], AUTO, [rival])
+            one = duel(lines, [labeling], AUTO, [rival])
             if one.gains:
-                won, tied, lost = one.counts
-                parts.append(
-                    f"{LABELINGS[labeling]} {won} won, {tied} tied, {lost} lost ({signed(one.mean)} points)"
-                )
-        if parts:
-            said.append(f"{study.title_of(AUTO)} against {study.title_of(rival)}, by table: {'; '.join(parts)}.")
-    return said + _overall_duels(study, found) + _at_worst(study, found)
+                counts = "{} won, {} tied, {} lost".format(*one.counts)
+                parts.append(f"{LABELINGS[labeling]} {counts} ({signed(one.mean)} points)")
+        said.append(told(f"{ours} against {study.title_of(rival)}, by table:", parts, "; ".join))
+    said.append(told(f"Over all ways together, {ours} is ahead of", _tables_ahead(study, lines, rivals)))
+    best = duel(lines, study.labelings, AUTO, rivals)
+    if best.gains:
+        said.append(
+            f"Against the best of these on each table and way ({len(best.gains)}), {ours} has {signed(best.mean)} "
+            f"points on average; more than 3 points behind on {sum(gain < -3 for gain in best.gains.values())}; "
+            f"at worst {signed(best.gains[best.worst])} ({best.worst})"
+        )
+    return [f"{sentence}." for sentence in said if sentence]
 
 
-def _overall_duels(study: Study, found: Numbers) -> list[str]:
-    """By table alone: the mean over the ways of drawing labels."""
+def _tables_ahead(study: Study, lines: list[Line], rivals: Sequence[str]) -> list[str]:
+    """On how many tables chary is ahead of each rival in the mean over the ways of drawing labels."""
     parts = []
-    for rival in _rivals(study):
+    for rival in rivals:
         gains: dict[str, list[float]] = defaultdict(list)
         for labeling in study.labelings:
-            for table, (own, other) in together(found, labeling, [AUTO, rival]).items():
-                gains[table].append(own - other)
+            for table, gain in duel(lines, [labeling], AUTO, [rival]).gains.items():
+                gains[table].append(gain)
         ahead = sum(np.mean(of_table) > 0 for of_table in gains.values())
         parts += [f"{study.title_of(rival)} on {ahead} of {len(gains)}"] if gains else []
-    return [f"Over all ways together, {study.title_of(AUTO)} is ahead of {listed(parts)} tables."] if parts else []
-
-
-def _at_worst(study: Study, found: Numbers) -> list[str]:
-    best = duel(found, study.labelings, AUTO, _rivals(study))
-    if not best.gains:
-        return []
-    behind = sum(gain < -3 for gain in best.gains.values())
-    return [
-        f"Against the best of these on each table and way ({len(best.gains)}), {study.title_of(AUTO)} has "
-        f"{signed(best.mean)} points on average; more than 3 points behind on {behind}; at worst "
-        f"{signed(best.gains[best.worst])} ({best.worst})."
-    ]
+    return [*parts[:-1], f"{parts[-1]} tables"] if parts else []
 
 
 def worth_of_audit(study: Study, results: Results, companion: Results) -> list[str]:
-    """With the audited rows: chary against the rivals that got the same rows."""
-    found, said = numbers(results), []
-    ours = f"{AUTO}-audited"
-    for rival in (f"{name}-audited" for name in RIVALS):
-        parts = []
-        for labeling in study.labelings:
-            one = duel(found, [labeling], ours, [rival])
-            parts += [f"{signed(one.mean)} with {LABELINGS[labeling]}"] if one.gains else []
-        if parts:
-            said.append(f"{study.title_of(ours)} against {study.title_of(rival)}, points: {listed(parts)}.")
-    gains = [duel(found, [labeling], ours, [AUTO]) for labeling in study.labelings]
-    parts = [
-        f"{signed(one.mean)} with {LABELINGS[labeling]}"
-        for labeling, one in zip(study.labelings, gains, strict=True)
-        if one.gains
-    ]
-    return said + ([f"The audited rows add to {study.title_of(AUTO)}, points: {listed(parts)}."] if parts else [])
+    """chary with an audit against its rivals with the same rows; and what the audit adds to chary."""
+    lines, audited, titles = summarize(study, results, "accuracy"), f"{AUTO}-audited", study.title_of
+    duels = {
+        f"{titles(audited)} against {titles(f'{rival}-audited')}, points:": (audited, f"{rival}-audited")
+        for rival in RIVALS
+    }
+    duels[f"The audited rows add to {titles(AUTO)}, points:"] = (audited, AUTO)
+    said = []
+    for start, (ours, rival) in duels.items():
+        gains = {labeling: duel(lines, [labeling], ours, [rival]) for labeling in study.labelings}
+        parts = [f"{signed(one.mean)} with {LABELINGS[labeling]}" for labeling, one in gains.items() if one.gains]
+        said += [f"{told(start, parts)}."] if parts else []
+    return said
 
 
 def worth_of_aim(study: Study, results: Results, companion: Results) -> list[str]:
     """What the balanced aim changes, on average and on the worst table."""
     said = []
     for metric, words in (("balanced", "Balanced accuracy"), ("accuracy", "Accuracy")):
-        found = numbers(results, metric)
-        one = duel(found, study.labelings, f"{AUTO}-balanced", [AUTO])
+        one = duel(summarize(study, results, metric), study.labelings, f"{AUTO}-balanced", [AUTO])
         if one.gains:
             said.append(
                 f"{words}, balanced aim: {signed(one.mean)} points on average over {len(one.gains)} tables "
@@ -462,7 +454,10 @@ def held_out_and_truth(study: Study, results: Results) -> TextTable:
     for labeling in study.labelings:
         for verdict in (REPRESENTATIVE, MILD, STRONG, UNKNOWN):
             if found := by_kind.get((labeling, verdict)):
-                rows.append([labeling, verdict, *_row(found)])
+                said, true = (
+                    f"{100 * np.mean([one[name] for one in found]):.1f}" for name in ("held_out", "accuracy")
+                )
+                rows.append([labeling, verdict, str(len(found)), said, true, *map(str, _sides(found))])
     heads = ["Labels", "Verdict", "Reports", "Held-out", "True", "Below", "Within", "Above", "Too good"]
     caption = (
         "What the reports said: accuracy on held-out labels and of the labels made, in percent; in how many "
@@ -470,14 +465,6 @@ def held_out_and_truth(study: Study, results: Results) -> TextTable:
         "many the held-out accuracy is more than 5 points too good"
     )
     return TextTable(caption, heads, rows)
-
-
-def _row(found: Reports) -> list[str]:
-    said, true = (100 * np.mean([report[name] for report in found]) for name in ("held_out", "accuracy"))
-    sides = Counter(_side(report) for report in found)
-    too_good = sum(report["held_out"] - report["accuracy"] > _MUCH for report in found)
-    counts = [sides["below"], sides["within"], sides["above"], too_good]
-    return [str(len(found)), f"{said:.1f}", f"{true:.1f}", *map(str, counts)]
 
 
 def promised_errors(study: Study, results: Results) -> TextTable:
@@ -494,8 +481,7 @@ def promised_errors(study: Study, results: Results) -> TextTable:
             error, high, true = (
                 100 * np.mean([x[name] for x in here]) for name in ("error", "error_high", "true_error")
             )
-            passed = sum(x["true_error"] > x["error_high"] for x in here)
-            numbers = [f"{error:.1f}", f"{high:.1f}", f"{true:.1f}", f"{passed} of {len(here)}"]
+            numbers = [f"{error:.1f}", f"{high:.1f}", f"{true:.1f}", f"{_n_passed(here)} of {len(here)}"]
             rows.append([labeling, f"{100 * share:.0f} %", *numbers])
     heads = ["Labels", "Surest rows", "Error held out", "Up to (95 %)", "True error", "Limit passed"]
     return TextTable("What accepting the surest rows was said to mean, and what it meant, in percent", heads, rows)
@@ -511,38 +497,42 @@ def trust(study: Study, results: Results, companion: Results) -> list[str]:
     said = []
     for words, reports in ((LABELINGS["random"], random), ("labels from a group or picked by a column", natural)):
         if reports:
-            said += [_sides(words, reports), _limits(words, reports)]
+            said += [_told_sides(words, reports), _limits(words, reports)]
     for verdict in (REPRESENTATIVE, MILD, STRONG):
         reports = [report for report in natural if report["verdict"] == verdict]
         if reports:
-            said.append(_sides(f"labels from a group or picked by a column that look {verdict}", reports))
+            said.append(_told_sides(f"labels from a group or picked by a column that look {verdict}", reports))
     empty = [report for _, report in found if report["classes_without_rows"]]
     said.append(f"A class that has labels received no row in {len(empty)} of {len(found)} reports.")
     return said
 
 
-def _sides(words: str, reports: Reports) -> str:
-    sides = Counter(_side(report) for report in reports)
+def _told_sides(words: str, reports: Reports) -> str:
+    below, within, above, too_good = _sides(reports)
     gap = 100 * np.mean([report["held_out"] - report["accuracy"] for report in reports])
-    too_good = sum(report["held_out"] - report["accuracy"] > _MUCH for report in reports)
     return (
         f"With {words} the accuracy on held-out labels is off by {gap:+.1f} points on average (more than 5 too "
-        f"good in {too_good} of {len(reports)} reports); the truth is below its 95 % interval in "
-        f"{sides['below']}, within in {sides['within']}, above in {sides['above']}."
+        f"good in {too_good} of {len(reports)} reports); the truth is below its 95 % interval in {below}, within "
+        f"in {within}, above in {above}."
     )
 
 
 def _limits(words: str, reports: Reports) -> str:
     levels = [level for report in reports for level in report["levels"] if level["error_high"] is not None]
-    passed = sum(level["true_error"] > level["error_high"] for level in levels)
-    share = f"{100 * passed / len(levels):.0f} %" if levels else "none"
+    share = f"{100 * _n_passed(levels) / len(levels):.0f} %" if levels else "none"
     return f'With {words} the true error passes its limit "up to" in {share} of {len(levels)} lines.'
 
 
-def _side(report: dict[str, Any]) -> str:
-    if report["accuracy"] < report["held_out_low"]:
-        return "below"
-    return "above" if report["accuracy"] > report["held_out_high"] else "within"
+def _n_passed(levels: Reports) -> int:
+    return sum(level["true_error"] > level["error_high"] for level in levels)
+
+
+def _sides(reports: Reports) -> tuple[int, int, int, int]:
+    """In how many the truth is below, within and above the interval; and the accuracy held out much too good."""
+    below = sum(report["accuracy"] < report["held_out_low"] for report in reports)
+    above = sum(report["accuracy"] > report["held_out_high"] for report in reports)
+    too_good = sum(report["held_out"] - report["accuracy"] > _MUCH for report in reports)
+    return below, len(reports) - below - above, above, too_good
 
 
 def _reports(results: Results) -> list[tuple[str, dict[str, Any]]]:
@@ -555,10 +545,9 @@ _MARKS = dict(zip(RIVALS, (("s", figures.BLUE), ("^", figures.GREEN), ("D", figu
 
 def gains_by_table(study: Study, results: Results) -> Axes:
     """By table, points that chary is ahead of each rival (open marks) and of the best of them (filled)."""
-    found = numbers(results)
-    ways = {
-        labeling: means for labeling in study.labelings if (means := together(found, labeling, [AUTO, *RIVALS]))
-    }
+    lines = summarize(study, results, "accuracy")
+    means_by_way = {labeling: together(lines, labeling, [AUTO, *RIVALS]) for labeling in study.labelings}
+    ways = {labeling: means for labeling, means in means_by_way.items() if means}
     names = list(dict.fromkeys(name for means in ways.values() for name in means))
     places = dict(zip(names, np.arange(len(names))[::-1], strict=True))
     axes = figures.panels(1, max(1, len(ways)), 3.6, 0.26 * len(names) + 0.9, sharex=True, sharey=True)
@@ -612,8 +601,7 @@ TABLES = Study(
     seeds=(0, 1, 2, 3, 4),
     task=table_draw,
     caption="Accuracy on the rows without a label",
-    table=by_way,
-    further=(confidences, by_table, held_out_and_truth, promised_errors),
+    tables=(by_way, confidences, by_table, held_out_and_truth, promised_errors),
     headline=headline,
     conclude=(against_rivals, worth_of_audit, worth_of_aim, trust),
     figure=gains_by_table,
@@ -628,8 +616,7 @@ TABLES_PAPER = Study(
     measure=labels_and_confidence,
     seeds=SEEDS[:2],
     task=paper_draw,
-    table=by_way,
-    further=(confidences, by_table),
+    tables=(by_way, confidences, by_table),
     headline=headline,
     conclude=(against_rivals, worth_of_aim),
 )
@@ -640,30 +627,15 @@ _WARM_ROUNDS = (1, 5)
 
 def network(draw: Draw, rounds: int, warm_start: bool) -> Labelled:
     """The network of ``chary label``, with so many rounds."""
-    start = process_time()
-    model = LEARNERS["network"].classifier(rounds, draw.seed).set_params(warm_start=warm_start)
-    nothing = draw.audited(0)
-    return labels_of(model.fit(draw.X, draw.labels(nothing)), draw, draw.scored(nothing), start)
-
-
-def means_by_way(study: Study, results: Results) -> str:
-    """The mean accuracy of each method over the tables, by how labels were drawn."""
-    found, parts = numbers(results), []
-    for labeling in study.labelings:
-        means = list(together(found, labeling, list(study.methods)).values())
-        if means:
-            by_method = zip(study.methods, zip(*means, strict=True), strict=True)
-            told = [f"{study.title_of(method)} {sum(values) / len(values):.1f}" for method, values in by_method]
-            parts.append(f"with {LABELINGS[labeling]} ({len(means)} tables) {listed(told)}")
-    return f"Accuracy on average: {'; '.join(parts)}" if parts else ""
+    return _learn(draw, "network", rounds, draw.audited(0), warm_start=warm_start)
 
 
 def warm_against_fresh(study: Study, results: Results, companion: Results) -> list[str]:
     """For each way of drawing labels and number of rounds: warm starts against fresh ones, table by table."""
-    found, said = numbers(results), []
+    lines, said = summarize(study, results, "accuracy"), []
     for labeling in study.labelings:
         for rounds in _WARM_ROUNDS:
-            warm = duel(found, [labeling], f"warm-{rounds}", [f"fresh-{rounds}"])
+            warm = duel(lines, [labeling], f"warm-{rounds}", [f"fresh-{rounds}"])
             if not warm.gains:
                 continue
             won, _, lost = warm.counts
@@ -698,9 +670,8 @@ WARM_STARTS = Study(
     seeds=(0, 1),
     task=table_draw,
     caption="Accuracy on the rows without a label",
-    table=by_way,
-    further=(confidences,),
-    headline=means_by_way,
+    tables=(by_way, confidences),
+    headline=partial(means_of_methods, count=lambda n: f"{n} tables"),
     conclude=(warm_against_fresh,),
     source=SOURCE,
 )
@@ -780,28 +751,29 @@ def _quick_labels(draw: Draw, known: Labels) -> NDArray[np.intp]:
 # -- What is told --------------------------------------------------------------------------------------------
 
 
+_STARTS = {"": "none", "-audited": f"{AUDIT} audited"}
+
+
 def by_chooser(study: Study, results: Results) -> TextTable:
     """For each way, start and number of further labels, the mean over tables by chooser."""
     means = _means_of_choosers(study, results)
     rows = []
-    for labeling in study.labelings:
-        for suffix in ("", "-audited"):
-            for k in _MORE:
-                here = [means.get((labeling, f"{name}{suffix}", k)) for name in CHOOSERS]
-                if all(mean is not None for mean in here):
-                    start = f"{AUDIT} audited" if suffix else "none"
-                    rows.append([labeling, start, str(k), *(f"{mean:.1f}" for mean in here if mean is not None)])
+    for labeling, start, k in product(study.labelings, _STARTS, _MORE):
+        places = [(labeling, f"{name}{start}", k) for name in CHOOSERS]
+        if all(place in means for place in places):
+            rows.append([labeling, _STARTS[start], str(k), *(f"{means[place]:.1f}" for place in places)])
     caption = "Accuracy in percent on rows set apart, mean over tables"
-    return TextTable(caption, ["Labels", "Audit", "Further labels", *(CHOOSERS[name] for name in CHOOSERS)], rows)
+    return TextTable(caption, ["Labels", "Audit", "Further labels", *CHOOSERS.values()], rows)
 
 
 def worth_of_choosing(study: Study, results: Results) -> str:
     """What the largest number of further labels adds, by who chose the rows, over ways and starts."""
-    gains = {name: _gains_of_choosers(_means_of_choosers(study, results), name, max(_MORE)) for name in CHOOSERS}
+    means = _means_of_choosers(study, results)
+    gains = {name: _gains_of_choosers(means, name, max(_MORE)) for name in CHOOSERS}
     if not all(gains.values()):
         return ""
     parts = [f"{signed(np.mean(list(of.values())))} ({CHOOSERS[name]})" for name, of in gains.items()]
-    return f"{max(_MORE)} further labels add, points of accuracy on rows set apart: {listed(parts)}"
+    return told(f"{max(_MORE)} further labels add, points of accuracy on rows set apart:", parts)
 
 
 def against_random(study: Study, results: Results, companion: Results) -> list[str]:
@@ -809,42 +781,32 @@ def against_random(study: Study, results: Results, companion: Results) -> list[s
     said = []
     for metric, words in (("accuracy", "rows set apart"), ("rest_accuracy", "all rows left to label")):
         means = _means_of_choosers(study, results, metric)
-        for k in _MORE[1:]:
-            base = _gains_of_choosers(means, "random", k)
-            for name in (REPORT, "margin"):
-                own = _gains_of_choosers(means, name, k)
-                parts = [f"{signed(own[place] - base[place])} {_place(place)}" for place in own if place in base]
-                if parts:
-                    said.append(f"{k} {CHOOSERS[name]} against {k} random ones, on {words}: {listed(parts)}.")
+        for k, name in product(_MORE[1:], (REPORT, "margin")):
+            own, base = (_gains_of_choosers(means, of, k) for of in (name, "random"))
+            parts = [f"{signed(own[place] - base[place])} {place}" for place in own if place in base]
+            if parts:
+                said.append(f"{k} {CHOOSERS[name]} against {k} random ones, on {words}: {listed(parts)}.")
     return said
-
-
-def _place(place: tuple[str, str]) -> str:
-    labeling, suffix = place
-    return f"with {LABELINGS[labeling]} {'after' if suffix else 'without'} an audit"
 
 
 def _means_of_choosers(
     study: Study, results: Results, metric: str = "accuracy"
 ) -> dict[tuple[str, str, int], float]:
     """(labelling, method, further labels) -> mean over tables, in percent."""
-    found: dict[tuple[str, str, int], list[float]] = {}
-    for line in summarize(study, results):
-        if line.metric == metric:
-            found.setdefault((line.labeling, line.method, line.value), []).append(line.mean)
-    return {place: float(np.mean(means)) for place, means in found.items()}
+    found: dict[tuple[str, str, int], list[Line]] = defaultdict(list)
+    for line in summarize(study, results, metric):
+        found[line.labeling, line.method, line.value].append(line)
+    return {place: _mean(lines) for place, lines in found.items()}
 
 
-def _gains_of_choosers(
-    means: dict[tuple[str, str, int], float], name: str, k: int
-) -> dict[tuple[str, str], float]:
-    """(labelling, start) -> points that k further labels add."""
+def _gains_of_choosers(means: dict[tuple[str, str, int], float], name: str, k: int) -> dict[str, float]:
+    """Labelling and start, in words -> points that k further labels add."""
     gains = {}
-    for (labeling, method, size), mean in means.items():
-        chooser, _, audited = method.partition("-")
-        before = means.get((labeling, method, 0))
-        if chooser == name and size == k and before is not None:
-            gains[labeling, audited] = mean - before
+    for labeling, start in product(dict.fromkeys(labeling for labeling, _, _ in means), _STARTS):
+        before, after = (means.get((labeling, f"{name}{start}", n)) for n in (0, k))
+        if before is not None and after is not None:
+            words = f"with {LABELINGS[labeling]} {'after' if start else 'without'} an audit"
+            gains[words] = after - before
     return gains
 
 
@@ -865,7 +827,7 @@ ROWS_TO_CHECK = Study(
     seeds=(0, 1),
     task=table_draw,
     caption="Accuracy on rows set apart",
-    table=by_chooser,
+    tables=(by_chooser,),
     headline=worth_of_choosing,
     conclude=(against_random,),
     source=SOURCE,

@@ -44,16 +44,9 @@ def _write_page(name: str) -> str:
     picture = f"![{match[1]}]({where}/figure.png)\n\n" if (folder / "figure.png").exists() else ""
     (PAGES / f"{name}.md").write_text(
         f"# {name}\n\n{match[1]}\n\n{text[match.end() :].strip()}\n\n{picture}"
-        f"Stored: {links}. Made by `python -m studies run {_command(name)}`, then `report`.\n"
+        f"Stored: {links}. Made by `python -m studies run {name}`, then `report`.\n"
     )
     return match[1]
-
-
-def _command(name: str) -> str:
-    """As in the catalogue: a protocol is an option, but for the one study that has draws of its own."""
-    if name.endswith("-authors") and name != "figure-calibration-authors":
-        return f"{name.removesuffix('-authors')} --protocol authors"
-    return name
 
 
 def setup(app: Any) -> dict[str, bool]:

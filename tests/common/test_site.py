@@ -84,7 +84,7 @@ def test_every_stored_study_gets_a_page(tmp_path, monkeypatch):
         assert f"[{name}]({name}.md): " in listed
         for target in re.findall(r"\]\(\.\./\.\./(studies/[^)]+)\)", text):
             assert (ROOT / target).exists()
-    assert "table-ssb --protocol authors" in (tmp_path / "results" / "table-ssb-authors.md").read_text()
+    assert "studies run table-ssb-authors" in (tmp_path / "results" / "table-ssb-authors.md").read_text()
 
 
 def test_formulas_are_drawn_in_the_colour_of_the_text():

@@ -12,7 +12,6 @@ import pytest
 from chary.tables.target import read_target
 from studies.collection import (
     COLLECTION,
-    SHIPPED,
     TableFacts,
     absent,
     find_table,
@@ -85,12 +84,11 @@ def test_labels_come_from_the_group_the_first_days_or_the_far_ends():
     assert len(set(labelled_rows(frame, by_number, "random", 1))) == 3
 
 
-@pytest.mark.parametrize("name", SHIPPED)
-def test_a_fresh_clone_has_tables_of_several_kinds_of_cells(name, monkeypatch):
+def test_a_fresh_clone_has_a_table_of_several_kinds_of_cells(monkeypatch):
     monkeypatch.delenv("CHARY_DATA", raising=False)
-    table = load_table(name)
+    table = load_table("tumours")
     facts = table.facts
-    assert absent([name]) == []
+    assert absent(["tumours"]) == []
     assert len(facts.sha256) == 64
     assert len({str(dtype) for dtype in table.frame.drop(facts.target).dtypes}) > 1
     assert table.X.shape[0] == len(table.frame) == len(table.codes)
@@ -107,9 +105,9 @@ def test_ordinal_codes_keep_numbers_and_rank_texts():
 
 
 def test_only_tables_with_a_group_draw_labels_from_it():
-    drawn = {(cell.dataset, cell.labeling) for cell in TABLES.cells(["fastfood", "wine"], 1) if possible(cell)}
+    drawn = {(cell.dataset, cell.labeling) for cell in TABLES.cells(["fastfood", "tumours"], 1) if possible(cell)}
     assert ("fastfood", "group") not in drawn
-    assert {("fastfood", "column"), ("wine", "group")} <= drawn
+    assert {("fastfood", "column"), ("tumours", "group")} <= drawn
 
 
 @pytest.fixture
@@ -132,18 +130,16 @@ def folder(tmp_path, monkeypatch):
 def test_tables_can_be_added_to_the_folder(folder):
     assert load_table("mine").codes.tolist() == [0, 1] * 10
     assert find_table("mine").sha256 == hashlib.sha256((folder / "mine.parquet").read_bytes()).hexdigest()
-    assert absent(["mine", "tweets", "wine"]) == ["tweets"]
+    assert absent(["mine", "tweets", "tumours"]) == ["tweets"]
 
 
 def test_what_is_missing_damaged_or_unknown_is_said_in_a_sentence(folder):
-    with pytest.raises(
-        DatasetError, match=r"tweets is not on this machine; set CHARY_DATA .* wine, tumours, scans"
-    ):
+    with pytest.raises(DatasetError, match=r"tweets is not on this machine; set CHARY_DATA .* or choose tumours"):
         load_table("tweets")
     with pytest.raises(DatasetError, match=r"weather\.parquet is not the table chary knows"):
         load_table("weather")
     for name in ("gone", "never"):
-        with pytest.raises(DatasetError, match=f"There is no table '{name}'; choose one of wine"):
+        with pytest.raises(DatasetError, match=f"There is no table '{name}'; choose one of tumours"):
             load_table(name)
     pl.DataFrame({"x": [1.0, 2.0, 3.0], "y": ["a", None, "b"]}).write_parquet(folder / "mine.parquet")
     find_table.cache_clear()
@@ -159,13 +155,13 @@ def test_without_a_folder_nothing_is_looked_up(monkeypatch):
 
 @pytest.fixture(scope="module")
 def draw():
-    return table_draw(next(cell for cell in TABLES.cells(["wine"], 1) if cell.labeling == "group"))
+    return table_draw(next(cell for cell in TABLES.cells(["tumours"], 1) if cell.labeling == "group"))
 
 
 def test_a_draw_hides_all_labels_but_those_of_its_rows(draw):
-    assert draw.labeled.sum() == 40
-    assert set(draw.table.frame["colour"].filter(draw.labeled)) == {"ruby"}
-    read = read_target(draw.hidden(), "cultivar").labels
+    assert draw.labeled.sum() == 60
+    assert set(draw.table.frame["size"].filter(draw.labeled)) == {"medium"}
+    read = read_target(draw.hidden(), "diagnosis").labels
     assert (read.labeled == draw.labeled).all()
     known = draw.labels(draw.audited(0))
     assert read.classes.tolist() == known.classes.tolist()
@@ -177,10 +173,10 @@ def test_audited_rows_are_known_and_never_scored(draw):
     assert not draw.labeled[rows].any()
     assert draw.audited(10).tolist() == rows[:10].tolist()
     known, scored = draw.labels(rows), draw.scored(rows)
-    assert known.labeled.sum() == 70
+    assert known.labeled.sum() == 90
     assert (known.classes[known.codes[rows]] == draw.classes[draw.truth[rows]]).all()
     together = np.concatenate([np.flatnonzero(known.labeled), scored.rows])
-    assert sorted(together) == list(range(178))
+    assert sorted(together) == list(range(569))
     assert (scored.truth == draw.truth[scored.rows]).all()
     assert (draw.X[scored.rows] == scored.X).all()
 
@@ -188,7 +184,7 @@ def test_audited_rows_are_known_and_never_scored(draw):
 def test_classes_without_a_label_are_unknown_until_an_audit_finds_them(draw):
     labeled = draw.labeled & (draw.truth != 1)
     fewer = type(draw)(draw.cell, draw.X, draw.truth, draw.classes, labeled, draw.table)
-    assert fewer.labels(fewer.audited(0)).classes.tolist() == ["cultivar 1", "cultivar 3"]
+    assert fewer.labels(fewer.audited(0)).classes.tolist() == ["benign"]
     found = fewer.labels(fewer.audited(30))
     assert found.classes.tolist() == draw.classes.tolist()
     assert (found.codes[found.labeled] == draw.truth[found.labeled]).all()

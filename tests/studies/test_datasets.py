@@ -14,7 +14,7 @@ from scipy.io import savemat
 from sklearn.datasets import dump_svmlight_file
 
 from studies import datasets
-from studies.datasets import DatasetError, checksum, content_checksum, fetch, find, load
+from studies.datasets import DatasetError, content_checksum, facts_of, fetch, find, load
 
 needs_data = pytest.mark.skipif(not os.environ.get("CHARY_DATA"), reason="CHARY_DATA is not set")
 ELSEWHERE = [facts.name for facts in datasets.FACTS if facts.name != "digits"]
@@ -32,7 +32,7 @@ def test_digits_always_works_and_is_the_data_described(empty):
     digits = load("digits")
     facts = find("digits")
     assert digits.X.shape == (facts.n, facts.d)
-    assert content_checksum(digits.X, digits.y) == facts.sha256 == checksum("digits")
+    assert content_checksum(digits.X, digits.y) == facts.sha256 == digits.facts.sha256
     assert not empty.exists()
 
 
@@ -70,7 +70,7 @@ def test_a_missing_set_says_how_to_get_it(empty):
     with pytest.raises(DatasetError, match=r"studies datasets fetch dry_bean.*CHARY_DATA.*dry_bean\.npz"):
         load("DryBean")
     assert {facts.name for facts in datasets.FACTS if facts.where} == {"digits"}
-    assert checksum("har") == find("har").sha256  # known without the data
+    assert facts_of("har").sha256 == find("har").sha256  # known without the data
 
 
 @needs_data
@@ -85,7 +85,7 @@ def test_a_damaged_file_is_refused(empty, monkeypatch, tmp_path):
     monkeypatch.setenv("CHARY_DATA", str(tmp_path))
     path = tmp_path / "rice.npz"
     np.savez(path, X=np.zeros((3810, 7), np.float32), y=np.zeros(3810))
-    with pytest.raises(DatasetError, match=r"is not the Rice data: its content has checksum"):
+    with pytest.raises(DatasetError, match=r"is not the Rice data: its content has another checksum"):
         load("rice")
     path.write_bytes(path.read_bytes()[:1000])
     with pytest.raises(DatasetError, match=r"not a readable \.npz archive"):
@@ -99,12 +99,12 @@ def test_an_npz_file_of_ones_own_is_a_data_set(tmp_path):
     path = tmp_path / "mine.npz"
     np.savez(path, X=np.arange(12.0).reshape(6, 2), y=["a", "b"] * 3, r=0.5)
     mine = load(str(path))
-    assert (mine.n_labeled, mine.labels_per_class, mine.r) == (20, 10, 0.5)
+    assert mine.facts[1:4] == (20, 20, 0.5)
     assert mine.y.tolist() == ["a", "b"] * 3
-    assert checksum(str(path)) == mine.sha256
+    assert facts_of(str(path)) == mine.facts
     np.savez(path, X=np.arange(12.0).reshape(6, 2) + 1, y=["a", "b"] * 3, n_labeled=4)
-    assert load(str(path)).sha256 != mine.sha256
-    assert load(str(path)).n_labeled == 4
+    assert load(str(path)).facts.sha256 != mine.facts.sha256
+    assert load(str(path)).facts.n_labeled == 4
     np.savez(path, X=np.arange(12.0), y=["a", "b"] * 3)
     with pytest.raises(DatasetError, match=r"X of shape \(12,\)"):
         load(str(path))
@@ -244,7 +244,7 @@ def test_a_matlab_file(toy):
     assert np.array_equal(load("svmguide1").y, toy.y)
 
 
-def test_a_variant_by_its_fingerprint_gets_its_own_checksum(toy, empty):
+def test_a_variant_is_known_by_its_fingerprint(toy, empty):
     """HAR's archive within an archive; its last digits depend on who computed them."""
 
     def text(array):
@@ -261,7 +261,7 @@ def test_a_variant_by_its_fingerprint_gets_its_own_checksum(toy, empty):
     known = datasets._fingerprint(toy.X)
     toy(body, reader="har", fingerprint=known)
     fetch("svmguide1")
-    assert load("svmguide1").sha256 == checksum("svmguide1") != find("svmguide1").sha256
+    assert content_checksum(*load("svmguide1")[:2]) != load("svmguide1").facts.sha256 == find("svmguide1").sha256
     toy(body, reader="har", fingerprint=known + 1e-3)
     with pytest.raises(DatasetError, match="is not the Svmguide1 data"):
         fetch("svmguide1")
@@ -297,4 +297,4 @@ def test_the_readers_give_the_very_content_of_the_catalogue(name, serve, monkeyp
     served = replace(facts, urls=tuple(address + path for path in files))
     monkeypatch.setattr(datasets, "FACTS", (served,))
     fetch(name)
-    assert load(name).sha256 == facts.sha256
+    assert load(name).facts.sha256 == facts.sha256

@@ -2,10 +2,8 @@
 
 import json
 import os
-import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -69,17 +67,6 @@ def test_nan_is_refused_and_leaves_nothing(store):
     assert not [path for path in store.directory.rglob("*") if path.is_file()]
 
 
-def test_failures_are_kept_apart_and_forgotten_on_success(store):
-    store.fail(CELL, "killed by SIGKILL")
-    assert store.failure(key_of(CELL)) == "killed by SIGKILL"
-    assert store.read(key_of(CELL)) is None
-    store.write(CELL, {})
-    assert store.failure(key_of(CELL)) is None
-    store.fail(CELL, "x")
-    (store.directory / "failed" / f"{key_of(CELL)}.json").write_text("{")
-    assert "cannot be read" in store.failure(key_of(CELL))
-
-
 def test_remains_of_dead_processes_are_swept_and_those_of_living_ones_stay(store):
     key = store.write(CELL, {})
     folder = store.path(key).parent
@@ -94,31 +81,3 @@ def test_remains_of_dead_processes_are_swept_and_those_of_living_ones_stay(store
     assert [(folder / name).exists() for name in names] == [False, True, True]
     assert store.read(key) is not None
     assert Store(folder / "none").sweep() == 0
-
-
-WRITER = """
-import sys
-from studies.store import Store
-store = Store(sys.argv[1])
-for seed in range(10**6):
-    store.write({"seed": seed}, {"values": list(range(2000))})
-    print(seed, flush=True)
-"""
-
-
-def test_a_killed_writer_leaves_no_torn_file(tmp_path):
-    for attempt in range(2):
-        directory = tmp_path / str(attempt)
-        writer = subprocess.Popen([sys.executable, "-c", WRITER, str(directory)], stdout=subprocess.PIPE)
-        writer.stdout.readline()
-        time.sleep(0.017 * attempt)
-        writer.send_signal(signal.SIGKILL)
-        n_reported = 1 + len(writer.stdout.read().splitlines())
-        writer.stdout.close()
-        writer.wait()
-        store = Store(directory)
-        files = list(directory.glob("*/*.json"))
-        assert all(store.read(path.stem) is not None for path in files)
-        assert len(files) >= n_reported
-        store.sweep()
-        assert not list(directory.rglob("*.part"))

@@ -1,37 +1,35 @@
 """The stored results: every study has them, and the reports are what the stored cells say."""
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 import studies
-from studies import NAMES, STUDIES, Store, find_study, import_results, key_of, protocols_of, to_csv, to_markdown
-from studies.results import companion_of
+from studies import NAMES, STUDIES, find_study, import_results, to_csv, to_markdown
+from studies.store import key_of
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "studies" / "results"
-FOLDERS = {find_study(name, protocol).name: (name, protocol) for name in NAMES for protocol in protocols_of(name)}
 
 
 def test_every_study_has_a_stored_result():
-    assert {path.parent.name for path in RESULTS.glob("*/cells.json.gz")} == set(FOLDERS)
+    assert {path.parent.name for path in RESULTS.glob("*/cells.json.gz")} == set(NAMES)
 
 
-@pytest.mark.parametrize("folder", FOLDERS)
-def test_stored_reports_are_what_the_stored_cells_say(folder, tmp_path):
-    study, source = find_study(*FOLDERS[folder]), RESULTS / folder / "cells.json.gz"
-    cells, stored = study.cells(), import_results(source)
-    keys = [key_of(cell.content()) for cell, _ in stored]
-    assert stored
+@pytest.mark.parametrize("name", NAMES)
+def test_stored_reports_are_what_the_stored_cells_say(name):
+    study, folder = find_study(name), RESULTS / name
+    results = import_results(folder / "cells.json.gz")
+    keys = [key_of(cell.content()) for cell, _ in results]
+    assert results
     assert len(set(keys)) == len(keys)
-    assert set(keys) <= {key_of(cell.content()) for cell in cells}  # so that a run finds them
-    results = import_results(source, cells)
-    companion = companion_of(study, results, None, Store(tmp_path), source)
-    assert to_markdown(study, results, companion) == (source.parent / "report.md").read_text()
-    assert to_csv(study, results) == (source.parent / "results.csv").read_text()
+    cells = [key_of(cell.content()) for cell in study.cells()]
+    assert len(set(cells)) == len(cells)
+    assert set(keys) <= set(cells)  # so that a run finds them
+    companion = import_results(RESULTS / study.companion / "cells.json.gz") if study.companion else ()
+    assert to_markdown(study, results, companion) == (folder / "report.md").read_text()
+    assert to_csv(study, results) == (folder / "results.csv").read_text()
 
 
 def test_cells_keep_their_names():
@@ -51,19 +49,16 @@ def test_only_figures_that_a_page_shows_are_stored():
 def test_every_study_is_found_by_its_name():
     assert [find_study(name).name for name in NAMES] == list(NAMES)
     assert len(set(NAMES)) == len(NAMES)
-    for name, protocol, message in (
-        ("table-7", "ours", r"There is no study 'table-7'; choose one of table-ssb, .*, deep\."),
-        ("table-7", "authors", "There is no study 'table-7'"),
-        ("table-iid", "theirs", r"There is no protocol 'theirs'; choose one of ours, authors\."),
-        ("audit", "authors", r"audit has no protocol of the authors; table-ssb, .* have one\."),
-    ):
-        with pytest.raises(ValueError, match=message):
-            find_study(name, protocol)
+    with pytest.raises(ValueError, match=r"There is no study 'table-7'; choose one of table-ssb, .*, deep\."):
+        find_study("table-7")
 
 
 def test_pytorch_is_imported_only_for_the_studies_that_need_it(monkeypatch):
-    code = "import sys, studies; studies.find_study('table-ssb'); sys.exit('torch' in sys.modules)"
-    subprocess.run([sys.executable, "-c", code], check=True)
+    modules = Path(studies.__file__).parent.glob("*.py")
+    found = {
+        path.stem for path in modules if re.search(r"^(import|from) (torch|chary\.torch)", path.read_text(), re.M)
+    }
+    assert found == {"authors", "deep"}
 
     def absent(missing):
         def refuse(module):

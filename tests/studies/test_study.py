@@ -18,10 +18,7 @@ def one_cell(name, dataset, labeling="ssb", method="erm", **changes):
     return replace(cell, model={"n_steps": 30}, **changes)
 
 
-def test_a_grid_names_every_cell_once_and_can_be_restricted():
-    for study in STUDIES.values():
-        keys = [key_of(cell.content()) for cell in study.cells()]
-        assert len(set(keys)) == len(keys), study.name
+def test_a_grid_can_be_restricted():
     cells = STUDIES["table-ssb"].cells(["digits"], 2)
     assert {cell.seed for cell in cells} == set(SEEDS[:2])
     assert {cell.method for cell in cells} == set(TABLE)
