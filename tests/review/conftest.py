@@ -101,7 +101,7 @@ class Browser:
         return page
 
     def wait(self):
-        assert self.bench.learning.background.wait(120)
+        assert self.bench.background.wait(120)
         work = self.get("/api/state")["work"]
         assert work["error"] is None, work
         return self

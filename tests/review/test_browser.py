@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from chary.options import Options
+from chary.review.audit import audit_page
+from chary.review.truth import truth_page
 
 HERE, ROOT = Path(__file__).parent, Path(__file__).parents[2]
 ASSETS = ROOT / "src/chary/review/assets"
@@ -130,7 +132,7 @@ def truth_shows_the_interval_and_accepts(visitor):
     page = visitor.go("/truth")
     page.wait_for_selector("#known:not([hidden])")  # by itself, once it is learned
     visitor.learned()
-    truth = visitor.bench.truth_page()
+    truth = truth_page(visitor.bench, {})
     after = truth["after"]
     assert f"Between {after['low']:.0%} and {after['high']:.0%}" in visitor.text("headline")
     picture = page.locator("#accuracy-picture .main-line .range")
@@ -149,7 +151,7 @@ def truth_shows_the_interval_and_accepts(visitor):
     visitor.press("ArrowRight")
     page.click("#accept-button")
     page.wait_for_selector("#accept-none:not([hidden])")
-    assert visitor.bench.start_page()["settings"]["error"] == pytest.approx(0.3)
+    assert visitor.bench.options.error == pytest.approx(0.3)
     assert visitor.text("accept-button") == "30% is chosen"
 
 
@@ -242,7 +244,7 @@ def an_answer_given_elsewhere_is_kept_and_shown(visitor):
     visitor.press("2")
     page.wait_for_selector("#conflict:not([hidden])")
     assert "not saved" in visitor.text("conflict")
-    assert visitor.bench.audit_page()["last"] == {"place": 30, "answer": "no"}
+    assert audit_page(visitor.bench, {})["last"] == {"place": 30, "answer": "no"}
     visitor.press("Enter")  # the marked next step: as it is now
     page.wait_for_selector("#all-done:not([hidden])")
     other.close()
@@ -256,7 +258,7 @@ def a_key_that_is_held_down_answers_once(visitor):
     page.keyboard.down("1")  # what a keyboard sends when the finger stays
     page.keyboard.up("1")
     visitor.until("saved", "Row 29")
-    assert visitor.bench.audit_page()["left"] == 1
+    assert audit_page(visitor.bench, {})["left"] == 1
     visitor.type_answer("2", "Row 30")
 
 

@@ -78,16 +78,6 @@ def test_a_page_is_texts_and_the_first_columns_come_first():
     assert page["rows"][-1] == ["b", "12", "Red", "0.29", "predicted", "false"]
 
 
-def test_orders_are_kept_and_few_of_them():
-    pages = Pages(FRAME, [], "chary_label")
-    for search in range(20):
-        pages.page(Selection(search=str(search)), 0)
-    assert len(pages._orders) == 8
-    kept = pages._orders[Selection(search="19")]
-    pages.page(Selection(search="19"), 0)
-    assert pages._orders[Selection(search="19")] is kept
-
-
 def test_what_cannot_be_sorted_or_filtered_is_said():
     pages = Pages(pl.DataFrame({"v": [[1], [2]]}), [], "v")
     for asked, words in (

@@ -2,21 +2,61 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
 
 from chary._words import shown
 from chary.review.audit import number_in, text_of
+from chary.review.errors import ConflictError, NotHereError
+from chary.review.state import Workbench, locked
+from chary.review.truth import quality_of
 from chary.tables import TableError
 
 PAGE = 50
-_KEPT = 8  # orders of rows that are kept
 _MOST_COLUMNS, _MOST_CHARACTERS, _MOST_FILTERS = 300, 300, 1000  # of a page
 _READS_AS_NUMBERS = 0.9  # share of the cells from which on a column of text is sorted as numbers
+
+
+@locked
+def result_page(bench: Workbench, query: Mapping[str, str]) -> dict[str, Any]:
+    """A page of the table, the files, and the command that would make the same."""
+    job, result = bench.job, bench.result
+    pages: Pages = bench.view("pages", lambda: Pages(*job.shown(result)))
+    options = bench.given().options
+    if options.confidence is None and job.kind == "judge":
+        options = replace(options, error=None)
+    kinds = [] if result is None else job.writers(result)
+    return {
+        **pages.page(selection_of(query), int(number_in(query, "page") or 0)),
+        "files": bench.outputs.files([kind for kind in bench.outputs.paths if kind in kinds], bench.files_made_of),
+        "commands": [options.command(job.kind, job.files)],
+        "quality": quality_of(bench),
+    }
+
+
+def write(bench: Workbench, body: Mapping[str, Any]) -> dict[str, Any]:
+    """Write the files; those of somebody else only if that is said."""
+    bench.require_unchanged()
+    if bench.result is None:
+        raise ConflictError("There is nothing to write yet; it is being learned.")
+    left = bench.write_files(overwrite=body.get("overwrite") is True)
+    if left:
+        were = "were" if len(left) > 1 else "was"
+        raise ConflictError(f"{', '.join(left)} {were} not written by this page; allow it to be overwritten.")
+    return result_page(bench, {})
+
+
+def output_file(bench: Workbench, kind: str) -> Path:
+    """A file to download."""
+    path = bench.outputs.paths.get(kind)
+    if path is None or not path.exists():
+        raise NotHereError("There is no such file yet.")
+    return path
 
 
 class Selection(NamedTuple):
@@ -33,14 +73,14 @@ class Selection(NamedTuple):
 
 
 class Pages:
-    """The rows of a frame by pages; the orders chosen for last are kept."""
+    """The rows of a frame by pages; the order asked for last is kept."""
 
     def __init__(self, frame: pl.DataFrame, first: list[str], label: str) -> None:
         others = [name for name in frame.columns if name not in first]
         self.frame = frame
         self.columns = [name for name in [*first, *others] if name in frame.columns][:_MOST_COLUMNS]
         self.label = label  # the column that a filter by label looks at
-        self._orders: OrderedDict[Selection, pl.Series] = OrderedDict()
+        self._order: tuple[Selection, pl.Series] | None = None
         self._numeric: dict[str, bool] = {}
 
     @cached_property
@@ -54,7 +94,9 @@ class Pages:
 
     def page(self, chosen: Selection, number: int) -> dict[str, Any]:
         """The rows of a page, counted from 0, as texts."""
-        order = self._order(chosen)
+        if self._order is None or self._order[0] != chosen:
+            self._order = chosen, self._ordered(chosen)
+        order = self._order[1]
         n_pages = max(1, -(-len(order) // PAGE))
         number = min(max(0, number), n_pages - 1)
         rows = order.slice(number * PAGE, PAGE)
@@ -72,10 +114,7 @@ class Pages:
             "filters": self.filters,
         }
 
-    def _order(self, chosen: Selection) -> pl.Series:
-        if chosen in self._orders:
-            self._orders.move_to_end(chosen)
-            return self._orders[chosen]
+    def _ordered(self, chosen: Selection) -> pl.Series:
         mask = self._mask(chosen)
         rows = pl.select(pl.int_range(self.frame.height, dtype=pl.UInt32)).to_series()
         rows = rows if mask is None else rows.filter(mask)
@@ -88,9 +127,6 @@ class Pages:
                 .select(pl.arg_sort_by("k", descending=chosen.descending, nulls_last=True, maintain_order=True))
                 .to_series()
             )
-        self._orders[chosen] = rows
-        if len(self._orders) > _KEPT:
-            self._orders.popitem(last=False)
         return rows
 
     def _mask(self, chosen: Selection) -> pl.Series | None:
