@@ -10,7 +10,7 @@ def test_rows_come_by_rising_confidence_and_closed_ones_are_passed_over(labelled
     assert not labelled.labels.labeled[doubt.order].any()
     assert (np.diff(labelled.confidence[doubt.order]) >= 0).all()
     first, second, third = doubt.order[:3].tolist()
-    mask = doubt.wanted("", "", None, None, [second])
+    mask = doubt.wanted({}, [second])
     assert mask.sum() == len(doubt.order) - 1
     assert doubt.next(mask, None) == first
     assert doubt.next(mask, first) == third
@@ -20,12 +20,12 @@ def test_rows_come_by_rising_confidence_and_closed_ones_are_passed_over(labelled
 
 def test_filters_are_by_label_source_and_confidence(labelled):
     doubt = Doubt(labelled)
-    wanted = doubt.order[doubt.wanted("dog", "predicted", 0.2, 0.8, [])]
+    wanted = doubt.order[doubt.wanted({"label": "dog", "source": "predicted", "low": "0.2", "high": "0.8"}, [])]
     confidence = np.round(labelled.confidence[wanted], 4)
     assert len(wanted)
     assert ((confidence >= 0.2) & (confidence <= 0.8)).all()
     assert {doubt.label(row) for row in wanted} == {"dog"}
-    assert not doubt.wanted("nobody", "", None, None, []).any()
+    assert not doubt.wanted({"label": "nobody"}, []).any()
     assert doubt.sources == ["predicted"]
     assert doubt.has(int(doubt.order[0]))
     assert not doubt.has(int(np.flatnonzero(labelled.labels.labeled)[0]))

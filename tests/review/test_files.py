@@ -132,7 +132,7 @@ def test_what_is_chosen_is_kept(tmp_path):
     made = with_settings(OPTIONS, chosen, COLUMNS, CLASSES)
     write_settings(path, made, {"t.labeled.csv": "abc"})
     assert read_settings(path, OPTIONS, COLUMNS, CLASSES) == (made, {"t.labeled.csv": "abc"}, "", True)
-    assert made.text == ("zip",)
+    assert made.categorical == ("zip",)
     assert kinds_of(with_settings(made, {"kinds": {"zip": None}}, COLUMNS, CLASSES)) == {}
 
 

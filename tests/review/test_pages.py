@@ -31,7 +31,6 @@ def test_columns_are_there_before_their_kinds_are(bench):
     assert (page["rows"], page["labelled"]) == (240, 77)
 
 
-@pytest.mark.usefixtures("quick_learners")
 def test_the_diagnosis_is_that_of_the_report(bench):
     bench.learn()
     assert bench.background.wait(60)

@@ -18,7 +18,7 @@ from chary.review.audit import draw
 from chary.review.start import change
 from chary.tables import TableError
 
-pytestmark = pytest.mark.usefixtures("quick_learners")
+ANIMALS = Options(target="animal", learner="linear")  # the quickest learner
 
 
 def answers_in(path, column="animal"):
@@ -27,7 +27,7 @@ def answers_in(path, column="animal"):
 
 def test_the_walk_from_a_file_to_accepted_labels_writes_what_the_commands_write(animals, enter, capsys):
     path, truth = animals
-    bench = begin([str(path)], Options(target="animal"))
+    bench = begin([str(path)], ANIMALS)
     browser = enter(bench)
     assert browser.get("/api/state")["next"] == {"page": "/", "words": "Draw random rows to label"}
     bench.learn()
@@ -75,7 +75,7 @@ def _but_seconds(page):
 
 def test_a_restart_goes_on_where_it_stopped(animals, enter):
     path, truth = animals
-    browser = enter(begin([str(path)], Options(target="animal")))
+    browser = enter(begin([str(path)], ANIMALS))
     page = browser.post("/api/audit/draw", k=8, rule="live")
     for _ in range(3):
         page = browser.post("/api/audit", place=page["row"]["place"], answer="cat", expected="")
@@ -83,7 +83,7 @@ def test_a_restart_goes_on_where_it_stopped(animals, enter):
         "/api/settings", aim="balanced", kinds={"size": "leave out"}, class_prior={"cat": 0.4, "dog": 0.6}
     )
     browser.bench.close()
-    again = enter(begin([str(path)], Options(target="animal")))
+    again = enter(begin([str(path)], ANIMALS))
     page = again.get("/api/audit")
     assert (page["answered"], page["left"], page["rule"], page["row"]["place"]) == (3, 5, "live", 4)
     settings = again.get("/api/start")["settings"]
@@ -94,10 +94,7 @@ def test_a_restart_goes_on_where_it_stopped(animals, enter):
 
 def test_skip_undo_another_class_and_conflicts(animals, enter):
     path, _ = animals
-    browser, other = (
-        enter(begin([str(path)], Options(target="animal"))),
-        enter(begin([str(path)], Options(target="animal"))),
-    )
+    browser, other = (enter(begin([str(path)], ANIMALS)), enter(begin([str(path)], ANIMALS)))
     browser.post("/api/audit/draw", k=6)
     sheet = path.with_name("animals.audit.csv")
     assert browser.post("/api/audit", place=1, answer="?", expected="")["skipped"] == 1
@@ -157,7 +154,7 @@ def test_nothing_is_said_of_accuracy_before_the_planned_size(browser, animals):
 
 def test_live_the_interval_holds_whenever_one_stops_and_the_command_says_the_same(animals, enter, capsys):
     path, truth = animals
-    browser = enter(begin([str(path)], Options(target="animal")))
+    browser = enter(begin([str(path)], ANIMALS))
     page = browser.post("/api/audit/draw", k=12, rule="live")
     assert page["interval"]["words"].startswith("The interval is shown once")
     browser.wait()
@@ -181,6 +178,8 @@ def test_live_the_interval_holds_whenever_one_stops_and_the_command_says_the_sam
                 str(path),
                 "-t",
                 "animal",
+                "--learner",
+                "linear",
                 "--audit",
                 str(browser.bench.paths.audit),
                 "--out",
@@ -214,7 +213,7 @@ def test_files_of_others_are_not_overwritten_unasked(animals, enter):
     theirs.write_text("theirs")
     kept = path.with_name("animals.review.json")
     kept.write_text("not of a page")
-    browser = enter(begin([str(path)], Options(target="animal")))
+    browser = enter(begin([str(path)], ANIMALS))
     assert "animals.review.json is damaged" in browser.get("/api/state")["notices"][0]
     browser.bench.learn()
     browser.wait()
@@ -232,10 +231,10 @@ def test_a_finished_result_is_no_table_to_label_and_standard_input_none_either(b
     bench.learn()
     browser.wait()
     with pytest.raises(TableError, match="already has a column 'chary_label', written by chary"):
-        begin([str(bench.paths.labels)], Options(target="animal"))
+        begin([str(bench.paths.labels)], ANIMALS)
     assert begin([str(bench.paths.labels)], Options(labels=("chary_label",))).job.kind == "judge"
     with pytest.raises(TableError, match="save standard input in a file"):
-        begin(["-"], Options(target="animal"))
+        begin(["-"], ANIMALS)
 
 
 def test_rows_mended_can_be_changed_and_taken_back(browser):
@@ -303,7 +302,7 @@ def test_one_of_both_is_needed(animals):
 
 def test_what_is_typed_precedes_what_was_kept(animals):
     path = str(animals[0])
-    change(begin([path], Options(target="animal")), {"kinds": {"size": "category", "name": "text"}})
+    change(begin([path], ANIMALS), {"kinds": {"size": "category", "name": "text"}})
     again = begin([path], Options(target="animal", drop=("size",), seed=3))
     assert (again.options.drop, again.options.text, again.options.seed) == (("size",), ("name",), 3)
 

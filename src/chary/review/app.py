@@ -21,7 +21,6 @@ from html import escape
 from importlib.resources import files
 from pathlib import Path
 from threading import Thread, current_thread, main_thread
-from types import FrameType
 from typing import Any
 
 import uvicorn
@@ -231,11 +230,8 @@ def _ended_by_signals(server: uvicorn.Server) -> Iterator[None]:
     if current_thread() is not main_thread():
         yield
         return
-
-    def end(number: int, frame: FrameType | None) -> None:
-        server.should_exit = True
-
-    before: dict[Any, Any] = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
+    numbers = signal.SIGINT, signal.SIGTERM
+    before: dict[Any, Any] = {number: signal.signal(number, server.handle_exit) for number in numbers}
     try:
         yield
     finally:

@@ -31,8 +31,7 @@ def doubt_page(bench: Workbench, query: Mapping[str, str]) -> dict[str, Any]:
         filters: dict[str, list[str]] = {"labels": [], "sources": []}
         return {"left": 0, "mended": len(checked), "filters": filters, "row": None, "keys": []}
     doubt = _doubt(bench)
-    low, high = number_in(query, "low"), number_in(query, "high")
-    mask = doubt.wanted(query.get("label", ""), query.get("source", ""), low, high, [*audited, *checked])
+    mask = doubt.wanted(query, [*audited, *checked])
     page = {
         "left": int(mask.sum()),
         "mended": len(checked),
@@ -102,21 +101,23 @@ class Doubt:
         """Where the labels of these rows come from."""
         return sorted(set(self.result.source[self.order].tolist()))
 
-    def wanted(
-        self, label: str, source: str, low: float | None, high: float | None, closed: Sequence[int]
-    ) -> NDArray[np.bool_]:
-        """(U,) Which rows, by their place in the order, are wanted; ``closed`` ones, by number, are not."""
+    def wanted(self, query: Mapping[str, str], closed: Sequence[int]) -> NDArray[np.bool_]:
+        """(U,) Which rows, by their place in the order, are wanted; ``closed`` ones, by number, are not.
+
+        ``query`` may hold a ``label``, a ``source``, and the confidence from ``low`` to ``high``.
+        """
         result, rows = self.result, self.order
+        low, high = number_in(query, "low"), number_in(query, "high")
         confidence = np.round(result.confidence[rows], 4)
         mask = ~np.isin(rows, list(closed))
         if low is not None:
             mask &= confidence >= low
         if high is not None:
             mask &= confidence <= high
-        if label:
-            mask &= result.labels.classes.astype(str)[result.codes[rows]] == label
-        if source:
-            mask &= result.source[rows] == source
+        if query.get("label"):
+            mask &= result.labels.classes.astype(str)[result.codes[rows]] == query["label"]
+        if query.get("source"):
+            mask &= result.source[rows] == query["source"]
         return mask
 
     def has(self, row: int) -> bool:
