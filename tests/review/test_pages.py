@@ -216,3 +216,19 @@ def test_labels_of_anybody():
     assert (found["accuracy"]["right"], found["accuracy"]["n"]) == (60, 60)
     assert found["acceptance"][9]["count"] == judged.acceptor.at(0.1).n_accepted > 0
     assert {share["name"] for share in found["shares"]} == {"a", "b"}
+
+
+def test_why_nothing_is_known_yet_is_said(browser):
+    def why():
+        return browser.get("/api/truth")["why_not"]
+
+    assert why() == browser.post("/api/accept", 400, error=0.1)["error"]
+    assert "No rows are drawn yet" in why()
+    browser.post("/api/audit/draw", k=3)
+    assert why() == "3 of 3 random rows have no answer yet."
+    for place, answer in ((1, "?"), (2, "?"), (3, "dog")):
+        browser.post("/api/audit", place=place, answer=answer, expected="")
+    assert why() == "Fewer than two random rows have a label yet."
+    assert "was not said" in browser.post("/api/accept", 400)["error"]
+    assert "(planned) or all along" in browser.post("/api/audit/draw", 400, k=3, rule="often")["error"]
+    assert "nobody labels more" in browser.post("/api/audit/draw", 400, k=5_001)["error"]
