@@ -149,12 +149,13 @@ def answered_alone(path: Path) -> float:
     """Median CPU milliseconds of the thread that writes an answer and makes the next row."""
     from chary.options import Options
     from chary.review import begin
+    from chary.review.audit import answer, draw
 
     bench, found = begin([str(path)], Options(target="y")), []
-    page = bench.draw({"k": 3 * N_KEYS})
+    page = draw(bench, {"k": 3 * N_KEYS})
     for _ in range(N_KEYS):
         start = thread_time()
-        page = bench.answer({"place": page["row"]["place"], "answer": "yes", "expected": ""})
+        page = answer(bench, {"place": page["row"]["place"], "answer": "yes", "expected": ""})
         found.append(1000 * (thread_time() - start))
     return float(np.median(found))
 

@@ -14,7 +14,10 @@ from pathlib import Path
 
 from PIL import Image
 
+from chary.options import Options
 from chary.review import begin
+from chary.review.audit import answer, audit_page, draw
+from chary.review.truth import accept
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -26,30 +29,30 @@ PLACES = {"start": "/", "audit": "/audit", "truth": "/truth", "review": "/review
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder, browsing["chromium"]() as browser:
         subprocess.run([sys.executable, ROOT / "examples/1_quickstart/customers.py"], cwd=folder, check=True)
-        bench = begin([str(Path(folder) / "customers.csv")], "churn")
+        bench = begin([str(Path(folder) / "customers.csv")], Options(target="churn"))
         with browsing["served"](bench) as base:
             visitor = browsing["Visitor"](browser, base, bench)
             visitor.learned()
             shoot(browser, base, bench, "start")
-            bench.draw({"k": 30, "rule": "planned"})
+            draw(bench, {"k": 30, "rule": "planned"})
             label(bench, 12)
             shoot(browser, base, bench, "audit")
             label(bench, 30)
             visitor.learned()
             for name in ("truth", "review"):
                 shoot(browser, base, bench, name)
-            bench.accept({"error": 0.2})
+            accept(bench, {"error": 0.2})
             visitor.learned()
             shoot(browser, base, bench, "result")
 
 
 def label(bench, upto: int) -> None:
     """Answer as somebody who knows the customers would."""
-    while (page := bench.audit_page())["row"] and page["answered"] < upto:
+    while (page := audit_page(bench, {}))["row"] and page["answered"] < upto:
         cells = {field["name"]: field["text"] for field in page["row"]["fields"]}
         joy = float(cells["visits"]) + 1.5 * (cells["plan"] == "gold") + 0.03 * (float(cells["age"]) - 45) - 3.5
-        answer = "yes" if joy < 0 else "no"
-        bench.answer({"place": page["row"]["place"], "answer": answer, "expected": ""})
+        told = "yes" if joy < 0 else "no"
+        answer(bench, {"place": page["row"]["place"], "answer": told, "expected": ""})
 
 
 def shoot(browser, base: str, bench, name: str) -> None:

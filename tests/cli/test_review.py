@@ -28,7 +28,7 @@ def test_the_address_is_printed_and_the_end_told(table, run, served):
     assert f"Go on:  chary review {table} --target churn --drop age --id id\n" in out
     bench, port, browser = served[0]
     assert (port, browser) == (8123, False)
-    assert bench.choices.kinds == {"id": "identifier", "age": "leave out"}
+    assert (bench.options.identifier, bench.options.drop) == (("id",), ("age",))
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""A workbench in; its pages in a real browser out, and what they must never do, noticed."""
+"""Visits the pages of a workbench in a real browser, and notices what they must never do."""
 
 import re
 import shutil
@@ -34,7 +34,7 @@ def served(bench, learn=True):
     thread = Thread(target=server.run, kwargs={"sockets": [bound]})
     thread.start()
     if learn:
-        bench.relearn()
+        bench.learn()
     try:
         yield f"http://127.0.0.1:{port}"
     finally:
@@ -115,7 +115,7 @@ class Visitor:
     def learned(self, seconds=120):
         """Until nothing is learned any more, and the page knows."""
         end = time.monotonic() + seconds
-        while (work := self.bench.state()["work"])["running"]:
+        while (work := self.bench.background.view())["running"]:
             assert time.monotonic() < end
             time.sleep(0.05)
         assert work["error"] is None

@@ -1,6 +1,7 @@
 """A table of animals, a workbench over it, and somebody who holds its token."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -17,6 +18,7 @@ from chary.tables import read_table
 from chary.tables.target import target_labels
 
 PORT, TOKEN = 5000, "the-token"
+ANIMALS = Options(target="animal", learner="linear")  # the quickest learner
 JSON = {"content-type": "application/json", "sec-fetch-site": "same-origin"}
 
 
@@ -40,7 +42,7 @@ def animals(tmp_path):
 
 @pytest.fixture
 def bench(animals):
-    made = begin([str(animals[0])], Options(target="animal"))
+    made = begin([str(animals[0])], ANIMALS)
     yield made
     made.close()
 
@@ -101,7 +103,7 @@ class Browser:
         return page
 
     def wait(self):
-        assert self.bench.learning.background.wait(120)
+        assert self.bench.background.wait(120)
         work = self.get("/api/state")["work"]
         assert work["error"] is None, work
         return self
@@ -119,4 +121,4 @@ def labelled(tmp_path_factory):
     filling = Filling(sheet)
     for place, row in enumerate(filling.rows, 1):
         filling.answer(place, truth[row.number])
-    return label_table(table, Options(target="animal", learner="linear", audit=sheet))
+    return label_table(table, replace(ANIMALS, audit=sheet))

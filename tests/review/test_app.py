@@ -1,12 +1,16 @@
 """The addresses of the server: fixed ones alone, one sentence for whatever goes wrong, cells as they are."""
 
+import asyncio
 import json
 import logging
 
 import pytest
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
 
 from chary.options import Options
 from chary.review import begin
+from chary.review.safety import MOST_BYTES, read_body
 
 JSON = {"content-type": "application/json", "sec-fetch-site": "same-origin"}
 
@@ -63,7 +67,7 @@ def test_whatever_is_sent_ends_in_a_sentence(browser, path, content):
         return
     assert answer.status_code in (400, 409), answer.text
     assert answer.json()["error"].endswith(".")
-    assert sorted(file.name for file in browser.bench.paths.kept.parent.iterdir()) == ["animals.csv"]
+    assert sorted(file.name for file in browser.bench.paths.settings.parent.iterdir()) == ["animals.csv"]
 
 
 @pytest.mark.parametrize(
@@ -88,6 +92,21 @@ def test_what_is_refused_is_logged_in_one_line_without_what_was_sent(browser, ca
         browser.post("/api/audit", 400, place=1, answer="unknown")
         browser.client.get("/api/nothing?cell=secret")
     assert [record.getMessage() for record in caplog.records] == ["400 POST /api/audit", "404 GET /api/nothing"]
+
+
+def test_a_body_is_bounded_whatever_it_says(browser):
+    for content in (b"x" * (MOST_BYTES + 1), (b"x" * 65536 for _ in range(17))):  # of the second no length is told
+        answer = browser.client.post("/api/audit", content=content, headers=JSON)
+        assert (answer.status_code, answer.json()) == (413, {"error": "An answer is not that long."})
+    assert browser.client.post("/api/audit", content=b" " * MOST_BYTES, headers=JSON).status_code == 400
+
+
+def test_a_body_that_breaks_off_is_refused():
+    async def gone():
+        return {"type": "http.disconnect"}
+
+    with pytest.raises(HTTPException, match="as a whole"):
+        asyncio.run(read_body(Request({"type": "http"}, gone)))
 
 
 def test_a_mistake_of_chary_is_one_sentence(browser, monkeypatch):

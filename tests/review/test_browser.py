@@ -3,7 +3,6 @@
 import csv
 import re
 import runpy
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from chary.options import Options
+from chary.review.audit import audit_page
+from chary.review.truth import truth_page
 
 HERE, ROOT = Path(__file__).parent, Path(__file__).parents[2]
 ASSETS = ROOT / "src/chary/review/assets"
@@ -36,18 +37,18 @@ def customers(tmp_path_factory):
 
 
 @needs_browser
-def test_the_walk(customers, browser, quick_learners, tmp_path, capsys):
+def test_the_walk(customers, browser, tmp_path):
     """From the table to accepted labels; one test, as each step goes on where the one before ended."""
     from chary.review import begin
 
-    bench = begin([str(customers)], Options(target="churn"))
+    bench = begin([str(customers)], Options(target="churn", learner="linear"))
     with served(bench) as base:
         visitor = Visitor(browser, base, bench)
         start_tells_what_was_read_and_draws_thirty_rows(visitor, customers)
         thirty_answers_by_keyboard_with_a_reload_in_the_middle(visitor, customers)
         undo_skip_and_another_class(visitor, customers)
         truth_shows_the_interval_and_accepts(visitor)
-        what_is_downloaded_is_what_the_commands_write(visitor, customers, tmp_path, capsys)
+        what_is_downloaded_is_what_was_written(visitor, customers, tmp_path)
         result_is_sorted_filtered_and_paged(visitor)
         doubtful_labels_are_accepted_changed_skipped_and_taken_back(visitor, customers)
         an_answer_given_elsewhere_is_kept_and_shown(visitor)
@@ -130,7 +131,7 @@ def truth_shows_the_interval_and_accepts(visitor):
     page = visitor.go("/truth")
     page.wait_for_selector("#known:not([hidden])")  # by itself, once it is learned
     visitor.learned()
-    truth = visitor.bench.truth_page()
+    truth = truth_page(visitor.bench, {})
     after = truth["after"]
     assert f"Between {after['low']:.0%} and {after['high']:.0%}" in visitor.text("headline")
     picture = page.locator("#accuracy-picture .main-line .range")
@@ -149,29 +150,19 @@ def truth_shows_the_interval_and_accepts(visitor):
     visitor.press("ArrowRight")
     page.click("#accept-button")
     page.wait_for_selector("#accept-none:not([hidden])")
-    assert visitor.bench.start_page()["settings"]["error"] == pytest.approx(0.3)
+    assert visitor.bench.options.error == pytest.approx(0.3)
     assert visitor.text("accept-button") == "30% is chosen"
 
 
-def what_is_downloaded_is_what_the_commands_write(visitor, customers, tmp_path, capsys):
-    from chary.cli import main
-
+def what_is_downloaded_is_what_was_written(visitor, customers, tmp_path):
     page = visitor.go("/result")
     visitor.learned()
-    page.wait_for_selector("#files a")
-    with page.expect_download() as download:
-        page.click("#files a[href='/download/labels']")
-    found = tmp_path / "found.csv"
-    download.value.save_as(found)
-    for name in ("customers.csv", "customers.audit.csv"):
-        shutil.copy(customers.with_name(name), tmp_path / name)
-    words = ["label", str(tmp_path / "customers.csv"), "--target", "churn", "--error", "0.3"]
-    assert main([*words, "--audit", str(tmp_path / "customers.audit.csv")]) == 0
-    capsys.readouterr()
-    assert found.read_bytes() == (tmp_path / "customers.labeled.csv").read_bytes()
-    with page.expect_download() as download:
-        page.click("#files a[href='/download/model']")
-    assert download.value.suggested_filename == "customers.model.chary"
+    for kind, name in {"labels": "customers.labeled.csv", "model": "customers.model.chary"}.items():
+        with page.expect_download() as download:
+            page.click(f"#files a[href='/download/{kind}']")
+        download.value.save_as(tmp_path / name)
+        assert download.value.suggested_filename == name
+        assert (tmp_path / name).read_bytes() == customers.with_name(name).read_bytes()
 
 
 def result_is_sorted_filtered_and_paged(visitor):
@@ -206,7 +197,7 @@ def doubtful_labels_are_accepted_changed_skipped_and_taken_back(visitor, custome
     page = visitor.go("/review")
     page.wait_for_selector("#doubt:not([hidden])")
     assert "do not measure accuracy" in page.text_content(".banner")
-    assert page.locator("#votes li").count() > 1
+    assert page.locator("#votes li").count() == 1  # one learner, one vote
     assert page.locator("#neighbours tbody tr").count() == 3
     page.click("#filters summary")
     page.select_option("#filter-label", "no")
@@ -242,7 +233,7 @@ def an_answer_given_elsewhere_is_kept_and_shown(visitor):
     visitor.press("2")
     page.wait_for_selector("#conflict:not([hidden])")
     assert "not saved" in visitor.text("conflict")
-    assert visitor.bench.audit_page()["last"] == {"place": 30, "answer": "no"}
+    assert audit_page(visitor.bench, {})["last"] == {"place": 30, "answer": "no"}
     visitor.press("Enter")  # the marked next step: as it is now
     page.wait_for_selector("#all-done:not([hidden])")
     other.close()
@@ -256,7 +247,7 @@ def a_key_that_is_held_down_answers_once(visitor):
     page.keyboard.down("1")  # what a keyboard sends when the finger stays
     page.keyboard.up("1")
     visitor.until("saved", "Row 29")
-    assert visitor.bench.audit_page()["left"] == 1
+    assert audit_page(visitor.bench, {})["left"] == 1
     visitor.type_answer("2", "Row 30")
 
 
@@ -332,15 +323,13 @@ def test_labels_under_test_are_judged_blind(customers, browser, tmp_path):
 
 
 @needs_browser
-@pytest.mark.parametrize(
-    ("seed", "rows", "learn"), [(7, 20, False), (6, 20, False), (12, 100, False), (4, 40, True)]
-)
-def test_hostile_tables_are_text(seed, rows, learn, browser, tmp_path, quick_learners):
-    """Everything hostile at once, very many columns, 40 classes, odd classes learned; 200 more in tests/stress."""
+@pytest.mark.parametrize(("seed", "rows", "learn"), [(7, 40, True), (6, 20, False), (12, 100, False)])
+def test_hostile_tables_are_text(seed, rows, learn, browser, tmp_path):
+    """Everything hostile at once, learned too; very many columns; 40 classes. 200 more in tests/stress."""
     from chary.review import begin
 
-    table = hostile["write_hostile"](tmp_path, seed, rows, many=1_000)
-    bench = begin([str(table.path)], Options(target=table.target))
+    table = hostile["write_hostile"](tmp_path, seed, rows, many=400)
+    bench = begin([str(table.path)], Options(target=table.target, learner="linear"))
     with served(bench, learn=learn) as base:
         visitor = Visitor(browser, base, bench, viewport={"width": 390, "height": 800})
         browsing["walk_hostile"](visitor, learn)

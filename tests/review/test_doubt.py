@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from chary.review.doubt import Doubt, Wanted, columns_by_importance
+from chary.review.doubt import Doubt
 
 
 def test_rows_come_by_rising_confidence_and_closed_ones_are_passed_over(labelled):
@@ -10,7 +10,7 @@ def test_rows_come_by_rising_confidence_and_closed_ones_are_passed_over(labelled
     assert not labelled.labels.labeled[doubt.order].any()
     assert (np.diff(labelled.confidence[doubt.order]) >= 0).all()
     first, second, third = doubt.order[:3].tolist()
-    mask = doubt.wanted(Wanted(), [second])
+    mask = doubt.wanted({}, [second])
     assert mask.sum() == len(doubt.order) - 1
     assert doubt.next(mask, None) == first
     assert doubt.next(mask, first) == third
@@ -20,12 +20,12 @@ def test_rows_come_by_rising_confidence_and_closed_ones_are_passed_over(labelled
 
 def test_filters_are_by_label_source_and_confidence(labelled):
     doubt = Doubt(labelled)
-    wanted = doubt.order[doubt.wanted(Wanted("dog", "predicted", 0.2, 0.8), [])]
+    wanted = doubt.order[doubt.wanted({"label": "dog", "source": "predicted", "low": "0.2", "high": "0.8"}, [])]
     confidence = np.round(labelled.confidence[wanted], 4)
     assert len(wanted)
     assert ((confidence >= 0.2) & (confidence <= 0.8)).all()
     assert {doubt.label(row) for row in wanted} == {"dog"}
-    assert not doubt.wanted(Wanted("nobody"), []).any()
+    assert not doubt.wanted({"label": "nobody"}, []).any()
     assert doubt.sources == ["predicted"]
     assert doubt.has(int(doubt.order[0]))
     assert not doubt.has(int(np.flatnonzero(labelled.labels.labeled)[0]))
@@ -57,7 +57,7 @@ def test_the_nearest_given_labels_are_nearest_by_brute_force(labelled):
 
 
 def test_columns_that_matter_come_first_and_what_is_not_used_last(labelled):
-    columns = columns_by_importance(labelled)
+    columns = Doubt(labelled).columns
     assert columns[-1] == "name"
     assert columns[0] == labelled.explainer.importance[0].column
     assert "animal" not in columns

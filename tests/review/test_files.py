@@ -1,9 +1,7 @@
 """The files beside a table: whose they are, the sheets in them, and what was chosen last."""
 
 import json
-import os
 import re
-from dataclasses import replace
 
 import polars as pl
 import pytest
@@ -13,7 +11,10 @@ from hypothesis import strategies as st
 from chary._words import Parameter, Step
 from chary.options import Options
 from chary.review import begin
-from chary.review.files import _PLACES, Choices, Fingerprint, Outputs, is_own, page_sentence, paths_of
+from chary.review.audit import audit_page, draw
+from chary.review.errors import _PLACES, page_sentence
+from chary.review.files import Outputs, kinds_of, paths_of, read_settings, with_settings, write_settings
+from chary.review.start import overview
 from chary.tables import Table, TableError
 
 
@@ -33,24 +34,9 @@ def test_only_what_this_page_wrote_is_overwritten_unasked(tmp_path):
     assert path.read_text() == "mine, mended in a spreadsheet"
 
 
-def test_a_table_that_changes_is_noticed(tmp_path):
-    one, other = tmp_path / "a.csv", tmp_path / "b.csv"
-    one.write_text("1")
-    other.write_text("1")
-    seen = Fingerprint([str(one), str(other)])
-    assert seen.changed() == ""
-    other.write_text("2")
-    os.utime(other, ns=(1, 1))
-    assert seen.changed() == "b.csv"
-    seen.renew([other])
-    assert seen.changed() == ""
-    one.unlink()
-    assert seen.changed() == "a.csv"
-
-
 def test_files_are_those_of_the_commands(tmp_path):
-    table = Table(pl.DataFrame({"a": [1]}), "t.csv", ",", path="t.csv")
-    names = [path.name for path in paths_of(tmp_path, "t", table, judged=False)]
+    table = Table(pl.DataFrame({"a": [1]}), "t.csv", ",", path=str(tmp_path / "t.csv"))
+    names = [path.name for path in paths_of(table, judged=False)]
     assert names == [
         "t.audit.csv",
         "t.check.csv",
@@ -59,7 +45,7 @@ def test_files_are_those_of_the_commands(tmp_path):
         "t.report.html",
         "t.review.json",
     ]
-    assert paths_of(tmp_path, "t", table, judged=True)[:3] == (
+    assert paths_of(table, judged=True)[:3] == (
         tmp_path / "t.judge.csv",
         tmp_path / "t.check.csv",
         tmp_path / "t.judged.csv",
@@ -107,14 +93,14 @@ def test_a_sheet_of_another_table_is_said_and_not_used(bench, animals, tmp_path)
     other = tmp_path / "other"
     other.mkdir()
     pl.read_csv(animals[0]).head(200).write_csv(other / "animals.csv")
-    begin([str(other / "animals.csv")], Options(target="animal")).draw({"k": 4})
+    draw(begin([str(other / "animals.csv")], Options(target="animal")), {"k": 4})
     bench.paths.audit.write_bytes((other / "animals.audit.csv").read_bytes())
     assert bench.sheets.audit is None
-    assert "was not drawn from animals.csv as it is now" in bench.state()["notices"][0]
+    assert "was not drawn from animals.csv as it is now" in overview(bench, {})["notices"][0]
     with pytest.raises(TableError, match="was not drawn from"):
-        bench.audit_page()
+        audit_page(bench, {})
     bench.paths.audit.unlink()
-    assert bench.state()["notices"] == []
+    assert overview(bench, {})["notices"] == []
 
 
 def test_rows_to_check_are_added_one_by_one_in_the_form_of_the_command(bench):
@@ -131,8 +117,8 @@ def test_rows_to_check_are_added_one_by_one_in_the_form_of_the_command(bench):
     assert bench.sheets.checked_rows() == {unlabelled[1]: "cat"}
 
 
-ABOUT = {"target": "y", "labels": [], "confidence": None}
 COLUMNS, CLASSES = ["age", "zip"], ["no", "yes"]
+OPTIONS = Options(target="y")
 
 
 def test_what_is_chosen_is_kept(tmp_path):
@@ -143,13 +129,11 @@ def test_what_is_chosen_is_kept(tmp_path):
         "aim": "balanced",
         "error": 0.1,
     }
-    made = Choices(Options()).changed({**chosen, "rule": "live"}, COLUMNS, CLASSES)
-    made = replace(made, written={"t.labeled.csv": "abc"})
-    made.write(path, ABOUT)
-    assert Choices(Options()).read(path, ABOUT, COLUMNS, CLASSES) == made
-    assert made.options.categorical == ("zip",)
-    assert is_own(path)
-    assert made.changed({"kinds": {"zip": None}}, COLUMNS, CLASSES).kinds == {}
+    made = with_settings(OPTIONS, chosen, COLUMNS, CLASSES)
+    write_settings(path, made, {"t.labeled.csv": "abc"})
+    assert read_settings(path, OPTIONS, COLUMNS, CLASSES) == (made, {"t.labeled.csv": "abc"}, "", True)
+    assert made.categorical == ("zip",)
+    assert kinds_of(with_settings(made, {"kinds": {"zip": None}}, COLUMNS, CLASSES)) == {}
 
 
 @pytest.mark.parametrize(
@@ -166,34 +150,35 @@ def test_what_is_chosen_is_kept(tmp_path):
         {"error": 0},
         {"error": True},
         {"error": "10%"},
-        {"rule": None},
         {"seed": 1},
     ],
 )
 def test_what_cannot_be_is_refused_in_a_sentence(body):
     with pytest.raises(TableError, match=r"^[A-Z].*\.$"):
-        Choices(Options()).changed(body, COLUMNS, CLASSES)
+        with_settings(OPTIONS, body, COLUMNS, CLASSES)
+
+
+ABOUT = {"target": "y", "labels": [], "confidence": None}
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("text", "own"),
     [
-        "",
-        "{",
-        "[]",
-        '{"chary_review": 2}',
-        "\udcff",
-        "[" * 100_000,
-        json.dumps({"chary_review": 1, "about": ABOUT, "settings": [], "written": {}}),
-        json.dumps({"chary_review": 1, "about": ABOUT, "settings": {"aim": "x"}, "written": {}}),
-        json.dumps({"chary_review": 1, "about": {}, "settings": {}, "written": {}}),
+        ("", False),
+        ("[]", False),
+        ('{"chary_review": 2}', False),
+        ("\udcff", False),
+        ("[" * 100_000, False),
+        (json.dumps({"chary_review": 1, "about": ABOUT, "settings": [], "written": {}}), False),
+        (json.dumps({"chary_review": 1, "about": ABOUT, "settings": {"aim": "x"}, "written": {}}), True),
+        (json.dumps({"chary_review": 1, "about": {}, "settings": {}, "written": {}}), True),
     ],
 )
-def test_a_damaged_or_foreign_file_is_one_sentence_and_the_usual_settings(tmp_path, text):
+def test_a_damaged_or_foreign_file_is_one_sentence_and_the_usual_settings(tmp_path, text, own):
     path = tmp_path / "t.review.json"
     path.write_bytes(text.encode("utf-8", "surrogateescape"))
-    kept = Choices(Options()).read(path, ABOUT, COLUMNS, CLASSES)
-    assert kept.options == Options()
+    kept = read_settings(path, OPTIONS, COLUMNS, CLASSES)
+    assert (kept.options, kept.own) == (OPTIONS, own)
     assert kept.notice.startswith("t.review.json ")
     assert kept.notice.count(". ") == 0
     assert kept.notice.endswith(".")
@@ -207,20 +192,13 @@ VALUES = st.recursive(
 
 
 @settings(max_examples=40)
-@given(st.dictionaries(st.sampled_from(["kinds", "class_prior", "aim", "error", "rule", "x"]), VALUES))
+@given(st.dictionaries(st.sampled_from(["kinds", "class_prior", "aim", "error", "x"]), VALUES))
 def test_whatever_a_request_says_is_taken_or_refused(body):
     try:
-        found = Choices(Options()).changed(body, COLUMNS, CLASSES)
+        found = with_settings(OPTIONS, body, COLUMNS, CLASSES)
     except TableError:
         return
-    json.dumps([found.kinds, found.options.class_prior, found.options.error], allow_nan=False)
-
-
-def test_a_file_that_somebody_else_wrote_is_not_own(tmp_path):
-    path = tmp_path / "t.review.json"
-    assert is_own(path)
-    path.write_text("{}")
-    assert not is_own(path)
+    json.dumps([kinds_of(found), found.class_prior, found.error], allow_nan=False)
 
 
 @pytest.mark.parametrize("name", [*_PLACES, "unlabeled", "delimiter", "missing"])

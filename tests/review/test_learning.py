@@ -5,7 +5,8 @@ from threading import Event
 import pytest
 
 from chary._words import Parameter
-from chary.review.learning import Background, Superseded
+from chary.review.start import change, overview
+from chary.review.state import Background, Superseded
 from chary.tables import TableError
 
 
@@ -84,27 +85,27 @@ def test_work_that_nobody_wants_any_more_shows_nothing(bench, labelled):
         raise Superseded
 
     with pytest.raises(Superseded):
-        bench.learning._adopt(superseded, labelled, "key", None)
-    assert bench.learning.result is None
-    bench.learning._adopt(lambda step: None, labelled, "key", None)
-    assert bench.learning.result.codes is labelled.codes
-    assert bench.state()["stale"]
+        bench._adopt(superseded, labelled, ["key"])
+    assert bench.result is None
+    bench._adopt(lambda step: None, labelled, ["key"])
+    assert bench.result.codes is labelled.codes
+    assert overview(bench, {})["stale"]
 
 
 def test_an_error_of_the_fit_is_said_and_what_was_learned_stays(bench, labelled, monkeypatch):
-    bench.learning._adopt(lambda step: None, labelled, "key", None)
-    monkeypatch.setattr(bench.job, "diagnose", lambda *asked: 1 / 0)
-    bench.relearn()
-    assert bench.learning.background.wait(60)
-    state = bench.state()
+    bench._adopt(lambda step: None, labelled, ["key"])
+    monkeypatch.setattr(bench.job, "run", lambda *asked: 1 / 0)
+    bench.learn()
+    assert bench.background.wait(60)
+    state = overview(bench, {})
     assert "ZeroDivisionError" in state["work"]["error"]
     assert state["learned"]
 
 
 def test_another_error_changes_what_is_accepted_and_no_label(bench, labelled):
-    bench.learning._adopt(lambda step: None, labelled, "key", None)
-    bench.change({"error": 0.3})
-    assert bench.learning.background.wait(60)
-    assert bench.learning.result.accept.sum() > labelled.labels.labeled.sum()
-    assert (bench.learning.result.codes == labelled.codes).all()
+    bench._adopt(lambda step: None, labelled, ["key"])
+    change(bench, {"error": 0.3})
+    assert bench.background.wait(60)
+    assert bench.result.accept.sum() > labelled.labels.labeled.sum()
+    assert (bench.result.codes == labelled.codes).all()
     assert "chary_accept" in bench.paths.labels.read_text().split("\n")[0]

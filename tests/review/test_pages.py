@@ -1,73 +1,57 @@
 """What each page shows: start, audit, truth."""
 
-from types import SimpleNamespace
-
 import numpy as np
-import polars as pl
 import pytest
 
 from chary.audit import count_interval, interval, judge_table
 from chary.audit.filling import Filling
-from chary.audit.stopping import Stopping
-from chary.labelling import diagnose_table
 from chary.options import Options
-from chary.report.summary import summarize_diagnosis
 from chary.review.audit import (
     CLASS_KEYS,
     MOST_CHARACTERS,
     MOST_FIELDS,
     audit_page,
     checked_answer,
+    draw,
     fields_of,
-    interval_of,
     keys_of,
     number_in,
-    row_in,
 )
-from chary.review.files import KINDS, Choices
-from chary.review.start import columns_of, diagnosis_of, next_step, planned_of, questions_of, steps_of
-from chary.review.truth import ERRORS, nothing, truth_of_judged, truth_of_labels
-from chary.tables import Table, TableError, open_source
+from chary.review.files import KINDS
+from chary.review.start import change, done_pages, next_step, planned_draw, start_page
+from chary.review.truth import ERRORS, truth_of_judged, truth_of_labels
+from chary.tables import TableError, open_source
 
 
-def test_columns_are_there_before_their_kinds_are():
-    frame = pl.DataFrame({"a": ["1", "1", "2", None], "y": ["p", "q", None, None]})
-    job = SimpleNamespace(table=Table(frame, "t"), hidden=["y"], kind="label")
-    (column,) = columns_of(job, None, Choices(Options(categorical=("a",))), {})
-    assert (column["name"], column["kind"], column["examples"]) == ("a", "", ["1", "2"])
-    assert (column["choices"], column["chosen"]) == (list(KINDS), "category")
-    known = {"name": "a", "kind": "numeric", "used": True, "note": "odd", "doubtful": True}
-    job.kind = "judge"
-    (column,) = columns_of(job, {"columns": [known]}, Choices(Options()), {"a": ["kept"]})
-    assert (column["kind"], column["doubtful"], column["examples"], column["choices"]) == (
-        "numeric",
-        "odd",
-        ["kept"],
-        [],
-    )
+def test_columns_are_there_before_their_kinds_are(bench):
+    page = start_page(bench, {})
+    size, _, name = page["columns"]
+    assert (size["name"], size["kind"], name["examples"]) == ("size", "", ["n0", "n1", "n2"])
+    assert (size["choices"], size["chosen"]) == (list(KINDS), None)
+    assert page["diagnosis"] is None
+    assert (page["rows"], page["labelled"]) == (240, 77)
 
 
-def test_the_diagnosis_is_that_of_the_report(labelled):
-    summary = summarize_diagnosis(diagnose_table(labelled.table, Options(target="animal")))
-    found = diagnosis_of(summary)
-    assert found["verdict"] == summary["verdict"]
-    assert found["level"] == "bad"
+def test_the_diagnosis_is_that_of_the_report(bench):
+    bench.learn()
+    assert bench.background.wait(60)
+    page, summary = start_page(bench, {}), bench.diagnosis
+    assert summary["verdict"] == bench.result.diagnosis.verdict
+    found = page["diagnosis"]
+    assert (found["verdict"], found["level"]) == (summary["verdict"], "bad")
     assert set(found["outlines"]) == {"labeled", "unlabeled"}
     assert found["contrasts"][0]["feature"] == summary["shifts"][0]["name"]
-    questions = questions_of(summary, Options(), "label")
-    assert "choose its share below" in questions["prior"]
-    assert "choose “every class counts the same”" in questions["aim"]
-    assert questions_of(summary, Options(class_prior={"a": 1.0}, aim="balanced"), "label") == {
-        "prior": "",
-        "aim": "",
-    }
-    assert questions_of(None, Options(), "judge") == {"prior": "", "aim": ""}
+    assert {column["name"]: column["kind"] for column in page["columns"]}["name"] == "identifier"
+    assert "choose its share below" in page["questions"]["prior"]
+    assert "choose “every class counts the same”" in page["questions"]["aim"]
+    page = change(bench, {"class_prior": {"cat": 0.5, "dog": 0.5}, "aim": "balanced"})
+    assert page["questions"] == {"prior": "", "aim": ""}
 
 
 def test_a_draw_says_what_it_will_tell():
-    assert planned_of(7900, 30)["words"].startswith("If 27 of 30 prove right, accuracy is between 73% and 98%")
+    assert planned_draw(7900)["words"].startswith("If 27 of 30 prove right, accuracy is between 73% and 98%")
     low, high = interval(5, 6)
-    assert planned_of(6, 30) == {
+    assert planned_draw(6) == {
         "k": 6,
         "most": 6,
         "words": f"If 5 of 6 prove right, accuracy is between {low:.0%} and {high:.0%} (95% interval).",
@@ -76,7 +60,8 @@ def test_a_draw_says_what_it_will_tell():
 
 def state(audit=None, **more):
     work = {"running": more.pop("running", False)}
-    return {"kind": "label", "audit": audit, "work": work, "learned": True, "stale": False, "checked": 0, **more}
+    found = {"learned": True, "stale": False, "checked": 0, "written": True}
+    return {"kind": "label", "audit": audit, "work": work, **found, **more}
 
 
 def sheet(left, answered=10, rule="planned"):
@@ -100,44 +85,49 @@ def test_the_next_step_is_the_obvious_one(now, page, words):
     assert words in found["words"]
 
 
-def test_steps_are_done_when_what_they_are_for_is():
-    def done(now, written=True):
-        return {step["page"] for step in steps_of(now, written) if step["done"]}
+def test_pages_are_done_when_what_they_are_for_is():
+    def done(now):
+        return set(done_pages(now))
 
     assert done(state()) == set()
     assert done(state(sheet(3))) == {"/"}
     assert done(state(sheet(0))) == {"/", "/audit", "/truth", "/result"}
     assert done(state(sheet(0), stale=True, checked=2)) == {"/", "/audit", "/review"}
     assert "/truth" in done(state(sheet(3, rule="live")))
-    assert "/review" not in {step["page"] for step in steps_of(state(kind="judge"), False)}
 
 
-@pytest.fixture(name="filling")
-def a_sheet(bench):
-    bench.draw({"k": 4})
-    return Filling(bench.paths.audit)
-
-
-def page(filling, **more):
-    job = SimpleNamespace(question="animal", classes=["cat", "dog"], hidden=["animal"])
-    return audit_page(filling, job, "planned", None, **more)
-
-
-def test_the_next_row_is_the_first_without_an_answer(filling):
-    assert page(filling)["last"] is None
+def test_the_next_row_is_the_first_without_an_answer(bench):
+    assert draw(bench, {"k": 4})["last"] is None
+    filling = Filling(bench.paths.audit)
     filling.answer(1, "cat")
     filling.answer(3, "?")
-    shown = page(filling)
+    shown = audit_page(bench, {})
     assert (shown["row"]["place"], shown["last"]) == (2, {"place": 1, "answer": "cat"})
-    assert [field["name"] for field in shown["row"]["fields"]] == [
-        name for name in filling.fields if name != "animal"
-    ]
-    assert page(filling, place=3)["row"]["answer"] == "?"
+    assert [field["name"] for field in shown["row"]["fields"]] == ["size", "speed", "name"]
+    assert audit_page(bench, {"place": "3"})["row"]["answer"] == "?"
     for place in (2, 4):
-        filling.answer(place, "dog")
-    assert (page(filling)["row"], page(filling)["last"]["place"]) == (None, 4)
+        filling.answer(place, "red fox")
+    shown = audit_page(bench, {})
+    assert (shown["row"], shown["last"]["place"]) == (None, 4)
+    assert [key["name"] for key in shown["keys"]] == ["cat", "dog", "red fox"]
     with pytest.raises(TableError, match="rows 1 to 4"):
-        page(filling, place=5)
+        audit_page(bench, {"place": "5"})
+
+
+def test_the_interval_at_the_end_and_the_one_all_along(rules, enter):
+    from chary.review import begin
+
+    path, truth = rules
+    intervals = {}
+    for rule in ("planned", "live"):
+        browser = enter(begin([str(path)], Options(labels=("rule",))))
+        page = browser.post("/api/audit/draw", k=20, rule=rule)
+        assert (page["interval"] is None) == (rule == "planned")
+        intervals[rule] = browser.label(truth, k=20, rule=rule)["interval"]
+        browser.wait()
+        browser.bench.paths.audit.unlink()
+    assert intervals["planned"]["n"] == intervals["live"]["n"] == 20
+    assert intervals["live"]["low"] < intervals["planned"]["low"]
 
 
 def test_answers_are_classes_new_ones_skips_or_nothing():
@@ -146,16 +136,6 @@ def test_answers_are_classes_new_ones_skips_or_nothing():
     for text in ("none", "Maybe", "a\nb\x00", "N/A", 5, None, "x" * 201):
         with pytest.raises(TableError):
             checked_answer(text, ["cat"], ("maybe",))
-
-
-def test_an_interval_is_shown_when_it_may_be(filling):
-    watch = Stopping(["cat"] * 4, 100)
-    assert interval_of("planned", filling, watch) is None
-    assert interval_of("live", filling, None)["low"] is None
-    for place in range(1, 5):
-        filling.answer(place, "cat")
-    assert interval_of("planned", filling, watch)["n"] == 4
-    assert interval_of("live", filling, watch)["low"] < interval_of("planned", filling, watch)["low"]
 
 
 def test_cells_come_in_order_with_their_kind():
@@ -195,13 +175,6 @@ def test_what_is_no_number_is_refused(text):
         number_in({"low": text}, "low")
 
 
-def test_rows_are_counted_from_one():
-    assert row_in({"row": "1"}, "row", 5) == 0
-    assert row_in({}, "row", 5) is None
-    with pytest.raises(TableError, match="from 1 to 5"):
-        row_in({"row": "6"}, "row", 5)
-
-
 def test_labels_of_a_model(labelled):
     found, audit = truth_of_labels(labelled), labelled.audit
     assert (found["accuracy"]["low"], found["accuracy"]["high"]) == (audit.accuracy.low, audit.accuracy.high)
@@ -211,7 +184,6 @@ def test_labels_of_a_model(labelled):
     assert "approximate" in found["after"]["words"]
     assert found["promised"]["held_out"]["accuracy"] == labelled.judged.correct.mean()
     assert found["rows_to_accept"] == (~labelled.labels.labeled).sum()
-    assert set(found) == set(nothing(""))
 
 
 def test_what_can_be_accepted_is_what_the_job_would_accept(labelled):
@@ -223,7 +195,6 @@ def test_what_can_be_accepted_is_what_the_job_would_accept(labelled):
         assert levels[error]["count"] == int((asked.accept & ~labelled.labels.labeled).sum())
         assert levels[error]["count"] == asked.audit.asked.n_accepted
     assert levels[0.3]["count"] > 0
-    assert levels[0.3]["threshold"] is not None
 
 
 def test_shares_are_exact_limits_of_the_answers(labelled):
@@ -246,4 +217,19 @@ def test_labels_of_anybody():
     assert (found["accuracy"]["right"], found["accuracy"]["n"]) == (60, 60)
     assert found["acceptance"][9]["count"] == judged.acceptor.at(0.1).n_accepted > 0
     assert {share["name"] for share in found["shares"]} == {"a", "b"}
-    assert set(found) == set(nothing(""))
+
+
+def test_why_nothing_is_known_yet_is_said(browser):
+    def why():
+        return browser.get("/api/truth")["why_not"]
+
+    assert why() == browser.post("/api/accept", 400, error=0.1)["error"]
+    assert "No rows are drawn yet" in why()
+    browser.post("/api/audit/draw", k=3)
+    assert why() == "3 of 3 random rows have no answer yet."
+    for place, answer in ((1, "?"), (2, "?"), (3, "dog")):
+        browser.post("/api/audit", place=place, answer=answer, expected="")
+    assert why() == "Fewer than two random rows have a label yet."
+    assert "was not said" in browser.post("/api/accept", 400)["error"]
+    assert "(planned) or all along" in browser.post("/api/audit/draw", 400, k=3, rule="often")["error"]
+    assert "nobody labels more" in browser.post("/api/audit/draw", 400, k=5_001)["error"]

@@ -1,14 +1,13 @@
 """Who is let in: each rule has a request that breaks it alone, and is refused; none of them changes anything."""
 
 import asyncio
-import json
 import logging
 
 import pytest
 from starlette.testclient import TestClient
 
 import chary.review.safety
-from chary.review.safety import MOST_BYTES, Safety
+from chary.review.safety import Safety
 
 PORT, TOKEN = 5000, "a-token-of-thirty-two-characters"
 ORIGIN = f"http://127.0.0.1:{PORT}"
@@ -58,7 +57,7 @@ def test_the_token_is_exchanged_for_a_cookie_and_its_address_left(stranger):
     assert 'http-equiv="refresh" content="0;url=/"' in answer.text
     cookie = answer.headers["set-cookie"]
     assert cookie.startswith(f"chary_{PORT}=")
-    for word in ("HttpOnly", "SameSite=Strict", "Path=/"):
+    for word in ("HttpOnly", "SameSite=strict", "Path=/"):
         assert word in cookie
     assert TOKEN not in cookie
     assert TOKEN not in answer.text
@@ -114,12 +113,20 @@ def test_the_host_must_be_this_very_one(friend, stranger, host):
 
 def test_localhost_is_this_machine(friend, stranger):
     assert friend.get("/", headers={"host": f"localhost:{PORT}"}).text == "in"
-    assert Safety(app, TOKEN, 80).hosts == {b"127.0.0.1", b"localhost"}
+    assert Safety(app, TOKEN, 80).hosts == {"127.0.0.1", "localhost"}
 
 
 def test_two_hosts_are_none(safety, friend):
-    answers = asyncio.run(_ask(safety, friend, [(b"host", b"127.0.0.1:5000"), (b"host", b"evil.example")]))
-    assert answers[0]["status"] == 403
+    name, value = next(iter(friend.cookies.items()))
+    hosts = [(b"host", b"127.0.0.1:5000"), (b"host", b"evil.example")]
+    scope = {"type": "http", "method": "GET", "path": "/api/state", "query_string": b""}
+    sent = []
+
+    async def send(message):
+        sent.append(message)
+
+    asyncio.run(safety({**scope, "headers": [*hosts, (b"cookie", f"{name}={value}".encode())]}, None, send))
+    assert sent[0]["status"] == 403
     assert called == []
 
 
@@ -166,34 +173,6 @@ def test_there_are_no_other_methods(friend, method):
     refused(friend.request(method, "/api/audit", headers=GOOD), 405)
 
 
-def test_a_body_is_bounded_by_what_it_says_and_by_what_it_is(friend):
-    refused(friend.post("/api/audit", content=b"x" * (MOST_BYTES + 1), headers=GOOD), 413)
-
-    in_parts = (b"x" * 65536 for _ in range(17))
-    refused(friend.post("/api/audit", content=in_parts, headers=GOOD), 413)  # no length was told
-    refused(friend.post("/api/audit", content=b"", headers={**GOOD, "content-length": "-1"}), 413)
-    assert friend.post("/api/audit", content=b"x" * MOST_BYTES, headers=GOOD).text == "in"
-
-
-def test_a_body_that_never_comes_is_not_waited_for(safety, friend, monkeypatch):
-    monkeypatch.setattr(chary.review.safety, "_PATIENCE", 0.05)
-    answers = asyncio.run(_ask(safety, friend, _headers(), "POST", silent=True))
-    assert answers[0]["status"] == 400
-    assert called == []
-
-
-def test_few_write_at_once(safety, friend, monkeypatch):
-    monkeypatch.setattr(chary.review.safety, "_PATIENCE", 0.2)
-
-    async def crowd():
-        return await asyncio.gather(*(_asked(safety, friend, _headers(), "POST", True) for _ in range(40)))
-
-    answers = asyncio.run(crowd())
-    statuses = [messages[0]["status"] for messages in answers]
-    assert statuses.count(503) == 40 - chary.review.safety.MOST_WRITES
-    assert safety._writes == 0
-
-
 def test_every_answer_keeps_to_itself(friend, stranger):
     for answer in (friend.get("/"), stranger.get("/x"), friend.post("/api/learn", content="{}", headers=GOOD)):
         headers = answer.headers
@@ -230,30 +209,3 @@ def test_connections_of_other_kinds_are_dropped(safety):
 
     asyncio.run(safety({"type": "websocket", "headers": []}, nobody, nobody))
     assert called == []
-
-
-def _headers():
-    return [(b"host", f"127.0.0.1:{PORT}".encode()), *((k.encode(), v.encode()) for k, v in GOOD.items())]
-
-
-async def _ask(safety, friend, headers, method="GET", silent=False):
-    return await _asked(safety, friend, headers, method, silent)
-
-
-async def _asked(safety, friend, headers, method, silent):
-    """Straight to the application, as no client would."""
-    name, value = next(iter(friend.cookies.items()))
-    sent = []
-
-    async def receive():
-        if silent:
-            await asyncio.sleep(60)
-        return {"type": "http.request", "body": b""}
-
-    async def send(message):
-        sent.append(message)
-
-    scope = {"type": "http", "method": method, "path": "/api/state", "query_string": b""}
-    await safety({**scope, "headers": [*headers, (b"cookie", f"{name}={value}".encode())]}, receive, send)
-    assert json.loads(sent[1]["body"])["error"]
-    return sent

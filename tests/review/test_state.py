@@ -1,6 +1,8 @@
 """The walk through all pages: answers are on the disk, files are those of the commands, nobody's are lost."""
 
+import errno
 import json
+import os
 import re
 from types import SimpleNamespace
 
@@ -12,10 +14,11 @@ from chary.audit.filling import Filling
 from chary.cli import main
 from chary.options import Options
 from chary.review import begin
-from chary.review.jobs import open_table
+from chary.review.audit import draw
+from chary.review.start import change
 from chary.tables import TableError
 
-pytestmark = pytest.mark.usefixtures("quick_learners")
+ANIMALS = Options(target="animal", learner="linear")  # the quickest learner
 
 
 def answers_in(path, column="animal"):
@@ -24,10 +27,10 @@ def answers_in(path, column="animal"):
 
 def test_the_walk_from_a_file_to_accepted_labels_writes_what_the_commands_write(animals, enter, capsys):
     path, truth = animals
-    bench = begin([str(path)], Options(target="animal"))
+    bench = begin([str(path)], ANIMALS)
     browser = enter(bench)
     assert browser.get("/api/state")["next"] == {"page": "/", "words": "Draw random rows to label"}
-    bench.relearn()
+    bench.learn()
     page = browser.label(truth, k=30)
     assert (page["done"], page["row"], page["left"]) == (True, None, 0)
     assert answers_in(path.with_name("animals.audit.csv")) == [
@@ -72,7 +75,7 @@ def _but_seconds(page):
 
 def test_a_restart_goes_on_where_it_stopped(animals, enter):
     path, truth = animals
-    browser = enter(begin([str(path)], Options(target="animal")))
+    browser = enter(begin([str(path)], ANIMALS))
     page = browser.post("/api/audit/draw", k=8, rule="live")
     for _ in range(3):
         page = browser.post("/api/audit", place=page["row"]["place"], answer="cat", expected="")
@@ -80,21 +83,18 @@ def test_a_restart_goes_on_where_it_stopped(animals, enter):
         "/api/settings", aim="balanced", kinds={"size": "leave out"}, class_prior={"cat": 0.4, "dog": 0.6}
     )
     browser.bench.close()
-    again = enter(begin([str(path)], Options(target="animal")))
+    again = enter(begin([str(path)], ANIMALS))
     page = again.get("/api/audit")
     assert (page["answered"], page["left"], page["rule"], page["row"]["place"]) == (3, 5, "live", 4)
     settings = again.get("/api/start")["settings"]
-    assert settings == {"class_prior": {"cat": 0.4, "dog": 0.6}, "aim": "balanced", "error": None, "seed": 0}
+    assert settings == {"class_prior": {"cat": 0.4, "dog": 0.6}, "aim": "balanced", "error": None}
     assert {c["name"]: c["chosen"] for c in again.get("/api/start")["columns"]}["size"] == "leave out"
     assert truth
 
 
 def test_skip_undo_another_class_and_conflicts(animals, enter):
     path, _ = animals
-    browser, other = (
-        enter(begin([str(path)], Options(target="animal"))),
-        enter(begin([str(path)], Options(target="animal"))),
-    )
+    browser, other = (enter(begin([str(path)], ANIMALS)), enter(begin([str(path)], ANIMALS)))
     browser.post("/api/audit/draw", k=6)
     sheet = path.with_name("animals.audit.csv")
     assert browser.post("/api/audit", place=1, answer="?", expected="")["skipped"] == 1
@@ -136,7 +136,7 @@ def test_a_terminal_and_the_page_fill_in_one_sheet(browser, capsys, monkeypatch)
 
 def test_nothing_is_said_of_accuracy_before_the_planned_size(browser, animals):
     truth = animals[1]
-    browser.bench.relearn()
+    browser.bench.learn()
     browser.wait()
     page = browser.post("/api/audit/draw", k=6, rule="planned")
     while page["row"]:
@@ -154,7 +154,7 @@ def test_nothing_is_said_of_accuracy_before_the_planned_size(browser, animals):
 
 def test_live_the_interval_holds_whenever_one_stops_and_the_command_says_the_same(animals, enter, capsys):
     path, truth = animals
-    browser = enter(begin([str(path)], Options(target="animal")))
+    browser = enter(begin([str(path)], ANIMALS))
     page = browser.post("/api/audit/draw", k=12, rule="live")
     assert page["interval"]["words"].startswith("The interval is shown once")
     browser.wait()
@@ -178,6 +178,8 @@ def test_live_the_interval_holds_whenever_one_stops_and_the_command_says_the_sam
                 str(path),
                 "-t",
                 "animal",
+                "--learner",
+                "linear",
                 "--audit",
                 str(browser.bench.paths.audit),
                 "--out",
@@ -211,9 +213,9 @@ def test_files_of_others_are_not_overwritten_unasked(animals, enter):
     theirs.write_text("theirs")
     kept = path.with_name("animals.review.json")
     kept.write_text("not of a page")
-    browser = enter(begin([str(path)], Options(target="animal")))
+    browser = enter(begin([str(path)], ANIMALS))
     assert "animals.review.json is damaged" in browser.get("/api/state")["notices"][0]
-    browser.bench.relearn()
+    browser.bench.learn()
     browser.wait()
     assert theirs.read_text() == "theirs"
     assert kept.read_text() == "not of a page"
@@ -223,16 +225,20 @@ def test_files_of_others_are_not_overwritten_unasked(animals, enter):
     assert theirs.read_text() == "theirs"
     browser.post("/api/write", overwrite=True)
     assert theirs.read_text().startswith("size,")
-    # A finished result is the table again, and may then be written over: it is the page's own.
-    kept.unlink()
-    again = enter(begin([str(theirs)], Options(target="animal")))
-    assert again.get("/api/state")["rows"] == 240
-    assert again.bench.paths.audit == path.with_name("animals.audit.csv")
-    assert again.bench.paths.labels == theirs
+
+
+def test_a_finished_result_is_no_table_to_label_and_standard_input_none_either(bench, browser):
+    bench.learn()
+    browser.wait()
+    with pytest.raises(TableError, match="already has a column 'chary_label', written by chary"):
+        begin([str(bench.paths.labels)], ANIMALS)
+    assert begin([str(bench.paths.labels)], Options(labels=("chary_label",))).job.kind == "judge"
+    with pytest.raises(TableError, match="save standard input in a file"):
+        begin(["-"], ANIMALS)
 
 
 def test_rows_mended_can_be_changed_and_taken_back(browser):
-    browser.bench.relearn()
+    browser.bench.learn()
     browser.wait()
     first = browser.get("/api/doubt")["row"]["number"]
     second = browser.post("/api/doubt", row=first, answer="dog", expected="")["row"]["number"]
@@ -253,7 +259,7 @@ def test_judging_labels_from_the_first_row_to_what_can_be_accepted(rules, enter,
     options = Options(labels=("rule",), confidence="sure")
     browser = enter(begin([str(path)], options))
     state = browser.get("/api/state")
-    assert (state["kind"], state["target"], state["rows"]) == ("judge", "rule", 200)
+    assert state["kind"] == "judge"
     assert [column["name"] for column in browser.get("/api/start")["columns"]] == ["text"]
     page = browser.label(truth, k=60)
     assert page["interval"]["n"] == 60
@@ -296,10 +302,9 @@ def test_one_of_both_is_needed(animals):
 
 def test_what_is_typed_precedes_what_was_kept(animals):
     path = str(animals[0])
-    begin([path], Options(target="animal")).change({"kinds": {"size": "category", "name": "text"}})
+    change(begin([path], ANIMALS), {"kinds": {"size": "category", "name": "text"}})
     again = begin([path], Options(target="animal", drop=("size",), seed=3))
-    assert again.choices.kinds == {"size": "leave out", "name": "text"}
-    assert again.choices.options.seed == 3
+    assert (again.options.drop, again.options.text, again.options.seed) == (("size",), ("name",), 3)
 
 
 def test_the_job_tells_the_labels(rules):
@@ -307,7 +312,7 @@ def test_the_job_tells_the_labels(rules):
     job = bench.job
     assert (job.classes, job.hidden, job.population) == (["ham", "spam"], ("rule", "sure"), 200)
     assert sum(job.counts.values()) == 200
-    bench.draw({"k": 5})
+    draw(bench, {"k": 5})
     filling = Filling(bench.paths.audit)
     labels = job.table.frame["rule"].to_list()
     assert job.stopping(filling, None).labels == [labels[row.number] for row in filling.rows]
@@ -315,7 +320,7 @@ def test_the_job_tells_the_labels(rules):
 
 
 def test_the_interval_while_answering_is_of_the_model_of_the_given_labels(bench):
-    bench.draw({"k": 5})
+    draw(bench, {"k": 5})
     filling = Filling(bench.paths.audit)
     codes = np.zeros(240, dtype=np.intp)
     codes[filling.rows[2].number] = 1
@@ -326,28 +331,15 @@ def test_the_interval_while_answering_is_of_the_model_of_the_given_labels(bench)
     assert bench.job.stopping(filling, None) is None
 
 
-FRAME = pl.DataFrame({"x": [1, 2, 3], "y": ["a", "b", None]})
-ADDED = {"chary_label": ["a", "b", "a"], "chary_confidence": [1.0, 1.0, 0.5], "chary_source": ["given"] * 3}
+def test_what_a_full_disk_refuses_is_not_chosen(browser, monkeypatch):
+    def full(descriptor):
+        raise OSError(errno.ENOSPC, "No space left on device")
 
-
-def test_a_finished_result_is_the_table_again(tmp_path):
-    path = tmp_path / "t.labeled.csv"
-    FRAME.with_columns(**{name: pl.Series(cells) for name, cells in ADDED.items()}, chary_p_a=pl.lit(1)).write_csv(
-        path
-    )
-    opened = open_table([str(path)])
-    assert opened.table.frame.columns == ["x", "y"]
-    assert (opened.stem, opened.folder, opened.files) == ("t", tmp_path, (str(path),))
-    assert "were set aside" in opened.notes[0]
-    assert opened.table.path == str(path)
-    FRAME.write_csv(tmp_path / "t.csv")
-    assert open_table([str(path)]).table.path == str(tmp_path / "t.csv")  # what commands are typed with
-    assert "chary_label" in open_table([str(path)], keep=True).table.frame.columns
-
-
-def test_other_tables_are_as_they_are(tmp_path):
-    FRAME.write_csv(tmp_path / "t.labeled.csv")
-    opened = open_table([str(tmp_path / "t.labeled.csv")])
-    assert (opened.stem, opened.notes) == ("t.labeled", ())
-    with pytest.raises(TableError, match="save standard input in a file"):
-        open_table(["-"])
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        for _ in range(2):  # the same again is refused again, not taken for done
+            assert "Nothing was written" in browser.post("/api/settings", 503, aim="balanced")["error"]
+    assert browser.get("/api/start")["settings"]["aim"] == "accuracy"
+    browser.post("/api/settings", class_prior={"cat": 0.4, "dog": 0.6})
+    kept = json.loads(browser.bench.paths.settings.read_text())["settings"]
+    assert (kept["aim"], kept["class_prior"]) == ("accuracy", {"cat": 0.4, "dog": 0.6})

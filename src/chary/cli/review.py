@@ -25,7 +25,7 @@ def review_command(
 
     Everything is saved as it happens, in the files of [bold]chary audit[/bold], [bold]chary label[/bold] and
     [bold]chary judge[/bold], so that page, terminal and spreadsheet can be mixed. Ctrl-C ends it; the same command
-    goes on where you stopped. FILE may be a FILE.labeled.csv, too.
+    goes on where you stopped.
     """
     require_readable(*file)
     if (options.target is None) == (not options.labels):

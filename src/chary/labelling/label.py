@@ -21,6 +21,7 @@ from chary._words import Parameter, listed, percent, shown
 from chary.audit.acceptance import acceptance_levels
 from chary.audit.sheet import numbers_named, sample_rows
 from chary.labelling.checks import rows_to_label, suspect_labels
+from chary.labelling.diagnose import DiagnosedTable
 from chary.labelling.drift import recount_reference
 from chary.labelling.explain import every_reason, reasons_of, reasons_to_doubt
 from chary.labelling.learn import Fit, learn
@@ -59,6 +60,7 @@ def label_table(
     *,
     file: BinaryIO | None = None,
     progress: Progress = lambda step: None,
+    diagnosed: Callable[[DiagnosedTable], None] = lambda found: None,
 ) -> LabeledTable:
     """Label the rows of a table whose target cell is empty.
 
@@ -82,6 +84,9 @@ def label_table(
         Where to write the table with its labels. None: they are counted, and not written.
     progress : callable, default=nothing
         Told the name of each step as it begins.
+    diagnosed : callable, default=nothing
+        Told how the columns were read and whether the labels are biased as soon as that is known: long before the
+        labels are there.
 
     Returns
     -------
@@ -91,7 +96,7 @@ def label_table(
     watch, memory = _Watch(progress), options.memory or free_memory() // 2
     source = None if isinstance(table, Table) else table
     rows_at_hand = table if isinstance(table, Table) else _sampled(table, options, memory, progress)
-    fit, X, judges = learn(rows_at_hand, options, watch)
+    fit, X, judges = learn(rows_at_hand, options, watch, diagnosed)
     watch("Labelling")
     if options.probabilities:
         refuse_taken(fit.table, probability_names(fit.labels.classes))

@@ -19,7 +19,7 @@ from chary.audit.answers import AuditAnswers, read_audit
 from chary.audit.held_out import HeldOut, held_out
 from chary.audit.model import AuditFigures, audit_model, merge
 from chary.audit.sheet import DOUBT
-from chary.labelling.diagnose import STRONG, Contrast, Diagnosis, compare_rows, prepare
+from chary.labelling.diagnose import STRONG, Contrast, DiagnosedTable, Diagnosis, compare_rows, prepare
 from chary.labelling.drift import with_drift_reference
 from chary.labelling.explain import Explainer, explainer
 from chary.method.diverse import DiverseEnsembleClassifier
@@ -76,7 +76,9 @@ class Fit:
     notes: list[str]  #: on how table and target were read, a sentence each
 
 
-def learn(table: Table, options: Options, step: Callable[[str], None]) -> tuple[Fit, NDArray[Any], Judges]:
+def learn(
+    table: Table, options: Options, step: Callable[[str], None], diagnosed: Callable[[DiagnosedTable], None]
+) -> tuple[Fit, NDArray[Any], Judges]:
     """Learn from the rows of a table; also its features, and the models that labels were held out from.
 
     Where they are a part of a larger table (``table.taken``), its labelled rows and a uniform sample of the
@@ -88,6 +90,8 @@ def learn(table: Table, options: Options, step: Callable[[str], None]) -> tuple[
     options : Options
     step : callable
         Told the name of each step as it begins.
+    diagnosed : callable
+        Told the diagnosis as soon as it is there.
     """
     step("Preparing columns")
     check_error(options.error, options.audit)
@@ -102,6 +106,10 @@ def learn(table: Table, options: Options, step: Callable[[str], None]) -> tuple[
     diagnosis, differing = compare_rows(prepared, given, seed)
     n_unlabeled = n_rows - int(given.labeled.sum())
     diagnosis = replace(diagnosis, audited=answers is not None, n_unlabeled=n_unlabeled)
+    notes = [*table.notes, *read.notes]
+    diagnosed(
+        DiagnosedTable(table, str(options.target), given, prepared, diagnosis, differing, read.spellings, notes)
+    )
 
     step("Training")
     rounds, aim = options.rounds, options.aim
@@ -152,7 +160,7 @@ def learn(table: Table, options: Options, step: Callable[[str], None]) -> tuple[
         prior=figures,
         explainer=explained,
         spellings=read.spellings,
-        notes=[*table.notes, *read.notes],
+        notes=notes,
     )
     return fit, X, judges
 

@@ -1,191 +1,248 @@
-"""The web application: pages are shells, and what they show is JSON of the state behind them."""
+"""The server behind the pages: addresses, errors as one sentence, and how it starts and ends.
+
+Pages are empty shells; what they show is JSON from the functions of the page modules.
+"""
 
 from __future__ import annotations
 
 import json
+import logging
 import math
-from collections.abc import Awaitable, Callable, Mapping
+import os
+import secrets
+import signal
+import socket
+import tempfile
+import webbrowser
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
+from html import escape
 from importlib.resources import files
+from pathlib import Path
+from threading import Thread, current_thread, main_thread
 from typing import Any
 
+import uvicorn
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Route
 
 from chary.audit.filling import AnsweredElsewhereError
-from chary.review.files import page_sentence
-from chary.review.safety import REPORT_POLICY, Safety
-from chary.review.state import ConflictError, NotHereError, Workbench
+from chary.review.audit import answer, audit_page, draw
+from chary.review.doubt import check, doubt_page
+from chary.review.errors import ConflictError, NotHereError, page_sentence
+from chary.review.result import output_file, result_page, write
+from chary.review.safety import LOG, REPORT_POLICY, Safety, read_body
+from chary.review.start import change, overview, relearn, start_page
+from chary.review.state import Page, Workbench
+from chary.review.truth import accept, truth_page
 from chary.tables import TableError
 
-Endpoint = Callable[[Request], Awaitable[Response]]
-_PAGES = {"/": "start", "/audit": "audit", "/truth": "truth", "/review": "review", "/result": "result"}
-_ASSETS = {
-    "review.js": "text/javascript; charset=utf-8",
-    "review.css": "text/css; charset=utf-8",
-    "icon.svg": "image/svg+xml",
+HOST = "127.0.0.1"
+PAGES = {"/": "start", "/audit": "audit", "/truth": "truth", "/review": "review", "/result": "result"}
+READS: dict[str, Page] = {
+    "/api/state": overview,
+    "/api/start": start_page,
+    "/api/audit": audit_page,
+    "/api/truth": truth_page,
+    "/api/doubt": doubt_page,
+    "/api/result": result_page,
 }
-_CONTENT = {"labels": "application/octet-stream", "model": "application/octet-stream", "report": "text/html"}
+# Each with what is shown where something has changed meanwhile.
+WRITES: dict[str, tuple[Page, Page]] = {
+    "/api/settings": (change, start_page),
+    "/api/audit/draw": (draw, audit_page),
+    "/api/audit": (answer, audit_page),
+    "/api/accept": (accept, truth_page),
+    "/api/doubt": (check, doubt_page),
+    "/api/learn": (relearn, overview),
+    "/api/write": (write, result_page),
+}
+_ASSETS = {
+    "/assets/review.js": "text/javascript; charset=utf-8",
+    "/assets/review.css": "text/css; charset=utf-8",
+    "/assets/icon.svg": "image/svg+xml",
+}
+_DOWNLOADS = ("/download/labels", "/download/model", "/download/report")
 
 
 def create_app(bench: Workbench, token: str, port: int) -> Safety:
     """The application behind its rules, for whoever shows the token at this port."""
-    read = {
-        "/api/state": lambda query: bench.state(),
-        "/api/start": lambda query: bench.start_page(),
-        "/api/audit": lambda query: bench.audit_page(_place(query), query.get("all") == "true"),
-        "/api/truth": lambda query: bench.truth_page(),
-        "/api/doubt": bench.doubt_page,
-        "/api/result": bench.result_page,
-    }
-    written = {
-        "/api/settings": (bench.change, "/api/start"),
-        "/api/audit/draw": (bench.draw, "/api/audit"),
-        "/api/audit": (bench.answer, "/api/audit"),
-        "/api/accept": (bench.accept, "/api/truth"),
-        "/api/doubt": (bench.check, "/api/doubt"),
-        "/api/learn": (bench.relearn, "/api/state"),
-        "/api/write": (bench.write, "/api/result"),
-    }
-    routes = [Route(path, _page(bench, name)) for path, name in _PAGES.items()]
-    routes += [Route(f"/assets/{name}", _asset(name)) for name in _ASSETS]
-    routes += [Route(path, _reading(show)) for path, show in read.items()]
-    routes += [
-        Route(path, _writing(write, read[shown]), methods=["POST"]) for path, (write, shown) in written.items()
-    ]
-    routes += [Route(f"/download/{kind}", _download(bench, kind)) for kind in _CONTENT]
-    routes.append(Route("/report", _report(bench)))
-    app = Starlette(routes=routes, exception_handlers={404: _not_found, 405: _not_found, Exception: _mistake})
-    return Safety(app, token, port)
+
+    async def page(request: Request) -> Response:
+        name, job = PAGES[request.scope["path"]], bench.job
+        if name == "review" and job.kind != "label":
+            raise NotHereError("There is no such page here.")
+        context = {"page": name, "name": job.table.name, "target": job.target, "kind": job.kind}
+        shell = _templates().get_template(f"{name}.html").render(**context)
+        return Response(shell.encode("utf-8", "backslashreplace"), media_type="text/html")
+
+    async def reading(request: Request) -> Response:
+        query = {key[:100]: value[:2000] for key, value in request.query_params.items()}
+        return _json(await run_in_threadpool(READS[request.scope["path"]], bench, query))
+
+    async def writing(request: Request) -> Response:
+        body = await read_body(request)
+        try:
+            told = json.loads(body)
+        except (ValueError, RecursionError):
+            told = None
+        if not isinstance(told, dict):
+            raise HTTPException(400, "What was sent is no JSON object.")
+        return _json(await run_in_threadpool(WRITES[request.scope["path"]][0], bench, told))
+
+    async def download(request: Request) -> Response:
+        path = output_file(bench, request.scope["path"].removeprefix("/download/"))
+        return FileResponse(path, media_type="application/octet-stream", filename=path.name)
+
+    async def report(request: Request) -> Response:
+        headers = {"content-security-policy": REPORT_POLICY}
+        return FileResponse(output_file(bench, "report"), media_type="text/html", headers=headers)
+
+    def refused(request: Request, error: Exception) -> Response:
+        conflict = isinstance(error, (ConflictError, AnsweredElsewhereError))
+        status = 409 if conflict else 400 if isinstance(error, TableError) else 503
+        told: dict[str, Any] = {"error": page_sentence(error)}
+        if conflict and request.method == "POST":
+            told["now"] = None
+            with suppress(ValueError, OSError):
+                told["now"] = WRITES[request.scope["path"]][1](bench, {})
+        return _json(told, 404 if isinstance(error, NotHereError) else status)
+
+    routes = [Route(path, page) for path in PAGES]
+    routes += [Route(path, _asset) for path in _ASSETS]
+    routes += [Route(path, reading) for path in READS]
+    routes += [Route(path, writing, methods=["POST"]) for path in WRITES]
+    routes += [Route(path, download) for path in _DOWNLOADS]
+    routes.append(Route("/report", report))
+    handlers: dict[Any, Any] = dict.fromkeys((ValueError, OSError, MemoryError, Exception), refused)
+    handlers[HTTPException] = _http_error
+    return Safety(Starlette(routes=routes, exception_handlers=handlers), token, port)
 
 
 @cache
-def templates() -> Environment:
-    """The shells of the pages."""
+def _templates() -> Environment:
     loader = PackageLoader("chary.review")
     return Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
 
 
-def _page(bench: Workbench, name: str) -> Endpoint:
-    async def page(request: Request) -> Response:
-        if name == "review" and bench.job.kind != "label":
-            return _error(404, "There is no such page here.")
-        context = {"page": name, "name": bench.job.table.name, "target": bench.job.target, "kind": bench.job.kind}
-        shell = templates().get_template(f"{name}.html").render(**context)
-        return Response(shell.encode("utf-8", "backslashreplace"), media_type="text/html")
-
-    return page
+async def _asset(request: Request) -> Response:
+    content = files("chary.review").joinpath(request.scope["path"].lstrip("/")).read_bytes()
+    return Response(content, media_type=_ASSETS[request.scope["path"]])
 
 
-def _asset(name: str) -> Endpoint:
-    content = files("chary.review").joinpath("assets", name)
-
-    async def asset(request: Request) -> Response:
-        return Response(content.read_bytes(), media_type=_ASSETS[name])
-
-    return asset
-
-
-def _reading(show: Callable[[Mapping[str, str]], dict[str, Any]]) -> Endpoint:
-    async def reading(request: Request) -> Response:
-        query = {key[:100]: value[:2000] for key, value in request.query_params.items()}
-        return await run_in_threadpool(_answered, lambda: show(query), None)
-
-    return reading
-
-
-def _writing(
-    write: Callable[[Mapping[str, Any]], dict[str, Any]], show: Callable[[Mapping[str, str]], dict[str, Any]]
-) -> Endpoint:
-    async def writing(request: Request) -> Response:
-        try:
-            body = json.loads(await request.body())
-        except (ValueError, RecursionError):
-            return _error(400, "What was sent is no JSON.")
-        if not isinstance(body, dict):
-            return _error(400, "What was sent is no JSON object.")
-        return await run_in_threadpool(_answered, lambda: write(body), lambda: show({}))
-
-    return writing
-
-
-def _answered(answer: Callable[[], Any], now: Callable[[], Any] | None) -> Response:
-    """What was asked for, or one sentence; where something has changed meanwhile, with what it is now."""
-    try:
-        return _json(answer())
-    except NotHereError as error:
-        return _error(404, page_sentence(error))
-    except (ConflictError, AnsweredElsewhereError) as error:
-        fresh = None
-        if now is not None:
-            try:
-                fresh = now()
-            except (ValueError, OSError):
-                fresh = None
-        return _json({"error": page_sentence(error), "now": fresh}, 409)
-    except TableError as error:
-        return _error(400, page_sentence(error))
-    except (ValueError, OSError, MemoryError) as error:
-        return _error(503, page_sentence(error))
-
-
-def _download(bench: Workbench, kind: str) -> Endpoint:
-    async def download(request: Request) -> Response:
-        try:
-            path = await run_in_threadpool(bench.file, kind)
-        except NotHereError as error:
-            return _error(404, page_sentence(error))
-        return FileResponse(path, media_type=_CONTENT[kind], filename=path.name)
-
-    return download
-
-
-def _report(bench: Workbench) -> Endpoint:
-    async def report(request: Request) -> Response:
-        try:
-            path = await run_in_threadpool(bench.file, "report")
-        except NotHereError as error:
-            return _error(404, page_sentence(error))
-        return FileResponse(path, media_type="text/html", headers={"content-security-policy": REPORT_POLICY})
-
-    return report
-
-
-def _place(query: Mapping[str, str]) -> int | None:
-    text = query.get("place", "")
-    if not text:
-        return None
-    if not text.isdecimal() or len(text) > 9:
-        raise TableError("Which row is meant is a whole number.")
-    return int(text)
+async def _http_error(request: Request, error: HTTPException) -> Response:
+    unknown = error.status_code in (404, 405)
+    sentence = "There is no such page here." if unknown else error.detail
+    return JSONResponse({"error": sentence}, error.status_code)
 
 
 def _json(content: Any, status: int = 200) -> Response:
     return JSONResponse(_finite(content), status)
 
 
-def _error(status: int, sentence: str) -> Response:
-    return JSONResponse({"error": sentence}, status)
-
-
-async def _not_found(request: Request, error: Exception) -> Response:
-    return _error(getattr(error, "status_code", 404), "There is no such page here.")
-
-
-async def _mistake(request: Request, error: Exception) -> Response:
-    return _error(503, page_sentence(error))
-
-
 def _finite(value: Any) -> Any:
-    """Numbers that JSON has not are null."""
+    """The same with null for numbers that JSON does not have."""
     if isinstance(value, dict):
         return {str(key): _finite(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [_finite(item) for item in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+# ------------------------------------------------------------ start and end
+
+
+def serve(
+    bench: Workbench, port: int = 0, *, browser: bool = True, opened: Callable[[str], None] = lambda url: None
+) -> None:
+    """Serve the pages until SIGINT or SIGTERM; ``opened`` is told the address, with its token, once it answers.
+
+    The browser is not given the address, which would stand in the list of processes for every user of the machine
+    to read, but a file in a folder of this user alone that leads there.
+    """
+    bound = _bind(port)
+    port, token = bound.getsockname()[1], secrets.token_urlsafe(32)
+    url = f"http://{HOST}:{port}/?token={token}"
+    app = create_app(bench, token, port)
+    config = uvicorn.Config(
+        app, log_config=None, access_log=False, lifespan="off", server_header=False, timeout_graceful_shutdown=2
+    )
+    server = _Server(config)
+    _log_to_the_error_stream()
+    with _door(url) as door, _ended_by_signals(server):
+        bench.learn()
+        opened(url)
+        if browser:
+            Thread(target=webbrowser.open, args=(door.as_uri(),), daemon=True).start()
+        server.run(sockets=[bound])
+    bench.close()
+
+
+class _Server(uvicorn.Server):
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Signals are handled outside, so that the command can say something at the end."""
+        yield
+
+
+def _bind(port: int) -> socket.socket:
+    # Marked as TCP, connections send at once; otherwise each answer waits 40 ms for an acknowledgement.
+    bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    if os.name == "posix":
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        bound.bind((HOST, port))
+        bound.listen(128)  # who is early waits
+    except OSError as error:
+        bound.close()
+        raise TableError(
+            f"Port {port} cannot be used ({(error.strerror or '').lower()}); choose another."
+        ) from None
+    return bound
+
+
+@contextmanager
+def _door(url: str) -> Iterator[Path]:
+    """A page in a folder that only this user can read, which leads to the address; gone when the server is."""
+    with tempfile.TemporaryDirectory(prefix="chary-", ignore_cleanup_errors=True) as folder:  # of mode 0700
+        path = Path(folder) / "open.html"
+        path.touch(0o600)
+        path.write_text(
+            '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="referrer" '
+            f'content="no-referrer"><meta http-equiv="refresh" content="0;url={escape(url)}"><title>chary'
+            f'</title></head><body><p><a href="{escape(url)}">Open the page</a></p></body></html>',
+            encoding="utf-8",
+        )
+        yield path
+
+
+@contextmanager
+def _ended_by_signals(server: uvicorn.Server) -> Iterator[None]:
+    """Ctrl-C and a request to terminate end the server once it has finished what it is doing."""
+    if current_thread() is not main_thread():
+        yield
+        return
+    numbers = signal.SIGINT, signal.SIGTERM
+    before: dict[Any, Any] = {number: signal.signal(number, server.handle_exit) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _log_to_the_error_stream() -> None:
+    """A refused request is one line; nothing else is said while pages are shown."""
+    if not LOG.handlers:
+        handler = logging.StreamHandler()
+        handler.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%H:%M:%S"))
+        LOG.addHandler(handler)
+        LOG.propagate = False

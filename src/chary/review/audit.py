@@ -9,12 +9,14 @@ from typing import Any
 from chary._words import shown
 from chary.audit.filling import Filling
 from chary.audit.sheet import SKIPPED
-from chary.audit.stopping import Stopping
-from chary.review.files import LIVE
+from chary.review.errors import ConflictError
+from chary.review.state import LIVE, PLANNED, Workbench, locked
+from chary.review.truth import figures
 from chary.tables import TableError
 from chary.tables.cells import is_no_answer
 from chary.tables.target import is_marker
 
+MOST_DRAWN = 5_000  # rows that a person is given
 _MOST_ANSWER = 200  # characters of an answer
 # Characters of a cell, and columns of a row, that are sent; of what is beyond the number is told.
 MOST_CHARACTERS, MOST_FIELDS = 10_000, 300
@@ -25,8 +27,88 @@ _NUMBER = re.compile(r"[-+]?(\d[\d.,' _]*|[.,]\d+)(e[-+]?\d+)?\s?(%|[a-zA-Z€$�
 CLASS_KEYS = "123456789" + "abcdefghijklmoprtvwxyz"
 
 
-def progress_of(filling: Filling, rule: str) -> dict[str, Any]:
+@locked
+def audit_page(bench: Workbench, query: Mapping[str, str]) -> dict[str, Any]:
+    """A row to label, the one at ``place`` or the first without an answer.
+
+    Its columns stand in the order of the table, so that they stay where they are from row to row. Of very many the
+    first are shown, or all of them on demand.
+    """
+    filling, job = bench.sheets.read(bench.paths.audit), bench.job
+    page = {**progress_of(filling, bench.rule), "question": job.question}
+    if filling is None:
+        return {**page, "done": False, "row": None, "keys": [], "interval": None, "last": None}
+    place = number_in(query, "place")
+    if place is not None and not 1 <= place <= len(filling.rows):
+        raise TableError(f"There are rows 1 to {len(filling.rows):,}.")
+    at = filling.next_empty() if place is None else int(place)
+    answered = [i for i, text in enumerate(filling.answers, 1) if text]
+    before = [i for i in answered if place is None and at is not None and i < at]
+    last = (before or answered or [0])[-1]
+    row = None
+    if at is not None:
+        seen = [name for name in filling.fields if name not in job.hidden]
+        row = {
+            "place": at,
+            "row": filling.rows[at - 1].number + 1,
+            "answer": filling.answers[at - 1],
+            **fields_of(filling.cells(at), seen, query.get("all") == "true"),
+        }
+    return {
+        **page,
+        "done": not filling.n_left,
+        "row": row,
+        "keys": keys_of(_known_classes(filling, job.classes)),
+        "interval": _interval(bench, filling),
+        "last": {"place": last, "answer": filling.answers[last - 1]} if last else None,
+    }
+
+
+@locked
+def draw(bench: Workbench, body: Mapping[str, Any]) -> dict[str, Any]:
+    """Draw random rows, or add some to those that were drawn."""
+    bench.require_unchanged()
+    k, there = whole_number(body.get("k")), bench.sheets.read(bench.paths.audit)
+    rule = body.get("rule", bench.rule)
+    if rule not in (PLANNED, LIVE):
+        raise TableError("The interval is shown at the end (planned) or all along (live).")
+    if k > MOST_DRAWN:
+        raise TableError(f"At most {MOST_DRAWN:,} rows are drawn here; nobody labels more one by one.")
+    begun = there is not None and bool(there.n_answered + there.n_skipped)
+    if there is not None and rule != bench.rule and (begun or bench.rule == LIVE):
+        raise TableError(
+            "How the interval is shown was chosen before the first answer, and stays: otherwise it would not hold."
+        )
+    if there is None or len(there.rows) != k:
+        bench.sheets.draw(k)
+    bench.version += 1
+    if rule == LIVE:
+        filling = _required_sheet(bench)
+        filling.mark_stopping()
+        if bench.job.stopping(filling, bench.labels_alone) is None and not bench.background.running:
+            bench.learn()
+    return audit_page(bench, {})
+
+
+@locked
+def answer(bench: Workbench, body: Mapping[str, Any]) -> dict[str, Any]:
+    """Write down what a person said of a row; it is on the disk when this returns."""
+    bench.require_unchanged()
+    filling, place = _required_sheet(bench), whole_number(body.get("place"))
+    known = _known_classes(filling, bench.job.classes)
+    text = checked_answer(body.get("answer"), known, bench.options.unlabeled)
+    row = None if body.get("row") is None else whole_number(body["row"]) - 1
+    filling.answer(place, text, expected_answer(body), number=row)
+    bench.version += 1
+    if not filling.n_left and bench.given().options.audit is not None:
+        bench.learn()
+    return audit_page(bench, {} if text else {"place": str(place)})
+
+
+def progress_of(filling: Filling | None, rule: str) -> dict[str, Any]:
     """How far a person has come."""
+    if filling is None:
+        return {"drawn": 0, "answered": 0, "skipped": 0, "left": 0, "rule": rule}
     return {
         "drawn": len(filling.rows),
         "answered": filling.n_answered,
@@ -36,53 +118,45 @@ def progress_of(filling: Filling, rule: str) -> dict[str, Any]:
     }
 
 
-def audit_page(
-    filling: Filling | None,
-    job: Any,
-    rule: str,
-    interval: dict[str, Any] | None,
-    place: int | None = None,
-    whole: bool = False,
-) -> dict[str, Any]:
-    """A row to label, the one at ``place`` or the first without an answer; None of a sheet: no rows are drawn.
-
-    Its columns stand in the order of the table, so that they stay where they are from row to row. Of very many the
-    first are shown, or all if the ``whole`` row is wanted.
-    """
+def _required_sheet(bench: Workbench) -> Filling:
+    filling = bench.sheets.read(bench.paths.audit)
     if filling is None:
-        none = {"drawn": 0, "answered": 0, "skipped": 0, "left": 0, "rule": rule, "done": False}
-        return {**none, "question": job.question, "row": None, "keys": [], "interval": None, "last": None}
-    if place is not None and not 1 <= place <= len(filling.rows):
-        raise TableError(f"There are rows 1 to {len(filling.rows):,}.")
-    at = filling.next_empty() if place is None else place
-    last = max((i for i, answer in enumerate(filling.answers, 1) if answer), default=None)
-    if place is None and at is not None:
-        before = [i for i, answer in enumerate(filling.answers[: at - 1], 1) if answer]
-        last = before[-1] if before else last
-    row = None
-    if at is not None:
-        seen = [name for name in filling.fields if name not in job.hidden]
-        row = {
-            "place": at,
-            "row": filling.rows[at - 1].number + 1,
-            "answer": filling.answers[at - 1],
-            **fields_of(filling.cells(at), seen, whole),
-        }
-    return {
-        **progress_of(filling, rule),
-        "done": not filling.n_left,
-        "question": job.question,
-        "row": row,
-        "keys": keys_of(known_classes(filling, job.classes)),
-        "interval": interval,
-        "last": None if last is None else {"place": last, "answer": filling.answers[last - 1]},
-    }
+        raise ConflictError("No rows are drawn yet.")
+    return filling
 
 
-def known_classes(filling: Filling, classes: Sequence[str]) -> list[str]:
+def _known_classes(filling: Filling, classes: Sequence[str]) -> list[str]:
     """The classes of the table, then those that only answers have."""
-    new = [answer for answer in filling.answers if answer and answer != SKIPPED]
-    return list(dict.fromkeys([*classes, *sorted(set(new) - set(classes))]))
+    new = {text for text in filling.answers if text and text != SKIPPED} - set(classes)
+    return [*classes, *sorted(new)]
+
+
+def _interval(bench: Workbench, filling: Filling) -> dict[str, Any] | None:
+    """The interval that may be shown now: at the planned size, or live; words alone where there is none yet."""
+    live = bench.rule == LIVE
+    if filling.n_left and not live:
+        return None
+    found: dict[str, Any] = {"low": None, "high": None, "n": 0, "enough": False}
+    truth = None if live or bench.is_stale else figures(bench)
+    if truth is not None:
+        told = truth["accuracy"]
+        return {**{name: told[name] for name in ("low", "high", "n", "words")}, "enough": True}
+    stopping = bench.job.stopping(filling, bench.labels_alone)
+    if stopping is None:
+        return {**found, "words": "The interval is shown once the model of the given labels is learned."}
+    if not live:
+        score = stopping.planned(filling.answers)
+        share = f"between {score.low:.0%} and {score.high:.0%} of the labels are right"
+        words = f"{score.correct} of {score.n} rows are right: {share} (95% interval)."
+        return {"low": score.low, "high": score.high, "n": score.n, "words": words, "enough": True}
+    low, high = stopping.limits(filling.answers)
+    words, enough = stopping.words(filling.answers)
+    if len(low):
+        found = {"low": float(low[-1]), "high": float(high[-1]), "n": len(low), "enough": enough}
+    return {**found, "words": words}
+
+
+# ------------------------------------------------------------ rows, answers, and numbers in a request
 
 
 def checked_answer(text: Any, classes: Sequence[str], markers: Sequence[str]) -> str:
@@ -91,38 +165,16 @@ def checked_answer(text: Any, classes: Sequence[str], markers: Sequence[str]) ->
         raise TableError(f"An answer is a text of at most {_MOST_ANSWER} characters.")
     if text in classes or text in ("", SKIPPED):
         return text
-    answer = " ".join(text.split())
-    if not answer or not answer.isprintable() or is_marker(answer, markers) or is_no_answer(answer):
+    name = " ".join(text.split())
+    if not name or not name.isprintable() or is_marker(name, markers) or is_no_answer(name):
         raise TableError(f"{shown(text)} means no label; skip the row instead, or name a class.")
-    return answer
+    return name
 
 
-def interval_of(rule: str, filling: Filling, watch: Stopping | None) -> dict[str, Any] | None:
-    """The interval that may be shown now: at the planned size, or live; words alone where there is none yet."""
-    if rule != LIVE and filling.n_left:
-        return None
-    if watch is None:
-        return _interval("The interval is shown once the model of the given labels is learned.")
-    if rule != LIVE:
-        found = watch.planned(filling.answers)
-        words = f"{found.correct} of {found.n} rows are right: {_between(found.low, found.high)} (95% interval)."
-        return _interval(words, found.low, found.high, found.n, True)
-    low, high = watch.limits(filling.answers)
-    words, enough = watch.words(filling.answers)
-    return _interval(words, float(low[-1]), float(high[-1]), len(low), enough) if len(low) else _interval(words)
-
-
-def _interval(
-    words: str, low: float | None = None, high: float | None = None, n: int = 0, enough: bool = False
-) -> dict[str, Any]:
-    return {"low": low, "high": high, "n": n, "words": words, "enough": enough}
-
-
-def _between(low: float, high: float) -> str:
-    return f"between {low:.0%} and {high:.0%} of the labels are right"
-
-
-# ------------------------------------------------------------ rows, and numbers in a request
+def expected_answer(body: Mapping[str, Any]) -> str | None:
+    """The answer that the page showed, if it says so."""
+    expected = body.get("expected")
+    return None if expected is None else str(expected)
 
 
 def fields_of(cells: Mapping[str, Any], order: Sequence[str], whole: bool = False) -> dict[str, Any]:
@@ -138,16 +190,14 @@ def keys_of(classes: Sequence[str]) -> list[dict[str, str]]:
     return [{"key": key, "name": name} for key, name in zip(keys, classes, strict=False)]
 
 
-def text_of(value: Any) -> str:
+def text_of(value: Any, most: int = MOST_CHARACTERS) -> str:
     """A cell as text; what the file cannot hold as such is shown as Python writes it."""
     if value is None:
         return ""
     if isinstance(value, bool):
         return str(value).lower()  # as the written file has it
     text = f"{value:.10g}" if isinstance(value, float) else str(value)
-    if len(text) > MOST_CHARACTERS:
-        return f"{text[:MOST_CHARACTERS]} … ({len(text) - MOST_CHARACTERS:,} more characters)"
-    return text
+    return text if len(text) <= most else f"{text[:most]} … ({len(text) - most:,} more characters)"
 
 
 def number_in(query: Mapping[str, str], name: str) -> float | None:
@@ -162,16 +212,6 @@ def number_in(query: Mapping[str, str], name: str) -> float | None:
     if not abs(found) < 1e12:
         raise TableError(f"{shown(text)} is no number.")
     return found
-
-
-def row_in(query: Mapping[str, str], name: str, n_rows: int) -> int | None:
-    """A row in the address of a request, counted from 1 there and from 0 here."""
-    found = number_in(query, name)
-    if found is None:
-        return None
-    if not 1 <= found <= n_rows:
-        raise TableError(f"Rows are counted from 1 to {n_rows:,}.")
-    return int(found) - 1
 
 
 def whole_number(value: Any) -> int:

@@ -2,60 +2,123 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from chary.audit.sheet import SKIPPED
 from chary.labelling import LabeledTable
+from chary.review.audit import checked_answer, expected_answer, fields_of, keys_of, number_in, whole_number
+from chary.review.errors import ConflictError, NotHereError
+from chary.review.state import Workbench, locked
+from chary.tables import TableError
 from chary.tables.cells import cell_texts
 
 _NEIGHBOURS, _CELLS = 3, 4
 _MOST_LABELED = 50_000  # rows among which the nearest are looked for
 
 
-class Wanted(NamedTuple):
-    """Which rows a person wants to see."""
+@locked
+def doubt_page(bench: Workbench, query: Mapping[str, str]) -> dict[str, Any]:
+    """The row of most doubt, or that after another, with all that speaks for its label."""
+    _require_label_mode(bench)
+    checked, audited = bench.sheets.checked_rows(), bench.sheets.audited_rows()
+    row, after = (_row_in(query, name, bench.job.table.frame.height) for name in ("row", "after"))
+    if bench.result is None:
+        filters: dict[str, list[str]] = {"labels": [], "sources": []}
+        return {"left": 0, "mended": len(checked), "filters": filters, "row": None, "keys": []}
+    doubt = _doubt(bench)
+    mask = doubt.wanted(query, [*audited, *checked])
+    page = {
+        "left": int(mask.sum()),
+        "mended": len(checked),
+        "filters": {"labels": doubt.classes, "sources": doubt.sources},
+        "keys": keys_of(list(dict.fromkeys([*doubt.classes, *sorted(checked.values())]))),
+    }
+    row = doubt.next(mask, after) if row is None else row
+    if row is None or row in audited:
+        return {**page, "row": None}
+    fields = fields_of(bench.job.table.frame.row(row, named=True), doubt.columns, query.get("all") == "true")
+    about = {"number": row + 1, **fields, "answer": checked.get(row, "")}
+    return {**page, "row": about, **doubt.opinion(row)}
 
-    label: str = ""
-    source: str = ""
-    low: float = 0.0
-    high: float = 1.0
+
+@locked
+def check(bench: Workbench, body: Mapping[str, Any]) -> dict[str, Any]:
+    """Write down what a person says of a row in doubt."""
+    _require_label_mode(bench)
+    bench.require_unchanged()
+    row = whole_number(body.get("row")) - 1
+    if bench.result is None:
+        raise ConflictError("There are no labels to mend yet; they are being learned.")
+    doubt, there = _doubt(bench), bench.sheets.check
+    is_checked = there is not None and there.place_of(row) is not None
+    if row in bench.sheets.audited_rows() or not (is_checked or doubt.has(row)):
+        raise TableError(f"Row {row + 1:,} is not in doubt: a person labels it elsewhere, or has.")
+    text = checked_answer(body.get("answer"), doubt.classes, bench.options.unlabeled)
+    if text == SKIPPED:
+        raise TableError("To skip a row, go on to the next: nothing is written.")
+    if text or is_checked:
+        filling, place = bench.sheets.to_check(row, doubt.label(row))
+        filling.answer(place, text, expected_answer(body), number=row)
+    bench.version += 1
+    return doubt_page(bench, {"after" if text else "row": str(row + 1)})
+
+
+def _doubt(bench: Workbench) -> Doubt:
+    found: Doubt = bench.view("doubt", lambda: Doubt(bench.result))
+    return found
+
+
+def _require_label_mode(bench: Workbench) -> None:
+    if bench.job.kind != "label":
+        raise NotHereError("Labels under test are not mended here.")
+
+
+def _row_in(query: Mapping[str, str], name: str, n_rows: int) -> int | None:
+    """A row in the address of a request, counted from 1 there and from 0 here."""
+    found = number_in(query, name)
+    if found is None:
+        return None
+    if not 1 <= found <= n_rows:
+        raise TableError(f"Rows are counted from 1 to {n_rows:,}.")
+    return int(found) - 1
 
 
 class Doubt:
     """The rows of one fit that nobody has labelled, those of least confidence first."""
 
     def __init__(self, result: LabeledTable) -> None:
-        self.result = result
+        self.result, self.classes = result, [str(name) for name in result.labels.classes]
         pool = np.flatnonzero(~result.labels.labeled)
         self.order = pool[np.argsort(result.confidence[pool], kind="stable")]  # (U,)
-
-    @property
-    def classes(self) -> list[str]:
-        """Of the labels."""
-        return [str(name) for name in self.result.labels.classes]
 
     @property
     def sources(self) -> list[str]:
         """Where the labels of these rows come from."""
         return sorted(set(self.result.source[self.order].tolist()))
 
-    def wanted(self, wanted: Wanted, closed: Sequence[int]) -> NDArray[np.bool_]:
-        """(U,) Which rows, by their place in the order, are wanted; ``closed`` ones, by number, are not."""
+    def wanted(self, query: Mapping[str, str], closed: Sequence[int]) -> NDArray[np.bool_]:
+        """(U,) Which rows, by their place in the order, are wanted; ``closed`` ones, by number, are not.
+
+        ``query`` may hold a ``label``, a ``source``, and the confidence from ``low`` to ``high``.
+        """
         result, rows = self.result, self.order
+        low, high = number_in(query, "low"), number_in(query, "high")
         confidence = np.round(result.confidence[rows], 4)
-        mask = (confidence >= wanted.low) & (confidence <= wanted.high)
-        if wanted.label:
-            code = self.classes.index(wanted.label) if wanted.label in self.classes else -1
-            mask &= result.codes[rows] == code
-        if wanted.source:
-            mask &= result.source[rows] == wanted.source
-        taken = np.zeros(len(result.codes), dtype=bool)
-        taken[list(closed)] = True
-        return mask & ~taken[rows]
+        mask = ~np.isin(rows, list(closed))
+        if low is not None:
+            mask &= confidence >= low
+        if high is not None:
+            mask &= confidence <= high
+        if query.get("label"):
+            mask &= result.labels.classes.astype(str)[result.codes[rows]] == query["label"]
+        if query.get("source"):
+            mask &= result.source[rows] == query["source"]
+        return mask
 
     def has(self, row: int) -> bool:
         """Whether a row, by number from 0, has a label that nobody gave."""
@@ -139,8 +202,13 @@ class Doubt:
 
     @cached_property
     def columns(self) -> list[str]:
-        """Those of the table that the labels owe most to, first."""
-        return columns_by_importance(self.result)
+        """The table's columns but the target: what the labels owe most to first, what is not used last."""
+        result = self.result
+        found = [] if result.explainer is None else [one.column for one in result.explainer.importance]
+        used = {column.name for column in result.model[0].columns_ if column.used}
+        names = [name for name in result.table.frame.columns if name != result.target]
+        ordered = dict.fromkeys([*found, *sorted(names, key=lambda name: name not in used)])
+        return [name for name in ordered if name in set(names)]
 
     @cached_property
     def _given(self) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
@@ -148,15 +216,6 @@ class Doubt:
         if len(rows) > _MOST_LABELED:
             rows = rows[np.linspace(0, len(rows) - 1, _MOST_LABELED).astype(np.intp)]
         return rows, self.result.features(rows).astype(np.float32)
-
-
-def columns_by_importance(result: LabeledTable) -> list[str]:
-    """The table's columns but the target: what the labels owe most to first, what is not used last."""
-    names = [name for name in result.table.frame.columns if name != result.target]
-    found = [] if result.explainer is None else [one.column for one in result.explainer.importance]
-    used = {column.name for column in result.model[0].columns_ if column.used}
-    rest = sorted(names, key=lambda name: name not in used)
-    return [name for name in dict.fromkeys([*found, *rest]) if name in set(names)]
 
 
 def _round(share: Any) -> float:

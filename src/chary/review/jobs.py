@@ -2,49 +2,80 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO
 
 import numpy as np
 import polars as pl
 
-from chary._words import shown
 from chary.audit import draw_to_judge, judge_table
 from chary.audit.drawing import draw_sheet
 from chary.audit.filling import Filling
 from chary.audit.judge import JudgedTable, labels_of_sheet, read_labels_under_test
 from chary.audit.sheet import DOUBT, GUESS, cells_of, enlarge_sheet, sheet_rows, unlabelled_rows, write_audit
 from chary.audit.stopping import Stopping
-from chary.labelling import LabeledTable, diagnose_table, label_table
-from chary.labelling.diagnose import DiagnosedTable
+from chary.labelling import LabeledTable, label_table
 from chary.model_file import model_bytes
 from chary.options import Options
 from chary.report.page import render_judged, render_page
 from chary.report.summary import Hints, summarize, summarize_judged
 from chary.review.files import Writer
-from chary.review.truth import truth_of_judged, truth_of_labels
-from chary.tables import Table, TableError, open_source, write_table
-from chary.tables.table import ADDED_COLUMNS
+from chary.tables import Table, open_source, write_table
+from chary.tables.cells import cell_texts
 from chary.tables.target import read_target
 
 Progress = Callable[[str], None]
-_LABELED = ".labeled"
+_EXAMPLES, _LOOKED_AT = 3, 200
 
 
-class LabelJob:
-    """A page that labels a table.
+class _Job:
+    """What both kinds of page have in common."""
 
-    Both jobs have the same names: ``hidden`` are the columns that a person who audits must not see, ``counts`` the
-    labels by class, ``population`` the rows that an audit is drawn from, ``question`` what a person is asked.
-    """
+    kind: str  # "label" or "judge"
+    target: str  # the column that holds the labels
+    question: str  # what a person is asked for
+    hidden: tuple[str, ...]  # columns that a person who audits must not see
+    classes: list[str]
+    counts: dict[str, int]  # rows with a label, by class
+    population: int  # rows that an audit is drawn from
+    notes: list[str]  # how the labels were read, a sentence each
+    spellings: dict[str, dict[str, int]]  # of classes that have several
+
+    def __init__(self, table: Table, options: Options) -> None:
+        self.table, self.options = table, options
+
+    @property
+    def files(self) -> list[str]:
+        """The files of the table, as they are typed."""
+        return [self.table.path or self.table.name, *self.table.more_paths]
+
+    @property
+    def columns(self) -> list[str]:
+        """Those whose kind can be chosen."""
+        return [name for name in self.table.frame.columns if name != self.target]
+
+    @cached_property
+    def examples(self) -> dict[str, list[str]]:
+        """A few different cells of each column that is not hidden."""
+        found = {}
+        for name in [name for name in self.table.frame.columns if name not in self.hidden]:
+            some = cell_texts(self.table.frame[name].slice(0, _LOOKED_AT), 60).drop_nulls()
+            found[name] = [str(text) for text in some.unique(maintain_order=True).head(_EXAMPLES).to_list()]
+        return found
+
+
+class LabelJob(_Job):
+    """A page that labels a table."""
 
     kind = "label"
 
     def __init__(self, table: Table, options: Options) -> None:
-        self.table, self.options, self.target = table, options, str(options.target)
-        self.question, self.hidden = self.target, (self.target,)
+        super().__init__(table, options)
+        self.target = self.question = str(options.target)
+        self.hidden = (self.target,)
         read = read_target(table, self.target, options.unlabeled, exact_labels=options.exact_labels)
         self.labels, self.notes, self.spellings = read.labels, read.notes, read.spellings
         self.classes = [str(name) for name in self.labels.classes]
@@ -52,40 +83,32 @@ class LabelJob:
         self.counts = dict(zip(self.classes, found, strict=True))
         self.population = table.frame.height - sum(found)
         self.cells = cells_of(table, self.target)
+        self._read_with: dict[str, Any] = {"unlabeled": options.unlabeled, "exact_labels": options.exact_labels}
 
     def draw(self, path: Path, k: int) -> None:
-        """Draw a sheet, or enlarge the one that is there."""
-        told: dict[str, Any] = {"unlabeled": self.options.unlabeled, "exact_labels": self.options.exact_labels}
-        draw_sheet(path, unlabelled_rows(self.table, self.target, self.labels, **told), k)
+        """Draw a sheet of random rows, or enlarge the one that is there."""
+        draw_sheet(path, unlabelled_rows(self.table, self.target, self.labels, **self._read_with), k)
 
     def check_sheet(self, filling: Filling) -> None:
         """Refuse a sheet of another table."""
         sheet_rows(filling.sheet, self.cells, filling.origin.target, filling.origin.chosen)
 
-    def stopping(self, filling: Filling, before: LabeledTable | None) -> Stopping | None:
+    def stopping(self, filling: Filling, alone: LabeledTable | None) -> Stopping | None:
         """What says when there are enough answers; None as long as there are no labels to compare with."""
-        if before is None:
+        if alone is None:
             return None
-        labels = [str(before.labels.classes[before.codes[row.number]]) for row in filling.rows]
+        labels = [str(alone.labels.classes[alone.codes[row.number]]) for row in filling.rows]
         return Stopping(labels, self.population)
 
-    def diagnose(self, options: Options, progress: Progress) -> DiagnosedTable:
-        """Whether the labelled rows are like the rest."""
-        return diagnose_table(self.table, options, progress=progress)
-
-    def run(self, options: Options, progress: Progress) -> LabeledTable:
+    def run(self, options: Options, progress: Progress, diagnosed: Callable[[Any], None]) -> LabeledTable:
         """Label or judge, as the command does with the same options."""
-        return label_table(self.table, options, progress=progress)
-
-    def truth(self, result: LabeledTable, checked: bool) -> dict[str, Any]:
-        """How many labels are right."""
-        return truth_of_labels(result, checked)
+        return label_table(self.table, options, progress=progress, diagnosed=diagnosed)
 
     def writers(self, result: LabeledTable) -> Mapping[str, Writer]:
         """How to write each output, the table last."""
 
         def report(stream: BinaryIO) -> None:
-            hints = Hints.typed(self.options, files_of(self.table), result.audit_size)
+            hints = Hints.typed(self.options, self.files, result.audit_size)
             stream.write(render_page(summarize(result), hints).encode("utf-8", "backslashreplace"))
 
         return {
@@ -106,53 +129,47 @@ class LabelJob:
         if filling is not None:
             enlarge_sheet(filling.sheet, filling.origin, self.cells, rows, stream, guesses)
             return
-        told: dict[str, Any] = {"unlabeled": self.options.unlabeled, "exact_labels": self.options.exact_labels}
-        write_audit(self.table, self.target, self.labels, rows, stream, guesses, **told, chosen=DOUBT)
+        write_audit(self.table, self.target, self.labels, rows, stream, guesses, **self._read_with, chosen=DOUBT)
 
 
-class JudgeJob:
+class JudgeJob(_Job):
     """A page that judges labels."""
 
     kind = "judge"
     question = "label"  # not the name of the labels, which may say who made them
-    spellings: dict[str, dict[str, int]] = {}  # told in the notes  # noqa: RUF012
 
     def __init__(self, table: Table, options: Options) -> None:
-        self.table, self.options, self.target = table, options, options.labels[0]
-        self.scan = open_source(table, reserved=())
-        self.hidden = (*options.labels, *([] if options.confidence is None else [options.confidence]))
-        tested = read_labels_under_test(self.scan, options)
-        self.classes, self.notes, self.population = tested.classes, tested.notes, self.scan.n_rows
+        super().__init__(table, options)
+        self.target, self.source = options.labels[0], open_source(table, reserved=())
+        self.hidden = (*options.labels, *filter(None, [options.confidence]))
+        tested = read_labels_under_test(self.source, options)
+        self.classes, self.notes, self.population = tested.classes, tested.notes, self.source.n_rows
+        self.spellings = {}  # told in the notes
         self.counts = {str(name): n for name, n in tested.counts[self.target].items() if name is not None}
 
-    def draw(self, path: Path, k: int) -> None:
-        """Draw a sheet, or enlarge the one that is there."""
-        draw_to_judge(self.scan, path, self.options, k)
-
     def check_sheet(self, filling: Filling) -> None:
-        """Done where answers are read."""
+        """Nothing to do: it is checked where the answers are read."""
 
-    def stopping(self, filling: Filling, before: LabeledTable | None) -> Stopping | None:
+    def draw(self, path: Path, k: int) -> None:
+        """Draw a sheet of random rows, or enlarge the one that is there."""
+        draw_to_judge(self.source, path, self.options, k)
+
+    def stopping(self, filling: Filling, alone: LabeledTable | None) -> Stopping | None:
         """What says when there are enough answers; None as long as there are no labels to compare with."""
         numbers = [row.number for row in filling.rows]
-        return Stopping(labels_of_sheet(self.scan, filling.origin, numbers), self.population)
+        return Stopping(labels_of_sheet(self.source, filling.origin, numbers), self.population)
 
-    def run(self, options: Options, progress: Progress) -> JudgedTable:
+    def run(self, options: Options, progress: Progress, diagnosed: Callable[[Any], None]) -> JudgedTable:
         """Label or judge, as the command does with the same options."""
         progress("Judging the labels")
         error = None if options.confidence is None else options.error
-        return judge_table(self.scan, options.audit, replace(options, error=error))
-
-    def truth(self, result: JudgedTable, checked: bool) -> dict[str, Any]:
-        """How many labels are right."""
-        return truth_of_judged(result)
+        return judge_table(self.source, options.audit, replace(options, error=error))
 
     def writers(self, result: JudgedTable) -> Mapping[str, Writer]:
         """How to write each output, the table last."""
 
         def report(stream: BinaryIO) -> None:
-            page = render_judged(summarize_judged(result))
-            stream.write(page.encode("utf-8", "backslashreplace"))
+            stream.write(render_judged(summarize_judged(result)).encode("utf-8", "backslashreplace"))
 
         accepted = result.accepted()
         if accepted is None:
@@ -169,42 +186,3 @@ class JudgeJob:
 
 
 Job = LabelJob | JudgeJob
-
-
-class Opened(NamedTuple):
-    """A table, and what the files beside it are called after."""
-
-    table: Table
-    folder: Path
-    stem: str
-    files: tuple[str, ...]  # that were read
-    notes: tuple[str, ...]  # what a person should know of it
-
-
-def open_table(paths: Sequence[str], *, keep: bool = False, **reading: Any) -> Opened:
-    """Read a table, or a finished result: its columns of chary are set aside, and its files are the table's.
-
-    With ``keep`` they are columns like any other: they may be what is judged.
-    """
-    if "-" in paths:
-        raise TableError("A page needs a table that it can read again; save standard input in a file first.")
-    table = open_source(list(paths), reserved=(), **reading).read()
-    files, folder, stem = table.files, table.folder, table.stem
-    added = [name for name in ADDED_COLUMNS if name in table.frame.columns]
-    added += [name for name in table.frame.columns if name.startswith("chary_p_") and added]
-    if keep or not added:
-        return Opened(table, folder, stem, files, ())
-    plain = replace(table, frame=table.frame.drop(added), lines=None)
-    note = f"{table.name} is a result of chary: its columns {shown(added[0])} and others like it were set aside."
-    if not stem.endswith(_LABELED):
-        return Opened(plain, folder, stem, files, (note,))
-    stem = stem.removesuffix(_LABELED)
-    original = folder / f"{stem}{table.suffix}"
-    if original.exists():  # what commands are to be typed with
-        plain = replace(plain, path=str(original), files=(str(original),), name=original.name)
-    return Opened(plain, folder, stem, files, (note,))
-
-
-def files_of(table: Table) -> list[str]:
-    """The files of a table, as they are typed."""
-    return [table.path or table.name, *table.more_paths]

@@ -2,45 +2,72 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from chary._words import shown
 from chary.review.audit import number_in, text_of
+from chary.review.errors import ConflictError, NotHereError
+from chary.review.state import Workbench, locked
+from chary.review.truth import quality_of
 from chary.tables import TableError
 
 PAGE = 50
-_KEPT = 8  # orders of rows that are kept
 _MOST_COLUMNS, _MOST_CHARACTERS, _MOST_FILTERS = 300, 300, 1000  # of a page
 _READS_AS_NUMBERS = 0.9  # share of the cells from which on a column of text is sorted as numbers
 
 
-class Selection(NamedTuple):
-    """Which rows, in which order."""
+@locked
+def result_page(bench: Workbench, query: Mapping[str, str]) -> dict[str, Any]:
+    """A page of the table, the files, and the command that would make the same."""
+    job, result = bench.job, bench.result
+    pages: Pages = bench.view("pages", lambda: Pages(*job.shown(result)))
+    options = bench.given().options
+    if options.confidence is None and job.kind == "judge":
+        options = replace(options, error=None)
+    kinds = [] if result is None else job.writers(result)
+    return {
+        **pages.page(query),
+        "files": bench.outputs.files([kind for kind in bench.outputs.paths if kind in kinds], bench.files_made_of),
+        "commands": [options.command(job.kind, job.files)],
+        "quality": quality_of(bench),
+    }
 
-    sort: str = ""
-    descending: bool = False
-    label: str = ""
-    source: str = ""
-    accept: str = ""  # "true", "false" or nothing
-    search: str = ""
-    low: float | None = None
-    high: float | None = None
+
+def write(bench: Workbench, body: Mapping[str, Any]) -> dict[str, Any]:
+    """Write the files; those of somebody else only if that is said."""
+    bench.require_unchanged()
+    if bench.result is None:
+        raise ConflictError("There is nothing to write yet; it is being learned.")
+    left = bench.write_files(overwrite=body.get("overwrite") is True)
+    if left:
+        were = "were" if len(left) > 1 else "was"
+        raise ConflictError(f"{', '.join(left)} {were} not written by this page; allow it to be overwritten.")
+    return result_page(bench, {})
+
+
+def output_file(bench: Workbench, kind: str) -> Path:
+    """A file to download."""
+    path = bench.outputs.paths.get(kind)
+    if path is None or not path.exists():
+        raise NotHereError("There is no such file yet.")
+    return path
 
 
 class Pages:
-    """The rows of a frame by pages; the orders chosen for last are kept."""
+    """The rows of a frame by pages; the order asked for last is kept."""
 
     def __init__(self, frame: pl.DataFrame, first: list[str], label: str) -> None:
         others = [name for name in frame.columns if name not in first]
         self.frame = frame
         self.columns = [name for name in [*first, *others] if name in frame.columns][:_MOST_COLUMNS]
         self.label = label  # the column that a filter by label looks at
-        self._orders: OrderedDict[Selection, pl.Series] = OrderedDict()
+        self._order: tuple[dict[str, str], pl.Series] | None = None
         self._numeric: dict[str, bool] = {}
 
     @cached_property
@@ -52,18 +79,26 @@ class Pages:
             found[kind] = sorted(cells.unique().drop_nulls().cast(pl.String).to_list())[:_MOST_FILTERS]
         return found
 
-    def page(self, chosen: Selection, number: int) -> dict[str, Any]:
-        """The rows of a page, counted from 0, as texts."""
-        order = self._order(chosen)
+    def page(self, query: Mapping[str, str]) -> dict[str, Any]:
+        """The rows of a page, counted from 0, as texts.
+
+        ``query`` may hold the ``page``, a column to ``sort`` by, ``descending`` ("true"), and which rows are
+        wanted: a ``label``, a ``source``, ``accept`` ("true" or "false"), a text to ``search``, confidence from
+        ``low`` to ``high``.
+        """
+        chosen = {name: text for name, text in query.items() if text and name != "page"}
+        if self._order is None or self._order[0] != chosen:
+            self._order = chosen, self._ordered(chosen)
+        order = self._order[1]
         n_pages = max(1, -(-len(order) // PAGE))
-        number = min(max(0, number), n_pages - 1)
-        rows = order.slice(number * PAGE, PAGE)
-        part = self.frame.select(self.columns)[rows.to_list()]
+        number = min(max(0, int(number_in(query, "page") or 0)), n_pages - 1)
+        rows = order.slice(number * PAGE, PAGE).to_list()
+        part = self.frame.select(self.columns)[rows]
         return {
             "columns": self.columns,
             "numeric": [self._is_numeric(name) for name in self.columns],
             "rows": [[_cell(value) for value in row] for row in part.rows()],
-            "numbers": [row + 1 for row in rows.to_list()],
+            "numbers": [row + 1 for row in rows],
             "total": self.frame.height,
             "matching": len(order),
             "page": number,
@@ -72,50 +107,40 @@ class Pages:
             "filters": self.filters,
         }
 
-    def _order(self, chosen: Selection) -> pl.Series:
-        if chosen in self._orders:
-            self._orders.move_to_end(chosen)
-            return self._orders[chosen]
-        mask = self._mask(chosen)
+    def _ordered(self, chosen: Mapping[str, str]) -> pl.Series:
+        """The numbers of the wanted rows, in the order asked for."""
         rows = pl.select(pl.int_range(self.frame.height, dtype=pl.UInt32)).to_series()
-        rows = rows if mask is None else rows.filter(mask)
-        if chosen.sort:
-            if chosen.sort not in self.frame.columns:
-                raise TableError(f"The table has no column {shown(chosen.sort)} to sort by.")
-            keys = self._keys(chosen.sort).gather(rows)
-            rows = rows.gather(
-                pl.DataFrame({"k": keys})
-                .select(pl.arg_sort_by("k", descending=chosen.descending, nulls_last=True, maintain_order=True))
-                .to_series()
-            )
-        self._orders[chosen] = rows
-        if len(self._orders) > _KEPT:
-            self._orders.popitem(last=False)
+        conditions = self._conditions(chosen)
+        if conditions:
+            rows = rows.filter(self.frame.select(pl.all_horizontal(conditions).fill_null(False)).to_series())
+        sort = chosen.get("sort", "")
+        if sort:
+            if sort not in self.frame.columns:
+                raise TableError(f"The table has no column {shown(sort)} to sort by.")
+            keys = pl.DataFrame({"k": self._keys(sort).gather(rows)})
+            down = chosen.get("descending") == "true"
+            place = pl.arg_sort_by("k", descending=down, nulls_last=True, maintain_order=True)
+            rows = rows.gather(keys.select(place).to_series())
         return rows
 
-    def _mask(self, chosen: Selection) -> pl.Series | None:
+    def _conditions(self, chosen: Mapping[str, str]) -> list[pl.Expr]:
         conditions = []
-        if chosen.label:
-            conditions.append(pl.col(self.label).cast(pl.String) == chosen.label)
-        if chosen.source:
-            conditions.append(self._column("chary_source") == chosen.source)
-        if chosen.accept:
-            conditions.append(self._column("chary_accept") == (chosen.accept == "true"))
-        if chosen.low is not None:
-            conditions.append(self._column("chary_confidence") >= chosen.low)
-        if chosen.high is not None:
-            conditions.append(self._column("chary_confidence") <= chosen.high)
-        if chosen.search:
-            texts = [name for name, dtype in self.frame.schema.items() if _has_text(dtype)]
-            wanted = chosen.search.lower()
-            found = [
-                pl.col(name).cast(pl.String).str.to_lowercase().str.contains(wanted, literal=True)
-                for name in texts
-            ]
+        if "label" in chosen:
+            conditions.append(pl.col(self.label).cast(pl.String) == chosen["label"])
+        if "source" in chosen:
+            conditions.append(self._column("chary_source") == chosen["source"])
+        if "accept" in chosen:
+            conditions.append(self._column("chary_accept") == (chosen["accept"] == "true"))
+        low, high = number_in(chosen, "low"), number_in(chosen, "high")
+        if low is not None:
+            conditions.append(self._column("chary_confidence") >= low)
+        if high is not None:
+            conditions.append(self._column("chary_confidence") <= high)
+        if wanted := chosen.get("search", "").strip().lower():
+            texts = [pl.col(name).cast(pl.String) for name, dtype in self.frame.schema.items() if _has_text(dtype)]
+            found = [text.str.to_lowercase().str.contains(wanted, literal=True) for text in texts]
             conditions.append(pl.any_horizontal(found))
-        if not conditions:
-            return None
-        return self.frame.select(pl.all_horizontal(conditions).fill_null(False).alias("m")).to_series()
+        return conditions
 
     def _column(self, name: str) -> pl.Expr:
         if name not in self.frame.columns:
@@ -142,14 +167,6 @@ class Pages:
             else:
                 self._numeric[name] = cells.dtype.is_numeric()
         return self._numeric[name]
-
-
-def selection_of(query: Mapping[str, str]) -> Selection:
-    """What the address of a request asks for."""
-    texts: dict[str, Any] = {name: query.get(name, "") for name in ("sort", "label", "source", "accept")}
-    limits: dict[str, Any] = {name: number_in(query, name) for name in ("low", "high")}
-    search, descending = query.get("search", "").strip(), query.get("descending", "") == "true"
-    return Selection(**texts, **limits, search=search, descending=descending)
 
 
 def _has_text(dtype: pl.DataType) -> bool:

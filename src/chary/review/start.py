@@ -2,55 +2,79 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
-
-import polars as pl
 
 from chary.audit import interval
 from chary.labelling.diagnose import MILD, REPRESENTATIVE
-from chary.options import Options
+from chary.labelling.result import AUDIT_SIZE
 from chary.report.page import density_outlines, number_in_units
 from chary.report.summary import Hints, aim_question, prior_advice
-from chary.review.files import KINDS, Choices
-from chary.tables.cells import cell_texts
+from chary.review.audit import MOST_DRAWN, progress_of
+from chary.review.files import KINDS, SETTINGS, kinds_of
+from chary.review.state import FEWEST, LIVE, Workbench, locked
+from chary.tables import TableError
 
-_EXAMPLES, _CONTRASTS, _LOOKED_AT = 3, 5, 200
-_PRIOR = "choose its share below"
-_AIM = "choose “every class counts the same”"
+_CONTRASTS = 5
+_HINTS = Hints(class_prior="choose its share below", aim="choose “every class counts the same”")
+_UNKNOWN = {"kind": "", "used": True, "note": "", "doubtful": False}
 
 
-def columns_of(job: Any, summary: dict[str, Any] | None, choices: Choices, examples: dict[str, list[str]]) -> Any:
-    """Each column that is not hidden: what it was taken for, once that is known, and some of its cells.
+@locked
+def start_page(bench: Workbench, query: Mapping[str, str]) -> dict[str, Any]:
+    """What was read, what it is taken for, and what can be chosen."""
+    job, options, summary = bench.job, bench.options, bench.diagnosis
+    prior = aim = ""
+    if job.kind == "label":
+        aim = aim_question(_HINTS, options.aim)
+        prior = "" if summary is None else prior_advice(summary, _HINTS, options.class_prior is not None)
+    return {
+        "columns": _columns(bench),
+        "classes": [{"name": name, "labels": n} for name, n in job.counts.items()],
+        "rows": job.table.frame.height,
+        "labelled": sum(job.counts.values()),
+        "notes": [*job.table.notes, *job.notes],
+        "spellings": job.spellings,
+        "diagnosis": None if summary is None else _diagnosis(summary),
+        "settings": {name: getattr(options, name) for name in SETTINGS},
+        "questions": {"prior": prior, "aim": aim},
+        "planned": planned_draw(min(job.population, MOST_DRAWN)),
+    }
 
-    ``examples`` holds those that were looked for before.
-    """
-    found = {} if summary is None else {column["name"]: column for column in summary["columns"]}
-    unknown = {"kind": "", "used": True, "note": "", "doubtful": False}
+
+@locked
+def change(bench: Workbench, body: Mapping[str, Any]) -> dict[str, Any]:
+    """Choose other settings; where the labels depend on them, learning begins anew."""
+    bench.require_unchanged()
+    if bench.job.kind == "judge" and set(body) - {"error"}:
+        raise TableError("That cannot be chosen here.")
+    bench.choose(body)
+    return start_page(bench, {})
+
+
+@locked
+def relearn(bench: Workbench, body: Mapping[str, Any]) -> dict[str, Any]:
+    """Learn from all answers, in the background."""
+    bench.require_unchanged()
+    bench.learn()
+    return overview(bench, {})
+
+
+def _columns(bench: Workbench) -> list[dict[str, Any]]:
+    """Each column that is not hidden: what it was taken for, once that is known, and some of its cells."""
+    found = {} if bench.diagnosis is None else {column["name"]: column for column in bench.diagnosis["columns"]}
+    choices, chosen = list(KINDS) if bench.job.kind == "label" else [], kinds_of(bench.options)
     columns = []
-    for name in [name for name in job.table.frame.columns if name not in job.hidden]:
-        about = found.get(name, unknown)
-        if name not in examples:
-            examples[name] = examples_of(job.table.frame[name])
-        columns.append(
-            {
-                "name": name,
-                **{key: about[key] for key in ("kind", "used", "note")},
-                "doubtful": about["note"] if about["doubtful"] else "",
-                "examples": examples[name],
-                "choices": list(KINDS) if job.kind == "label" else [],
-                "chosen": choices.kinds.get(name),
-            }
-        )
+    for name, examples in bench.job.examples.items():
+        about = found.get(name, _UNKNOWN)
+        told = {key: about[key] for key in ("kind", "used", "note")}
+        doubtful = about["note"] if about["doubtful"] else ""
+        own = {"examples": examples, "choices": choices, "chosen": chosen.get(name)}
+        columns.append({"name": name, **told, "doubtful": doubtful, **own})
     return columns
 
 
-def examples_of(cells: pl.Series) -> list[str]:
-    """A few different cells."""
-    some = cell_texts(cells.slice(0, _LOOKED_AT), 60).drop_nulls()
-    return [str(text) for text in some.unique(maintain_order=True).head(_EXAMPLES).to_list()]
-
-
-def diagnosis_of(summary: dict[str, Any]) -> dict[str, Any]:
+def _diagnosis(summary: dict[str, Any]) -> dict[str, Any]:
     """The verdict, its picture and the columns that differ most."""
     level = {REPRESENTATIVE: "good", MILD: "fair"}.get(summary["verdict"], "bad" if summary["biased"] else "fair")
     return {
@@ -69,46 +93,49 @@ def diagnosis_of(summary: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def questions_of(summary: dict[str, Any] | None, options: Options, kind: str) -> dict[str, str]:
-    """What only a person can know, asked in plain words; nothing where there is no use in asking."""
-    if kind != "label":
-        return {"prior": "", "aim": ""}
-    hints = Hints(class_prior=_PRIOR, aim=_AIM)
-    told = options.class_prior is not None
-    return {
-        "prior": "" if summary is None else prior_advice(summary, hints, told),
-        "aim": aim_question(hints, options.aim),
-    }
-
-
-def planned_of(population: int, size: int) -> dict[str, Any]:
+def planned_draw(population: int) -> dict[str, Any]:
     """How many rows to draw, and what they will tell."""
-    k = max(2, min(size, population))
+    k = max(2, min(AUDIT_SIZE, population))
     right = round(0.9 * k)
     low, high = interval(right, k)
     words = f"If {right} of {k} prove right, accuracy is between {low:.0%} and {high:.0%} (95% interval)."
     return {"k": k, "most": population, "words": words}
 
 
-# ------------------------------------------------------------ steps
-
-PAGES = {"/": "Start", "/audit": "Audit", "/truth": "Truth", "/review": "Review", "/result": "Result"}
+# ------------------------------------------------------------ what every page shows
 
 
-def steps_of(state: dict[str, Any], written: bool) -> list[dict[str, Any]]:
-    """Every page, and whether what it is for is done."""
+@locked
+def overview(bench: Workbench, query: Mapping[str, str]) -> dict[str, Any]:
+    """How far everything is."""
+    audit = bench.sheets.audit
+    told: dict[str, Any] = {
+        "kind": bench.job.kind,
+        "version": bench.version,
+        "work": bench.background.view(),
+        "audit": None if audit is None else progress_of(audit, bench.rule),
+        "checked": len(bench.sheets.checked_rows()),
+        "learned": bench.result is not None,
+        "stale": bench.is_stale,
+        "written": bench.paths.labels.exists() or bench.paths.report.exists(),
+        "notices": bench.notices,
+    }
+    return {**told, "next": next_step(told), "done": done_pages(told)}
+
+
+def done_pages(state: dict[str, Any]) -> list[str]:
+    """The pages of which what they are for is done."""
     audit, fresh = state["audit"], state["learned"] and not state["stale"]
     complete = audit is not None and not audit["left"]
-    live = audit is not None and audit["rule"] == "live" and audit["answered"] >= 2
+    live = audit is not None and audit["rule"] == LIVE and audit["answered"] >= FEWEST
     done = {
         "/": audit is not None,
         "/audit": complete,
         "/truth": fresh and (complete or live),
         "/review": state["checked"] > 0,
-        "/result": fresh and written and complete,
+        "/result": fresh and state["written"] and complete,
     }
-    pages = {page: name for page, name in PAGES.items() if page != "/review" or state["kind"] == "label"}
-    return [{"page": page, "name": name, "done": bool(done[page])} for page, name in pages.items()]
+    return [page for page, is_done in done.items() if is_done]
 
 
 def next_step(state: dict[str, Any]) -> dict[str, str]:

@@ -1,436 +1,401 @@
-"""The state behind the pages: what each shows, and every answer on the disk.
+"""The state behind the pages: the table, the sheets of answers, what was chosen, and what was learned last.
 
-All of it may be asked by several threads at once: one lock is held while something is looked up or written down.
-What takes long, learning and writing the results, is done without it.
+Several threads may ask for it at once: one lock is held while something is looked up or written down. What takes
+long, learning and writing the results, is done in the background without it.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import wraps
 from pathlib import Path
-from threading import RLock
-from typing import Any
+from threading import Lock, RLock, Thread, current_thread
+from time import monotonic
+from typing import Any, NamedTuple
 
-from chary._files import sweep
+from chary._files import atomic_write, sole_writer, sweep
 from chary.audit.filling import Filling
-from chary.audit.sheet import SKIPPED
-from chary.labelling.result import AUDIT_SIZE
+from chary.labelling import LabeledTable
 from chary.options import Options
-from chary.review.audit import (
-    audit_page,
-    checked_answer,
-    fields_of,
-    interval_of,
-    keys_of,
-    known_classes,
-    number_in,
-    progress_of,
-    row_in,
-    whole_number,
+from chary.report.summary import summarize_diagnosis
+from chary.review.errors import ConflictError, page_sentence
+from chary.review.files import (
+    Kept,
+    Outputs,
+    Paths,
+    kinds_of,
+    paths_of,
+    read_settings,
+    with_settings,
+    write_settings,
 )
-from chary.review.doubt import Wanted
-from chary.review.files import LIVE, PLANNED, Choices, Fingerprint, Outputs, Paths, Sheets, is_own, paths_of
-from chary.review.jobs import Job, JudgeJob, LabelJob, Opened, files_of, open_table
-from chary.review.learning import Given, Learning
-from chary.review.result import Pages, selection_of
-from chary.review.start import columns_of, diagnosis_of, next_step, planned_of, questions_of, steps_of
-from chary.review.truth import nothing, quality_of
-from chary.tables import TableError
+from chary.review.jobs import Job, JudgeJob, LabelJob, Progress
+from chary.tables import TableError, open_source
+from chary.tables.formats.packing import state_of
+from chary.tables.table import ADDED_COLUMNS
 from chary.tables.writing import require_writable
 
-_FEWEST, MOST = 2, 5_000  # answers that an audit can be made of, and rows that a person is given
+PLANNED, LIVE = "planned", "live"  # when the interval of an audit is shown
+FEWEST = 2  # answers that an audit can be made of
 
-
-class ConflictError(TableError):
-    """Something has changed meanwhile; what it is now is to be shown."""
-
-
-class NotHereError(TableError):
-    """There is no such thing in this mode, or not yet."""
-
-
-class Workbench:
-    """The state behind the pages; nothing is learned before ``relearn``."""
-
-    def __init__(self, job: Job, opened: Opened, choices: Choices, paths: Paths, about: Mapping[str, Any]) -> None:
-        self.job, self.choices, self.paths, self.about = job, choices, paths, dict(about)
-        self.fingerprint = Fingerprint(opened.files)
-        self.lock, self._writing = RLock(), RLock()
-        self.sheets = Sheets(job, paths)
-        self.learning = Learning(job, self.lock, self._given, self._write_files)
-        made = {"labels": paths.labels, "report": paths.report}
-        made |= {"model": paths.model} if job.kind == "label" else {}
-        self.outputs = Outputs(made, dict(choices.written))
-        self.notices = [*opened.notes, *([choices.notice] if choices.notice else [])]
-        self.keeps = is_own(paths.kept)  # a file of that name that somebody else wrote stays as it is
-        self._pages: tuple[object, Pages] | None = None
-        self._examples: dict[str, list[str]] = {}
-        sweep(paths.kept.parent)
-
-    # ------------------------------------------------------------ what every page shows
-
-    def state(self) -> dict[str, Any]:
-        """How far everything is."""
-        with self.lock:
-            audit, learning = self.sheets.audit, self.learning
-            learned = learning.result is not None
-            told: dict[str, Any] = {
-                "name": self.job.table.name,
-                "kind": self.job.kind,
-                "target": self.job.target,
-                "rows": self._n_rows,
-                "labelled": sum(self.job.counts.values()),
-                "classes": self.job.classes,
-                "version": learning.version,
-                "work": learning.background.view(),
-                "audit": None if audit is None else progress_of(audit, self.rule),
-                "checked": len(self.sheets.checked_rows()),
-                "learned": learned,
-                "stale": learned and self._given().key != learning.made_of,
-                "notices": [*self.notices, *self.sheets.notices, *self._trouble()],
-            }
-            written = self.paths.labels.exists() or self.paths.report.exists()
-            return {**told, "next": next_step(told), "steps": steps_of(told, written)}
-
-    def start_page(self) -> dict[str, Any]:
-        """What was read, what it is taken for, and what can be chosen."""
-        with self.lock:
-            job, options, summary = self.job, self.choices.options, self.learning.diagnosis
-            return {
-                "columns": columns_of(job, summary, self.choices, self._examples),
-                "classes": [{"name": name, "labels": n} for name, n in job.counts.items()],
-                "rows": self._n_rows,
-                "labelled": sum(job.counts.values()),
-                "notes": [*job.table.notes, *job.notes],
-                "spellings": job.spellings,
-                "diagnosis": None if summary is None else diagnosis_of(summary),
-                "settings": {
-                    **{name: getattr(options, name) for name in ("class_prior", "aim", "error")},
-                    "seed": options.seed or 0,
-                },
-                "questions": questions_of(summary, options, job.kind),
-                "planned": planned_of(min(job.population, MOST), AUDIT_SIZE),
-            }
-
-    def change(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Choose other settings; where the labels hang on them, learning begins anew."""
-        with self.lock:
-            self._require_unchanged()
-            can = {"kinds", "class_prior", "aim", "error"} if self.job.kind == "label" else {"error"}
-            if set(body) - can:
-                raise TableError("That cannot be chosen here.")
-            columns = [name for name in self.job.table.frame.columns if name != self.job.target]
-            before, self.choices = self.choices, self.choices.changed(body, columns, self.job.classes)
-            if self.choices != before:
-                self._keep()
-                if set(body) == {"error"}:
-                    self.learning.allow(self.choices.options.error)
-                else:
-                    self.learning.start()
-            return self.start_page()
-
-    # ------------------------------------------------------------ the audit
-
-    @property
-    def rule(self) -> str:
-        """When an interval is shown: what the sheet says, or what was chosen for the next."""
-        filling = self.sheets.audit
-        return self.choices.rule if filling is None else LIVE if filling.origin.stopped else PLANNED
-
-    def draw(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Draw random rows, or add some to those that were drawn."""
-        with self.lock:
-            self._require_unchanged()
-            k, there = whole_number(body.get("k")), self.sheets.read(self.paths.audit)
-            if k > MOST:
-                raise TableError(f"At most {MOST:,} rows are drawn here; nobody labels more one by one.")
-            chosen = self.choices.changed({"rule": body.get("rule", self.rule)}, [], [])
-            begun = there is not None and bool(there.n_answered + there.n_skipped)
-            if there is not None and chosen.rule != self.rule and (begun or self.rule == LIVE):
-                raise TableError(
-                    "How the interval is shown was chosen before the first answer, and stays: otherwise it would "
-                    "not hold."
-                )
-            if there is None or len(there.rows) != k:
-                self.sheets.draw(k)
-            self.choices, filling = chosen, self._required_audit()
-            if chosen.rule == LIVE:
-                filling.mark_stopping()
-                if self.job.stopping(filling, self.learning.before) is None and not self._is_working:
-                    self.learning.start()
-            self._keep()
-            self.learning.version += 1
-            return self.audit_page()
-
-    def audit_page(self, place: int | None = None, whole: bool = False) -> dict[str, Any]:
-        """The next row to label, or a certain one."""
-        with self.lock:
-            filling = self.sheets.read(self.paths.audit)
-            interval = None if filling is None else self._interval(filling)
-            return audit_page(filling, self.job, self.rule, interval, place, whole)
-
-    def answer(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Write down what a person said of a row; it is on the disk when this returns."""
-        with self.lock:
-            self._require_unchanged()
-            filling, place = self._required_audit(), whole_number(body.get("place"))
-            known = known_classes(filling, self.job.classes)
-            answer = checked_answer(body.get("answer"), known, filling.origin.markers)
-            row = None if body.get("row") is None else whole_number(body["row"]) - 1
-            filling.answer(place, answer, _expected(body), number=row)
-            self.learning.version += 1
-            if self._given().options.audit is not None and not filling.n_left:
-                self.learning.start()
-            return self.audit_page(None if answer else place)
-
-    # ------------------------------------------------------------ the truth
-
-    def truth_page(self) -> dict[str, Any]:
-        """How many labels are right, and which can be accepted."""
-        with self.lock:
-            truth, given = self.learning.truth, self._given()
-            if truth is None or given.options.audit is None:
-                return nothing(self._why_no_truth())
-            stale = given.key != self.learning.made_of
-            newer = ["Answers or settings are newer than these figures; learn again."] if stale else []
-            return {**truth, "chosen": self.choices.options.error, "notes": [*newer, *truth["notes"]]}
-
-    def accept(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Choose how many wrong labels are allowed among those to accept."""
-        with self.lock:
-            if set(body) != {"error"}:
-                raise TableError("Which error is allowed was not said.")
-            if body["error"] is not None and self.learning.truth is None:
-                raise TableError(self._why_no_truth())
-            self.change(body)
-            return self.truth_page()
-
-    # ------------------------------------------------------------ rows in doubt
-
-    def doubt_page(self, query: Mapping[str, str]) -> dict[str, Any]:
-        """The row of most doubt, or that after another, with all that speaks for its label."""
-        with self.lock:
-            self._require_label_mode()
-            doubt, checked, audited = self.learning.doubt, self.sheets.checked_rows(), self.sheets.audited_rows()
-            low, high = number_in(query, "low"), number_in(query, "high")
-            wanted = Wanted(
-                query.get("label", ""),
-                query.get("source", ""),
-                0.0 if low is None else low,
-                1.0 if high is None else high,
-            )
-            row, after = row_in(query, "row", self._n_rows), row_in(query, "after", self._n_rows)
-        if doubt is None:
-            filters: dict[str, list[str]] = {"labels": [], "sources": []}
-            return {"left": 0, "mended": len(checked), "filters": filters, "row": None, "keys": []}
-        mask = doubt.wanted(wanted, [*audited, *checked])
-        classes = list(dict.fromkeys([*doubt.classes, *sorted(checked.values())]))
-        shown = {
-            "left": int(mask.sum()),
-            "mended": len(checked),
-            "filters": {"labels": doubt.classes, "sources": doubt.sources},
-            "keys": keys_of(classes),
-        }
-        row = doubt.next(mask, after) if row is None else row
-        if row is None or row in audited:
-            return {**shown, "row": None}
-        cells = self.job.table.frame.row(row, named=True)
-        fields = fields_of(cells, doubt.columns, query.get("all") == "true")
-        about = {"number": row + 1, **fields, "answer": checked.get(row, "")}
-        return {**shown, "row": about, **doubt.opinion(row)}
-
-    def check(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Write down what a person says of a row in doubt."""
-        with self.lock:
-            self._require_label_mode()
-            self._require_unchanged()
-            doubt, row = self.learning.doubt, whole_number(body.get("row")) - 1
-            if doubt is None:
-                raise ConflictError("There are no labels to mend yet; they are being learned.")
-            there = self.sheets.check
-            is_checked = there is not None and there.place_of(row) is not None
-            if row in self.sheets.audited_rows() or not (is_checked or doubt.has(row)):
-                raise TableError(f"Row {row + 1:,} is not in doubt: a person labels it elsewhere, or has.")
-            answer = checked_answer(body.get("answer"), doubt.classes, self.job.options.unlabeled)
-            if answer == SKIPPED:
-                raise TableError("To skip a row, go on to the next: nothing is written.")
-            if answer or is_checked:
-                filling, place = self.sheets.to_check(row, doubt.label(row))
-                filling.answer(place, answer, _expected(body), number=row)
-            self.learning.version += 1
-        return self.doubt_page({"after": str(row + 1)} if answer else {"row": str(row + 1)})
-
-    def relearn(self, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """Learn from all answers, in the background."""
-        with self.lock:
-            self._require_unchanged()
-            self.learning.start()
-            return self.state()
-
-    # ------------------------------------------------------------ the result
-
-    def result_page(self, query: Mapping[str, str]) -> dict[str, Any]:
-        """A page of the table, the files, and the commands that would make the same."""
-        chosen, number = selection_of(query), number_in(query, "page") or 0.0
-        with self.lock:
-            result = self.learning.result
-            if self._pages is None or self._pages[0] is not result:
-                self._pages = result, Pages(*self.job.shown(result))
-            options = self._given().options
-            if options.confidence is None and self.job.kind == "judge":
-                options = replace(options, error=None)
-            written = [] if result is None else self.job.writers(result)
-            told = {
-                "files": self.outputs.files(
-                    [kind for kind in self.outputs.paths if kind in written], self._made_of
-                ),
-                "commands": [options.command(self.job.kind, files_of(self.job.table))],
-                "quality": quality_of(self.truth_page()),
-            }
-            return {**self._pages[1].page(chosen, int(number)), **told}
-
-    def write(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Write the files; those of somebody else only if that is said."""
-        self._require_unchanged()
-        if self.learning.result is None:
-            raise ConflictError("There is nothing to write yet; it is being learned.")
-        left = self._write_files(overwrite=body.get("overwrite") is True)
-        if left:
-            were = "were" if len(left) > 1 else "was"
-            raise ConflictError(f"{', '.join(left)} {were} not written by this page; allow it to be overwritten.")
-        return self.result_page({})
-
-    def file(self, kind: str) -> Path:
-        """A file to download."""
-        path = self.outputs.paths.get(kind)
-        if path is None or not path.exists():
-            raise NotHereError("There is no such file yet.")
-        return path
-
-    def close(self) -> None:
-        """Let what is being learned go; a file that is being written is written first."""
-        self.learning.background.close()
-        with self.lock, self._writing:
-            self.keeps = False
-
-    # ------------------------------------------------------------ what is behind it
-
-    @property
-    def _n_rows(self) -> int:
-        return self.job.table.frame.height
-
-    @property
-    def _is_working(self) -> bool:
-        return bool(self.learning.background.view()["running"])
-
-    @property
-    def _made_of(self) -> str:
-        """What the files hang on."""
-        return f"{self.learning.made_of} {self.choices.options.error}"
-
-    def _given(self) -> Given:
-        """What there is to learn from: the audit once it may be looked at, all of it or live at any time."""
-        filling, rule, checked = self.sheets.audit, self.rule, self.sheets.checked_rows()
-        usable = filling is not None and filling.n_answered >= _FEWEST and (rule == LIVE or not filling.n_left)
-        options = self.choices.options
-        about = [self.choices.kinds, options.class_prior, options.aim, sorted(checked.items())]
-        answers = filling.answers if usable and filling is not None else None
-        audit = self.paths.audit if usable else None
-        return Given(
-            replace(
-                options,
-                audit=audit,
-                checked=self.paths.check if checked else None,
-                error=options.error if usable else None,
-            ),
-            rule == LIVE,
-            json.dumps([*about, answers]),
-            json.dumps([*about, None]),
-        )
-
-    def _required_audit(self) -> Filling:
-        filling = self.sheets.read(self.paths.audit)
-        if filling is None:
-            raise ConflictError("No rows are drawn yet.")
-        return filling
-
-    def _interval(self, filling: Filling) -> dict[str, Any] | None:
-        """The interval that may be shown now."""
-        truth, rule = self.learning.truth, self.rule
-        if rule == PLANNED and truth is not None and self._given().key == self.learning.made_of:
-            told = truth["accuracy"]
-            return {**{name: told[name] for name in ("low", "high", "n", "words")}, "enough": True}
-        due = rule == LIVE or not filling.n_left
-        return interval_of(rule, filling, self.job.stopping(filling, self.learning.before) if due else None)
-
-    def _write_files(self, overwrite: bool = False) -> list[str]:
-        """Write what may be written; returns the names of those that were not. Answers go on meanwhile."""
-        job = self.job
-        with self._writing:
-            with self.lock:
-                result, made_of = self.learning.result, self._made_of
-            if result is None or self.fingerprint.changed():
-                return []
-            writers = job.writers(result)
-            left = self.outputs.write(writers, made_of, overwrite)
-            self.fingerprint.renew([self.outputs.paths[kind] for kind in writers])
-        with self.lock:
-            self._keep()
-        return left
-
-    def _why_no_truth(self) -> str:
-        filling = self.sheets.audit
-        if filling is None:
-            return "No rows are drawn yet: label some random rows first."
-        if self.rule == PLANNED and filling.n_left:
-            return f"{filling.n_left} of {len(filling.rows)} random rows have no answer yet."
-        if filling.n_answered < _FEWEST:
-            return "Fewer than two random rows have a label yet."
-        return (
-            "The labels are being judged." if self._is_working else "Your answers have not been learned from yet."
-        )
-
-    def _trouble(self) -> list[str]:
-        name = self.fingerprint.changed()
-        if not name:
-            return []
-        return [f"{name} was changed since it was read; nothing more is written until this page is started again."]
-
-    def _require_unchanged(self) -> None:
-        if trouble := self._trouble():
-            raise ConflictError(trouble[0])
-
-    def _require_label_mode(self) -> None:
-        if self.job.kind != "label":
-            raise NotHereError("Labels under test are not mended here.")
-
-    def _keep(self) -> None:
-        self.learning.version += 1
-        if self.keeps:
-            self.choices = replace(self.choices, written=self.outputs.digests)
-            self.choices.write(self.paths.kept, self.about)
-
-
-def _expected(body: Mapping[str, Any]) -> str | None:
-    """The answer that the page showed, if it says so."""
-    expected = body.get("expected")
-    return None if expected is None else str(expected)
+# What answers a request: given the workbench, and what the address or the body says; returns what to show.
+Page = Callable[["Workbench", Mapping[str, Any]], dict[str, Any]]
 
 
 def begin(files: Sequence[str], options: Options) -> Workbench:
     """Read a table, and go on where somebody stopped."""
     if (options.target is None) == (not options.labels):
         raise TableError("Give either the column to label or the column of labels to judge.")
-    opened = open_table(files, keep=options.target is None, **options.reading)
-    table = opened.table
-    require_writable(table)
+    if "-" in files:
+        raise TableError("A page needs a table that it can read again; save standard input in a file first.")
     judged = options.target is None
+    table = open_source(list(files), reserved=() if judged else ADDED_COLUMNS, **options.reading).read()
+    require_writable(table)
     job: Job = JudgeJob(table, options) if judged else LabelJob(table, options)
-    paths = paths_of(opened.folder, opened.stem, table, judged)
-    about = {"target": options.target, "labels": list(options.labels), "confidence": options.confidence}
-    columns = [name for name in table.frame.columns if name != options.target]
-    typed = Choices(options)
-    typed = typed.changed({"kinds": typed.kinds}, columns, job.classes)  # refuses columns that are not there
-    return Workbench(job, opened, typed.read(paths.kept, about, columns, job.classes), paths, about)
+    paths = paths_of(table, judged)
+    typed = {"kinds": kinds_of(options)}
+    with_settings(options, typed, job.columns, job.classes)  # refuses columns that are not there
+    return Workbench(job, read_settings(paths.settings, options, job.columns, job.classes), paths)
+
+
+def locked(function: Page) -> Page:
+    """A function of a workbench that nothing else changes meanwhile."""
+
+    @wraps(function)
+    def under_lock(bench: Workbench, told: Mapping[str, Any]) -> dict[str, Any]:
+        with bench.lock:
+            return function(bench, told)
+
+    return under_lock
+
+
+class Given(NamedTuple):
+    """What there is to learn from."""
+
+    options: Options  # with the sheets that may be looked at
+    made_of: list[Any]  # what the labels depend on
+    made_of_alone: list[Any]  # the same without an audit
+
+
+class Workbench:
+    """The state behind the pages; nothing is learned before ``learn``."""
+
+    def __init__(self, job: Job, kept: Kept, paths: Paths) -> None:
+        self.job, self.options, self.paths = job, kept.options, paths
+        self.lock, self._writing = RLock(), Lock()
+        self.sheets, self.background = Sheets(job, paths), Background()
+        made = {"labels": paths.labels, "report": paths.report}
+        made |= {"model": paths.model} if job.kind == "label" else {}
+        self.outputs = Outputs(made, kept.written)
+        self._notices = [kept.notice] if kept.notice else []
+        self._keeps = kept.own  # a file of that name that somebody else wrote stays as it is
+        self._read = {path: state_of(path) for path in (Path(file).absolute() for file in job.table.files)}
+        self.version = 0  # changes with anything that a page shows
+        self.result: Any = None  # LabeledTable or JudgedTable
+        self.made_of: list[Any] | None = None  # what the result depends on
+        self._views: dict[str, Any] = {}  # what pages have worked out from the result
+        self.diagnosis: dict[str, Any] | None = None
+        self._alone: tuple[list[Any], LabeledTable] | None = None  # labels without an audit, and what of
+        sweep(paths.settings.parent)
+
+    # ------------------------------------------------------------ what was given
+
+    @property
+    def rule(self) -> str:
+        """When the interval of the audit is shown."""
+        filling = self.sheets.audit
+        return LIVE if filling is not None and filling.origin.stopped else PLANNED
+
+    @property
+    def notices(self) -> list[str]:
+        """What a person should know, a sentence each."""
+        return [*self._notices, *self.sheets.notices, *self._trouble()]
+
+    def given(self) -> Given:
+        """What there is to learn from: the audit once it may be looked at, complete or live."""
+        filling, checked, options = self.sheets.audit, self.sheets.checked_rows(), self.options
+        answers = None
+        if filling is not None and filling.n_answered >= FEWEST and (self.rule == LIVE or not filling.n_left):
+            answers = list(filling.answers)
+        alone = [options.kinds, options.class_prior, options.aim, checked]
+        sheets: dict[str, Any] = {
+            "audit": None if answers is None else self.paths.audit,
+            "checked": self.paths.check if checked else None,
+            "error": None if answers is None else options.error,
+        }
+        return Given(replace(options, **sheets), [*alone, answers], [*alone, None])
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether answers or settings are newer than what was learned."""
+        return self.result is not None and self.given().made_of != self.made_of
+
+    @property
+    def labels_alone(self) -> LabeledTable | None:
+        """What the model of the given labels alone says, if it is there and of the present settings."""
+        if self._alone is None or self._alone[0] != self.given().made_of_alone:
+            return None
+        return self._alone[1]
+
+    def choose(self, body: Mapping[str, Any]) -> None:
+        """Choose other settings, which count once they are on the disk; learn again if labels depend on them."""
+        options = with_settings(self.options, body, self.job.columns, self.job.classes)
+        if options == self.options:
+            return
+        self._keep(options)
+        self.options = options
+        if set(body) != {"error"} or not isinstance(self.result, LabeledTable):
+            self.learn()
+            return
+        self._apply_error()
+        if not self.background.running:
+            self.background.start(self._write)
+
+    def require_unchanged(self) -> None:
+        """Refuse to go on with a table that is not the one that was read."""
+        if trouble := self._trouble():
+            raise ConflictError(trouble[0])
+
+    def _trouble(self) -> list[str]:
+        name = next((path.name for path, before in self._read.items() if state_of(path) != before), "")
+        if not name:
+            return []
+        return [f"{name} was changed since it was read; nothing more is written until this page is started again."]
+
+    def _keep(self, options: Options) -> None:
+        self.version += 1
+        if self._keeps:
+            write_settings(self.paths.settings, options, self.outputs.digests)
+
+    # ------------------------------------------------------------ what is learned
+
+    def learn(self) -> None:
+        """Learn from all that is given, in the background; what is being learned is let go."""
+        self.version += 1
+        self.background.start(self._learn)
+
+    def _learn(self, progress: Progress) -> None:
+        with self.lock:
+            options, made_of, made_of_alone = self.given()
+            needs_alone = options.audit is None or (self.rule == LIVE and self.labels_alone is None)
+        if isinstance(self.job, LabelJob) and needs_alone:
+            alone = self.job.run(replace(options, audit=None, error=None), progress, self._diagnosed)
+            self._adopt(progress, alone, made_of_alone)
+            self._alone = made_of_alone, alone
+        if options.audit is not None:
+            self._adopt(progress, self.job.run(options, progress, self._diagnosed), made_of)
+        if self.result is not None:
+            self._write(progress)
+
+    def _diagnosed(self, found: Any) -> None:
+        summary = summarize_diagnosis(found)
+        with self.lock:
+            self.diagnosis = summary
+            self.version += 1
+
+    def _adopt(self, progress: Progress, result: Any, made_of: list[Any]) -> None:
+        """Show this from now on, unless other work was asked for."""
+        progress("Looking at the labels")
+        with self.lock:
+            self.result, self.made_of, self._views = result, made_of, {}
+            self._apply_error()
+            self.version += 1
+
+    def _apply_error(self) -> None:
+        """Which labels can be accepted at the error that is chosen now."""
+        if isinstance(self.result, LabeledTable) and self.result.audit is not None:
+            self.result, self._views = self.result.at_error(self.options.error), {}
+
+    def view(self, name: str, make: Callable[[], Any]) -> Any:
+        """What a page makes of the result, worked out once for each."""
+        if name not in self._views:
+            self._views[name] = make()
+        return self._views[name]
+
+    # ------------------------------------------------------------ what is written
+
+    @property
+    def files_made_of(self) -> list[Any]:
+        """What the files depend on."""
+        return [self.made_of, self.options.error]
+
+    def write_files(self, overwrite: bool = False) -> list[str]:
+        """Write what may be written; returns the names of those that were not. Answers go on meanwhile."""
+        with self._writing:
+            with self.lock:
+                result, made_of = self.result, self.files_made_of
+            if self._trouble():
+                return []
+            left = self.outputs.write(self.job.writers(result), made_of, overwrite)
+            with self.lock:
+                self._keep(self.options)
+            return left
+
+    def _write(self, progress: Progress) -> None:
+        progress("Writing the files")
+        self.write_files()
+
+    def close(self) -> None:
+        """Let what is being learned go; a file that is being written is written first."""
+        self.background.close()
+        with self._writing, self.lock:
+            self._keeps = False
+
+
+class Sheets:
+    """The sheet of random rows and that of checked ones; whoever changes them, they are read again when needed."""
+
+    def __init__(self, job: Any, paths: Paths) -> None:
+        self.job, self.paths = job, paths
+        self._open: dict[Path, Filling] = {}
+        self._trouble: dict[Path, str] = {}
+        self._changed: dict[str, None] = {}  # names of files that somebody else has changed
+
+    @property
+    def audit(self) -> Filling | None:
+        """Random rows; None: none are drawn, or the file cannot be used, which ``notices`` say."""
+        return self._quietly(self.paths.audit)
+
+    @property
+    def check(self) -> Filling | None:
+        """Rows chosen for doubt."""
+        return self._quietly(self.paths.check) if self.job.kind == "label" else None
+
+    @property
+    def notices(self) -> list[str]:
+        """What a person should know of them, a sentence each."""
+        changed = [f"{name} was changed outside this page and has been read again." for name in self._changed]
+        return [*changed, *self._trouble.values()]
+
+    def read(self, path: Path) -> Filling | None:
+        """A sheet as it is now; None: there is none. One that cannot be used is an error."""
+        filling = self._open.pop(path, None)
+        if not path.exists():
+            return None
+        if filling is None:
+            filling = Filling(path)
+            self.job.check_sheet(filling)
+        elif filling.refresh():
+            self.job.check_sheet(filling)
+            self._changed[path.name] = None
+        self._open[path] = filling
+        return filling
+
+    def draw(self, k: int) -> None:
+        """Draw random rows, or add to those that were drawn."""
+        with sole_writer(self.paths.audit.parent):
+            self.job.draw(self.paths.audit, k)
+        self._open.pop(self.paths.audit, None)
+
+    def to_check(self, row: int, guess: str) -> tuple[Filling, int]:
+        """The sheet of checked rows with this one in it, by number from 0; and the row's place there."""
+        path = self.paths.check
+        with sole_writer(path.parent):
+            there = self.read(path)
+            if there is None or there.place_of(row) is None:
+                with atomic_write(path, overwrite=True) as stream:
+                    self.job.add_to_check(row, guess, there, stream)
+                self._open.pop(path, None)
+        filling = self.read(path)
+        place = None if filling is None else filling.place_of(row)
+        if filling is None or place is None:
+            raise ConflictError(f"{path.name} was changed at this very moment; try again.")
+        return filling, place
+
+    def audited_rows(self) -> set[int]:
+        """Rows of the audit, answered or not, by number from 0: who labels them must not see an opinion."""
+        filling = self.audit
+        return set() if filling is None else {row.number for row in filling.rows}
+
+    def checked_rows(self) -> dict[int, str]:
+        """Answers to rows in doubt, by number from 0."""
+        filling = self.check
+        if filling is None:
+            return {}
+        pairs = zip(filling.rows, filling.answers, strict=True)
+        return {row.number: answer for row, answer in pairs if answer}
+
+    def _quietly(self, path: Path) -> Filling | None:
+        try:
+            filling = self.read(path)
+        except (TableError, OSError) as error:
+            self._trouble[path] = page_sentence(error)
+            return None
+        self._trouble.pop(path, None)
+        return filling
+
+
+class Superseded(Exception):  # noqa: N818 - no error
+    """Other work was asked for; this is not wanted any more."""
+
+
+class Background:
+    """Does the work asked for last, in a thread.
+
+    A task is called with ``progress``, to be told each step as it begins. Once other work was asked for that
+    raises ``Superseded``, and the task ends. What a task found it hands over by itself.
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._turn = Lock(), Lock()  # for the fields below, and to do one task at a time
+        self._ticket = 0  # of the work asked for last
+        self._thread: Thread | None = None
+        self.running = False
+        self._step, self._since, self._error = "", 0.0, ""
+
+    def start(self, task: Callable[[Progress], None]) -> None:
+        """Do this as soon as possible, in place of whatever is being done."""
+        with self._lock:
+            self._ticket += 1
+            self.running, self._step, self._since, self._error = True, "Waiting", monotonic(), ""
+            self._thread = Thread(target=self._work, args=(task, self._ticket), daemon=True)
+            self._thread.start()
+
+    def view(self) -> dict[str, Any]:
+        """Whether work is running, which step, for how many seconds, and what went wrong last."""
+        with self._lock:
+            step, seconds = (self._step, monotonic() - self._since) if self.running else ("", 0.0)
+            return {
+                "running": self.running,
+                "step": step,
+                "seconds": round(seconds, 1),
+                "error": self._error or None,
+            }
+
+    def wait(self, seconds: float) -> bool:
+        """Until nothing is left to do; whether that is so by then."""
+        if self._thread is not None:
+            self._thread.join(seconds)
+        return not self.running
+
+    def close(self, patience: float = 5.0) -> None:
+        """Let go what is at work, and wait so many seconds for its next step, where it ends.
+
+        A thread that is in compiled code when Python ends can take the process down with it, exit code and all.
+        """
+        with self._lock:
+            self._ticket += 1
+        if self._thread is not None and self._thread is not current_thread():
+            self._thread.join(patience)
+
+    def _work(self, task: Callable[[Progress], None], ticket: int) -> None:
+        def progress(step: str) -> None:
+            with self._lock:
+                if ticket != self._ticket:
+                    raise Superseded
+                if step != self._step:
+                    self._step, self._since = step, monotonic()
+
+        error = ""
+        with self._turn:
+            try:
+                progress("Waiting")
+                task(progress)
+            except Superseded:
+                return
+            except Exception as problem:
+                error = page_sentence(problem)
+            with self._lock:
+                if ticket == self._ticket:
+                    self.running, self._error = False, error

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from chary._words import percent
-from chary.audit import Acceptance, Score, count_interval, smallest_audit
+from chary.audit import Score, count_interval, smallest_audit
 from chary.audit.judge import JudgedTable
 from chary.labelling import LabeledTable
 from chary.report.summary import summarize_judged
+from chary.review.state import FEWEST, PLANNED, Workbench, locked
+from chary.tables import TableError
 
 ERRORS = tuple(k / 100 for k in range(1, 31))
 _LEVEL = 0.9
@@ -21,14 +23,53 @@ _BEFOREHAND = (
 )
 
 
-def truth_of_labels(result: LabeledTable, mended: bool = False) -> dict[str, Any]:
+@locked
+def truth_page(bench: Workbench, query: Mapping[str, str]) -> dict[str, Any]:
+    """How many labels are right, and which can be accepted."""
+    truth = figures(bench)
+    if truth is None or bench.given().options.audit is None:
+        return {"ready": False, "why_not": _why_not(bench)}
+    newer = ["Answers or settings are newer than these figures; learn again."] if bench.is_stale else []
+    return {**truth, "ready": True, "chosen": bench.options.error, "notes": [*newer, *truth["notes"]]}
+
+
+@locked
+def accept(bench: Workbench, body: Mapping[str, Any]) -> dict[str, Any]:
+    """Choose how many wrong labels are allowed among those to accept."""
+    if set(body) != {"error"}:
+        raise TableError("Which error is allowed was not said.")
+    if body["error"] is not None and figures(bench) is None:
+        raise TableError(_why_not(bench))
+    bench.require_unchanged()
+    bench.choose(body)
+    return truth_page(bench, {})
+
+
+def figures(bench: Workbench) -> dict[str, Any] | None:
+    """What the answers say of the last result; None if it was made without them."""
+    result = bench.result
+    if isinstance(result, JudgedTable):
+        return bench.view("truth", lambda: truth_of_judged(result))
+    if result is None or result.audit is None:
+        return None
+    return bench.view("truth", lambda: truth_of_labels(result))
+
+
+def quality_of(bench: Workbench) -> str:
+    """One sentence on the table of labels: how many are right, or that nobody knows."""
+    truth = truth_page(bench, {})
+    if not truth["ready"]:
+        return "How many of these labels are right is not known: label some random rows first."
+    found = truth["after"] or truth["accuracy"]
+    return f"Between {percent(found['low'])} and {percent(found['high'])} of the labels are right (95% interval)."
+
+
+def truth_of_labels(result: LabeledTable) -> dict[str, Any]:
     """Of labels that a model made: it is judged as it was before it saw the answers, and after."""
-    audit = result.audit
-    if audit is None or audit.acceptor is None:
-        return nothing("")
-    n_new = int((~result.labels.labeled).sum())
-    answers, before, after = audit.answers, audit.accuracy, audit.after
-    how = "holds whenever you stopped" if answers.stopped else "exact"
+    audit: Any = result.audit
+    new, before, after, acceptor = ~result.labels.labeled, audit.accuracy, audit.after, audit.acceptor
+    how = "holds whenever you stopped" if audit.answers.stopped else "exact"
+    mended = result.options.checked is not None
     alone = "Your labels, with those you mended, make" if mended else "Your labels alone make"
     right = f"{alone} a model that is right on {before.correct:,} of {before.n:,} random rows"
     held_out = None
@@ -39,11 +80,9 @@ def truth_of_labels(result: LabeledTable, mended: bool = False) -> dict[str, Any
             "your labels are no random sample."
         )
         held_out = {"accuracy": accuracy, "words": words}
-    confidence = float(result.confidence[~result.labels.labeled].mean())
+    confidence, n_new = float(result.confidence[new].mean()), int(new.sum())
     return {
-        **nothing(""),
-        "ready": True,
-        "accuracy": _score(before, answers.n_skipped, f"{right}: {_between(before)} (95% interval, {how})."),
+        "accuracy": _score(before, f"{right}: {_between(before)} (95% interval, {how})."),
         "promised": {
             "held_out": held_out,
             "confidence": round(confidence, 4),
@@ -51,11 +90,10 @@ def truth_of_labels(result: LabeledTable, mended: bool = False) -> dict[str, Any
         },
         "after": _score(
             after,
-            answers.n_skipped,
             f"The model that made the labels has learned from those rows, too: {_between(after)} (95% interval, "
             "approximate: cross-fitted).",
         ),
-        "acceptance": [_acceptance(audit.acceptor.at(error), n_new, before.n, error) for error in ERRORS],
+        "acceptance": [_acceptance(acceptor, n_new, before.n, error) for error in ERRORS],
         "rows_to_accept": n_new,
         "shares": _shares(result),
         "classes": [_recall(name, found) for name, found in audit.classes.items()],
@@ -66,26 +104,17 @@ def truth_of_labels(result: LabeledTable, mended: bool = False) -> dict[str, Any
 def truth_of_judged(result: JudgedTable) -> dict[str, Any]:
     """Of labels that anybody made."""
     summary = summarize_judged(result)
-    column = summary["columns"][0]
-    accuracy = column["accuracy"]
-    acceptor, n_audited = result.acceptor, result.accuracy.n
-    levels = (
-        [] if acceptor is None else [_acceptance(acceptor.at(e), acceptor.rest.n, n_audited, e) for e in ERRORS]
-    )
+    column, acceptor = summary["columns"][0], result.acceptor
+    n_rows = 0 if acceptor is None else acceptor.rest.n
+    levels = [] if acceptor is None else [_acceptance(acceptor, n_rows, result.accuracy.n, e) for e in ERRORS]
     more = [] if summary["comparison"] is None else [summary["comparison"]["sentence"]]
+    accuracy = {"right": column["accuracy"]["correct"], "n": column["accuracy"]["n"], "words": column["sentence"]}
     return {
-        **nothing(""),
-        "ready": True,
-        "accuracy": {
-            **column["promised"],
-            "right": accuracy["correct"],
-            "n": accuracy["n"],
-            "skipped": summary["skipped"],
-            "words": column["sentence"],
-        },
-        "promised": {"held_out": None, "confidence": None, "words": ""},
+        "accuracy": {**column["promised"], **accuracy},
+        "promised": None,
+        "after": None,
         "acceptance": levels,
-        "rows_to_accept": 0 if acceptor is None else acceptor.rest.n,
+        "rows_to_accept": n_rows,
         "shares": [
             {"name": c["name"], "labels": c["labelled_share"], "low": c["low_share"], "high": c["high_share"]}
             for c in column["classes"]
@@ -95,42 +124,37 @@ def truth_of_judged(result: JudgedTable) -> dict[str, Any]:
     }
 
 
-def quality_of(truth: dict[str, Any]) -> str:
-    """One sentence on a table of labels: how many are right, or that nobody knows."""
-    found = truth["after"] or truth["accuracy"]
-    if found is None:
-        return "How many of these labels are right is not known: label some random rows first."
-    return f"Between {percent(found['low'])} and {percent(found['high'])} of the labels are right (95% interval)."
-
-
-def nothing(why_not: str) -> dict[str, Any]:
-    """The same shape where nothing can be told yet, and why."""
-    lists: dict[str, list[Any]] = {"acceptance": [], "shares": [], "classes": [], "notes": []}
-    unknown = dict.fromkeys(("accuracy", "promised", "after", "chosen"))
-    return {"ready": False, "why_not": why_not, **unknown, "rows_to_accept": 0, **lists}
+def _why_not(bench: Workbench) -> str:
+    filling = bench.sheets.audit
+    if filling is None:
+        return "No rows are drawn yet: label some random rows first."
+    if bench.rule == PLANNED and filling.n_left:
+        return f"{filling.n_left} of {len(filling.rows)} random rows have no answer yet."
+    if filling.n_answered < FEWEST:
+        return "Fewer than two random rows have a label yet."
+    is_working = bench.background.running
+    return "The labels are being judged." if is_working else "Your answers have not been learned from yet."
 
 
 def _shares(result: LabeledTable) -> list[dict[str, Any]]:
     """The share of each class among the rows without a label: of the labels made, and by the audit, exactly."""
-    audit, new = result.audit, ~result.labels.labeled
+    audit, new, classes = result.audit, ~result.labels.labeled, result.labels.classes.astype(str)
     if audit is None:
         return []
-    answers, n_classes = audit.answers, len(result.labels.classes)
-    n, population = audit.accuracy.n, int(new.sum()) + len(answers.rows)
-    made = np.bincount(result.codes[new], minlength=n_classes) / max(1, int(new.sum()))
+    answers, n_new = audit.answers, int(new.sum())
+    population = n_new + len(answers.rows)
+    made = np.bincount(result.codes[new], minlength=len(classes)) / max(1, n_new)
     shares = []
-    for code, name in enumerate(result.labels.classes.astype(str).tolist()):
+    for name, share in zip(classes.tolist(), made.tolist(), strict=True):
         seen = int((answers.labels.astype(str) == name).sum())
-        low, high = count_interval(seen, n, population, skipped=answers.n_skipped)
-        shares.append(
-            {"name": name, "labels": float(made[code]), "low": low / population, "high": high / population}
-        )
+        low, high = count_interval(seen, audit.accuracy.n, population, skipped=answers.n_skipped)
+        shares.append({"name": name, "labels": share, "low": low / population, "high": high / population})
     return shares
 
 
-def _acceptance(found: Acceptance, n_rows: int, n_audited: int, error: float) -> dict[str, Any]:
+def _acceptance(acceptor: Any, n_rows: int, n_audited: int, error: float) -> dict[str, Any]:
     """How many rows, from which confidence on, in words that promise no more than the audit does."""
-    needs = smallest_audit(error, _LEVEL)
+    found, needs = acceptor.at(error), smallest_audit(error, _LEVEL)
     if found.n_accepted:
         words = (
             f"{found.n_accepted:,} of {n_rows:,} labels, those of confidence {found.threshold:.4f} and more, with "
@@ -140,13 +164,11 @@ def _acceptance(found: Acceptance, n_rows: int, n_audited: int, error: float) ->
         words = f"None: {needs} audited rows or more are needed for {percent(error)}, and there are {n_audited}."
     else:
         words = f"None: the {n_audited} audited rows do not rule out more than {percent(error)} wrong."
-    threshold = found.threshold if found.n_accepted and math.isfinite(found.threshold) else None
-    return {"error": error, "count": found.n_accepted, "threshold": threshold, "words": words}
+    return {"error": error, "count": found.n_accepted, "words": words}
 
 
-def _score(score: Score, skipped: int, words: str) -> dict[str, Any]:
-    limits = {"low": score.low, "high": score.high, "right": score.correct, "n": score.n}
-    return {**limits, "skipped": skipped, "words": words}
+def _score(score: Score, words: str) -> dict[str, Any]:
+    return {"low": score.low, "high": score.high, "right": score.correct, "n": score.n, "words": words}
 
 
 def _recall(name: str, found: Score) -> dict[str, Any]:

@@ -181,7 +181,7 @@ async function watch() {
   watch.timer = setTimeout(watch, document.hidden ? 3 * pause : pause);
 }
 
-function showState({ work, steps, notices, stale }) {
+function showState({ work, done, notices, stale }) {
   const line = $("work");
   const words = work.error ? seen(work.error) : work.running ? capital(work.step) : "";
   if (line.dataset.words !== words) {
@@ -193,8 +193,7 @@ function showState({ work, steps, notices, stale }) {
   if (work.running && line.lastChild) line.lastChild.textContent = `: ${Math.round(work.seconds)} s. You can go on meanwhile.`;
   show(line, Boolean(words));
   for (const link of document.querySelectorAll(".steps a")) {
-    const step = steps.find((one) => one.page === link.getAttribute("href"));
-    show(link.querySelector(".done"), Boolean(step?.done));
+    show(link.querySelector(".done"), done.includes(link.getAttribute("href")));
   }
   show($("stale"), stale && !work.running && document.body.dataset.page !== "audit");
   for (const notice of notices) notify(notice);
@@ -958,8 +957,8 @@ async function resultPage() {
   };
 
   const showFilters = ({ columns, filters }) => {
-    fillSelect($("filter-label"), filters?.labels ?? frame.state?.classes ?? []);
-    fillSelect($("filter-source"), filters?.sources ?? ["given", "learned", "predicted"]);
+    fillSelect($("filter-label"), filters.labels);
+    fillSelect($("filter-source"), filters.sources);
     const has = (end) => columns.some((name) => name.startsWith("chary_") && name.includes(end));
     show($("source-field"), has("source"));
     show($("accept-field"), has("accept"));
