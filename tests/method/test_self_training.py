@@ -148,6 +148,12 @@ def test_confidence_may_be_a_function_of_the_model_and_the_rows():
     np.testing.assert_allclose(class_wise.fit(X, y).predict_confidence(X), class_wise.predict_proba(X).max(1) ** 2)
 
 
+def test_a_confidence_of_another_shape_is_refused():
+    model = SelfTrainingClassifier(logistic, confidence=lambda fitted, rows: np.ones((len(rows), 5)))
+    with pytest.raises(ValueError, match=r"shape \(123, 5\); \(123,\) or \(123, 3\) is needed"):
+        model.fit(X, y)
+
+
 def test_a_classifier_with_decision_values_only():
     model = SelfTrainingClassifier(RidgeClassifier(), confidence="margin").fit(X, y)
     assert model.decision_function(X).shape == (150, 3)
