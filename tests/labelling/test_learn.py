@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from chary import DiverseEnsembleClassifier, MixedEnsembleClassifier, SelfTrainingClassifier
 from chary.labelling import Diagnosis
 from chary.labelling.diagnose import MILD, REPRESENTATIVE, STRONG, UNKNOWN
-from chary.labelling.learn import LEARNERS, MIXED, NETWORK, choose, collapsed, learn, prior_figures, prior_of_part
+from chary.labelling.learn import LEARNERS, MIXED, NETWORK, choose, collapsed, prior_figures, prior_of_part
 from chary.method.labels import Labels
 
 SHARES = {"yes": 0.3, "no": 0.7}
@@ -143,7 +143,7 @@ def test_a_class_with_labels_cannot_have_share_zero():
 
 
 def test_of_many_rows_a_sample_tells(monkeypatch):
-    monkeypatch.setattr(learn, "_PRIOR_ROWS", 100)
+    monkeypatch.setattr("chary.labelling.learn._PRIOR_ROWS", 100)
     _, found = figures([0.5, 0.5], random_state=0)
     assert found.levels[2].predicted == pytest.approx([0.5, 0.5], abs=0.15)
     assert found.levels[2].flipped == 0
