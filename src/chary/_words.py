@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -45,14 +45,14 @@ def exact_percent(share: float) -> str:
     return f"{100 * share:.3g} %"
 
 
-def listed(parts: Sequence[str]) -> str:
-    """Parts of a sentence, the last after an "and".
+def listed(parts: Iterable[str], word: str = "and") -> str:
+    """Parts of a sentence, the last after an "and" or another ``word``.
 
-    >>> listed(["a", "b", "c"]), listed(["a"])
-    ('a, b and c', 'a')
+    >>> listed(["a", "b", "c"]), listed(["a"]), listed(["a", "b"], "or")
+    ('a, b and c', 'a', 'a or b')
     """
     *most, last = parts
-    return f"{', '.join(most)} and {last}" if most else last
+    return f"{', '.join(most)} {word} {last}" if most else last
 
 
 def number(n: int) -> str:

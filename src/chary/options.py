@@ -17,6 +17,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from chary._words import listed
+
+AUDIT_SIZE = 30  # rows to draw where nobody says how many
+# The kinds of files, by the extension of those that are written, and what people call them.
+FORMATS = {"csv": "CSV", "parquet": "Parquet", "jsonl": "JSON lines", "arrow": "Arrow", "xlsx": "Excel"}
+
 _LABELLING = "label diagnose review"
 _ALL = f"{_LABELLING} draw judge"
 
@@ -174,7 +180,7 @@ class Options:
         metavar="FILE",
     )
     k: int = _option(
-        "draw judge", 30, "How many rows to draw; decide before you look.", kind=int, flags=("-k",), min=2
+        "draw judge", AUDIT_SIZE, "How many rows to draw; decide before you look.", kind=int, flags=("-k",), min=2
     )
     checked: str | os.PathLike[str] | None = _option(
         "label", None, "Rows to check that a person labelled: --check-sheet.", kind=Path, metavar="FILE"
@@ -260,7 +266,7 @@ class Options:
     format: str | None = _option(
         "label judge predict",
         None,
-        "Of the table written: csv, parquet, jsonl, arrow or xlsx, or as in csv.gz; as FILE if not given.",
+        f"Of the table written: {listed(FORMATS, 'or')}, or as in csv.gz; as FILE if not given.",
         metavar="KIND",
     )
     force: bool = _option("label draw judge predict demo", False, "Overwrite what is there.")

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import chary
+from chary.tables.table import ADDED_COLUMNS
 
 PACKAGE = Path(chary.__file__).parent
 TESTS = Path(__file__).parents[1]
@@ -141,6 +142,20 @@ def test_a_room_has_one_door(room):
     door = import_module(f"chary.{room}")
     assert door.__all__, "a door names what others may use"
     assert all(hasattr(door, name) for name in door.__all__)
+
+
+def test_an_output_column_is_spelled_once_in_the_code():
+    text = {path: path.read_text("utf-8") for kind in ("py", "js", "html") for path in PACKAGE.rglob(f"*.{kind}")}
+    in_code = {
+        path
+        for path in text
+        if path.suffix == ".py"
+        for node in ast.walk(ast.parse(text[path]))
+        if isinstance(node, ast.Constant) and node.value in ADDED_COLUMNS  # a docstring is longer
+    }
+    pages = [path for path in text if path.suffix != ".py"]
+    on_pages = {path for path in pages if any(name in text[path] for name in ADDED_COLUMNS)}
+    assert in_code | on_pages == {PACKAGE / "tables" / "table.py"}
 
 
 @pytest.mark.parametrize(

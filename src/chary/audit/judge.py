@@ -39,7 +39,7 @@ from chary.audit.sheet import (
     read_sheet,
     sheet_origin,
 )
-from chary.options import Options
+from chary.options import AUDIT_SIZE, Options
 from chary.tables import TableError
 from chary.tables.cells import all_as_typed, label_texts
 from chary.tables.frames import from_dataframe
@@ -107,7 +107,7 @@ class JudgedTable(Audit):
 
 
 def draw_to_judge(
-    source: Source, path: str | os.PathLike[str], options: Options, k: int = 30
+    source: Source, path: str | os.PathLike[str], options: Options, k: int = AUDIT_SIZE
 ) -> tuple[DrawnSheet, list[str]]:
     """Write a sheet of rows drawn at random from all rows, without the labels under test; and its classes.
 

@@ -22,19 +22,19 @@ import typer
 
 from chary._files import atomic_writes, folders_for, probe, why_unreadable
 from chary._words import Parameter, Step, listed, visible
-from chary.options import Options, flag_of
+from chary.options import FORMATS, Options, flag_of
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from chary.tables import Source, Table
 
+READABLE = f"{listed(FORMATS.values(), 'or')}, also in gzip or zip"
 TABLE = Annotated[
     list[str],
     typer.Argument(
         metavar="FILE...",
-        help="CSV, Parquet, JSON lines, Arrow or Excel, also in gzip or zip; several files, a folder or a pattern "
-        "are one table; - is standard input.",
+        help=f"{READABLE}; several files, a folder or a pattern are one table; - is standard input.",
     ),
 ]
 JSON = Annotated[bool, typer.Option("--json", help="Print figures for a program instead of for a person.")]

@@ -18,6 +18,7 @@ import typer
 from chary._words import visible
 from chary.cli.console import (
     JSON,
+    READABLE,
     complain,
     heed_interrupts,
     plain,
@@ -41,8 +42,8 @@ FILES = Annotated[
     list[str],
     typer.Argument(
         metavar="FILE...",
-        help="CSV, Parquet, JSON lines, Arrow or Excel, also in gzip or zip; several files, a folder or a pattern "
-        "in quotes: an output for each; - is standard input.",
+        help=f"{READABLE}; several files, a folder or a pattern in quotes: an output for each; - is standard "
+        "input.",
     ),
 ]
 COLUMNS = Annotated[

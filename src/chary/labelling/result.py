@@ -20,11 +20,11 @@ from chary.labelling.explain import Cell
 from chary.labelling.learn import Fit
 from chary.labelling.score import probability_columns
 from chary.method.labels import Labels
+from chary.options import AUDIT_SIZE
 from chary.tables.table import ACCEPT, CONFIDENCE, LABEL, SOURCE, WHY
 
 # Where a label comes from: the user; the model, which has learned from it; the model, at the end.
 GIVEN, LEARNED, PREDICTED = SOURCES = ("given", "learned", "predicted")
-AUDIT_SIZE = 30
 
 
 @dataclass(frozen=True)

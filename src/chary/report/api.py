@@ -27,7 +27,7 @@ from chary.labelling.result import write_rows_to_check
 from chary.labelling.score import load_table_model
 from chary.method.priors import ACCURACY
 from chary.model_file import model_bytes
-from chary.options import Options
+from chary.options import AUDIT_SIZE, Options
 from chary.report.page import render_judged, render_page
 from chary.report.summary import Hints, Summary, summarize, summarize_diagnosis, summarize_judged
 from chary.report.terminal import show_diagnosis, show_judged, show_labels
@@ -208,7 +208,13 @@ def judge(data: Any, labels: Any, truth: Any, *, level: float = 0.95, **options:
 
 
 def draw_rows(
-    data: Any, labels: Any, path: str | os.PathLike[str], k: int = 30, *, overwrite: bool = False, **options: Any
+    data: Any,
+    labels: Any,
+    path: str | os.PathLike[str],
+    k: int = AUDIT_SIZE,
+    *,
+    overwrite: bool = False,
+    **options: Any,
 ) -> None:
     """Write a sheet (CSV) of k rows drawn at random from all rows, without the labels, for a person to label.
 

@@ -44,6 +44,7 @@ from chary.review.truth import accept, truth_page
 from chary.tables import TableError
 
 HOST = "127.0.0.1"
+# In the order of the steps at the top of each; a template of that name shows it.
 PAGES = {"/": "start", "/audit": "audit", "/truth": "truth", "/review": "review", "/result": "result"}
 READS: dict[str, Page] = {
     "/api/state": overview,
@@ -75,10 +76,12 @@ def create_app(bench: Workbench, token: str, port: int) -> Safety:
     """The application behind its rules, for whoever shows the token at this port."""
 
     async def page(request: Request) -> Response:
-        name, job = PAGES[request.scope["path"]], bench.job
-        if name == "review" and job.kind != "label":
+        path, job = request.scope["path"], bench.job
+        pages = {address: name for address, name in PAGES.items() if name != "review" or job.kind == "label"}
+        if path not in pages:
             raise NotHereError("There is no such page here.")
-        context = {"page": name, "name": job.table.name, "target": job.target, "kind": job.kind}
+        name = pages[path]
+        context = {"page": name, "pages": pages, "name": job.table.name, "target": job.target, "kind": job.kind}
         shell = _templates().get_template(f"{name}.html").render(**context)
         return Response(shell.encode("utf-8", "backslashreplace"), media_type="text/html")
 

@@ -25,6 +25,7 @@ from chary.report.summary import Hints, summarize, summarize_judged
 from chary.review.files import Writer
 from chary.tables import Table, open_source, write_table
 from chary.tables.cells import cell_texts
+from chary.tables.table import ACCEPT, LABEL
 from chary.tables.target import read_target
 
 Progress = Callable[[str], None]
@@ -121,7 +122,7 @@ class LabelJob(_Job):
         """The whole table with what was found, the columns to show first, and the one that holds the labels."""
         added = {} if result is None else result.added_columns
         frame = self.table.frame.with_columns([column.alias(name) for name, column in added.items()])
-        return frame, [self.target, *added], "chary_label" if added else self.target
+        return frame, [self.target, *added], LABEL if added else self.target
 
     def add_to_check(self, row: int, guess: str, filling: Filling | None, stream: BinaryIO) -> None:
         """Write the sheet of checked rows, made anew or as it is, with a row more."""
@@ -174,15 +175,15 @@ class JudgeJob(_Job):
         accepted = result.accepted()
         if accepted is None:
             return {"report": report}
-        column = {"chary_accept": accepted}
+        column = {ACCEPT: accepted}
         return {"report": report, "labels": lambda stream: write_table(self.table, column, stream)}
 
     def shown(self, result: JudgedTable | None) -> tuple[pl.DataFrame, list[str], str]:
         """The whole table with what was found, the columns to show first, and the one that holds the labels."""
         accepted, frame = None if result is None else result.accepted(), self.table.frame
         if accepted is not None:
-            frame = frame.with_columns(pl.Series("chary_accept", accepted))
-        return frame, [*self.hidden, "chary_accept"], self.target
+            frame = frame.with_columns(pl.Series(ACCEPT, accepted))
+        return frame, [*self.hidden, ACCEPT], self.target
 
 
 Job = LabelJob | JudgeJob

@@ -16,6 +16,7 @@ from chary.review.errors import ConflictError, NotHereError
 from chary.review.state import Workbench, locked
 from chary.review.truth import quality_of
 from chary.tables import TableError
+from chary.tables.table import ACCEPT, CONFIDENCE, SOURCE
 
 PAGE = 50
 _MOST_COLUMNS, _MOST_CHARACTERS, _MOST_FILTERS = 300, 300, 1000  # of a page
@@ -74,7 +75,7 @@ class Pages:
     def filters(self) -> dict[str, list[str]]:
         """What rows can be filtered by: the labels and sources that there are."""
         found = {}
-        for kind, name in (("labels", self.label), ("sources", "chary_source")):
+        for kind, name in (("labels", self.label), ("sources", SOURCE)):
             cells = self.frame[name] if name in self.frame.columns else pl.Series([], dtype=pl.String)
             found[kind] = sorted(cells.unique().drop_nulls().cast(pl.String).to_list())[:_MOST_FILTERS]
         return found
@@ -128,14 +129,14 @@ class Pages:
         if "label" in chosen:
             conditions.append(pl.col(self.label).cast(pl.String) == chosen["label"])
         if "source" in chosen:
-            conditions.append(self._column("chary_source") == chosen["source"])
+            conditions.append(self._column(SOURCE) == chosen["source"])
         if "accept" in chosen:
-            conditions.append(self._column("chary_accept") == (chosen["accept"] == "true"))
+            conditions.append(self._column(ACCEPT) == (chosen["accept"] == "true"))
         low, high = number_in(chosen, "low"), number_in(chosen, "high")
         if low is not None:
-            conditions.append(self._column("chary_confidence") >= low)
+            conditions.append(self._column(CONFIDENCE) >= low)
         if high is not None:
-            conditions.append(self._column("chary_confidence") <= high)
+            conditions.append(self._column(CONFIDENCE) <= high)
         if wanted := chosen.get("search", "").strip().lower():
             texts = [pl.col(name).cast(pl.String) for name, dtype in self.frame.schema.items() if _has_text(dtype)]
             found = [text.str.to_lowercase().str.contains(wanted, literal=True) for text in texts]

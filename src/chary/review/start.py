@@ -7,7 +7,7 @@ from typing import Any
 
 from chary.audit import interval
 from chary.labelling.diagnose import MILD, REPRESENTATIVE
-from chary.labelling.result import AUDIT_SIZE
+from chary.options import AUDIT_SIZE
 from chary.report.page import density_outlines, number_in_units
 from chary.report.summary import Hints, aim_question, prior_advice
 from chary.review.audit import MOST_DRAWN, progress_of

@@ -14,6 +14,7 @@ from chary.labelling import LabeledTable
 from chary.report.summary import summarize_judged
 from chary.review.state import FEWEST, PLANNED, Workbench, locked
 from chary.tables import TableError
+from chary.tables.table import ACCEPT
 
 ERRORS = tuple(k / 100 for k in range(1, 31))
 _LEVEL = 0.9
@@ -30,7 +31,8 @@ def truth_page(bench: Workbench, query: Mapping[str, str]) -> dict[str, Any]:
     if truth is None or bench.given().options.audit is None:
         return {"ready": False, "why_not": _why_not(bench)}
     newer = ["Answers or settings are newer than these figures; learn again."] if bench.is_stale else []
-    return {**truth, "ready": True, "chosen": bench.options.error, "notes": [*newer, *truth["notes"]]}
+    chosen = {"chosen": bench.options.error, "column": ACCEPT}  # the column that marks what is accepted
+    return {**truth, **chosen, "ready": True, "notes": [*newer, *truth["notes"]]}
 
 
 @locked

@@ -10,7 +10,7 @@ import polars as pl
 
 from chary.method.labels import is_missing
 from chary.tables.errors import TableError
-from chary.tables.table import Table, refuse_duplicates
+from chary.tables.table import LABEL, Table, refuse_duplicates
 
 
 def from_dataframe(data: Any) -> pl.DataFrame:
@@ -55,7 +55,7 @@ def extended(data: Any, table: Table, added: Mapping[str, pl.Series], target: st
         return frame.with_columns([column.alias(name) for name, column in added.items()])
     own = [data[name].dtype for name in data.columns if str(name) == target]
     return data.assign(**{
-        name: _pandas_array(column, own[0] if own and name == "chary_label" else None)
+        name: _pandas_array(column, own[0] if own and name == LABEL else None)
         for name, column in added.items()
     })  # fmt: skip
 

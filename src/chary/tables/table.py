@@ -12,11 +12,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
-from chary._words import shown
+from chary._words import listed, shown
+from chary.options import FORMATS
 from chary.tables.errors import TableError
 
 MAX_COLUMNS = 4096
-FORMATS = ("csv", "parquet", "jsonl", "arrow", "xlsx")  # each is the extension of its files
 PACKED = ("gz", "zip")
 # The columns that chary adds: a label, how far to trust it, who gave it, whether to accept it, what decides it.
 LABEL, CONFIDENCE, SOURCE, ACCEPT, WHY = ADDED_COLUMNS = (
@@ -134,7 +134,7 @@ class Table:
         name = _ALSO_CALLED.get(name, name)
         if name not in FORMATS or packed not in ("", *PACKED):
             raise TableError(
-                f"The format {shown(format)} is not known; choose {', '.join(FORMATS[:-1])} or {FORMATS[-1]}, "
+                f"The format {shown(format)} is not known; choose {listed(FORMATS, 'or')}, "
                 "compressed as in csv.gz if you like."
             )
         delimiter = (self.delimiter or ",") if name == "csv" else ""

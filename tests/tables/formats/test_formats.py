@@ -4,6 +4,7 @@ import gzip
 
 import pytest
 
+from chary import options
 from chary.tables.errors import TableError
 from chary.tables.formats import FORMATS, look_into
 from chary.tables.formats.packing import File
@@ -11,6 +12,10 @@ from chary.tables.formats.packing import File
 
 def look(head, name="t"):
     return look_into(File(name, data=head))
+
+
+def test_what_can_be_read_can_be_asked_for():
+    assert set(FORMATS) == set(options.FORMATS)
 
 
 @pytest.mark.parametrize(

@@ -755,7 +755,7 @@ async function truthPage() {
     say(form.querySelector(".error"));
     try {
       render(await ask("/api/accept", { error }));
-      say(form.querySelector(".said"), error == null ? "No label is marked as accepted any more." : "Saved: the column chary_accept marks these labels.");
+      say(form.querySelector(".said"), error == null ? "No label is marked as accepted any more." : `Saved: the column ${data.column} marks these labels.`);
       watch();
     } catch (refused) {
       say(form.querySelector(".error"), seen(refused.message));
