@@ -14,7 +14,7 @@ from threading import Lock, RLock, Thread, current_thread
 from time import monotonic
 from typing import Any, NamedTuple
 
-from chary._files import atomic_write, sole_writer, sweep
+from chary._files import atomic_rewrite, atomic_write, sole_writer, sweep
 from chary.audit.filling import Filling
 from chary.labelling import LabeledTable
 from chary.options import Options
@@ -294,7 +294,7 @@ class Sheets:
         with sole_writer(path.parent):
             there = self.read(path)
             if there is None or there.place_of(row) is None:
-                with atomic_write(path, overwrite=True) as stream:
+                with atomic_write(path) if there is None else atomic_rewrite(path) as stream:
                     self.job.add_to_check(row, guess, there, stream)
                 self._open.pop(path, None)
         filling = self.read(path)
