@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 from chary._files import OutputError, sole_writer
+from chary.audit import drawing
 from chary.audit.answers import read_audit
 from chary.audit.drawing import draw_sheet
 from chary.audit.filling import AnsweredElsewhereError, Filling
@@ -129,15 +130,39 @@ def test_two_who_answer_at_once_lose_nothing(path):
     assert sorted(file.name for file in path.parent.iterdir()) == ["t.audit.csv", "t.csv"]
 
 
+def test_a_draw_reading_and_answers_wait_for_each_other(path, table, monkeypatch):
+    """An answer that is given while rows are added is not lost, and nobody reads in between."""
+    pool, filling, link = unlabelled_rows(table, "y", target_labels(table, "y")), Filling(path), path.with_name("l.csv")
+    link.symlink_to(path)
+    enlarge, done = drawing.enlarge_sheet, []
+    others = [
+        Thread(target=lambda: done.append(filling.answer(1, "a"))),
+        Thread(target=lambda: done.append(Filling(link).answer(2, "b"))),
+    ]
+
+    def slowly(*args):
+        for other in others:
+            other.start()
+            other.join(0.3)
+        assert done == []
+        enlarge(*args)
+
+    monkeypatch.setattr(drawing, "enlarge_sheet", slowly)
+    assert draw_sheet(path, pool, 32).n_new == 2
+    for other in others:
+        other.join(60)
+    assert answers_on_disk(path) == ["a", "b", *[""] * 30]
+
+
 def test_writers_wait_for_each_other_and_leave_no_file(tmp_path):
     inside = Event()
 
     def other():
-        with sole_writer(tmp_path):
+        with sole_writer(tmp_path / "t.csv"):
             inside.set()
 
     thread = Thread(target=other)
-    with sole_writer(tmp_path):
+    with sole_writer(tmp_path / "t.csv"):
         thread.start()
         assert not inside.wait(0.3)
     thread.join(60)

@@ -8,7 +8,6 @@ file is read again if it was changed, so that nobody's answer is overwritten, an
 from __future__ import annotations
 
 import os
-from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -113,7 +112,7 @@ class Filling:
         ``expected`` is the answer that was seen, and ``number`` the row of the table: where somebody has answered
         otherwise meanwhile, or another sheet is in its place, nothing is written.
         """
-        with self._alone():
+        with sole_writer(self.path):
             before = self._row(place)
             self.refresh()
             row = self._row(place)
@@ -133,15 +132,11 @@ class Filling:
 
     def mark_stopping(self) -> None:
         """Have the sheet say that whoever fills it in is told when it is enough."""
-        with self._alone():
+        with sole_writer(self.path):
             self.refresh()
             if not self.origin.stopped:
                 self._write(with_stopping(self.sheet), self.answers)
                 self.origin = self.origin._replace(stopped=True)
-
-    def _alone(self) -> AbstractContextManager[None]:
-        """Nobody else writes the sheet meanwhile."""
-        return sole_writer(Path(os.path.realpath(self.path)).parent)
 
     def _row(self, place: int) -> SheetRow:
         if not 1 <= place <= len(self.rows):
