@@ -1,6 +1,9 @@
 """What every test runs under."""
 
+import errno
 import os
+import stat
+from contextlib import contextmanager
 from functools import partial
 from importlib.util import find_spec
 
@@ -43,3 +46,45 @@ def quick_learners():
         short = network._replace(estimator=partial(network.estimator, n_steps=150))
         patch.setitem(LEARNERS, "network", short)
         yield
+
+
+@pytest.fixture
+def full_disk(monkeypatch):
+    """A disk that takes no more for a while: before, during, at the flush, the name, or only after it."""
+    from chary import _files
+
+    def fail(*args, **kwargs):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    class HalfWritten:
+        def __init__(self, file):
+            self.file = file
+
+        def write(self, data):
+            self.file.write(bytes(data)[:5])
+            fail()
+
+        def __getattr__(self, name):
+            return getattr(self.file, name)
+
+    def fsync_of(is_wanted, fsync=os.fsync):
+        return lambda descriptor: fail() if is_wanted(os.fstat(descriptor).st_mode) else fsync(descriptor)
+
+    @contextmanager
+    def full_disk(moment):
+        with monkeypatch.context() as patch:
+            if moment in ("before", "during"):
+                writable = fail if moment == "before" else lambda *args: HalfWritten(open(*args))
+                of_mode = lambda path, mode: (writable if mode == "xb" else open)(path, mode)  # noqa: E731
+                patch.setattr(_files, "open", of_mode, raising=False)
+            elif moment == "flush":
+                patch.setattr(os, "fsync", fsync_of(stat.S_ISREG))
+            elif moment == "name":
+                for name in ("replace", "link", "rename"):
+                    patch.setattr(os, name, fail)
+            else:  # the file is there by then, and so is what it says
+                assert moment == "after"
+                patch.setattr(os, "fsync", fsync_of(stat.S_ISDIR))
+            yield
+
+    return full_disk

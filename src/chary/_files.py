@@ -15,6 +15,7 @@ import stat
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from threading import local
 from typing import BinaryIO
 
 from chary._words import shown
@@ -31,6 +32,7 @@ _OF_THE_SYSTEM = ("/dev", "/proc", "/sys")
 # What a disk says when it takes no more, whoever wrote to it; other errors may be about other files.
 _OF_THE_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
 _PROBED = 1 << 16  # bytes
+_of_this_thread = local()  # the folders that it has for itself
 _REMAINS = re.compile(r"\..{0,30}@(?P<host>[^@]*)@(?P<pid>\d{1,10})@[0-9a-f]{16}\.part", re.DOTALL)
 
 
@@ -114,20 +116,24 @@ def folders_for(paths: Iterable[GivenPath]) -> Iterator[None]:
 
 
 @contextmanager
-def sole_writer(folder: GivenPath) -> Iterator[None]:
-    """While this lasts, nobody else who asks for the same folder writes in it; no file is left behind.
+def sole_writer(path: GivenPath) -> Iterator[None]:
+    """While this lasts, nobody else who asks for a file of the same folder has it; no file is left behind.
 
-    Where the system, or the file system, has no such locks, nobody is kept out. Not to be asked for twice at once.
+    Where the name is a link, the folder is that of the file it leads to. A thread that has it may ask again. Where
+    the system, or the file system, has no such locks, nobody is kept out.
     """
-    if fcntl is None or not hasattr(os, "O_DIRECTORY"):
+    folder, held = os.path.dirname(os.path.realpath(path)), vars(_of_this_thread).setdefault("folders", set())
+    if fcntl is None or not hasattr(os, "O_DIRECTORY") or folder in held or not os.access(folder, os.R_OK):
         yield
         return
-    descriptor = os.open(folder or ".", os.O_RDONLY | os.O_DIRECTORY)
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    held.add(folder)
     try:
         with suppress(OSError):
             fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
     finally:
+        held.remove(folder)
         os.close(descriptor)  # which also gives the lock back
 
 
@@ -189,7 +195,7 @@ def sweep(folder: GivenPath) -> int:
         found = _REMAINS.fullmatch(path.name)
         if found is None or found["host"] != _host() or _is_alive(int(found["pid"])):
             continue
-        if _is_left(path):
+        if is_left(path):
             with suppress(OSError):  # somebody else's, in a folder of all
                 path.unlink()
                 n_swept += 1
@@ -206,7 +212,7 @@ class _Part:
         name = f".{path.name[:30]}@{_host()}@{os.getpid()}@{secrets.token_hex(8)}.part"
         self.path, self.temporary = path, path.parent / name
         self.file = open(self.temporary, "xb")  # noqa: SIM115 - open until it has its name
-        _lock(self.file)
+        hold(self.file)
 
     def try_out(self, n_bytes: int, names: Sequence[Path]) -> None:
         """Whether the folder takes these names, the length, and bytes at all."""
@@ -302,8 +308,8 @@ def _number_of(error: Exception) -> int | None:
     """Which error of the system it is; libraries that write to a file by themselves say so in words."""
     if isinstance(error, OSError) and error.errno is not None:
         return error.errno
-    said = re.search(r"\(os error (\d+)\)", str(error))
-    return int(said[1]) if said else None
+    said = re.search(r"\(os error (\d+)\)|^\[Errno (\d+)\]", str(error))
+    return int(said[1] or said[2]) if said else None
 
 
 def _require_room(folder: Path, n_bytes: int) -> None:
@@ -351,14 +357,14 @@ def _is_alive(pid: int) -> bool:
     return True
 
 
-def _lock(file: BinaryIO) -> None:
+def hold(file: BinaryIO) -> None:
     """Held until the file is closed or the process dies; without it on a disk that knows none."""
     if fcntl is not None:
         with suppress(OSError):
             fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
-def _is_left(path: Path) -> bool:
+def is_left(path: Path) -> bool:
     """Whether nobody has it locked; where that cannot be told, somebody may."""
     if fcntl is None:  # pragma: no cover
         return False

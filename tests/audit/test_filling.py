@@ -6,7 +6,8 @@ from threading import Event, Thread
 import polars as pl
 import pytest
 
-from chary._files import sole_writer
+from chary._files import OutputError, sole_writer
+from chary.audit import drawing
 from chary.audit.answers import read_audit
 from chary.audit.drawing import draw_sheet
 from chary.audit.filling import AnsweredElsewhereError, Filling
@@ -129,17 +130,87 @@ def test_two_who_answer_at_once_lose_nothing(path):
     assert sorted(file.name for file in path.parent.iterdir()) == ["t.audit.csv", "t.csv"]
 
 
+def test_a_draw_reading_and_answers_wait_for_each_other(path, table, monkeypatch):
+    """An answer that is given while rows are added is not lost, and nobody reads in between."""
+    pool, filling, link = unlabelled_rows(table, "y", target_labels(table, "y")), Filling(path), path.with_name("l.csv")
+    link.symlink_to(path)
+    enlarge, done = drawing.enlarge_sheet, []
+    others = [
+        Thread(target=lambda: done.append(filling.answer(1, "a"))),
+        Thread(target=lambda: done.append(Filling(link).answer(2, "b"))),
+    ]
+
+    def slowly(*args):
+        for other in others:
+            other.start()
+            other.join(0.3)
+        assert done == []
+        enlarge(*args)
+
+    monkeypatch.setattr(drawing, "enlarge_sheet", slowly)
+    assert draw_sheet(path, pool, 32).n_new == 2
+    for other in others:
+        other.join(60)
+    assert answers_on_disk(path) == ["a", "b", *[""] * 30]
+
+
 def test_writers_wait_for_each_other_and_leave_no_file(tmp_path):
     inside = Event()
 
     def other():
-        with sole_writer(tmp_path):
+        with sole_writer(tmp_path / "t.csv"):
             inside.set()
 
     thread = Thread(target=other)
-    with sole_writer(tmp_path):
+    with sole_writer(tmp_path / "t.csv"):
         thread.start()
         assert not inside.wait(0.3)
     thread.join(60)
     assert inside.is_set()
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("moment", ["before", "during", "flush", "name"])
+def test_what_a_full_disk_refuses_was_never_answered(path, full_disk, moment):
+    filling = Filling(path)
+    filling.answer(1, "a")
+    before = path.read_bytes()
+    with full_disk(moment):
+        for place, text in ((1, "b"), (1, ""), (2, "b"), (2, "b")):  # the same again is refused again
+            with pytest.raises(OutputError, match="Nothing was written"):
+                filling.answer(place, text)
+        with pytest.raises(OutputError, match="Nothing was written"):
+            filling.mark_stopping()
+        assert filling.answers[:3] == ["a", "", ""]
+        assert (filling.n_answered, filling.next_empty(), filling.origin.stopped) == (1, 2, False)
+        assert path.read_bytes() == before
+    filling.answer(3, "a")  # and writes nothing of what was refused
+    assert answers_on_disk(path)[:4] == ["a", "", "a", ""]
+    assert not Filling(path).origin.stopped
+    filling.answer(2, "b", expected="")
+    filling.mark_stopping()
+    assert answers_on_disk(path)[:4] == Filling(path).answers[:4] == ["a", "b", "a", ""]
+    assert Filling(path).origin.stopped
+    assert sorted(file.name for file in path.parent.iterdir()) == ["t.audit.csv", "t.csv"]
+
+
+def test_what_has_its_name_was_answered(path, full_disk):
+    filling = Filling(path)
+    with full_disk("after"):
+        filling.answer(1, "a")
+    assert answers_on_disk(path)[0] == filling.answers[0] == "a"
+
+
+@pytest.mark.parametrize("moment", ["before", "during", "flush", "name"])
+def test_a_draw_that_a_full_disk_refuses_leaves_the_sheet_as_it_was(path, table, full_disk, moment):
+    pool, fresh = unlabelled_rows(table, "y", target_labels(table, "y")), path.with_name("new.csv")
+    Filling(path).answer(1, "a")
+    before = path.read_bytes()
+    with full_disk(moment):
+        for sheet in (path, fresh):
+            with pytest.raises(OutputError, match="Nothing was written"):
+                draw_sheet(sheet, pool, 35)
+    assert path.read_bytes() == before
+    assert not fresh.exists()
+    assert [draw_sheet(sheet, pool, 35).n_drawn for sheet in (path, fresh)] == [35, 35]
+    assert answers_on_disk(path)[0] == "a"

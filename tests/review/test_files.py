@@ -1,13 +1,17 @@
 """The files beside a table: whose they are, the sheets in them, and what was chosen last."""
 
+import errno
 import json
+import os
 import re
+from pathlib import Path
 
 import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from chary._files import OutputError
 from chary._words import Parameter, Step
 from chary.options import Options
 from chary.review import begin
@@ -89,6 +93,57 @@ def test_where_the_report_cannot_be_written_the_table_is_not_new(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["labels", "report"]
 
 
+def test_files_that_had_their_names_when_the_disk_failed_are_still_ours(tmp_path, monkeypatch):
+    paths = {kind: tmp_path / kind for kind in ("labels", "report")}
+    outputs, second = Outputs(paths, {}), {kind: lambda stream: stream.write(b"second") for kind in paths}
+    outputs.write({kind: lambda stream: stream.write(b"first") for kind in paths}, "first")
+
+    def fails_at_the_last(source, target, replace=os.replace):
+        if Path(target).name == "labels":
+            raise OSError(errno.EIO, "Input/output error")
+        replace(source, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", fails_at_the_last)
+        with pytest.raises(OutputError, match="input/output error"):
+            outputs.write(second, "second")
+    assert [path.read_text() for path in paths.values()] == ["first", "second"]
+    told = outputs.files(list(paths), "second")
+    assert [(file["ours"], file["stale"]) for file in told] == [(True, True), (True, False)]
+    assert outputs.write(second, "second") == []
+    assert [path.read_text() for path in paths.values()] == ["second", "second"]
+
+
+def test_links_are_left_alone(animals, enter):
+    """Also those that lead nowhere, and to a file that this page wrote; a sheet is the file behind its link."""
+    path, _ = animals
+    options = Options(target="animal", learner="linear")
+    paths = begin([str(path)], options).paths
+    elsewhere = path.parent / "elsewhere"
+    elsewhere.mkdir()
+    for one in (paths.labels, paths.settings, paths.check):
+        one.symlink_to(elsewhere / one.name)
+    browser = enter(begin([str(path)], options))
+    browser.bench.learn()
+    browser.wait()
+    assert "animals.review.json is a link that leads nowhere" in browser.get("/api/state")["notices"][0]
+    assert "animals.labeled.csv was not written by this page" in browser.post("/api/write", 409)["error"]
+    row = browser.get("/api/doubt")["row"]["number"]
+    assert "leads nowhere" in browser.post("/api/doubt", 503, row=row, answer="dog", expected="")["error"]
+    assert all(one.is_symlink() and not one.exists() for one in (paths.labels, paths.settings, paths.check))
+    paths.check.unlink()
+    browser.post("/api/doubt", row=row, answer="dog", expected="")
+    for one in (paths.check, paths.model):
+        one.rename(elsewhere / one.name)
+        one.symlink_to(elsewhere / one.name)
+    after = browser.get("/api/doubt")["row"]["number"]
+    browser.post("/api/doubt", row=after, answer="cat", expected="")
+    assert pl.read_csv(elsewhere / paths.check.name)["animal"].to_list() == ["dog", "cat"]
+    browser.post("/api/write", 409)
+    assert paths.check.is_symlink()
+    assert paths.model.is_symlink()
+
+
 def test_a_sheet_of_another_table_is_said_and_not_used(bench, animals, tmp_path):
     other = tmp_path / "other"
     other.mkdir()
@@ -144,6 +199,9 @@ def test_what_is_chosen_is_kept(tmp_path):
         {"kinds": ["zip"]},
         {"class_prior": {"yes": 0.2}},
         {"class_prior": {"yes": 0.2, "no": 0.2}},
+        {"class_prior": {"yes": 1e308, "no": 1e308}},
+        {"class_prior": {"yes": 10**400, "no": 0.8}},
+        {"error": 10**400},
         {"class_prior": {"yes": "0.2", "no": 0.8}},
         {"class_prior": {"yes": float("nan"), "no": 0.8}},
         {"aim": "speed"},

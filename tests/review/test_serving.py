@@ -2,13 +2,16 @@
 
 import os
 import re
+import resource
 import signal
 import socket
 import stat
 import subprocess
 import sys
+import tempfile
 import urllib.error
 import urllib.request
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -74,6 +77,36 @@ def test_the_file_that_leads_to_the_page_is_for_this_user_alone():
         assert stat.S_IMODE(door.parent.stat().st_mode) == 0o700
         assert "token=a&amp;b" in door.read_text()
     assert not door.parent.exists()
+
+
+def test_what_a_killed_server_left_is_swept_and_that_of_a_living_one_is_not(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    left = tmp_path / "chary-review-dead" / "open.html"
+    others = tmp_path / "chary-notes" / "open.html"
+    for path in (left, others):
+        path.parent.mkdir()
+        path.touch()
+    with _door("http://127.0.0.1:1/?token=a") as first, _door("http://127.0.0.1:2/?token=b") as second:
+        assert sorted(tmp_path.iterdir()) == sorted([others.parent, first.parent, second.parent])
+    assert list(tmp_path.iterdir()) == [others.parent]
+
+
+@pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="needs a limit for another process")
+def test_more_connections_than_files_are_said_once_and_idle_ones_let_go(served):
+    process, url, _ = served
+    with urllib.request.urlopen(url, timeout=60):
+        pass
+    resource.prlimit(process.pid, resource.RLIMIT_NOFILE, (60, 60))
+    port = int(re.search(r":(\d+)/", url)[1])
+    with ExitStack() as crowd:
+        for _ in range(120):
+            crowd.enter_context(socket.create_connection(("127.0.0.1", port), timeout=60))
+        with urllib.request.urlopen(url, timeout=60) as answer:
+            assert answer.status == 200
+    process.send_signal(signal.SIGTERM)
+    lines = process.communicate(timeout=60)[1].splitlines()
+    assert len(lines) == 1
+    assert lines[0].endswith("more connections than files may be open (ulimit -n); idle ones are closed")
 
 
 def test_it_listens_at_this_machine_alone_and_says_when_a_port_is_taken():

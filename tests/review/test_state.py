@@ -1,8 +1,6 @@
 """The walk through all pages: answers are on the disk, files are those of the commands, nobody's are lost."""
 
-import errno
 import json
-import os
 import re
 from types import SimpleNamespace
 
@@ -14,6 +12,7 @@ from chary.audit.filling import Filling
 from chary.cli import main
 from chary.options import Options
 from chary.review import begin
+from chary.review.app import READS
 from chary.review.audit import draw
 from chary.review.start import change
 from chary.tables import TableError
@@ -331,15 +330,44 @@ def test_the_interval_while_answering_is_of_the_model_of_the_given_labels(bench)
     assert bench.job.stopping(filling, None) is None
 
 
-def test_what_a_full_disk_refuses_is_not_chosen(browser, monkeypatch):
-    def full(descriptor):
-        raise OSError(errno.ENOSPC, "No space left on device")
+@pytest.mark.parametrize("moment", ["before", "during", "flush", "name"])
+def test_what_a_full_disk_refuses_is_neither_answered_nor_chosen(browser, full_disk, moment):
+    bench = browser.bench
+    bench.learn()
+    browser.wait()
+    doubted = browser.get("/api/doubt")["row"]["number"]
 
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "fsync", full)
-        for _ in range(2):  # the same again is refused again, not taken for done
-            assert "Nothing was written" in browser.post("/api/settings", 503, aim="balanced")["error"]
-    assert browser.get("/api/start")["settings"]["aim"] == "accuracy"
-    browser.post("/api/settings", class_prior={"cat": 0.4, "dog": 0.6})
-    kept = json.loads(browser.bench.paths.settings.read_text())["settings"]
-    assert (kept["aim"], kept["class_prior"]) == ("accuracy", {"cat": 0.4, "dog": 0.6})
+    def refused_then_done(path, **body):
+        """The same again is refused again, not taken for done; and done once there is room."""
+        before, shown = files_in(bench), {page: browser.get(page) for page in READS}
+        with full_disk(moment):
+            for _ in range(2):
+                assert "Nothing was written" in browser.post(path, 503, **body)["error"]
+        now = {page: browser.get(page) for page in READS}
+        assert files_in(bench) == before
+        for told in (shown, now):
+            told["/api/state"]["version"] = 0
+        assert now == shown
+        browser.post(path, **body)
+        browser.wait()
+        return files_in(bench), before
+
+    for k in (4, 6):
+        refused_then_done("/api/audit/draw", k=k)
+    assert answers_in(bench.paths.audit) == [""] * 6
+    refused_then_done("/api/audit", place=2, answer="dog", expected="")
+    refused_then_done("/api/audit", place=2, answer="", expected="dog")
+    refused_then_done("/api/audit", place=3, answer="cat", expected="")
+    assert answers_in(bench.paths.audit) == ["", "", "cat", "", "", ""]
+    refused_then_done("/api/doubt", row=doubted, answer="dog", expected="")
+    assert answers_in(bench.paths.check) == ["dog"]
+    refused_then_done("/api/settings", aim="balanced")
+    assert json.loads(bench.paths.settings.read_text())["settings"]["aim"] == "balanced"
+    bench.paths.report.unlink()
+    now, before = refused_then_done("/api/write")
+    assert set(now) - set(before) == {bench.paths.report.name}
+
+
+def files_in(bench):
+    """All files beside the table, to the byte."""
+    return {path.name: path.read_bytes() for path in bench.paths.audit.parent.iterdir()}

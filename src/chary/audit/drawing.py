@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chary._files import atomic_rewrite, atomic_write
+from chary._files import atomic_rewrite, atomic_write, sole_writer
 from chary._words import Parameter
 from chary.audit.sheet import DrawPool, SheetRows, enlarge_sheet, read_origin, read_sheet, sheet_rows, write_sheet
 from chary.tables.errors import TableError
@@ -98,12 +98,13 @@ def draw_sheet(
         raise TableError(
             f"{k:,} rows cannot be drawn from {n_open:,}; ask for two or more, and no more than there are."
         )
-    if Path(path).exists() and not overwrite:
-        return _enlarge(path, pool, k, seed)
-    rows = draw(pool.closed, k, seed or 0)
-    with atomic_write(path, overwrite=overwrite) as stream:
-        seeded = pool._replace(origin=pool.origin._replace(seed=seed or 0))
-        write_sheet(seeded, rows, stream)
+    with sole_writer(path):  # an answer given meanwhile would be lost
+        if Path(path).exists() and not overwrite:
+            return _enlarge(path, pool, k, seed)
+        rows = draw(pool.closed, k, seed or 0)
+        with atomic_write(path, overwrite=overwrite) as stream:
+            seeded = pool._replace(origin=pool.origin._replace(seed=seed or 0))
+            write_sheet(seeded, rows, stream)
     return DrawnSheet(k, k, 0, enlarged=False)
 
 

@@ -8,7 +8,6 @@ file is read again if it was changed, so that nobody's answer is overwritten, an
 from __future__ import annotations
 
 import os
-from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -113,7 +112,7 @@ class Filling:
         ``expected`` is the answer that was seen, and ``number`` the row of the table: where somebody has answered
         otherwise meanwhile, or another sheet is in its place, nothing is written.
         """
-        with self._alone():
+        with sole_writer(self.path):
             before = self._row(place)
             self.refresh()
             row = self._row(place)
@@ -129,21 +128,15 @@ class Filling:
                 raise AnsweredElsewhereError(
                     f"Row {place} of {self.path.name} {said}; look again before you answer."
                 )
-            self.answers[place - 1] = text
-            self._write()
+            self._write(self.sheet, [*self.answers[: place - 1], text, *self.answers[place:]])
 
     def mark_stopping(self) -> None:
         """Have the sheet say that whoever fills it in is told when it is enough."""
-        with self._alone():
+        with sole_writer(self.path):
             self.refresh()
             if not self.origin.stopped:
-                self.sheet = with_stopping(self.sheet)
+                self._write(with_stopping(self.sheet), self.answers)
                 self.origin = self.origin._replace(stopped=True)
-                self._write()
-
-    def _alone(self) -> AbstractContextManager[None]:
-        """Nobody else writes the sheet meanwhile."""
-        return sole_writer(Path(os.path.realpath(self.path)).parent)
 
     def _row(self, place: int) -> SheetRow:
         if not 1 <= place <= len(self.rows):
@@ -170,14 +163,15 @@ class Filling:
         written = column_texts(self.sheet, self.origin.target)
         self.answers = [as_typed(written[row.line - 1]) for row in self.rows]
 
-    def _write(self) -> None:
-        written = self.sheet.frame[self.origin.target].cast(pl.String).to_list()
-        for row, answer in zip(self.rows, self.answers, strict=True):
+    def _write(self, sheet: Table, answers: list[str]) -> None:
+        """Have these answers in the file, and only then here: what a full disk refuses was never answered."""
+        written = sheet.frame[self.origin.target].cast(pl.String).to_list()
+        for row, answer in zip(self.rows, answers, strict=True):
             written[row.line - 1] = answer or None
-        # The sheet is kept as it is on the disk then, so that whoever goes on from it has all answers.
         told = pl.DataFrame({self.origin.target: pl.Series(written, dtype=pl.String)})
-        told = guarded(told) if self.sheet.format == "csv" else told
-        self.sheet = replace(self.sheet, frame=self.sheet.frame.with_columns(told.to_series()), lines=None)
+        told = guarded(told) if sheet.format == "csv" else told
+        sheet = replace(sheet, frame=sheet.frame.with_columns(told.to_series()), lines=None)
         with atomic_rewrite(self.path) as stream:
-            write_table(self.sheet, {}, stream)
-        self._state = state_of(self.path)
+            write_table(sheet, {}, stream)
+        # The sheet is kept as it is on the disk, so that whoever goes on from it has all answers.
+        self.sheet, self.answers, self._state = sheet, answers, state_of(self.path)

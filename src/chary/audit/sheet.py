@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -20,6 +21,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from chary._files import sole_writer
 from chary._words import Parameter, Step, shown
 from chary.method.labels import Labels
 from chary.tables import sampling
@@ -355,14 +357,15 @@ class SheetRows(NamedTuple):
     notes: list[str]
 
 
-def read_sheet(path: object) -> Table:
-    """The file as it is; its notes say if it was read in the encoding of older spreadsheets."""
-    try:
-        audit = read_table(path)  # type: ignore[arg-type]
-    except EncodingError:
-        audit = read_table(path, encoding="cp1252")  # type: ignore[arg-type]
-        note = f"{audit.name} is not UTF-8 and was read as cp1252, as some spreadsheets write it."
-        audit = replace(audit, notes=(*audit.notes, note))
+def read_sheet(path: str | os.PathLike[str]) -> Table:
+    """The file as it is, once nobody writes it; its notes say if it was read in the encoding of older spreadsheets."""
+    with sole_writer(path):
+        try:
+            audit = read_table(path)
+        except EncodingError:
+            audit = read_table(path, encoding="cp1252")
+            note = f"{audit.name} is not UTF-8 and was read as cp1252, as some spreadsheets write it."
+            audit = replace(audit, notes=(*audit.notes, note))
     if ROW not in audit.frame.columns:
         raise TableError(
             f"{audit.name} has no column {shown(ROW)}, which says which row is which; it was not written by ",

@@ -17,6 +17,7 @@ from scipy.spatial.distance import cdist
 from scipy.special import expit, logit
 from sklearn.utils import check_array, check_consistent_length
 
+from chary._threads import same_warnings
 from chary.audit.held_out import stratified_folds
 from chary.method.estimators import one_thread
 from chary.method.labels import Labels
@@ -218,6 +219,7 @@ class Prepared(NamedTuple):
     n_missing: dict[str, int]  # cells without a number, by column
 
 
+@same_warnings()
 def diagnose_table(
     table: Table, options: Options, *, progress: Callable[[str], None] = lambda step: None
 ) -> DiagnosedTable:

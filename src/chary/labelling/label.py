@@ -17,6 +17,7 @@ import numpy as np
 from joblib import cpu_count
 from numpy.typing import NDArray
 
+from chary._threads import same_warnings
 from chary._words import Parameter, listed, percent, shown
 from chary.audit.acceptance import acceptance_levels
 from chary.audit.sheet import numbers_named, sample_rows
@@ -54,6 +55,7 @@ _NAMED = 10  # classes in a sentence
 Progress = Callable[[str], None]
 
 
+@same_warnings()
 def label_table(
     table: Table | Source,
     options: Options,

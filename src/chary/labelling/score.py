@@ -21,6 +21,7 @@ import polars as pl
 from numpy.typing import ArrayLike, NDArray
 from sklearn.pipeline import Pipeline
 
+from chary._threads import refuse_after_fork, same_warnings
 from chary._words import Parameter, shown, visible
 from chary.labelling.drift import EventCounts, Floats, count_events
 from chary.method.estimators import one_thread, predict_scores
@@ -92,6 +93,7 @@ class Scored(NamedTuple):
         return added
 
 
+@same_warnings()
 def score(model: Pipeline, frame: pl.DataFrame) -> Scored:
     """Label a batch of rows, and count what there is to know of them.
 
@@ -278,6 +280,7 @@ class Predictor:
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
         """Labels of the rows of record batches, as they come."""
+        refuse_after_fork()
         if hasattr(batches, "columns") or hasattr(batches, "__arrow_c_array__"):
             batches = [batches]  # one batch is a list of one
         counts = RowCounts(self.model)

@@ -15,6 +15,7 @@ from rich.console import Console
 from sklearn.pipeline import Pipeline
 
 from chary._files import atomic_write
+from chary._threads import refuse_after_fork, same_warnings
 from chary._words import shown
 from chary.audit import draw_to_judge, judge_table
 from chary.audit.drawing import draw_sheet
@@ -31,7 +32,7 @@ from chary.options import AUDIT_SIZE, Options
 from chary.report.page import render_judged, render_page
 from chary.report.summary import Hints, Summary, summarize, summarize_diagnosis, summarize_judged
 from chary.report.terminal import show_diagnosis, show_judged, show_labels
-from chary.tables import Table, TableError, open_source
+from chary.tables import Source, Table, TableError, open_source
 from chary.tables.frames import alone, extended, like, part_of
 from chary.tables.memory import free_memory
 from chary.tables.table import ACCEPT, LABEL, WHY
@@ -203,7 +204,7 @@ def judge(data: Any, labels: Any, truth: Any, *, level: float = 0.95, **options:
     (34, 42)
     """
     chosen = Options.of("judge", labels=labels, **options)
-    source = open_source(data, reserved=(), **chosen.reading)
+    source = _source(data, reserved=(), **chosen.reading)
     return Judged(data, judge_table(source, truth, chosen, level))
 
 
@@ -238,7 +239,7 @@ def draw_rows(
         ``exact_labels`` as in ``label``; for a path also ``delimiter``, ``encoding`` and ``sheet``.
     """
     chosen = Options.of("judge", labels=labels, force=overwrite, **options)
-    draw_to_judge(open_source(data, reserved=(), **chosen.reading), path, chosen, k)
+    draw_to_judge(_source(data, reserved=(), **chosen.reading), path, chosen, k)
 
 
 def load(path: str | os.PathLike[str]) -> TableModel:
@@ -562,14 +563,17 @@ class TableModel:
         """The classes, as text, in the order of the columns of ``predict_proba``."""
         return self.pipeline.classes_.astype(str)
 
+    @same_warnings()
     def predict(self, data: Any, **reading: Any) -> NDArray[Any]:
         """The label of each row (n,) of ``data``, as text; ``reading`` as in ``read_table``, for a file."""
         return np.asarray(self.pipeline.predict(_table(data, **reading).frame)).astype(str)
 
+    @same_warnings()
     def predict_proba(self, data: Any, **reading: Any) -> NDArray[np.float64]:
         """Class probabilities (n, C) of the rows of ``data``."""
         return self.pipeline.predict_proba(_table(data, **reading).frame)
 
+    @same_warnings()
     def predict_confidence(self, data: Any, **reading: Any) -> NDArray[np.float64]:
         """How far the label of each row of ``data`` can be trusted, (n,), from 0 to 1."""
         preparation, classifier = self.pipeline[0], self.pipeline[-1]
@@ -691,13 +695,18 @@ def _axes(ax: Any) -> Any:
 
 def _table(data: Any, **reading: Any) -> Table:
     """A path, a pandas or polars frame, a dict of columns or a Table as a table."""
-    source = open_source(data, **reading)
+    source = _source(data, **reading)
     if source.exceeds(free := free_memory()):
         raise TableError(
             f"{source.table.name} would take about {source.needed >> 20:,} MiB of memory, and {free >> 20:,} are "
             "free; give a part of it, or label it on the command line, which reads such a table in parts."
         )
     return source.read()
+
+
+def _source(data: Any, **reading: Any) -> Source:
+    refuse_after_fork()
+    return open_source(data, **reading)
 
 
 def _write(path: str | os.PathLike[str], content: bytes, overwrite: bool) -> None:

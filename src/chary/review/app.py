@@ -5,6 +5,8 @@ Pages are empty shells; what they show is JSON from the functions of the page mo
 
 from __future__ import annotations
 
+import asyncio
+import errno
 import json
 import logging
 import math
@@ -32,6 +34,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Route
 
+from chary._files import hold, is_left
 from chary.audit.filling import AnsweredElsewhereError
 from chary.review.audit import answer, audit_page, draw
 from chary.review.doubt import check, doubt_page
@@ -69,6 +72,8 @@ _ASSETS = {
     "/assets/review.css": "text/css; charset=utf-8",
     "/assets/icon.svg": "image/svg+xml",
 }
+_PATIENCE = 0.5  # seconds for a connection to ask something; asyncio takes further ones after a whole one
+_DOOR = "chary-review-"  # a folder of temporary files, with what a browser opens first
 _DOWNLOADS = ("/download/labels", "/download/model", "/download/report")
 
 
@@ -190,6 +195,29 @@ def serve(
 
 
 class _Server(uvicorn.Server):
+    _sheds = _has_shed = False
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to answer."""
+        asyncio.get_running_loop().set_exception_handler(self._heed)
+        await super().startup(sockets)
+
+    def _heed(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """Where connections take all files that may be open, let the idle ones go; that is said once."""
+        if getattr(context.get("exception"), "errno", None) not in (errno.EMFILE, errno.ENFILE):
+            loop.default_exception_handler(context)
+            return
+        if not self._has_shed:
+            LOG.warning("more connections than files may be open (ulimit -n); idle ones are closed")
+        if not self._sheds:
+            self._sheds = self._has_shed = True
+            loop.call_later(_PATIENCE, self._shed)
+
+    def _shed(self) -> None:
+        self._sheds = False
+        for connection in list(self.server_state.connections):
+            connection.shutdown()  # at once where nothing is asked, and else after the answer
+
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         """Signals are handled outside, so that the command can say something at the end."""
@@ -214,17 +242,28 @@ def _bind(port: int) -> socket.socket:
 
 @contextmanager
 def _door(url: str) -> Iterator[Path]:
-    """A page in a folder that only this user can read, which leads to the address; gone when the server is."""
-    with tempfile.TemporaryDirectory(prefix="chary-", ignore_cleanup_errors=True) as folder:  # of mode 0700
+    """A page in a folder that only this user can read, which leads to the address; gone when the server is.
+
+    Its file is locked as long as the server lives: those that nobody holds, a killed server has left behind.
+    """
+    for left in Path(tempfile.gettempdir()).glob(f"{_DOOR}*/open.html"):
+        if is_left(left):
+            with suppress(OSError):
+                left.unlink()
+                left.parent.rmdir()
+    with tempfile.TemporaryDirectory(prefix=_DOOR, ignore_cleanup_errors=True) as folder:  # of mode 0700
         path = Path(folder) / "open.html"
         path.touch(0o600)
-        path.write_text(
-            '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="referrer" '
-            f'content="no-referrer"><meta http-equiv="refresh" content="0;url={escape(url)}"><title>chary'
-            f'</title></head><body><p><a href="{escape(url)}">Open the page</a></p></body></html>',
-            encoding="utf-8",
-        )
-        yield path
+        with path.open("wb") as file:
+            hold(file)
+            page = (
+                '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="referrer" '
+                f'content="no-referrer"><meta http-equiv="refresh" content="0;url={escape(url)}"><title>chary'
+                f'</title></head><body><p><a href="{escape(url)}">Open the page</a></p></body></html>'
+            )
+            file.write(page.encode())
+            file.flush()
+            yield path
 
 
 @contextmanager

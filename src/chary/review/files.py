@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from chary._files import atomic_write, atomic_writes
+from chary._files import atomic_rewrite, atomic_writes
 from chary._words import shown
 from chary.method.priors import AIMS
 from chary.options import Options
@@ -60,13 +61,19 @@ class Outputs:
     def write(self, writers: Mapping[str, Writer], made_of: object, overwrite: bool = False) -> list[str]:
         """Write what may be written; returns the names of those that are somebody else's."""
         paths = {kind: self.paths[kind] for kind in writers}
-        ours = {kind: path for kind, path in paths.items() if overwrite or not path.exists() or self._is_own(path)}
-        with atomic_writes(list(ours.values()), overwrite=True) as streams:
-            for kind, stream in zip(ours, streams, strict=True):
-                writers[kind](stream)
-        for kind, path in ours.items():
-            self.digests[path.name] = _digest(path, state_of(path))
-            self._written[kind] = made_of
+        ours = {kind: path for kind, path in paths.items() if overwrite or self._is_free(path)}
+        made: dict[str, str] = {}
+        try:
+            with atomic_writes(list(ours.values()), overwrite=True) as streams:
+                for kind, stream in zip(ours, streams, strict=True):
+                    writers[kind](stream)
+                    stream.flush()
+                    made[kind] = _digest(Path(stream.name), None)
+        finally:  # where the disk failed midway, those that have their names are ours nevertheless
+            for kind, digest in made.items():
+                path = paths[kind]
+                if path.exists() and _digest(path, state_of(path)) == digest:
+                    self.digests[path.name], self._written[kind] = digest, made_of
         return [path.name for kind, path in paths.items() if kind not in ours]
 
     def files(self, kinds: Iterable[str], made_of: object) -> list[dict[str, Any]]:
@@ -74,17 +81,19 @@ class Outputs:
         told = []
         for kind in kinds:
             path = self.paths[kind]
-            there, own = path.exists(), self._is_own(path)
-            stale = there and (not own or self._written.get(kind) != made_of)
-            told.append(
-                {"kind": kind, "name": path.name, "written": there, "ours": own or not there, "stale": stale}
-            )
+            there, ours = path.exists(), self._is_free(path)
+            stale = there and (not ours or self._written.get(kind) != made_of)
+            told.append({"kind": kind, "name": path.name, "written": there, "ours": ours, "stale": stale})
         return told
 
     def _is_own(self, path: Path) -> bool:
         """Whether this page wrote it, and nobody has changed it since."""
-        there = path.name in self.digests and path.exists()
+        there = path.name in self.digests and path.exists() and not path.is_symlink()
         return there and _digest(path, state_of(path)) == self.digests[path.name]
+
+    def _is_free(self, path: Path) -> bool:
+        """Whether it may be written unasked; a link is somebody's, also one that leads nowhere."""
+        return not os.path.lexists(path) or self._is_own(path)
 
 
 @lru_cache(maxsize=16)
@@ -117,7 +126,8 @@ def read_settings(path: Path, options: Options, columns: Sequence[str], classes:
         written = {str(name): str(digest) for name, digest in _mapping(found["written"]).items()}
         chosen, about = _mapping(found["settings"]), found["about"]
     except FileNotFoundError:
-        return Kept(options)
+        lost = f"{path.name} is a link that leads nowhere; what you choose here is not kept."
+        return Kept(options, notice=lost, own=False) if path.is_symlink() else Kept(options)
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         notice = f"{path.name} is damaged, or was not written by this page; the usual settings are used."
         return Kept(options, notice=notice, own=False)
@@ -134,7 +144,7 @@ def write_settings(path: Path, options: Options, written: Mapping[str, str]) -> 
     """Keep what was chosen for the next time."""
     settings = {"kinds": kinds_of(options), **{name: getattr(options, name) for name in SETTINGS}}
     body = {"chary_review": _VERSION, "about": _about(options), "settings": settings, "written": written}
-    with atomic_write(path, overwrite=True) as stream:
+    with atomic_rewrite(path) as stream:
         text = json.dumps(body, indent=1, ensure_ascii=False) + "\n"
         stream.write(text.encode("utf-8", "backslashreplace"))
 
@@ -183,7 +193,7 @@ def _class_prior(value: Any, classes: Sequence[str]) -> dict[str, float] | None:
     shares = _mapping(value)
     if set(shares) != set(classes):
         raise TableError("Give the share of every class among all rows, or none.")
-    if not all(_is_number(share) and share >= 0 for share in shares.values()):
+    if not all(_is_number(share) and 0 <= share <= 1 for share in shares.values()):
         raise TableError("A share of a class is a number between 0% and 100%.")
     total = math.fsum(shares.values())
     if not 0.99 <= total <= 1.01:
@@ -196,7 +206,7 @@ def _about(options: Options) -> dict[str, Any]:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and -math.inf < value < math.inf
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:

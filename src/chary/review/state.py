@@ -14,7 +14,7 @@ from threading import Lock, RLock, Thread, current_thread
 from time import monotonic
 from typing import Any, NamedTuple
 
-from chary._files import atomic_write, sole_writer, sweep
+from chary._files import atomic_rewrite, atomic_write, sole_writer, sweep
 from chary.audit.filling import Filling
 from chary.labelling import LabeledTable
 from chary.options import Options
@@ -284,20 +284,19 @@ class Sheets:
 
     def draw(self, k: int) -> None:
         """Draw random rows, or add to those that were drawn."""
-        with sole_writer(self.paths.audit.parent):
-            self.job.draw(self.paths.audit, k)
+        self.job.draw(self.paths.audit, k)
         self._open.pop(self.paths.audit, None)
 
     def to_check(self, row: int, guess: str) -> tuple[Filling, int]:
         """The sheet of checked rows with this one in it, by number from 0; and the row's place there."""
         path = self.paths.check
-        with sole_writer(path.parent):
+        with sole_writer(path):
             there = self.read(path)
             if there is None or there.place_of(row) is None:
-                with atomic_write(path, overwrite=True) as stream:
+                with atomic_write(path) if there is None else atomic_rewrite(path) as stream:
                     self.job.add_to_check(row, guess, there, stream)
                 self._open.pop(path, None)
-        filling = self.read(path)
+            filling = self.read(path)
         place = None if filling is None else filling.place_of(row)
         if filling is None or place is None:
             raise ConflictError(f"{path.name} was changed at this very moment; try again.")

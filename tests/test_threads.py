@@ -1,0 +1,67 @@
+"""Forked processes and threads: a sentence in place of an endless wait, and warnings as they were."""
+
+import subprocess
+import sys
+import warnings
+
+import polars as pl
+import pytest
+
+import chary
+from chary._threads import same_warnings
+
+FORKING = """
+import os, sys, warnings
+import polars as pl
+import chary
+warnings.simplefilter("ignore")  # newer Pythons warn of every fork beside threads
+frame = pl.DataFrame({"x": [i % 10 for i in range(80)], "y": [("ab"[i % 10 > 4] if i % 4 else None) for i in range(80)]})
+label, model = chary.label, None
+def work():
+    return label(frame, target="y", learner="linear", rounds=0)
+if "label" in sys.argv:
+    model = work().model
+if "polars" in sys.argv:
+    frame.lazy().select(pl.col("x") + 1, pl.col("y").str.len_bytes()).collect()
+child = os.fork()
+if not child:
+    for job in (work, lambda: model and model.predict(frame), lambda: model and list(chary.predictor(model)([frame]))):
+        try:
+            job()
+            print("done", flush=True)
+        except RuntimeError as error:
+            print(error, flush=True)
+    os._exit(0)
+os.waitpid(child, 0)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="forks, and names of threads")
+@pytest.mark.parametrize(("before", "n_refused"), [("nothing", 0), ("polars", 1), ("label", 3)])
+def test_a_forked_process_is_told_to_be_spawned(before, n_refused):
+    done = subprocess.run([sys.executable, "-c", FORKING, before], capture_output=True, text=True, timeout=60)
+    said = done.stdout.splitlines()
+    assert ["'spawn'" in line for line in said] == [True] * n_refused + [False] * (3 - n_refused), done
+
+
+def test_filters_of_warnings_are_afterwards_what_they_were(monkeypatch):
+    def learn(*args):
+        warnings.simplefilter("error", BytesWarning)  # as another thread would leave it
+        raise ValueError
+
+    label, before = chary.label, list(warnings.filters)
+    monkeypatch.setattr("chary.labelling.label.learn", learn)
+    with pytest.raises(ValueError, match="^$"):
+        label(pl.DataFrame({"x": [1, 2], "y": ["a", None]}), target="y")
+    assert warnings.filters == before
+
+
+def test_the_last_at_work_puts_back_what_was_before_the_first():
+    before, first, second = list(warnings.filters), same_warnings(), same_warnings()
+    first.__enter__()
+    warnings.simplefilter("error", BytesWarning)
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert warnings.filters != before
+    second.__exit__(None, None, None)
+    assert warnings.filters == before
