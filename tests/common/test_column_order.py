@@ -1,4 +1,4 @@
-"""The order of the columns of a table changes nothing but the order of the columns that come back."""
+"""The order of columns, rows and categories of a table changes nothing but the order of what comes back."""
 
 import datetime as dt
 import json
@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import chary
 from chary.cli import main
 from chary.tables import TablePreparation
+from chary.tables.columns.column import some_of
 
 N = 90
 pytestmark = pytest.mark.usefixtures("quick_learners")
@@ -102,3 +103,63 @@ def test_pandas_and_the_command_line(tmp_path, capsys):
     assert found.columns[:-3].tolist() == plain.columns
     for name in ("chary_label", "chary_confidence"):
         assert written[name].to_list() == found[name].tolist()
+
+
+# ---------------------------------------------------------------- rows, columns and categories, with ties everywhere
+
+
+def tied(seed):
+    """A table in which nearly everything is a tie: which values are frequent, words, medians, units, spellings."""
+    rng, n = np.random.default_rng(seed), 240
+    colours = [f"colour {i}" for i in range(48)]
+    words = ["good", "fast", "slow", "bad", "help", "fine"]
+
+    def mixed(*cells):
+        return rng.permutation(np.array(cells * (n // len(cells)), dtype=object)).tolist()
+
+    return pl.DataFrame({
+        "row": range(n),
+        "of 48": mixed(*colours),
+        "of an enum": pl.Series(mixed(*colours), dtype=pl.Enum(colours)),
+        "number": mixed(0.1, 0.2, 0.3, 0.7),
+        "with gaps": mixed(0.1, 0.3, None, None),
+        "rank": mixed(*range(1, n + 1)),
+        "text": [" ".join(rng.choice(words, 4)) for _ in range(n)],
+        "weight": mixed("0.1 kg", "0.3 kg", "0.1 lb", "0.7 lb"),
+        "amount": mixed("1.234", "1,234", "12", "7"),
+        "day": mixed("03/04/2024", "05.06.2024", "03/04/68", "05/06/69"),
+        "spelling": mixed("caf\u00e9", "cafe\u0301", "bar", "bar\u200b"),
+        "churn": mixed("Yes", "yes", "no", "NO", None, None, None, None),
+    })  # fmt: skip
+
+
+def shuffled(frame, seed):
+    rng = np.random.default_rng(seed)
+    other = frame[rng.permutation(frame.height)].select(rng.permutation(frame.columns).tolist())
+    categories = pl.Enum(rng.permutation(frame["of an enum"].dtype.categories.to_list()))
+    return other.with_columns(pl.col("of an enum").cast(pl.String).cast(categories))
+
+
+@settings(max_examples=5)
+@given(seed=st.integers(0, 2**32))
+def test_features_are_the_same_whatever_the_order_of_rows_columns_and_categories(seed):
+    frame = tied(seed)
+    usual, other = (TablePreparation().fit(some.drop("row", "churn")) for some in (frame, shuffled(frame, seed)))
+    assert other.ordered_ == usual.ordered_
+    np.testing.assert_array_equal(other.transform(frame), usual.transform(frame))
+
+
+@pytest.mark.parametrize("learner", ["auto", "network"])
+def test_labels_are_the_same_whatever_the_order_of_rows_columns_and_categories(learner):
+    def labels(frame):
+        found = chary.label(frame.drop("row"), "churn", learner=learner).frame
+        return found.select("chary_label", "chary_confidence").with_columns(frame["row"]).sort("row")
+
+    assert labels(shuffled(tied(1), 2)).equals(labels(tied(1)))
+
+
+def test_a_sample_of_cells_is_the_same_whatever_their_order():
+    cells = pl.Series([f"{i % 700}" for i in range(1_000)])
+    found, other = some_of(cells, 200), some_of(cells.reverse(), 200)
+    assert found.to_list() == other.to_list() and len(found) == 200
+    assert found.is_in(cells).all() and found.n_unique() > 100

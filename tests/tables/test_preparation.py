@@ -357,3 +357,17 @@ def test_nothing_is_refused_of_a_table_without_rows(prepared):
     forms = prepared.forms()
     assert prepared.part(awkward()[:0], forms).shape == (0, len(prepared.get_feature_names_out()))
     forms.refuse()
+
+
+def test_unicode_spellings_of_cells_and_names_are_one():
+    nfc, nfd = "caf\u00e9", "cafe\u0301"
+    cells = {nfc: [nfc, nfd, "bar", "bar\u200b"] * 10, "n": ["1", "\u200e2", "3", "NA\u200b"] * 10}
+    preparation = TablePreparation().fit(cells)
+    names = ["n", "n is missing", f"{nfc} = bar", f"{nfc} = {nfc}"]
+    assert preparation.get_feature_names_out().tolist() == names
+    X = preparation.transform(cells)
+    np.testing.assert_array_equal(X[:4, 1:], [[0, 0, 1], [0, 0, 1], [0, 1, 0], [1, 1, 0]])
+    renamed = pl.DataFrame(cells).rename({nfc: f"{nfd} "})
+    np.testing.assert_array_equal(preparation.transform(renamed), X)
+    with pytest.raises(TableError, match="is missing; the model was trained with it"):  # which of the two?
+        preparation.transform(renamed.with_columns(pl.lit("x").alias(f"{nfd}\u200b")))

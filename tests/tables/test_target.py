@@ -3,6 +3,7 @@
 import datetime as dt
 import random
 import re
+import unicodedata
 
 import polars as pl
 import pytest
@@ -192,3 +193,35 @@ def test_the_most_frequent_spelling_wins_whatever_the_order(counts, rng):
         group = [other for other in counts if folded(other) == folded(text)]
         assert name in group
         assert (-counts[name], name) == min((-counts[other], other) for other in group)
+
+
+NFC, NFD = "caf\u00e9", "cafe\u0301"
+
+
+def test_unicode_spellings_are_one_class_and_told_apart_in_the_note():
+    read = read_target(table_of(y=[NFC, NFC, NFD, "bar", "bar\u200b", "\u2060bar", "New\u00a0York", "New York"]), "y")
+    assert read.labels.codes.tolist() == [2, 2, 2, 1, 1, 1, 0, 0]
+    assert read.labels.classes.tolist() == ["New York", "bar", NFC]
+    assert read.notes[-1] == (
+        "In column 'y', 'caf\u00e9' (2 rows) and 'cafe\\u0301' (1 row) were read as one class, 'caf\u00e9'."
+    )
+    exact = read_target(table_of(y=[NFC, NFC, NFD, NFD]), "y", exact_labels=True)
+    assert len(exact.labels.classes) == 2
+
+
+def test_what_nobody_can_see_is_no_label_and_does_not_hide_a_marker():
+    assert target_labels(table_of(y=["a", "b", "\u200b", " \ufeff"]), "y").codes.tolist() == [0, 1, -1, -1]
+    assert target_labels(table_of(y=["a", "b", "todo\u200b", NFD]), "y", ["todo", NFC]).codes.tolist() == [0, 1, -1, -1]
+    with pytest.raises(TableError, match="may or may not mean unlabelled"):
+        target_labels(table_of(y=["a", "b", "N\u200bA"]), "y")
+
+
+@given(st.text(max_size=8))
+def test_unicode_forms_of_a_text_are_one(text):
+    forms = {folded(unicodedata.normalize(form, text)) for form in ("NFC", "NFD")}
+    assert forms == {folded(folded(text))} == {folded(f"\u200b{text}\u00a0")}
+
+
+def test_a_name_in_another_unicode_form_is_suggested_visibly():
+    with pytest.raises(TableError, match=re.escape(r"did you mean 'cafe\u0301', the same letters in another")):
+        target_labels(table_of(**{NFD: ["a", "b"]}), NFC)

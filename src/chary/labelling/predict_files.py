@@ -35,6 +35,7 @@ from chary.tables.columns.embeddings import with_features
 from chary.tables.formats.base import Batch
 from chary.tables.memory import total_bytes
 from chary.tables.source import file_kind, find_files
+from chary.tables.table import comparable_name
 from chary.tables.writing import GROUP_ROWS, appending
 
 ENGINES = ("process", "dask")
@@ -177,7 +178,7 @@ def label_file(
     if task.recorded and not os.path.lexists(output):  # of a run that was ended between the two
         _record_path(output).unlink(missing_ok=True)
     with atomic_writes(paths, overwrite=task.options.force) as (file, *records):
-        _write(predictor, task, counts, table, opened.batches(_needed(predictor)), file, seen)
+        _write(predictor, task, counts, table, opened.batches(_needed(predictor, opened.names)), file, seen)
         compared = compare_with_reference(predictor.model, counts.events)
         if task.strict and not compared.alike:
             raise TableError(
@@ -194,12 +195,12 @@ def label_file(
     return labelled
 
 
-def _needed(predictor: Predictor) -> list[str] | None:
-    """Columns to read of a file that is read by columns; all, if all are kept."""
+def _needed(predictor: Predictor, names: Sequence[str]) -> list[str] | None:
+    """Columns to read, of these names, of a file that is read by columns; all, if all are kept."""
     if not predictor.columns:
         return None
-    used = [column.name for column in predictor.model[0].columns_ if column.used]
-    return [*used, *predictor.columns]
+    used = {comparable_name(column.name) for column in predictor.model[0].columns_ if column.used}
+    return [*(name for name in names if comparable_name(name) in used), *predictor.columns]
 
 
 def _kept(predictor: Predictor, table: Table) -> pl.DataFrame:

@@ -9,7 +9,7 @@ from itertools import pairwise
 import polars as pl
 
 from chary._words import visible
-from chary.tables.table import has_texts, texts
+from chary.tables.table import NO_WIDTH, all_composed, composed, has_texts, texts
 
 # What people and programs write where there is nothing, in upper or lower case, whatever the column is for.
 _NOTHING = ("na", "n/a", "nan", "null", "?")
@@ -20,7 +20,7 @@ _MAY_BE_UNLABELED = (*_NOTHING, "-1")
 # As the answer to a question it means "I do not know", and so does one of these.
 _NO_ANSWER = frozenset((*_NOTHING, "none", "-", "??", "???", "skip", "skipped", "unknown"))
 # Around a label; NumPy drops a NUL at the end of text anyway.
-_SPACE = " \t\r\n\x0b\x0c\x00\ufeff\u00a0"
+_AROUND = rf"^[\s\x00{NO_WIDTH}]+|[\s\x00{NO_WIDTH}]+$"
 
 # Numbers that often stand for nothing; how many of them, beside how many values, in how many cells and in what
 # share of them at least, and how far outside the range of the rest, as a share of that.
@@ -54,9 +54,9 @@ def without_codes(cells: pl.Series, codes: Sequence[str]) -> pl.Series:
     """
     if not codes or cells.dtype.is_nested() or cells.dtype in (pl.Binary, pl.Object):
         return cells
-    words = [code.strip().lower() for code in codes]
+    words = [composed(code).strip().lower() for code in codes]
     numbers = pl.Series(words, dtype=pl.String).cast(pl.Float64, strict=False).drop_nulls().to_list()
-    coded = texts(cells).str.strip_chars().str.to_lowercase().is_in(words)
+    coded = all_composed(texts(cells)).str.strip_chars().str.to_lowercase().is_in(words)
     if cells.dtype == pl.String or cells.dtype.is_numeric():
         coded |= cells.cast(pl.Float64, strict=False).is_in(numbers).fill_null(False)
     return cells.set(coded.fill_null(False), None)
@@ -102,8 +102,8 @@ def _codes_at_the_start(values: list[float], times: list[int], n_cells: int) -> 
 
 
 def label_texts(cells: pl.Series) -> pl.Series:
-    """The cells of a target as text without white space around it, null where they are empty."""
-    found = texts(cells).str.strip_chars(_SPACE)
+    """The cells of a target as text without anything unseen around it, null where they are empty."""
+    found = texts(cells).str.replace_all(_AROUND, "")
     return found.set(found == "", None)
 
 
@@ -113,7 +113,7 @@ def may_be_unlabeled(label: str) -> bool:
     >>> may_be_unlabeled("NA"), may_be_unlabeled("none")
     (True, False)
     """
-    return label.lower() in _MAY_BE_UNLABELED
+    return composed(label).strip().lower() in _MAY_BE_UNLABELED
 
 
 def is_no_answer(answer: str) -> bool:
@@ -122,7 +122,7 @@ def is_no_answer(answer: str) -> bool:
     >>> is_no_answer("Unknown"), is_no_answer("no")
     (True, False)
     """
-    return answer.casefold() in _NO_ANSWER
+    return composed(answer).strip().casefold() in _NO_ANSWER
 
 
 # ---------------------------------------------------------------- as a person reads them

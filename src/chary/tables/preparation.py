@@ -22,7 +22,7 @@ from chary.tables.columns import find_column, kind_of
 from chary.tables.columns.column import READABLE, Column, Kind, plain
 from chary.tables.errors import TableError
 from chary.tables.frames import from_dataframe
-from chary.tables.table import MAX_COLUMNS, column_hint
+from chary.tables.table import MAX_COLUMNS, column_hint, comparable_name
 
 # Medians, means and standard deviations come from at most so many rows and cells.
 _STATISTICS_ROWS, _STATISTICS_CELLS = 100_000, 2**26
@@ -185,7 +185,8 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         What could not be read is counted in ``forms``; a cell alone cannot tell whether it is an odd one in a
         column as it should be, or one of a column that is written otherwise. ``order`` is that of the array.
         """
-        self.require_columns(frame.columns)
+        called = self.require_columns(frame.columns)
+        frame = frame.rename({theirs: own for own, theirs in called.items() if theirs != own})
         frame = self._without_codes(frame, [column.name for column in self.columns_])
         features = np.empty((frame.height, self._layout.n_features), np.float32, order=order)
         size = max(1, _CHUNK_CELLS // features.shape[1])
@@ -212,12 +213,23 @@ class TablePreparation(TransformerMixin, BaseEstimator):
             for code, j in enumerate(range(place.here.start, place.here.stop)):
                 np.equal(codes, code, out=features[:, j])
 
-    def require_columns(self, names: Sequence[str]) -> None:
-        """Refuse a table with these ``names`` of columns if it lacks one that the model goes by."""
-        present = set(names)
+    def require_columns(self, names: Sequence[str]) -> dict[str, str]:
+        """What each column that the model goes by is called in a table with these ``names``; refused if it lacks one.
+
+        Names in another Unicode form, or with other white space, are the same.
+        """
+        present, called = set(names), {}
+        alike: dict[str, list[str]] = {}
+        for name in names:
+            alike.setdefault(comparable_name(name), []).append(name)
         for column in self.columns_:
-            if column.used and column.name not in present:
+            if not column.used:
+                continue
+            found = [column.name] if column.name in present else alike.get(comparable_name(column.name), [])
+            if len(found) != 1 or (found[0] in called.values()):
                 raise TableError(f"Column {shown(column.name)} is missing; the model was trained with it: add it.")
+            called[column.name] = found[0]
+        return called
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """A name a person understands for each feature; ``input_features`` is not used."""
@@ -300,7 +312,8 @@ def _statistics(frame: pl.DataFrame, layout: _Layout) -> Statistics:
         frame = frame[np.sort(np.random.default_rng(0).choice(np.arange(frame.height), most, replace=False))]
     read = [place.kind.read(plain(frame[place.column.name]), place.column) for place in layout.numbers]
     imputer, scaler = SimpleImputer(strategy="median", keep_empty_features=True), StandardScaler()
-    scaler.fit(imputer.fit_transform(np.asfortranarray(np.column_stack(read))))
+    # Sorted, as sums round otherwise in another order of the rows.
+    scaler.fit(np.sort(imputer.fit_transform(np.asfortranarray(np.column_stack(read))), axis=0))
     for place in layout.numbers:
         if place.kind.one_scale:  # the root mean square of all deviations
             mean_square = scaler.var_[place.here].mean()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -28,6 +30,10 @@ LABEL, CONFIDENCE, SOURCE, ACCEPT, WHY = ADDED_COLUMNS = (
 )
 
 
+# What has no width: soft hyphen, joiners, marks of direction, byte-order mark, variants of a sign.
+NO_WIDTH = "\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff"
+_FIXED_SPACES = "\u00a0\u2007\u202f"
+_WITHOUT_WIDTH, _FIXED = re.compile(f"[{NO_WIDTH}]"), re.compile(f"[{_FIXED_SPACES}]")
 _ALSO_CALLED = {"ndjson": "jsonl", "feather": "arrow", "ipc": "arrow", "pq": "parquet", "excel": "xlsx"}
 _TEXTS = (".tsv", ".txt", ".tab")  # a text table keeps such an extension
 _ENDINGS = (*(f".{name}" for name in (*FORMATS, *_ALSO_CALLED)), *_TEXTS, ".json")
@@ -168,9 +174,30 @@ def column_hint(name: str, columns: Sequence[str]) -> str:
     >>> column_hint("aeg", ["id", "age"])
     "did you mean 'age'?"
     """
+    if (same := [column for column in columns if comparable_name(column) == comparable_name(name)]) and name != same[0]:
+        return f"did you mean {told_apart(same[0])}, the same letters in another Unicode form?"
     near = difflib.get_close_matches(name[:200], [column[:200] for column in columns[:500]], n=1, cutoff=0.6)
     listed = ", ".join(shown(column) for column in columns[:8]) + (", ..." if len(columns) > 8 else "")
     return f"did you mean {shown(near[0])}?" if near else f"it has {listed}."
+
+
+def comparable_name(name: str) -> str:
+    """What two names of columns have in common that only a program tells apart.
+
+    >>> comparable_name("Gro\\u0308ße ") == comparable_name("Gr\\u00f6ße")
+    True
+    """
+    return " ".join(composed(name).split())
+
+
+def told_apart(text: str) -> str:
+    """Text in quotes; what makes it another one than it seems to be is escaped: unseen, or a mark on a letter.
+
+    >>> told_apart("Cafe\\u0301")
+    "'Cafe\\\\u0301'"
+    """
+    same = composed(text)
+    return shown("".join(c if c in same else c.encode("unicode_escape").decode() for c in text), 80)
 
 
 def has_texts(cells: pl.Series) -> bool:
@@ -193,6 +220,29 @@ def texts(cells: pl.Series) -> pl.Series:
         return cells.dt.to_string("polars") if cells.dtype == pl.Duration else cells.cast(pl.String)
     except pl.exceptions.PolarsError:
         return pl.Series(cells.name, [None] * len(cells), dtype=pl.String)
+
+
+def composed(text: str) -> str:
+    """Text as it is compared: letters and their marks in one (NFC), nothing without width, plain spaces.
+
+    >>> composed("Cafe\\u0301\\u200b") == "Caf\\u00e9", composed("New\\u00a0York")
+    (True, 'New York')
+    """
+    return text if text.isascii() else unicodedata.normalize("NFC", _FIXED.sub(" ", _WITHOUT_WIDTH.sub("", text)))
+
+
+def all_composed(cells: pl.Series) -> pl.Series:
+    """The same of all cells of a column, if they are text; in other types they are as they are.
+
+    >>> all_composed(pl.Series(["Cafe\\u0301", None, "Bar"])).to_list() == ["Caf\\u00e9", None, "Bar"]
+    True
+    """
+    if cells.dtype != pl.String or cells.str.len_bytes().sum() == cells.str.len_chars().sum():
+        return cells
+    odd = cells.filter((cells.str.len_bytes() != cells.str.len_chars()).fill_null(False)).unique()
+    plain = odd.str.replace_all(f"[{NO_WIDTH}]", "").str.replace_all(f"[{_FIXED_SPACES}]", " ")
+    plain = plain.str.normalize("NFC")
+    return cells.replace(odd.filter(plain != odd), plain.filter(plain != odd)) if (plain != odd).any() else cells
 
 
 def common_type(a: pl.DataType, b: pl.DataType) -> pl.DataType | None:

@@ -14,7 +14,7 @@ from chary._words import Parameter, listed, shown
 from chary.method.labels import Labels, encode
 from chary.tables.cells import label_texts, may_be_unlabeled
 from chary.tables.errors import TableError
-from chary.tables.table import Table, column_named, has_texts, texts
+from chary.tables.table import Table, column_named, composed, has_texts, texts, told_apart
 
 MAX_CLASSES = 1000  # more are no labels, and would cost more than they tell
 _MAX_LABEL_BYTES = 2**31  # of all labels in an array of fixed width
@@ -99,7 +99,7 @@ class GivenCells:
         """Where some cells hold a label; such as may mean none are counted, not taken."""
         found, counts, none = _counted(texts(cells), self._markers, self._exact)
         if not self._all_classes:
-            doubtful = [text for text in counts if text not in none and may_be_unlabeled(text.strip())]
+            doubtful = [text for text in counts if text not in none and may_be_unlabeled(text)]
             self._doubtful.update({text: counts[text] for text in doubtful})
             none += doubtful
         return (found.is_not_null() & ~found.is_in(none).fill_null(False)).to_numpy()
@@ -135,7 +135,7 @@ def _spellings(raw: pl.Series, classes: pl.Series) -> dict[str, dict[str, int]]:
 def refuse_doubtful(target: str, counts: dict[str, int], told: bool) -> None:
     """Refuse labels of which only who wrote them can tell whether they are any."""
     for label, count in counts.items():
-        if may_be_unlabeled(label.strip()):
+        if may_be_unlabeled(label):
             raise TableError(
                 f"Column {shown(target)} holds {shown(label)} in {count:,} rows, which may or may not mean "
                 f"unlabelled; pass {'also ' * told}",
@@ -167,12 +167,12 @@ def _refuse_unlearnable(target: str, counts: Mapping[str, int]) -> None:
 
 
 def folded(text: str) -> str:
-    """What is left of a text without case and white space around and between its words.
+    """What is left of a text without case, white space around and between its words, and what nobody can see.
 
-    >>> folded(" Not  SURE") == folded("not sure")
-    True
+    >>> folded(" Not  SURE") == folded("not sure"), folded("Cafe\\u0301\\u200b") == folded("caf\\u00e9")
+    (True, True)
     """
-    return " ".join(text.split()).casefold()
+    return composed(" ".join(composed(text).split()).casefold())
 
 
 def chosen_spellings(counts: Mapping[str, int]) -> dict[str, str]:
@@ -195,7 +195,7 @@ def fold_sentences(spellings: Mapping[str, Mapping[str, int]], target: str) -> l
     """
     sentences = []
     for name, counts in spellings.items():
-        said = [f"{shown(text)} ({n:,} row{'s' * (n > 1)})" for text, n in list(counts.items())[:_SHOWN]]
+        said = [f"{told_apart(text)} ({n:,} row{'s' * (n > 1)})" for text, n in list(counts.items())[:_SHOWN]]
         said += [f"{len(counts) - _SHOWN} more"] * (len(counts) > _SHOWN)
         sentences.append(f"In column {shown(target)}, {listed(said)} were read as one class, {shown(name)}.")
     return sentences

@@ -43,12 +43,12 @@ def find_column(cells: pl.Series, forced: str = "") -> Column:
     if forced in _LEFT_OUT:
         return Column(cells.name, *_LEFT_OUT[forced])
     if forced == "categorical":
-        filled = filled_cells(category_texts(cells))
+        filled = filled_cells(category_texts(plain(cells)))
         column = Categories().find(filled, forced=True)
         if column is None:
             return Column(cells.name, CONSTANT, "empty") if has_texts(cells) else of_no_kind(cells)
     elif forced == "text":
-        filled = filled_cells(as_texts(cells))
+        filled = filled_cells(as_texts(plain(cells)))
         column = find_constant(filled, len(cells)) if has_texts(cells) else None
         column = column or Texts().find(filled, forced=True) or of_no_kind(cells)
     else:

@@ -11,8 +11,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from chary.tables.cells import missing_cells
-from chary.tables.columns.column import CONSTANT, FEW, IDENTIFIER, TEXT, UNSUPPORTED, Column, Kind, some_of
-from chary.tables.table import has_texts, texts
+from chary.tables.columns.column import CONSTANT, FEW, IDENTIFIER, TEXT, UNSUPPORTED, Column, Kind
+from chary.tables.table import composed, has_texts, texts
 
 # A column is categorical if its frequent values cover at least this share of its filled cells.
 _COVERED = 0.5
@@ -32,7 +32,8 @@ class Categories(Kind):
         if filled.dtype != pl.String:
             return None
         smallest = 1 if forced else math.ceil(max(0.005 * len(filled), min(5, len(filled) / 10), 2))
-        counts = filled.alias("value").value_counts(sort=True)
+        # Equally frequent ones by value: which are taken must not depend on the order of the rows.
+        counts = filled.alias("value").value_counts().sort("count", "value", descending=[True, False])
         frequent = counts.filter(pl.col("count") >= smallest).head(_MAX_CATEGORIES)
         if not len(frequent) or frequent["count"].sum() < (0 if forced else _COVERED) * len(filled):
             return None
@@ -59,7 +60,9 @@ def _codes(cells: pl.Series, column: Column) -> pl.Series:
     n_categories = len(column.categories)
     other = float(n_categories) if column.other else -1.0
     missing = float(n_categories + column.other) if column.missing else -1.0
-    code_of = {value: float(code) for code, value in enumerate(column.categories)}
+    code_of: dict[str, float] = {}
+    for code, value in enumerate(column.categories):
+        code_of.setdefault(composed(value), float(code))
     keeps_zeros = any(value.endswith(".0") for value in column.categories)  # as models of old did
     cells = (texts(cells) if keeps_zeros else category_texts(cells)).str.strip_chars()
     codes = cells.replace_strict(code_of, default=other, return_dtype=pl.Float64)
@@ -89,6 +92,7 @@ _PERHAPS_ID_NAME = re.compile(r"(?i:(^|[_\W])(key|index|row|no|nr)$)")
 # Codes that only programs write: long numbers, hashes, UUIDs.
 _MACHINE_CODE = r"(?i)^(?:\d{15,}|[0-9a-f]{24,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$"
 _COUNTS, _DIFFERENT = "a number that counts or names the rows", "different in every row"
+_COUNTS_UNNAMED = f"{_COUNTS}; say that it is numeric if it is a rank or another quantity"
 _FEWEST_ROWS = 20  # that numbers must count to be no coincidence
 _GAPS = 0.01  # of the rows, that an identifier must lack, and have, for its gaps to tell something
 # Groups of fewer rows than this on average are too small to learn from.
@@ -131,13 +135,13 @@ def find_identifier(filled: pl.Series, n_rows: int) -> Column | None:
 
 
 def find_counting(name: str, numbers: pl.Series) -> Column | None:
-    """Whole numbers, all different, that either follow the order of the rows or are called an identifier."""
+    """Whole numbers, all different, that either have no gap, in whatever order, or are called an identifier."""
     if len(numbers) < _FEWEST_ROWS or not (numbers == numbers.floor()).all() or numbers.n_unique() < len(numbers):
         return None
-    in_order = bool((numbers.diff().drop_nulls() == 1).all())
-    if not (in_order or _ID_NAME.search(name) or _PERHAPS_ID_NAME.search(name)):
-        return None
-    return Column(name, IDENTIFIER, _COUNTS)
+    if _ID_NAME.search(name) or _PERHAPS_ID_NAME.search(name):
+        return Column(name, IDENTIFIER, _COUNTS)
+    without_gaps = numbers.max() - numbers.min() == len(numbers) - 1  # type: ignore[operator]
+    return Column(name, IDENTIFIER, _COUNTS_UNNAMED) if without_gaps else None
 
 
 def of_no_kind(filled: pl.Series) -> Column:
@@ -150,4 +154,4 @@ def of_no_kind(filled: pl.Series) -> Column:
 
 
 def _by_machine(filled: pl.Series) -> bool:
-    return all(bool(cells.str.contains(_MACHINE_CODE).all()) for cells in (some_of(filled, FEW), filled))
+    return all(bool(cells.str.contains(_MACHINE_CODE).all()) for cells in (filled.head(FEW), filled))

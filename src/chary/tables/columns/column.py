@@ -9,6 +9,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from chary.tables.table import all_composed
+
 # Why a column is left out.
 IDENTIFIER, TEXT, CONSTANT, DROPPED, UNSUPPORTED = "identifier", "text", "constant", "dropped", "unsupported"
 
@@ -20,8 +22,9 @@ FEW, MANY = 200, 20_000  # cells that show what most cells of a column are like,
 
 
 def some_of(cells: pl.Series, size: int) -> pl.Series:
-    """Cells from everywhere in a column, ``size`` of them or somewhat more."""
-    return cells.gather_every(max(1, len(cells) // size))
+    """Cells of a column, ``size`` of them or somewhat more: the same ones whatever the order of the rows."""
+    step = len(cells) // size
+    return cells if step < 2 else cells.gather(cells.hash(seed=0).arg_sort().gather_every(step))
 
 
 def nulls(cells: pl.Series, dtype: type[pl.DataType] = pl.Float64) -> pl.Series:
@@ -30,8 +33,8 @@ def nulls(cells: pl.Series, dtype: type[pl.DataType] = pl.Float64) -> pl.Series:
 
 
 def plain(cells: pl.Series) -> pl.Series:
-    """Cells as the kinds take them: what is kept in a dictionary of texts is text."""
-    return cells.cast(pl.String) if cells.dtype in (pl.Categorical, pl.Enum) else cells
+    """Cells as the kinds take them: what is kept in a dictionary of texts is text, in one spelling of its letters."""
+    return all_composed(cells.cast(pl.String) if cells.dtype in (pl.Categorical, pl.Enum) else cells)
 
 
 @dataclass(frozen=True)
