@@ -143,6 +143,7 @@ def draw_to_judge(
         judged=tuple(options.labels),
         shown=tuple(visible),
         exact_labels=options.exact_labels,
+        options=options.to_keep("judge"),
     )
     seed, is_own = options.seed, any(name.startswith("chary_") for name in source.names)
     if seed is None and is_own and (options.force or not os.path.lexists(path)):

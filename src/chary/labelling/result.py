@@ -230,4 +230,5 @@ def write_rows_to_check(result: LabeledTable, file: BinaryIO) -> None:
         unlabeled=result.options.unlabeled,
         exact_labels=result.options.exact_labels,
         chosen=DOUBT,
+        options=result.options.to_keep("label"),
     )

@@ -84,6 +84,7 @@ class LabelJob(_Job):
         self.population = table.frame.height - sum(found)
         self.cells = cells_of(table, self.target)
         self._read_with: dict[str, Any] = {"unlabeled": options.unlabeled, "exact_labels": options.exact_labels}
+        self._read_with["options"] = options.to_keep("label")
 
     def draw(self, path: Path, k: int) -> None:
         """Draw a sheet of random rows, or enlarge the one that is there."""
