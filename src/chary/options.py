@@ -23,8 +23,8 @@ _ALL = f"{_LABELLING} judge"
 # What a sheet says in another way, or what concerns the draw alone.
 _NOT_KEPT = ("target", "labels", "unlabeled", "exact_labels", "k", "force")
 # What labels depend on: others than those that a sheet was drawn with are said.
-_DECIDING = ("drop", "categorical", "numeric", "identifier", "missing", "text", "features", "class_prior", "aim")
-_DECIDING += ("learner", "rounds")
+_COLUMNS = ("drop", "categorical", "numeric", "identifier", "text", "missing")
+_DECIDING = (*_COLUMNS, "features", "class_prior", "aim", "learner", "rounds")
 
 _SEVERAL_SHARES = re.compile(r"=\s*\d[\d.]*\s*%?\s*[,;]")  # a share, and something after it
 _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(?:([kmgt])(i?))?b?\s*", re.IGNORECASE)
@@ -149,6 +149,13 @@ class Options:
     )
     unlabeled: tuple[str, ...] = _option(
         _ALL, (), "A cell value that means: no label. Empty cells always do. Repeatable.", metavar="VALUE"
+    )
+    classes: tuple[str, ...] = _option(
+        _ALL,
+        (),
+        "A cell value that is a class, though it looks like no answer, as unknown or 99 do. Repeatable.",
+        flags=("--class",),
+        metavar="VALUE",
     )
     exact_labels: bool = _option(
         _ALL, False, "Labels that differ in case or white space only are different classes."
@@ -320,8 +327,12 @@ class Options:
     @property
     def kinds(self) -> dict[str, tuple[str, ...]]:
         """What was said of columns, by the parameters of ``TablePreparation``."""
-        names = ("drop", "categorical", "numeric", "identifier", "text", "missing")
-        return {name: getattr(self, name) for name in names}
+        return {name: getattr(self, name) for name in _COLUMNS}
+
+    @property
+    def target_reading(self) -> dict[str, Any]:
+        """How the cells of the target are read, by the parameters of ``read_target``."""
+        return {name: getattr(self, name) for name in ("unlabeled", "exact_labels", "classes", "missing")}
 
     @property
     def reading(self) -> dict[str, Any]:

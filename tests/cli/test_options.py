@@ -141,6 +141,7 @@ CHOSEN = Options(
     labels=("rule", "other"),
     confidence="sure",
     unlabeled=("", "to do"),
+    classes=("unknown",),
     exact_labels=True,
     drop=("a b",),
     numeric=("n",),
@@ -323,7 +324,7 @@ LABELED = b"x,y\n" + b"".join(b"%d,%s\n" % (i % 7, b"ab"[i % 2 : i % 2 + 1] if i
             b"x,y\n1,a\n2,b\n3,?\n",
             [],
             "Column 'y' holds '?' in 1 rows, which may or may not mean unlabelled; pass --unlabeled '?' if it "
-            "does, or --unlabeled '' if it is a class.",
+            "does, or --class '?' if it is a class. Its other values are 'a' (1) and 'b' (1).",
         ),
         (
             b"y\na\nb\n",

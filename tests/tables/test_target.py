@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from chary._words import Parameter
 from chary.tables.errors import TableError
 from chary.tables.table import Table
 from chary.tables.target import GivenCells, chosen_spellings, folded, read_target, target_labels
@@ -55,10 +56,64 @@ def test_words_that_may_mean_unlabelled_are_asked_about():
             target_labels(table, "y")
         assert str(caught.value) == (
             f"Column 'y' holds '{word}' in 2 rows, which may or may not mean unlabelled; pass unlabeled='{word}' "
-            "if it does, or unlabeled='' if it is a class."
+            f"if it does, or classes='{word}' if it is a class. Its other values are 'a' (1) and 'b' (1)."
         )
         assert target_labels(table, "y", word).classes.tolist() == ["a", "b"]
-        assert len(target_labels(table, "y", "").classes) == 3
+        assert (
+            len(target_labels(table, "y", "").classes)
+            == len(target_labels(table, "y", classes=[word]).classes)
+            == 3
+        )
+
+
+def asked_about(labels, **told):
+    """The values of a target that are asked about."""
+    try:
+        target_labels(table_of(y=labels), "y", **told)
+    except TableError as error:
+        return [part.value for part in error.args if isinstance(part, Parameter) and part.name == "classes"]
+    return []
+
+
+@pytest.mark.parametrize(
+    ("labels", "asked"),
+    [
+        (["rot", "blau", "Offen", "offen", "K.A."], ["K.A.", "Offen", "offen"]),
+        (["a", "b", "Weiß  nicht"], ["Weiß  nicht"]),
+        (["+", "-", "other", "none", "not open", "nobody"], []),
+        ([*range(11), 98, 99], ["98", "99"]),
+        ([0.0, 1.0, 99.0], ["99.0"]),
+        ([0, 1, -9], ["-9"]),
+        (["1", "2", "3", "4", "5", "7", "8", "9"], []),
+        ([*range(90, 100)], []),
+        ([*range(10)], []),
+        (["7", "8", "9"], []),
+        (["99", "low", "high"], []),
+        ([2019, 2020, 2021], []),
+    ],
+)
+def test_what_looks_like_no_answer_is_asked_about_and_ordinary_classes_are_not(labels, asked):
+    every = [*labels, *labels, None]
+    assert sorted(asked_about(every)) == asked
+    assert asked_about(every, classes=asked) == asked_about(every, unlabeled=asked) == []
+
+
+def test_a_code_for_nothing_in_other_columns_is_asked_about_in_the_target():
+    every = ["77", "a", "b", "77", None]
+    assert asked_about(every) == asked_about(every, missing=["x=77"]) == []
+    assert asked_about(every, missing=["77.0"]) == asked_about(every, missing=["y=77"]) == ["77"]
+
+
+def test_rows_that_come_in_parts_are_asked_about_in_the_same_words():
+    cells = [*map(str, range(11)), "98", "99", "offen", None]
+    with pytest.raises(TableError) as whole:
+        target_labels(table_of(y=cells), "y")
+    seen = GivenCells("y", None)
+    for start in range(0, len(cells), 4):
+        seen.see(pl.Series(cells[start : start + 4]))
+    with pytest.raises(TableError) as parts:
+        seen.refuse()
+    assert parts.value.args == whole.value.args
 
 
 @pytest.mark.parametrize(
@@ -143,14 +198,15 @@ def test_every_marker_counts_in_upper_or_lower_case():
         "In column 'y', 'Unknown' counts as unlabelled too.",
         "In column 'y', 'na' counts as unlabelled too.",
     ]
-    assert classes_of([*cells[:5], None], ["NA", "unknown"], exact_labels=True)[3:] == [None, "Unknown", None]
+    exact = classes_of([*cells[:5], None], ["NA", "unknown"], exact_labels=True, classes=["Unknown"])
+    assert exact[3:] == [None, "Unknown", None]
     assert classes_of(["a", "b", "?"], ["", "b "]) == ["a", None, "?"]
 
 
 def test_a_marker_does_not_settle_what_another_word_means():
     cells = ["a", "b", "NA", "unknown"]
     with pytest.raises(
-        TableError, match=r"holds 'NA' in 1 rows, .*; pass also unlabeled='NA' if it does, or unlabeled=''"
+        TableError, match=r"holds 'NA' in 1 rows, .*; pass also unlabeled='NA' if it does, or classes='NA'"
     ):
         target_labels(table_of(y=cells), "y", "unknown")
     assert classes_of(cells, ["unknown", ""]) == ["a", "b", "NA", None]

@@ -58,11 +58,12 @@ def draw_command(file: TABLE, options: Options) -> None:
     from chary.tables.target import target_labels
 
     target = str(options.target)
+    reading = options.target_reading
     told: dict[str, Any] = {"unlabeled": options.unlabeled, "exact_labels": options.exact_labels}
     table, large = open_table(file, replace(options, sample=None, format=None)), None
     if not isinstance(table, Table):
-        large, table = table, sample_rows(table, target, 1, **told, room=table.memory // 3, checksum=True)
-    labels = target_labels(table, target, **told)
+        large, table = table, sample_rows(table, target, 1, **reading, room=table.memory // 3, checksum=True)
+    labels = target_labels(table, target, **reading)
     kept = options.to_keep("label")
     pool = unlabelled_rows(table, target, labels, **told, source=large, options=kept)
     path = options.folder(table.folder) / f"{table.stem}.audit.csv"

@@ -172,7 +172,7 @@ def read_labels(table: Table, options: Options) -> tuple[Labels, Labels, AuditAn
     Both know every class. Some rows must be left to label.
     """
     target, unlabeled, exact = str(options.target), options.unlabeled, options.exact_labels
-    read = read_target(table, target, unlabeled, exact_labels=exact)
+    read = read_target(table, target, **options.target_reading)
     labels = read.labels
     if options.checked is not None:  # rows chosen for doubt: their labels are labels like any other
         checked = read_audit(options.checked, table, target, labels, unlabeled, exact_labels=exact, chosen=DOUBT)

@@ -46,6 +46,7 @@ def label(
     target: Any,
     *,
     unlabeled: str | Sequence[str] | None = None,
+    classes: str | Sequence[str] = (),
     exact_labels: bool = False,
     drop: Sequence[str] = (),
     categorical: Sequence[str] = (),
@@ -77,6 +78,9 @@ def label(
         The column that holds the labels; cells without one are missing.
     unlabeled : str or sequence of str, default=None
         Cell values that mean "no label", besides empty cells.
+    classes : str or sequence of str, default=()
+        Cell values that are classes though they look like no answer, as "unknown" or 99 do: without it, or
+        ``unlabeled``, these are refused.
     exact_labels : bool, default=False
         Whether labels that differ in nothing but case and white space are different classes.
     drop : sequence of column names, default=()
@@ -156,9 +160,9 @@ def diagnose(data: Any, target: Any, **options: Any) -> Diagnosed:
     target : str
         The column that holds the labels; cells without one are missing.
     **options
-        The parameters of ``chary.label`` that say how the table is read: ``unlabeled``, ``exact_labels``,
-        ``drop``, ``categorical``, ``numeric``, ``identifier``, ``missing``, ``text``, ``features``,
-        ``delimiter``, ``encoding``, ``sheet``; and ``seed``.
+        The parameters of ``chary.label`` that say how the table is read: ``unlabeled``, ``classes``,
+        ``exact_labels``, ``drop``, ``categorical``, ``numeric``, ``identifier``, ``missing``, ``text``,
+        ``features``, ``delimiter``, ``encoding``, ``sheet``; and ``seed``.
 
     See Also
     --------

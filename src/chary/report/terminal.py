@@ -54,6 +54,7 @@ def show_diagnosis(console: Console, diagnosis: dict[str, Any], hints: Hints) ->
     for column in diagnosis["columns"]:
         columns.add_row(_plain(column["name"]), column["kind"], Text(visible(column["note"], 200)))
     console.print(columns)
+    _show_classes(console, diagnosis["classes"])
     _show_notes(console, diagnosis["notes"])
     if diagnosis["shifts"]:
         grid = _grid("Feature", "Difference", "p")
@@ -91,6 +92,14 @@ def _show_columns(console: Console, what: str, columns: list[dict[str, Any]]) ->
     named = [f"{visible(one['name'], 40)} ({visible(one['note'], 120)})" for one in columns[:_N_NAMED]]
     more = f" and {len(columns) - _N_NAMED} more" if len(columns) > _N_NAMED else ""
     console.print(Text(f"{what}: {', '.join(named)}{more}.\n"))
+
+
+def _show_classes(console: Console, counts: dict[str, int]) -> None:
+    """The classes by how many labels each has."""
+    named = sorted(counts.items(), key=lambda item: -item[1])
+    said = [f"{visible(name, 40)} ({count:,})" for name, count in named[:_N_NAMED]]
+    more = f" and {len(named) - _N_NAMED} more" if len(named) > _N_NAMED else ""
+    console.print(Text(f"Classes, and how many labels of each: {', '.join(said)}{more}.\n"))
 
 
 def _show_notes(console: Console, notes: list[str]) -> None:

@@ -76,7 +76,7 @@ class LabelJob(_Job):
         super().__init__(table, options)
         self.target = self.question = str(options.target)
         self.hidden = (self.target,)
-        read = read_target(table, self.target, options.unlabeled, exact_labels=options.exact_labels)
+        read = read_target(table, self.target, **options.target_reading)
         self.labels, self.notes, self.spellings = read.labels, read.notes, read.spellings
         self.classes = [str(name) for name in self.labels.classes]
         found = np.bincount(self.labels.codes[self.labels.labeled], minlength=len(self.classes)).tolist()
