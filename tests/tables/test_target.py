@@ -37,6 +37,11 @@ def test_a_numeric_target_becomes_text_classes():
     assert target_labels(table_of(y=[1, 2, 0]), "y", "2").codes.tolist() == [1, -1, 0]
 
 
+def test_whole_numbers_that_pandas_made_floats_are_whole():
+    labels = target_labels(table_of(y=[3.0, None, 1.0, 2.5]), "y")
+    assert labels.classes.tolist() == ["1", "2.5", "3"]
+
+
 def test_a_target_of_durations_becomes_text_classes():
     hour = dt.timedelta(hours=1)
     labels = target_labels(table_of(y=[hour, None, 36 * hour]), "y")
@@ -82,7 +87,7 @@ def asked_about(labels, **told):
         (["a", "b", "Weiß  nicht"], ["Weiß  nicht"]),
         (["+", "-", "other", "none", "not open", "nobody"], []),
         ([*range(11), 98, 99], ["98", "99"]),
-        ([0.0, 1.0, 99.0], ["99.0"]),
+        ([0.0, 1.0, 99.0], ["99"]),
         ([0, 1, -9], ["-9"]),
         (["1", "2", "3", "4", "5", "7", "8", "9"], []),
         ([*range(90, 100)], []),

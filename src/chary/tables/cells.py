@@ -143,9 +143,18 @@ def _codes_at_the_start(values: list[float], fewest: int = _FEWEST_VALUES) -> in
     return n if below_all or far else 0
 
 
+def target_texts(cells: pl.Series) -> pl.Series:
+    """The cells of a target as text: a whole number is one, though pandas makes it 3.0 where others are missing.
+
+    >>> target_texts(pl.Series([3.0, 2.5, None])).to_list()
+    ['3', '2.5', None]
+    """
+    return texts(cells).str.replace(r"\.0$", "") if cells.dtype.is_float() else texts(cells)
+
+
 def label_texts(cells: pl.Series) -> pl.Series:
     """The cells of a target as text without white space around it, null where they are empty."""
-    found = texts(cells).str.strip_chars(_SPACE)
+    found = target_texts(cells).str.strip_chars(_SPACE)
     return found.set(found == "", None)
 
 

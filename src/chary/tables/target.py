@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from chary._words import Parameter, listed, shown
 from chary.method.labels import Labels, encode
-from chary.tables.cells import codes_of, doubtful_labels, label_texts, may_be_unlabeled
+from chary.tables.cells import codes_of, doubtful_labels, label_texts, may_be_unlabeled, target_texts
 from chary.tables.errors import TableError
-from chary.tables.table import Table, column_named, has_texts, texts
+from chary.tables.table import Table, column_named, has_texts
 
 MAX_CLASSES = 1000  # more are no labels, and would cost more than they tell
 _MAX_LABEL_BYTES = 2**31  # of all labels in an array of fixed width
@@ -57,7 +57,7 @@ def read_target(
         Codes for nothing in other columns, which may mean no label here.
     """
     require_target(table, target)
-    raw, markers = texts(table.frame[target]), markers_of(unlabeled)
+    raw, markers = target_texts(table.frame[target]), markers_of(unlabeled)
     cells, counts, none = _counted(raw, markers, exact_labels)
     counts = {text: count for text, count in counts.items() if text not in set(none)}
     if not says_classes(unlabeled):
@@ -114,7 +114,7 @@ class GivenCells:
 
     def see(self, cells: pl.Series) -> NDArray[np.bool_]:
         """Where some cells hold a label; such as may mean none are counted, not taken."""
-        found, counts, none = _counted(texts(cells), self._markers, self._exact)
+        found, counts, none = _counted(target_texts(cells), self._markers, self._exact)
         if not self._all_classes:
             left = {text: n for text, n in counts.items() if text not in none}
             doubtful = [text for text in left if may_be_unlabeled(text) and not is_marker(text, self._told[0])]
