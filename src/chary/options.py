@@ -12,6 +12,7 @@ import os
 import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
@@ -23,8 +24,13 @@ AUDIT_SIZE = 30  # rows to draw where nobody says how many
 # The kinds of files, by the extension of those that are written, and what people call them.
 FORMATS = {"csv": "CSV", "parquet": "Parquet", "jsonl": "JSON lines", "arrow": "Arrow", "xlsx": "Excel"}
 
-_LABELLING = "label diagnose review"
-_ALL = f"{_LABELLING} draw judge"
+_LABELLING = "label diagnose review draw"  # a draw remembers what labels shall be made with
+_ALL = f"{_LABELLING} judge"
+# What a sheet says in another way, or what concerns the draw alone.
+_NOT_KEPT = ("target", "labels", "unlabeled", "exact_labels", "k", "force")
+# What labels depend on: others than those that a sheet was drawn with are said.
+_COLUMNS = ("drop", "categorical", "numeric", "identifier", "text", "missing")
+_DECIDING = (*_COLUMNS, "features", "class_prior", "aim", "learner", "rounds")
 
 _SEVERAL_SHARES = re.compile(r"=\s*\d[\d.]*\s*%?\s*[,;]")  # a share, and something after it
 _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(?:([kmgt])(i?))?b?\s*", re.IGNORECASE)
@@ -130,7 +136,7 @@ class Options:
     """What a user chose; see the help of each field in the source, or ``chary label --help``."""
 
     target: str | None = _option(
-        "label diagnose review draw",
+        _LABELLING,
         None,
         "The column that holds the labels.",
         flags=("--target", "-t"),
@@ -149,6 +155,13 @@ class Options:
     )
     unlabeled: tuple[str, ...] = _option(
         _ALL, (), "A cell value that means: no label. Empty cells always do. Repeatable.", metavar="VALUE"
+    )
+    classes: tuple[str, ...] = _option(
+        _ALL,
+        (),
+        "A cell value that is a class, though it looks like no answer, as unknown or 99 do. Repeatable.",
+        flags=("--class",),
+        metavar="VALUE",
     )
     exact_labels: bool = _option(
         _ALL, False, "Labels that differ in case or white space only are different classes."
@@ -183,11 +196,13 @@ class Options:
         "draw judge", AUDIT_SIZE, "How many rows to draw; decide before you look.", kind=int, flags=("-k",), min=2
     )
     checked: str | os.PathLike[str] | None = _option(
-        "label", None, "Rows to check that a person labelled: --check-sheet.", kind=Path, metavar="FILE"
+        "label draw", None, "Rows to check that a person labelled: --check-sheet.", kind=Path, metavar="FILE"
     )
-    check_sheet: bool = _option("label", False, "Also write FILE.check.csv: doubtful rows to check and correct.")
+    check_sheet: bool = _option(
+        "label draw", False, "Also write FILE.check.csv: doubtful rows to check and correct."
+    )
     class_prior: Mapping[Any, float] | str | None = _option(
-        "label",
+        "label draw",
         None,
         "Share of a class among all rows, if you know it. For each class.",
         kind=list[str],
@@ -196,13 +211,13 @@ class Options:
         metavar="NAME=SHARE",
     )
     aim: str = _option(
-        "label",
+        "label draw",
         "accuracy",
         "Are rare classes as important as common ones? Then balanced.",
         metavar="accuracy|balanced",
     )
     error: float | None = _option(
-        "label judge",
+        "label draw judge",
         None,
         "Mark the rows to accept with at most so many wrong, as 10%. Needs --audit.",
         read=partial(read_share, option="--error", what="share of wrong labels"),
@@ -216,14 +231,14 @@ class Options:
         "judge", (), "Leave out of the sheet what betrays a label. Repeatable.", metavar="COLUMN"
     )
     learner: Any = _option(
-        "label",
+        "label draw",
         "auto",
         "Who learns: mixed (a linear model, trees and boosting), network, linear or boosting; auto: as suits the "
         "labels.",
         metavar="NAME",
     )
     rounds: int | None = _option(
-        "label",
+        "label draw",
         None,
         "How often to learn from its own best labels.",
         kind=int,
@@ -231,8 +246,8 @@ class Options:
         max=20,
         show_default="0, 1 or 5, as suits the labels",
     )
-    probabilities: bool = _option("label predict", False, "Add the probability of each class.")
-    explain: bool = _option("label", False, "Add the cells that decide each new label; slow on large tables.")
+    probabilities: bool = _option("label draw predict", False, "Add the probability of each class.")
+    explain: bool = _option("label draw", False, "Add the cells that decide each new label; slow on large tables.")
     delimiter: str | None = _option(f"{_ALL} predict", None, "Of a CSV; found out if not given.")
     encoding: str = _option(f"{_ALL} predict", "utf-8", "Of a CSV.")
     sheet: str | None = _option(f"{_ALL} predict", None, "Of an Excel workbook that has several.", metavar="NAME")
@@ -245,7 +260,7 @@ class Options:
         show_default="half of what is free",
     )
     sample: int | None = _option(
-        "label",
+        "label draw",
         None,
         "Read the table in parts, whatever its size, and learn with so many rows without a label.",
         kind=int,
@@ -264,11 +279,31 @@ class Options:
         metavar="FOLDER",
     )
     format: str | None = _option(
-        "label judge predict",
+        "label draw judge predict",
         None,
         f"Of the table written: {listed(FORMATS, 'or')}, or as in csv.gz; as FILE if not given.",
         metavar="KIND",
     )
+    until_width: float | None = _option(
+        "fill",
+        None,
+        "Say when the accuracy is known this closely, as 20%. For chary judge.",
+        read=partial(read_share, option="--until-width"),
+        write=lambda share: f"{100 * share:.10g}%",
+        metavar="SHARE",
+    )
+    until_above: float | None = _option(
+        "fill",
+        None,
+        "Say when it is known to be above this or not, as 90%.",
+        read=partial(read_share, option="--until-above"),
+        write=lambda share: f"{100 * share:.10g}%",
+        metavar="SHARE",
+    )
+    port: int = _option(
+        "review", 0, "To listen at, on this machine alone; 0: one that is free.", kind=int, min=0, max=65535
+    )
+    no_browser: bool = _option("review", False, "Print the address, and leave opening it to you.")
     force: bool = _option("label draw judge predict demo", False, "Overwrite what is there.")
 
     @classmethod
@@ -298,8 +333,12 @@ class Options:
     @property
     def kinds(self) -> dict[str, tuple[str, ...]]:
         """What was said of columns, by the parameters of ``TablePreparation``."""
-        names = ("drop", "categorical", "numeric", "identifier", "text", "missing")
-        return {name: getattr(self, name) for name in names}
+        return {name: getattr(self, name) for name in _COLUMNS}
+
+    @property
+    def target_reading(self) -> dict[str, Any]:
+        """How the cells of the target are read, by the parameters of ``read_target``."""
+        return {name: getattr(self, name) for name in ("unlabeled", "exact_labels", "classes", "missing")}
 
     @property
     def reading(self) -> dict[str, Any]:
@@ -316,19 +355,59 @@ class Options:
         >>> Options(target="y", unlabeled=("?",), error=0.05).command("label", ["my data.csv"], audit="a.csv")
         "chary label 'my data.csv' --target y --unlabeled '?' --audit a.csv --error 5%"
         """
-        name = verb.split()[-1]
         words = ["chary", *verb.split(), *(os.fspath(file) for file in files)]
-        chosen = replace(self, **changes)
-        for one in fields(self):
-            value, flag = getattr(chosen, one.name), flag_of(one.name)
-            if name not in one.metadata["commands"] or value == one.default:
+        for name, texts in replace(self, **changes).as_typed(verb.split()[-1]).items():
+            if texts is True:
+                words.append(flag_of(name))
                 continue
-            texts = one.metadata["write"](value)
-            if isinstance(value, bool):
-                words.append(flag)
-            else:
-                words += [word for text in ([texts] if isinstance(texts, str) else texts) for word in (flag, text)]
+            several = [texts] if isinstance(texts, str) else texts
+            words += [word for text in several for word in (flag_of(name), text)]
         return shlex.join(words)
+
+    def as_typed(self, command: str) -> dict[str, Any]:
+        """What was chosen of that which a command takes, by name: a text, a list of them, or True for a flag."""
+        chosen = {}
+        for one in fields(self):
+            value = getattr(self, one.name)
+            if command in one.metadata["commands"] and value != one.default:
+                chosen[one.name] = value if isinstance(value, bool) else one.metadata["write"](value)
+        return chosen
+
+    def to_keep(self, command: str) -> dict[str, Any]:
+        """What an audit sheet remembers of how labels shall be made or judged, to be read by ``kept``.
+
+        What cannot be typed, such as an estimator that somebody passed in Python, is left out.
+        """
+        plain = (str, int, float, tuple, Mapping, os.PathLike)
+        odd: dict[str, Any] = {
+            one.name: one.default for one in fields(self) if not isinstance(getattr(self, one.name), plain)
+        }
+        typed = replace(self, **odd).as_typed(command)
+        return {name: texts for name, texts in typed.items() if name not in _NOT_KEPT}
+
+    @classmethod
+    def kept(cls, said: Mapping[str, Any]) -> Options:
+        """From what ``to_keep`` gave, read from a file that anybody may have edited: what is odd is left out."""
+        options = cls()
+        for one in fields(cls):
+            about, texts = one.metadata, said.get(one.name)
+            kind = {int: str, Path: str}.get(about["kind"], about["kind"])
+            if kind == list[str]:
+                texts, kind = [texts] if isinstance(texts, str) else texts, list
+            if one.name in _NOT_KEPT or not isinstance(texts, kind) or not texts:
+                continue
+            with suppress(ValueError, TypeError):
+                typed = list(map(str, texts)) if kind is list else int(texts) if about["kind"] is int else texts
+                options = replace(options, **{one.name: getattr(cls.typed(**{one.name: typed}), one.name)})
+        return options
+
+    def unlike(self, said: Mapping[str, Any]) -> str:
+        """The options of a sheet (``to_keep``) that change labels and are not these, as they are typed."""
+        drawn, own = Options.kept(said), self.to_keep("label")
+        theirs = {name: texts for name, texts in drawn.to_keep("label").items() if name in _DECIDING}
+        other = [name for name, texts in theirs.items() if sorted(texts) != sorted(own.get(name, ""))]
+        words = Options(**{name: getattr(drawn, name) for name in other}).command("label", ())
+        return words.removeprefix("chary label").strip()
 
 
 def flag_of(name: str) -> str:

@@ -52,7 +52,7 @@ def test_the_whole_way_by_the_commands_that_are_suggested(tickets, run, keys):
     assert path.with_name("my tickets.judged.html").exists()
     assert not path.with_name("my tickets.judged.csv").exists()
     enlarge = shlex.split(out.partition("answers there are:")[2].split("\n")[0])[1:]
-    assert enlarge[-2:] == ["-k", "60"]
+    assert enlarge[-6:] == ["--confidence", "sure", "-k", "60", "--by", "region"]
     code, out, _ = run(*enlarge)
     assert "30 rows more, drawn at random" in out
     assert "the 30 answers that it held are as they were" in out
@@ -88,8 +88,6 @@ def test_chary_judges_its_own_labels(tickets, run):
         (["-l", "text"], "holds no classes; give the column that holds the labels"),
         (["-l", "rule", "-k", 501], "501 rows cannot be drawn from 500"),
         (["-l", "rule", "--confidence", "nope"], "no column 'nope'"),
-        (["-l", "rule", "--by", "region"], "--by has a meaning once rows are labelled"),
-        (["-l", "rule", "--error", "10%"], "--error has a meaning once rows are labelled"),
         (["-l", "rule", "--audit", "nowhere.csv"], "cannot be read"),
     ],
 )

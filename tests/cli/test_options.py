@@ -113,6 +113,7 @@ shares = st.integers(1, 99).map(lambda n: n / 100)
 priors = st.none() | st.just("labeled") | st.dictionaries(st.sampled_from("abc"), shares, min_size=1)
 OWN = {"error": st.none() | shares, "class_prior": priors, "memory": st.none() | st.integers(1, 2**40)}
 OWN |= {"k": st.integers(2, 99), "rounds": st.none() | st.integers(0, 20), "sample": st.none() | st.integers(100)}
+OWN |= {"until_width": st.none() | shares, "until_above": st.none() | shares, "port": st.integers(0, 65535)}
 OWN |= {
     "seed": st.none() | st.integers(0, 2**31 - 1),
     "target": names,
@@ -131,7 +132,7 @@ def any_value(one):
 @settings(max_examples=10)
 def test_what_is_written_is_read_again(values):
     options = Options(**values)
-    for verb in ("label", "diagnose", "review", "audit draw", "judge"):
+    for verb in ("label", "diagnose", "review", "audit draw", "audit fill", "judge"):
         assert parsed(options.command(verb, ["my t.csv"])) == of_command(options, verb.split()[-1])
 
 
@@ -140,6 +141,7 @@ CHOSEN = Options(
     labels=("rule", "other"),
     confidence="sure",
     unlabeled=("", "to do"),
+    classes=("unknown",),
     exact_labels=True,
     drop=("a b",),
     numeric=("n",),
@@ -177,7 +179,7 @@ def test_every_hint_says_all_that_was_chosen_and_overwrites_nothing(tmp_path):
 
     judged = SimpleNamespace(n_rows=100, answers=SimpleNamespace(n_drawn=60))
     hints = Hints.typed_to_judge(CHOSEN, files, judged)
-    assert parsed(hints.draw) == replace(of_command(safe, "judge"), k=100, audit=None, by=(), error=None)
+    assert parsed(hints.draw) == replace(of_command(safe, "judge"), k=100, audit=None)
     assert hints.fill == "chary audit fill s.csv"
     judged.answers.n_drawn = 100
     assert Hints.typed_to_judge(CHOSEN, files, judged).draw == ""
@@ -195,6 +197,63 @@ def test_every_hint_says_all_that_was_chosen_and_overwrites_nothing(tmp_path):
     said = audit._next_command(sheet, drawn._replace(judged=("rule", "other"), more_tables=("b.csv",)))
     assert said.startswith("chary judge 'my t.csv' b.csv ")
     assert parsed(said) == replace(common, labels=("rule", "other"), audit=sheet)
+
+
+def survey(folder):
+    """Answers of 0 to 2 to a question, and 98 where there is none."""
+    rows = [f"{i},{98 if i % 11 == 5 else i % 3},{['red', 'blue', 'to do'][i % 3]},{i % 7}" for i in range(90)]
+    path = folder / "my survey.csv"
+    path.write_text("\n".join(["id;q1;colour;n", *rows]).replace(",", ";"), encoding="cp1252")
+    return path
+
+
+def hint(text, begins):
+    """The command after a word of what was printed."""
+    return next(line.partition(begins)[2].strip() for line in text.splitlines() if begins in line)
+
+
+def test_the_line_printed_after_each_step_has_all_that_was_chosen_at_the_first(tmp_path, capsys, monkeypatch):
+    path = survey(tmp_path)
+    chosen = ["--target", "colour", "--unlabeled", "to do", "--missing", "98", "--drop", "id", "--aim", "balanced"]
+    chosen += ["--encoding", "cp1252", "--seed", "3", "--learner", "linear", "--check-sheet"]
+    assert main(["label", str(path), *chosen]) == 0
+    first = parsed(shlex.join(["chary", "label", str(path), *chosen]))
+    drawn = hint(capsys.readouterr().out, "Next:")
+    assert parsed(drawn) == replace(first, k=29)
+    assert main(shlex.split(drawn)[1:]) == 0
+    sheet, check = tmp_path / "my survey.audit.csv", tmp_path / "my survey.check.csv"
+    monkeypatch.setattr("typer.getchar", lambda: "q")
+    for filled, after in ((sheet, {"audit": sheet}), (check, {"checked": check, "check_sheet": False})):
+        text = pl.read_csv(filled, separator=";", infer_schema=False)
+        text.with_columns(pl.lit("blue").alias("colour")).write_csv(filled, separator=";")
+        capsys.readouterr()
+        assert main(["audit", "fill", str(filled)]) == 0
+        said = hint(capsys.readouterr().out, "Next:")
+        assert parsed(said) == replace(first, **after)
+
+
+def test_labels_made_otherwise_than_a_sheet_was_drawn_for_are_said_so_in_one_sentence(tmp_path, capsys):
+    path = survey(tmp_path)
+    chosen = ["--target", "colour", "--unlabeled", "to do", "--learner", "linear"]
+    more = ["--missing", "98", "--drop", "id"]
+    assert main(["audit", "draw", str(path), *chosen, *more, "-k", "6"]) == 0
+    sheet = tmp_path / "my survey.audit.csv"
+    text = pl.read_csv(sheet, separator=";", infer_schema=False)
+    text.with_columns(pl.lit("blue").alias("colour")).write_csv(sheet, separator=";")
+    said = "my survey.audit.csv was drawn with --drop id --missing 98, and these labels are made without."
+    for told, expected in (([], 1), (more, 0), ([*more, "--aim", "balanced"], 0)):
+        capsys.readouterr()
+        assert main(["label", str(path), *chosen, *told, "--audit", str(sheet), "--force"]) == 0
+        assert " ".join(capsys.readouterr().out.split()).count(said) == expected
+
+
+def test_what_a_sheet_remembers_is_read_back_and_what_is_odd_in_it_is_not():
+    kept = CHOSEN.to_keep("label")
+    assert Options.kept(kept).to_keep("label") == kept
+    assert "force" not in kept
+    odd = {"missing": 3, "rounds": "many", "drop": ["a", "b"], "force": True, "memory": "1e", "nonsense": "x"}
+    assert Options.kept(odd) == Options(drop=("a", "b"))
+    assert Options(learner=object(), aim="balanced").to_keep("label") == {"aim": "balanced"}
 
 
 # ---------------------------------------------------------------- help
@@ -265,7 +324,7 @@ LABELED = b"x,y\n" + b"".join(b"%d,%s\n" % (i % 7, b"ab"[i % 2 : i % 2 + 1] if i
             b"x,y\n1,a\n2,b\n3,?\n",
             [],
             "Column 'y' holds '?' in 1 rows, which may or may not mean unlabelled; pass --unlabeled '?' if it "
-            "does, or --unlabeled '' if it is a class.",
+            "does, or --class '?' if it is a class. Its other values are 'a' (1) and 'b' (1).",
         ),
         (
             b"y\na\nb\n",

@@ -37,7 +37,7 @@ def test_labels_are_of_the_type_of_the_target_if_it_holds_them_all():
         (pl.Int64(), ["-3", "7", "other"], None),
         (pl.Int8(), ["1", "300"], None),
         (pl.Int64(), ["1", "1.5"], None),
-        (pl.Float64(), ["1.0", "2.0"], [1.0, 2.0]),
+        (pl.Float64(), ["1", "2.5"], [1.0, 2.5]),
         (pl.Enum(["a", "b"]), ["a", "b"], ["a", "b"]),
         (pl.Enum(["a", "b"]), ["a", "c"], None),
     ]

@@ -169,6 +169,24 @@ def test_an_audit_goes_round_in_python(tmp_path):
     assert pl.read_csv(again)["chary_row"].to_list() == answers["chary_row"].to_list()
 
 
+@pytest.mark.parametrize("kind", ["float", "category"])
+def test_labels_of_whole_numbers_are_whole_and_of_categories_are_categories(kind):
+    x = np.random.default_rng(0).normal(size=60)
+    told = pd.Series(np.where(x > 0, 3, 1)).where(np.arange(60) % 3 == 0)
+    told = told.astype("Int64").astype("category") if kind == "category" else told
+    result = chary.label(pd.DataFrame({"x": x, "y": told}), target="y", learner="linear")
+    assert [row["name"] for row in result.summary["classes"]] == ["1", "3"]
+    expected = told.dtype if kind == "category" else np.dtype("int64")
+    assert result.frame["chary_label"].dtype == expected
+    assert set(result.frame["chary_label"]) == {1, 3}
+    if kind == "float":
+        found = chary.label(
+            pl.DataFrame({"x": x, "y": pl.Series(told.to_numpy()).fill_nan(None)}), "y", learner="linear"
+        ).frame
+        assert found["chary_label"].unique().sort().to_list() == [1, 3]
+        assert found["chary_label"].dtype == pl.Int64
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -25,7 +25,7 @@ WORDS = [
     ("None", True, False, True),
     ("-", True, False, True),
     ("-1", False, True, False),
-    ("unknown", False, False, True),
+    ("unknown", False, True, True),
     ("Skipped", False, False, True),
     ("???", False, False, True),
     ("no", False, False, False),

@@ -71,11 +71,20 @@ def test_a_column_said_to_be_numeric_may_hold_anything_but_not_nothing_but():
         preparation.transform({"x": ["1.5", "2.5"]})
 
 
-def test_numbers_among_pandas_categories_are_read():
-    preparation = TablePreparation().fit({"x": pl.Series(["10", "30"] * 30, dtype=pl.Categorical)})
-    cells = pl.Series(["30", "10"], dtype=pl.Categorical)
-    numbers = preparation.features()[0].in_units(preparation.transform({"x": cells})[:, 0])
-    np.testing.assert_allclose(numbers, [30, 10])
+def test_a_categorical_is_a_category_whatever_its_values():
+    pd = pytest.importorskip("pandas")
+    numbers, dates = [10, 30, 20] * 30, ["2020-01-01", "2021-05-07", "2022-11-30"] * 30
+    for cells in (
+        pd.Categorical(numbers),
+        pd.Categorical([*map(float, numbers[1:]), None]),
+        pl.Series(map(str, numbers), dtype=pl.Categorical),
+        pl.Series(dates, dtype=pl.Enum(dates[:3])),
+    ):
+        preparation = TablePreparation().fit({"x": cells})
+        assert preparation.columns_[0].kind == "categorical"
+        some = np.asarray(preparation.transform({"x": cells[:4]}))
+        np.testing.assert_array_equal(some, preparation.transform({"x": list(cells[:4])}))
+    assert TablePreparation(numeric=["x"]).fit({"x": pd.Categorical(numbers)}).columns_[0].kind == "numeric"
 
 
 def test_overrides():

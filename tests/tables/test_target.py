@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from chary._words import Parameter
 from chary.tables.errors import TableError
 from chary.tables.table import Table
 from chary.tables.target import GivenCells, chosen_spellings, folded, read_target, target_labels
@@ -37,6 +38,11 @@ def test_a_numeric_target_becomes_text_classes():
     assert target_labels(table_of(y=[1, 2, 0]), "y", "2").codes.tolist() == [1, -1, 0]
 
 
+def test_whole_numbers_that_pandas_made_floats_are_whole():
+    labels = target_labels(table_of(y=[3.0, None, 1.0, 2.5]), "y")
+    assert labels.classes.tolist() == ["1", "2.5", "3"]
+
+
 def test_a_target_of_durations_becomes_text_classes():
     hour = dt.timedelta(hours=1)
     labels = target_labels(table_of(y=[hour, None, 36 * hour]), "y")
@@ -56,10 +62,64 @@ def test_words_that_may_mean_unlabelled_are_asked_about():
             target_labels(table, "y")
         assert str(caught.value) == (
             f"Column 'y' holds '{word}' in 2 rows, which may or may not mean unlabelled; pass unlabeled='{word}' "
-            "if it does, or unlabeled='' if it is a class."
+            f"if it does, or classes='{word}' if it is a class. Its other values are 'a' (1) and 'b' (1)."
         )
         assert target_labels(table, "y", word).classes.tolist() == ["a", "b"]
-        assert len(target_labels(table, "y", "").classes) == 3
+        assert (
+            len(target_labels(table, "y", "").classes)
+            == len(target_labels(table, "y", classes=[word]).classes)
+            == 3
+        )
+
+
+def asked_about(labels, **told):
+    """The values of a target that are asked about."""
+    try:
+        target_labels(table_of(y=labels), "y", **told)
+    except TableError as error:
+        return [part.value for part in error.args if isinstance(part, Parameter) and part.name == "classes"]
+    return []
+
+
+@pytest.mark.parametrize(
+    ("labels", "asked"),
+    [
+        (["rot", "blau", "Offen", "offen", "K.A."], ["K.A.", "Offen", "offen"]),
+        (["a", "b", "Weiß  nicht"], ["Weiß  nicht"]),
+        (["+", "-", "other", "none", "not open", "nobody"], []),
+        ([*range(11), 98, 99], ["98", "99"]),
+        ([0.0, 1.0, 99.0], ["99"]),
+        ([0, 1, -9], ["-9"]),
+        (["1", "2", "3", "4", "5", "7", "8", "9"], []),
+        ([*range(90, 100)], []),
+        ([*range(10)], []),
+        (["7", "8", "9"], []),
+        (["99", "low", "high"], []),
+        ([2019, 2020, 2021], []),
+    ],
+)
+def test_what_looks_like_no_answer_is_asked_about_and_ordinary_classes_are_not(labels, asked):
+    every = [*labels, *labels, None]
+    assert sorted(asked_about(every)) == asked
+    assert asked_about(every, classes=asked) == asked_about(every, unlabeled=asked) == []
+
+
+def test_a_code_for_nothing_in_other_columns_is_asked_about_in_the_target():
+    every = ["77", "a", "b", "77", None]
+    assert asked_about(every) == asked_about(every, missing=["x=77"]) == []
+    assert asked_about(every, missing=["77.0"]) == asked_about(every, missing=["y=77"]) == ["77"]
+
+
+def test_rows_that_come_in_parts_are_asked_about_in_the_same_words():
+    cells = [*map(str, range(11)), "98", "99", "offen", None]
+    with pytest.raises(TableError) as whole:
+        target_labels(table_of(y=cells), "y")
+    seen = GivenCells("y", None)
+    for start in range(0, len(cells), 4):
+        seen.see(pl.Series(cells[start : start + 4]))
+    with pytest.raises(TableError) as parts:
+        seen.refuse()
+    assert parts.value.args == whole.value.args
 
 
 @pytest.mark.parametrize(
@@ -144,14 +204,15 @@ def test_every_marker_counts_in_upper_or_lower_case():
         "In column 'y', 'Unknown' counts as unlabelled too.",
         "In column 'y', 'na' counts as unlabelled too.",
     ]
-    assert classes_of([*cells[:5], None], ["NA", "unknown"], exact_labels=True)[3:] == [None, "Unknown", None]
+    exact = classes_of([*cells[:5], None], ["NA", "unknown"], exact_labels=True, classes=["Unknown"])
+    assert exact[3:] == [None, "Unknown", None]
     assert classes_of(["a", "b", "?"], ["", "b "]) == ["a", None, "?"]
 
 
 def test_a_marker_does_not_settle_what_another_word_means():
     cells = ["a", "b", "NA", "unknown"]
     with pytest.raises(
-        TableError, match=r"holds 'NA' in 1 rows, .*; pass also unlabeled='NA' if it does, or unlabeled=''"
+        TableError, match=r"holds 'NA' in 1 rows, .*; pass also unlabeled='NA' if it does, or classes='NA'"
     ):
         target_labels(table_of(y=cells), "y", "unknown")
     assert classes_of(cells, ["unknown", ""]) == ["a", "b", "NA", None]
@@ -199,7 +260,9 @@ NFC, NFD = "caf\u00e9", "cafe\u0301"
 
 
 def test_unicode_spellings_are_one_class_and_told_apart_in_the_note():
-    read = read_target(table_of(y=[NFC, NFC, NFD, "bar", "bar\u200b", "\u2060bar", "New\u00a0York", "New York"]), "y")
+    read = read_target(
+        table_of(y=[NFC, NFC, NFD, "bar", "bar\u200b", "\u2060bar", "New\u00a0York", "New York"]), "y"
+    )
     assert read.labels.codes.tolist() == [2, 2, 2, 1, 1, 1, 0, 0]
     assert read.labels.classes.tolist() == ["New York", "bar", NFC]
     assert read.notes[-1] == (
@@ -211,7 +274,12 @@ def test_unicode_spellings_are_one_class_and_told_apart_in_the_note():
 
 def test_what_nobody_can_see_is_no_label_and_does_not_hide_a_marker():
     assert target_labels(table_of(y=["a", "b", "\u200b", " \ufeff"]), "y").codes.tolist() == [0, 1, -1, -1]
-    assert target_labels(table_of(y=["a", "b", "todo\u200b", NFD]), "y", ["todo", NFC]).codes.tolist() == [0, 1, -1, -1]
+    assert target_labels(table_of(y=["a", "b", "todo\u200b", NFD]), "y", ["todo", NFC]).codes.tolist() == [
+        0,
+        1,
+        -1,
+        -1,
+    ]
     with pytest.raises(TableError, match="may or may not mean unlabelled"):
         target_labels(table_of(y=["a", "b", "N\u200bA"]), "y")
 

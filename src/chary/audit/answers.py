@@ -44,6 +44,7 @@ class AuditAnswers:
     notes: list[str] = field(default_factory=list)  # one sentence for whatever was set right or left out
     warnings: list[str] = field(default_factory=list)
     stopped: bool = False  # whether the person was told when it was enough: limits must hold at any moment
+    options: dict[str, Any] = field(default_factory=dict)  # how labels were to be made when the rows were drawn
 
     @classmethod
     def of(
@@ -191,7 +192,7 @@ def match_answers(
         if place <= last:
             drawn[place - 1] = row.number
     answers = AuditAnswers.of(drawn, truth, n_drawn, classes, list(dict.fromkeys(notes)))
-    return replace(answers, stopped=bool(origin and origin.stopped))
+    return replace(answers, stopped=bool(origin and origin.stopped), options=origin.options if origin else {})
 
 
 def known_class(answer: str, classes: Sequence[str], notes: list[str], markers: Sequence[str]) -> str:

@@ -143,6 +143,7 @@ def draw_to_judge(
         judged=tuple(options.labels),
         shown=tuple(visible),
         exact_labels=options.exact_labels,
+        options=options.to_keep("judge"),
     )
     seed, is_own = options.seed, any(name.startswith("chary_") for name in source.names)
     if seed is None and is_own and (options.force or not os.path.lexists(path)):
@@ -243,7 +244,7 @@ def read_labels_under_test(source: Source, options: Options) -> LabelsUnderTest:
     for name, counts in spelled.items():
         known = {text: n for text, n in counts.items() if text is not None and not is_marker(text, markers, exact)}
         if not says_classes(options.unlabeled):
-            refuse_doubtful(name, known, bool(markers))
+            refuse_doubtful(name, known, bool(markers), options.classes)
         _refuse_no_labels(name, known, source.n_rows)
         every.update(known)
     chosen = {text: text for text in every} if exact else chosen_spellings(every)
@@ -262,7 +263,8 @@ def read_labels_under_test(source: Source, options: Options) -> LabelsUnderTest:
 def labels_of_sheet(source: Source, origin: SheetOrigin, numbers: Sequence[int]) -> list[str | None]:
     """The labels under test of some rows, for who tells a person when it is enough without showing them."""
     name = origin.judged[0]
-    options = Options(labels=(name,), unlabeled=origin.unlabeled or (), exact_labels=origin.exact_labels)
+    told: dict[str, Any] = {"unlabeled": origin.unlabeled or (), "exact_labels": origin.exact_labels}
+    options = replace(Options.kept(origin.options), labels=(name,), **told)
     return read_labels_under_test(source, options).of(source.rows(numbers, [name])[name])
 
 

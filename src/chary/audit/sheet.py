@@ -43,6 +43,7 @@ Guesses = Mapping[str, Any] | None  # columns with a model's opinion
 # In the cells of CLASSES, after the target and its classes; then fields of ``SheetOrigin`` that are no default.
 _UNLABELED, _TABLE, _READ_WITH = "chary_unlabeled", "chary_table", "chary_read_with"
 _SEED, _PLACE, _STOPPED = "chary_seed", "chary_place", "chary_stopped_when_enough"
+_OPTIONS = "chary_options"
 _FIELDS = {
     "exact_labels": "chary_exact_labels",
     "chosen": "chary_chosen",
@@ -50,8 +51,9 @@ _FIELDS = {
     "judged": "chary_judged",
     "shown": "chary_shown",
     "stopped": _STOPPED,
+    "options": _OPTIONS,
 }
-_MOST_SHOWN = 20_000  # characters of names; a cell of a spreadsheet holds 32,767
+_MOST_SHOWN = 20_000  # characters of names, or of options; a cell of a spreadsheet holds 32,767
 _TOKEN = re.compile(r"(check )?(\d{1,9})/(\d{1,9}): row (\d{1,12}) of x[0-9a-f]{10}")
 
 
@@ -73,6 +75,7 @@ class SheetOrigin(NamedTuple):
     judged: tuple[str, ...] = ()  # columns of labels that were to be judged; empty: an audit of missing labels
     shown: tuple[str, ...] = ()  # of a table to judge: the columns that the sheet has; empty: too many to say
     stopped: bool = False  # whether the person was told when it was enough
+    options: dict[str, Any] = {}  # noqa: RUF012 - how labels were to be made, from ``Options.to_keep``
 
     @property
     def markers(self) -> tuple[str, ...]:
@@ -110,9 +113,14 @@ def read_origin(audit: Table) -> SheetOrigin | None:
 
 def with_stopping(audit: Table) -> Table:
     """A sheet that says that whoever fills it in is told when it is enough."""
+    return _saying(audit, _STOPPED, True)
+
+
+def _saying(audit: Table, key: str, value: Any) -> Table:
+    """A sheet of which every row says something more of where it comes from."""
     if CLASSES not in audit.frame.columns:
         return audit
-    told = [json.dumps({**about, _STOPPED: True}, ensure_ascii=False) for about in _about(audit)]
+    told = [json.dumps({**about, key: value}, ensure_ascii=False) if about else "" for about in _about(audit)]
     return replace(audit, frame=audit.frame.with_columns(pl.Series(CLASSES, told)))
 
 
@@ -120,7 +128,8 @@ def _origin_cells(origin: SheetOrigin, places: Sequence[int]) -> pl.Series:
     """A cell for each row: all that ``read_origin`` reads, and the row's place, to be held against its token."""
     unlabeled, tables = origin.unlabeled, [origin.table, *origin.more_tables]
     shown = origin.shown if len("".join(origin.shown)) < _MOST_SHOWN else ()
-    said, defaults = origin._replace(shown=shown)._asdict(), origin._field_defaults
+    options = origin.options if len(json.dumps(origin.options)) < _MOST_SHOWN else {}
+    said, defaults = origin._replace(shown=shown, options=options)._asdict(), origin._field_defaults
     about: dict[str, Any] = {
         origin.target: list(origin.classes),
         _UNLABELED: unlabeled[0] if unlabeled and len(unlabeled) == 1 else unlabeled,
@@ -145,6 +154,8 @@ def _like(default: Any, value: Any) -> Any:
     """What a cell says, in the type of a field's default; a default of None stands for a whole number."""
     if isinstance(default, tuple):
         return tuple(map(str, value)) if isinstance(value, list) else (str(value),)
+    if isinstance(default, dict):
+        return value if isinstance(value, dict) else {}
     if default is None:
         return value if isinstance(value, int) and not isinstance(value, bool) else None
     return type(default)(value)
@@ -303,6 +314,9 @@ def enlarge_sheet(
         As in ``write_audit``, for the new rows.
     """
     n_before = sheet_rows(sheet, cells, origin.target, origin.chosen).n_drawn
+    told = read_origin(sheet)
+    if told is not None and told.options != origin.options:
+        sheet = _saying(sheet, _OPTIONS, origin.options)
     fresh = _fresh_rows(origin, cells, new, n_before + 1, guesses)
     frame = pl.concat([sheet.frame.cast(pl.String), fresh], how="diagonal").select(sheet.frame.columns)
     write_table(replace(sheet, frame=frame, lines=None), {}, file)

@@ -7,6 +7,7 @@ import os
 import shutil
 import string
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,7 +23,7 @@ from chary.cli.console import (
     say,
     takes_options,
 )
-from chary.options import Options, read_share
+from chary.options import Options
 
 if TYPE_CHECKING:
     from rich.table import Table as Grid
@@ -45,6 +46,9 @@ def draw_command(file: TABLE, options: Options) -> None:
     Writes FILE.audit.csv: the rows with an empty target column. Fill it in with [bold]chary audit fill[/bold] or
     in a spreadsheet, then pass it to [bold]chary label --audit[/bold]. Where it is already, a larger -k adds rows
     to it and keeps the answers. A table that would take more than --memory is read in parts.
+
+    Options of [bold]chary label[/bold], such as --missing or --aim, change nothing here: the sheet remembers them
+    for the next command.
     """
     require_readable(*file)
     from chary._files import folders_for
@@ -54,12 +58,14 @@ def draw_command(file: TABLE, options: Options) -> None:
     from chary.tables.target import target_labels
 
     target = str(options.target)
+    reading = options.target_reading
     told: dict[str, Any] = {"unlabeled": options.unlabeled, "exact_labels": options.exact_labels}
-    table, large = open_table(file, options), None
+    table, large = open_table(file, replace(options, sample=None, format=None)), None
     if not isinstance(table, Table):
-        large, table = table, sample_rows(table, target, 1, **told, room=table.memory // 3, checksum=True)
-    labels = target_labels(table, target, **told)
-    pool = unlabelled_rows(table, target, labels, **told, source=large)
+        large, table = table, sample_rows(table, target, 1, **reading, room=table.memory // 3, checksum=True)
+    labels = target_labels(table, target, **reading)
+    kept = options.to_keep("label")
+    pool = unlabelled_rows(table, target, labels, **told, source=large, options=kept)
     path = options.folder(table.folder) / f"{table.stem}.audit.csv"
     require_free([path], force=True)
     with folders_for([path]):
@@ -88,20 +94,13 @@ def say_drawn(drawn: DrawnSheet, n_open: int, of_what: str, classes: list[str], 
     say(f"Next:  {Options().command('audit fill', [path])}", "bold")
 
 
-def fill_command(
-    file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="A FILE.audit.csv of chary audit draw, or of chary judge.")
-    ],
-    until_width: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SHARE", help="Say when the accuracy is known this closely, as 20%. For chary judge."
-        ),
-    ] = None,
-    until_above: Annotated[
-        str | None, typer.Option(metavar="SHARE", help="Say when it is known to be above this or not, as 90%.")
-    ] = None,
-) -> None:
+SHEET = Annotated[
+    Path, typer.Argument(metavar="FILE", help="A FILE.audit.csv of chary audit draw, or of chary judge.")
+]
+
+
+@takes_options("fill")
+def fill_command(file: SHEET, options: Options) -> None:
     """Label the drawn rows one by one, with a key for each class. Every answer is saved at once.
 
     With --until-width or --until-above, on a sheet of [bold]chary judge[/bold], an interval of the accuracy is
@@ -113,12 +112,9 @@ def fill_command(
 
     heed_interrupts()
     sweep(Path(os.path.realpath(file)).parent)
-    watched = until_width is not None or until_above is not None
     filling, stopping = Filling(file), None
-    if watched:
-        width = None if until_width is None else read_share(until_width, "--until-width")
-        above = None if until_above is None else read_share(until_above, "--until-above")
-        stopping = _stopping(filling, width, above)
+    if options.until_width is not None or options.until_above is not None:
+        stopping = _stopping(filling, options.until_width, options.until_above)
         filling.mark_stopping()
     sheet = Sheet(filling, stopping)
     interrupted = None
@@ -131,7 +127,7 @@ def fill_command(
     if stopping is not None:
         words, reached = stopping.words(sheet.answers)
         say(words)
-    again = Options().command("audit fill", [file])
+    again = options.command("audit fill", [file])
     say(f"Next:  {again if filling.n_left and not reached else _next_command(file, filling.origin)}", "bold")
     if interrupted:
         raise interrupted
@@ -166,14 +162,15 @@ def _next_command(sheet: Path, origin: SheetOrigin) -> str:
     from chary.audit.sheet import DOUBT
 
     told = {"unlabeled": origin.unlabeled, "exact_labels": origin.exact_labels, **origin.read_with}
-    options = Options.of(target=origin.target, labels=origin.judged, **told)
+    kept = {name: value for name, value in vars(Options.kept(origin.options)).items() if name not in told}
+    options = Options.of(**kept | told | {"target": origin.target, "labels": origin.judged})
     files: list[str | Path] = [origin.table, *origin.more_tables]
     if len(files) == 1 and files != ["-"]:
         then = Path(origin.table or f"{sheet.name.partition('.')[0]}.csv")
         beside = sheet.with_name(then.name)
         files = [then if then.exists() and not beside.exists() else beside]
-    given = "checked" if origin.chosen == DOUBT else "audit"
-    return options.command("judge" if origin.judged else "label", files, **{given: sheet})
+    given = {"checked": sheet, "check_sheet": False} if origin.chosen == DOUBT else {"audit": sheet}
+    return options.command("judge" if origin.judged else "label", files, **given)
 
 
 class Sheet:

@@ -54,11 +54,6 @@ def judge_command(file: TABLE, options: Options, as_json: JSON = False) -> None:
 
 
 def _draw(scan: Source, options: Options, as_json: bool) -> None:
-    if options.by or options.error:
-        early = "--by" if options.by else "--error"
-        raise ValueError(
-            f"{early} has a meaning once rows are labelled; leave it out to draw them, or pass --audit."
-        )
     from chary._files import folders_for
     from chary.audit import draw_to_judge
 

@@ -99,9 +99,7 @@ def label_files(files: Sequence[str | os.PathLike[str]], options: Options) -> La
         source = open_table(files, options)
         table = source if isinstance(source, Table) else source.table
         if source is table:  # a wrong target is said first
-            labels = target_labels(
-                table, str(options.target), options.unlabeled, exact_labels=options.exact_labels
-            )
+            labels = target_labels(table, str(options.target), **options.target_reading)
             refuse_taken(table, probability_names(labels.classes) if options.probabilities else ())
         paths = _paths(table, options)
         require_free(paths.values(), options.force, least_bytes(table))

@@ -2,25 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
 from chary.cli.console import TABLE, heed_interrupts, quietly, require_readable, say, takes_options
 from chary.options import Options
 
 
 @takes_options("review")
-def review_command(
-    file: TABLE,
-    options: Options,
-    port: Annotated[
-        int, typer.Option(min=0, max=65535, help="To listen at, on this machine alone; 0: one that is free.")
-    ] = 0,
-    no_browser: Annotated[
-        bool, typer.Option("--no-browser", help="Print the address, and leave opening it to you.")
-    ] = False,
-) -> None:
+def review_command(file: TABLE, options: Options) -> None:
     """The whole job in the browser, on this machine: label random rows, see the truth, mend and accept labels.
 
     Everything is saved as it happens, in the files of [bold]chary audit[/bold], [bold]chary label[/bold] and
@@ -37,7 +24,8 @@ def review_command(
 
     with quietly():
         bench = begin(file, options)
-    serve(bench, port, browser=not no_browser, opened=lambda url: say(f"The page is at {url}  (Ctrl-C ends it)"))
+    opened = lambda url: say(f"The page is at {url}  (Ctrl-C ends it)")  # noqa: E731
+    serve(bench, options.port, browser=not options.no_browser, opened=opened)
     there = [str(path) for path in (bench.paths.audit, bench.paths.check) if path.exists()]
     kept = f"Your answers are in {' and '.join(there)}." if there else "No answer was given."
     say(f"\nThe page has ended. {kept}\nGo on:  {options.command('review', file)}")

@@ -236,7 +236,7 @@ def diagnose_table(
     """
     progress("Preparing columns")
     target = str(options.target)
-    read = read_target(table, target, options.unlabeled, exact_labels=options.exact_labels)
+    read = read_target(table, target, **options.target_reading)
     prepared = prepare(table, target, options.features, **options.kinds)
     progress("Comparing labelled and unlabelled rows")
     found = compare_rows(prepared, read.labels, options.seed or 0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -171,7 +172,7 @@ def read_labels(table: Table, options: Options) -> tuple[Labels, Labels, AuditAn
     Both know every class. Some rows must be left to label.
     """
     target, unlabeled, exact = str(options.target), options.unlabeled, options.exact_labels
-    read = read_target(table, target, unlabeled, exact_labels=exact)
+    read = read_target(table, target, **options.target_reading)
     labels = read.labels
     if options.checked is not None:  # rows chosen for doubt: their labels are labels like any other
         checked = read_audit(options.checked, table, target, labels, unlabeled, exact_labels=exact, chosen=DOUBT)
@@ -182,6 +183,9 @@ def read_labels(table: Table, options: Options) -> tuple[Labels, Labels, AuditAn
     if options.audit is None:
         return labels, labels, None, read
     answers = read_audit(options.audit, table, target, labels, unlabeled, exact_labels=exact)
+    if other := options.unlike(answers.options):
+        said = f"{Path(options.audit).name} was drawn with {other}, and these labels are made without."
+        read = read._replace(notes=[*read.notes, said])
     if answers.new_classes and (isinstance(options.class_prior, Mapping) or np.ndim(options.class_prior)):  # type: ignore[arg-type]
         raise TableError(
             f"The audit found the class {shown(next(iter(answers.new_classes)))}, which none of your labels has, "

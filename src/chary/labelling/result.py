@@ -21,6 +21,7 @@ from chary.labelling.learn import Fit
 from chary.labelling.score import probability_columns
 from chary.method.labels import Labels
 from chary.options import AUDIT_SIZE
+from chary.tables.cells import target_texts
 from chary.tables.table import ACCEPT, CONFIDENCE, LABEL, SOURCE, WHY
 
 # Where a label comes from: the user; the model, which has learned from it; the model, at the end.
@@ -214,7 +215,9 @@ def _as_target(classes: pl.Series, dtype: pl.DataType) -> pl.Series:
         typed = classes.replace_strict({"true": True, "false": False}, default=None, return_dtype=pl.Boolean)
     elif dtype.is_numeric() or dtype in (pl.Categorical, pl.Enum):
         typed = classes.cast(dtype, strict=False)
-    return typed if typed.cast(pl.String).equals(classes) else classes
+    if dtype.is_float() and (whole := classes.cast(pl.Int64, strict=False)).null_count() == 0:
+        typed = whole  # floats only because cells were missing
+    return typed if target_texts(typed).equals(classes) else classes
 
 
 def write_rows_to_check(result: LabeledTable, file: BinaryIO) -> None:
@@ -230,4 +233,5 @@ def write_rows_to_check(result: LabeledTable, file: BinaryIO) -> None:
         unlabeled=result.options.unlabeled,
         exact_labels=result.options.exact_labels,
         chosen=DOUBT,
+        options=result.options.to_keep("label"),
     )

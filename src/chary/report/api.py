@@ -47,6 +47,7 @@ def label(
     target: Any,
     *,
     unlabeled: str | Sequence[str] | None = None,
+    classes: str | Sequence[str] = (),
     exact_labels: bool = False,
     drop: Sequence[str] = (),
     categorical: Sequence[str] = (),
@@ -78,6 +79,9 @@ def label(
         The column that holds the labels; cells without one are missing.
     unlabeled : str or sequence of str, default=None
         Cell values that mean "no label", besides empty cells.
+    classes : str or sequence of str, default=()
+        Cell values that are classes though they look like no answer, as "unknown" or 99 do: without it, or
+        ``unlabeled``, these are refused.
     exact_labels : bool, default=False
         Whether labels that differ in nothing but case and white space are different classes.
     drop : sequence of column names, default=()
@@ -157,9 +161,9 @@ def diagnose(data: Any, target: Any, **options: Any) -> Diagnosed:
     target : str
         The column that holds the labels; cells without one are missing.
     **options
-        The parameters of ``chary.label`` that say how the table is read: ``unlabeled``, ``exact_labels``,
-        ``drop``, ``categorical``, ``numeric``, ``identifier``, ``missing``, ``text``, ``features``,
-        ``delimiter``, ``encoding``, ``sheet``; and ``seed``.
+        The parameters of ``chary.label`` that say how the table is read: ``unlabeled``, ``classes``,
+        ``exact_labels``, ``drop``, ``categorical``, ``numeric``, ``identifier``, ``missing``, ``text``,
+        ``features``, ``delimiter``, ``encoding``, ``sheet``; and ``seed``.
 
     See Also
     --------
@@ -520,8 +524,9 @@ class Result(_Shown):
         k = details.audit_size if k is None else k
         if k < 2:
             raise TableError(f"{k} rows are too few to judge by; look at each unlabelled row instead.")
-        unlabeled, exact = details.settings["unlabeled"], details.settings["exact_labels"]
-        pool = unlabelled_rows(details.table, details.target, labels, unlabeled=unlabeled, exact_labels=exact)
+        options = details.options
+        told: dict[str, Any] = {"unlabeled": options.unlabeled, "exact_labels": options.exact_labels}
+        pool = unlabelled_rows(details.table, details.target, labels, **told, options=options.to_keep("label"))
         draw_sheet(path, pool, k, seed=seed, overwrite=overwrite)
 
     def rows_to_check(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:

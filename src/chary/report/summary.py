@@ -445,7 +445,7 @@ class Hints(NamedTuple):
     ) -> Hints:
         """The same for labels that are judged: a draw twice as large keeps the answers."""
         n_drawn, n_rows = result.answers.n_drawn, result.n_rows
-        again = {"k": min(2 * n_drawn, n_rows), "audit": None, "by": (), "error": None, "force": False}
+        again = {"k": min(2 * n_drawn, n_rows), "audit": None, "force": False}
         more = options.command("judge", files, **again) if n_drawn < n_rows else ""
         return cls._typed(more, options.command("audit fill", [str(options.audit)]))
 

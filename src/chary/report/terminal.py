@@ -39,7 +39,9 @@ def show_labels(console: Console, summary: Summary, hints: Hints) -> None:
             f"{these} confident held-out prediction{'s' * (doubted > 1)} and may be right: see the report.\n"
         )
     if summary["audit"] is None:
-        console.print(_panel(_invitation(summary, hints), "how accurate?"))
+        console.print(_panel(_invitation(summary), "how accurate?"))
+        if hints.draw:  # not in the box, whose edges would be copied with it, nor cut
+            console.print(Text(f"Next:  {visible(hints.draw, len(hints.draw))}\n", "bold"), soft_wrap=True)
     else:
         _show_audit(console, summary["audit"], summary["held_out"], summary["aim"]["name"])
         _show_accepted(console, summary["accept"], summary["audit"]["accept"], "new labels", "approximate", hints)
@@ -52,6 +54,7 @@ def show_diagnosis(console: Console, diagnosis: dict[str, Any], hints: Hints) ->
     for column in diagnosis["columns"]:
         columns.add_row(_plain(column["name"]), column["kind"], Text(visible(column["note"], 200)))
     console.print(columns)
+    _show_classes(console, diagnosis["classes"])
     _show_notes(console, diagnosis["notes"])
     if diagnosis["shifts"]:
         grid = _grid("Feature", "Difference", "p")
@@ -91,6 +94,14 @@ def _show_columns(console: Console, what: str, columns: list[dict[str, Any]]) ->
     console.print(Text(f"{what}: {', '.join(named)}{more}.\n"))
 
 
+def _show_classes(console: Console, counts: dict[str, int]) -> None:
+    """The classes by how many labels each has."""
+    named = sorted(counts.items(), key=lambda item: -item[1])
+    said = [f"{visible(name, 40)} ({count:,})" for name, count in named[:_N_NAMED]]
+    more = f" and {len(named) - _N_NAMED} more" if len(named) > _N_NAMED else ""
+    console.print(Text(f"Classes, and how many labels of each: {', '.join(said)}{more}.\n"))
+
+
 def _show_notes(console: Console, notes: list[str]) -> None:
     for note in notes[:_N_NOTES]:
         console.print(Text(visible(note, 500)))
@@ -107,13 +118,12 @@ def _show_verdict(console: Console, diagnosis: dict[str, Any], remark: str) -> N
         console.print(Text(f"{visible(remark, 500)}\n"))
 
 
-def _invitation(summary: Summary, hints: Hints) -> str:
+def _invitation(summary: Summary) -> str:
     nobody = "No figure computed from labels that were not drawn at random can tell."
     if not summary["audit_size"]:
         return f"{nobody} There are so few rows without a label that you can look at each."
-    how = f":  {visible(hints.draw, 800)}" if hints.draw else "."
-    labels = f"{number(summary['audit_size'])} labels of rows drawn at random can, and the model learns from them"
-    return f"{nobody} {labels}{how}"
+    labels = f"{number(summary['audit_size'])} labels of rows drawn at random can"
+    return f"{nobody} {labels}, and the model learns from them."
 
 
 def _show_audit(console: Console, audit: dict[str, Any], held_out: dict[str, Any] | None, aim: str) -> None:

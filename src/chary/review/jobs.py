@@ -77,7 +77,7 @@ class LabelJob(_Job):
         super().__init__(table, options)
         self.target = self.question = str(options.target)
         self.hidden = (self.target,)
-        read = read_target(table, self.target, options.unlabeled, exact_labels=options.exact_labels)
+        read = read_target(table, self.target, **options.target_reading)
         self.labels, self.notes, self.spellings = read.labels, read.notes, read.spellings
         self.classes = [str(name) for name in self.labels.classes]
         found = np.bincount(self.labels.codes[self.labels.labeled], minlength=len(self.classes)).tolist()
@@ -85,6 +85,7 @@ class LabelJob(_Job):
         self.population = table.frame.height - sum(found)
         self.cells = cells_of(table, self.target)
         self._read_with: dict[str, Any] = {"unlabeled": options.unlabeled, "exact_labels": options.exact_labels}
+        self._read_with["options"] = options.to_keep("label")
 
     def draw(self, path: Path, k: int) -> None:
         """Draw a sheet of random rows, or enlarge the one that is there."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 import polars as pl
@@ -15,8 +15,25 @@ from chary.tables.table import NO_WIDTH, all_composed, composed, has_texts, text
 _NOTHING = ("na", "n/a", "nan", "null", "?")
 # In a feature such a cell is missing, and so is one of these.
 _MISSING = (*_NOTHING, "", "none", "-")
-# In a target it may mean "no label" or be a class; so may this, with which NumPy and scikit-learn mark such rows.
-_MAY_BE_UNLABELED = (*_NOTHING, "-1")
+# In a target it may mean "no label" or be a class. So may -1, as NumPy and scikit-learn mark such rows, and
+# these words of a form or a ticket: nobody has decided, or somebody did not answer. "Other" and "none" do answer.
+_NOBODY_SAID = (
+    "n.a.", "n. a.", "#n/a", "...", "tbd", "t.b.d.", "tba", "tbc", "todo", "to do", "dk/na", "missing",
+    "unknown", "not known", "open", "pending", "undecided", "unassigned", "unclassified", "unlabeled",
+    "unlabelled", "unspecified", "not specified", "undefined", "no answer", "don't know", "not available", "blank",
+    "unbekannt", "nicht bekannt", "offen", "ausstehend", "k.a.", "k. a.", "keine angabe", "keine antwort",
+    "weiß nicht", "unklar", "nicht zugeordnet",
+    "inconnu", "inconnue", "en attente", "à définir", "non renseigné", "sans réponse", "ne sait pas", "nsp",
+    "desconocido", "desconocida", "pendiente", "por definir", "sin respuesta", "no sabe", "ns/nc", "s/d",
+    "sconosciuto", "in attesa", "in sospeso", "da definire", "non so", "n.d.",
+    "desconhecido", "pendente", "sem resposta", "não sabe", "a definir",
+    "onbekend", "in behandeling", "geen antwoord", "weet niet", "n.v.t.",
+    "nieznany", "nieznane", "brak danych", "nie wiem", "b.d.", "neznámý", "ismeretlen", "bilinmiyor",
+    "okänd", "vet ej", "ukendt", "ukjent", "vet ikke", "tuntematon",
+    "неизвестно", "нет данных", "не знаю", "невідомо", "άγνωστο",
+    "未知", "待定", "不明", "未定", "未回答", "미정", "모름", "غير معروف", "לא ידוע",
+)  # fmt: skip
+_MAY_BE_UNLABELED = frozenset(word.casefold() for word in (*_NOTHING, "-1", *_NOBODY_SAID))
 # As the answer to a question it means "I do not know", and so does one of these.
 _NO_ANSWER = frozenset((*_NOTHING, "none", "-", "??", "???", "skip", "skipped", "unknown"))
 # Around a label; NumPy drops a NUL at the end of text anyway.
@@ -73,6 +90,29 @@ def codes_of(column: str, missing: Sequence[str]) -> list[str]:
     return [*(code for code in missing if "=" not in code), *named]
 
 
+def doubtful_labels(counts: Mapping[str, int], codes: Sequence[str] = ()) -> list[str]:
+    """The labels of a target of which only who wrote them can tell whether they are any.
+
+    Words such as NA or "unknown", what ``codes`` names, and numbers such as 99 if they stand out of the others.
+
+    >>> doubtful_labels({"red": 5, "offen": 9}), doubtful_labels({"red": 5, "blue": 9, "other": 3})
+    (['offen'], [])
+    >>> doubtful_labels({str(n): 4 for n in (*range(11), 98, 99)}), doubtful_labels({"97": 4, "98": 3, "99": 8})
+    (['98', '99'], [])
+    """
+    numbers = {text: float(text) for text in counts if re.fullmatch(r"\s*-?\d{1,9}(\.0*)?\s*", text)}
+    values = sorted(set(numbers.values()))
+    odd = set(values[: _codes_at_the_start(values, fewest=2)])
+    odd |= set(values[::-1][: _codes_at_the_start(values[::-1], fewest=2)])
+    named = [code.strip().casefold() for code in codes]
+    odd |= {float(code) for code in named if re.fullmatch(r"-?\d+(\.\d+)?", code)}
+    return [
+        text
+        for text in counts
+        if may_be_unlabeled(text) or text.strip().casefold() in named or numbers.get(text) in odd
+    ]
+
+
 def likely_codes(numbers: pl.Series) -> list[tuple[str, int]]:
     """Numbers that look like a code for nothing, and how often: -9 or 999, frequent, far from all others."""
     coded = numbers.filter(numbers.is_in(_EITHER_SIGN))
@@ -82,17 +122,19 @@ def likely_codes(numbers: pl.Series) -> list[tuple[str, int]]:
     values, times = counts["value"].to_list(), counts["count"].to_list()
     found = []
     for ends in ((values, times), (values[::-1], times[::-1])):
-        n = _codes_at_the_start(*ends, len(numbers))
+        n = _codes_at_the_start(ends[0])
+        if n and min(ends[1][:n]) < max(_FEWEST_CELLS, _FREQUENT * len(numbers)):
+            n = 0
         found += [(f"{value:.0f}", count) for value, count in zip(ends[0][:n], ends[1][:n], strict=True)]
     return found
 
 
-def _codes_at_the_start(values: list[float], times: list[int], n_cells: int) -> int:
-    """How many of the first values are codes: frequent, and outside the range of the others."""
+def _codes_at_the_start(values: list[float], fewest: int = _FEWEST_VALUES) -> int:
+    """How many of the first values are codes: outside the range of the others, of which there are some."""
     n = 0
-    while n < min(_MOST_CODES, len(values) - _FEWEST_VALUES) and (abs(values[n]) in _CODES or values[n] == -1):
+    while n < min(_MOST_CODES, len(values) - fewest) and (abs(values[n]) in _CODES or values[n] == -1):
         n += 1
-    if n == 0 or min(times[:n]) < max(_FEWEST_CELLS, _FREQUENT * n_cells):
+    if n == 0:
         return 0
     rest, last = sorted(values[n:]), values[n - 1]
     below_all = last < 0 <= rest[0]
@@ -101,9 +143,18 @@ def _codes_at_the_start(values: list[float], times: list[int], n_cells: int) -> 
     return n if below_all or far else 0
 
 
+def target_texts(cells: pl.Series) -> pl.Series:
+    """The cells of a target as text: a whole number is one, though pandas makes it 3.0 where others are missing.
+
+    >>> target_texts(pl.Series([3.0, 2.5, None])).to_list()
+    ['3', '2.5', None]
+    """
+    return texts(cells).str.replace(r"\.0$", "") if cells.dtype.is_float() else texts(cells)
+
+
 def label_texts(cells: pl.Series) -> pl.Series:
     """The cells of a target as text without anything unseen around it, null where they are empty."""
-    found = texts(cells).str.replace_all(_AROUND, "")
+    found = target_texts(cells).str.replace_all(_AROUND, "")
     return found.set(found == "", None)
 
 
@@ -113,7 +164,7 @@ def may_be_unlabeled(label: str) -> bool:
     >>> may_be_unlabeled("NA"), may_be_unlabeled("none")
     (True, False)
     """
-    return composed(label).strip().lower() in _MAY_BE_UNLABELED
+    return " ".join(composed(label).split()).casefold() in _MAY_BE_UNLABELED
 
 
 def is_no_answer(answer: str) -> bool:

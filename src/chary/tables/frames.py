@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from chary.method.labels import is_missing
+from chary.tables.cells import target_texts
 from chary.tables.errors import TableError
 from chary.tables.table import LABEL, Table, refuse_duplicates
 
@@ -38,6 +39,10 @@ def _series(name: str, values: Any) -> pl.Series:
     if isinstance(dtype, np.dtype) and dtype.kind in "biufM":
         return pl.Series(name, np.asarray(array))
     items = [None if is_missing(value) else value for value in values]
+    if getattr(dtype, "categories", None) is not None:  # whatever its values are
+        named = target_texts(pl.Series([item for item in items if item is not None], strict=False))
+        texts = iter(named.to_list())
+        return pl.Series(name, [None if item is None else next(texts) for item in items], dtype=pl.Categorical)
     try:
         return pl.Series(name, items, strict=True)
     except (TypeError, pl.exceptions.PolarsError):  # a column of mixed types: read it as text
@@ -100,8 +105,12 @@ def _pandas_array(column: pl.Series, dtype: Any) -> Any:
     categories = getattr(dtype, "categories", None)
     if dtype is None or str(dtype) == "object" or dtype.kind == "m":  # durations stay as they are read
         return plain.array
-    if categories is not None and not plain.isin(categories).all():
+    if column.dtype.is_integer() and dtype.kind == "f":  # whole numbers, though some cells were missing
         return plain.array
+    if categories is not None:
+        known = dict(zip(target_texts(pl.Series(list(categories), strict=False)), categories, strict=True))
+        found = [known.get(text) for text in target_texts(column)]
+        return plain.array if None in found else pd.Series(found, dtype=dtype).array
     try:
         typed = pd.Series(values, dtype=dtype)
     except (TypeError, ValueError):

@@ -33,6 +33,8 @@ def sample_rows(
     *,
     unlabeled: str | Sequence[str] | None = None,
     exact_labels: bool = False,
+    classes: Sequence[str] = (),
+    missing: Sequence[str] = (),
     keep: Sequence[int] = (),
     seed: int = 0,
     room: int = 1 << 30,
@@ -45,7 +47,7 @@ def sample_rows(
     ----------
     source : Source
         It is read once.
-    target, unlabeled, exact_labels : as in ``read_target``
+    target, unlabeled, exact_labels, classes, missing : as in ``read_target``
     k : int
         How many rows without a label to draw, if there are as many.
     keep : sequence of int, default=()
@@ -59,7 +61,8 @@ def sample_rows(
         Told how many rows were read by now, and which share of the files.
     """
     require_target(source.table, target)
-    cells = GivenCells(target, unlabeled, exact_labels=exact_labels)
+    told = {"classes": classes, "missing": missing}
+    cells = GivenCells(target, unlabeled, exact_labels=exact_labels, **told)
     # Raw random numbers, which stay the same over versions of NumPy.
     generator = np.random.PCG64(np.random.SeedSequence([seed, _SAMPLE]))
     kept, wanted, n_rows = _Kept(k, room, source.table.name), np.asarray(keep, np.int64), 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from chary._words import Parameter, listed, shown
 from chary.method.labels import Labels, encode
-from chary.tables.cells import label_texts, may_be_unlabeled
+from chary.tables.cells import codes_of, doubtful_labels, label_texts, may_be_unlabeled, target_texts
 from chary.tables.errors import TableError
-from chary.tables.table import Table, column_named, composed, has_texts, texts, told_apart
+from chary.tables.table import Table, column_named, composed, has_texts, told_apart
 
 MAX_CLASSES = 1000  # more are no labels, and would cost more than they tell
 _MAX_LABEL_BYTES = 2**31  # of all labels in an array of fixed width
@@ -30,7 +30,13 @@ class Target(NamedTuple):
 
 
 def read_target(
-    table: Table, target: str, unlabeled: str | Sequence[str] | None = None, *, exact_labels: bool = False
+    table: Table,
+    target: str,
+    unlabeled: str | Sequence[str] | None = None,
+    *,
+    exact_labels: bool = False,
+    classes: Sequence[str] = (),
+    missing: Sequence[str] = (),
 ) -> Target:
     """The target column of a table, encoded; its empty cells, and cells equal to ``unlabeled``, have no label.
 
@@ -39,18 +45,23 @@ def read_target(
     table, target
         The table, and the name of one of its columns.
     unlabeled : str or sequence of str, default=None
-        What means "no label", in upper or lower case. Cells that look like it without being empty (NA, ?, -1) are
-        refused unless they are named here; an empty text among the names makes them classes.
+        What means "no label", in upper or lower case. Cells that look like it without being empty (NA, ?, -1,
+        unknown, 99 beside 0 to 10) are refused unless they are named here or among the classes; an empty text
+        makes them all classes.
     exact_labels : bool, default=False
         Whether labels that differ in nothing but case and white space are different classes. If not, they are one
         class, called by its most frequent spelling, and ``spellings`` and ``notes`` say so.
+    classes : sequence of str, default=()
+        Cells that look like no label and are a class.
+    missing : sequence of str, default=()
+        Codes for nothing in other columns, which may mean no label here.
     """
     require_target(table, target)
-    raw, markers = texts(table.frame[target]), markers_of(unlabeled)
+    raw, markers = target_texts(table.frame[target]), markers_of(unlabeled)
     cells, counts, none = _counted(raw, markers, exact_labels)
     counts = {text: count for text, count in counts.items() if text not in set(none)}
     if not says_classes(unlabeled):
-        refuse_doubtful(target, counts, bool(markers))
+        refuse_doubtful(target, counts, bool(markers), classes, missing)
     chosen = {text: text for text in counts} if exact_labels else chosen_spellings(counts)
     by_class: Counter[str] = Counter()
     for text, count in counts.items():
@@ -59,18 +70,16 @@ def read_target(
     longest = max(map(len, chosen.values()))
     if 4 * longest * len(cells) > _MAX_LABEL_BYTES:
         raise TableError(f"Column {shown(target)} has a label of {longest:,} characters; shorten it.")
-    classes = cells.replace_strict(chosen, default=None, return_dtype=pl.String)
-    spellings = {} if exact_labels else _spellings(raw, classes)
+    labels = cells.replace_strict(chosen, default=None, return_dtype=pl.String)
+    spellings = {} if exact_labels else _spellings(raw, labels)
     odd = [text for text in none if text not in markers and folded(text)]
     notes = [f"In column {shown(target)}, {shown(text)} counts as unlabelled too." for text in odd]
-    return Target(encode(classes, unlabeled=None), spellings, fold_sentences(spellings, target) + notes)
+    return Target(encode(labels, unlabeled=None), spellings, fold_sentences(spellings, target) + notes)
 
 
-def target_labels(
-    table: Table, target: str, unlabeled: str | Sequence[str] | None = None, *, exact_labels: bool = False
-) -> Labels:
+def target_labels(table: Table, target: str, unlabeled: str | Sequence[str] | None = None, **told: Any) -> Labels:
     """The labels alone, of what ``read_target`` says."""
-    return read_target(table, target, unlabeled, exact_labels=exact_labels).labels
+    return read_target(table, target, unlabeled, **told).labels
 
 
 def require_target(table: Table, target: str) -> None:
@@ -90,24 +99,34 @@ def require_target(table: Table, target: str) -> None:
 class GivenCells:
     """Tells which cells of a target hold a label, part by part; at the end, whether all are surely any."""
 
-    def __init__(self, target: str, unlabeled: str | Sequence[str] | None, *, exact_labels: bool = False) -> None:
+    def __init__(
+        self,
+        target: str,
+        unlabeled: str | Sequence[str] | None,
+        *,
+        exact_labels: bool = False,
+        classes: Sequence[str] = (),
+        missing: Sequence[str] = (),
+    ) -> None:
         self._target, self._markers, self._exact = target, markers_of(unlabeled), exact_labels
-        self._all_classes = says_classes(unlabeled)
-        self._doubtful: Counter[str] = Counter()
+        self._all_classes, self._told = says_classes(unlabeled), (classes, missing)
+        self._counts: Counter[str] = Counter()  # of all labels, as long as there are few enough to be classes
 
     def see(self, cells: pl.Series) -> NDArray[np.bool_]:
         """Where some cells hold a label; such as may mean none are counted, not taken."""
-        found, counts, none = _counted(texts(cells), self._markers, self._exact)
+        found, counts, none = _counted(target_texts(cells), self._markers, self._exact)
         if not self._all_classes:
-            doubtful = [text for text in counts if text not in none and may_be_unlabeled(text)]
-            self._doubtful.update({text: counts[text] for text in doubtful})
+            left = {text: n for text, n in counts.items() if text not in none}
+            doubtful = [text for text in left if may_be_unlabeled(text) and not is_marker(text, self._told[0])]
+            few = len(self._counts) <= MAX_CLASSES
+            self._counts.update(left if few else {text: left[text] for text in doubtful})
             none += doubtful
         return (found.is_not_null() & ~found.is_in(none).fill_null(False)).to_numpy()
 
     def refuse(self) -> None:
         """Refuse cells of which only who wrote them can tell whether they are labels."""
-        most = dict(sorted(self._doubtful.items(), key=lambda item: (-item[1], item[0])))
-        refuse_doubtful(self._target, most, bool(self._markers))
+        most = dict(sorted(self._counts.items(), key=lambda item: (-item[1], item[0])))
+        refuse_doubtful(self._target, most, bool(self._markers), *self._told)
 
 
 def _counted(raw: pl.Series, markers: Sequence[str], exact: bool) -> tuple[pl.Series, dict[str, int], list[str]]:
@@ -132,18 +151,31 @@ def _spellings(raw: pl.Series, classes: pl.Series) -> dict[str, dict[str, int]]:
     return spellings
 
 
-def refuse_doubtful(target: str, counts: dict[str, int], told: bool) -> None:
-    """Refuse labels of which only who wrote them can tell whether they are any."""
-    for label, count in counts.items():
-        if may_be_unlabeled(label):
-            raise TableError(
-                f"Column {shown(target)} holds {shown(label)} in {count:,} rows, which may or may not mean "
-                f"unlabelled; pass {'also ' * told}",
-                Parameter("unlabeled", label),
-                " if it does, or ",
-                Parameter("unlabeled", ""),
-                " if it is a class.",
-            )
+def refuse_doubtful(
+    target: str, counts: Mapping[str, int], told: bool, classes: Sequence[str] = (), missing: Sequence[str] = ()
+) -> None:
+    """Refuse labels of which only who wrote them can tell whether they are any, unless they are said to be."""
+    found = [text for text in doubtful_labels(counts, codes_of(target, missing)) if not is_marker(text, classes)]
+    if not found:
+        return
+    found = found[:_SHOWN]
+    others = {text: n for text, n in counts.items() if text not in found}
+    said = [f"{shown(text)} in {counts[text]:,} rows" for text in found]
+    rest = [f"{shown(text)} ({n:,})" for text, n in list(others.items())[:_SHOWN]]
+    rest += [f"{len(others) - _SHOWN} more"] * (len(others) > _SHOWN)
+    does, is_one = ("it does", "it is a class") if len(found) == 1 else ("they do", "they are classes")
+    also = "also " if told else ""
+    raise TableError(
+        f"Column {shown(target)} holds {listed(said)}, which may or may not mean unlabelled; pass {also}",
+        *_each("unlabeled", found),
+        f" if {does}, or ",
+        *_each("classes", found),
+        f" if {is_one}." + f" Its other values are {listed(rest)}." * bool(rest),
+    )
+
+
+def _each(name: str, values: Sequence[str]) -> list[Any]:
+    return [part for value in values for part in (Parameter(name, value), " ")][:-1]
 
 
 def _refuse_unlearnable(target: str, counts: Mapping[str, int]) -> None:

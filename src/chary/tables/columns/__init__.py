@@ -36,6 +36,8 @@ KINDS: tuple[Kind, ...] = (
 _LEFT_OUT = {"drop": (DROPPED, "dropped as asked"), "identifier": (IDENTIFIER, "an identifier, as asked")}
 # Kinds of text that might have been numbers.
 _MAY_HOLD_NUMBERS = (Categories.name, Texts.name, TEXT, IDENTIFIER)
+# What cells that their owner keeps as categories can be besides.
+_OF_TEXTS = (*_MAY_HOLD_NUMBERS, CONSTANT)
 
 
 def find_column(cells: pl.Series, forced: str = "") -> Column:
@@ -56,6 +58,8 @@ def find_column(cells: pl.Series, forced: str = "") -> Column:
         column = find_constant(filled, len(cells))
         if column is None:
             column = _as_numbers(filled) if forced == "numeric" else _first_kind(filled, len(cells))
+            if not forced and cells.dtype in (pl.Categorical, pl.Enum) and column.kind not in _OF_TEXTS:
+                column = Categories().find(filled, forced=True) or column
     return replace(column, missing=column.missing or len(filled) < len(cells))
 
 
