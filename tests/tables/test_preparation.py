@@ -71,11 +71,16 @@ def test_a_column_said_to_be_numeric_may_hold_anything_but_not_nothing_but():
         preparation.transform({"x": ["1.5", "2.5"]})
 
 
-def test_numbers_among_pandas_categories_are_read():
-    preparation = TablePreparation().fit({"x": pl.Series(["10", "30"] * 30, dtype=pl.Categorical)})
-    cells = pl.Series(["30", "10"], dtype=pl.Categorical)
-    numbers = preparation.features()[0].in_units(preparation.transform({"x": cells})[:, 0])
-    np.testing.assert_allclose(numbers, [30, 10])
+def test_numbers_declared_to_be_categories_are_categories_and_known_again_as_numbers():
+    codes = pl.Series("x", [10, 30] * 30)
+    for cells in (pd.Categorical(codes), pd.Categorical(codes.cast(pl.Float64)), codes.cast(pl.String).cast(pl.Categorical)):
+        preparation = TablePreparation().fit({"x": cells})
+        assert preparation.columns_[0].kind == "categorical"
+        np.testing.assert_array_equal(preparation.transform({"x": cells})[:2], np.eye(2))
+        again = codes.cast(pl.Float64) if getattr(cells, "categories", None) is not None else codes
+        np.testing.assert_array_equal(preparation.transform({"x": again})[:2], np.eye(2))
+    every = pd.Categorical(range(60))  # none of which is frequent: numbers, as they are
+    assert TablePreparation(numeric=["x"]).fit({"x": every}).columns_[0].kind == "numeric"
 
 
 def test_overrides():

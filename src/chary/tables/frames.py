@@ -38,8 +38,12 @@ def _series(name: str, values: Any) -> pl.Series:
     if isinstance(dtype, np.dtype) and dtype.kind in "biufM":
         return pl.Series(name, np.asarray(array))
     items = [None if is_missing(value) else value for value in values]
+    kept = getattr(getattr(dtype, "categories", None), "dtype", None)
     try:
-        return pl.Series(name, items, strict=True)
+        found = pl.Series(name, items, strict=True)
+        # Numbers that were declared to be categories, as pandas can: the text of each, and still categories.
+        is_number = isinstance(kept, np.dtype) and kept.kind in "iuf"
+        return found.cast(pl.String).cast(pl.Categorical) if is_number else found
     except (TypeError, pl.exceptions.PolarsError):  # a column of mixed types: read it as text
         return pl.Series(name, [None if item is None else str(item) for item in items])
 

@@ -165,6 +165,18 @@ def test_numbers_in_the_order_of_the_rows_count_them_and_others_by_name():
         assert find_counting(name, numbers) is None
 
 
+def test_whole_numbers_of_which_chance_would_make_some_equal_name_the_rows_if_none_are():
+    """Of 1,000 numbers below 10,000, 50 pairs would be equal; below 100,000, 5."""
+    rng = np.random.default_rng(0)
+    column = find_counting("seqn", pl.Series(rng.permutation(10_000)[:1000]).cast(pl.Float64))
+    assert (column.kind, column.note) == ("identifier", "a number that counts or names the rows: no two are equal")
+    assert column.doubtful
+    assert find_counting("seqn", pl.Series(rng.permutation(100_000)[:1000])) is None
+    assert find_counting("seqn", pl.Series(rng.permutation(10_000)[:199])) is None  # few, as years are
+    assert find_counting("place", pl.Series(rng.permutation(1000) + 1)) is None  # may be a ranking
+    assert find_counting("case", pl.Series(rng.permutation(1000) + 15_000)).kind == "identifier"
+
+
 def test_what_is_called_an_identifier_names_rows():
     for name in ("id", "ID", "id_str", "user_id", "userId", "UserID", "customer-id", "unitid", "id_no"):
         for dtype in (pl.Int64, pl.Float64, pl.String):

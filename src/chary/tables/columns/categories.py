@@ -90,6 +90,8 @@ _PERHAPS_ID_NAME = re.compile(r"(?i:(^|[_\W])(key|index|row|no|nr)$)")
 _MACHINE_CODE = r"(?i)^(?:\d{15,}|[0-9a-f]{24,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$"
 _COUNTS, _DIFFERENT = "a number that counts or names the rows", "different in every row"
 _FEWEST_ROWS = 20  # that numbers must count to be no coincidence
+_FEWEST_UNLIKE = 200  # that numbers must be to name the rows because none repeats
+_EQUAL_PAIRS = 10  # to be expected of measured numbers: that there is none happens once in 20,000 times
 _GAPS = 0.01  # of the rows, that an identifier must lack, and have, for its gaps to tell something
 # Groups of fewer rows than this on average are too small to learn from.
 _SMALL_GROUP = 2
@@ -131,13 +133,24 @@ def find_identifier(filled: pl.Series, n_rows: int) -> Column | None:
 
 
 def find_counting(name: str, numbers: pl.Series) -> Column | None:
-    """Whole numbers, all different, that either follow the order of the rows or are called an identifier."""
-    if len(numbers) < _FEWEST_ROWS or not (numbers == numbers.floor()).all() or numbers.n_unique() < len(numbers):
+    """Whole numbers, all different, that follow the order of the rows, are called an identifier, or never repeat.
+
+    Of n whole numbers that are measured, n (n - 1) / 2R pairs or more are equal on average where R numbers lie
+    between the least and the largest, and none is with a probability of about exp(-n (n - 1) / 2R) at most. The
+    numbers from 0 or 1 to n in another order than the rows' may be a ranking, which tells something.
+    """
+    n = len(numbers)
+    if n < _FEWEST_ROWS or not (numbers == numbers.floor()).all() or numbers.n_unique() < n:
         return None
     in_order = bool((numbers.diff().drop_nulls() == 1).all())
-    if not (in_order or _ID_NAME.search(name) or _PERHAPS_ID_NAME.search(name)):
+    if in_order or _ID_NAME.search(name) or _PERHAPS_ID_NAME.search(name):
+        return Column(name, IDENTIFIER, _COUNTS)
+    first, last = (float(end) for end in (numbers.min(), numbers.max()))  # type: ignore[arg-type]
+    n_between = last - first + 1
+    may_rank = first in (0, 1) and n_between == n
+    if n < _FEWEST_UNLIKE or may_rank or n * (n - 1) / (2 * n_between) < _EQUAL_PAIRS:
         return None
-    return Column(name, IDENTIFIER, _COUNTS)
+    return Column(name, IDENTIFIER, f"{_COUNTS}: no two are equal", doubtful=True)
 
 
 def of_no_kind(filled: pl.Series) -> Column:
