@@ -1,17 +1,30 @@
 """Who learns, by what is known of the labels; what is told of all rows and holds for a part; other beliefs."""
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 
+import chary
 from chary import DiverseEnsembleClassifier, MixedEnsembleClassifier, SelfTrainingClassifier
 from chary.labelling import Diagnosis
-from chary.labelling.diagnose import MILD, REPRESENTATIVE, STRONG, UNKNOWN
-from chary.labelling.learn import LEARNERS, MIXED, NETWORK, choose, collapsed, learn, prior_figures, prior_of_part
+from chary.labelling.diagnose import MILD, REPRESENTATIVE, STRONG, UNKNOWN, prepare
+from chary.labelling.learn import (
+    LEARNERS,
+    MIXED,
+    NETWORK,
+    choose,
+    collapsed,
+    columns_beyond_labels,
+    learn,
+    prior_figures,
+    prior_of_part,
+)
 from chary.method.labels import Labels
+from chary.tables import Table
 
 SHARES = {"yes": 0.3, "no": 0.7}
 
@@ -147,3 +160,51 @@ def test_of_many_rows_a_sample_tells(monkeypatch):
     _, found = figures([0.5, 0.5], random_state=0)
     assert found.levels[2].predicted == pytest.approx([0.5, 0.5], abs=0.15)
     assert found.levels[2].flipped == 0
+
+
+def numbered(labeled, n=1500):
+    """Rows with a running number: within the first 150 the share of "yes" rises with it, later it says nothing."""
+    rng = np.random.default_rng(0)
+    number, x = np.arange(n) // 2, rng.normal(size=n)
+    rising = np.where(np.arange(n) < 150, np.arange(n) / 37.5 - 2, 0)
+    truth = np.where(1.5 * x + rising + rng.normal(size=n) > 0, "yes", "no")
+    frame = pl.DataFrame(
+        {"number": number, "x": x, "y": [t if k else None for t, k in zip(truth, labeled, strict=True)]}
+    )
+    return frame, truth
+
+
+def test_a_column_whose_values_end_where_the_labels_do_is_left_out_and_says_why(tmp_path):
+    labeled = np.arange(1500) < 150
+    frame, truth = numbered(labeled)
+    result = chary.label(frame, target="y", seed=0)
+    number, x = (next(c for c in result.summary["columns"] if c["name"] == name) for name in ("number", "x"))
+    assert (number["used"], x["used"]) == (False, True)
+    assert (
+        number["note"] == "100% of the other rows lie where no label is, so what it says of them cannot be learned"
+    )
+    assert result.summary["diagnosis"]["shifts"][0]["name"] == "number"  # what differs is still told
+    right = [
+        np.mean(found.frame["chary_label"].to_numpy()[~labeled] == truth[~labeled])
+        for found in (result, chary.label(frame, target="y", learner="mixed", seed=0))
+    ]
+    assert right[0] > right[1] + 0.1  # who names a learner gives it every column
+    result.save(tmp_path / "model.chary")
+    again = chary.load(tmp_path / "model.chary").predict(frame.drop("number", "y"))
+    assert np.mean(np.asarray(again)[~labeled] == truth[~labeled]) == right[0]
+
+
+def test_a_running_number_stays_where_labels_are_all_over():
+    frame, _ = numbered(np.random.default_rng(1).random(1500) < 0.1)
+    assert all(column["used"] for column in chary.label(frame, target="y", seed=0).summary["columns"])
+
+
+def test_a_column_that_leaves_the_shares_as_they_are_stays_wherever_the_labels_end():
+    """Halves of each unit tell the classes apart, before and after: what is learned carries over."""
+    place = np.linspace(0, 100, 1000)
+    truth = np.where(np.sin(place) > 0, "yes", "no")
+    frame = pl.DataFrame({"place": place, "wave": np.sin(place), "y": truth})
+    prepared = prepare(Table(frame, "t"), "y")
+    labeled = np.arange(1000) < 126
+    labels = Labels(np.array(["no", "yes"]), np.where(labeled, truth == "yes", -1), labeled)
+    assert columns_beyond_labels(prepared, labels, labeled) == {}

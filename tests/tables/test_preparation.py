@@ -73,7 +73,11 @@ def test_a_column_said_to_be_numeric_may_hold_anything_but_not_nothing_but():
 
 def test_numbers_declared_to_be_categories_are_categories_and_known_again_as_numbers():
     codes = pl.Series("x", [10, 30] * 30)
-    for cells in (pd.Categorical(codes), pd.Categorical(codes.cast(pl.Float64)), codes.cast(pl.String).cast(pl.Categorical)):
+    for cells in (
+        pd.Categorical(codes),
+        pd.Categorical(codes.cast(pl.Float64)),
+        codes.cast(pl.String).cast(pl.Categorical),
+    ):
         preparation = TablePreparation().fit({"x": cells})
         assert preparation.columns_[0].kind == "categorical"
         np.testing.assert_array_equal(preparation.transform({"x": cells})[:2], np.eye(2))

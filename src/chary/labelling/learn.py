@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from scipy.special import entr
 from sklearn.base import clone, is_classifier
 from sklearn.pipeline import Pipeline
+from sklearn.tree import DecisionTreeClassifier
 
 from chary._words import Parameter, listed, shown
 from chary.audit.acceptance import check_error
@@ -19,7 +21,16 @@ from chary.audit.answers import AuditAnswers, read_audit
 from chary.audit.held_out import HeldOut, held_out
 from chary.audit.model import AuditFigures, audit_model, merge
 from chary.audit.sheet import DOUBT
-from chary.labelling.diagnose import STRONG, Contrast, DiagnosedTable, Diagnosis, compare_rows, prepare
+from chary.labelling.diagnose import (
+    STRONG,
+    Contrast,
+    DiagnosedTable,
+    Diagnosis,
+    Prepared,
+    compare_rows,
+    prepare,
+    some_of,
+)
 from chary.labelling.drift import with_drift_reference
 from chary.labelling.explain import Explainer, explainer
 from chary.method.diverse import DiverseEnsembleClassifier
@@ -39,6 +50,7 @@ from chary.method.priors import (
 from chary.method.self_training import SelfTrainingClassifier
 from chary.options import Options
 from chary.tables import Table, TableError
+from chary.tables.preparation import Feature
 from chary.tables.target import Target, read_target
 
 AUTO, MIXED, NETWORK, LINEAR, BOOSTING = "auto", "mixed", "network", "linear", "boosting"
@@ -52,6 +64,9 @@ _HARDLY_COVERED, _COLLAPSED, _WIDE = 0.2, 0.4, 500
 _GUARD_ROWS = 20_000
 # Unlike learners cost more, the more labels there are, and gain less; beyond so many boosting learns alone.
 _MOST_LABELED = 20_000
+# Rows beyond the labels that make a column suspect; by how much class shares must be nearer without such columns.
+_BEYOND, _NEARER = 0.8, 0.03
+_LABELS_OF_LEAF, _COVERAGE_ROWS = 5, 2_000
 _PRIOR_ROWS = 50_000  # of the unlabelled ones, to see what another belief would change
 
 Judges = list[tuple[Any, NDArray[np.intp]]]  # models, each with the labelled rows whose labels it has not seen
@@ -65,6 +80,7 @@ class Fit:
     options: Options  #: what was asked for
     labels: Labels  #: as given, in the table or by an audit
     diagnosis: Diagnosis  #: whether the labelled rows are like the rest
+    compared: list[Feature]  #: the features that the diagnosis numbers, those left out later too
     contrasts: list[Contrast]  #: of the columns that differ most
     choice: Choice  #: who learned
     model: Pipeline  #: preparation and classifier
@@ -104,6 +120,7 @@ def learn(
 
     step("Comparing labelled and unlabelled rows")
     diagnosis, differing = compare_rows(prepared, given, seed)
+    compared = prepared.preparation.features()
     n_unlabeled = n_rows - int(given.labeled.sum())
     diagnosis = replace(diagnosis, audited=answers is not None, n_unlabeled=n_unlabeled)
     notes = [*table.notes, *read.notes]
@@ -112,6 +129,9 @@ def learn(
     )
 
     step("Training")
+    if options.learner == AUTO and diagnosis.verdict == STRONG:
+        prepared = prepared.without(columns_beyond_labels(prepared, given, every.labeled, seed))
+        X = prepared.X
     rounds, aim = options.rounds, options.aim
     prior = prior_of_part(options.class_prior, given, n_rows)
     choice, classifier = fit_learner(
@@ -152,6 +172,7 @@ def learn(
         options=options,
         labels=every,
         diagnosis=diagnosis,
+        compared=compared,
         contrasts=differing,
         choice=choice,
         model=model,
@@ -246,6 +267,68 @@ def prior_figures(
     code, levels = sensitivity(log_of(probs), belief)
     sentence = describe_prior(classifier.class_prior, prior, classes)
     return PriorFigures(sentence, prior is not None, str(classes[code]), [str(name) for name in classes], levels)
+
+
+# ---------------------------------------------------------------- which columns are learned from
+
+
+def columns_beyond_labels(
+    prepared: Prepared, labels: Labels, known: NDArray[np.bool_], seed: int = 0
+) -> dict[str, str]:
+    """Columns that teach a boundary which exists among the labelled rows only, each with a note that says so.
+
+    A date is one if all labels are of one year, or a running number. Of most rows it says nothing but that they
+    lie beyond the labels, and whoever learns from it gives all of them the labels at the edge. Two things must
+    hold. A decision tree that tells labelled rows from others by the column alone, with leaves in which five
+    labels would be expected, has at least 80 % of the others in leaves without a label. And the mixture predicts
+    class shares that are nearer to those of the labels, by 0.03 or more, if it does without these columns: where
+    it does not, what is learned from them carries over.
+
+    Parameters
+    ----------
+    prepared : Prepared
+    labels : Labels
+        As given, without an audit's.
+    known : array of shape (n,), bool
+        Rows with a label, those of an audit too.
+    seed : int, default=0
+    """
+    rng = np.random.default_rng(seed)
+    rest = some_of(np.flatnonzero(~known), _COVERAGE_ROWS, rng)
+    rows = np.sort(np.concatenate([np.flatnonzero(known), rest]))
+    X, is_known = prepared.X[rows], known[rows]
+    owners = np.array([feature.column for feature in prepared.preparation.features()])
+    beyond = {name: _share_beyond(X[:, owners == name], is_known) for name in dict.fromkeys(owners.tolist())}
+    notes = {
+        name: f"{share:.0%} of the other rows lie where no label is, so what it says of them cannot be learned"
+        for name, share in beyond.items()
+        if share >= _BEYOND
+    }
+    if not notes or len(notes) == len(beyond):
+        return {}
+    part = labels.part(rows)
+    distances = [
+        _distance_of_shares(features, part, seed) for features in (X, X[:, ~np.isin(owners, list(notes))])
+    ]
+    return notes if distances[1] <= distances[0] - _NEARER else {}
+
+
+def _share_beyond(X: NDArray[Any], known: NDArray[np.bool_]) -> float:
+    """Share of rows without a label that a tree puts where no label is."""
+    leaf_rows = max(1, math.ceil(_LABELS_OF_LEAF * len(known) / known.sum()))
+    leaves = DecisionTreeClassifier(min_samples_leaf=leaf_rows, random_state=0).fit(X, known).apply(X)
+    return float(np.mean(~np.isin(leaves[~known], leaves[known])))
+
+
+def _distance_of_shares(X: NDArray[Any], labels: Labels, seed: int) -> float:
+    """Total variation between the class shares of the labels and those the mixture predicts for the others."""
+    model = MixedEnsembleClassifier(random_state=seed).fit(X, labels)
+    n_classes = len(labels.classes)
+    predicted = np.searchsorted(labels.classes, model.predict(X[labels.rest]))
+    shares = [
+        np.bincount(codes, minlength=n_classes) / len(codes) for codes in (labels.codes[labels.labeled], predicted)
+    ]
+    return float(np.abs(shares[0] - shares[1]).sum() / 2)
 
 
 # ---------------------------------------------------------------- who learns
