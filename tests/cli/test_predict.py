@@ -45,7 +45,7 @@ def test_predict_with_the_saved_model(model, table, run):
     code, _, err = run("predict", model, new, "--force")
     assert code == 1
     assert "Column 'age' holds '61.5'" in err
-    assert "decimal comma" in err
+    assert "numbers such as 12,5" in err
 
 
 @pytest.fixture(name="months")

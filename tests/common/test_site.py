@@ -129,13 +129,14 @@ WORDS = {
         "Found of it",
         "Agreement beyond chance",
     ],
-    "report/templates/sections/accept.html": ["Held out: wrong", "Of those wrong"],
+    "report/templates/sections/accept.html": ["Held out: wrong"],
+    "report/templates/cells.html": ["Of those wrong"],
     "report/templates/sections/audit.html": ["Recognised", "Cross-validation on your own labels"],
     "report/templates/sections/importance.html": ["Change of probability"],
     "report/templates/sections/prior.html": ["Labels that change"],
     "report/templates/sections/second_look.html": ["How sure"],
     "report/templates/judged/accuracy.html": ["answered rows alone"],
-    "report/summary.py": ["new labels can be accepted with"],
+    "report/summary.py": ["can be accepted with"],
 }
 
 

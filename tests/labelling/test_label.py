@@ -15,7 +15,7 @@ from chary.audit import draw
 from chary.audit.held_out import HeldOut
 from chary.audit.sheet import write_audit
 from chary.labelling import diagnose_table, label, label_table, predict_table
-from chary.labelling.learn import LEARNERS, NETWORK, learn
+from chary.labelling.learn import LEARNERS, NETWORK
 from chary.labelling.result import write_rows_to_check
 from chary.method import labels
 from chary.model_file import load, save
@@ -227,7 +227,9 @@ def test_a_class_prior_cannot_stand_beside_a_new_class_of_an_audit(tmp_path):
 def test_a_large_pool_is_sampled_for_the_check(monkeypatch):
     seen, nothing = [], HeldOut(np.zeros(0), np.zeros(0, dtype=bool), np.zeros(0), np.zeros(0))
     monkeypatch.setitem(LEARNERS, NETWORK, LEARNERS[NETWORK]._replace(held_out_rows=30))
-    monkeypatch.setattr(learn, "held_out", lambda model, X, labels, **rest: seen.append(labels) or nothing)
+    monkeypatch.setattr(
+        "chary.labelling.learn.held_out", lambda model, X, labels, **rest: seen.append(labels) or nothing
+    )
     label_table(table(biased=True), Options.of(target="y", rounds=0, learner="network"))
     assert (seen[0].labeled.sum(), (~seen[0].labeled).sum()) == (40, 30)
 

@@ -19,7 +19,6 @@ from chary.labelling.learn import (
     choose,
     collapsed,
     columns_beyond_labels,
-    learn,
     prior_figures,
     prior_of_part,
 )
@@ -156,7 +155,7 @@ def test_a_class_with_labels_cannot_have_share_zero():
 
 
 def test_of_many_rows_a_sample_tells(monkeypatch):
-    monkeypatch.setattr(learn, "_PRIOR_ROWS", 100)
+    monkeypatch.setattr("chary.labelling.learn._PRIOR_ROWS", 100)
     _, found = figures([0.5, 0.5], random_state=0)
     assert found.levels[2].predicted == pytest.approx([0.5, 0.5], abs=0.15)
     assert found.levels[2].flipped == 0

@@ -26,7 +26,7 @@ from chary.labelling.predict_files import (
 )
 from chary.options import Options
 from chary.tables import Table, TableError, read_table, write_table
-from chary.tables.source import table_from
+from chary.tables.source import open_source
 
 GIB = 1 << 30
 
@@ -83,7 +83,7 @@ def test_a_file_gets_the_labels_that_the_whole_table_gets(tmp_path, predictor, t
     expected = io.BytesIO()
     write_table(table, predict_table(trained, table), expected)
     whole.write_bytes(expected.getvalue())
-    assert table_from(found, taken=()).frame.equals(table_from(whole, taken=()).frame)
+    assert open_source(found, reserved=()).read().frame.equals(open_source(whole, reserved=()).read().frame)
     assert kind != "jsonl" or found.read_bytes() == whole.read_bytes()
     assert done.rows == sum(done.labels.values()) == 330
     assert seen == sorted(seen)

@@ -173,7 +173,7 @@ def test_an_audit_goes_round_in_python(tmp_path):
     ("arguments", "said"),
     [
         ({"target": "chrun"}, "did you mean 'churn'?"),
-        ({"target": "churn", "error": 0.1}, "pass them as the parameter audit, or leave the parameter error out"),
+        ({"target": "churn", "error": 0.1}, "pass them as the parameter audit"),
         ({"target": "churn", "error": 10, "audit": "a.csv"}, "such as error='0.1'"),
         ({"target": "churn", "drop": ["nothing"]}, "no column 'nothing'"),
     ],

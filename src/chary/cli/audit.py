@@ -140,6 +140,7 @@ def fill_command(
 def _stopping(filling: Filling, width: float | None, above: float | None) -> Stopping:
     """What tells when a sheet has enough answers to judge labels by; the person does not see the labels."""
     from chary.audit.judge import labels_of_sheet
+    from chary.audit.stopping import Stopping
     from chary.tables import open_source
 
     origin, path = filling.origin, filling.path
