@@ -7,6 +7,7 @@ from datetime import timedelta
 import numpy as np
 import polars as pl
 import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.naive_bayes import GaussianNB
 
 from chary import MixedEnsembleClassifier
@@ -17,8 +18,8 @@ from chary.audit.sheet import write_audit
 from chary.labelling import diagnose_table, label, label_table, predict_table
 from chary.labelling.learn import LEARNERS, NETWORK
 from chary.labelling.result import write_rows_to_check
-from chary.method import labels
-from chary.model_file import load, save
+from chary.method import default_members, labels
+from chary.model_file import ModelFileError, load, save
 from chary.options import Options
 from chary.report.summary import summarize
 from chary.tables import Table, TableError, open_source, read_table, write_table
@@ -136,7 +137,7 @@ def test_where_unlike_learners_find_one_class_alone_the_network_learns_and_says_
     found = label_table(collapsing(), Options.of(target="y"))
     assert found.diagnosis.verdict == "strongly biased"
     assert (found.settings["learner"], found.settings["rounds"]) == ("network", 1)
-    assert "the same label" in found.settings["why_learner"]
+    assert "held-out" in found.settings["why_learner"]
 
 
 def test_whoever_is_asked_for_learns():
@@ -154,6 +155,36 @@ def test_any_classifier_of_scikit_learn_can_learn():
     own = GaussianNB().fit(X[given], asked.labels.codes[given])
     np.testing.assert_array_equal(asked.codes[~given], own.predict(X[~given]))
     assert asked.settings["learner_words"] == "GaussianNB"
+
+
+class StandIn(ClassifierMixin, BaseEstimator):
+    """With the interface of TabPFN and TabICL: weights from a file, probabilities, no decision values."""
+
+    def __init__(self, model_path="", random_state=None):
+        self.model_path, self.random_state = model_path, random_state
+
+    def fit(self, X, y):
+        self.within_ = GaussianNB().fit(X, y)
+        self.classes_ = self.within_.classes_
+        return self
+
+    def predict_proba(self, X):
+        return self.within_.predict_proba(X)
+
+    def predict(self, X):
+        return self.within_.predict(X)
+
+
+def test_a_model_of_the_users_can_be_one_of_the_mixture():
+    members = [*default_members(), ("foundation", StandIn("weights.ckpt"), 2.0)]
+    asked = label_table(table(), Options.of(target="y", learner=MixedEnsembleClassifier(members), seed=3))
+    fitted = asked.model[-1].estimator_
+    assert [member.name for member in fitted.members_] == ["linear", "trees", "boosting", "foundation"]
+    assert fitted.weights_[3] == pytest.approx(2 / 6)
+    assert fitted.members_[3].estimator.model_path == "weights.ckpt"
+    assert fitted.members_[3].estimator.random_state is not None
+    with pytest.raises(ModelFileError, match="StandIn"):
+        save(asked.model, "nowhere.chary")
 
 
 def test_an_audit_is_learned_by_whoever_was_asked_for(tmp_path):

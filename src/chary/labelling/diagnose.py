@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -217,6 +217,12 @@ class Prepared(NamedTuple):
     X: NDArray[Any]  # (n, d)
     preparation: TablePreparation  # fitted
     n_missing: dict[str, int]  # cells without a number, by column
+
+    def without(self, notes: Mapping[str, str]) -> Prepared:
+        """The same with some columns left out, each for the reason in its note."""
+        kept = [feature.column not in notes for feature in self.preparation.features()]
+        n_missing = {name: n for name, n in self.n_missing.items() if name not in notes}
+        return Prepared(self.X[:, kept], self.preparation.without(notes), n_missing)
 
 
 @same_warnings()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -10,9 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import entr
 from sklearn.base import clone, is_classifier
 from sklearn.pipeline import Pipeline
+from sklearn.tree import DecisionTreeClassifier
 
 from chary._words import Parameter, listed, shown
 from chary.audit.acceptance import check_error
@@ -20,7 +21,16 @@ from chary.audit.answers import AuditAnswers, read_audit
 from chary.audit.held_out import HeldOut, held_out
 from chary.audit.model import AuditFigures, audit_model, merge
 from chary.audit.sheet import DOUBT
-from chary.labelling.diagnose import STRONG, Contrast, DiagnosedTable, Diagnosis, compare_rows, prepare
+from chary.labelling.diagnose import (
+    STRONG,
+    Contrast,
+    DiagnosedTable,
+    Diagnosis,
+    Prepared,
+    compare_rows,
+    prepare,
+    some_of,
+)
 from chary.labelling.drift import with_drift_reference
 from chary.labelling.explain import Explainer, explainer
 from chary.method.diverse import DiverseEnsembleClassifier
@@ -40,19 +50,23 @@ from chary.method.priors import (
 from chary.method.self_training import SelfTrainingClassifier
 from chary.options import Options
 from chary.tables import Table, TableError
+from chary.tables.preparation import Feature
 from chary.tables.target import Target, read_target
 
 AUTO, MIXED, NETWORK, LINEAR, BOOSTING = "auto", "mixed", "network", "linear", "boosting"
 # Who learns from an audit, too: docs/audit.md has the figures.
 WITH_AUDIT = MIXED
 
-# Where labels are strongly biased the network is ahead of unlike learners if hardly a row has a label near it, if
-# they find hardly anything but one class, or if there are more features than this: docs/label.md has the figures.
-_HARDLY_COVERED, _COLLAPSED, _WIDE = 0.2, 0.4, 500
-# Unlabelled rows on which a collapse is looked for.
-_GUARD_ROWS = 20_000
+# Where labels are strongly biased and the class shares of the mixture differ so much from those that it finds on
+# held-out labels, it has collapsed, and the network is ahead of it: docs/label.md has the figures.
+_COLLAPSED = 0.4
+# Unlabelled rows on which a collapse is looked for, and those that take part while labels are held out for it.
+_GUARD_ROWS, _GUARD_POOL = 20_000, 500
 # Unlike learners cost more, the more labels there are, and gain less; beyond so many boosting learns alone.
 _MOST_LABELED = 20_000
+# Rows beyond the labels that make a column suspect; by how much class shares must be nearer without such columns.
+_BEYOND, _NEARER = 0.8, 0.03
+_LABELS_OF_LEAF, _COVERAGE_ROWS = 5, 2_000
 _PRIOR_ROWS = 50_000  # of the unlabelled ones, to see what another belief would change
 
 Judges = list[tuple[Any, NDArray[np.intp]]]  # models, each with the labelled rows whose labels it has not seen
@@ -66,6 +80,7 @@ class Fit:
     options: Options  #: what was asked for
     labels: Labels  #: as given, in the table or by an audit
     diagnosis: Diagnosis  #: whether the labelled rows are like the rest
+    compared: list[Feature]  #: the features that the diagnosis numbers, those left out later too
     contrasts: list[Contrast]  #: of the columns that differ most
     choice: Choice  #: who learned
     model: Pipeline  #: preparation and classifier
@@ -105,6 +120,7 @@ def learn(
 
     step("Comparing labelled and unlabelled rows")
     diagnosis, differing = compare_rows(prepared, given, seed)
+    compared = prepared.preparation.features()
     n_unlabeled = n_rows - int(given.labeled.sum())
     diagnosis = replace(diagnosis, audited=answers is not None, n_unlabeled=n_unlabeled)
     notes = [*table.notes, *read.notes]
@@ -113,6 +129,9 @@ def learn(
     )
 
     step("Training")
+    if options.learner == AUTO and diagnosis.verdict == STRONG:
+        prepared = prepared.without(columns_beyond_labels(prepared, given, every.labeled, seed))
+        X = prepared.X
     rounds, aim = options.rounds, options.aim
     prior = prior_of_part(options.class_prior, given, n_rows)
     choice, classifier = fit_learner(
@@ -153,6 +172,7 @@ def learn(
         options=options,
         labels=every,
         diagnosis=diagnosis,
+        compared=compared,
         contrasts=differing,
         choice=choice,
         model=model,
@@ -252,6 +272,68 @@ def prior_figures(
     return PriorFigures(sentence, prior is not None, str(classes[code]), [str(name) for name in classes], levels)
 
 
+# ---------------------------------------------------------------- which columns are learned from
+
+
+def columns_beyond_labels(
+    prepared: Prepared, labels: Labels, known: NDArray[np.bool_], seed: int = 0
+) -> dict[str, str]:
+    """Columns that teach a boundary which exists among the labelled rows only, each with a note that says so.
+
+    A date is one if all labels are of one year, or a running number. Of most rows it says nothing but that they
+    lie beyond the labels, and whoever learns from it gives all of them the labels at the edge. Two things must
+    hold. A decision tree that tells labelled rows from others by the column alone, with leaves in which five
+    labels would be expected, has at least 80 % of the others in leaves without a label. And the mixture predicts
+    class shares that are nearer to those of the labels, by 0.03 or more, if it does without these columns: where
+    it does not, what is learned from them carries over.
+
+    Parameters
+    ----------
+    prepared : Prepared
+    labels : Labels
+        As given, without an audit's.
+    known : array of shape (n,), bool
+        Rows with a label, those of an audit too.
+    seed : int, default=0
+    """
+    rng = np.random.default_rng(seed)
+    rest = some_of(np.flatnonzero(~known), _COVERAGE_ROWS, rng)
+    rows = np.sort(np.concatenate([np.flatnonzero(known), rest]))
+    X, is_known = prepared.X[rows], known[rows]
+    owners = np.array([feature.column for feature in prepared.preparation.features()])
+    beyond = {name: _share_beyond(X[:, owners == name], is_known) for name in dict.fromkeys(owners.tolist())}
+    notes = {
+        name: f"{share:.0%} of the other rows lie where no label is, so what it says of them cannot be learned"
+        for name, share in beyond.items()
+        if share >= _BEYOND
+    }
+    if not notes or len(notes) == len(beyond):
+        return {}
+    part, others = labels.part(rows), X[:, ~np.isin(owners, list(notes))]
+    nearer = _distance_of_shares(X, part, seed) - _distance_of_shares(others, part, seed)
+    return notes if nearer >= _NEARER else {}
+
+
+def _share_beyond(X: NDArray[Any], known: NDArray[np.bool_]) -> float:
+    """Share of rows without a label that a tree puts where no label is."""
+    leaf_rows = max(1, math.ceil(_LABELS_OF_LEAF * len(known) / known.sum()))
+    leaves = DecisionTreeClassifier(min_samples_leaf=leaf_rows, random_state=0).fit(X, known).apply(X)
+    return float(np.mean(~np.isin(leaves[~known], leaves[known])))
+
+
+def _distance_of_shares(X: NDArray[Any], labels: Labels, seed: int) -> float:
+    """Total variation between the class shares of the labels and those the mixture predicts for the others."""
+    model = MixedEnsembleClassifier(random_state=seed).fit(X, labels)
+    predicted = np.searchsorted(labels.classes, model.predict(X[labels.rest]))
+    return _variation(labels.codes[labels.labeled], predicted, len(labels.classes))
+
+
+def _variation(one: NDArray[np.intp], other: NDArray[np.intp], n_classes: int) -> float:
+    """Total variation between the class shares of two sets of rows: 0 if they are alike, 1 if none is shared."""
+    shares = [np.bincount(codes, minlength=n_classes) / len(codes) for codes in (one, other)]
+    return float(np.abs(shares[0] - shares[1]).sum() / 2)
+
+
 # ---------------------------------------------------------------- who learns
 
 
@@ -315,48 +397,24 @@ class Choice(NamedTuple):
         return self.learner.classifier(self.rounds, seed, class_prior, aim)
 
 
-def choose(
-    diagnosis: Diagnosis,
-    n_features: int,
-    *,
-    learner: Any = AUTO,
-    rounds: int | None = None,
-    class_prior: Any = None,
-) -> Choice:
+def choose(diagnosis: Diagnosis, *, learner: Any = AUTO, rounds: int | None = None) -> Choice:
     """The learner for what is known before anything is fitted.
 
     Parameters
     ----------
     diagnosis : Diagnosis
-    n_features : int
     learner : {"auto", "mixed", "network", "linear", "boosting"} or classifier, default="auto"
         A classifier of scikit-learn's kind is cloned; where it has a ``random_state`` of None, that is seeded.
     rounds : int, default=None
         None: one for the network, none otherwise.
-    class_prior : None, "labeled", mapping or array-like
     """
     name, why, found = learner, "", _own(learner)
     if name == AUTO:
-        name, why = _before_fitting(diagnosis, n_features, class_prior)
+        many = diagnosis.n_labeled > _MOST_LABELED
+        name, why = (BOOSTING, f"there are more than {_MOST_LABELED:,} labels") if many else (MIXED, "")
     usual = 1 if name == NETWORK else 0  # others gain nothing from their own labels: docs/label.md
     chosen = Choice("own", found, 0) if found else Choice(name, LEARNERS[name], usual, why)
     return chosen if rounds is None else chosen._replace(rounds=rounds)
-
-
-def collapsed(given: NDArray[np.intp], predicted: NDArray[np.intp], n_classes: int) -> bool:
-    r"""Whether predictions find hardly anything but one class, where the labels have several.
-
-    That is if the entropy of the predicted class shares is less than 0.4 of that of the labelled ones:
-
-    .. math:: H(\hat\pi) < 0.4\, H(\pi)
-
-    >>> collapsed(np.array([0, 1] * 20), np.array([0] * 99 + [1]), 2)
-    True
-    >>> collapsed(np.array([0, 1] * 20), np.array([0] * 80 + [1] * 20), 2)
-    False
-    """
-    entropies = [entr(np.bincount(codes, minlength=n_classes) / len(codes)).sum() for codes in (predicted, given)]
-    return bool(entropies[0] < _COLLAPSED * entropies[1])
 
 
 def fit_learner(
@@ -372,38 +430,43 @@ def fit_learner(
 ) -> tuple[Choice, SelfTrainingClassifier]:
     """Fit whoever suits the labels, or was asked for; who that was, and the classifier.
 
-    Where nobody was asked for and the labels are strongly biased, the network takes the place of unlike learners
-    that find hardly anything but one class.
+    Where nobody was asked for and the labels are strongly biased, the network takes the place of a mixture that
+    has ``collapsed``.
     """
-    choice = choose(diagnosis, X.shape[1], learner=learner, rounds=rounds, class_prior=class_prior)
+    choice = choose(diagnosis, learner=learner, rounds=rounds)
     classifier = choice.classifier(seed, class_prior, aim).fit(X, labels)
     # Only where nobody chose the learner, and nothing is known that keeps a collapse from happening.
     is_guarded = choice.name == MIXED and class_prior is None and diagnosis.verdict == STRONG
-    if learner == AUTO and is_guarded and _has_collapsed(classifier, X, labels):
-        why = "unlike learners gave nearly every row the same label"
+    if learner == AUTO and is_guarded and collapsed(classifier.estimator_, X, labels, seed):
+        why = "the mixture found other class shares than for held-out labels"
         choice = Choice(NETWORK, LEARNERS[NETWORK], 1 if rounds is None else rounds, why)
         classifier = choice.classifier(seed, class_prior, aim).fit(X, labels)
     return choice, classifier
 
 
-def _has_collapsed(classifier: SelfTrainingClassifier, X: NDArray[Any], labels: Labels) -> bool:
-    rest = np.flatnonzero(~labels.labeled)
-    if len(rest) > _GUARD_ROWS:
-        rest = rest[np.linspace(0, len(rest) - 1, _GUARD_ROWS).astype(np.intp)]
+def collapsed(model: MixedEnsembleClassifier, X: NDArray[Any], labels: Labels, seed: int = 0) -> bool:
+    r"""Whether a fitted mixture gives unlabelled rows other class shares than labelled ones that are held out.
+
+    On rows far from any label unlike learners may find hardly anything but some of the classes. With a weak signal
+    they do so everywhere, which is no fault: the likeliest class is the best guess. It is a collapse if the class
+    shares of the predictions are far from those of the labels, and from those of labels predicted out of fold:
+
+    .. math:: \tfrac12 \textstyle\sum_c |\hat\pi_c - \pi_c| \ge 0.4
+
+    for the shares :math:`\pi` of either.
+    """
+    n_classes, rng = len(labels.classes), np.random.default_rng(seed)
+    rest = some_of(labels.rest, _GUARD_ROWS, rng)
     # By the likeliest labels, whatever is aimed at: moved boundaries hide a collapse and do not mend it.
-    predicted = np.searchsorted(labels.classes, classifier.estimator_.predict(X[rest]))
-    return collapsed(labels.codes[labels.labeled], predicted, len(labels.classes))
-
-
-def _before_fitting(diagnosis: Diagnosis, n_features: int, class_prior: Any) -> tuple[str, str]:
-    if diagnosis.n_labeled > _MOST_LABELED:
-        return BOOSTING, f"there are more than {_MOST_LABELED:,} labels"
-    if class_prior is None and diagnosis.verdict == STRONG:
-        if diagnosis.coverage is not None and diagnosis.coverage < _HARDLY_COVERED:
-            return NETWORK, "hardly a row has a label near it"
-        if n_features > _WIDE:
-            return NETWORK, f"the labels are strongly biased and there are more than {_WIDE} features"
-    return MIXED, ""
+    predicted = np.searchsorted(labels.classes, model.predict(X[rest]))
+    if _variation(labels.codes[labels.labeled], predicted, n_classes) < _COLLAPSED:
+        return False
+    rows = np.sort(np.concatenate([np.flatnonzero(labels.labeled), some_of(labels.rest, _GUARD_POOL, rng)]))
+    fresh = MixedEnsembleClassifier(unlabeled=None, random_state=seed)
+    judged = held_out(fresh, X[rows], labels.part(rows), random_state=seed)
+    if not len(judged.rows):
+        return False
+    return _variation(np.searchsorted(labels.classes, judged.prediction), predicted, n_classes) >= _COLLAPSED
 
 
 def _own(learner: Any) -> Learner | None:

@@ -25,8 +25,8 @@ from chary.labelling.result import SOURCES
 from chary.method import expected_calibration_error
 from chary.method.priors import ACCURACY
 from chary.options import Options, flag_of
-from chary.tables import TablePreparation
 from chary.tables.columns.column import Column
+from chary.tables.preparation import Feature
 from chary.tables.table import ACCEPT
 
 Summary = dict[str, Any]
@@ -60,7 +60,7 @@ def summarize(result: LabeledTable) -> Summary:
         "notes": result.notes,  # how the table and its target were read
         "spellings": result.spellings,  # of classes that the file spells in several ways, rows by spelling
         "classes": _classes(result),
-        "diagnosis": _diagnosis(result.diagnosis, preparation, result.contrasts),
+        "diagnosis": _diagnosis(result.diagnosis, result.compared, result.contrasts),
         # Given labels judged by a model that has not seen them.
         "held_out": None
         if not len(judged.correct)
@@ -115,7 +115,7 @@ def summarize(result: LabeledTable) -> Summary:
 def summarize_diagnosis(result: DiagnosedTable) -> Summary:
     """The summary of ``diagnose_table``: the diagnosis, and what each column was taken for."""
     return {
-        **_diagnosis(result.diagnosis, result.prepared.preparation, result.contrasts),
+        **_diagnosis(result.diagnosis, result.prepared.preparation.features(), result.contrasts),
         "file": result.table.name,
         "target": result.target,
         "notes": result.notes,
@@ -124,7 +124,7 @@ def summarize_diagnosis(result: DiagnosedTable) -> Summary:
     }
 
 
-def _diagnosis(diagnosis: Diagnosis, preparation: TablePreparation, contrasts: list[Contrast]) -> dict[str, Any]:
+def _diagnosis(diagnosis: Diagnosis, features: list[Feature], contrasts: list[Contrast]) -> dict[str, Any]:
     """Every field of a diagnosis, its sentence and what its verdict is; features in the table's own units, too."""
     figures = {field.name: _plain(getattr(diagnosis, field.name)) for field in fields(diagnosis)}
     names = {"n_labeled": "labeled", "n_unlabeled": "unlabeled", "class_counts": "classes"}
@@ -134,14 +134,14 @@ def _diagnosis(diagnosis: Diagnosis, preparation: TablePreparation, contrasts: l
         "biased": diagnosis.verdict in (MILD, STRONG),
         "strongly": diagnosis.verdict == STRONG,
         "sentence": diagnosis.sentence,
-        "shifts": _shifts(diagnosis, preparation),
+        "shifts": _shifts(diagnosis, features),
         "contrasts": [{**contrast._asdict(), "missing": list(contrast.missing)} for contrast in contrasts],
     }
 
 
-def _shifts(diagnosis: Diagnosis, preparation: TablePreparation) -> list[dict[str, Any]]:
+def _shifts(diagnosis: Diagnosis, features: list[Feature]) -> list[dict[str, Any]]:
     """Means also as the table writes them; of a category or an indicator they are shares."""
-    features, shifts = preparation.features(), []
+    shifts = []
     for shift in diagnosis.shifts[:_N_SHIFTS]:
         feature = features[shift.feature]
         own = {
@@ -243,7 +243,7 @@ def _naming_columns(result: LabeledTable) -> list[str]:
     preparation = result.model[0]
     names = [column.name for column in preparation.columns_ if column.kind == "identifier"][:_N_NAMES]
     of_feature = [feature.column for feature in preparation.features()]
-    by_shift = [of_feature[shift.feature] for shift in result.diagnosis.shifts]
+    by_shift = [result.compared[shift.feature].column for shift in result.diagnosis.shifts]
     every = dict.fromkeys([*names, *by_shift, *of_feature])
     return [name for name in every if name in result.table.frame.columns][:_N_CELLS]  # others: a file beside it
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from chary._words import Parameter, shown
 from chary.tables.cells import codes_of, filled_cells, without_codes
 from chary.tables.columns import find_column, kind_of
-from chary.tables.columns.column import READABLE, Column, Kind, plain
+from chary.tables.columns.column import DROPPED, READABLE, Column, Kind, plain
 from chary.tables.errors import TableError
 from chary.tables.frames import from_dataframe
 from chary.tables.table import MAX_COLUMNS, column_hint, comparable_name
@@ -161,6 +161,17 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         preparation = cls(**params)
         preparation.columns_ = preparation.ordered_ = columns
         preparation.statistics_, preparation._layout = statistics, _Layout.of(columns)
+        return preparation
+
+    def without(self, notes: Mapping[str, str]) -> TablePreparation:
+        """The same preparation with some columns left out, each for the reason in its note."""
+        check_is_fitted(self)
+        kept = [feature.column not in notes for feature in self.features()]
+        statistics = {name: values[kept[: len(values)]] for name, values in self.statistics_.items()}
+        left_out = {name: Column(name, DROPPED, note) for name, note in notes.items()}
+        columns = [left_out.get(column.name, column) for column in self.ordered_]
+        preparation = TablePreparation.restored(self.get_params(), columns, statistics)
+        preparation.columns_ = [left_out.get(column.name, column) for column in self.columns_]
         return preparation
 
     def transform(self, X: Any) -> NDArray[np.float32]:

@@ -152,17 +152,29 @@ def shuffled(n=N):
     return pl.Series(np.random.default_rng(0).permutation(10_000)[:n])
 
 
-def test_numbers_in_the_order_of_the_rows_count_them_and_others_by_name():
+def test_numbers_without_a_gap_count_the_rows_and_others_by_name():
     assert find_counting("x", pl.Series(np.arange(5.0, 30))).kind == "identifier"
     assert find_counting("x", pl.Series(np.arange(19.0))) is None  # too few to be no coincidence
     assert find_counting("x", pl.Series(np.arange(25.0) + 0.5)) is None
-    assert find_counting("x", pl.Series(np.arange(25.0)[::-1].copy())) is None
+    assert find_counting("x", pl.Series(np.arange(25.0)[::-1].copy())).kind == "identifier"  # in whatever order
     numbers = shuffled().cast(pl.Float64)
     for name in ("id", "customer_id", "customerId", "Kunden-Nr", "UUID"):
         assert find_counting(name, numbers).kind == "identifier"
         assert find_counting(name, pl.concat([numbers, numbers[:1]])) is None
     for name in ("paid", "amount", "grid", "covid", "casino", "monkey"):
         assert find_counting(name, numbers) is None
+
+
+def test_whole_numbers_of_which_chance_would_make_some_equal_name_the_rows_if_none_are():
+    """Of 1,000 numbers below 10,000, 50 pairs would be equal; below 100,000, 5."""
+    rng = np.random.default_rng(0)
+    column = find_counting("seqn", pl.Series(rng.permutation(10_000)[:1000]).cast(pl.Float64))
+    assert (column.kind, column.note) == ("identifier", "a number that counts or names the rows: no two are equal")
+    assert column.doubtful
+    assert find_counting("seqn", pl.Series(rng.permutation(100_000)[:1000])) is None
+    assert find_counting("seqn", pl.Series(rng.permutation(10_000)[:199])) is None  # few, as years are
+    assert "numeric if it is a rank" in find_counting("place", pl.Series(rng.permutation(1000) + 1)).note
+    assert find_counting("case", pl.Series(rng.permutation(1000) + 15_000)).kind == "identifier"
 
 
 def test_what_is_called_an_identifier_names_rows():

@@ -56,6 +56,8 @@ def find_column(cells: pl.Series, forced: str = "") -> Column:
     else:
         filled = filled_cells(plain(cells))
         column = find_constant(filled, len(cells))
+        if column is None and not forced and cells.dtype in (pl.Categorical, pl.Enum):  # declared, even if numbers
+            column = Categories().find(filled)
         if column is None:
             column = _as_numbers(filled) if forced == "numeric" else _first_kind(filled, len(cells))
             if not forced and cells.dtype in (pl.Categorical, pl.Enum) and column.kind not in _OF_TEXTS:

@@ -94,6 +94,8 @@ _MACHINE_CODE = r"(?i)^(?:\d{15,}|[0-9a-f]{24,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[
 _COUNTS, _DIFFERENT = "a number that counts or names the rows", "different in every row"
 _COUNTS_UNNAMED = f"{_COUNTS}; say that it is numeric if it is a rank or another quantity"
 _FEWEST_ROWS = 20  # that numbers must count to be no coincidence
+_FEWEST_UNLIKE = 200  # that numbers must be to name the rows because none repeats
+_EQUAL_PAIRS = 10  # to be expected of measured numbers: that there is none happens once in 20,000 times
 _GAPS = 0.01  # of the rows, that an identifier must lack, and have, for its gaps to tell something
 # Groups of fewer rows than this on average are too small to learn from.
 _SMALL_GROUP = 2
@@ -135,13 +137,23 @@ def find_identifier(filled: pl.Series, n_rows: int) -> Column | None:
 
 
 def find_counting(name: str, numbers: pl.Series) -> Column | None:
-    """Whole numbers, all different, that either have no gap, in whatever order, or are called an identifier."""
-    if len(numbers) < _FEWEST_ROWS or not (numbers == numbers.floor()).all() or numbers.n_unique() < len(numbers):
+    """Whole numbers, all different, that are called an identifier, have no gap, or never repeat; in whatever order.
+
+    Of n whole numbers that are measured, n (n - 1) / 2R pairs or more are equal on average where R numbers lie
+    between the least and the largest, and none is with a probability of about exp(-n (n - 1) / 2R) at most.
+    """
+    n = len(numbers)
+    if n < _FEWEST_ROWS or not (numbers == numbers.floor()).all() or numbers.n_unique() < n:
         return None
     if _ID_NAME.search(name) or _PERHAPS_ID_NAME.search(name):
         return Column(name, IDENTIFIER, _COUNTS)
-    without_gaps = numbers.max() - numbers.min() == len(numbers) - 1  # type: ignore[operator]
-    return Column(name, IDENTIFIER, _COUNTS_UNNAMED) if without_gaps else None
+    first, last = (float(end) for end in (numbers.min(), numbers.max()))  # type: ignore[arg-type]
+    n_between = last - first + 1
+    if n_between == n:
+        return Column(name, IDENTIFIER, _COUNTS_UNNAMED)
+    if n < _FEWEST_UNLIKE or n * (n - 1) / (2 * n_between) < _EQUAL_PAIRS:
+        return None
+    return Column(name, IDENTIFIER, f"{_COUNTS}: no two are equal", doubtful=True)
 
 
 def of_no_kind(filled: pl.Series) -> Column:
