@@ -27,7 +27,7 @@ from chary.tables import TableError
 def brute_force_threshold(confidence, correct, pool, error, level):
     """The walk, one threshold at a time, in fractions of the risk."""
     k, shares = len(confidence), np.geomspace(0.2, 1, 40)
-    of_all, of_strictest = min(0.8, max(0.5, 40 / k)), min(0.1, k / 5000)
+    of_all, of_strictest = min(0.8, max(0.5, 2000 / k**2)), min(0.1, k / 5000)
     middle = next(share for share in shares if share >= 0.6)
     best, carried = math.inf, 0.0
     for share in shares:
@@ -68,7 +68,7 @@ def test_accepts_everything_where_nothing_is_wrong_and_nothing_where_all_is():
 def test_smallest_audit_is_where_a_faultless_one_begins_to_allow_anything(error):
     k = smallest_audit(error)
     pool = np.linspace(0, 1, 10 * k)
-    assert stats.binom.cdf(0, k, error) <= 0.1 * min(0.8, max(0.5, 40 / k))
+    assert stats.binom.cdf(0, k, error) <= 0.1 * min(0.8, max(0.5, 2000 / k**2))
     assert accept_threshold(pool[-k:], np.ones(k, bool), pool, error).n_accepted == len(pool)
     assert accept_threshold(pool[1 - k :], np.ones(k - 1, bool), pool, error).n_accepted == 0
 

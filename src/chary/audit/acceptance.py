@@ -156,9 +156,9 @@ def _part_of_all(k: int) -> float:
     """The part of the risk that accepting all rows gets, by the number of audited rows.
 
     Four fifths up to fifty rows, so that fifty right ones are enough for an error of 5 %; then less, down to a
-    half, so slowly that one more right row never hurts: ``benchmarks/acceptance.py`` compares.
+    half from 64 rows on, so slowly that one more right row never hurts.
     """
-    return min(0.8, max(0.5, 40 / max(1, k)))
+    return min(0.8, max(0.5, 2_000 / max(1, k) ** 2))
 
 
 class Acceptor(NamedTuple):
