@@ -1,8 +1,9 @@
 """Whether every interval that is called exact covers the truth as often as it says, and how wide it is.
 
 Twelve tables of two classes whose truth is known, 2,000 audits of each. Where rows are skipped, the wrongly
-labelled ones are skipped more often. Beside them Clopper and Pearson's interval, of the answered rows only, and
-after every row ("peeking"), and the asymptotic interval of prediction-powered inference.
+labelled ones are skipped more often. Beside them the interval of equal tails (Clopper and Pearson's, or that of the
+hypergeometric distribution), which was used before; intervals of the answered rows only, and after every row
+("peeking"); and the asymptotic interval of prediction-powered inference.
 Run: ``python benchmarks/coverage.py > benchmarks/results/coverage.txt``
 """
 
@@ -16,7 +17,7 @@ from rich.table import Table
 from scipy.stats import hypergeom
 
 from chary.audit import count_interval, difference, figures, interval, sequence
-from chary.audit.intervals import clopper_pearson
+from chary.audit.intervals import MOSTLY_RIGHT, NEUTRAL, _fewest, clopper_pearson
 
 LEVEL = 0.95
 N_WIDTHS = 60  # audits behind the mean width of the two intervals that take longer
@@ -93,6 +94,13 @@ def every_fixed_interval(k: int) -> np.ndarray:
     return np.stack(clopper_pearson(np.minimum(x, n), np.maximum(n, 1), LEVEL), axis=-1)
 
 
+@lru_cache(None)
+def equal_tails(correct: int, n: int, population: int, skipped: int) -> tuple[float, float]:
+    """The interval of a pool whose size is known, with half of the risk on either side."""
+    low, wrong = (_fewest(x, n, population, (1 - LEVEL) / 2) for x in (correct, n - correct - skipped))
+    return low / population, 1 - wrong / population
+
+
 def prediction_powered(
     truth: np.ndarray, labels: np.ndarray, labelled_share: float, n: int
 ) -> tuple[float, float]:
@@ -135,6 +143,8 @@ def judge(design: Design, n_audits: int, rng: np.random.Generator) -> Tally:
         found = figures.judge_labels(names[truth], names[label], counts, skipped=skipped, level=LEVEL)
         judged = found.classes["yes"]
         tally.add("accuracy", accuracy, found.accuracy.low, found.accuracy.high)
+        tails = equal_tails(int(right.sum()), design.k, n, int(skipped.sum()))
+        tally.add("equal tails", accuracy, *tails)
         tally.add("answered only", accuracy, *interval(int(right.sum()), int((~skipped).sum())))
         tally.add("share", share, judged.share.low / n, judged.share.high / n)
         for name, figure in [
@@ -145,7 +155,8 @@ def judge(design: Design, n_audits: int, rng: np.random.Generator) -> Tally:
             if figure is not None:
                 tally.add(name, truths[name], figure.low, figure.high)
         if design.skipped == (0.0, 0.0):
-            tally.add("share, Clopper-Pearson", share, *interval(int(truth.sum()), design.k))
+            tails = equal_tails(int(truth.sum()), design.k, n, 0)
+            tally.add("share, equal tails", share, *tails)
             tally.add("share, PPI", share, *prediction_powered(truth, label, counts["yes"] / n, n))
         low, high = sequence(right, n, LEVEL, skipped=skipped)
         tally.add("sequence", accuracy, float(low[-1]), float(high[-1]))
@@ -175,11 +186,11 @@ def compare(design: Design, n_audits: int, rng: np.random.Generator, tally: Tall
             tally.widths.setdefault("difference", []).append(found.high - found.low)
 
 
-def enumerated(k: int, population: int, right: np.ndarray) -> np.ndarray:
+def enumerated(k: int, population: int, right: np.ndarray, prior: tuple[float, float]) -> np.ndarray:
     """Coverage of the exact interval for some numbers of right rows: no simulation."""
     covered = np.zeros(len(right))
     for x in range(k + 1):
-        low, high = count_interval(x, k, population, LEVEL)
+        low, high = count_interval(x, k, population, LEVEL, 0, prior)
         inside = (low <= right) & (right <= high)
         covered[inside] += hypergeom.pmf(x, population, right[inside], k)
     return covered
@@ -193,8 +204,9 @@ def show_enumerated(console: Console) -> None:
         both = cells(design).sum(axis=2)
         some = np.linspace(0, design.population, 500).round().astype(int)
         truths = np.append([both[0, 0] + both[1, 1], both[1].sum()], some)
-        covered = 100 * enumerated(design.k, design.population, truths)
-        figures = covered[0], covered[1], covered.min()
+        expected = 100 * enumerated(design.k, design.population, truths, MOSTLY_RIGHT)
+        neutral = 100 * enumerated(design.k, design.population, truths, NEUTRAL)
+        figures = expected[0], neutral[1], min(expected.min(), neutral.min())
         table.add_row(str(design.k), str(design.population), *(f"{figure:.2f}" for figure in figures))
     console.print(table)
 
@@ -213,8 +225,8 @@ def main() -> None:
         tally = judge(design, n_audits, rng)
         compare(design, n_audits, rng, tally)
         tallies.append(tally)
-    first = ["accuracy", "answered only", "sequence", "peeking", "precision", "recall", "kappa", "difference"]
-    second = ["share", "share, Clopper-Pearson", "share, PPI"]
+    first = ["accuracy", "equal tails", "answered only", "sequence", "peeking", "precision", "recall", "kappa", "difference"]
+    second = ["share", "share, equal tails", "share, PPI"]
     show(console, f"Coverage in percent of {n_audits:,} audits, 95 promised", first, tallies, Tally.coverage)
     show(console, "Mean width in points", first, tallies, Tally.width)
     show(

@@ -84,6 +84,18 @@ def read_share(text: str, option: str, what: str = "share") -> float:
     return share
 
 
+def read_requirement(text: str) -> float:
+    """What was typed after ``--require``: the accuracy that the labels must have.
+
+    >>> read_requirement("accuracy >= 80%")
+    0.8
+    """
+    what, _, share = text.partition(">=")
+    if what.strip() != "accuracy":
+        raise ValueError(f"--require {text!r} is not understood; give it as in --require 'accuracy>=80%'.")
+    return read_share(share, "--require accuracy>=", "accuracy")
+
+
 def read_prior(texts: Sequence[str]) -> dict[str, float] | str | None:
     """What was typed after ``--class-prior``: nothing, "labeled", or NAME=SHARE once for each class.
 
@@ -223,6 +235,14 @@ class Options:
         read=partial(read_share, option="--error", what="share of wrong labels"),
         write=lambda share: f"{100 * share:.10g}%",
         metavar="SHARE",
+    )
+    require: float | None = _option(
+        "judge",
+        None,
+        "End with code 3 unless this is shown, with 4 if it is ruled out: accuracy>=80%. Needs --audit.",
+        read=read_requirement,
+        write=lambda share: f"accuracy>={100 * share:.10g}%",
+        metavar="TEXT",
     )
     by: tuple[str, ...] = _option(
         "judge", (), "Accuracy for each value of a column. Repeatable.", metavar="COLUMN"

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from chary.audit import count_interval, interval, required_size, sequence
-from chary.audit.intervals import _fewest_likely, clopper_pearson, hypergeometric
+from chary.audit import at_least, count_interval, interval, required_size, sequence
+from chary.audit.intervals import MOSTLY_RIGHT, NEUTRAL, _fewest_likely, clopper_pearson, hypergeometric
 
 levels = st.floats(0.6, 0.99)
 
@@ -27,8 +27,53 @@ def audits(draw, most=60):
 def test_clopper_pearson_is_scipys(n, data, level):
     correct = data.draw(st.integers(0, n))
     expected = tuple(stats.binomtest(correct, n).proportion_ci(level, method="exact"))
-    assert np.allclose(interval(correct, n, level=level), expected, atol=1e-10)
     assert np.allclose(np.ravel(clopper_pearson([correct], [n], level)), expected, atol=1e-10)
+    one_sided = stats.binomtest(correct, n, alternative="greater").proportion_ci(level, method="exact").low
+    assert at_least(correct, n, level=level) == pytest.approx(one_sided, abs=1e-10)
+
+
+def kept_by_trying(x, n, chances, level, prior):
+    """Which truths, one in each row of chances, do not make x one of their rarest outcomes: no search, no order."""
+    expected = stats.betabinom.pmf(np.arange(n + 1), n, *prior)
+    rare = chances / expected <= (chances[:, [x]] / expected[x]) * (1 + 1e-6)
+    return (chances * rare).sum(axis=1) + 1e-12 > 1 - level
+
+
+@pytest.mark.parametrize("n", [5, 10, 30, 50, 100])
+@pytest.mark.parametrize("prior", [MOSTLY_RIGHT, NEUTRAL])
+def test_an_interval_covers_every_share_on_a_fine_grid_and_is_what_trying_each_keeps(n, prior):
+    shares, x = np.linspace(0, 1, 4001), np.arange(n + 1)
+    chances = stats.binom.pmf(x, n, shares[:, None])
+    limits = np.array([interval(right, n, prior=prior) for right in x.tolist()])
+    inside = (limits[:, 0] <= shares[:, None]) & (shares[:, None] <= limits[:, 1])
+    assert (chances * inside).sum(axis=1).min() >= 0.95
+    assert (np.diff(limits, axis=0) >= 0).all()
+    assert limits.min() >= 0
+    assert limits.max() <= 1
+    assert ((limits[:, 0] <= x / n) & (x / n <= limits[:, 1])).all()
+    for right in {0, 1, n // 3, n // 2, n - 3, n}:
+        kept = shares[kept_by_trying(right, n, chances, 0.95, prior)]
+        assert np.allclose(limits[right], (kept.min(), kept.max()), atol=1.01 / 4000)
+
+
+def test_thirty_rows_say_more_than_clopper_and_pearson_make_of_them():
+    x = np.arange(31)
+    ours = np.diff([interval(right, 30) for right in x.tolist()], axis=1)[:, 0]
+    theirs = np.subtract(*clopper_pearson(x, 30, 0.95)[::-1])
+    for accuracy, most in [(0.3, 1.1), (0.5, 1), (0.7, 0.93), (0.8, 0.91), (0.9, 0.92), (0.95, 0.93)]:
+        chance = stats.binom.pmf(x, 30, accuracy)
+        assert chance @ ours <= most * (chance @ theirs)
+    assert round(at_least(27, 30), 3) == 0.761
+    assert at_least(27, 30, 5_000) > interval(27, 30, 5_000)[0]
+
+
+def test_beyond_a_thousand_rows_the_interval_is_clopper_and_pearsons():
+    assert interval(900, 1_001) == tuple(map(float, clopper_pearson(900, 1_001, 0.95)))
+    low, high = interval(900, 1_000)
+    wide_low, wide_high = clopper_pearson(900, 1_000, 0.95)
+    assert wide_low < low < high < wide_high
+    tails = [stats.hypergeom.sf(899, 5_000, right, 1_001) for right in count_interval(900, 1_001, 5_000)[:1]]
+    assert 0.025 < tails[0] < 0.03
 
 
 @given(st.floats(0, 1), st.integers(1, 50), levels)
@@ -43,24 +88,25 @@ def test_clopper_pearson_of_counts_that_are_no_whole_numbers_is_that_of_the_beta
 def test_limits_of_none_and_of_all_are_the_ends():
     assert [interval(0, n)[0] for n in (1, 30)] == [0, 0]
     assert [interval(n, n)[1] for n in (1, 30)] == [1, 1]
-    assert interval(1, 1)[0] == pytest.approx(0.025)
+    assert interval(1, 1)[0] == pytest.approx(0.05, abs=1e-8)
 
 
-def test_what_is_as_rare_as_the_tail_to_the_last_digit_is_kept():
-    assert count_interval(1, 1, 20, 0.9) == (1, 20)  # one right row of twenty is drawn in 5 % of cases
-    assert count_interval(0, 1, 20, 0.9) == (0, 19)
+def test_what_is_as_rare_as_the_risk_to_the_last_digit_is_kept():
+    assert count_interval(1, 1, 20) == (1, 20)  # one right row of twenty is drawn in 5 % of cases
+    assert count_interval(0, 1, 20) == (0, 19)
     low, _ = alone([True, True], 4, 0.5)  # two right rows of four: odds of just 1 / (1 - level)
     assert low.tolist() == [0.25, 0.5]
 
 
-@given(audits(), levels)
+@given(audits(), levels, st.sampled_from([MOSTLY_RIGHT, NEUTRAL]))
 @settings(max_examples=50)
-def test_finite_limits_are_those_of_trying_every_number_of_right_rows(case, level):
+def test_finite_limits_are_those_of_trying_every_number_of_right_rows(case, level, prior):
     x, n, population = case
     right = np.arange(population + 1)
-    tails = stats.hypergeom.sf(x - 1, population, right, n), stats.hypergeom.cdf(x, population, right, n)
-    kept = right[np.minimum(*tails) > (1 - level) / 2 - 1e-12]
-    assert count_interval(x, n, population, level) == (kept.min(), kept.max())
+    chances = stats.hypergeom.pmf(np.arange(n + 1), population, right[:, None], n)
+    kept = right[kept_by_trying(x, n, chances, level, prior)]
+    low, high = min(kept.min(), population * x // n), max(kept.max(), -(-population * x // n))
+    assert count_interval(x, n, population, level, 0, prior) == (low, high)
 
 
 @given(st.integers(1, 10**7), st.data())
@@ -74,17 +120,22 @@ def test_chances_of_a_draw_are_scipys(population, data):
     assert chance.sum() == pytest.approx(1)
 
 
-@given(audits(5_000), st.floats(0.8, 0.99))
+@given(audits(1_000), st.floats(0.8, 0.99))
 @settings(max_examples=50)
-def test_a_finite_pool_never_widens_by_more_than_the_row_that_is_rounded(case, level):
+def test_a_finite_limit_is_possible_and_holds_what_was_seen(case, level):
     x, n, population = case
     low, high = interval(x, n, population, level)
-    widest_low, widest_high = interval(x, n, level=level)
-    assert low >= widest_low - 1 / population
-    assert high <= widest_high + 1 / population
-    if 2 <= x <= n - 2:
-        assert widest_low <= low <= high <= widest_high
     assert x / population <= low <= x / n <= high <= (population - n + x) / population
+
+
+@pytest.mark.parametrize("n", [3, 10, 20])
+def test_an_interval_for_any_size_holds_for_small_pools(n):
+    limits = np.array([interval(x, n, prior=NEUTRAL) for x in range(n + 1)])
+    for population in (20, 50):
+        right = np.arange(population + 1)[:, None]
+        covers = (limits[:, 0] <= right / population) & (right / population <= limits[:, 1])
+        chance = stats.hypergeom.pmf(np.arange(n + 1), population, right, n)
+        assert (chance * covers).sum(axis=1).min() >= 0.95 - 1e-9
 
 
 def test_nothing_is_open_when_every_row_was_drawn():
@@ -247,15 +298,10 @@ def test_sequence_refuses_what_cannot_be(correct, skipped, complaint):
 # -- How many rows
 
 
-@given(st.floats(0.03, 0.6), levels)
-def test_required_size_is_the_smallest_that_is_always_narrow_enough(width, level):
-    n = required_size(width, level)
-
-    def widest(n):
-        return max(high - low for low, high in (interval(x, n, level=level) for x in (n // 2, n // 2 + 1)))
-
-    assert widest(n) <= width + 1e-12
-    assert n <= 3 or widest(n - 2) > width - 1e-12  # an odd n has no count at one half
+@pytest.mark.parametrize("width", [0.6, 0.4, 0.3, 0.2])
+def test_no_interval_of_the_required_size_is_wider(width):
+    n = required_size(width)
+    assert max(high - low for low, high in (interval(x, n) for x in range(n + 1))) <= width
 
 
 def test_required_size_is_smaller_when_much_is_expected():
@@ -277,5 +323,5 @@ def test_the_answer_to_a_width_is_the_fewest_rows_of_all():
 
 
 def test_an_interval_just_as_wide_as_asked_for_is_narrow_enough():
-    low, high = interval(25, 50)
-    assert required_size(high - low) == 50
+    low, high = clopper_pearson(25, 50, 0.95)
+    assert required_size(float(high - low)) == 50

@@ -107,3 +107,40 @@ def test_sheets_are_not_taken_for_one_another(tickets, animals, drawn, run):
     code, _, err = run("label", animals[0], "-t", "animal", "--audit", animals[0].with_name("animals.judge.csv"))
     assert code == 1
     assert "was drawn to judge the labels in column 'animal'" in err
+
+
+@pytest.mark.parametrize(
+    ("required", "outcome", "expected"), [("80%", "shown", 0), ("92%", "open", 3), ("0.99", "ruled out", 4)]
+)
+def test_a_required_accuracy_decides_how_the_command_ends(tickets, run, required, outcome, expected):
+    path, truth = tickets
+    run("judge", path, "--labels", "rule", "-k", "100")
+    sheet = path.with_name("my tickets.judge.csv")
+    answers = pl.read_csv(sheet, infer_schema=False)
+    rows = [int(token.split("row ")[1].split()[0]) - 1 for token in answers["chary_row"]]
+    answers.with_columns(chary_truth=pl.Series(truth[rows].tolist())).write_csv(sheet)
+    judge = ("judge", path, "--labels", "rule", "--audit", sheet, "--require", f"accuracy>={required}", "--force")
+    code, out, err = run(*judge, "--json")
+    assert (code, err) == (expected, "")
+    figures = json.loads(out)
+    found, column = figures["required"], figures["columns"][0]
+    assert (found["outcome"], found["at_most"]) == (outcome, column["promised"]["high"])
+    assert found["at_least"] == column["accuracy"]["at_least"] > column["accuracy"]["low"]
+    code, out, _ = run(*judge)
+    assert code == expected
+    assert found["sentence"] in " ".join(out.split())
+    assert "--require" not in out  # the draw that is suggested has no answers yet
+    assert outcome in path.with_name("my tickets.judged.html").read_text().lower().replace("not shown", "open")
+
+
+@pytest.mark.parametrize("required", ["80%", "kappa>=80%", "accuracy>=80", "accuracy>=", "accuracy"])
+def test_a_requirement_that_is_none_is_refused(tickets, run, required):
+    code, _, err = run("judge", tickets[0], "--labels", "rule", "--audit", tickets[0], "--require", required)
+    assert code == 1
+    assert "--require" in err
+
+
+def test_a_requirement_before_any_answer_is_refused(tickets, run):
+    code, _, err = run("judge", tickets[0], "--labels", "rule", "--require", "accuracy>=80%")
+    assert code == 1
+    assert "--require has a meaning once rows are labelled" in err

@@ -12,7 +12,7 @@ from chary.audit.figures import (
     score,
     slice_scores,
 )
-from chary.audit.intervals import count_interval, interval, required_size, sequence
+from chary.audit.intervals import at_least, count_interval, interval, required_size, sequence
 from chary.audit.judge import draw_to_judge, judge_table
 from chary.audit.model import cross_fitted_score, fit_with_audit
 from chary.audit.stopping import settled
@@ -21,6 +21,7 @@ __all__ = [
     "Acceptance",
     "Score",
     "accept_threshold",
+    "at_least",
     "balanced_score",
     "class_scores",
     "compare",

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from numbers import Real
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import bdtr, betaincinv
+from scipy.special import bdtr
 
 from chary._words import Parameter, shown
-from chary.audit.intervals import Floats, interval
+from chary.audit.intervals import Floats, at_least
 from chary.tables.errors import TableError
 
 if TYPE_CHECKING:
@@ -21,7 +22,9 @@ if TYPE_CHECKING:
 # The errors at which a report says what can be accepted, and the level of each statement.
 ERRORS, LEVEL = (0.01, 0.02, 0.05, 0.1, 0.2), 0.9
 STEPS = 10_000  # of a confidence: the four digits that files show
-_N_THRESHOLDS = 30  # tried between the strictest and none at all
+# Shares of the pool at which rows may be accepted: the strictest, the one with most of the risk after all rows.
+_STRICTEST, _MOST, _N_THRESHOLDS = 0.2, 0.6, 40
+_ROUNDING = 1e-12
 _SHARES = (1.0, 0.9, 0.75, 0.5, 0.25, 0.1)
 _FEWEST = 10  # held-out rows that say anything
 
@@ -51,17 +54,30 @@ def accept_threshold(
 
     .. math:: p_t = P(\mathrm{Bin}(n_t, error) \le w_t)
 
-    is an exact p-value against "the error above t exceeds ``error``". The thresholds are shares of the pool, so
-    they are fixed without looking at any audited label, and are walked from strict to lax as long as p_t is
-    small enough (fixed-sequence testing, as in Learn then Test; Angelopoulos et al., 2021). A walk that starts
-    where few audited rows are left ends at the first unlucky one, so there is one start for every doubling of
-    the share, and the J walks share the risk: each tests at (1 - level) / J.
+    is an exact p-value against "the error above t exceeds ``error``". The thresholds are fixed shares of the pool,
+    whatever the error and the answers are. They are walked from strict to lax by the fallback procedure (Wiens,
+    2003; the graphs of Bretz et al., 2009): each has its own part of the risk 1 - level, and one that is passed
+    hands what it had on to the next laxer one,
+
+    .. math:: \alpha_t = v_t (1 - level) + \alpha_{t-1} [p_{t-1} \le \alpha_{t-1}], \qquad \sum_t v_t = 1.
+
+    The laxest threshold with p_t at most alpha_t is returned. Parts v_t: all rows get most of the risk, because
+    that is what most people hope for; three fifths of the rows nearly all that is left; and a fifth a little,
+    where the audit is large enough for so few rows to tell something.
 
     What holds: with probability ``level`` over the draw of the audit, at most a share ``error`` of the pool's
     rows from the returned threshold on is wrong, although the threshold was chosen with the audit, with no
-    assumption on the confidence, the model or its training labels. What does not: ``n_wrong / n_audited`` and
-    ``score`` of those rows, which are optimistic because the threshold was chosen for them; and the best of
-    several errors asked in turn: fix one beforehand.
+    assumption on the confidence, the model or its training labels. Proof: if thresholds are passed whose error is
+    too high, let t be the strictest of them and s the next stricter one whose error is too high. It was not
+    passed, so alpha_t holds no more than the parts after s up to t. Each part belongs to one such t alone, so the
+    chances of these events add up to 1 - level at most.
+
+    A larger error never accepts fewer rows, and nor does a right answer in place of a wrong one. Proof: p_t falls
+    with the error and rises with w_t, and nothing else changes. By induction from strict to lax, smaller p_t pass
+    the same thresholds and more, each with an alpha_t at least as large.
+
+    What does not hold: ``n_wrong / n_audited`` and ``score`` of those rows, which are optimistic because the
+    threshold was chosen for them; and the best of several errors asked in turn: fix one beforehand.
 
     Parameters
     ----------
@@ -81,7 +97,7 @@ def accept_threshold(
     >>> audited = pool[::10]
     >>> found = accept_threshold(audited, audited > 0.3, pool, error=0.1)
     >>> found.n_accepted, found.n_audited, found.n_wrong
-    (718, 72, 2)
+    (720, 72, 2)
     """
     if not (0 < error < 1 and 0 < level < 1):
         raise ValueError(f"error={error} and level={level} must be shares, above 0 and below 1.")
@@ -89,21 +105,22 @@ def accept_threshold(
     rows = pool if isinstance(pool, ConfidenceHistogram) else ConfidenceHistogram.exact(pool)
     if np.isnan(confidence).any() or (rows.n and np.isnan(rows.smallest(rows.n - 1))):
         raise ValueError("confidence must be a number for every row; give -inf where there is none.")
-    wrong = ~np.asarray(correct, dtype=bool)
-    starts = _starts(len(confidence), error, 1 - level)
+    wrong, k = ~np.asarray(correct, dtype=bool), len(confidence)
     nothing = Acceptance(math.inf, 0, 0, 0, error, level)
-    if not len(starts):
+    if not k:
         return nothing
-    shares = np.union1d(np.geomspace(starts[0], 1, _N_THRESHOLDS), starts)
+    shares = np.geomspace(_STRICTEST, 1, _N_THRESHOLDS)
+    parts = np.zeros(_N_THRESHOLDS)
+    parts[0], parts[-1] = min(0.1, k / 5_000), _part_of_all(k)
+    parts[np.searchsorted(shares, _MOST)] = 1 - parts.sum()
     thresholds = rows.smallest(np.minimum(np.round((1 - shares) * rows.n).astype(int), rows.n - 1))
     order = np.argsort(-confidence, kind="stable")
     n = np.searchsorted(-confidence[order], -thresholds, side="right")  # audited rows from each threshold on
     n_wrong = np.append(0, np.cumsum(wrong[order]))[n]
-    passed = bdtr(n_wrong, n, error) <= (1 - level) / len(starts)
-    reached = -1
-    for first in np.searchsorted(shares, starts):
-        n_passed = int(np.append(passed[first:], False).argmin())
-        reached = max(reached, first + n_passed - 1) if n_passed else reached
+    reached, alpha = -1, 0.0
+    for t, p_value in enumerate(bdtr(n_wrong, n, error).tolist()):
+        alpha += parts[t] * (1 - level)
+        reached, alpha = (t, alpha) if p_value <= alpha + _ROUNDING else (reached, 0.0)
     if reached < 0:
         return nothing
     threshold = float(thresholds[reached])
@@ -112,6 +129,8 @@ def accept_threshold(
 
 def smallest_audit(error: float, level: float = 0.9) -> int:
     """Fewest audited rows, all of them right, with which any row can be accepted at this error.
+
+    With so many all rows can; with fewer, none, since no other threshold has as large a part of the risk.
 
     Parameters
     ----------
@@ -122,10 +141,24 @@ def smallest_audit(error: float, level: float = 0.9) -> int:
 
     Examples
     --------
-    >>> smallest_audit(0.1), smallest_audit(0.05)
-    (22, 45)
+    >>> smallest_audit(0.1), smallest_audit(0.05), smallest_audit(0.01)
+    (24, 50, 299)
     """
-    return math.ceil(math.log(1 - level) / math.log1p(-error) - 1e-9)
+
+    def is_enough(n: int) -> bool:
+        return n * math.log1p(-error) <= math.log(_part_of_all(n) * (1 - level)) + _ROUNDING
+
+    most = math.ceil(math.log(_part_of_all(10**9) * (1 - level)) / math.log1p(-error))
+    return bisect_left(range(most), True, key=is_enough)
+
+
+def _part_of_all(k: int) -> float:
+    """The part of the risk that accepting all rows gets, by the number of audited rows.
+
+    Four fifths up to fifty rows, so that fifty right ones are enough for an error of 5 %; then less, down to a
+    half from 64 rows on, so slowly that one more right row never hurts.
+    """
+    return min(0.8, max(0.5, 2_000 / max(1, k) ** 2))
 
 
 class Acceptor(NamedTuple):
@@ -180,7 +213,7 @@ def acceptance_levels(rest: ConfidenceHistogram, judged: HeldOut) -> list[Accept
         error = high = None
         if n_judged >= _FEWEST:
             error = n_wrong / n_judged
-            high = interval(n_wrong, n_judged, level=0.9)[1]
+            high = 1 - at_least(n_judged - n_wrong, n_judged)
         levels.append(AcceptanceLevel(share, n_rows, threshold, n_judged, error, high))
     return levels
 
@@ -251,20 +284,3 @@ class ConfidenceHistogram(NamedTuple):
     def n_from(self, threshold: float) -> int:
         """Rows of at least this confidence."""
         return int(self.counts[self.values >= threshold].sum())
-
-
-def _starts(k: int, error: float, risk: float) -> Floats:
-    """Shares of the pool at which the walks start, each twice the one before.
-
-    The first holds enough audited rows for a pass without error in nine audits of ten.
-    """
-    starts: Floats = np.empty(0)
-    for n_starts in range(1, 10):
-        needed = smallest_audit(error, 1 - risk / n_starts)
-        if needed > k:
-            break
-        doubled = betaincinv(needed, k - needed + 1, 0.9) * 2.0 ** np.arange(n_starts)
-        if doubled[-1] > 1:
-            break
-        starts = doubled
-    return starts

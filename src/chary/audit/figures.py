@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln
 from scipy.stats import binomtest, fisher_exact
 
-from chary.audit.intervals import Floats, count_interval, interval, sequence
+from chary.audit.intervals import MOSTLY_RIGHT, NEUTRAL, Floats, at_least, count_interval, interval, sequence
 
 Mask = NDArray[np.bool_]
 
@@ -39,6 +39,7 @@ class Score(NamedTuple):
     low: float  #: the interval of the share that is right
     high: float  #: and its upper limit
     level: float  #: of the interval: 0.95 is 95 %
+    at_least: float | None = None  #: the share that is right at least, at the same level; None: nobody asked
 
     @property
     def share(self) -> float:
@@ -49,7 +50,14 @@ class Score(NamedTuple):
         return f"{self.share:.1%} ({self.low:.1%} to {self.high:.1%})"
 
 
-def score(correct: ArrayLike, level: float = 0.95, *, skipped: int = 0, population: int | None = None) -> Score:
+def score(
+    correct: ArrayLike,
+    level: float = 0.95,
+    *,
+    skipped: int = 0,
+    population: int | None = None,
+    prior: tuple[float, float] = MOSTLY_RIGHT,
+) -> Score:
     """The share of right rows in an audit, with its exact interval.
 
     Rows that were drawn and skipped count as wrong, in the share and in the lower limit; the upper one supposes
@@ -66,17 +74,20 @@ def score(correct: ArrayLike, level: float = 0.95, *, skipped: int = 0, populati
         Rows that were drawn and not answered.
     population : int, default=None
         Rows that they were drawn from. None: any number.
+    prior : tuple of two numbers, default=(3, 1)
+        Where the interval is narrow, as in ``interval``.
 
     Examples
     --------
     >>> print(score([True] * 27 + [False] * 3))
-    90.0% (73.5% to 97.9%)
+    90.0% (75.3% to 97.2%)
     >>> print(score([True] * 27, skipped=3))
-    90.0% (73.5% to 100.0%)
+    90.0% (75.3% to 100.0%)
     """
     correct = np.asarray(correct, dtype=bool)
     n_correct, n = int(correct.sum()), correct.size + skipped
-    return Score(n_correct, n, *interval(n_correct, n, population, level, skipped), level)
+    limits = interval(n_correct, n, population, level, skipped, prior)
+    return Score(n_correct, n, *limits, level, at_least(n_correct, n, population, level))
 
 
 def promised_score(
@@ -91,7 +102,7 @@ def promised_score(
     if not stopped:
         return planned
     low, high = sequence(correct, population, level, skipped=skipped)
-    return planned._replace(low=float(low[-1]), high=float(high[-1]))
+    return planned._replace(low=float(low[-1]), high=float(high[-1]), at_least=float(low[-1]))
 
 
 class Share(NamedTuple):
@@ -155,7 +166,7 @@ def judge_labels(
     - accuracy: ``interval`` of the right rows among N, finite;
     - precision of a label: the audited rows that carry it are a random sample of the rows that do, whose number is
       known: ``interval`` among those. Recall of a class: the audited rows of the class are a random sample of its
-      rows, whose number is not known: Clopper and Pearson's;
+      rows, whose number is not known: ``interval`` of a pool of any size. Nothing is expected of either;
     - shares: ``count_interval`` of the answers among N, never the counts of the labels;
     - skipped rows: each limit is the worst over all they could have been.
 
@@ -177,11 +188,11 @@ def judge_labels(
     >>> truth, labels = ["fraud"] * 8 + ["fine"] * 32, ["fraud"] * 6 + ["fine"] * 34
     >>> found = judge_labels(truth, labels, {"fraud": 700, "fine": 4_300})
     >>> print(found.accuracy)
-    95.0% (83.1% to 99.4%)
+    95.0% (83.7% to 99.1%)
     >>> print(found.classes["fraud"].share)
-    between 455 and 1,779 of 5,000
+    between 477 and 1,743 of 5,000
     >>> print(found.classes["fraud"].recall)
-    75.0% (34.9% to 96.8%)
+    75.0% (36.5% to 95.4%)
     >>> found.confusions
     {('fraud', 'fine'): 2}
     """
@@ -239,8 +250,8 @@ def class_scores(
     --------
     >>> for label, recall in class_scores(["a"] * 8 + ["b"] * 2, ["a"] * 9 + ["b"]).items():
     ...     print(label, recall)
-    a 100.0% (63.1% to 100.0%)
-    b 50.0% (1.3% to 98.7%)
+    a 100.0% (63.5% to 100.0%)
+    b 50.0% (2.5% to 97.5%)
     """
     y_true, y_pred, unknown = np.asarray(y_true), np.asarray(y_pred), np.asarray(skipped, dtype=object)
     nobody = unknown == None  # noqa: E711 (elementwise)
@@ -250,8 +261,8 @@ def class_scores(
         own, said = y_true == label, unknown == label
         found, seen, may_be_found = (int(mask.sum()) for mask in (own & (y_pred == label), own, said | nobody))
         if seen:
-            low, _ = interval(found, seen + int((~said).sum()), level=level)
-            _, high = interval(found + may_be_found, seen + may_be_found, level=level)
+            low, _ = interval(found, seen + int((~said).sum()), level=level, prior=NEUTRAL)
+            _, high = interval(found + may_be_found, seen + may_be_found, level=level, prior=NEUTRAL)
             scores[label] = Score(found, seen, low, high, level)
     return scores
 
@@ -260,8 +271,8 @@ def balanced_score(scores: dict[Any, Score], n_classes: int | None = None) -> tu
     r"""Balanced accuracy (the mean of the classes' shares) and its interval; None where rows are too few.
 
     The exact limits l_c, u_c of the C classes' shares p_c are joined as independent errors (Zou and Donner,
-    2008). That is close, not exact: for two classes and a level of 95 % it covers the truth in 98 % of cases on
-    average and in 92 % at the worst accuracies.
+    2008). That is close, not exact: for two classes and a level of 95 % it covers the truth in 96 % of cases on
+    average and in 93 % at the worst accuracies.
 
     .. math:: \bar p - \tfrac1C \sqrt{\textstyle\sum_c (p_c - l_c)^2}, \qquad
               \bar p + \tfrac1C \sqrt{\textstyle\sum_c (u_c - p_c)^2}.
@@ -320,7 +331,7 @@ def slice_scores(
     --------
     >>> found = slice_scores([True] * 10 + [False] * 8, ["n"] * 10 + ["s"] * 8, {"n": 900, "s": 100, "e": 3})
     >>> print(found["s"].score, found["e"].score)
-    0.0% (0.0% to 40.0%) None
+    0.0% (0.0% to 36.0%) None
     """
     values, right, unknown = _rows(slices, correct, skipped)
     _check_sample(values, counts)
@@ -412,7 +423,7 @@ def difference(
     --------
     >>> found = difference([True] * 10 + [False] * 50, [False] * 10 + [True] * 2 + [False] * 48, population=5_000)
     >>> round(found.share, 3), round(found.low, 3), round(found.high, 3)
-    (0.133, -0.038, 0.287)
+    (0.133, -0.038, 0.286)
     """
     comparison = compare(first_correct, second_correct)
     n = len(np.asarray(first_correct))
@@ -424,10 +435,11 @@ def difference(
 
 
 def _score_of(right: Mask, rows: Mask, unknown: Mask, population: int, level: float) -> Score | None:
-    """The score of some rows, skipped ones included; None where there is no such row."""
+    """The score of some rows, skipped ones included, of which nothing is expected; None where there is no such row."""
     if not rows.any():
         return None
-    return score(right[rows & ~unknown], level, skipped=int((rows & unknown).sum()), population=population)
+    n_skipped = int((rows & unknown).sum())
+    return score(right[rows & ~unknown], level, skipped=n_skipped, population=population, prior=NEUTRAL)
 
 
 def _agreement(
@@ -454,7 +466,7 @@ def _agreement(
         return None
     half = (1 - level) / 2
     shares = np.array(
-        [interval(seen[name], n, population, 1 - half / len(names), n_skipped) for name in names]
+        [interval(seen[name], n, population, 1 - half / len(names), n_skipped, NEUTRAL) for name in names]
     )  # (C, 2)
     low, high = interval(int(correct.sum()), n, population, 1 - half, n_skipped)
     least, most = _least_mean(q, shares), -_least_mean(-q, shares)

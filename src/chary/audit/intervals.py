@@ -8,81 +8,105 @@ limits hold whatever a person would have said of them.
 from __future__ import annotations
 
 from bisect import bisect_left
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import betaincinv, betaln, gammaln
+from scipy.special import betaincinv, betaln, gammaln, xlog1py, xlogy
 
 Floats = NDArray[np.floating[Any]]
 Counts = NDArray[np.int64]
 
 # Rounding may cost a limit this much, never the other way: probabilities of a tail, logarithms of a likelihood.
 _ROUNDING, _LOG_ROUNDING = 1e-12, 1e-6
+# What is expected before a draw, as the numbers of a beta distribution: of labels under test, and of anything.
+MOSTLY_RIGHT, NEUTRAL = (3.0, 1.0), (1.0, 1.0)
+_MOST_ENUMERATED = 1_000  # drawn rows up to which outcomes are put in order; see ``interval``
+_STEPS = 2**30  # in which the share of a pool of any size is searched
 
 
 def interval(
-    correct: int, n: int, population: int | None = None, level: float = 0.95, skipped: int = 0
+    correct: int,
+    n: int,
+    population: int | None = None,
+    level: float = 0.95,
+    skipped: int = 0,
+    prior: tuple[float, float] = MOSTLY_RIGHT,
 ) -> tuple[float, float]:
     r"""Exact interval of the share that is right: of a pool of ``population`` rows, or of one of any size.
 
-    Of n rows drawn at random, x were right. For a pool of any size the interval is that of Clopper and Pearson
-    (1934): its limits are those shares p at which as many or more, respectively as few or fewer, right rows have
-    probability (1 - level) / 2 under Bin(n, p):
+    Of n rows drawn at random, x were right. A share p is kept unless x is among its rarest outcomes, where rare is
+    measured against what one expected before the draw (Pratt, 1961; Puza and O'Neill, 2005):
 
-    .. math:: p_{low} = B^{-1}(\tfrac{1 - level}{2};\, x,\, n - x + 1), \qquad
-              p_{high} = B^{-1}(\tfrac{1 + level}{2};\, x + 1,\, n - x),
+    .. math:: \{ p : P_p(r_p(X) \le r_p(x)) > 1 - level \}, \qquad r_p(y) = \mathrm{Bin}(y; n, p) / m(y),
 
-    with B the beta distribution. It covers the truth at least as often as it says. For a pool of known size it is
-    ``count_interval`` divided by that size, which is narrower.
+    with m(y) the chance of y if p was itself drawn from a beta distribution, the ``prior``. The interval runs from
+    the smallest p that is kept to the largest. It covers the truth at least as often as it says *whatever the
+    prior is*, since each p is tested by its own chances alone; the prior decides where it is narrow. That of
+    labels which are mostly right makes it 8 to 12 % narrower than the interval of Clopper and Pearson (1934) for
+    accuracies from 70 to 98 %, and no more than 5 % wider down to 30 %; below it is wider. Since r_p is
+    log-concave in y, both limits grow with x. For a pool of known size it is ``count_interval`` divided by that
+    size, which is narrower.
 
     Parameters
     ----------
     correct : int
         Rows known to be right.
     n : int
-        Rows drawn, the skipped ones included.
+        Rows drawn, the skipped ones included. Beyond a thousand the gain is small, and the interval is that of
+        Clopper and Pearson.
     population : int, default=None
         Rows of the pool they were drawn from. None: any number.
     level : float, default=0.95
         Of the interval.
     skipped : int, default=0
         Drawn rows that nobody answered: wrong for the lower limit, right for the upper one.
+    prior : tuple of two numbers, default=(3, 1)
+        The beta distribution of what was expected before the draw: on average, three right rows to a wrong one.
 
     Examples
     --------
     >>> [round(limit, 3) for limit in interval(27, 30)]
-    [0.735, 0.979]
+    [0.753, 0.972]
     >>> [round(limit, 3) for limit in interval(27, 30, skipped=3)]
-    [0.735, 1.0]
+    [0.753, 1.0]
 
     Thirty rows of sixty leave less open than thirty of a million:
 
     >>> [round(limit, 3) for limit in interval(27, 30, population=60)]
-    [0.783, 0.95]
+    [0.8, 0.95]
     >>> [round(limit, 3) for limit in interval(27, 30, population=1_000_000)]
-    [0.735, 0.979]
+    [0.753, 0.972]
     """
     if population is not None:
-        low, high = count_interval(correct, n, population, level, skipped)
+        low, high = count_interval(correct, n, population, level, skipped, prior)
         return low / population, high / population
     _check_counts(correct, n, skipped)
-    return float(clopper_pearson(correct, n, level)[0]), float(clopper_pearson(correct + skipped, n, level)[1])
+    _check_level(level)
+    if n > _MOST_ENUMERATED:
+        return float(clopper_pearson(correct, n, level)[0]), float(clopper_pearson(correct + skipped, n, level)[1])
+    low = _fewest_kept(correct, n, None, 1 - level, prior)
+    high = _STEPS - _fewest_kept(n - correct - skipped, n, None, 1 - level, prior[::-1])
+    return max(0, low - 1) / _STEPS, min(_STEPS, high + 1) / _STEPS
 
 
 def count_interval(
-    correct: int, n: int, population: int, level: float = 0.95, skipped: int = 0
+    correct: int,
+    n: int,
+    population: int,
+    level: float = 0.95,
+    skipped: int = 0,
+    prior: tuple[float, float] = NEUTRAL,
 ) -> tuple[int, int]:
     r"""Exact interval of the number of right rows in a pool of N, of which n were drawn without replacement.
 
-    Those numbers M are kept at which neither tail of the hypergeometric distribution holds as little as
-    (1 - level) / 2:
+    As ``interval``, with the hypergeometric chances of each number M of right rows in place of the binomial ones:
 
-    .. math:: \{ M : P(X \ge x \mid N, M, n) > \tfrac{1 - level}{2} < P(X \le x \mid N, M, n) \}.
+    .. math:: \{ M : P_M(r_M(X) \le r_M(x)) > 1 - level \}, \qquad r_M(y) = P(X = y \mid N, M, n) / m(y).
 
-    Both tails are monotone in M, so the limits are found by bisection, in O(n log N). At n = N nothing is open.
-    It is narrower than Clopper and Pearson's, except at x = 1 or x = n - 1, where it may be wider by one row:
-    there the binomial tail is the smaller one.
+    At n = N nothing is open. Beyond a thousand drawn rows those M are kept at which neither tail holds as little
+    as (1 - level) / 2.
 
     Parameters
     ----------
@@ -96,11 +120,13 @@ def count_interval(
         Of the interval.
     skipped : int, default=0
         Rows drawn and not answered: wrong in the lower limit, right in the upper one.
+    prior : tuple of two numbers, default=(1, 1)
+        As of ``interval``. The default expects nothing, so it suits the share of a class, too.
 
     Examples
     --------
     >>> count_interval(27, 30, 5_000)
-    (3676, 4893)
+    (3684, 4860)
     >>> count_interval(27, 30, 30)
     (27, 27)
     """
@@ -108,9 +134,31 @@ def count_interval(
     _check_level(level)
     if n > population:
         raise ValueError(f"{n:,} rows cannot be drawn from {population:,}; give the size of the whole pool.")
-    tail = (1 - level) / 2
-    low = _fewest(correct, n, population, tail)
-    return low, population - _fewest(n - correct - skipped, n, population, tail)
+    wrong = n - correct - skipped
+    if n > _MOST_ENUMERATED:
+        tail = (1 - level) / 2
+        return _fewest(correct, n, population, tail), population - _fewest(wrong, n, population, tail)
+    low = _fewest_kept(correct, n, population, 1 - level, prior)
+    return low, population - _fewest_kept(wrong, n, population, 1 - level, prior[::-1])
+
+
+def at_least(correct: int, n: int, population: int | None = None, level: float = 0.95) -> float:
+    """The share that is right at least, with this probability: the figure to quote where only that is asked for.
+
+    The one-sided limit of Clopper and Pearson, or for a pool of known size that of the hypergeometric distribution:
+    nothing is spent on an upper limit, so that it is higher than the lower end of ``interval``. A skipped row is
+    not right.
+
+    Examples
+    --------
+    >>> round(at_least(27, 30), 3)
+    0.761
+    """
+    _check_counts(correct, n, 0)
+    _check_level(level)
+    if population is None:
+        return float(clopper_pearson(correct, n, 2 * level - 1)[0])
+    return _fewest(correct, n, population, 1 - level) / population
 
 
 def sequence(
@@ -168,7 +216,7 @@ def sequence(
 
 
 def required_size(width: float, level: float = 0.95, accuracy: float = 0.5) -> int:
-    """Fewest rows to audit for an interval at most this wide.
+    """Fewest rows to audit for an interval at most this wide, by Clopper and Pearson's, which are never narrower.
 
     Parameters
     ----------
@@ -197,7 +245,7 @@ def required_size(width: float, level: float = 0.95, accuracy: float = 0.5) -> i
 
 
 def clopper_pearson(correct: Any, n: Any, level: float) -> tuple[Floats, Floats]:
-    """The limits of ``interval`` for arrays, and for counts that are not whole numbers."""
+    """Clopper and Pearson's limits, for arrays, and for counts that are not whole numbers."""
     _check_level(level)
     x, n = np.asarray(correct, dtype=float), np.asarray(n, dtype=float)
     tail = (1 - level) / 2
@@ -228,6 +276,48 @@ def _fewest(x: int, n: int, population: int, tail: float) -> int:
 
     certain = population - (n - x)
     return x + bisect_left(range(x, certain), True, key=is_likely)
+
+
+@lru_cache(4096)
+def _fewest_kept(x: int, n: int, population: int | None, risk: float, prior: tuple[float, float]) -> int:
+    """The smallest number of right rows, or of ``_STEPS`` of a share, at which x is not among the rarest outcomes.
+
+    Below it x is on the upper side of all outcomes y, so the rarer ones are those from x on and those up to some
+    y' that grows with the number M of right rows. Between two steps of y' the chance of all these falls and then
+    rises with M, so that only the ends of each stretch have to be looked at. It is at most r_M(x), because the m
+    of all outcomes add up to 1: the search begins where that exceeds the risk.
+    """
+    outcomes = np.arange(n + 1.0)
+    choose = gammaln(n + 1) - gammaln(outcomes + 1) - gammaln(n - outcomes + 1)
+    a, b = prior
+    expected = np.exp(choose + betaln(outcomes + a, n - outcomes + b) - betaln(a, b))  # m
+
+    def look(right: int) -> tuple[float, int, float]:
+        """The chance of all outcomes as rare as x, how many of them are below x, and r of x."""
+        if population is None:
+            share = right / _STEPS
+            chance = np.exp(choose + xlogy(outcomes, share) + xlog1py(n - outcomes, -share))
+        else:
+            chance = np.zeros(n + 1)
+            first, some = hypergeometric(population, right, n)
+            chance[first : first + len(some)] = some
+        ratio = chance / expected
+        rare = ratio <= ratio[x] * (1 + _LOG_ROUNDING)
+        return float(chance[rare].sum()) + _ROUNDING, int(np.count_nonzero(rare[:x])), float(ratio[x])
+
+    if not x:
+        return 0
+    start, likeliest = (0, _STEPS * x // n) if population is None else (x, population * x // n)
+    start += bisect_left(range(start, likeliest), True, key=lambda right: look(right)[2] > risk)
+    while start < likeliest:
+        chance, below, _ = look(start)
+        if chance > risk:
+            return start
+        end = start + bisect_left(range(start, likeliest), True, key=lambda right: look(right)[1] > below) - 1
+        if look(end)[0] > risk:
+            return start + bisect_left(range(start, end), True, key=lambda right: look(right)[0] > risk)
+        start = end + 1
+    return likeliest
 
 
 def _fewest_likely(s: Counts, t: Counts, population: int, level: float) -> Counts:

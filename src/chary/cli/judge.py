@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import typer
+
 from chary.cli.audit import say_drawn
 from chary.cli.console import (
     JSON,
@@ -25,6 +27,9 @@ if TYPE_CHECKING:
     from chary.report.summary import Hints, Summary
     from chary.tables import Source
 
+# How the command ends by what came of --require; 1 is bad input.
+_EXIT_CODES = {"shown": 0, "open": 3, "ruled out": 4}
+
 
 @takes_options("judge")
 def judge_command(file: TABLE, options: Options, as_json: JSON = False) -> None:
@@ -33,7 +38,8 @@ def judge_command(file: TABLE, options: Options, as_json: JSON = False) -> None:
     First it draws rows at random into FILE.judge.csv, without the labels, for a person to label with
     [bold]chary audit fill[/bold] or in a spreadsheet. Then, with [bold]--audit[/bold] FILE.judge.csv, it says how
     many labels are right, writes FILE.judged.html and, with --error, FILE.judged.csv (or as FILE): the table, plus
-    chary_accept.
+    chary_accept. [bold]--require 'accuracy>=80%'[/bold] is for pipelines: it ends with code 0 where the audit shows that,
+    with 3 where it does not tell, with 4 where it rules it out.
     """
     require_readable(*file, *([] if options.audit is None else [options.audit]))
     from chary.tables import open_source
@@ -51,9 +57,15 @@ def judge_command(file: TABLE, options: Options, as_json: JSON = False) -> None:
     from chary.report.terminal import show_judged
 
     tell(summary, lambda console: show_judged(console, summary, hints), as_json, paths)
+    if summary["required"] is not None:
+        raise typer.Exit(_EXIT_CODES[summary["required"]["outcome"]])
 
 
 def _draw(scan: Source, options: Options, as_json: bool) -> None:
+    if options.require:
+        raise ValueError(
+            "--require has a meaning once rows are labelled; leave it out to draw them, or pass --audit."
+        )
     from chary._files import folders_for
     from chary.audit import draw_to_judge
 

@@ -302,8 +302,24 @@ def summarize_judged(result: JudgedTable) -> Summary:
         "confidence": result.options.confidence,
         "acceptance": [_acceptance(found) for found in result.acceptances],  # what can be accepted at which error
         "accept": _accepted_judged(result),  # the same at the error asked for
+        "required": _required(result),  # whether the accuracy that was asked for is shown
         "versions": {"chary": __version__, **_versions()},
     }
+
+
+def _required(result: JudgedTable) -> dict[str, Any] | None:
+    """Whether the audit shows that the labels are as accurate as required: by the one-sided limit."""
+    share, found = result.options.require, result.accuracy
+    if share is None:
+        return None
+    least = found.low if found.at_least is None else found.at_least
+    wanted = f"at least {100 * share:.4g}% of the labels in column {shown(result.columns[0].name)} are right"
+    outcome, sentence = "open", f"Not shown that {wanted}: between {least:.1%} and {found.high:.1%} may be."
+    if least >= share:
+        outcome, sentence = "shown", f"Shown: {wanted}."
+    elif found.high < share:
+        outcome, sentence = "ruled out", f"Ruled out that {wanted}: it is {found.high:.1%} at most."
+    return {"accuracy": share, "outcome": outcome, "at_least": least, "at_most": found.high, "sentence": sentence}
 
 
 def _judged_column(column: JudgedColumn, result: JudgedTable) -> dict[str, Any]:
@@ -312,6 +328,7 @@ def _judged_column(column: JudgedColumn, result: JudgedTable) -> dict[str, Any]:
     promised = column.always if result.answers.stopped else accuracy
     low, high = promised.low, promised.high
     how = "whenever you stopped" if result.answers.stopped else "exact"
+    at_least = "" if result.answers.stopped else f" If only that is asked for: at least {accuracy.at_least:.1%} are."
     return {
         "name": column.name,
         "missing": column.n_missing,
@@ -328,7 +345,7 @@ def _judged_column(column: JudgedColumn, result: JudgedTable) -> dict[str, Any]:
         "sentence": (
             f"Between {low:.1%} and {high:.1%} of the {result.n_rows:,} labels in column {shown(column.name)} are "
             f"right ({result.level:.0%} interval, {how}): {accuracy.correct:,} of {accuracy.n:,} rows "
-            "drawn at random are labelled right."
+            f"drawn at random are labelled right.{at_least}"
         ),
     }
 
@@ -445,7 +462,7 @@ class Hints(NamedTuple):
     ) -> Hints:
         """The same for labels that are judged: a draw twice as large keeps the answers."""
         n_drawn, n_rows = result.answers.n_drawn, result.n_rows
-        again = {"k": min(2 * n_drawn, n_rows), "audit": None, "force": False}
+        again = {"k": min(2 * n_drawn, n_rows), "audit": None, "require": None, "force": False}
         more = options.command("judge", files, **again) if n_drawn < n_rows else ""
         return cls._typed(more, options.command("audit fill", [str(options.audit)]))
 

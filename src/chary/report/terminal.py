@@ -168,6 +168,8 @@ def show_judged(console: Console, summary: Summary, hints: Hints) -> None:
         _say(console, summary["comparison"]["sentence"], "bold")
     for slices in summary["slices"]:
         console.print(_slices(slices))
+    if summary["required"] is not None:
+        _say(console, summary["required"]["sentence"], "bold")
     if summary["confidence"] is not None:
         when = "if that is the error you had decided on"
         _show_accepted(console, summary["accept"], summary["acceptance"], "labels", when, hints)
