@@ -99,11 +99,11 @@ class Dates(Kind):
             note, form = ("with the time of day", f"ymd{times}") if times else ("", "")
             return Column(filled.name, self.name, note, form)
         if filled.dtype.is_numeric():
-            return _find_compact(filled) or _find_epoch(filled)
+            return _find_compact(filled) or find_epoch(filled)
         if filled.dtype != pl.String or not len(filled):
             return None
         if not _may_be_dates(some_of(filled, FEW)):
-            return _find_epoch(filled)  # most columns leave here, before the slow reading
+            return find_epoch(filled)  # most columns leave here, before the slow reading
         return _find_written(filled)
 
     def feature_names(self, column: Column) -> list[str]:
@@ -251,9 +251,9 @@ def _find_compact(filled: pl.Series) -> Column | None:
     return Column(filled.name, Dates.name, _NOTES["compact"], "compact", missing=n_odd > 0)
 
 
-def _find_epoch(filled: pl.Series) -> Column | None:
+def find_epoch(filled: pl.Series) -> Column | None:
     """Seconds, or thousandths of them and so on, since 1970; only in a column that is called so."""
-    if not _EPOCH_NAME.search(filled.name):
+    if not _EPOCH_NAME.search(filled.name) or not (filled.dtype.is_numeric() or filled.dtype == pl.String):
         return None
     numbers = filled.cast(pl.Float64, strict=False)
     low, high = _EPOCH_YEARS

@@ -23,6 +23,7 @@ from chary.tables.table import Table, can_be_text, refuse_duplicates
 
 _MOST_ROWS, _MOST_COLUMNS, _MOST_CHARACTERS = 2**20, 2**14, 2**15 - 1
 _WHOLE = 2**53  # beyond, a workbook keeps no whole number exactly
+_LONGEST = 1e20  # beyond, a number is rather a quantity than the name of something
 _MIXED = re.compile(r"type coercion is strict.*column __UNNAMED__(\d+)", re.DOTALL)
 _NO_DAY = (datetime.date(1899, 12, 30), datetime.date(1899, 12, 31))  # of a time alone
 _FIRST_DAY = datetime.date(1900, 3, 1)  # before, workbooks count days in two ways
@@ -109,6 +110,12 @@ def _read_sheet(data: bytes, name: str, sheet: str | None) -> tuple[pl.DataFrame
     if not cells.height:
         return pl.DataFrame(schema=dict.fromkeys(names, pl.String)), ()
     notes = [f"Column {shown(names[j])} of {name} mixes several types, and was read as text." for j in mixed]
+    notes += [
+        f"Column {shown(own)} of {name} holds whole numbers of more than 15 digits, of which Excel keeps 15; if they "
+        "name something, enter them as text."
+        for own, column in zip(names, cells, strict=True)
+        if column.dtype == pl.Float64 and bool(((column.abs() >= _WHOLE) & (column.abs() < _LONGEST)).any())
+    ]
     frame = pl.DataFrame([_typed(column).alias(own) for own, column in zip(names, cells, strict=True)])
     return frame, tuple(notes)
 
