@@ -225,7 +225,17 @@ def main() -> None:
         tally = judge(design, n_audits, rng)
         compare(design, n_audits, rng, tally)
         tallies.append(tally)
-    first = ["accuracy", "equal tails", "answered only", "sequence", "peeking", "precision", "recall", "kappa", "difference"]
+    first = [
+        "accuracy",
+        "equal tails",
+        "answered only",
+        "sequence",
+        "peeking",
+        "precision",
+        "recall",
+        "kappa",
+        "difference",
+    ]
     second = ["share", "share, equal tails", "share, PPI"]
     show(console, f"Coverage in percent of {n_audits:,} audits, 95 promised", first, tallies, Tally.coverage)
     show(console, "Mean width in points", first, tallies, Tally.width)

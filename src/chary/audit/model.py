@@ -80,7 +80,9 @@ def cross_fitted_score(
     >>> print(cross_fitted_score(27, 20, 30))
     90.0% (70.2% to 100.0%)
     """
-    low, high = (float(clopper_pearson(x, n, widened(level))[i]) for i, x in enumerate((correct, correct + skipped)))
+    low, high = (
+        float(clopper_pearson(x, n, widened(level))[i]) for i, x in enumerate((correct, correct + skipped))
+    )
     taught = max(0, correct - before) / (n * n_folds)
     return Score(correct, n, low, min(1.0, high + taught), level)
 

@@ -12,13 +12,15 @@ from chary._words import visible
 from chary.tables.table import NO_WIDTH, all_composed, composed, has_texts, texts
 
 # What people and programs write where there is nothing, in upper or lower case, whatever the column is for.
-_NOTHING = ("na", "n/a", "nan", "null", "?")
-# In a feature such a cell is missing, and so is one of these.
-_MISSING = (*_NOTHING, "", "none", "-")
+_ERRORS = ("#n/a", "#div/0!", "#value!", "#ref!", "#name?", "#num!", "#null!")  # of a spreadsheet
+_NOTHING = ("na", "n/a", "nan", "null", "?", "<na>", *_ERRORS)
+# In a feature such a cell is missing, and so is one of these; a number that is not finite is, in whatever format.
+_INFINITE = tuple(f"{sign}{word}" for sign in ("", "+", "-") for word in ("inf", "infinity"))
+_MISSING = (*_NOTHING, *_INFINITE, "", "none", "-")
 # In a target it may mean "no label" or be a class. So may -1, as NumPy and scikit-learn mark such rows, and
 # these words of a form or a ticket: nobody has decided, or somebody did not answer. "Other" and "none" do answer.
 _NOBODY_SAID = (
-    "n.a.", "n. a.", "#n/a", "...", "tbd", "t.b.d.", "tba", "tbc", "todo", "to do", "dk/na", "missing",
+    "n.a.", "n. a.", "...", "tbd", "t.b.d.", "tba", "tbc", "todo", "to do", "dk/na", "missing",
     "unknown", "not known", "open", "pending", "undecided", "unassigned", "unclassified", "unlabeled",
     "unlabelled", "unspecified", "not specified", "undefined", "no answer", "don't know", "not available", "blank",
     "unbekannt", "nicht bekannt", "offen", "ausstehend", "k.a.", "k. a.", "keine angabe", "keine antwort",
@@ -36,6 +38,7 @@ _NOBODY_SAID = (
 _MAY_BE_UNLABELED = frozenset(word.casefold() for word in (*_NOTHING, "-1", *_NOBODY_SAID))
 # As the answer to a question it means "I do not know", and so does one of these.
 _NO_ANSWER = frozenset((*_NOTHING, "none", "-", "??", "???", "skip", "skipped", "unknown"))
+_WHOLE = re.compile(r"^([+-]?[0-9]+)\.0+$")
 # Around a label; NumPy drops a NUL at the end of text anyway.
 _AROUND = rf"^[\s\x00{NO_WIDTH}]+|[\s\x00{NO_WIDTH}]+$"
 
@@ -158,13 +161,22 @@ def label_texts(cells: pl.Series) -> pl.Series:
     return found.set(found == "", None)
 
 
+def as_whole(text: str) -> str:
+    """A whole number as a table of whole numbers has it, any other text as it is; 01 is a code.
+
+    >>> as_whole("1.0"), as_whole("01"), as_whole("1.5")
+    ('1', '01', '1.5')
+    """
+    return _WHOLE.sub(r"\1", text)
+
+
 def may_be_unlabeled(label: str) -> bool:
     """Whether only who wrote a label can tell if it is one.
 
     >>> may_be_unlabeled("NA"), may_be_unlabeled("none")
     (True, False)
     """
-    return " ".join(composed(label).split()).casefold() in _MAY_BE_UNLABELED
+    return as_whole(" ".join(composed(label).split()).casefold()) in _MAY_BE_UNLABELED
 
 
 def is_no_answer(answer: str) -> bool:

@@ -31,6 +31,7 @@ from chary.tables.formats.packing import File
 from chary.tables.frames import from_dataframe
 from chary.tables.memory import row_bytes, total_bytes
 from chary.tables.table import ADDED_COLUMNS, MAX_COLUMNS, Lines, Table, column_named, common_type
+from chary.tables.target import folded
 
 STDIN = "-"
 MOST_BYTES = 64 << 20  # of text in a block
@@ -43,6 +44,8 @@ _GROWTH, _BASE = 3, 300 << 20
 _WHOLE_GROWTH = 12
 _KEPT = 64 << 20  # bytes of files that are read once and kept, where rows or columns are asked for
 _NAMED = 6
+# What is written before sums.
+_SUMS = ("total", "totals", "grand total", "sum", "summe", "gesamt", "gesamtsumme", "somme", "totale", "suma")
 
 
 def open_source(
@@ -227,7 +230,8 @@ class Source:
         if self._kept is None:
             with self._unchanged():
                 tables = self._of_each_file(lambda file, kind: kind.read(file, self._how))
-                self._kept = _usable(self._as_given(_joined(tables)), self._reserved)
+                table = _usable(self._as_given(_joined(tables)), self._reserved)
+                self._kept = replace(table, notes=(*table.notes, *_sum_at_the_end(table)))
         return self._kept
 
     def batches(self, columns: Sequence[str] | None = None) -> Iterator[Batch]:
@@ -380,6 +384,16 @@ class Source:
                     ".",
                 )
         return self.read()
+
+
+def _sum_at_the_end(table: Table) -> list[str]:
+    """A sentence about the last row, if it seems to hold the sums of those above it."""
+    for cells in table.frame.select(pl.col(pl.String)):
+        last = cells[-1]
+        if last is not None and folded(last).rstrip(":") in _SUMS and (cells == last).sum() == 1:
+            said = f"The last row of {table.name} has {shown(last)} in column {shown(cells.name)}, and was read as a row"
+            return [f"{said} like any other; delete it if it holds sums."]
+    return []
 
 
 def in_blocks(batches: Iterator[Batch], n_rows: int, most_bytes: int = MOST_BYTES) -> Iterator[Batch]:

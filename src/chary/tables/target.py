@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from chary._words import Parameter, listed, shown
 from chary.method.labels import Labels, encode
-from chary.tables.cells import codes_of, doubtful_labels, label_texts, may_be_unlabeled, target_texts
+from chary.tables.cells import as_whole, codes_of, doubtful_labels, label_texts, may_be_unlabeled, target_texts
 from chary.tables.errors import TableError
 from chary.tables.table import Table, column_named, composed, has_texts, told_apart
 
@@ -201,10 +201,12 @@ def _refuse_unlearnable(target: str, counts: Mapping[str, int]) -> None:
 def folded(text: str) -> str:
     """What is left of a text without case, white space around and between its words, and what nobody can see.
 
+    The 1.0 of one format is the 1 of another.
+
     >>> folded(" Not  SURE") == folded("not sure"), folded("Cafe\\u0301\\u200b") == folded("caf\\u00e9")
     (True, True)
     """
-    return composed(" ".join(composed(text).split()).casefold())
+    return as_whole(composed(" ".join(composed(text).split()).casefold()))
 
 
 def chosen_spellings(counts: Mapping[str, int]) -> dict[str, str]:

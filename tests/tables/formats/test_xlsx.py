@@ -10,6 +10,7 @@ from importlib.util import find_spec
 import polars as pl
 import pytest
 
+from chary.tables import read_table
 from chary.tables.errors import TableError
 from chary.tables.formats import FORMATS
 from chary.tables.formats.base import Reading
@@ -174,3 +175,25 @@ def test_without_the_package_one_sentence_says_what_to_install(monkeypatch, pack
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(TableError, match=rf"{package} is needed; install it with pip install 'chary\[excel\]'"):
         read_workbook(b"", "t", None) if package == "fastexcel" else FORMATS["xlsx"].refuse_unwritable(FRAME)
+
+
+def test_hidden_rows_and_formulas_without_a_result_are_said(tmp_path):
+    xlsxwriter = pytest.importorskip("xlsxwriter")
+    for stored, n in (("", 4), (0, 3), (None, 0)):  # as openpyxl and xlsxwriter store them, and as Excel does
+        path = tmp_path / "t.xlsx"
+        with xlsxwriter.Workbook(path) as workbook:
+            for name in ("other", "a & b"):
+                sheet = workbook.add_worksheet(name)
+                sheet.write_row(0, 0, ["x", "y"])
+                for i in range(1, 5):
+                    result = 2 * i if stored is None or (i == 1 and stored == 0) else stored
+                    sheet.write_number(i, 0, i)
+                    if name == "a & b":
+                        sheet.write_formula(i, 1, f"=A{i + 1}*2", None, result)
+            sheet.set_row(2, None, None, {"hidden": True})
+        hidden, *others = read_table(path, sheet="a & b").notes
+        assert hidden.startswith("1 hidden rows of sheet 'a & b' were read like all others")
+        if n:
+            assert others[0].startswith(f"{n} of 4 formulas of sheet 'a & b' have no result in t.xlsx")
+        assert bool(others) is bool(n)
+        assert read_table(path, sheet="other").notes == ()

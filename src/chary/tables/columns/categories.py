@@ -91,6 +91,7 @@ _ID_NAME = re.compile(
 _PERHAPS_ID_NAME = re.compile(r"(?i:(^|[_\W])(key|index|row|no|nr)$)")
 # Codes that only programs write: long numbers, hashes, UUIDs.
 _MACHINE_CODE = r"(?i)^(?:\d{15,}|[0-9a-f]{24,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$"
+_LONG = 10**14  # has 15 digits
 _COUNTS, _DIFFERENT = "a number that counts or names the rows", "different in every row"
 _COUNTS_UNNAMED = f"{_COUNTS}; say that it is numeric if it is a rank or another quantity"
 _FEWEST_ROWS = 20  # that numbers must count to be no coincidence
@@ -116,7 +117,7 @@ def find_identifier(filled: pl.Series, n_rows: int) -> Column | None:
     whether it is there.
     """
     is_text = filled.dtype == pl.String
-    if len(filled) < _FEWEST_ROWS or not (_ID_NAME.search(filled.name) or (is_text and _by_machine(filled))):
+    if len(filled) < _FEWEST_ROWS or not (_ID_NAME.search(filled.name) or _by_machine(filled)):
         return None
     whole = filled.dtype.is_integer() or (filled.dtype.is_float() and bool((filled == filled.floor()).all()))
     if not (is_text or whole):
@@ -166,4 +167,8 @@ def of_no_kind(filled: pl.Series) -> Column:
 
 
 def _by_machine(filled: pl.Series) -> bool:
+    if filled.dtype.is_integer():  # as floating-point numbers some of them would be one
+        return bool(filled.min() >= _LONG)  # type: ignore[operator]
+    if filled.dtype != pl.String:
+        return False
     return all(bool(cells.str.contains(_MACHINE_CODE).all()) for cells in (filled.head(FEW), filled))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import re
 from collections.abc import Callable
 from typing import NamedTuple
@@ -65,14 +66,16 @@ _MONTHS = {
     11: "nov", 12: "dec dez déc dic",
 }  # fmt: skip
 _MONTH_OF = {word: month for month, words in _MONTHS.items() for word in words.split()}
-# Years of two digits: from here on they are of the last century, as POSIX has it.
-_PIVOT = 69
+# Years of two digits end here where nothing tells otherwise, as POSIX has it: 69 is 1969, and 68 is 2068.
+_LAST_YEAR = 2068
+# Such dates lie in the future only where all dates of the column, today among them, lie within so many years.
+_NEAR_YEARS = 30
 _NOTES = {
     "dmy": "day first",
     "mdy": "month first",
-    "dmy2": "day first, years of two digits",
-    "mdy2": "month first, years of two digits",
-    "ymd2": "year first, of two digits",
+    "dmy2": "day first",
+    "mdy2": "month first",
+    "ymd2": "year first",
     "compact": "dates such as 20240131",
 }
 _PARTS = ("year", "month", "weekday", "elapsed days")
@@ -83,7 +86,7 @@ _TYPES = (pl.Date, pl.Datetime)
 class Dates(Kind):
     """A day in each cell, and the time of day if most cells have one.
 
-    A form is an order of day, month and year; then "time" if the time of day is used, and "zone" or "zone?" if
+    A form is an order of day, month and year, with ":2026" if years of two digits end there; then "time" if the time of day is used, and "zone" or "zone?" if
     the time zone is said in all or some cells. The time is that of the clock on the wall, as written.
     """
 
@@ -96,11 +99,11 @@ class Dates(Kind):
             note, form = ("with the time of day", f"ymd{times}") if times else ("", "")
             return Column(filled.name, self.name, note, form)
         if filled.dtype.is_numeric():
-            return _find_compact(filled) or _find_epoch(filled)
+            return _find_compact(filled) or find_epoch(filled)
         if filled.dtype != pl.String or not len(filled):
             return None
         if not _may_be_dates(some_of(filled, FEW)):
-            return _find_epoch(filled)  # most columns leave here, before the slow reading
+            return find_epoch(filled)  # most columns leave here, before the slow reading
         return _find_written(filled)
 
     def feature_names(self, column: Column) -> list[str]:
@@ -119,6 +122,7 @@ class Dates(Kind):
 
     def expected(self, column: Column) -> str:
         order, _, rest = column.form.partition(" ")
+        order = order.partition(":")[0]
         if order in _EPOCHS:
             return f"{_EPOCHS[order][1]} since 1970 such as 1706695800"
         example = _ORDERS.get(order, _ORDERS["ymd"])[1]
@@ -185,14 +189,48 @@ def _find_written(filled: pl.Series) -> Column | None:
     assumed = best == "dmy" and "mdy" in equal
     if assumed:
         notes = ["day first assumed, month first would fit too"]
+    n_read = readable[best]
+    best, years, moved = _with_century(best, filled)
+    notes += [years] * bool(years)
     moments = _read_moments(filled, best)
     times = _times(moments, len(filled))
     notes += ["with the time of day"] * bool(times)
     if not times and moments.hours.n_unique() > 2:  # nothing, and two times
         notes.append("the time of day, which some cells have, is not used")
-    n_odd = len(filled) - (int(_read_times(filled, best + times).days.count()) if times else readable[best])
+    n_odd = len(filled) - (int(_read_times(filled, best + times).days.count()) if times else n_read)
     notes += [f"{n_odd:,} cells that are no date count as missing"] * (n_odd > 0)
-    return Column(filled.name, Dates.name, ", ".join(notes), best + times, missing=n_odd > 0, doubtful=assumed)
+    return Column(
+        filled.name, Dates.name, ", ".join(notes), best + times, missing=n_odd > 0, doubtful=assumed or moved
+    )
+
+
+def _this_year() -> int:
+    return datetime.date.today().year
+
+
+def _with_century(order: str, filled: pl.Series) -> tuple[str, str, bool]:
+    """An order, and where its years of two digits end; what was found; whether POSIX reads one otherwise.
+
+    The years go round a circle of a hundred, which is cut where the widest gap is, and the latest century is taken
+    in which they begin by today. If they then end in the future, and are not all near, it is cut at today.
+    """
+    year = _fields(filled, _ORDERS[order][0])["y"]
+    two = sorted(set(year.filter((year.str.len_chars() == 2).fill_null(False)).cast(pl.Int32).to_list()))
+    if not two:
+        return order, "", False
+    today = _this_year()
+    width, start = max(((after - two[i - 1]) % 100 or 100, after) for i, after in enumerate(two))
+    first = today - (today - start) % 100
+    end = first + 100 - width
+    if end > today and end - first > _NEAR_YEARS:
+        past = [today - (today - number) % 100 for number in two]
+        first, end = min(past), max(past)
+    last = min(max(today, end + (100 - (end - first)) // 2), _LAST_YEAR)
+    moved = any((last - (last - number) % 100) != (_LAST_YEAR - (_LAST_YEAR - number) % 100) for number in two)
+    said = (
+        f"years of two digits read as {first} to {end}" if end > first else f"years of two digits read as {first}"
+    )
+    return (order if last == _LAST_YEAR else f"{order}:{last}"), said, moved
 
 
 def _times(moments: _Moments, n: int) -> str:
@@ -217,9 +255,9 @@ def _find_compact(filled: pl.Series) -> Column | None:
     return Column(filled.name, Dates.name, _NOTES["compact"], "compact", missing=n_odd > 0)
 
 
-def _find_epoch(filled: pl.Series) -> Column | None:
+def find_epoch(filled: pl.Series) -> Column | None:
     """Seconds, or thousandths of them and so on, since 1970; only in a column that is called so."""
-    if not _EPOCH_NAME.search(filled.name):
+    if not _EPOCH_NAME.search(filled.name) or not (filled.dtype.is_numeric() or filled.dtype == pl.String):
         return None
     numbers = filled.cast(pl.Float64, strict=False)
     low, high = _EPOCH_YEARS
@@ -242,6 +280,7 @@ class _Moments(NamedTuple):
 
 def _read_moments(cells: pl.Series, order: str) -> _Moments:
     """Moments as they are written, or as their type says; the offset of a zone is not added."""
+    order, _, last = order.partition(":")
     if order in _EPOCHS:
         return _since_1970(cells, _EPOCHS[order][0])
     if cells.dtype in _TYPES:
@@ -251,7 +290,11 @@ def _read_moments(cells: pl.Series, order: str) -> _Moments:
     if cells.dtype != pl.String or order not in _ORDERS:
         return _typed(nulls(cells, pl.Date))
     fields = _fields(cells, _ORDERS[order][0])
-    return _Moments(_days(fields), _hours(fields), fields["zone"].is_not_null())
+    return _Moments(
+        _days(fields, int(last) if re.fullmatch("[12][0-9]{3}", last) else _LAST_YEAR),
+        _hours(fields),
+        fields["zone"].is_not_null(),
+    )
 
 
 def _fields(cells: pl.Series, pattern: str) -> pl.DataFrame:
@@ -259,11 +302,12 @@ def _fields(cells: pl.Series, pattern: str) -> pl.DataFrame:
     return cells.str.strip_chars().str.replace_all(_SPACES, " ").str.extract_groups(pattern).struct.unnest()
 
 
-def _days(fields: pl.DataFrame) -> pl.Series:
+def _days(fields: pl.DataFrame, last: int) -> pl.Series:
+    """Days, null where there is none; years of two digits end with the ``last``."""
     year, month = fields["y"], fields["m"]
     if (year.str.len_chars() == 2).any():
         number = year.cast(pl.Int32, strict=False)
-        number = number + 1900 + 100 * (number < _PIVOT).cast(pl.Int32)
+        number = last - (last - number) % 100
         year = number.cast(pl.String).zip_with((year.str.len_chars() == 2).fill_null(False), year)
     if month.str.contains(r"\p{L}").any():
         word = month.str.to_lowercase()

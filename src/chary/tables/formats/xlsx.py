@@ -7,10 +7,11 @@ dates, moments of no day as times; a column that mixes these is text. Formulas a
 from __future__ import annotations
 
 import datetime
+import html
 import io
 import re
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, BinaryIO
 
 import polars as pl
@@ -23,6 +24,10 @@ from chary.tables.table import Table, can_be_text, refuse_duplicates
 
 _MOST_ROWS, _MOST_COLUMNS, _MOST_CHARACTERS = 2**20, 2**14, 2**15 - 1
 _WHOLE = 2**53  # beyond, a workbook keeps no whole number exactly
+_LONGEST = 1e20  # beyond, a number is rather a quantity than the name of something
+_SHEET, _LINK = re.compile(rb"<sheet\b[^>]*>"), re.compile(rb"<Relationship\b[^>]*>")
+_HIDDEN = re.compile(rb'<row\b[^>]*\shidden="(?:1|true)"')
+_FORMULA = re.compile(rb"<f\b(?:[^>]*/>|[^>]*>[^<]*</f>)(?:<v>([^<]*)</v>)?")
 _MIXED = re.compile(r"type coercion is strict.*column __UNNAMED__(\d+)", re.DOTALL)
 _NO_DAY = (datetime.date(1899, 12, 30), datetime.date(1899, 12, 31))  # of a time alone
 _FIRST_DAY = datetime.date(1900, 3, 1)  # before, workbooks count days in two ways
@@ -94,12 +99,14 @@ def _read_sheet(data: bytes, name: str, sheet: str | None) -> tuple[pl.DataFrame
             "pip install 'chary[excel]', or save the sheet as CSV."
         ) from None
     try:
-        reader = fastexcel.read_excel(_checked(data, name))
+        data = _checked(data, name)
+        reader = fastexcel.read_excel(data)
         found = _sheet_name(reader.sheet_names, sheet, name)
         header = reader.load_sheet(found, header_row=None, n_rows=1, dtypes="string").to_polars()
         if not header.width:
             raise TableError(f"Sheet {shown(found)} of {name} is empty; chary needs a header and rows.")
         cells, mixed = _load(reader, found)
+        notes = _unseen(data, found, name)
     except TableError:
         raise
     except (Exception, pl.exceptions.PanicException) as error:
@@ -107,8 +114,14 @@ def _read_sheet(data: bytes, name: str, sheet: str | None) -> tuple[pl.DataFrame
     names = ["" if text is None else str(text) for text in header.row(0)]
     refuse_duplicates(names, f"{name}, sheet {shown(found)}")
     if not cells.height:
-        return pl.DataFrame(schema=dict.fromkeys(names, pl.String)), ()
-    notes = [f"Column {shown(names[j])} of {name} mixes several types, and was read as text." for j in mixed]
+        return pl.DataFrame(schema=dict.fromkeys(names, pl.String)), tuple(notes)
+    notes += [f"Column {shown(names[j])} of {name} mixes several types, and was read as text." for j in mixed]
+    notes += [
+        f"Column {shown(own)} of {name} holds whole numbers of more than 15 digits, of which Excel keeps 15; if they "
+        "name something, enter them as text."
+        for own, column in zip(names, cells, strict=True)
+        if column.dtype == pl.Float64 and bool(((column.abs() >= _WHOLE) & (column.abs() < _LONGEST)).any())
+    ]
     frame = pl.DataFrame([_typed(column).alias(own) for own, column in zip(names, cells, strict=True)])
     return frame, tuple(notes)
 
@@ -148,6 +161,35 @@ def _sheet_name(names: list[str], sheet: str | None, name: str) -> str:
     if sheet not in names:
         raise TableError(f"{name} has no sheet {shown(sheet)}; it has {held}.")
     return sheet
+
+
+def _unseen(data: bytes, sheet: str, name: str) -> list[str]:
+    """What a person who looks at the sheet sees otherwise: hidden rows, and formulas without a stored result."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        book = archive.read("xl/workbook.xml")
+        ids = {
+            html.unescape(own.decode()): key
+            for own, key in map(_attributes(b"name", b"r:id"), _SHEET.findall(book))
+        }
+        links = _LINK.findall(archive.read("xl/_rels/workbook.xml.rels"))
+        targets = dict(map(_attributes(b"Id", b"Target"), links))
+        member = targets.get(ids.get(sheet, b""), b"").decode().removeprefix("/").removeprefix("xl/")
+        xml = archive.read(f"xl/{member}") if f"xl/{member}" in archive.namelist() else b""
+    hidden, results = len(_HIDDEN.findall(xml)), _FORMULA.findall(xml)
+    # Programs that cannot compute store nothing, or 0, and ask Excel to compute when it opens the workbook.
+    nothing = (b"", b"0") if b'fullCalcOnLoad="1"' in book else (b"",)
+    n = sum(result in nothing for result in results)
+    notes = [
+        f"{hidden:,} hidden rows of sheet {shown(sheet)} were read like all others; delete them if they should not be."
+    ]
+    without = f"{n:,} of {len(results):,} formulas of sheet {shown(sheet)} have no result in {name}, and were read as 0 or empty; "
+    return notes * (hidden > 0) + [f"{without}open it in Excel, save it, and read it again."] * (n > 0)
+
+
+def _attributes(*names: bytes) -> Callable[[bytes], tuple[bytes, ...]]:
+    """What an element says of some things, empty where it does not."""
+    found = [re.compile(rb"\s" + name + rb'="([^"]*)"') for name in names]
+    return lambda element: tuple((match[1] if (match := one.search(element)) else b"") for one in found)
 
 
 def _load(reader: Any, sheet: str) -> tuple[pl.DataFrame, list[int]]:
