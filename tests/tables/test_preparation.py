@@ -366,3 +366,25 @@ def test_nothing_is_refused_of_a_table_without_rows(prepared):
     forms = prepared.forms()
     assert prepared.part(awkward()[:0], forms).shape == (0, len(prepared.get_feature_names_out()))
     forms.refuse()
+
+
+def test_without_some_columns_the_others_have_the_features_that_they_had():
+    rng = np.random.default_rng(0)
+    table = {
+        "z": rng.normal(size=N),
+        "day": [f"2024-01-{1 + i % 28:02d}" for i in range(N)],
+        "a": [None if i % 7 == 0 else i / 3 for i in range(N)],
+        "c": ["u", "v"] * (N // 2),
+    }
+    whole = TablePreparation().fit(table)
+    kept = [feature.column not in ("day", "c") for feature in whole.features()]
+    part = whole.without({"day": "of one year", "c": "of one group"})
+    assert [(column.name, column.used, column.note) for column in part.columns_][1] == (
+        "day",
+        False,
+        "of one year",
+    )
+    np.testing.assert_array_equal(
+        part.transform({"a": table["a"], "z": table["z"]}), whole.transform(table)[:, kept]
+    )
+    assert part.features() == [feature for feature, stays in zip(whole.features(), kept, strict=True) if stays]
