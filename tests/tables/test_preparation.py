@@ -380,3 +380,25 @@ def test_unicode_spellings_of_cells_and_names_are_one():
     np.testing.assert_array_equal(preparation.transform(renamed), X)
     with pytest.raises(TableError, match="is missing; the model was trained with it"):  # which of the two?
         preparation.transform(renamed.with_columns(pl.lit("x").alias(f"{nfd}\u200b")))
+
+
+def test_without_some_columns_the_others_have_the_features_that_they_had():
+    rng = np.random.default_rng(0)
+    table = {
+        "z": rng.normal(size=N),
+        "day": [f"2024-01-{1 + i % 28:02d}" for i in range(N)],
+        "a": [None if i % 7 == 0 else i / 3 for i in range(N)],
+        "c": ["u", "v"] * (N // 2),
+    }
+    whole = TablePreparation().fit(table)
+    kept = [feature.column not in ("day", "c") for feature in whole.features()]
+    part = whole.without({"day": "of one year", "c": "of one group"})
+    assert [(column.name, column.used, column.note) for column in part.columns_][1] == (
+        "day",
+        False,
+        "of one year",
+    )
+    np.testing.assert_array_equal(
+        part.transform({"a": table["a"], "z": table["z"]}), whole.transform(table)[:, kept]
+    )
+    assert part.features() == [feature for feature, stays in zip(whole.features(), kept, strict=True) if stays]
