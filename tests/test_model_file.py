@@ -495,6 +495,15 @@ def test_an_aim_is_kept_and_one_that_nobody_knows_is_refused(tmp_path):
     assert not (tmp_path / "forged").exists()
 
 
+@pytest.mark.parametrize("confidence", ["rare", ["t_similarity"], None])
+def test_a_confidence_that_nobody_knows_is_refused(tmp_path, confidence):
+    X, y = problem()
+    model = SelfTrainingClassifier(small(), unlabeled=None, max_rounds=1).fit(X, y)
+    model.confidence = confidence
+    with pytest.raises(ModelFileError, match="contradicts itself"):
+        save(model, tmp_path / "forged")
+
+
 # ---------------------------------------------------------------- single classes
 
 RNG = np.random.default_rng(0)

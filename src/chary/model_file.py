@@ -35,6 +35,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from chary import __version__
 from chary._files import atomic_write
+from chary.method.confidence import NAMED, OF_MEMBERS
 from chary.method.diverse import DiverseEnsembleClassifier
 from chary.method.mixture import ColumnScaler, Member, MixedEnsembleClassifier
 from chary.method.network import Network
@@ -129,7 +130,10 @@ def load_bytes(data: bytes, name: str = "The model") -> Any:
     try:
         metadata = _metadata(data)
         if metadata["format"] != FORMAT:
-            raise ModelFileError(f"{name} is not a model file of this version of chary; train the model again.")
+            raise ModelFileError(
+                f"{name} is not a model file of this version of chary; install the version that it was made with, "
+                "or train the model again."
+            )
         arrays = safetensors.numpy.load(data)
         description = metadata["description"]
         if _checksum(description, arrays) != metadata["sha256"]:
@@ -376,6 +380,7 @@ def _estimator(cls: type, *attributes: str, whole: Callable[[Any], bool] = lambd
         params, fitted = model.get_params(deep=False), learned(model)
         _require_finite([value for name, value in (params | fitted).items() if name not in _FREE])
         _require(params.get("aim", AIMS[0]) in AIMS)
+        _require(params.get("confidence", OF_MEMBERS[0]) in (*OF_MEMBERS, *NAMED))
         if fitted:  # a meta-estimator holds an unfitted one, too
             _require(whole(model) and _works(model))
 

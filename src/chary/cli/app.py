@@ -25,6 +25,11 @@ from chary.cli.label import diagnose_command, label_command
 from chary.cli.predict import predict_command
 from chary.cli.review import review_command
 
+try:
+    import resource
+except ImportError:  # pragma: no cover - a system without such limits
+    resource = None  # type: ignore[assignment]
+
 app = typer.Typer(
     name="chary",
     no_args_is_help=True,
@@ -54,6 +59,7 @@ audit_app.command("fill", epilog="Example:  chary audit fill customers.audit.csv
 
 # Scikit-learn's guess that many classes of few rows each are numbers; whether they are is asked of the table.
 _MANY_CLASSES = "The number of unique classes is greater than 50% of the number of samples"
+_FILES, _ADDRESSES = 32, 2 << 30  # that it takes to label a small table on a small machine, with some to spare
 _INTERRUPTED = "Interrupted; no file was left half-written."
 
 
@@ -62,6 +68,21 @@ def _options(version: Annotated[bool, typer.Option("--version", help="Print the 
     if version:
         typer.echo(f"chary {__version__}")
         raise typer.Exit
+    _refuse_tight_limits()
+
+
+def _refuse_tight_limits() -> None:
+    """Refuse limits of the shell under which libraries blame the table, or end the process without a word."""
+    if resource is None:
+        return
+    files, addresses = resource.getrlimit(resource.RLIMIT_NOFILE)[0], resource.getrlimit(resource.RLIMIT_AS)[0]
+    if 0 <= files < _FILES:
+        raise ValueError(f"Only {files} files may be open here (ulimit -n), and chary needs {_FILES}; allow more.")
+    if 0 <= addresses < _ADDRESSES:
+        raise ValueError(
+            f"Only {addresses >> 20:,} MiB of addresses are allowed here (ulimit -v), and chary needs "
+            f"{_ADDRESSES >> 20:,}, most of which it never fills; allow more, and bound its memory by --memory."
+        )
 
 
 def main(arguments: list[str] | None = None) -> int:
