@@ -199,7 +199,9 @@ NFC, NFD = "caf\u00e9", "cafe\u0301"
 
 
 def test_unicode_spellings_are_one_class_and_told_apart_in_the_note():
-    read = read_target(table_of(y=[NFC, NFC, NFD, "bar", "bar\u200b", "\u2060bar", "New\u00a0York", "New York"]), "y")
+    read = read_target(
+        table_of(y=[NFC, NFC, NFD, "bar", "bar\u200b", "\u2060bar", "New\u00a0York", "New York"]), "y"
+    )
     assert read.labels.codes.tolist() == [2, 2, 2, 1, 1, 1, 0, 0]
     assert read.labels.classes.tolist() == ["New York", "bar", NFC]
     assert read.notes[-1] == (
@@ -211,7 +213,12 @@ def test_unicode_spellings_are_one_class_and_told_apart_in_the_note():
 
 def test_what_nobody_can_see_is_no_label_and_does_not_hide_a_marker():
     assert target_labels(table_of(y=["a", "b", "\u200b", " \ufeff"]), "y").codes.tolist() == [0, 1, -1, -1]
-    assert target_labels(table_of(y=["a", "b", "todo\u200b", NFD]), "y", ["todo", NFC]).codes.tolist() == [0, 1, -1, -1]
+    assert target_labels(table_of(y=["a", "b", "todo\u200b", NFD]), "y", ["todo", NFC]).codes.tolist() == [
+        0,
+        1,
+        -1,
+        -1,
+    ]
     with pytest.raises(TableError, match="may or may not mean unlabelled"):
         target_labels(table_of(y=["a", "b", "N\u200bA"]), "y")
 

@@ -12,7 +12,21 @@ from chary._words import visible
 from chary.tables.table import NO_WIDTH, all_composed, composed, has_texts, texts
 
 # What people and programs write where there is nothing, in upper or lower case, whatever the column is for.
-_NOTHING = ("na", "n/a", "nan", "null", "?", "<na>", "#n/a", "#div/0!", "#value!", "#ref!", "#name?", "#num!", "#null!")
+_NOTHING = (
+    "na",
+    "n/a",
+    "nan",
+    "null",
+    "?",
+    "<na>",
+    "#n/a",
+    "#div/0!",
+    "#value!",
+    "#ref!",
+    "#name?",
+    "#num!",
+    "#null!",
+)
 # In a feature such a cell is missing, and so is one of these; a number that is not finite is, in whatever format.
 _INFINITE = tuple(f"{sign}{word}" for sign in ("", "+", "-") for word in ("inf", "infinity"))
 _MISSING = (*_NOTHING, *_INFINITE, "", "none", "-")

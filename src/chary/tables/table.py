@@ -174,7 +174,9 @@ def column_hint(name: str, columns: Sequence[str]) -> str:
     >>> column_hint("aeg", ["id", "age"])
     "did you mean 'age'?"
     """
-    if (same := [column for column in columns if comparable_name(column) == comparable_name(name)]) and name != same[0]:
+    if (
+        same := [column for column in columns if comparable_name(column) == comparable_name(name)]
+    ) and name != same[0]:
         return f"did you mean {told_apart(same[0])}, the same letters in another Unicode form?"
     near = difflib.get_close_matches(name[:200], [column[:200] for column in columns[:500]], n=1, cutoff=0.6)
     listed = ", ".join(shown(column) for column in columns[:8]) + (", ..." if len(columns) > 8 else "")

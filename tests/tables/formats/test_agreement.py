@@ -34,7 +34,9 @@ def written(frame, format, folder):
     return read_table(path)
 
 
-@pytest.mark.parametrize(("name", "cells", "kind", "missing", "classes", "formats"), TABLE, ids=lambda cell: str(cell)[:20])
+@pytest.mark.parametrize(
+    ("name", "cells", "kind", "missing", "classes", "formats"), TABLE, ids=lambda cell: str(cell)[:20]
+)
 def test_formats_agree(name, cells, kind, missing, classes, formats, tmp_path):
     frame = pl.DataFrame({name: (cells * N)[:N], "other": ["x", "y"] * (N // 2)})
     for format in formats:
@@ -52,8 +54,10 @@ def test_the_whole_number_of_one_format_is_that_of_another():
 
 
 def test_what_excel_has_cut_off_is_said(tmp_path):
-    table = written(pl.DataFrame({"card": [float(2**53 + i) for i in range(4)], "y": ["a", "b"] * 2}), "xlsx", tmp_path)
+    table = written(
+        pl.DataFrame({"card": [float(2**53 + i) for i in range(4)], "y": ["a", "b"] * 2}), "xlsx", tmp_path
+    )
     assert table.notes == (
-        "Column 'card' of t.xlsx holds whole numbers of more than 15 digits, of which Excel keeps 15; if they name "
-        "something, enter them as text.",
+        "Column 'card' of t.xlsx holds whole numbers of more than 15 digits, of which Excel keeps 15; if they "
+        "name something, enter them as text.",
     )

@@ -86,8 +86,9 @@ _TYPES = (pl.Date, pl.Datetime)
 class Dates(Kind):
     """A day in each cell, and the time of day if most cells have one.
 
-    A form is an order of day, month and year, with ":2026" if years of two digits end there; then "time" if the time of day is used, and "zone" or "zone?" if
-    the time zone is said in all or some cells. The time is that of the clock on the wall, as written.
+    A form is an order of day, month and year, and ":2026" if years of two digits end there; then "time" if the
+    time of day is used, and "zone" or "zone?" if the time zone is said in all or some cells. The time is that of
+    the clock on the wall, as written.
     """
 
     name = "date"
@@ -199,7 +200,9 @@ def _find_written(filled: pl.Series) -> Column | None:
         notes.append("the time of day, which some cells have, is not used")
     n_odd = len(filled) - (int(_read_times(filled, best + times).days.count()) if times else n_read)
     notes += [f"{n_odd:,} cells that are no date count as missing"] * (n_odd > 0)
-    return Column(filled.name, Dates.name, ", ".join(notes), best + times, missing=n_odd > 0, doubtful=assumed or moved)
+    return Column(
+        filled.name, Dates.name, ", ".join(notes), best + times, missing=n_odd > 0, doubtful=assumed or moved
+    )
 
 
 def _this_year() -> int:
@@ -225,7 +228,9 @@ def _with_century(order: str, filled: pl.Series) -> tuple[str, str, bool]:
         first, end = min(past), max(past)
     last = min(max(today, end + (100 - (end - first)) // 2), _LAST_YEAR)
     moved = any((last - (last - number) % 100) != (_LAST_YEAR - (_LAST_YEAR - number) % 100) for number in two)
-    said = f"years of two digits read as {first} to {end}" if end > first else f"years of two digits read as {first}"
+    said = (
+        f"years of two digits read as {first} to {end}" if end > first else f"years of two digits read as {first}"
+    )
     return (order if last == _LAST_YEAR else f"{order}:{last}"), said, moved
 
 
@@ -286,7 +291,11 @@ def _read_moments(cells: pl.Series, order: str) -> _Moments:
     if cells.dtype != pl.String or order not in _ORDERS:
         return _typed(nulls(cells, pl.Date))
     fields = _fields(cells, _ORDERS[order][0])
-    return _Moments(_days(fields, int(last) if re.fullmatch("[12][0-9]{3}", last) else _LAST_YEAR), _hours(fields), fields["zone"].is_not_null())
+    return _Moments(
+        _days(fields, int(last) if re.fullmatch("[12][0-9]{3}", last) else _LAST_YEAR),
+        _hours(fields),
+        fields["zone"].is_not_null(),
+    )
 
 
 def _fields(cells: pl.Series, pattern: str) -> pl.DataFrame:
