@@ -105,7 +105,7 @@ def test_pandas_and_the_command_line(tmp_path, capsys):
         assert written[name].to_list() == found[name].tolist()
 
 
-# ---------------------------------------------------------------- rows, columns and categories, with ties everywhere
+# ---------------------------------------------------------------- rows, columns, categories, with ties everywhere
 
 
 def tied(seed):
@@ -161,5 +161,7 @@ def test_labels_are_the_same_whatever_the_order_of_rows_columns_and_categories(l
 def test_a_sample_of_cells_is_the_same_whatever_their_order():
     cells = pl.Series([f"{i % 700}" for i in range(1_000)])
     found, other = some_of(cells, 200), some_of(cells.reverse(), 200)
-    assert found.to_list() == other.to_list() and len(found) == 200
-    assert found.is_in(cells).all() and found.n_unique() > 100
+    assert found.to_list() == other.to_list()
+    assert len(found) == 200
+    assert found.is_in(cells).all()
+    assert found.n_unique() > 100

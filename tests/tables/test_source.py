@@ -511,8 +511,8 @@ def test_a_row_of_sums_at_the_end_is_said(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("city,n\nUlm,1\nBonn,2\nTotal:,3\n")
     assert read_table(path).notes == (
-        "The last row of t.csv has 'Total:' in column 'city', and was read as a row like any other; delete it if it "
-        "holds sums.",
+        "The last row of t.csv has 'Total:' in column 'city', and was read like any other; delete it if it holds "
+        "sums.",
     )
     path.write_text("kind,n\ntotal,1\npart,2\ntotal,3\n")  # a word of this column
     assert read_table(path).notes == ()

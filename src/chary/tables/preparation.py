@@ -225,7 +225,7 @@ class TablePreparation(TransformerMixin, BaseEstimator):
                 np.equal(codes, code, out=features[:, j])
 
     def require_columns(self, names: Sequence[str]) -> dict[str, str]:
-        """What each column that the model goes by is called in a table with these ``names``; refused if it lacks one.
+        """What each column that the model goes by is called among these ``names``; refused if one is missing.
 
         Names in another Unicode form, or with other white space, are the same.
         """

@@ -391,8 +391,8 @@ def _sum_at_the_end(table: Table) -> list[str]:
     for cells in table.frame.select(pl.col(pl.String)):
         last = cells[-1]
         if last is not None and folded(last).rstrip(":") in _SUMS and (cells == last).sum() == 1:
-            said = f"The last row of {table.name} has {shown(last)} in column {shown(cells.name)}, and was read as a row"
-            return [f"{said} like any other; delete it if it holds sums."]
+            said = f"The last row of {table.name} has {shown(last)} in column {shown(cells.name)}"
+            return [f"{said}, and was read like any other; delete it if it holds sums."]
     return []
 
 

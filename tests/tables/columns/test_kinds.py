@@ -152,11 +152,11 @@ def shuffled(n=N):
     return pl.Series(np.random.default_rng(0).permutation(10_000)[:n])
 
 
-def test_numbers_without_a_gap_count_the_rows_and_others_by_name():
+def test_numbers_without_a_gap_count_the_rows_in_any_order_and_others_by_name():
     assert find_counting("x", pl.Series(np.arange(5.0, 30))).kind == "identifier"
     assert find_counting("x", pl.Series(np.arange(19.0))) is None  # too few to be no coincidence
     assert find_counting("x", pl.Series(np.arange(25.0) + 0.5)) is None
-    assert find_counting("x", pl.Series(np.arange(25.0)[::-1].copy())).kind == "identifier"  # in whatever order
+    assert "say that it is numeric" in find_counting("x", pl.Series(np.arange(25.0)[::-1].copy())).note
     numbers = shuffled().cast(pl.Float64)
     for name in ("id", "customer_id", "customerId", "Kunden-Nr", "UUID"):
         assert find_counting(name, numbers).kind == "identifier"

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chary.tables import TableError, TablePreparation
+from chary.tables.columns import find_column
 from chary.tables.columns.numbers import (
     Form,
     Numbers,
@@ -226,3 +227,12 @@ def test_a_letter_may_be_a_factor_or_a_unit():
         assert _around("", word, True).factor > 1
     assert [_multiplies("", word) for word in ("k", "bn", "million", "km", "", "%")] == [True] * 3 + [False] * 3
     assert _around("", "bn", False) == _Unit("", 1e9)
+
+
+def test_a_comma_that_may_be_either_mark_is_doubted():
+    column = find_column(pl.Series("x", ["7,839", "12,500", "7,120"] * 9))
+    assert column.note == "thousands separated by commas, 12,500 taken for 12500; write 12.500 if it is a fraction"
+    assert column.doubtful
+    assert Numbers().read(pl.Series(["7,839"]), column)[0, 0] == 7839
+    for sure in ("950", "1,234,567", "0.5"):
+        assert not find_column(pl.Series("x", [*["7,839", "12,500", "7,120"] * 9, sure])).doubtful

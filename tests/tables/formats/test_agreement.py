@@ -58,6 +58,6 @@ def test_what_excel_has_cut_off_is_said(tmp_path):
         pl.DataFrame({"card": [float(2**53 + i) for i in range(4)], "y": ["a", "b"] * 2}), "xlsx", tmp_path
     )
     assert table.notes == (
-        "Column 'card' of t.xlsx holds whole numbers of more than 15 digits, of which Excel keeps 15; if they name "
-        "something, enter them as text.",
+        "Column 'card' of t.xlsx holds whole numbers of more than 15 digits, of which Excel keeps 15; if they "
+        "name something, enter them as text.",
     )

@@ -192,7 +192,7 @@ def test_hidden_rows_and_formulas_without_a_result_are_said(tmp_path):
                         sheet.write_formula(i, 1, f"=A{i + 1}*2", None, result)
             sheet.set_row(2, None, None, {"hidden": True})
         hidden, *others = read_table(path, sheet="a & b").notes
-        assert hidden.startswith("1 hidden rows of sheet 'a & b' were read like all others")
+        assert hidden.startswith("1 hidden row of sheet 'a & b' counted like all others")
         if n:
             assert others[0].startswith(f"{n} of 4 formulas of sheet 'a & b' have no result in t.xlsx")
         assert bool(others) is bool(n)

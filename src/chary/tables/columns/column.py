@@ -33,7 +33,7 @@ def nulls(cells: pl.Series, dtype: type[pl.DataType] = pl.Float64) -> pl.Series:
 
 
 def plain(cells: pl.Series) -> pl.Series:
-    """Cells as the kinds take them: what is kept in a dictionary of texts is text, in one spelling of its letters."""
+    """Cells as the kinds take them: text kept in a dictionary as text, and in one Unicode form."""
     return all_composed(cells.cast(pl.String) if cells.dtype in (pl.Categorical, pl.Enum) else cells)
 
 

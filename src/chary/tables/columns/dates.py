@@ -86,8 +86,9 @@ _TYPES = (pl.Date, pl.Datetime)
 class Dates(Kind):
     """A day in each cell, and the time of day if most cells have one.
 
-    A form is an order of day, month and year, with ":2026" if years of two digits end there; then "time" if the time of day is used, and "zone" or "zone?" if
-    the time zone is said in all or some cells. The time is that of the clock on the wall, as written.
+    A form is an order of day, month and year, and ":2026" if years of two digits end there; then "time" if the
+    time of day is used, and "zone" or "zone?" if the time zone is said in all or some cells. The time is that of
+    the clock on the wall, as written.
     """
 
     name = "date"

@@ -17,6 +17,7 @@ from chary.tables.columns.column import FEW, MANY, READABLE, Column, Kind, nulls
 
 _COMMA_DECIMAL = r"^[+-]?(\d+|[1-9]\d{0,2}(\.\d{3})+)(,\d*)?([eE][+-]?\d+)?$"
 _COMMA_THOUSANDS = r"^[+-]?(\d+|[1-9]\d{0,2}(,\d{3})+)?(\.\d*)?([eE][+-]?\d+)?$"
+_EITHER_MARK = r"^[+-]?[1-9]\d{0,2},\d{3}$"  # a comma between thousands, or a decimal one
 _THOUSANDS = {",": "commas", ".": "points", "_": "spaces", "'": "apostrophes"}
 _STARTS_LIKE_ONE = r"^[<>~≈]? ?[+-]?\p{Sc}? ?\d"
 # Squares of larger numbers overflow; such cells count as missing.
@@ -164,6 +165,11 @@ def _doubts(filled: pl.Series, text: str, numbers: pl.Series) -> list[str]:
         doubts += [f"{n_bare:,} cells without {visible(form.unit, 30)} taken as such"] * (n_bare > 0)
     if form.decimal == "" and form.unit:
         doubts.append("points taken for marks between thousands")
+    if text == "thousands" and filled.str.contains(_EITHER_MARK).all():
+        some = str(filled.min())
+        doubts.append(
+            f"{some} taken for {some.replace(',', '')}; write {some.replace(',', '.')} if it is a fraction"
+        )
     if filled.dtype == pl.String and not text:
         some = some_of(filled, MANY)
         digits = some.str.contains(rf"^\d{{{_CODE_DIGITS},}}$").all() and some.str.len_chars().n_unique() == 1

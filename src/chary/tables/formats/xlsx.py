@@ -117,8 +117,8 @@ def _read_sheet(data: bytes, name: str, sheet: str | None) -> tuple[pl.DataFrame
         return pl.DataFrame(schema=dict.fromkeys(names, pl.String)), tuple(notes)
     notes += [f"Column {shown(names[j])} of {name} mixes several types, and was read as text." for j in mixed]
     notes += [
-        f"Column {shown(own)} of {name} holds whole numbers of more than 15 digits, of which Excel keeps 15; if they "
-        "name something, enter them as text."
+        f"Column {shown(own)} of {name} holds whole numbers of more than 15 digits, of which Excel keeps 15; if "
+        "they name something, enter them as text."
         for own, column in zip(names, cells, strict=True)
         if column.dtype == pl.Float64 and bool(((column.abs() >= _WHOLE) & (column.abs() < _LONGEST)).any())
     ]
@@ -179,11 +179,14 @@ def _unseen(data: bytes, sheet: str, name: str) -> list[str]:
     # Programs that cannot compute store nothing, or 0, and ask Excel to compute when it opens the workbook.
     nothing = (b"", b"0") if b'fullCalcOnLoad="1"' in book else (b"",)
     n = sum(result in nothing for result in results)
-    notes = [
-        f"{hidden:,} hidden rows of sheet {shown(sheet)} were read like all others; delete them if they should not be."
-    ]
-    without = f"{n:,} of {len(results):,} formulas of sheet {shown(sheet)} have no result in {name}, and were read as 0 or empty; "
-    return notes * (hidden > 0) + [f"{without}open it in Excel, save it, and read it again."] * (n > 0)
+    notes = []
+    if hidden:
+        said = f"{hidden:,} hidden row{'s' * (hidden > 1)} of sheet {shown(sheet)} counted like all others"
+        notes.append(f"{said}; delete what does not belong to the table.")
+    if n:
+        said = f"{n:,} of {len(results):,} formulas of sheet {shown(sheet)} have no result in {name}"
+        notes.append(f"{said}, and were read as 0 or empty; open it in Excel, save it, and read it again.")
+    return notes
 
 
 def _attributes(*names: bytes) -> Callable[[bytes], tuple[bytes, ...]]:
