@@ -52,7 +52,8 @@ _HARDLY_COVERED, _COLLAPSED, _WIDE = 0.2, 0.4, 500
 _GUARD_ROWS = 20_000
 # Unlike learners cost more, the more labels there are, and gain less; beyond so many boosting learns alone.
 _MOST_LABELED = 20_000
-_PRIOR_ROWS = 50_000  # of the unlabelled ones, to see what another belief would change
+# Unlabelled rows, and their probabilities of all classes, to see what another belief would change.
+_PRIOR_ROWS, _PRIOR_CELLS = 50_000, 2_000_000
 
 Judges = list[tuple[Any, NDArray[np.intp]]]  # models, each with the labelled rows whose labels it has not seen
 
@@ -238,8 +239,9 @@ def prior_figures(
 
     The belief is what the model predicts: with a prior, the predictions have its shares.
     """
-    if len(rest) > _PRIOR_ROWS:
-        rest = rest[np.random.default_rng(random_state).choice(len(rest), _PRIOR_ROWS, replace=False)]
+    most = min(_PRIOR_ROWS, max(1_000, _PRIOR_CELLS // len(classifier.classes_)))
+    if len(rest) > most:
+        rest = rest[np.random.default_rng(random_state).choice(len(rest), most, replace=False)]
     probs = classifier.predict_proba(X[rest])
     prior, classes = classifier.class_prior_, classifier.classes_
     belief = np.bincount(probs.argmax(axis=1), minlength=len(classes)) / len(probs)
