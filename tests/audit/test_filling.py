@@ -132,7 +132,11 @@ def test_two_who_answer_at_once_lose_nothing(path):
 
 def test_a_draw_reading_and_answers_wait_for_each_other(path, table, monkeypatch):
     """An answer that is given while rows are added is not lost, and nobody reads in between."""
-    pool, filling, link = unlabelled_rows(table, "y", target_labels(table, "y")), Filling(path), path.with_name("l.csv")
+    pool, filling, link = (
+        unlabelled_rows(table, "y", target_labels(table, "y")),
+        Filling(path),
+        path.with_name("l.csv"),
+    )
     link.symlink_to(path)
     enlarge, done = drawing.enlarge_sheet, []
     others = [
