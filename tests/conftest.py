@@ -74,7 +74,7 @@ def full_disk(monkeypatch):
     def full_disk(moment):
         with monkeypatch.context() as patch:
             if moment in ("before", "during"):
-                writable = fail if moment == "before" else lambda *args: HalfWritten(open(*args))
+                writable = fail if moment == "before" else lambda *args: HalfWritten(open(*args))  # noqa: SIM115
                 of_mode = lambda path, mode: (writable if mode == "xb" else open)(path, mode)  # noqa: E731
                 patch.setattr(_files, "open", of_mode, raising=False)
             elif moment == "flush":

@@ -276,6 +276,13 @@ def test_foreign_files_are_refused_in_one_sentence(tmp_path):
             load(path)
 
 
+def test_a_model_of_a_later_version_says_what_to_install(tmp_path):
+    with pytest.raises(
+        ModelFileError, match=r"install the version that it was made with, or train the model again\.$"
+    ):
+        load(forge(tmp_path / "m.chary", network(), PARAMS, format="chary-model-3"))
+
+
 def test_missing_files_folders_and_giants(tmp_path, monkeypatch):
     for path in (tmp_path, tmp_path / "none.chary"):
         with pytest.raises(ModelFileError, match="cannot be read"):

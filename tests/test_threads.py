@@ -15,7 +15,8 @@ import os, sys, warnings
 import polars as pl
 import chary
 warnings.simplefilter("ignore")  # newer Pythons warn of every fork beside threads
-frame = pl.DataFrame({"x": [i % 10 for i in range(80)], "y": [("ab"[i % 10 > 4] if i % 4 else None) for i in range(80)]})
+y = [("ab"[i % 10 > 4] if i % 4 else None) for i in range(80)]
+frame = pl.DataFrame({"x": [i % 10 for i in range(80)], "y": y})
 label, model = chary.label, None
 def work():
     return label(frame, target="y", learner="linear", rounds=0)
@@ -25,7 +26,8 @@ if "polars" in sys.argv:
     frame.lazy().select(pl.col("x") + 1, pl.col("y").str.len_bytes()).collect()
 child = os.fork()
 if not child:
-    for job in (work, lambda: model and model.predict(frame), lambda: model and list(chary.predictor(model)([frame]))):
+    rows = lambda: list(chary.predictor(model)([frame]))
+    for job in (work, lambda: model and model.predict(frame), lambda: model and rows()):
         try:
             job()
             print("done", flush=True)
@@ -51,9 +53,19 @@ def test_filters_of_warnings_are_afterwards_what_they_were(monkeypatch):
 
     label, before = chary.label, list(warnings.filters)
     monkeypatch.setattr("chary.labelling.label.learn", learn)
-    with pytest.raises(ValueError, match="^$"):
+    with pytest.raises(ValueError, match=r"^$"):
         label(pl.DataFrame({"x": [1, 2], "y": ["a", None]}), target="y")
     assert warnings.filters == before
+
+
+def test_many_classes_are_no_warning():
+    frame = pl.DataFrame(
+        {"x": [i * 37 % 101 for i in range(90)], "y": [f"c{i % 20}" if i < 60 else None for i in range(90)]}
+    )
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        chary.label(frame, target="y", learner="linear", rounds=0)
+    assert [str(one.message) for one in seen] == []
 
 
 def test_the_last_at_work_puts_back_what_was_before_the_first():

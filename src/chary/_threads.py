@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
 
+# Scikit-learn's guess that many classes of few rows each are numbers; whether they are is asked of the table.
+_MANY_CLASSES = "The number of unique classes is greater than 50% of the number of samples"
 _lock = Lock()
 _held: list[warnings.catch_warnings] = []  # the filters before the first of those at work now
 _at_work = 0  # how many are
@@ -21,27 +23,30 @@ def refuse_after_fork() -> None:
     global _used
     if _lost:
         raise RuntimeError(
-            "This process was forked from one in which Polars was at work already, so chary would wait for ever for "
-            "threads that stayed there; start it by multiprocessing.get_context('spawn')."
+            "This process was forked from one in which Polars was at work already, so chary would wait for ever "
+            "for threads that stayed there; start it by multiprocessing.get_context('spawn')."
         )
     _used = True
 
 
 @contextmanager
 def same_warnings() -> Iterator[None]:
-    """Filters of warnings are afterwards what they were before.
+    """Filters of warnings are afterwards what they were before; meanwhile, nobody is told of many classes.
 
-    Scikit-learn sets them for a moment, and puts them back; of several threads, each what another had set. The last
-    one that is at work puts back what was before the first.
+    Scikit-learn sets them for a moment, and puts them back; of several threads, each what another had set. The
+    last one that is at work puts back what was before the first.
     """
     global _at_work
     if getattr(sys.flags, "context_aware_warnings", False):  # each thread has its own
-        yield
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", _MANY_CLASSES, UserWarning)
+            yield
         return
     with _lock:
         if not _at_work:
             _held.append(warnings.catch_warnings())
             _held[0].__enter__()
+            warnings.filterwarnings("ignore", _MANY_CLASSES, UserWarning)
         _at_work += 1
     try:
         yield

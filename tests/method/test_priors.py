@@ -294,3 +294,21 @@ def test_six_classes_are_named_and_of_seven_six():
     assert describe_prior("labeled", rising, np.arange(6)).endswith("and 28.6 % are 5")
     seven = np.array([0.25, 0.25, 0.125, 0.125, 0.125, 0.0625, 0.0625])
     assert describe_prior(seven, seven, np.arange(7)).endswith("and 6.25 % are of 1 other classes")
+
+
+def test_of_many_classes_the_common_ones_are_tried(monkeypatch):
+    """Each trial matches the counts of all classes, which takes a second where there are a thousand."""
+    scores = np.random.default_rng(0).normal(size=(400, 60))
+    scores[:, 7] += 2
+    belief = np.bincount(scores.argmax(axis=1), minlength=60) / 400
+    tried, level = [], priors._level
+
+    def counted(*args):
+        tried.append(args[3])
+        return level(*args)
+
+    monkeypatch.setattr(priors, "_level", counted)
+    code, levels = priors.sensitivity(scores, belief)
+    assert code == 7
+    assert len(set(tried)) == 10
+    assert max(one.flipped for one in levels) > 0

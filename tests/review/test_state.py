@@ -1,6 +1,7 @@
 """The walk through all pages: answers are on the disk, files are those of the commands, nobody's are lost."""
 
 import json
+import os
 import re
 from types import SimpleNamespace
 
@@ -204,6 +205,16 @@ def test_a_table_changed_meanwhile_is_noticed_and_nothing_is_written(browser, an
     }.items():
         assert "until this page is started again" in browser.post(f"/api/{write}", 409, **body)["error"]
     assert answers_in(browser.bench.paths.audit) == [""] * 4
+
+
+def test_a_table_changed_behind_its_time_is_noticed(browser, animals):
+    """As by a clock that was set back, or a copy that keeps times."""
+    path, _ = animals
+    before = path.stat()
+    path.write_text(path.read_text().replace("n0", "m0"))
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert path.stat().st_size == before.st_size
+    assert "animals.csv was changed since it was read" in browser.get("/api/state")["notices"][-1]
 
 
 def test_files_of_others_are_not_overwritten_unasked(animals, enter):

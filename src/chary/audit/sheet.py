@@ -372,7 +372,7 @@ class SheetRows(NamedTuple):
 
 
 def read_sheet(path: str | os.PathLike[str]) -> Table:
-    """The file as it is, once nobody writes it; its notes say if it was read in the encoding of older spreadsheets."""
+    """The file once nobody writes it; its notes say if it was read in the encoding of older spreadsheets."""
     with sole_writer(path):
         try:
             audit = read_table(path)
@@ -406,7 +406,7 @@ def parse_token(token: str, where: str) -> SheetRow:
     return SheetRow(int(found[2]), int(found[3]), int(found[4]) - 1, DOUBT if found[1] else RANDOM, text)
 
 
-def numbers_named(path: object) -> list[int]:
+def numbers_named(path: str | os.PathLike[str]) -> list[int]:
     """The rows of the table that a sheet speaks of, from 0."""
     audit = read_sheet(path)
     tokens = enumerate(column_texts(audit, ROW), start=1)

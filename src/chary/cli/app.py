@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import signal
 import sys
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from threading import current_thread, main_thread
@@ -57,8 +56,6 @@ app.add_typer(audit_app, name="audit")
 audit_app.command("draw", epilog="Example:  chary audit draw customers.csv --target churn -k 30")(draw_command)
 audit_app.command("fill", epilog="Example:  chary audit fill customers.audit.csv")(fill_command)
 
-# Scikit-learn's guess that many classes of few rows each are numbers; whether they are is asked of the table.
-_MANY_CLASSES = "The number of unique classes is greater than 50% of the number of samples"
 _FILES, _ADDRESSES = 32, 2 << 30  # that it takes to label a small table on a small machine, with some to spare
 _INTERRUPTED = "Interrupted; no file was left half-written."
 
@@ -87,8 +84,7 @@ def _refuse_tight_limits() -> None:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run a command; 0 is success, 1 a bad input told in one sentence, 130 an interruption, 143 a SIGTERM."""
-    with any_text(), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", _MANY_CLASSES, UserWarning)
+    with any_text():
         try:
             with heeded_signals():
                 code = app(arguments, prog_name="chary", standalone_mode=False) or 0

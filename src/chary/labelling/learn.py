@@ -67,7 +67,8 @@ _MOST_LABELED = 20_000
 # Rows beyond the labels that make a column suspect; by how much class shares must be nearer without such columns.
 _BEYOND, _NEARER = 0.8, 0.03
 _LABELS_OF_LEAF, _COVERAGE_ROWS = 5, 2_000
-_PRIOR_ROWS = 50_000  # of the unlabelled ones, to see what another belief would change
+# Unlabelled rows, and their probabilities of all classes, to see what another belief would change.
+_PRIOR_ROWS, _PRIOR_CELLS = 50_000, 2_000_000
 
 Judges = list[tuple[Any, NDArray[np.intp]]]  # models, each with the labelled rows whose labels it has not seen
 
@@ -262,8 +263,9 @@ def prior_figures(
 
     The belief is what the model predicts: with a prior, the predictions have its shares.
     """
-    if len(rest) > _PRIOR_ROWS:
-        rest = rest[np.random.default_rng(random_state).choice(len(rest), _PRIOR_ROWS, replace=False)]
+    most = min(_PRIOR_ROWS, max(1_000, _PRIOR_CELLS // len(classifier.classes_)))
+    if len(rest) > most:
+        rest = rest[np.random.default_rng(random_state).choice(len(rest), most, replace=False)]
     probs = classifier.predict_proba(X[rest])
     prior, classes = classifier.class_prior_, classifier.classes_
     belief = np.bincount(probs.argmax(axis=1), minlength=len(classes)) / len(probs)

@@ -21,6 +21,7 @@ AIMS = ACCURACY, BALANCED = ("accuracy", "balanced")
 ODDS_FACTORS = (1 / 2, 2 / 3, 1.0, 3 / 2, 2.0)
 _SUM_TOLERANCE = 1e-6
 _CHOICE_ROWS = 2_000  # on which the class is chosen whose share matters most
+_CHOICE_CLASSES = 10  # doubled odds move less than the share of a class, so that a rare one flips few labels
 _NAMED_CLASSES = 6  # of more, a sentence names the largest
 
 # Of balanced_shares, chosen on real tables: docs/class-prior.md says how.
@@ -210,7 +211,7 @@ def sensitivity(scores: ArrayLike, prior: ArrayLike, code: int | None = None) ->
         The proportions believed; those of the predictions themselves, where nothing is.
     code : int, default=None
         The class whose odds move; the others keep their proportions among each other. None: the one whose doubled
-        odds flip most labels, of 2,000 rows at most.
+        odds flip most labels, of the ten most common classes and of 2,000 rows at most.
 
     Returns
     -------
@@ -229,7 +230,7 @@ def sensitivity(scores: ArrayLike, prior: ArrayLike, code: int | None = None) ->
     if code is None:
         some = scores[_spread(len(scores), _CHOICE_ROWS)]
         own = (some + align(some, prior)).argmax(axis=1)
-        possible = [c for c, share in enumerate(prior) if 0 < share < 1]
+        possible = [c for c in np.argsort(-prior, kind="stable")[:_CHOICE_CLASSES].tolist() if 0 < prior[c] < 1]
         code = max(possible, key=lambda c: _level(some, own, prior, c, 2.0).flipped, default=0)
     believed = (scores + align(scores, prior)).argmax(axis=1)
     return code, [_level(scores, believed, prior, code, factor) for factor in ODDS_FACTORS]

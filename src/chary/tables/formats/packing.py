@@ -136,7 +136,7 @@ def state_of(path: Path) -> tuple[int, ...] | None:
         status = os.stat(path)
     except OSError:
         return None
-    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
 def refuse_bomb(size: int, packed: int, name: str, whole: bool = True) -> None:
