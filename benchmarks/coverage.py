@@ -1,8 +1,7 @@
 """Whether every interval that is called exact covers the truth as often as it says, and how wide it is.
 
 Twelve tables of two classes whose truth is known, 2,000 audits of each. Where rows are skipped, the wrongly
-labelled ones are skipped more often. Beside them the interval of equal tails (Clopper and Pearson's, or that of the
-hypergeometric distribution), which was used before; intervals of the answered rows only, and after every row
+labelled ones are skipped more often. Beside them the hypergeometric interval of equal tails, which was used before; intervals of the answered rows only, and after every row
 ("peeking"); and the asymptotic interval of prediction-powered inference.
 Run: ``python benchmarks/coverage.py > benchmarks/results/coverage.txt``
 """
@@ -225,7 +224,17 @@ def main() -> None:
         tally = judge(design, n_audits, rng)
         compare(design, n_audits, rng, tally)
         tallies.append(tally)
-    first = ["accuracy", "equal tails", "answered only", "sequence", "peeking", "precision", "recall", "kappa", "difference"]
+    first = [
+        "accuracy",
+        "equal tails",
+        "answered only",
+        "sequence",
+        "peeking",
+        "precision",
+        "recall",
+        "kappa",
+        "difference",
+    ]
     second = ["share", "share, equal tails", "share, PPI"]
     show(console, f"Coverage in percent of {n_audits:,} audits, 95 promised", first, tallies, Tally.coverage)
     show(console, "Mean width in points", first, tallies, Tally.width)

@@ -328,7 +328,9 @@ def _judged_column(column: JudgedColumn, result: JudgedTable) -> dict[str, Any]:
     promised = column.always if result.answers.stopped else accuracy
     low, high = promised.low, promised.high
     how = "whenever you stopped" if result.answers.stopped else "exact"
-    at_least = "" if result.answers.stopped else f" If only that is asked for: at least {accuracy.at_least:.1%} are."
+    at_least = (
+        "" if result.answers.stopped else f" If only that is asked for: at least {accuracy.at_least:.1%} are."
+    )
     return {
         "name": column.name,
         "missing": column.n_missing,
