@@ -87,21 +87,18 @@ def split_by_starts(confidence: np.ndarray, correct: np.ndarray, pool: np.ndarra
     thresholds = np.sort(pool)[np.minimum(np.round((1 - shares) * len(pool)).astype(int), len(pool) - 1)]
     above = confidence >= thresholds[:, None]
     passed = bdtr((above & ~correct).sum(axis=1), above.sum(axis=1), error) <= 0.1 / len(starts)
-    reached = [
-        first + int(np.append(passed[first:], False).argmin()) - 1 for first in np.searchsorted(shares, starts)
-    ]
-    best = max(
-        (last for first, last in zip(np.searchsorted(shares, starts), reached) if last >= first), default=-1
-    )
+    best = -1
+    for first in np.searchsorted(shares, starts):
+        n_passed = int(np.append(passed[first:], False).argmin())
+        best = max(best, first + n_passed - 1) if n_passed else best
     return math.inf if best < 0 else float(thresholds[best])
 
 
 def accepted_by_design(console: Console, n_audits: int, rng: np.random.Generator) -> None:
     """Twelve designs whose truth is known: how often the error is kept, and how much is accepted, then and now."""
     title = f"Accepting rows at level 90 %, {n_audits:,} audits each, truth known"
-    table = Table(
-        "confidence", "k", "error allowed", "kept", "rows accepted", "rule before: kept", "accepted", title=title
-    )
+    columns = "confidence", "k", "error allowed", "kept", "rows accepted", "rule before: kept", "accepted"
+    table = Table(*columns, title=title)
     pool = np.linspace(1, 0, 4000)
     for shape, chance in SHAPES.items():
         for k, error in ((30, 0.2), (100, 0.1), (300, 0.05)):
@@ -130,7 +127,9 @@ def orders_of_errors(rng: np.random.Generator) -> tuple[int, int]:
         errors = np.arange(1, 60) / 100
         now = [accept_threshold(pool[rows], correct, pool, error).threshold for error in errors]
         before = [split_by_starts(pool[rows], correct, pool, error) for error in errors]
-        broken = [n + (found != sorted(found, reverse=True)) for n, found in zip(broken, (now, before))]
+        broken = [
+            n + (found != sorted(found, reverse=True)) for n, found in zip(broken, (now, before), strict=True)
+        ]
     return broken[0], broken[1]
 
 
@@ -158,9 +157,8 @@ def main() -> None:
     console.print(table)
     accepted_by_design(console, 2 * n_audits, rng)
     now, before = orders_of_errors(rng)
-    console.print(
-        f"Of 1,000 random audits a larger error accepts fewer rows in {now}, by the rule before in {before}."
-    )
+    before = f"by the rule before in {before}"
+    console.print(f"A larger error accepts fewer rows in {now} of 1,000 random audits, {before}.")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
 """Whether every interval that is called exact covers the truth as often as it says, and how wide it is.
 
 Twelve tables of two classes whose truth is known, 2,000 audits of each. Where rows are skipped, the wrongly
-labelled ones are skipped more often. Beside them the interval of equal tails (Clopper and Pearson's, or that of the
-hypergeometric distribution), which was used before; intervals of the answered rows only, and after every row
-("peeking"); and the asymptotic interval of prediction-powered inference.
+labelled ones are skipped more often. Beside them the hypergeometric interval of equal tails, which was used before;
+intervals of the answered rows only, and after every row ("peeking"); and the asymptotic interval of
+prediction-powered inference.
 Run: ``python benchmarks/coverage.py > benchmarks/results/coverage.txt``
 """
 

@@ -33,7 +33,7 @@ def test_clopper_pearson_is_scipys(n, data, level):
 
 
 def kept_by_trying(x, n, chances, level, prior):
-    """Which truths, one in each row of chances, do not make x one of their rarest outcomes: no search, no order."""
+    """Which truths, one in each row of chances, do not make x one of their rarest outcomes: no search."""
     expected = stats.betabinom.pmf(np.arange(n + 1), n, *prior)
     rare = chances / expected <= (chances[:, [x]] / expected[x]) * (1 + 1e-6)
     return (chances * rare).sum(axis=1) + 1e-12 > 1 - level

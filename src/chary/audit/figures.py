@@ -435,7 +435,7 @@ def difference(
 
 
 def _score_of(right: Mask, rows: Mask, unknown: Mask, population: int, level: float) -> Score | None:
-    """The score of some rows, skipped ones included, of which nothing is expected; None where there is no such row."""
+    """The score of some rows, skipped ones included, with nothing expected; None where there is no such row."""
     if not rows.any():
         return None
     n_skipped = int((rows & unknown).sum())

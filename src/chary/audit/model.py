@@ -80,9 +80,8 @@ def cross_fitted_score(
     >>> print(cross_fitted_score(27, 20, 30))
     90.0% (70.2% to 100.0%)
     """
-    low, high = (
-        float(clopper_pearson(x, n, widened(level))[i]) for i, x in enumerate((correct, correct + skipped))
-    )
+    low = float(clopper_pearson(correct, n, widened(level))[0])
+    high = float(clopper_pearson(correct + skipped, n, widened(level))[1])
     taught = max(0, correct - before) / (n * n_folds)
     return Score(correct, n, low, min(1.0, high + taught), level)
 

@@ -38,8 +38,8 @@ def judge_command(file: TABLE, options: Options, as_json: JSON = False) -> None:
     First it draws rows at random into FILE.judge.csv, without the labels, for a person to label with
     [bold]chary audit fill[/bold] or in a spreadsheet. Then, with [bold]--audit[/bold] FILE.judge.csv, it says how
     many labels are right, writes FILE.judged.html and, with --error, FILE.judged.csv (or as FILE): the table, plus
-    chary_accept. [bold]--require 'accuracy>=80%'[/bold] is for pipelines: it ends with code 0 where the audit shows that,
-    with 3 where it does not tell, with 4 where it rules it out.
+    chary_accept. [bold]--require 'accuracy>=80%'[/bold] is for pipelines: it ends with code 0 where the audit
+    shows that, with 3 where it does not tell, with 4 where it rules it out.
     """
     require_readable(*file, *([] if options.audit is None else [options.audit]))
     from chary.tables import open_source
