@@ -269,7 +269,7 @@ class Options:
     probabilities: bool = _option("label draw predict", False, "Add the probability of each class.")
     explain: bool = _option("label draw", False, "Add the cells that decide each new label; slow on large tables.")
     delimiter: str | None = _option(f"{_ALL} predict", None, "Of a CSV; found out if not given.")
-    encoding: str = _option(f"{_ALL} predict", "utf-8", "Of a CSV.")
+    encoding: str | None = _option(f"{_ALL} predict", None, "Of a CSV; found out if not given.")
     sheet: str | None = _option(f"{_ALL} predict", None, "Of an Excel workbook that has several.", metavar="NAME")
     memory: int | None = _option(
         "label draw predict",

@@ -176,20 +176,20 @@ def draw_with_marker(table, path, unlabeled):
 
 
 def test_an_audit_must_be_read_with_the_marker_it_was_drawn_with(table, drawn):
-    cells = pl.Series("animal", ["todo" if i % 3 == 0 else cell for i, cell in enumerate(table.frame["animal"])])
+    cells = pl.Series("animal", ["later" if i % 3 == 0 else cell for i, cell in enumerate(table.frame["animal"])])
     table = Table(table.frame.with_columns(cells), table.name, ",")
-    labels = target_labels(table, "animal", "todo")
-    draw_with_marker(table, drawn, "todo")
-    answer(drawn, answers=["cat", "todo"] * (K // 2))
-    found = read_audit(drawn, table, "animal", labels, " todo ")
+    labels = target_labels(table, "animal", "later")
+    draw_with_marker(table, drawn, "later")
+    answer(drawn, answers=["cat", "later"] * (K // 2))
+    found = read_audit(drawn, table, "animal", labels, " later ")
     assert (len(found.rows), found.n_skipped, found.new_classes) == (K // 2, K // 2, {})  # no class
-    with pytest.raises(TableError, match="was drawn with unlabeled='todo', so its rows are not random"):
+    with pytest.raises(TableError, match="was drawn with unlabeled='later', so its rows are not random"):
         read(drawn, table)
     draw_with_marker(table, drawn, None)
     answer(drawn)
     assert len(read_audit(drawn, table, "animal", target_labels(table, "animal"), "").rows) == K
     with pytest.raises(TableError, match=r"was drawn without the parameter unlabeled, so .* leave it out"):
-        read_audit(drawn, table, "animal", labels, "todo")
+        read_audit(drawn, table, "animal", labels, "later")
 
 
 def test_what_a_draw_was_told_is_in_its_file(table, drawn):

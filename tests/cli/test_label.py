@@ -505,3 +505,37 @@ def test_many_classes_of_few_rows_are_no_warning_of_a_library(tmp_path, run):
     path = tmp_path / "t.csv"
     pl.DataFrame(columns).write_csv(path)
     assert run("label", path, "-t", "y", *QUICK)[::2] == (0, "")
+
+
+def test_what_is_said_of_many_columns_is_said_once_with_the_option_to_paste(tmp_path, run):
+    rng = np.random.default_rng(0)
+    answers = {f"Q{i}": rng.choice([1, 2, 3, 4, 5, 98, 99], size=90).tolist() for i in range(1, 31)}
+    colours = [["red", "blue", None][i % 3] for i in range(90)]
+    pl.DataFrame(
+        {**answers, "age": [20 + i % 40 + 939 * (i % 9 == 4) for i in range(90)], "y": colours}
+    ).with_columns(pl.when(pl.col("age") > 900).then(999).otherwise(pl.col("age")).alias("age")).write_csv(
+        tmp_path / "t.csv"
+    )
+    for verb, more in (("label", ("--learner", "linear")), ("diagnose", ())):
+        code, out, _ = run(verb, tmp_path / "t.csv", "-t", "y", *more)
+        assert code == 0
+        assert (
+            "Q1 to Q30: 98 and 99 look like codes for missing; if they are, add --missing 98 --missing 99.\n"
+            in out
+        )
+        assert "age: 999 looks like a code for missing; if it is, add --missing age=999.\n" in out
+        assert "Doubtful" not in out
+    out = run(
+        "label",
+        tmp_path / "t.csv",
+        "-t",
+        "y",
+        "--missing",
+        "98",
+        "--missing",
+        "99",
+        "--learner",
+        "linear",
+        "--force",
+    )[1]
+    assert "Q1" not in out

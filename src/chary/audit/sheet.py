@@ -26,7 +26,7 @@ from chary._words import Parameter, Step, shown
 from chary.method.labels import Labels
 from chary.tables import sampling
 from chary.tables.cells import as_typed, guarded
-from chary.tables.errors import EncodingError, TableError
+from chary.tables.errors import TableError
 from chary.tables.source import Source, read_table
 from chary.tables.table import MAX_COLUMNS, Table, column_named, has_texts, texts
 from chary.tables.target import folded, markers_of
@@ -294,7 +294,13 @@ def write_sheet(pool: DrawPool, rows: NDArray[Any], file: BinaryIO, guesses: Gue
             f"{MAX_COLUMNS:,}; leave some out of the table."
         )
     delimiter = table.delimiter if table.delimiter in (",", ";") else ","  # what a .csv is opened with
-    write_table(Table(frame, table.name, delimiter, table.bom), {}, file)
+    bom, encoding = table.bom, table.encoding
+    if encoding != "utf-8":
+        try:
+            frame.write_csv().encode(encoding)
+        except UnicodeEncodeError:  # a path, perhaps; spreadsheets know UTF-8 by its mark
+            bom, encoding = True, "utf-8"
+    write_table(Table(frame, table.name, delimiter, bom, encoding), {}, file)
 
 
 def enlarge_sheet(
@@ -374,12 +380,7 @@ class SheetRows(NamedTuple):
 def read_sheet(path: str | os.PathLike[str]) -> Table:
     """The file once nobody writes it; its notes say if it was read in the encoding of older spreadsheets."""
     with sole_writer(path):
-        try:
-            audit = read_table(path)
-        except EncodingError:
-            audit = read_table(path, encoding="cp1252")
-            note = f"{audit.name} is not UTF-8 and was read as cp1252, as some spreadsheets write it."
-            audit = replace(audit, notes=(*audit.notes, note))
+        audit = read_table(path)
     if ROW not in audit.frame.columns:
         raise TableError(
             f"{audit.name} has no column {shown(ROW)}, which says which row is which; it was not written by ",

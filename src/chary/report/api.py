@@ -66,7 +66,7 @@ def label(
     explain: bool = False,
     seed: int = 0,
     delimiter: str | None = None,
-    encoding: str = "utf-8",
+    encoding: str | None = None,
     sheet: str | None = None,
 ) -> Result:
     """Label the rows of a table whose target is empty, and say how far each label can be trusted.
@@ -124,8 +124,8 @@ def label(
         The same seed gives the same result.
     delimiter : str, default=None
         Of a CSV; None: found out.
-    encoding : str, default="utf-8"
-        Of a CSV.
+    encoding : str, default=None
+        Of a CSV; None: found out, among UTF-8, UTF-16 and Windows-1252.
     sheet : str, default=None
         Of an Excel workbook that has several.
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import platform
+import shlex
 from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any, NamedTuple
@@ -16,7 +17,7 @@ import numpy as np
 import sklearn
 
 from chary import __version__
-from chary._words import shown, visible
+from chary._words import listed, shown, visible
 from chary.audit import Acceptance, Score, smallest_audit
 from chary.audit.judge import JudgedColumn, JudgedTable
 from chary.labelling import Diagnosis, LabeledTable
@@ -25,6 +26,7 @@ from chary.labelling.result import SOURCES
 from chary.method import expected_calibration_error
 from chary.method.priors import ACCURACY
 from chary.options import Options, flag_of
+from chary.tables.cells import codes_noted
 from chary.tables.columns.column import Column
 from chary.tables.preparation import Feature
 from chary.tables.table import ACCEPT
@@ -442,6 +444,8 @@ def _plain(value: Any) -> Any:
 
 # ------------------------------------------------------------ what to do next
 
+_FEW_COLUMNS = 3  # that are named one by one, with a code of their own
+
 
 class Hints(NamedTuple):
     """How to do what a report suggests, in the words of whoever asked for it: Python's, unless told otherwise."""
@@ -452,6 +456,7 @@ class Hints(NamedTuple):
     fill: str = ""  # goes on labelling the rows of the sheet
     error: str = "error={share:g}"  # asks for the rows to be marked; {percent} stands for 100 times the share
     aim: str = "pass aim='balanced'"
+    missing: str = ""  # the option that names a code for nothing; empty: a parameter does
 
     @classmethod
     def typed(cls, options: Options, files: Sequence[str | os.PathLike[str]], audit_size: int) -> Hints:
@@ -471,11 +476,41 @@ class Hints(NamedTuple):
     @classmethod
     def _typed(cls, draw: str, fill: str = "") -> Hints:
         prior, aim = f"pass it with {flag_of('class_prior')} NAME=SHARE", f"label with {flag_of('aim')} balanced"
-        return cls(prior, f"{flag_of('rounds')} 5", draw, fill, f"{flag_of('error')} {{percent:g}}%", aim)
+        error, missing = f"{flag_of('error')} {{percent:g}}%", flag_of("missing")
+        return cls(prior, f"{flag_of('rounds')} 5", draw, fill, error, aim, missing)
 
     def at(self, error: float) -> str:
         """What asks for the rows to be marked that can be accepted at an error."""
         return self.error.format(share=error, percent=100 * error)
+
+
+def missing_codes(columns: Sequence[dict[str, Any]], hints: Hints) -> list[str]:
+    """Numbers that look like codes for nothing, a sentence for all columns that have the same ones.
+
+    >>> columns = [{"name": f"Q{i}", "note": f"98 in {i} cells may mean missing"} for i in range(10, 40)]
+    >>> missing_codes(columns, Hints())
+    ["Q10 to Q39: 98 looks like a code for missing; if it is, pass missing=['98']."]
+    """
+    groups: dict[tuple[str, ...], list[int]] = {}
+    for place, column in enumerate(columns):
+        if noted := codes_noted(column["note"])[0]:
+            groups.setdefault(tuple(sorted(noted)), []).append(place)
+    sentences = []
+    for codes, places in groups.items():
+        names = [str(columns[place]["name"]) for place in places]
+        runs = [place - i for i, place in enumerate(places)]  # the same for columns that follow each other
+        parts = [
+            [name for name, own in zip(names, runs, strict=True) if own == run] for run in dict.fromkeys(runs)
+        ]
+        said = [f"{part[0]} to {part[-1]}" if len(part) > _FEW_COLUMNS else ", ".join(part) for part in parts]
+        told = (
+            [f"{name}={code}" for name in names for code in codes] if len(names) <= _FEW_COLUMNS else list(codes)
+        )
+        one, it = ("looks like a code", "it is") if len(codes) == 1 else ("look like codes", "they are")
+        how = shlex.join([word for text in told for word in (hints.missing, text)])
+        how = f"add {how}" if hints.missing else f"pass missing={told}"
+        sentences.append(f"{', '.join(said)}: {listed(codes)} {one} for missing; if {it}, {how}.")
+    return sentences
 
 
 def aim_question(hints: Hints, aim: str = ACCURACY) -> str:

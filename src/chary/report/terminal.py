@@ -12,7 +12,8 @@ from rich.text import Text
 
 from chary._words import number, p_value, percent, visible
 from chary.method.priors import ACCURACY
-from chary.report.summary import Hints, Summary, aim_question, next_step, prior_advice
+from chary.report.summary import Hints, Summary, aim_question, missing_codes, next_step, prior_advice
+from chary.tables.cells import codes_noted
 
 _WIDTH, _N_SHIFTS, _N_NAMED, _N_NOTES = 100, 10, 20, 12
 _N_CLASSES, _N_CONFUSIONS, _N_PARTS = 30, 8, 40  # of judged labels
@@ -27,7 +28,8 @@ def show_labels(console: Console, summary: Summary, hints: Hints) -> None:
     _show_notes(console, summary["notes"])
     columns = summary["columns"]
     _show_columns(console, "Left out", [column for column in columns if not column["used"]])
-    _show_columns(console, "Doubtful", [column for column in columns if column["used"] and column["doubtful"]])
+    _show_columns(console, "Doubtful", _doubtful(columns))
+    _show_codes(console, columns, hints)
     _show_columns(console, "Read as", [column for column in columns if column["read_otherwise"]])
     prior = summary["class_prior"]
     _show_verdict(console, summary["diagnosis"], f"Y{prior['sentence'][1:]}." if prior["told"] else "")
@@ -55,6 +57,7 @@ def show_diagnosis(console: Console, diagnosis: dict[str, Any], hints: Hints) ->
         columns.add_row(_plain(column["name"]), column["kind"], Text(visible(column["note"], 200)))
     console.print(columns)
     _show_classes(console, diagnosis["classes"])
+    _show_codes(console, diagnosis["columns"], hints)
     _show_notes(console, diagnosis["notes"])
     if diagnosis["shifts"]:
         grid = _grid("Feature", "Difference", "p")
@@ -92,6 +95,20 @@ def _show_columns(console: Console, what: str, columns: list[dict[str, Any]]) ->
     named = [f"{visible(one['name'], 40)} ({visible(one['note'], 120)})" for one in columns[:_N_NAMED]]
     more = f" and {len(columns) - _N_NAMED} more" if len(columns) > _N_NAMED else ""
     console.print(Text(f"{what}: {', '.join(named)}{more}.\n"))
+
+
+def _doubtful(columns: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The columns to look at, but for codes for nothing, of which there is a sentence for all."""
+    found = []
+    for column in [column for column in columns if column["used"] and column["doubtful"]]:
+        codes, note = codes_noted(column["note"])
+        found += [{**column, "note": note}] if note or not codes else []
+    return found
+
+
+def _show_codes(console: Console, columns: list[dict[str, Any]], hints: Hints) -> None:
+    for sentence in missing_codes(columns, hints):
+        console.print(Text(f"{visible(sentence, 2000)}\n"), soft_wrap=True)
 
 
 def _show_classes(console: Console, counts: dict[str, int]) -> None:

@@ -52,7 +52,7 @@ def open_source(
     data: Any,
     *,
     delimiter: str | None = None,
-    encoding: str = "utf-8",
+    encoding: str | None = None,
     sheet: str | None = None,
     memory: int = 1 << 31,
     name: str | None = None,
@@ -68,8 +68,9 @@ def open_source(
         ``"-"``, standard input.
     delimiter : str, default=None
         One character; None finds out among comma, semicolon, tab and bar.
-    encoding : str, default="utf-8"
-        Of a CSV. A byte-order mark overrides it. Nothing is guessed: text that does not decode is refused.
+    encoding : str, default=None
+        Of a CSV. A byte-order mark overrides it. None: UTF-8, or UTF-16 or Windows-1252 if it is not, which a note
+        says; text that does not decode is refused.
     sheet : str, default=None
         Of an Excel workbook that has several.
     memory : int
@@ -122,7 +123,7 @@ def read_table(
     path: GivenPath | Sequence[GivenPath],
     *,
     delimiter: str | None = None,
-    encoding: str = "utf-8",
+    encoding: str | None = None,
     sheet: str | None = None,
 ) -> Table:
     """Read a table from files: CSV, Parquet, JSON lines, Arrow or Excel, whichever their content says they are.
@@ -134,8 +135,9 @@ def read_table(
         one kind with the same columns, one table in the order of their names; or ``"-"``, standard input.
     delimiter : str, default=None
         One character; None finds out among comma, semicolon, tab and bar.
-    encoding : str, default="utf-8"
-        Of a CSV. A byte-order mark overrides it. Nothing is guessed: text that does not decode is refused.
+    encoding : str, default=None
+        Of a CSV. A byte-order mark overrides it. None: UTF-8, or UTF-16 or Windows-1252 if it is not, which a note
+        says; text that does not decode is refused.
     sheet : str, default=None
         Of an Excel workbook that has several.
     """

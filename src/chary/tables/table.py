@@ -70,6 +70,7 @@ class Table:
     name: str  #: for people
     delimiter: str = ""  #: of a CSV
     bom: bool = False  #: whether the file began with a byte-order mark
+    encoding: str = "utf-8"  #: of a CSV
     path: str = ""  #: as it was given: a file, a folder, a pattern, "-"
     read_with: Mapping[str, str] = field(default_factory=dict)  #: parameters to read it again with
     format: str = ""  #: one of FORMATS; found by the delimiter if not given

@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from chary._words import listed, percent, shown, visible
-from chary.tables.cells import likely_codes
+from chary.tables.cells import code_note, likely_codes
 from chary.tables.columns.categories import find_counting
 from chary.tables.columns.column import FEW, MANY, READABLE, Column, Kind, nulls, some_of
 
@@ -175,7 +175,7 @@ def _doubts(filled: pl.Series, text: str, numbers: pl.Series) -> list[str]:
         digits = some.str.contains(rf"^\d{{{_CODE_DIGITS},}}$").all() and some.str.len_chars().n_unique() == 1
         if digits and some.str.starts_with("0").any():
             doubts.append("digits of one length with leading zeros, perhaps a code")
-    return doubts + [f"{code} in {count:,} cells may mean missing" for code, count in likely_codes(numbers)]
+    return doubts + [code_note(code, count) for code, count in likely_codes(numbers)]
 
 
 def _in_unit(unit: str) -> str:

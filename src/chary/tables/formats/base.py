@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, BinaryIO, NamedTuple
 
@@ -18,13 +19,12 @@ class Reading(NamedTuple):
     """How to read a file, where that has to be told."""
 
     delimiter: str | None = None
-    encoding: str = "utf-8"
+    encoding: str | None = None
     sheet: str | None = None
 
     def as_given(self) -> dict[str, str]:
         """What differs from the defaults."""
-        given = {**self._asdict(), "encoding": None if self.encoding == "utf-8" else self.encoding}
-        return {name: value for name, value in given.items() if value is not None}
+        return {name: value for name, value in self._asdict().items() if value is not None}
 
 
 class Batch(NamedTuple):
@@ -135,11 +135,16 @@ class Chunk(NamedTuple):
     share: float  # of the file that was read by now
     last: bool
     bom: bool  # whether the file begins with the mark of UTF-8
+    encoding: str  # that it is in
 
 
-def text_chunks(file: File, encoding: str, size: int | None) -> Iterator[Chunk]:
-    """A text file, about so many bytes at a time or all at once; what does not decode is refused with its line."""
-    decoder, codec, bom, n_lines = None, "", False, 0
+def text_chunks(file: File, encoding: str | None, size: int | None) -> Iterator[Chunk]:
+    """A text file, about so many bytes at a time or all at once; what does not decode is refused with its line.
+
+    No encoding: what the file begins with says if it is UTF-16; and text that is not UTF-8, and was ASCII so far,
+    is Windows-1252, as Excel and older programs write it.
+    """
+    decoder, codec, bom, n_lines, given, ascii_only = None, "", False, 0, encoding, True
     for data, share, last in file.chunks(size):
         if decoder is None:
             bom = data.startswith(codecs.BOM_UTF8)
@@ -147,6 +152,7 @@ def text_chunks(file: File, encoding: str, size: int | None) -> Iterator[Chunk]:
                 encoding, data = "utf-8", data.removeprefix(codecs.BOM_UTF8)
             elif data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
                 encoding = "utf-16"
+            encoding = encoding or _utf_16_without_mark(data) or "utf-8"
             codec = _codec(encoding)
             decoder = codecs.getincrementaldecoder(encoding)()
         held = decoder.getstate()[0]
@@ -155,10 +161,37 @@ def text_chunks(file: File, encoding: str, size: int | None) -> Iterator[Chunk]:
             as_it_is = codec == "utf-8" and not held and not decoder.getstate()[0]
             encoded = data if as_it_is else text.encode()
         except (UnicodeError, ValueError) as error:
+            whole = held + data
+            if given is None and codec == "utf-8" and not bom and ascii_only and _is_windows_1252(whole):
+                codec, decoder = "cp1252", codecs.getincrementaldecoder("cp1252")()
+                encoded = decoder.decode(whole, last).encode()
+                n_lines += 0 if last else encoded.count(b"\n")
+                yield Chunk(encoded, share, last, bom, codec)
+                continue
             before = (held + data)[: getattr(error, "start", 0)]
-            raise _undecodable(file.name, codec, n_lines + before.count(b"\n") + 1) from None
+            raise _undecodable(file.name, codec, n_lines + before.count(b"\n") + 1, given) from None
+        ascii_only = ascii_only and data.isascii()
         n_lines += 0 if last else encoded.count(b"\n")
-        yield Chunk(encoded, share, last, bom)
+        yield Chunk(encoded, share, last, bom, "utf-8" if codec == "utf-8-sig" else codec)
+
+
+def _utf_16_without_mark(data: bytes) -> str:
+    """The encoding of text of which every other byte is zero, as of few letters beyond Latin ones; or none."""
+    zeros = [data[start:4000:2].count(0) for start in (0, 1)]
+    if len(data) < 4 or sorted(zeros)[1] < 0.3 * min(len(data), 4000) / 2 or min(zeros):
+        return ""
+    return "utf-16-le" if zeros[1] else "utf-16-be"
+
+
+def _is_windows_1252(data: bytes) -> bool:
+    """Whether text that is not UTF-8 may be this, and is not mostly UTF-8 with something damaged in it."""
+    found = data.decode("utf-8", "replace")
+    if len(re.findall("[^\x00-\x7f\ufffd]", found)) > found.count("\ufffd"):
+        return False
+    try:
+        return bool(data.decode("cp1252"))
+    except UnicodeDecodeError:
+        return False
 
 
 def refuse_endless(record: bytes, name: str, before: int) -> None:
@@ -170,10 +203,11 @@ def refuse_endless(record: bytes, name: str, before: int) -> None:
         )
 
 
-def _undecodable(name: str, codec: str, line: int) -> EncodingError:
+def _undecodable(name: str, codec: str, line: int, given: str | None) -> EncodingError:
     remedy, parameter = "pass the encoding it was written in with ", Parameter("encoding")
-    if codec.startswith("utf-8"):
-        codec, remedy = "utf-8", "if it was written by Excel or an older program, pass "
+    codec = "utf-8" if codec.startswith("utf-8") else codec
+    if given is not None and codec == "utf-8":
+        remedy = "if it was written by Excel or an older program, pass "
         parameter = Parameter("encoding", "cp1252")
     return EncodingError(f"{name}, line {line}: not valid {codec} text; {remedy}", parameter, ".")
 

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from chary._words import Parameter
+from chary._words import Parameter, shown
 from chary.tables.cells import without_formulas
 from chary.tables.errors import TableError, reason
 from chary.tables.formats.base import CHUNK, Batch, Format, Reading, extended, refuse_endless, text_chunks
@@ -38,7 +38,8 @@ class Csv(Format):
         first, *others = [batch.table for batch in _batches(file, how, _WHOLE_CHUNK)]
         if not others:
             return first
-        return replace(first, frame=pl.concat([first.frame, *(table.frame for table in others)], rechunk=True))
+        frame = pl.concat([first.frame, *(table.frame for table in others)], rechunk=True)
+        return replace(others[-1], frame=frame)
 
     def in_batches(self, file: File) -> bool:
         return True
@@ -58,9 +59,27 @@ class Csv(Format):
     def write(self, table: Table, added: pl.DataFrame, stream: BinaryIO, first: bool = True) -> None:
         """Cells as the table's are; in the columns that are added nothing runs as a formula."""
         texts = [without_formulas(name) for name, dtype in added.schema.items() if dtype == pl.String]
-        extended(table.frame, added.with_columns(texts)).write_csv(
-            stream, separator=table.delimiter, include_bom=table.bom and first, include_header=first
-        )
+        frame, separator = extended(table.frame, added.with_columns(texts)), table.delimiter
+        if table.encoding == "utf-8":
+            frame.write_csv(stream, separator=separator, include_bom=table.bom and first, include_header=first)
+        else:
+            stream.write(_encoded(frame.write_csv(separator=separator, include_header=first), table, first))
+
+
+def _encoded(text: str, table: Table, first: bool) -> bytes:
+    """Text in the encoding of the table, so that what opened the one opens the other."""
+    try:
+        if table.encoding.startswith("utf-16"):
+            codec = "utf-16-be" if table.encoding.endswith("be") else "utf-16-le"
+            return ("\ufeff" * first + text).encode(codec)
+        return text.encode(table.encoding)
+    except UnicodeEncodeError as error:
+        raise TableError(
+            f"{table.name} is in {table.encoding}, which has no {shown(text[error.start])}, so that it cannot be "
+            "written as it was read; write it as UTF-8 first, or choose ",
+            Parameter("format", "parquet"),
+            ".",
+        ) from None
 
 
 def _batches(file: File, how: Reading, size: int, columns: Sequence[str] | None = None) -> Iterator[Batch]:
@@ -85,7 +104,10 @@ def _batches(file: File, how: Reading, size: int, columns: Sequence[str] | None 
         if not header:
             header, separator = data[:first], table.delimiter
             before -= header.count(b"\n")
-        yield Batch(replace(table, bom=chunk.bom), chunk.share)
+        notes: tuple[str, ...] = ()
+        if how.encoding is None and chunk.encoding in ("cp1252", "utf-16-le", "utf-16-be"):  # not said by a mark
+            notes = (f"{file.name} is not UTF-8 and was read as {chunk.encoding}, as some spreadsheets write it.",)
+        yield Batch(replace(table, bom=chunk.bom, encoding=chunk.encoding, notes=notes), chunk.share)
 
 
 def _read_records(

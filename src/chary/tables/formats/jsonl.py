@@ -76,7 +76,7 @@ class Jsonl(Format):
 def _batches(file: File, how: Reading, size: int | None) -> Iterator[Batch]:
     """Whole lines, each batch in the types that it has by itself."""
     rest, before, found = b"", 0, False
-    for chunk in text_chunks(file, how.encoding, size):
+    for chunk in text_chunks(file, how.encoding or "utf-8", size):
         rest += chunk.data
         end = len(rest) if chunk.last else rest.rfind(b"\n") + 1
         if not end and not chunk.last:
