@@ -229,15 +229,15 @@ class TablePreparation(TransformerMixin, BaseEstimator):
 
         Names in another Unicode form, or with other white space, are the same.
         """
-        present, called = set(names), {}
-        alike: dict[str, list[str]] = {}
+        present, called, alike = set(names), dict[str, str](), dict[str, list[str]]()
+        used = {column.name for column in self.columns_ if column.used}
         for name in names:
             alike.setdefault(comparable_name(name), []).append(name)
         for column in self.columns_:
             if not column.used:
                 continue
             found = [column.name] if column.name in present else alike.get(comparable_name(column.name), [])
-            if len(found) != 1 or (found[0] in called.values()):
+            if len(found) != 1 or (found[0] != column.name and found[0] in used):
                 raise TableError(f"Column {shown(column.name)} is missing; the model was trained with it: add it.")
             called[column.name] = found[0]
         return called

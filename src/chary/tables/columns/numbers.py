@@ -166,9 +166,9 @@ def _doubts(filled: pl.Series, text: str, numbers: pl.Series) -> list[str]:
     if form.decimal == "" and form.unit:
         doubts.append("points taken for marks between thousands")
     if text == "thousands" and filled.str.contains(_EITHER_MARK).all():
-        some = str(filled.min())
+        first = str(filled.min())
         doubts.append(
-            f"{some} taken for {some.replace(',', '')}; write {some.replace(',', '.')} if it is a fraction"
+            f"{first} taken for {first.replace(',', '')}; write {first.replace(',', '.')} if it is a fraction"
         )
     if filled.dtype == pl.String and not text:
         some = some_of(filled, MANY)

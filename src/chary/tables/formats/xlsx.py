@@ -189,10 +189,14 @@ def _unseen(data: bytes, sheet: str, name: str) -> list[str]:
     return notes
 
 
-def _attributes(*names: bytes) -> Callable[[bytes], tuple[bytes, ...]]:
-    """What an element says of some things, empty where it does not."""
-    found = [re.compile(rb"\s" + name + rb'="([^"]*)"') for name in names]
-    return lambda element: tuple((match[1] if (match := one.search(element)) else b"") for one in found)
+def _attributes(one: bytes, other: bytes) -> Callable[[bytes], tuple[bytes, bytes]]:
+    """What an element says of two things, empty where it does not."""
+    first, second = (re.compile(rb"\s" + name + rb'="([^"]*)"') for name in (one, other))
+
+    def found(pattern: re.Pattern[bytes], element: bytes) -> bytes:
+        return match[1] if (match := pattern.search(element)) else b""
+
+    return lambda element: (found(first, element), found(second, element))
 
 
 def _load(reader: Any, sheet: str) -> tuple[pl.DataFrame, list[int]]:
