@@ -1,6 +1,7 @@
 """What leaving columns out is worth: accuracy of the mixture with and without, on two collections of real tables.
 
-python benchmarks/defaults.py [seeds], such as 0,1; needs the folders ``tables`` and ``tables2`` in ``CHARY_DATA``
+python benchmarks/defaults.py [seeds [tables]], such as 0,1 seattle,dunnrun
+The tables are those of the folders ``tables`` and ``tables2`` in ``CHARY_DATA``.
 """
 
 from __future__ import annotations
@@ -25,11 +26,13 @@ WAYS = ("group", "column")
 SCORED = 3_000  # unlabelled rows at most
 
 
-def main(seeds: tuple[int, ...]) -> None:
+def main(seeds: tuple[int, ...], names: list[str]) -> None:
     """Print the draws in which columns are left out, and the mean change over all draws."""
     for collection in ("tables", "tables2"):
         changes: dict[str, list[float]] = {way: [] for way in WAYS}
         for facts in pl.read_csv(DATA / collection / "tables.csv", infer_schema=False).to_dicts():
+            if names and facts["name"] not in names:
+                continue
             frame = pl.read_parquet(DATA / collection / f"{facts['name']}.parquet")
             prepared = prepare(open_source(frame, name=facts["name"]).read(), facts["target"])
             truth = frame[facts["target"]].cast(pl.String).fill_null("(none)").to_numpy().astype(str)
@@ -41,6 +44,8 @@ def main(seeds: tuple[int, ...]) -> None:
                     name = f"{collection} {way} {facts['name']} {seed}"
                     changes[way].append(change(name, prepared, truth, rows, seed))
         for way, found in changes.items():
+            if not found:
+                continue
             worst = f"worst {min(found):+.1f}, best {max(found):+.1f}"
             print(f"{collection}, labels by {way}: {np.mean(found):+.2f} points over {len(found)} draws ({worst})")
 
@@ -105,4 +110,5 @@ def labelled_rows(
 
 
 if __name__ == "__main__":
-    main(tuple(int(seed) for seed in (sys.argv[1:] or ["0,1"])[0].split(",")))
+    seeds, names = [*sys.argv[1:], "0,1", ""][:2] if len(sys.argv) != 2 else (sys.argv[1], "")
+    main(tuple(int(seed) for seed in seeds.split(",")), [name for name in names.split(",") if name])

@@ -91,6 +91,15 @@ def test_one_class_for_all_other_rows_is_a_collapse_unless_held_out_labels_get_i
     assert not collapsed(SimpleNamespace(predict=lambda X: np.resize(["a", "b"], len(X))), X, labels)
 
 
+def test_predictions_more_even_than_the_labels_are_far_from_them_and_no_collapse():
+    rng = np.random.default_rng(0)
+    codes = np.concatenate([np.repeat([0, 1, 2], [36, 2, 2]), np.full(300, -1)])
+    X = np.where(codes < 0, 0, codes)[:, None] + 0.01 * rng.normal(size=(340, 1))
+    labels = Labels(np.array(["a", "b", "c"]), codes, codes >= 0)
+    assert not collapsed(SimpleNamespace(predict=lambda X: np.resize(["a", "b", "c"], len(X))), X, labels)
+    assert not collapsed(SimpleNamespace(predict=lambda X: np.resize(["b", "c"], len(X))), X, labels)
+
+
 def part_of_many(n_others):
     """100 labelled rows, half of them yes, and some of 900 others."""
     codes = np.array([0] * 50 + [1] * 50 + [-1] * n_others)

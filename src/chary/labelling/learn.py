@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import entr
 from sklearn.base import clone, is_classifier
 from sklearn.pipeline import Pipeline
 from sklearn.tree import DecisionTreeClassifier
@@ -59,7 +60,7 @@ WITH_AUDIT = MIXED
 
 # Where labels are strongly biased and the class shares of the mixture differ so much from those that it finds on
 # held-out labels, it has collapsed, and the network is ahead of it: docs/label.md has the figures.
-_COLLAPSED = 0.4
+_COLLAPSED, _NARROW = 0.4, 0.9
 # Unlabelled rows on which a collapse is looked for, and those that take part while labels are held out for it.
 _GUARD_ROWS, _GUARD_POOL = 20_000, 500
 # Unlike learners cost more, the more labels there are, and gain less; beyond so many boosting learns alone.
@@ -453,22 +454,28 @@ def collapsed(model: MixedEnsembleClassifier, X: NDArray[Any], labels: Labels, s
     they do so everywhere, which is no fault: the likeliest class is the best guess. It is a collapse if the class
     shares of the predictions are far from those of the labels, and from those of labels predicted out of fold:
 
-    .. math:: \tfrac12 \textstyle\sum_c |\hat\pi_c - \pi_c| \ge 0.4
+    .. math:: \tfrac12 \textstyle\sum_c |\hat\pi_c - \pi_c| \ge 0.4, \qquad H(\hat\pi) \le 0.9\, H(\pi)
 
-    for the shares :math:`\pi` of either.
+    for the shares :math:`\pi` of either and their entropy H: predictions that are spread more evenly than the
+    labels have not collapsed.
     """
     n_classes, rng = len(labels.classes), np.random.default_rng(seed)
     rest = some_of(labels.rest, _GUARD_ROWS, rng)
     # By the likeliest labels, whatever is aimed at: moved boundaries hide a collapse and do not mend it.
     predicted = np.searchsorted(labels.classes, model.predict(X[rest]))
-    if _variation(labels.codes[labels.labeled], predicted, n_classes) < _COLLAPSED:
+    if not _is_narrower(predicted, labels.codes[labels.labeled], n_classes):
         return False
     rows = np.sort(np.concatenate([np.flatnonzero(labels.labeled), some_of(labels.rest, _GUARD_POOL, rng)]))
     fresh = MixedEnsembleClassifier(unlabeled=None, random_state=seed)
     judged = held_out(fresh, X[rows], labels.part(rows), random_state=seed)
-    if not len(judged.rows):
-        return False
-    return _variation(np.searchsorted(labels.classes, judged.prediction), predicted, n_classes) >= _COLLAPSED
+    out_of_fold = np.searchsorted(labels.classes, judged.prediction)
+    return len(out_of_fold) > 0 and _is_narrower(predicted, out_of_fold, n_classes)
+
+
+def _is_narrower(predicted: NDArray[np.intp], codes: NDArray[np.intp], n_classes: int) -> bool:
+    entropies = [entr(np.bincount(some, minlength=n_classes) / len(some)).sum() for some in (predicted, codes)]
+    is_far = _variation(predicted, codes, n_classes) >= _COLLAPSED
+    return is_far and bool(entropies[0] <= _NARROW * entropies[1])
 
 
 def _own(learner: Any) -> Learner | None:
