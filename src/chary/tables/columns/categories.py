@@ -138,7 +138,7 @@ def find_identifier(filled: pl.Series, n_rows: int) -> Column | None:
 
 
 def find_counting(name: str, numbers: pl.Series) -> Column | None:
-    """Whole numbers, all different, that are called an identifier, have no gap, or never repeat; in whatever order.
+    """Whole numbers, all different, that are called an identifier, have no gap, or never repeat, in any order.
 
     Of n whole numbers that are measured, n (n - 1) / 2R pairs or more are equal on average where R numbers lie
     between the least and the largest, and none is with a probability of about exp(-n (n - 1) / 2R) at most.
