@@ -105,8 +105,9 @@ def test_more_connections_than_files_are_said_once_and_idle_ones_let_go(served):
             assert answer.status == 200
     process.send_signal(signal.SIGTERM)
     lines = process.communicate(timeout=60)[1].splitlines()
-    assert len(lines) == 1
-    assert lines[0].endswith("more connections than files may be open (ulimit -n); idle ones are closed")
+    said = [line for line in lines if "more connections than files may be open (ulimit -n)" in line]
+    assert len(said) == 1, lines
+    assert len(lines) < 20, lines  # no traceback for each connection
 
 
 def test_it_listens_at_this_machine_alone_and_says_when_a_port_is_taken():
