@@ -1,7 +1,7 @@
 """Whether every interval that is called exact covers the truth as often as it says, and how wide it is.
 
 Twelve tables of two classes whose truth is known, 2,000 audits of each. Where rows are skipped, the wrongly
-labelled ones are skipped more often. Beside them the hypergeometric interval of equal tails, which was used before;
+labelled ones are skipped more often. Beside them the hypergeometric interval of equal tails, used before;
 intervals of the answered rows only, and after every row ("peeking"); and the asymptotic interval of
 prediction-powered inference.
 Run: ``python benchmarks/coverage.py > benchmarks/results/coverage.txt``

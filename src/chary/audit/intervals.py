@@ -145,8 +145,8 @@ def count_interval(
 def at_least(correct: int, n: int, population: int | None = None, level: float = 0.95) -> float:
     """The share that is right at least, with this probability: the figure to quote where only that is asked for.
 
-    The one-sided limit of Clopper and Pearson, or for a pool of known size the hypergeometric one. Nothing is spent on
-    an upper limit, so it is mostly higher than the lower end of ``interval``. A skipped row is not right.
+    The one-sided limit of Clopper and Pearson, or for a pool of known size the hypergeometric one. Nothing is
+    spent on an upper limit, so it is mostly higher than the lower end of ``interval``. A skipped row is not right.
 
     Examples
     --------
