@@ -196,7 +196,7 @@ def test_label_marks_the_rows_that_can_be_accepted_at_an_error(animals, run, row
     assert code == 0
     said = " ".join(out.split())
     assert (
-        "No new label can be accepted with at most 1% wrong: the audit has 60 rows, and 230 or more are needed"
+        "No new label can be accepted with at most 1% wrong: the audit has 60 rows, and 299 or more are needed"
         in said
     )
     labeled = pl.read_csv(path.with_name("animals.labeled.csv"))

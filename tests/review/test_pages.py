@@ -189,7 +189,7 @@ def test_labels_of_a_model(labelled):
 def test_what_can_be_accepted_is_what_the_job_would_accept(labelled):
     levels = {one["error"]: one for one in truth_of_labels(labelled)["acceptance"]}
     assert tuple(levels) == ERRORS
-    assert "230 audited rows or more are needed" in levels[0.01]["words"]
+    assert "299 audited rows or more are needed" in levels[0.01]["words"]
     for error in (0.2, 0.3):
         asked = labelled.at_error(error)
         assert levels[error]["count"] == int((asked.accept & ~labelled.labels.labeled).sum())
