@@ -200,7 +200,7 @@ def test_whatever_else_is_there_is_refused_in_one_sentence(tmp_path, predictor, 
         (source, b"a\n2\n3\n", "has changed since .* was made of it"),
         *((record, text, "no run of this kind wrote it") for text in (b"{", b"[]", b'{"version": 99}')),
         (record, json.dumps(content | {"model_sha256": "n"}).encode(), "was made with another model"),
-        (record, json.dumps(content | {"settings": {}}).encode(), "was made with other settings"),
+        (record, json.dumps(content | {"settings": {"format": "jsonl"}}).encode(), "was made with other settings"),
     ]:
         path.write_bytes(text)
         with pytest.raises(TableError, match=f"{why}; pass the parameter overwrite to write it again"):

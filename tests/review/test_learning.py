@@ -104,7 +104,7 @@ def test_an_error_of_the_fit_is_said_and_what_was_learned_stays(bench, labelled,
 
 def test_another_error_changes_what_is_accepted_and_no_label(bench, labelled):
     bench._adopt(lambda step: None, labelled, ["key"])
-    change(bench, {"error": 0.3})
+    change(bench, {"error": 0.6})
     assert bench.background.wait(60)
     assert bench.result.accept.sum() > labelled.labels.labeled.sum()
     assert (bench.result.codes == labelled.codes).all()

@@ -49,7 +49,7 @@ def test_the_diagnosis_is_that_of_the_report(bench):
 
 
 def test_a_draw_says_what_it_will_tell():
-    assert planned_draw(7900)["words"].startswith("If 27 of 30 prove right, accuracy is between 73% and 98%")
+    assert planned_draw(7900)["words"].startswith("If 27 of 30 prove right, accuracy is between 75% and 97%")
     low, high = interval(5, 6)
     assert planned_draw(6) == {
         "k": 6,

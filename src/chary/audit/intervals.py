@@ -148,6 +148,16 @@ def at_least(correct: int, n: int, population: int | None = None, level: float =
     The one-sided limit of Clopper and Pearson, or for a pool of known size the hypergeometric one. Nothing is
     spent on an upper limit, so it is mostly higher than the lower end of ``interval``. A skipped row is not right.
 
+    Parameters
+    ----------
+    correct : int
+        Rows known to be right.
+    n : int
+        Rows drawn, the skipped ones included.
+    population : int, default=None
+        Rows of the pool they were drawn from; None: one of any size.
+    level : float, default=0.95
+
     Examples
     --------
     >>> round(at_least(27, 30), 3)

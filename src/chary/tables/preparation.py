@@ -164,7 +164,13 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         return preparation
 
     def without(self, notes: Mapping[str, str]) -> TablePreparation:
-        """The same preparation with some columns left out, each for the reason in its note."""
+        """The same preparation with some columns left out.
+
+        Parameters
+        ----------
+        notes : mapping
+            The columns to leave out, and for each the reason, which is its note.
+        """
         check_is_fitted(self)
         kept = [feature.column not in notes for feature in self.features()]
         statistics = {name: values[kept[: len(values)]] for name, values in self.statistics_.items()}
