@@ -44,10 +44,9 @@ def interval(
     with m(y) the chance of y if p was itself drawn from a beta distribution, the ``prior``. The interval runs from
     the smallest p that is kept to the largest. It covers the truth at least as often as it says *whatever the
     prior is*, since each p is tested by its own chances alone; the prior decides where it is narrow. That of
-    labels which are mostly right makes it narrower than the interval of Clopper and Pearson (1934) where most labels
-    are right and few rows were drawn, and wider where few are right. Since r_p is
-    log-concave in y, both limits grow with x. For a pool of known size it is ``count_interval`` divided by that
-    size, which is narrower.
+    labels which are mostly right makes it narrower than the interval of Clopper and Pearson (1934) where most are
+    right and few rows were drawn, and wider where few are right. Since r_p is log-concave in y, both limits grow
+    with x. For a pool of known size it is ``count_interval`` divided by that size, which is narrower.
 
     Parameters
     ----------
