@@ -157,7 +157,7 @@ class Options:
     labels: tuple[str, ...] = _option(
         "judge review",
         (),
-        "Labels that are there already, to judge; twice: which are better.",
+        "Labels that are there already, to judge. Repeat it to compare several columns.",
         flags=("--labels", "-l"),
         required="judge",
         metavar="COLUMN",
@@ -248,7 +248,23 @@ class Options:
         "judge", (), "Accuracy for each value of a column. Repeatable.", metavar="COLUMN"
     )
     hide: tuple[str, ...] = _option(
-        "judge", (), "Leave out of the sheet what betrays a label. Repeatable.", metavar="COLUMN"
+        "judge review", (), "Do not show this column to whoever labels the rows. Repeatable.", metavar="COLUMN"
+    )
+    show: tuple[str, ...] = _option(
+        "judge review", (), "Show it although the label can be told from it. Repeatable.", metavar="COLUMN"
+    )
+    annotator: tuple[str, ...] = _option(
+        "judge review",
+        (),
+        "Another person's answers: a filled copy of the --audit sheet, or a column in it. Repeatable.",
+        metavar="FILE|COLUMN",
+    )
+    settled: str | os.PathLike[str] | None = _option(
+        "judge review",
+        None,
+        "With --annotator: the sheet of the rows on which people differ, filled in.",
+        kind=Path,
+        metavar="FILE",
     )
     learner: Any = _option(
         "label draw",
