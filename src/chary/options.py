@@ -29,7 +29,7 @@ _ALL = f"{_LABELLING} judge"
 # What a sheet says in another way, or what concerns the draw alone.
 _NOT_KEPT = ("target", "labels", "unlabeled", "exact_labels", "k", "force")
 # What labels depend on: others than those that a sheet was drawn with are said.
-_COLUMNS = ("drop", "categorical", "numeric", "identifier", "text", "missing")
+_COLUMNS = ("drop", "categorical", "numeric", "identifier", "text", "missing", "dates")
 _DECIDING = (*_COLUMNS, "features", "class_prior", "aim", "learner", "rounds")
 
 _SEVERAL_SHARES = re.compile(r"=\s*\d[\d.]*\s*%?\s*[,;]")  # a share, and something after it
@@ -189,6 +189,12 @@ class Options:
     missing: tuple[str, ...] = _option(
         _LABELLING, (), "A value to treat as missing, such as -9 or age=-9. Repeatable.", metavar="[COLUMN=]CODE"
     )
+    dates: tuple[str, ...] = _option(
+        _LABELLING,
+        (),
+        "How 03/04/2024 is meant if a column leaves it open: day-first, month-first or year-first. Repeatable.",
+        metavar="[COLUMN=]ORDER",
+    )
     text: tuple[str, ...] = _option(_LABELLING, (), "It holds free text. Repeatable.", metavar="COLUMN")
     features: str | os.PathLike[str] | None = _option(
         f"{_LABELLING} predict",
@@ -271,6 +277,9 @@ class Options:
     delimiter: str | None = _option(f"{_ALL} predict", None, "Of a CSV; found out if not given.")
     encoding: str | None = _option(f"{_ALL} predict", None, "Of a CSV; found out if not given.")
     sheet: str | None = _option(f"{_ALL} predict", None, "Of an Excel workbook that has several.", metavar="NAME")
+    header_row: int | None = _option(
+        f"{_ALL} predict", None, "The row of the column names; found if not given.", kind=int, min=1, metavar="N"
+    )
     memory: int | None = _option(
         "label draw predict",
         None,
@@ -363,7 +372,7 @@ class Options:
     @property
     def reading(self) -> dict[str, Any]:
         """How files are read."""
-        return {"delimiter": self.delimiter, "encoding": self.encoding, "sheet": self.sheet}
+        return {name: getattr(self, name) for name in ("delimiter", "encoding", "sheet", "header_row")}
 
     def folder(self, beside: Path) -> Path:
         """Where to write: the folder that was named, or that of the table."""
