@@ -52,7 +52,8 @@ class Command(TyperCommand):
         """Arguments, options by group, each with its default."""
         groups: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
         groups |= {name: [] for name in (FILES, COLUMNS, LEARNING, AUDIT, OUTPUT)}
-        for one in self.get_params(ctx):
+        params: list[Any] = self.get_params(ctx)
+        for one in params:
             if one.param_type_name == "argument":
                 groups["Arguments"].append((_metavar(one), one.help))
                 continue
