@@ -68,9 +68,9 @@ from chary.tables.target import (
 TRUTH = "chary_truth"  # the column of a sheet that a person fills in
 EMPTY = "(empty)"  # what rows without a value in the column of a slice are called
 _MOST_SLICES, _MOST_COLUMNS = 200, 10
-# A column gives labels away: rows looked at, fewest that tell, bins of numbers, classes looked for in texts; rows
-# that must be told beyond the commonest label, that must hold a class, and the kappa of a column of classes.
-_LOOKED_AT, _FEWEST_ROWS, _BINS, _MOST_NAMED, _TOLD, _MOST_ROWS, _SAME = 2_000, 20, 20, 50, 0.8, 0.9, 0.2
+# A column gives labels away: rows looked at, fewest that tell, classes looked for in texts; rows that must be told
+# beyond the commonest label, that must hold a class, and the kappa of a column of classes.
+_LOOKED_AT, _FEWEST_ROWS, _MOST_NAMED, _TOLD, _MOST_ROWS, _SAME = 2_000, 20, 50, 0.8, 0.9, 0.2
 # Of a draw from a table that chary labelled. Another than that of an audit: with the same, the labels would be
 # judged by rows whose answers they were made from, and look better than they are.
 _SEED_OF_OWN = 1
@@ -201,8 +201,9 @@ def hidden_columns(source: Source, tested: LabelsUnderTest, options: Options) ->
     """What a person who answers must not see: labels and what was said to hide; and what gives the labels away.
 
     The second are columns from which a label can be told, looked for in up to 2,000 rows: those that hold the same
-    classes and mostly agree with it, those of which each value goes with one label, and texts that name it. What
-    ``show`` names is left out of them, and all of them are if nothing else would be left to label a row by.
+    classes and mostly agree with it, those of which each value goes with one label, and texts that name it. A
+    column of measurements is none of them: a rule may be made of it, and a person needs it, too. What ``show``
+    names is left out of them, and all of them are if nothing else would be left to label a row by.
     """
     hidden = list(dict.fromkeys([*options.labels, *options.hide, *filter(None, [options.confidence])]))
     for name in [*hidden, *options.show]:
@@ -226,11 +227,6 @@ def _gives_away(cells: pl.Series, labels: Sequence[str], classes: Sequence[str])
     usual = max(Counter(labels).values(), default=0) / max(1, len(labels))
     if len(labels) < _FEWEST_ROWS or usual >= 1 or not can_be_text(cells.dtype):
         return False
-    numbers = texts(cells).cast(pl.Float64, strict=False).fill_null(float("nan")).to_numpy()
-    finite = numbers[np.isfinite(numbers)]
-    if len(np.unique(finite)) > _BINS and len(finite) >= _MOST_ROWS * len(labels):
-        edges = np.quantile(finite, np.arange(1, _BINS) / _BINS)
-        cells = pl.Series(np.searchsorted(edges, numbers))
     said = [folded(text) for text in texts(cells).fill_null("")]
     by_name = {folded(name): name for name in classes}
     if sum(text in by_name for text in said) >= _MOST_ROWS * len(said):
