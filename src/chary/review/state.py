@@ -33,6 +33,7 @@ from chary.review.files import (
 from chary.review.jobs import Job, JudgeJob, LabelJob, Progress
 from chary.tables import TableError, open_source
 from chary.tables.formats.packing import state_of
+from chary.tables.source import flattened
 from chary.tables.table import ADDED_COLUMNS
 from chary.tables.writing import require_writable
 
@@ -50,7 +51,8 @@ def begin(files: Sequence[str], options: Options) -> Workbench:
     if "-" in files:
         raise TableError("A page needs a table that it can read again; save standard input in a file first.")
     judged = options.target is None
-    table = open_source(list(files), reserved=() if judged else ADDED_COLUMNS, **options.reading).read()
+    source = open_source(list(files), reserved=() if judged else ADDED_COLUMNS, **options.reading)
+    table = (flattened(source) if judged else source).read()
     require_writable(table)
     job: Job = JudgeJob(table, options) if judged else LabelJob(table, options)
     paths = paths_of(table, judged)
