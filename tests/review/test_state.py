@@ -320,7 +320,7 @@ def test_the_job_tells_the_labels(rules):
     bench = begin([str(rules[0])], Options(labels=("rule",), confidence="sure"))
     job = bench.job
     assert (job.classes, job.hidden, job.population) == (["ham", "spam"], ("rule", "sure"), 200)
-    assert sum(job.counts.values()) == 200
+    assert sum(one.rows for one in job.values) == 200
     draw(bench, {"k": 5})
     filling = Filling(bench.paths.audit)
     labels = job.table.frame["rule"].to_list()
@@ -336,7 +336,7 @@ def test_the_interval_while_answering_is_of_the_model_of_the_given_labels(bench)
     before = SimpleNamespace(codes=codes, labels=SimpleNamespace(classes=np.array(["cat", "dog"])))
     watch = bench.job.stopping(filling, before)
     assert watch.labels == ["cat", "cat", "dog", "cat", "cat"]
-    assert watch.population == bench.job.population == 240 - sum(bench.job.counts.values())
+    assert watch.population == bench.job.population == 240 - sum(one.rows for one in bench.job.values)
     assert bench.job.stopping(filling, None) is None
 
 

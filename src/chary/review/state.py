@@ -70,7 +70,7 @@ def begin(files: Sequence[str], options: Options) -> Workbench:
     with_settings(
         options, {"kinds": kinds_of(options)}, job.columns, job.classes
     )  # refuses columns that are not there
-    kept = Kept(chosen, notice=notice)
+    kept = Kept(job.options, notice=notice)
     if job.kind != "choose":
         kept = read_settings(settings, chosen, job.columns, job.classes)
     return Workbench(job, kept)
