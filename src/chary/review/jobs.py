@@ -75,7 +75,7 @@ class ChooseJob(_Job):
     kind = "choose"
 
     def columns_to_choose(self) -> list[dict[str, Any]]:
-        """Every column that could hold labels; first those with few values and empty cells, as targets have."""
+        """Every column that could hold labels; first those of few values with most empty cells, as targets are."""
         found = []
         for name in self.table.frame.columns:
             if not has_texts(self.table.frame[name]):
@@ -85,7 +85,7 @@ class ChooseJob(_Job):
             n_values, empty = some.drop_nulls().n_unique(), some.null_count() / max(1, len(some))
             fits = 2 <= n_values <= _FEW_VALUES
             about = {"name": name, "values": n_values, "empty": empty, "examples": self.examples[name]}
-            found.append((not fits, not empty, about))
+            found.append((not fits, -empty, about))
         return [about for *_, about in sorted(found, key=lambda one: one[:2])]
 
     def values_of(self, name: str) -> list[Value]:

@@ -74,6 +74,14 @@ class Refused extends Error {
   }
 }
 
+const SLOW = 300; // milliseconds
+
+/** A key meant for the row before must not answer the one that a slow answer brings. */
+function pauseKeys() {
+  $("content").setAttribute("aria-busy", "true");
+  setTimeout(() => $("content").removeAttribute("aria-busy"), SLOW);
+}
+
 /** What the server answers to a question, or to a body that it is sent. */
 async function ask(path, body) {
   const options = { credentials: "same-origin", cache: "no-store" };
@@ -84,8 +92,7 @@ async function ask(path, body) {
   const asked = performance.now();
   try {
     answer = await fetch(path, options);
-    // A key meant for the row before must not answer the one that a slow answer brings.
-    if (body && performance.now() - asked > 300) frame.deafUntil = performance.now() + 400;
+    if (body && performance.now() - asked > SLOW) pauseKeys();
   } catch {
     const error = "chary does not answer. Is it still running in the terminal? Your last change may not be saved.";
     throw new Refused(0, { error });
@@ -162,7 +169,7 @@ function columnPicture(place, counts, here) {
 
 // ---- What all pages share: the state, notices, keys ----------------------------------------------------------------------
 
-const frame = { state: null, seen: new Set(), onState: () => {}, keys: () => false, deafUntil: 0 };
+const frame = { state: null, seen: new Set(), onState: () => {}, keys: () => false };
 
 /** Ask for the state now and then; `onState(state, before)` of the page hears of it. */
 async function watch() {
@@ -235,7 +242,7 @@ function listenToKeys() {
     const pressable = event.target.closest?.("a, button, summary");
     if (inPlace || (pressable && ["Enter", " "].includes(event.key)) || (!on.checked && event.key.length === 1)) return;
     if (event.key === "?") help.showModal();
-    else if (performance.now() < frame.deafUntil) return;
+    else if ($("content").hasAttribute("aria-busy")) return;
     else if (frame.keys(event)) event.preventDefault();
     else if (event.key === "Enter") nextStep()?.click();
     else return;
@@ -599,7 +606,7 @@ function showValues(place, values, onTick) {
   const most = Math.max(1, ...values.map(({ rows }) => rows));
   place.replaceChildren(...values.map((value) => {
     const { name, rows, is_label: isLabel, is_doubtful: doubtful } = value;
-    const tick = onTick && make("input", { type: "checkbox", checked: isLabel });
+    const tick = onTick ? make("input", { type: "checkbox", checked: isLabel }) : null;
     const words = make("span", { dir: "auto" }, seen(name, 80));
     tick?.addEventListener("change", () => {
       value.is_label = tick.checked;
