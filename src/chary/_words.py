@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import date, timedelta
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -62,6 +63,18 @@ def number(n: int) -> str:
     ('Thirty', '7')
     """
     return {10: "Ten", 20: "Twenty", 30: "Thirty"}.get(n, f"{n:,}")
+
+
+def day(days: float) -> str:
+    """The date that is so many days after 1 January 1970.
+
+    >>> day(17_722.4), day(1e9)
+    ('2018-07-10', '1000000000 days after 1970-01-01')
+    """
+    try:
+        return str(date(1970, 1, 1) + timedelta(days=int(days // 1)))
+    except OverflowError:
+        return f"{days:.0f} days after 1970-01-01"
 
 
 def p_value(p: float) -> str:
