@@ -31,8 +31,8 @@ _ROWS = 5_000  # explained at a time
 _BLOCK_CELLS, _PART_CELLS = 2**22, 2**19
 # Probabilities nearer to 0 or 1 than this count as this: log-odds stay finite.
 _FLOOR = 1e-6
-# Words of a text that are left out one by one, the most that are named, the share of the first one's effect that
-# another needs, and what a word is.
+# Words of a text that are left out one by one, the longest first; how many are named at most; the share of the
+# first one's effect that another needs; and what a word is.
 _MOST_WORDS, _NAMED_WORDS, _BESIDE_WORD, _WORD = 40, 3, 0.5, r"[\p{L}\p{N}][\p{L}\p{M}\p{N}'’-]+"
 # Effects are told to so many digits, far above what the size of a block changes in them.
 _DIGITS = 4
@@ -112,9 +112,8 @@ class Explainer(NamedTuple):
         rows = pl.DataFrame({"row": np.arange(len(cells)), "word": cells.cast(pl.String).str.extract_all(_WORD)})
         words = rows.explode("word").drop_nulls().with_columns(key=pl.col("word").str.to_lowercase())
         once = words.unique(["row", "key"], keep="first", maintain_order=True)
-        # Of a long text the words that fewer of the texts have: not the greeting.
-        common = pl.len().over("key")
-        left_out = once.filter(common.rank("ordinal").over("row") <= _MOST_WORDS).rename({"key": "left"})
+        longest = pl.col("key").str.len_chars().rank("ordinal", descending=True).over("row")
+        left_out = once.filter(longest <= _MOST_WORDS).rename({"key": "left"})
         without = left_out.select("row", "left").join(words.select("row", "key", "word"), on="row")
         without = without.group_by("row", "left", maintain_order=True).agg(
             pl.col("word").filter(pl.col("key") != pl.col("left")).str.join(" ")
