@@ -103,7 +103,20 @@ def test_dates_are_dates_and_topics_are_words():
     """Days since 1970 and sines of months are for models; labels of the first year alone."""
     rng = np.random.default_rng(0)
     opened = [datetime.datetime(2018, 7, 10) + datetime.timedelta(hours=int(h)) for h in np.arange(400) * 37]
-    filler = "refund invoice parcel late today hello dear regards waiting answer please customer".split()
+    filler = [
+        "refund",
+        "invoice",
+        "parcel",
+        "late",
+        "today",
+        "hello",
+        "dear",
+        "regards",
+        "waiting",
+        "answer",
+        "please",
+        "customer",
+    ]
     text = [" ".join(rng.permutation(filler)[:5]) for _ in opened]
     y = [rng.choice(["a", "b"]) if i < 200 and i % 3 == 0 else None for i in range(400)]
     frame = pl.DataFrame({"opened": opened, "text": text, "y": y})
