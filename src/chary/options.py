@@ -31,7 +31,7 @@ _ALL = f"{_LABELLING} judge"
 # What a sheet says in another way, or what concerns the draw alone.
 _NOT_KEPT = ("target", "labels", "unlabeled", "exact_labels", "k", "force")
 # What labels depend on: others than those that a sheet was drawn with are said.
-_COLUMNS = ("drop", "categorical", "numeric", "identifier", "text", "missing")
+_COLUMNS = ("drop", "categorical", "numeric", "identifier", "text", "missing", "dates")
 _DECIDING = (*_COLUMNS, "features", "class_prior", "aim", "learner", "rounds")
 
 _SEVERAL_SHARES = re.compile(r"=\s*\d[\d.]*\s*%?\s*[,;]")  # a share, and something after it
@@ -169,7 +169,7 @@ class Options:
     labels: tuple[str, ...] = _option(
         "judge review",
         (),
-        "The column of labels to judge; a second to compare.",
+        "The column of labels to judge; give more to compare them.",
         flags=("--labels", "-l"),
         required="judge",
         often=True,
@@ -205,6 +205,12 @@ class Options:
     )
     missing: tuple[str, ...] = _option(
         _LABELLING, (), "A value to treat as missing, such as -9 or age=-9.", metavar="[COLUMN=]CODE"
+    )
+    dates: tuple[str, ...] = _option(
+        _LABELLING,
+        (),
+        "How to read 03/04/2024 if a column leaves it open: day-first, month-first or year-first.",
+        metavar="[COLUMN=]ORDER",
     )
     text: tuple[str, ...] = _option(_LABELLING, (), "A column of free text.", metavar="COLUMN")
     features: str | os.PathLike[str] | None = _option(
@@ -280,7 +286,25 @@ class Options:
         "judge", (), "Show the accuracy for each value of a column.", group=AUDIT, metavar="COLUMN"
     )
     hide: tuple[str, ...] = _option(
-        "judge", (), "Leave a column that gives the label away out of the sheet.", group=AUDIT, metavar="COLUMN"
+        "judge review", (), "Do not show a column to whoever labels the rows.", group=AUDIT, metavar="COLUMN"
+    )
+    show: tuple[str, ...] = _option(
+        "judge review", (), "Show a column although it gives the label away.", group=AUDIT, metavar="COLUMN"
+    )
+    annotator: tuple[str, ...] = _option(
+        "judge review",
+        (),
+        "Another person's answers: a filled copy of the sheet, or a column in it.",
+        group=AUDIT,
+        metavar="FILE",
+    )
+    settled: str | os.PathLike[str] | None = _option(
+        "judge review",
+        None,
+        "The sheet of the rows on which annotators differ, filled in.",
+        kind=Path,
+        group=AUDIT,
+        metavar="FILE",
     )
     learner: Any = _option(
         "label draw",
@@ -322,6 +346,16 @@ class Options:
     )
     sheet: str | None = _option(
         f"{_ALL} predict", None, "Which sheet of an Excel workbook.", group=FILES, metavar="NAME"
+    )
+    header_row: int | None = _option(
+        f"{_ALL} predict",
+        None,
+        "Which row of a CSV or Excel sheet holds the column names.",
+        kind=int,
+        group=FILES,
+        min=1,
+        metavar="N",
+        show_default="found out",
     )
     memory: int | None = _option(
         "label draw predict",
@@ -440,7 +474,7 @@ class Options:
     @property
     def reading(self) -> dict[str, Any]:
         """How files are read."""
-        return {"delimiter": self.delimiter, "encoding": self.encoding, "sheet": self.sheet}
+        return {name: getattr(self, name) for name in ("delimiter", "encoding", "sheet", "header_row")}
 
     def folder(self, beside: Path) -> Path:
         """Where to write: the folder that was named, or that of the table."""
