@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from chary._words import shown, visible
+from chary._words import listed, shown, visible
 from chary.cli.console import (
     TABLE,
     heed_interrupts,
@@ -41,14 +41,14 @@ _CLASS_KEYS = "123456789" + "".join(c for c in string.ascii_lowercase if c not i
 
 @takes_options("draw")
 def draw_command(file: TABLE, options: Options) -> None:
-    """Draw rows without a label, at random, for a person to label.
+    """Draw random rows without a label, for a person to label.
 
-    Writes FILE.audit.csv: the rows with an empty target column. Fill it in with [bold]chary audit fill[/bold] or
-    in a spreadsheet, then pass it to [bold]chary label --audit[/bold]. Where it is already, a larger -k adds rows
-    to it and keeps the answers. A table that would take more than --memory is read in parts.
+    It writes FILE.audit.csv: the rows with an empty target column. Fill it in with chary audit fill or in a
+    spreadsheet, then pass it to chary label --audit. If the sheet is there already, a larger -k adds rows to it
+    and keeps the answers. A table that would take more than --memory is read in parts.
 
-    Options of [bold]chary label[/bold], such as --missing or --aim, change nothing here: the sheet remembers them
-    for the next command.
+    Options of chary label, such as --missing or --aim, change nothing here: the sheet remembers them for the next
+    command.
     """
     require_readable(*file)
     from chary._files import folders_for
@@ -83,9 +83,12 @@ def say_drawn(drawn: DrawnSheet, n_open: int, of_what: str, classes: list[str], 
     there = f"{k} of {n_open:,} {of_what}, drawn at random: {path}"
     if drawn.enlarged:
         there = (
-            f"{drawn.n_new} rows more, drawn at random, are in {path}: {k} of {n_open:,} {of_what} now, and the "
-            f"{drawn.n_answered} answers that it held are as they were."
+            f"{drawn.n_new} more rows were drawn at random. {path} now holds {k} of {n_open:,} {of_what} and "
+            f"keeps its {drawn.n_answered} answers."
         )
+    if drawn.hidden:
+        names = listed([shown(name, 40) for name in drawn.hidden])
+        there += f"\nNot on the sheet, because the label can be told from it: {names}. Show it with --show COLUMN."
     say(
         f"{there}\n"
         f"Label them ({named}), hard ones too: a row that is skipped counts as wrong.\n"
@@ -101,10 +104,10 @@ SHEET = Annotated[
 
 @takes_options("fill")
 def fill_command(file: SHEET, options: Options) -> None:
-    """Label the drawn rows one by one, with a key for each class. Every answer is saved at once.
+    """Label the drawn rows one by one, with a key for each class.
 
-    With --until-width or --until-above, on a sheet of [bold]chary judge[/bold], an interval of the accuracy is
-    shown that holds at whichever moment you stop, and when what you ask for is reached. No label is shown.
+    Every answer is saved at once. With --until-width or --until-above you also see an interval of the accuracy
+    that holds whenever you stop, and are told when you have what you asked for. No label is shown.
     """
     require_readable(file)
     from chary._files import sweep
