@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import platform
-import shlex
 from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any, NamedTuple
@@ -17,7 +16,7 @@ import numpy as np
 import sklearn
 
 from chary import __version__
-from chary._words import listed, shown, visible
+from chary._words import command_line, listed, shown, visible
 from chary.audit import Acceptance, Score, smallest_audit
 from chary.audit.judge import JudgedColumn, JudgedTable
 from chary.labelling import Diagnosis, LabeledTable
@@ -507,7 +506,7 @@ def missing_codes(columns: Sequence[dict[str, Any]], hints: Hints) -> list[str]:
             [f"{name}={code}" for name in names for code in codes] if len(names) <= _FEW_COLUMNS else list(codes)
         )
         one, it = ("looks like a code", "it is") if len(codes) == 1 else ("look like codes", "they are")
-        how = shlex.join([word for text in told for word in (hints.missing, text)])
+        how = command_line([word for text in told for word in (hints.missing, text)])
         how = f"add {how}" if hints.missing else f"pass missing={told}"
         sentences.append(f"{', '.join(said)}: {listed(codes)} {one} for missing; if {it}, {how}.")
     return sentences
