@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import os
+import shlex
+from collections.abc import Iterable, Sequence
 from datetime import date, timedelta
 from fractions import Fraction
+from subprocess import list2cmdline
 from typing import NamedTuple
+
+_WINDOWS = os.name == "nt"
 
 
 def visible(text: object, limit: int = 80) -> str:
@@ -54,6 +59,15 @@ def listed(parts: Iterable[str], word: str = "and") -> str:
     """
     *most, last = parts
     return f"{', '.join(most)} {word} {last}" if most else last
+
+
+def command_line(words: Sequence[str]) -> str:
+    """Words as they are typed in a shell: that of Windows knows double quotes alone.
+
+    >>> command_line(["chary", "label", "my data.csv"])
+    "chary label 'my data.csv'"
+    """
+    return list2cmdline(words) if _WINDOWS else shlex.join(words)
 
 
 def number(n: int) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import platform
-import shlex
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import fields
@@ -18,7 +17,7 @@ import numpy as np
 import sklearn
 
 from chary import __version__
-from chary._words import day, listed, number, percent, shown, visible
+from chary._words import command_line, day, listed, number, percent, shown, visible
 from chary.audit import Acceptance, Score, smallest_audit
 from chary.audit.answers import Annotators
 from chary.audit.figures import kappa
@@ -566,7 +565,7 @@ class Hints(NamedTuple):
         more = options.command("judge", files, **again) if n_drawn < n_rows else ""
         table = result.source.table
         sheet = options.settled or options.folder(table.folder) / f"{table.stem}.settle.csv"
-        then = shlex.join([flag_of("settled"), str(sheet)])
+        then = command_line([flag_of("settled"), str(sheet)])
         settle = f"{options.command('audit fill', [sheet])}, then add {then}"
         return cls._typed(more, options.command("audit fill", [str(options.audit)]))._replace(settle=settle)
 
@@ -653,7 +652,7 @@ def missing_codes(columns: Sequence[dict[str, Any]], hints: Hints) -> list[str]:
             [f"{name}={code}" for name in names for code in codes] if len(names) <= _FEW_COLUMNS else list(codes)
         )
         one, it = ("looks like a code", "it is") if len(codes) == 1 else ("look like codes", "they are")
-        how = shlex.join([word for text in told for word in (hints.missing, text)])
+        how = command_line([word for text in told for word in (hints.missing, text)])
         how = f"add {how}" if hints.missing else f"pass missing={told}"
         sentences.append(f"{', '.join(said)}: {listed(codes)} {one} for missing; if {it}, {how}.")
     return sentences

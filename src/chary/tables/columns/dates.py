@@ -373,6 +373,7 @@ _CLOCK = (
     r"^(?P<sign>-)?(?:(?P<days>\d+) days?,? )?(?:(?P<hours>\d+):)?(?P<minutes>\d{1,4}):"
     r"(?P<seconds>\d{2}(?:[.,]\d+)?)$"
 )
+_CLOCK_TIME = rf"^{_TIME}{_ZONE}$"
 _UNITS = {
     "weeks": (604_800, r"w|wks?|weeks?"),
     "days": (86_400, r"d|days?"),
@@ -406,7 +407,7 @@ class TimesOfDay(Kind):
             return Column(filled.name, self.name)
         if filled.dtype != pl.String or not len(filled) or _DURATION_NAME.search(filled.name):
             return None
-        return _find_by(_clock_hours, filled, self.name, "a time of day")
+        return _find_by(_CLOCK_TIME, _clock_hours, filled, self.name, "a time of day")
 
     def feature_names(self, column: Column) -> list[str]:
         return [f"{column.name}: {part}" for part in ("hour", "hour sine", "hour cosine")]
@@ -436,6 +437,7 @@ class Durations(Kind):
             return None
         for form in _FORMS:
             column = _find_by(
+                _FORMS[form][0],
                 lambda cells, form=form: _read_durations(cells, form),  # type: ignore[misc]
                 filled,
                 self.name,
@@ -454,11 +456,11 @@ class Durations(Kind):
 
 
 def _find_by(
-    read: Callable[[pl.Series], pl.Series], filled: pl.Series, kind: str, note: str, form: str = ""
+    pattern: str, read: Callable[[pl.Series], pl.Series], filled: pl.Series, kind: str, note: str, form: str = ""
 ) -> Column | None:
-    """A column that a function reads most cells of; some are tried first."""
-    sample = some_of(filled, FEW)
-    if read(sample).count() < len(sample) / 2:
+    """A column that a function reads most cells of; some must have the pattern, which is asked quickly."""
+    sample = some_of(filled, FEW).str.replace_all(_SPACES, " ")
+    if sample.str.contains(pattern).sum() < len(sample) / 2:
         return None
     n_odd = read(filled).null_count()
     if len(filled) - n_odd < READABLE * len(filled):
@@ -471,7 +473,7 @@ def _clock_hours(cells: pl.Series) -> pl.Series:
     """Hours of the day of cells such as 12:30 or 2:30 pm, null where there is none."""
     if cells.dtype == pl.Time:
         return cells.cast(pl.Int64).cast(pl.Float64) / 3.6e12
-    return _hours(_fields(cells, rf"^{_TIME}{_ZONE}$")) if cells.dtype == pl.String else nulls(cells)
+    return _hours(_fields(cells, _CLOCK_TIME)) if cells.dtype == pl.String else nulls(cells)
 
 
 def _read_durations(cells: pl.Series, form: str) -> pl.Series:
