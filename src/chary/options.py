@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 import os
 import re
-import shlex
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
@@ -18,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from chary._words import listed
+from chary._words import command_line, listed
 
 AUDIT_SIZE = 30  # rows to draw where nobody says how many
 # The kinds of files, by the extension of those that are written, and what people call them.
@@ -169,7 +168,7 @@ class Options:
     labels: tuple[str, ...] = _option(
         "judge review",
         (),
-        "The column of labels to judge; a second to compare.",
+        "The column of labels to judge; give more to compare them.",
         flags=("--labels", "-l"),
         required="judge",
         often=True,
@@ -286,7 +285,25 @@ class Options:
         "judge", (), "Show the accuracy for each value of a column.", group=AUDIT, metavar="COLUMN"
     )
     hide: tuple[str, ...] = _option(
-        "judge", (), "Leave a column that gives the label away out of the sheet.", group=AUDIT, metavar="COLUMN"
+        "judge review", (), "Do not show a column to whoever labels the rows.", group=AUDIT, metavar="COLUMN"
+    )
+    show: tuple[str, ...] = _option(
+        "judge review", (), "Show a column although it gives the label away.", group=AUDIT, metavar="COLUMN"
+    )
+    annotator: tuple[str, ...] = _option(
+        "judge review",
+        (),
+        "Another person's answers: a filled copy of the sheet, or a column in it.",
+        group=AUDIT,
+        metavar="FILE",
+    )
+    settled: str | os.PathLike[str] | None = _option(
+        "judge review",
+        None,
+        "The sheet of the rows on which annotators differ, filled in.",
+        kind=Path,
+        group=AUDIT,
+        metavar="FILE",
     )
     learner: Any = _option(
         "label draw",
@@ -475,7 +492,7 @@ class Options:
                 continue
             several = [texts] if isinstance(texts, str) else texts
             words += [word for text in several for word in (flag_of(name), text)]
-        return shlex.join(words)
+        return command_line(words)
 
     def as_typed(self, command: str) -> dict[str, Any]:
         """What was chosen of that which a command takes, by name: a text, a list of them, or True for a flag."""
