@@ -205,8 +205,8 @@ def judge(data: Any, labels: Any, truth: Any, *, level: float = 0.95, **options:
     **options
         ``confidence``, a column of numbers, the larger the surer the label; ``by``, columns to slice by;
         ``error``, the largest share of wrong labels among those to accept; ``annotator``, further people's sheets;
-        ``settled``, the sheet of rows on which they differ; ``unlabeled`` and ``exact_labels`` as in ``label``; for
-        a path also ``delimiter``, ``encoding``, ``sheet`` and ``header_row``.
+        ``settled``, the sheet of rows on which they differ; ``unlabeled`` and ``exact_labels`` as in ``label``;
+        for a path also ``delimiter``, ``encoding``, ``sheet`` and ``header_row``.
 
     Examples
     --------
@@ -380,7 +380,8 @@ def explain(model: Any, rows: Any = None, *, background: Any = None, **reading: 
     of = {name: effects[:, k] for k, name in enumerate(explained.columns)}
     columns = {name: of[name] for name in dict.fromkeys([*frame.columns, *of]) if name in of}
     labels = np.asarray(pipeline.classes_).astype(str)[codes].tolist()
-    return like(data, {LABEL: labels, WHY: explained.texts(effects, frame).to_list(), **columns}, own)
+    why = explained.texts(X, codes, frame, effects).to_list()
+    return like(data, {LABEL: labels, WHY: why, **columns}, own)
 
 
 class _Shown:
