@@ -47,11 +47,13 @@ def judge_command(file: TABLE, options: Options, as_json: JSON = False) -> None:
         file = file[1:]
     require_readable(*file, *([] if options.audit is None else [options.audit]))
     from chary.tables import open_source
+    from chary.tables.table import with_names_of
 
     with steps() as step:
         step("Reading")
         with quietly():
             scan = open_source(file, reserved=(), **options.reading)
+            options = with_names_of(scan.table, options)
         if options.audit is not None:
             step("Judging")
             summary, hints, paths = _judge(scan, file, options)

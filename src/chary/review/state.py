@@ -33,7 +33,7 @@ from chary.review.files import (
 from chary.review.jobs import Job, JudgeJob, LabelJob, Progress
 from chary.tables import TableError, open_source
 from chary.tables.formats.packing import state_of
-from chary.tables.table import ADDED_COLUMNS
+from chary.tables.table import ADDED_COLUMNS, with_names_of
 from chary.tables.writing import require_writable
 
 PLANNED, LIVE = "planned", "live"  # when the interval of an audit is shown
@@ -51,6 +51,7 @@ def begin(files: Sequence[str], options: Options) -> Workbench:
         raise TableError("A page needs a table that it can read again; save standard input in a file first.")
     judged = options.target is None
     table = open_source(list(files), reserved=() if judged else ADDED_COLUMNS, **options.reading).read()
+    options = with_names_of(table, options)
     require_writable(table)
     job: Job = JudgeJob(table, options) if judged else LabelJob(table, options)
     paths = paths_of(table, judged)

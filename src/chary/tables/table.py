@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from chary._files import is_address
 from chary._words import listed, shown
-from chary.options import FORMATS
+from chary.options import COLUMN_OPTIONS, FORMATS, Options
 from chary.tables.errors import TableError
 
 MAX_COLUMNS = 4096
@@ -185,6 +185,27 @@ def column_hint(name: str, columns: Sequence[str]) -> str:
     near = difflib.get_close_matches(name[:200], [column[:200] for column in columns[:500]], n=1, cutoff=0.6)
     listed = ", ".join(shown(column) for column in columns[:8]) + (", ..." if len(columns) > 8 else "")
     return f"did you mean {shown(near[0])}?" if near else f"it has {listed}."
+
+
+def with_names_of(table: Table, options: Options) -> Options:
+    """Options in which columns are called as in the table, where they were typed in another Unicode form."""
+    called: dict[str, list[str]] = {}
+    for name in table.frame.columns:
+        called.setdefault(comparable_name(name), []).append(name)
+
+    def own(text: str) -> str:
+        """A name, or a name and what is said of that column."""
+        for end in (len(text), text.rfind("=")):
+            found = called.get(comparable_name(text[:end]), []) if end > 0 else []
+            if text[:end] not in table.frame.columns and len(found) == 1:
+                return found[0] + text[end:]
+        return text
+
+    changed: dict[str, Any] = {}
+    for field_name in COLUMN_OPTIONS:
+        given = getattr(options, field_name)
+        changed[field_name] = own(given) if isinstance(given, str) else given and tuple(map(own, given))
+    return replace(options, **changed)
 
 
 def comparable_name(name: str) -> str:
