@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from chary.tables.columns.column import FEW, MANY, READABLE, Column, Kind, nulls, some_of
+from chary.tables.columns.column import DATE, FEW, MANY, NUMBER, READABLE, UNREADABLE, Column, Kind, nulls, some_of
 
 _SPACES = r"[\s\u00a0\u202f]+"
 _TIME = r"(?P<H>\d{1,2}):(?P<M>\d{2})(?::(?P<S>\d{2})(?:[.,]\d{1,9})?)?(?: ?(?P<half>[AaPp])\.?[Mm]\.?)?"
@@ -115,6 +115,11 @@ class Dates(Kind):
     def feature_names(self, column: Column) -> list[str]:
         parts = (*_PARTS, *_PERIODIC) if _uses_time(column.form) else _PARTS
         return [f"{column.name}: {part}" for part in parts]
+
+    def feature_words(self, column: Column) -> list[tuple[str, str]]:
+        calendar = [(f"{column.name}: {part}", NUMBER) for part in _PARTS[:3]]
+        waves = [(f"{column.name}: {wave.split()[0]}", UNREADABLE) for wave in _PERIODIC]
+        return [*calendar, (column.name, DATE), *(waves if _uses_time(column.form) else [])]
 
     def read(self, cells: pl.Series, column: Column) -> NDArray[np.float64]:
         if not _uses_time(column.form):
@@ -406,6 +411,9 @@ class TimesOfDay(Kind):
 
     def feature_names(self, column: Column) -> list[str]:
         return [f"{column.name}: {part}" for part in ("hour", "hour sine", "hour cosine")]
+
+    def feature_words(self, column: Column) -> list[tuple[str, str]]:
+        return [(f"{column.name}: hour", unit) for unit in (NUMBER, UNREADABLE, UNREADABLE)]
 
     def read(self, cells: pl.Series, column: Column) -> NDArray[np.float64]:
         hours = _clock_hours(cells).to_numpy()
