@@ -116,7 +116,7 @@ def overview(bench: Workbench, query: Mapping[str, str]) -> dict[str, Any]:
         "written": bench.paths.labels.exists() or bench.paths.report.exists(),
         "notices": bench.notices,
     }
-    return {**told, "next": next_step(told), "done": done_pages(told)}
+    return {**told, "next": next_page(told), "done": done_pages(told)}
 
 
 def done_pages(state: dict[str, Any]) -> list[str]:
@@ -134,7 +134,7 @@ def done_pages(state: dict[str, Any]) -> list[str]:
     return [page for page, is_done in done.items() if is_done]
 
 
-def next_step(state: dict[str, Any]) -> dict[str, str]:
+def next_page(state: dict[str, Any]) -> dict[str, str]:
     """What to do next, in a few words, and where."""
     audit = state["audit"]
     if audit is None:
