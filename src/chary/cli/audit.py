@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 import shutil
-import string
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from chary._words import listed, shown, visible
+from chary._words import listed, percent, shown, visible
 from chary.cli.console import (
     TABLE,
     heed_interrupts,
@@ -34,9 +33,8 @@ if TYPE_CHECKING:
     from chary.audit.sheet import SheetOrigin
     from chary.audit.stopping import Stopping
 
-_UNDO, _SKIP, _NAME, _QUIT = "usnq"
+_UNDO, _SKIP, _NAME, _QUIT = "usnq"  # on the page, too; ``CLASS_KEYS`` has the others
 _ESCAPE = "\x1b"
-_CLASS_KEYS = "123456789" + "".join(c for c in string.ascii_lowercase if c not in (_UNDO, _SKIP, _NAME, _QUIT))
 
 
 @takes_options("draw")
@@ -78,7 +76,7 @@ def say_drawn(drawn: DrawnSheet, n_open: int, of_what: str, classes: list[str], 
     from chary.audit import interval
 
     k = drawn.n_drawn
-    low, high = interval(round(0.9 * k), k)
+    low, high = map(percent, interval(round(0.9 * k), k))
     named = ", ".join(shown(name, 30) for name in classes[:12]) + (", ..." if len(classes) > 12 else "")
     there = f"{k} of {n_open:,} {of_what}, drawn at random: {path}"
     if drawn.enlarged:
@@ -92,7 +90,7 @@ def say_drawn(drawn: DrawnSheet, n_open: int, of_what: str, classes: list[str], 
     say(
         f"{there}\n"
         f"Label them ({named}), hard ones too: a row that is skipped counts as wrong.\n"
-        f"If {round(0.9 * k)} of {k} prove right, accuracy is between {low:.0%} and {high:.0%} (95% interval).\n"
+        f"If {round(0.9 * k)} of {k} prove right, accuracy is between {low} and {high} (95% interval).\n"
     )
     say(f"Next:  {Options().command('audit fill', [path])}", "bold")
 
@@ -182,11 +180,12 @@ class Sheet:
     def __init__(self, filling: Filling, stopping: Stopping | None = None) -> None:
         from rich.console import Console
 
+        from chary.audit.filling import CLASS_KEYS
         from chary.audit.sheet import CLASSES, ROW
 
         self.filling, self.stopping = filling, stopping
         self.target, self.classes = filling.origin.target, filling.origin.classes
-        self.keys = dict(zip(_CLASS_KEYS, self.classes, strict=False))  # further classes are chosen by name
+        self.keys = dict(zip(CLASS_KEYS, self.classes, strict=False))  # further classes are chosen by name
         self.remark = ""  # on what was typed last
         self.place = 0
         columns = filling.sheet.frame.columns
