@@ -54,7 +54,9 @@ def test_a_draw_says_what_it_will_tell():
         "k": 6,
         "most": 6,
         "words": f"If 5 of 6 prove right, accuracy is between {low:.0%} and {high:.0%} (95% interval).",
+        "sizes": [],
     }
+    assert planned_draw(7900)["sizes"][1] == {"rows": 30, "time": "10 minutes", "interval": "75% to 97%"}
 
 
 def state(audit=None, **more):

@@ -139,6 +139,7 @@ def _stopping(filling: Filling, width: float | None, above: float | None) -> Sto
     from chary.audit.judge import labels_of_sheet
     from chary.audit.stopping import Stopping
     from chary.tables import open_source
+    from chary.tables.source import flattened
 
     origin, path = filling.origin, filling.path
     if not origin.judged:
@@ -149,7 +150,7 @@ def _stopping(filling: Filling, width: float | None, above: float | None) -> Sto
     if not Path(origin.table).exists():
         raise ValueError(f"The table that {path} was drawn from, {origin.table}, is not there; put it back.")
     reading: dict[str, Any] = {**origin.read_with, "reserved": ()}
-    scan = open_source([origin.table, *origin.more_tables], **reading)
+    scan = flattened(open_source([origin.table, *origin.more_tables], **reading))
     numbers = [row.number for row in filling.rows]
     if not all(0 <= number < scan.n_rows for number in numbers):
         raise ValueError(

@@ -123,6 +123,32 @@ def open_source(
     return Source(files, formats, how, reserved, memory, facts, notes)
 
 
+def flattened(source: Source) -> Source:
+    """The same table with the fields of records as columns of their own, as ``output.label``, if it has records.
+
+    It is read as a whole then.
+
+    >>> flattened(open_source(pl.DataFrame({"id": [1], "output": [{"label": "a"}]}))).names
+    ['id', 'output.label']
+    """
+    if not any(isinstance(dtype, pl.Struct) for dtype in source.table.frame.dtypes):
+        return source
+    table = source.read()
+    frame = table.frame
+    while records := [cells.name for cells in frame if isinstance(cells.dtype, pl.Struct)]:
+        parts: list[pl.Series] = []
+        for cells in frame:
+            fields = cells.struct.fields if cells.name in records else []
+            parts += [cells.struct.field(name).alias(f"{cells.name}.{name}") for name in fields] or [cells] * (
+                cells.name not in records
+            )
+        names = [part.name for part in parts]
+        if len(set(names)) < len(names):
+            raise TableError(f"{table.name} has a column and a field of the same name; rename one of them.")
+        frame = pl.DataFrame(parts)
+    return open_source(replace(table, frame=frame, lines=None), reserved=())
+
+
 def read_table(
     path: GivenPath | Sequence[GivenPath],
     *,
