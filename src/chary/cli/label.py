@@ -44,7 +44,7 @@ def label_command(file: TABLE, options: Options, as_json: JSON = False) -> None:
     A table that would take more than --memory is read in parts: the model learns from the labelled rows and a
     random sample of the others, and then labels every row.
     """
-    labelled = label_files(file, options)
+    labelled = label_and_write(file, options)
     tell(labelled.summary, labelled.show, as_json, labelled.paths)
 
 
@@ -86,7 +86,7 @@ class Labelled(NamedTuple):
         show_labels(console, self.summary, self.hints)
 
 
-def label_files(files: Sequence[str | os.PathLike[str]], options: Options) -> Labelled:
+def label_and_write(files: Sequence[str | os.PathLike[str]], options: Options) -> Labelled:
     """Read, label, write: in parts what does not fit in memory, or if that is asked for by a sample."""
     require_readable(*files)
     from chary.labelling import label_table
