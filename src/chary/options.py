@@ -32,6 +32,8 @@ _ALL = f"{_LABELLING} judge"
 _NOT_KEPT = ("target", "labels", "unlabeled", "exact_labels", "k", "force", "plan")
 # What labels depend on: others than those that a sheet was drawn with are said.
 _COLUMNS = ("drop", "categorical", "numeric", "identifier", "text", "missing", "dates")
+# What names columns.
+COLUMN_OPTIONS = ("target", "labels", "confidence", "by", "hide", *_COLUMNS)
 _DECIDING = (*_COLUMNS, "features", "class_prior", "aim", "learner", "rounds")
 
 _SEVERAL_SHARES = re.compile(r"=\s*\d[\d.]*\s*%?\s*[,;]")  # a share, and something after it

@@ -17,7 +17,7 @@ from chary.review.audit import (
     number_in,
 )
 from chary.review.files import KINDS
-from chary.review.start import change, next_step, planned_draw, start_page
+from chary.review.start import change, next_page, planned_draw, start_page
 from chary.review.truth import ERRORS, truth_of_judged, truth_of_labels
 from chary.tables import TableError, open_source
 
@@ -81,7 +81,7 @@ def sheet(left, answered=10, rule="planned"):
     ],
 )
 def test_the_next_step_is_the_obvious_one(now, page, words):
-    found = next_step(now)
+    found = next_page(now)
     assert found["page"] == page
     assert words in found["words"]
 

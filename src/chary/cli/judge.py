@@ -49,12 +49,14 @@ def judge_command(file: TABLE, options: Options, as_json: JSON = False) -> None:
     require_readable(*file, *([] if options.audit is None else [options.audit]))
     from chary.tables import open_source
     from chary.tables.source import flattened
+    from chary.tables.table import with_names_of
 
     with steps() as step:
         step("Reading")
         with quietly():
             plain = open_source(file, reserved=(), **options.reading)
             scan = flattened(plain)
+            options = with_names_of(scan.table, options)
         if options.audit is not None and options.plan is None:
             step("Judging")
             summary, hints, paths = _judge(scan, plain, file, options)

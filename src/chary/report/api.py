@@ -36,7 +36,7 @@ from chary.tables import Source, Table, TableError, open_source
 from chary.tables.frames import alone, extended, like
 from chary.tables.memory import free_memory
 from chary.tables.source import flattened
-from chary.tables.table import ACCEPT, LABEL, WHY
+from chary.tables.table import ACCEPT, LABEL, WHY, with_names_of
 
 _DRAW = "result.draw('audit.csv'), fill in its column {}, then label again with audit='audit.csv'"
 _PRE = "<pre style='white-space: pre-wrap; line-height: 1.25'>{code}</pre>"
@@ -156,7 +156,8 @@ def label(
     """
     settings = {name: value for name, value in locals().items() if name != "data"}
     options = Options.of(**settings | {"target": str(target)})
-    return Result(data, label_table(_table(data, **options.reading), options))
+    table = _table(data, **options.reading)
+    return Result(data, label_table(table, with_names_of(table, options)))
 
 
 def diagnose(data: Any, target: Any, **options: Any) -> Diagnosed:
@@ -184,7 +185,8 @@ def diagnose(data: Any, target: Any, **options: Any) -> Diagnosed:
     'representative'
     """
     chosen = Options.of("diagnose", target=str(target), **options)
-    result = diagnose_table(_table(data, **chosen.reading), chosen)
+    table = _table(data, **chosen.reading)
+    result = diagnose_table(table, with_names_of(table, chosen))
     return Diagnosed(result.diagnosis, summarize_diagnosis(result))
 
 
@@ -218,7 +220,7 @@ def judge(data: Any, labels: Any, truth: Any, *, level: float = 0.95, **options:
     """
     chosen = Options.of("judge", labels=labels, **options)
     source = flattened(_source(data, reserved=(), **chosen.reading))
-    return Judged(data, judge_table(source, truth, chosen, level))
+    return Judged(data, judge_table(source, truth, with_names_of(source.table, chosen), level))
 
 
 def draw_rows(
@@ -253,7 +255,8 @@ def draw_rows(
         ``exact_labels`` as in ``label``; for a path also ``delimiter``, ``encoding``, ``sheet``, ``header_row``.
     """
     chosen = Options.of("judge", labels=labels, force=overwrite, **options)
-    draw_to_judge(flattened(_source(data, reserved=(), **chosen.reading)), path, chosen, k)
+    source = flattened(_source(data, reserved=(), **chosen.reading))
+    draw_to_judge(source, path, with_names_of(source.table, chosen), k)
 
 
 def load(path: str | os.PathLike[str]) -> TableModel:

@@ -157,10 +157,10 @@ def overview(bench: Workbench, query: Mapping[str, str]) -> dict[str, Any]:
         "stale": not choosing and bench.is_stale,
         "notices": bench.notices,
     }
-    return {**told, "next": next_step(told)}
+    return {**told, "next": next_page(told)}
 
 
-def next_step(state: dict[str, Any]) -> dict[str, str]:
+def next_page(state: dict[str, Any]) -> dict[str, str]:
     """What to do next, in a few words, and where."""
     audit = state["audit"]
     if audit is None:
