@@ -84,7 +84,8 @@ def load_table(name: str) -> RealTable:
     facts = find_table(name)
     frame = _tumours() if name == TUMOURS.name else _read(facts)
     table = open_source(frame, name=name).read()
-    labels = read_target(table, facts.target).labels
+    classes = frame[facts.target].cast(pl.String).drop_nulls().unique().to_list()  # "unknown" is one, too
+    labels = read_target(table, facts.target, classes=classes).labels
     if not labels.labeled.all():
         raise DatasetError(f"The table {name} has rows without a label; nothing could be said of them.")
     return RealTable(facts, frame, labels.classes, labels.codes, prepare(table, facts.target).X)

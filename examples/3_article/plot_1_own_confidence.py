@@ -4,8 +4,9 @@ Your own confidence
 
 A confidence is a function of a fitted model and some rows: one number for each row, high where the label can be
 trusted. ``predict_head_proba`` gives what the heads say, an array of shape (rows, heads, classes). Here the
-confidence is that of the head that believes least in the label. **It orders right and wrong labels as T-similarity
-does (the curves lie on each other); on this draw of labels the largest probability orders them better than both.**
+confidence is that of the head that believes least in the label. **It orders right and wrong labels as
+T-similarity does (the curves lie on each other); on this draw of labels the largest probability orders them
+better than both.**
 """
 
 import matplotlib.pyplot as plt
@@ -28,8 +29,8 @@ def weakest_head(model, X):
 
 
 # %%
-# In self-training it stands where ``"t_similarity"`` would. That it runs does not mean that it helps: here the rounds
-# cost accuracy.
+# In self-training it stands where ``"t_similarity"`` would. That it runs does not mean that it helps: here the
+# rounds cost accuracy.
 
 first = chary.DiverseEnsembleClassifier(n_steps=300, random_state=0).fit(X, y)
 model = chary.SelfTrainingClassifier(first, confidence=weakest_head).fit(X, y, initial=first)

@@ -4,8 +4,8 @@ Your own policy
 
 Self-training takes in its own labels in rounds; a policy says which. A policy is an object with two members:
 ``rescore`` (may a row that was taken in be given back?) and ``accept``, which sees a round and answers with a
-``Decision``. Here each class gives the surest third of its rows, so that no class is crowded out. **It stands between
-the paper's curriculum, which takes in all rows soon, and a fixed threshold, which takes hardly any.**
+``Decision``. Here each class gives the surest third of its rows, so that no class is crowded out. **It stands
+between the paper's curriculum, which takes in all rows soon, and a fixed threshold, which takes hardly any.**
 """
 
 import matplotlib.pyplot as plt

@@ -2,11 +2,11 @@
 Your own data set and method in a study
 =======================================
 
-A study runs methods on data sets with biased labels and the paper's seeds, and keeps what is finished. A data set of
-yours is an ``.npz`` file with ``X`` and ``y``; it may also hold ``n_labeled`` and ``r``, the strength of the bias. A
-method of yours is a function from a task to anything with ``predict``. **Breast cancer, 20 labels, three seeds: a
-dot is a run, a tick a mean.** In a clone of the repository, ``python -m studies run table-ssb --datasets mine.npz``
-does the same with all of the paper's methods.
+A study runs methods on data sets with biased labels and the paper's seeds, and keeps what is finished. A data
+set of yours is an ``.npz`` file with ``X`` and ``y``; it may also hold ``n_labeled`` and ``r``, the strength of
+the bias. A method of yours is a function from a task to anything with ``predict``. **Breast cancer, 20 labels,
+three seeds: a dot is a run, a tick a mean.** In a clone of the repository, ``python -m studies run table-ssb
+--datasets mine.npz`` does the same with all of the paper's methods.
 """
 
 import tempfile

@@ -4,11 +4,11 @@ from concurrent.futures import Future
 
 import numpy as np
 import pytest
-from studies.choices import KINDS
 from threadpoolctl import threadpool_limits
 
 from studies import runner
 from studies.methods import FOUR
+from studies.verdicts import KINDS
 
 PAIRS = [(k, what) for k in ("softmax", "t_similarity") for what in ("ece", "auroc", "right", "wrong")]
 
