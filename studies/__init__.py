@@ -20,7 +20,6 @@ from studies.runner import run
 from studies.store import Store
 from studies.study import Cell, Method, Study, Task
 from studies.tables import TABLES, TABLES_PAPER
-from studies.verdicts import VERDICTS
 
 __all__ = [
     "COLLECTION",
@@ -45,7 +44,7 @@ __all__ = [
 ]
 
 _OF_TABLES = (TABLES, TABLES_PAPER)
-_ALL = (*PAPER, PEERS, *PRIORS, AUDIT, VERDICTS, ORDERINGS, *_OF_TABLES)
+_ALL = (*PAPER, PEERS, *PRIORS, AUDIT, ORDERINGS, *_OF_TABLES)
 STUDIES: Mapping[str, Study] = {study.name: study for study in _ALL}
 # Those that need PyTorch are imported when asked for.
 _WITH_TORCH = {

@@ -135,19 +135,6 @@ def panels_alike(study: Study, results: Results, companion: Results) -> list[str
     ]
 
 
-def the_gap(study: Study, results: Results, companion: Results) -> list[str]:
-    """For softmax, how often the formula is the distance of the mean confidence from the share of class 1."""
-    pairs = [(r["softmax_notebook"], r["softmax_gap"]) for _, r in results if "softmax_gap" in r]
-    if not pairs:
-        return []
-    equal = sum(np.isclose(a, b) for a, b in pairs)
-    means = 100 * np.mean(pairs, axis=0)
-    return [
-        f"For softmax the notebook's formula is exactly |mean confidence - share of class 1| in {equal} of "
-        f"{len(pairs)} cells; on average it is {means[0]:.1f}, that distance {means[1]:.1f}."
-    ]
-
-
 def _notebook_curves(study: Study, results: Results) -> dict[tuple[str, str], tuple[dict[float, float], float]]:
     """For each panel the curve of T-similarity by gamma, and the mean of softmax."""
     found: dict[tuple[str, str], dict[str, dict[float, float]]] = defaultdict(lambda: defaultdict(dict))
@@ -221,6 +208,6 @@ FIGURE_CALIBRATION = Study(
     caption="Calibration error of T-similarity",
     tables=(errors_by_gamma, beside_the_papers_curves),
     headline=errors_at_the_ends,
-    conclude=(panels_alike, the_gap),
+    conclude=(panels_alike,),
     figure=calibration,
 )

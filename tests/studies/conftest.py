@@ -8,7 +8,6 @@ from threadpoolctl import threadpool_limits
 
 from studies import runner
 from studies.methods import FOUR
-from studies.verdicts import KINDS
 
 PAIRS = [(k, what) for k in ("softmax", "t_similarity") for what in ("ece", "auroc", "right", "wrong")]
 
@@ -65,7 +64,6 @@ def plausible():
                 "softmax_auroc": 0.7,
                 "t_similarity_auroc": None,
             },
-            "verdict_of": lambda: {"verdict": KINDS[rng.integers(3)], "auc": 0.6, "coverage": 0.9},
         }
         cells = study.cells(n_seeds=min(3, len(study.seeds)))
         return [

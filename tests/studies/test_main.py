@@ -137,7 +137,7 @@ def test_a_file_without_cells_is_refused(call, tmp_path, content):
         (("run", "table-ssb", "--datasets", "gone.npz"), "There is no file gone.npz"),
         (("run", "table-ssb", "--methods", "pl,erm"), "table-ssb has no method 'pl'; choose from erm, pl-softmax"),
         (("report", "table-ssb"), "Nothing of this is finished"),
-        (("run", "verdicts", "--protocol", "authors"), "The study verdicts has one protocol only"),
+        (("run", "audit", "--protocol", "authors"), "The study audit has one protocol only"),
         (("run", "table-ssb", "--protocol", "theirs"), "There is no protocol 'theirs'; choose ours or authors."),
         (("report", "table-ssb-authors"), "run `python -m studies run table-ssb-authors`"),
         (("run", "tables"), "or choose with --datasets tumours"),
@@ -160,17 +160,6 @@ def test_failed_cells_make_the_exit_status_1(call, monkeypatch):
     assert "Failed: Digits, erm, seed 0: ValueError: no luck" in output
     assert output.count("Traceback: line 7") == 1  # the same mistake is shown once
     assert "2 damaged files" in output
-
-
-def test_a_study_with_a_table_of_its_own_shows_it(call, tmp_path):
-    store = Store(tmp_path / "studies" / "cells")
-    for cell in STUDIES["verdicts"].cells(["svmguide1"], 2):
-        verdict = "strongly biased" if cell.labeling == "ssb" else "representative"
-        store.write(cell.content(), {"verdict": verdict, "auc": 0.75, "coverage": 0.5})
-    shown = call("report", "verdicts", "--datasets", "svmguide1", "--seeds", "2")
-    assert "Svmguide1 with the paper's bias 0 0 2 0.75 to 0.75 50%" in shown
-    assert "Verdicts over 2 seeds." in shown
-    assert "• Taken for representative: 0 of 2 drawn with the paper's bias" in shown
 
 
 def test_datasets_shows_facts_origin_licence_and_cautions(call):
