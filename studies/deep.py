@@ -216,5 +216,5 @@ JOINT = replace(
     measure=accuracy_and_orders,
     vary=("n_labeled", (50, 100, 300)),
     tables=(by_number_of_labels,),
-    headline=findings.means_of_methods,
+    headline=None,
 )
