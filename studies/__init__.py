@@ -53,15 +53,7 @@ _WITH_TORCH = {
     "deep-joint": ("studies.deep", "JOINT"),
 }
 NAMES = (*STUDIES, *_WITH_TORCH)
-_BEYOND = (
-    "table-balanced",
-    *(study.name for study in PRIORS),
-    "audit",
-    "verdicts",
-    "orderings",
-    "deep",
-    "deep-joint",
-)
+_BEYOND = ("peers", "orderings", "deep", "deep-joint", "table-balanced", *(s.name for s in (AUDIT, *PRIORS)))
 _REAL = tuple(study.name for study in _OF_TABLES)
 #: As ``python -m studies list`` shows them.
 GROUPS: Mapping[str, tuple[str, ...]] = {

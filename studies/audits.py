@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from chary import Curriculum, SelfTrainingClassifier
 from chary.audit import draw
-from chary.method import Curriculum, SelfTrainingClassifier, selection_biased
+from chary.method import selection_biased
 from studies import figures
 from studies.findings import data_sets, together
 from studies.methods import first_mixture

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from chary.method import DiverseEnsembleClassifier, MixedEnsembleClassifier, confidence_auroc, t_similarity
+from chary import DiverseEnsembleClassifier, MixedEnsembleClassifier
+from chary.method import confidence_auroc, t_similarity
 from studies import collection, datasets
 from studies.collection import Draw, paper_draw, table_draw
 from studies.findings import signed

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from chary import RisingShare, SelfTrainingClassifier
 from chary._words import ratio
-from chary.method import RisingShare, SelfTrainingClassifier, max_probability, risk_coverage_curve, t_similarity
+from chary.method import max_probability, risk_coverage_curve, t_similarity
 from chary.method.confidence import Floats
 from studies import figures
 from studies.findings import duel, signed, told

@@ -54,8 +54,8 @@ def test_the_whole_way_by_the_commands_that_are_suggested(tickets, run, keys):
     enlarge = shlex.split(out.partition("answers there are:")[2].split("\n")[0])[1:]
     assert enlarge[-6:] == ["--confidence", "sure", "-k", "60", "--by", "region"]
     code, out, _ = run(*enlarge)
-    assert "30 rows more, drawn at random" in out
-    assert "the 30 answers that it held are as they were" in out
+    assert "30 more rows were drawn at random" in out
+    assert "keeps its 30 answers" in out
     press(keys, sheet, truth)
     run("audit", "fill", sheet)
     words = ["judge", path, "-l", "rule", "--confidence", "sure", "--audit", sheet, "--error", "10%"]
@@ -144,3 +144,11 @@ def test_a_requirement_before_any_answer_is_refused(tickets, run):
     code, _, err = run("judge", tickets[0], "--labels", "rule", "--require", "accuracy>=80%")
     assert code == 1
     assert "--require has a meaning once rows are labelled" in err
+
+
+def test_drawing_can_be_said_with_a_word(animals, run):
+    path, _ = animals
+    code, out, _ = run("judge", "draw", path, "-l", "animal", "--rows", 7)
+    assert (code, "7 of 300 rows, drawn at random" in out) == (0, True)
+    code, _, err = run("judge", "draw", path, "-l", "animal", "--audit", path.with_name("animals.judge.csv"))
+    assert (code, "takes no --audit" in err) == (1, True)

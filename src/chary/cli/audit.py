@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 import shutil
-import string
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from chary._words import shown, visible
+from chary._words import listed, percent, shown, visible
 from chary.cli.console import (
     TABLE,
     heed_interrupts,
@@ -34,21 +33,20 @@ if TYPE_CHECKING:
     from chary.audit.sheet import SheetOrigin
     from chary.audit.stopping import Stopping
 
-_UNDO, _SKIP, _NAME, _QUIT = "usnq"
+_UNDO, _SKIP, _NAME, _QUIT = "usnq"  # on the page, too; ``CLASS_KEYS`` has the others
 _ESCAPE = "\x1b"
-_CLASS_KEYS = "123456789" + "".join(c for c in string.ascii_lowercase if c not in (_UNDO, _SKIP, _NAME, _QUIT))
 
 
 @takes_options("draw")
 def draw_command(file: TABLE, options: Options) -> None:
-    """Draw rows without a label, at random, for a person to label.
+    """Draw random rows without a label, for a person to label.
 
-    Writes FILE.audit.csv: the rows with an empty target column. Fill it in with [bold]chary audit fill[/bold] or
-    in a spreadsheet, then pass it to [bold]chary label --audit[/bold]. Where it is already, a larger -k adds rows
-    to it and keeps the answers. A table that would take more than --memory is read in parts.
+    It writes FILE.audit.csv: the rows with an empty target column. Fill it in with chary audit fill or in a
+    spreadsheet, then pass it to chary label --audit. If the sheet is there already, a larger -k adds rows to it
+    and keeps the answers. A table that would take more than --memory is read in parts.
 
-    Options of [bold]chary label[/bold], such as --missing or --aim, change nothing here: the sheet remembers them
-    for the next command.
+    Options of chary label, such as --missing or --aim, change nothing here: the sheet remembers them for the next
+    command.
     """
     require_readable(*file)
     from chary._files import folders_for
@@ -78,18 +76,21 @@ def say_drawn(drawn: DrawnSheet, n_open: int, of_what: str, classes: list[str], 
     from chary.audit import interval
 
     k = drawn.n_drawn
-    low, high = interval(round(0.9 * k), k)
+    low, high = map(percent, interval(round(0.9 * k), k))
     named = ", ".join(shown(name, 30) for name in classes[:12]) + (", ..." if len(classes) > 12 else "")
     there = f"{k} of {n_open:,} {of_what}, drawn at random: {path}"
     if drawn.enlarged:
         there = (
-            f"{drawn.n_new} rows more, drawn at random, are in {path}: {k} of {n_open:,} {of_what} now, and the "
-            f"{drawn.n_answered} answers that it held are as they were."
+            f"{drawn.n_new} more rows were drawn at random. {path} now holds {k} of {n_open:,} {of_what} and "
+            f"keeps its {drawn.n_answered} answers."
         )
+    if drawn.hidden:
+        names = listed([shown(name, 40) for name in drawn.hidden])
+        there += f"\nNot on the sheet, because the label can be told from it: {names}. Show it with --show COLUMN."
     say(
         f"{there}\n"
         f"Label them ({named}), hard ones too: a row that is skipped counts as wrong.\n"
-        f"If {round(0.9 * k)} of {k} prove right, accuracy is between {low:.0%} and {high:.0%} (95% interval).\n"
+        f"If {round(0.9 * k)} of {k} prove right, accuracy is between {low} and {high} (95% interval).\n"
     )
     say(f"Next:  {Options().command('audit fill', [path])}", "bold")
 
@@ -101,10 +102,10 @@ SHEET = Annotated[
 
 @takes_options("fill")
 def fill_command(file: SHEET, options: Options) -> None:
-    """Label the drawn rows one by one, with a key for each class. Every answer is saved at once.
+    """Label the drawn rows one by one, with a key for each class.
 
-    With --until-width or --until-above, on a sheet of [bold]chary judge[/bold], an interval of the accuracy is
-    shown that holds at whichever moment you stop, and when what you ask for is reached. No label is shown.
+    Every answer is saved at once. With --until-width or --until-above you also see an interval of the accuracy
+    that holds whenever you stop, and are told when you have what you asked for. No label is shown.
     """
     require_readable(file)
     from chary._files import sweep
@@ -179,11 +180,12 @@ class Sheet:
     def __init__(self, filling: Filling, stopping: Stopping | None = None) -> None:
         from rich.console import Console
 
+        from chary.audit.filling import CLASS_KEYS
         from chary.audit.sheet import CLASSES, ROW
 
         self.filling, self.stopping = filling, stopping
         self.target, self.classes = filling.origin.target, filling.origin.classes
-        self.keys = dict(zip(_CLASS_KEYS, self.classes, strict=False))  # further classes are chosen by name
+        self.keys = dict(zip(CLASS_KEYS, self.classes, strict=False))  # further classes are chosen by name
         self.remark = ""  # on what was typed last
         self.place = 0
         columns = filling.sheet.frame.columns

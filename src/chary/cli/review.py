@@ -8,17 +8,19 @@ from chary.options import Options
 
 @takes_options("review")
 def review_command(file: TABLE, options: Options) -> None:
-    """The whole job in the browser, on this machine: label random rows, see the truth, mend and accept labels.
+    """Do everything in the browser: label, audit, correct.
 
-    Everything is saved as it happens, in the files of [bold]chary audit[/bold], [bold]chary label[/bold] and
-    [bold]chary judge[/bold], so that page, terminal and spreadsheet can be mixed. Ctrl-C ends it; the same command
-    goes on where you stopped.
+    The page runs on this machine only. Without --target or --labels you choose the column on it. Everything is
+    saved at once in the files that chary audit, chary label and chary judge use, so you can switch between page,
+    terminal and spreadsheet. Ctrl-C ends it; the command it prints goes on where you stopped.
     """
     require_readable(*file)
-    if (options.target is None) == (not options.labels):
-        raise ValueError("Give --target, the column to label, or --labels, the column to judge: one of the two.")
+    if options.target is not None and options.labels:
+        raise ValueError("Give --target, the column to label, or --labels, the column to judge, not both.")
     if options.confidence is not None and not options.labels:
-        raise ValueError("--confidence goes with --labels; leave it out, or judge labels that are there already.")
+        raise ValueError("--confidence goes with --labels; leave it out, or name the labels to judge.")
+    if not options.labels and (options.hide or options.show or options.annotator or options.settled):
+        raise ValueError("--hide, --show, --annotator and --settled go with --labels; leave them out.")
     heed_interrupts()
     from chary.review import begin, serve
 
@@ -28,4 +30,4 @@ def review_command(file: TABLE, options: Options) -> None:
     serve(bench, options.port, browser=not options.no_browser, opened=opened)
     there = [str(path) for path in (bench.paths.audit, bench.paths.check) if path.exists()]
     kept = f"Your answers are in {' and '.join(there)}." if there else "No answer was given."
-    say(f"\nThe page has ended. {kept}\nGo on:  {options.command('review', file)}")
+    say(f"\nThe page has ended. {kept}\nGo on:  {bench.options.command('review', file)}")

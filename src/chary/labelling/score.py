@@ -30,6 +30,7 @@ from chary.tables import Table, TableError, TablePreparation
 from chary.tables.columns.embeddings import with_features
 from chary.tables.formats.base import Batch
 from chary.tables.frames import from_dataframe
+from chary.tables.memory import resident_bytes
 from chary.tables.source import in_blocks
 from chary.tables.table import ACCEPT, CONFIDENCE, LABEL
 
@@ -157,16 +158,6 @@ def refuse_memory(name: str, memory: int, needed: float = 0) -> None:
         )
 
 
-def resident_bytes() -> int:
-    """Memory of this process that is no file's: 0 where the system does not tell."""
-    try:
-        with open("/proc/self/statm") as file:
-            _, resident, shared, *_ = map(int, file.read().split())
-        return (resident - shared) * os.sysconf("SC_PAGE_SIZE")
-    except (OSError, ValueError, AttributeError):
-        return 0
-
-
 def predict_table(
     model: Pipeline, table: Table, *, features: str | os.PathLike[str] | None = None, probabilities: bool = False
 ) -> dict[str, pl.Series]:
@@ -285,7 +276,7 @@ class Predictor:
             batches = [batches]  # one batch is a list of one
         counts = RowCounts(self.model)
         for batch in batches:
-            frame = _frame(batch)
+            frame = from_dataframe(batch)
             self.model[0].require_columns(frame.columns)
             self._require_kept(frame.columns)
             for start, scored in _score_blocks(self.model, frame, counts):
@@ -384,16 +375,6 @@ def refuse_taken(table: Table, names: Iterable[str]) -> None:
 
 
 # ---------------------------------------------------------------- record batches
-
-
-def _frame(batch: Any) -> pl.DataFrame:
-    speaks_arrow = hasattr(batch, "__arrow_c_array__") or hasattr(batch, "__arrow_c_stream__")
-    if hasattr(batch, "iloc") or not speaks_arrow:
-        return from_dataframe(batch)
-    try:
-        return pl.DataFrame(batch)
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, TypeError, ValueError) as error:
-        raise TableError(f"A record batch cannot be read ({error}); give one of plain columns.") from None
 
 
 def _plain(frame: pl.DataFrame) -> pl.DataFrame:

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from chary.tables.columns.column import FEW, MANY, READABLE, Column, Kind, nulls, some_of
+from chary.tables.columns.column import DATE, FEW, MANY, NUMBER, READABLE, UNREADABLE, Column, Kind, nulls, some_of
 
 _SPACES = r"[\s\u00a0\u202f]+"
 _TIME = r"(?P<H>\d{1,2}):(?P<M>\d{2})(?::(?P<S>\d{2})(?:[.,]\d{1,9})?)?(?: ?(?P<half>[AaPp])\.?[Mm]\.?)?"
@@ -78,6 +78,8 @@ _NOTES = {
     "ymd2": "year first",
     "compact": "dates such as 20240131",
 }
+# What somebody may say of dates whose cells leave it open, and the orders that are so.
+WRITTEN = {"day-first": ("dmy", "dmy2"), "month-first": ("mdy", "mdy2"), "year-first": ("ymd2",)}
 _PARTS = ("year", "month", "weekday", "elapsed days")
 _PERIODIC = ("hour sine", "hour cosine", "weekday sine", "weekday cosine", "month sine", "month cosine")
 _TYPES = (pl.Date, pl.Datetime)
@@ -93,6 +95,9 @@ class Dates(Kind):
 
     name = "date"
 
+    def __init__(self, written: str = "") -> None:
+        self.written = written  # one of ``WRITTEN``, if somebody says so
+
     def find(self, filled: pl.Series, forced: bool = False) -> Column | None:
         """Dates in the order of day, month and year in which most cells can be read."""
         if filled.dtype in _TYPES:
@@ -105,11 +110,16 @@ class Dates(Kind):
             return None
         if not _may_be_dates(some_of(filled, FEW)):
             return find_epoch(filled)  # most columns leave here, before the slow reading
-        return _find_written(filled)
+        return _find_written(filled, self.written)
 
     def feature_names(self, column: Column) -> list[str]:
         parts = (*_PARTS, *_PERIODIC) if _uses_time(column.form) else _PARTS
         return [f"{column.name}: {part}" for part in parts]
+
+    def feature_words(self, column: Column) -> list[tuple[str, str]]:
+        calendar = [(f"{column.name}: {part}", NUMBER) for part in _PARTS[:3]]
+        waves = [(f"{column.name}: {wave.split()[0]}", UNREADABLE) for wave in _PERIODIC]
+        return [*calendar, (column.name, DATE), *(waves if _uses_time(column.form) else [])]
 
     def read(self, cells: pl.Series, column: Column) -> NDArray[np.float64]:
         if not _uses_time(column.form):
@@ -175,21 +185,26 @@ def _may_be_dates(sample: pl.Series) -> bool:
     )
 
 
-def _find_written(filled: pl.Series) -> Column | None:
-    """Dates as text, in the order in which most can be read; years of two digits, if only one order fits."""
+def _find_written(filled: pl.Series, written: str) -> Column | None:
+    """Dates as text, in the order in which most can be read; where several fit, in the one that is said."""
     some = some_of(filled, MANY)
     orders = [order for order in _ORDERS if 2 * _read_days(some, order).count() >= len(some)]
     readable = {order: int(_read_days(filled, order).count()) for order in orders}
-    best = max(readable, key=lambda order: readable[order], default="")
-    if not best or readable[best] < READABLE * len(filled):
+    fit = [order for order in orders if readable[order] >= READABLE * len(filled)]
+    if not fit:
         return None
-    equal = [order for order in orders if readable[order] == readable[best]]
-    if best.endswith("2") and len(equal) > 1:
-        return None
+    said = [order for order in fit if order in WRITTEN.get(written, ())]
+    equal = said or [order for order in fit if readable[order] == max(readable.values())]
+    if {"ymd2", "dmy2"} <= set(equal):  # days differ more than years do
+        fields = _fields(filled, _ORDERS["dmy2"][0])
+        equal.sort(key=lambda order: (order == "ymd2") == (fields["d"].n_unique() >= fields["y"].n_unique()))
+    best = equal[0]
     notes = [_NOTES[best]] if best in _NOTES else []
-    assumed = best == "dmy" and "mdy" in equal
+    assumed = len(equal) > 1
     if assumed:
-        notes = ["day first assumed, month first would fit too"]
+        others = [_NOTES[order] for order in equal[1:]]
+        how = others[0].replace(" ", "-")
+        notes = [f"{_NOTES[best]} assumed, {' or '.join(others)} would fit too (dates={how} if so)"]
     n_read = readable[best]
     best, years, moved = _with_century(best, filled)
     notes += [years] * bool(years)
@@ -358,6 +373,7 @@ _CLOCK = (
     r"^(?P<sign>-)?(?:(?P<days>\d+) days?,? )?(?:(?P<hours>\d+):)?(?P<minutes>\d{1,4}):"
     r"(?P<seconds>\d{2}(?:[.,]\d+)?)$"
 )
+_CLOCK_TIME = rf"^{_TIME}{_ZONE}$"
 _UNITS = {
     "weeks": (604_800, r"w|wks?|weeks?"),
     "days": (86_400, r"d|days?"),
@@ -391,10 +407,13 @@ class TimesOfDay(Kind):
             return Column(filled.name, self.name)
         if filled.dtype != pl.String or not len(filled) or _DURATION_NAME.search(filled.name):
             return None
-        return _find_by(_clock_hours, filled, self.name, "a time of day")
+        return _find_by(_CLOCK_TIME, _clock_hours, filled, self.name, "a time of day")
 
     def feature_names(self, column: Column) -> list[str]:
         return [f"{column.name}: {part}" for part in ("hour", "hour sine", "hour cosine")]
+
+    def feature_words(self, column: Column) -> list[tuple[str, str]]:
+        return [(f"{column.name}: hour", unit) for unit in (NUMBER, UNREADABLE, UNREADABLE)]
 
     def read(self, cells: pl.Series, column: Column) -> NDArray[np.float64]:
         hours = _clock_hours(cells).to_numpy()
@@ -418,6 +437,7 @@ class Durations(Kind):
             return None
         for form in _FORMS:
             column = _find_by(
+                _FORMS[form][0],
                 lambda cells, form=form: _read_durations(cells, form),  # type: ignore[misc]
                 filled,
                 self.name,
@@ -436,11 +456,11 @@ class Durations(Kind):
 
 
 def _find_by(
-    read: Callable[[pl.Series], pl.Series], filled: pl.Series, kind: str, note: str, form: str = ""
+    pattern: str, read: Callable[[pl.Series], pl.Series], filled: pl.Series, kind: str, note: str, form: str = ""
 ) -> Column | None:
-    """A column that a function reads most cells of; some are tried first."""
-    sample = some_of(filled, FEW)
-    if read(sample).count() < len(sample) / 2:
+    """A column that a function reads most cells of; some must have the pattern, which is asked quickly."""
+    sample = some_of(filled, FEW).str.replace_all(_SPACES, " ")
+    if sample.str.contains(pattern).sum() < len(sample) / 2:
         return None
     n_odd = read(filled).null_count()
     if len(filled) - n_odd < READABLE * len(filled):
@@ -453,7 +473,7 @@ def _clock_hours(cells: pl.Series) -> pl.Series:
     """Hours of the day of cells such as 12:30 or 2:30 pm, null where there is none."""
     if cells.dtype == pl.Time:
         return cells.cast(pl.Int64).cast(pl.Float64) / 3.6e12
-    return _hours(_fields(cells, rf"^{_TIME}{_ZONE}$")) if cells.dtype == pl.String else nulls(cells)
+    return _hours(_fields(cells, _CLOCK_TIME)) if cells.dtype == pl.String else nulls(cells)
 
 
 def _read_durations(cells: pl.Series, form: str) -> pl.Series:
