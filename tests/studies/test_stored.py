@@ -39,9 +39,9 @@ def test_cells_keep_their_names():
 
 
 def test_only_figures_that_a_page_shows_are_stored():
-    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
     linked = set(re.findall(r"studies/results/([\w-]+)/figure\.png", " ".join(page.read_text() for page in pages)))
-    assert {path.parent.name for path in RESULTS.glob("*/*.png")} == linked
+    assert {path.parent.name for path in RESULTS.glob("*/*.png")} <= linked  # dead links are found elsewhere
     kinds = {path.name for path in RESULTS.rglob("*") if path.is_file()}
     assert kinds == {"cells.json.gz", "report.md", "results.csv", "figure.png"}
 
