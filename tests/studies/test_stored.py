@@ -49,7 +49,9 @@ def test_only_figures_that_a_page_shows_are_stored():
 def test_every_study_is_found_by_its_name():
     assert [find_study(name).name for name in NAMES] == list(NAMES)
     assert len(set(NAMES)) == len(NAMES)
-    with pytest.raises(ValueError, match=r"There is no study 'table-7'; choose one of table-ssb, .*, deep\."):
+    with pytest.raises(
+        ValueError, match=r"There is no study 'table-7'; choose one of table-ssb, .*, deep-joint\."
+    ):
         find_study("table-7")
 
 

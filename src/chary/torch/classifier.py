@@ -301,7 +301,7 @@ class TorchDiverseClassifier(DiverseEnsembleClassifier):
             logits = torch.cat([logits[:, 0] for logits in self._logits(network.eval(), rows, held_out)])
             return float(functional.cross_entropy(logits, torch.as_tensor(rank[codes[held_out]])))
 
-        self.loss_curve_ = train(
+        self.loss_curve_ = train_network(
             network,
             rows.batches(np.hstack([picks, unlabeled[extra]]), self.num_workers),  # (B + U, ...)
             make_loss(targets, batch_weights, torch.as_tensor(extra, device=device), len(unlabeled)),
@@ -407,7 +407,7 @@ class TorchDiverseClassifier(DiverseEnsembleClassifier):
 # -- Training ------------------------------------------------------------------------------------------------
 
 
-def train(
+def train_network(
     network: nn.Module,
     batches: Iterable[Tensor],
     loss: BatchLoss,
