@@ -17,7 +17,7 @@ from chary.review.audit import (
     number_in,
 )
 from chary.review.files import KINDS
-from chary.review.start import change, next_step, planned_draw, start_page
+from chary.review.start import change, next_page, planned_draw, start_page
 from chary.review.truth import ERRORS, truth_of_judged, truth_of_labels
 from chary.tables import TableError, open_source
 
@@ -54,7 +54,9 @@ def test_a_draw_says_what_it_will_tell():
         "k": 6,
         "most": 6,
         "words": f"If 5 of 6 prove right, accuracy is between {low:.0%} and {high:.0%} (95% interval).",
+        "sizes": [],
     }
+    assert planned_draw(7900)["sizes"][1] == {"rows": 30, "time": "10 minutes", "interval": "75% to 97%"}
 
 
 def state(audit=None, **more):
@@ -79,7 +81,7 @@ def sheet(left, answered=10, rule="planned"):
     ],
 )
 def test_the_next_step_is_the_obvious_one(now, page, words):
-    found = next_step(now)
+    found = next_page(now)
     assert found["page"] == page
     assert words in found["words"]
 

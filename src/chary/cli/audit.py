@@ -51,16 +51,17 @@ def draw_command(file: TABLE, options: Options) -> None:
     require_readable(*file)
     from chary._files import folders_for
     from chary.audit.drawing import draw_sheet
-    from chary.audit.sheet import sample_rows, unlabelled_rows
+    from chary.audit.sheet import sample_of_table, unlabelled_rows
     from chary.tables import Table
+    from chary.tables.table import with_names_of
     from chary.tables.target import target_labels
 
-    target = str(options.target)
-    reading = options.target_reading
-    told: dict[str, Any] = {"unlabeled": options.unlabeled, "exact_labels": options.exact_labels}
     table, large = open_table(file, replace(options, sample=None, format=None)), None
+    options = with_names_of(table if isinstance(table, Table) else table.table, options)
+    target, reading = str(options.target), options.target_reading
+    told: dict[str, Any] = {"unlabeled": options.unlabeled, "exact_labels": options.exact_labels}
     if not isinstance(table, Table):
-        large, table = table, sample_rows(table, target, 1, **reading, room=table.memory // 3, checksum=True)
+        large, table = (table, sample_of_table(table, target, 1, **reading, room=table.memory // 3, checksum=True))
     labels = target_labels(table, target, **reading)
     kept = options.to_keep("label")
     pool = unlabelled_rows(table, target, labels, **told, source=large, options=kept)
@@ -139,6 +140,7 @@ def _stopping(filling: Filling, width: float | None, above: float | None) -> Sto
     from chary.audit.judge import labels_of_sheet
     from chary.audit.stopping import Stopping
     from chary.tables import open_source
+    from chary.tables.source import flattened
 
     origin, path = filling.origin, filling.path
     if not origin.judged:
@@ -149,7 +151,7 @@ def _stopping(filling: Filling, width: float | None, above: float | None) -> Sto
     if not Path(origin.table).exists():
         raise ValueError(f"The table that {path} was drawn from, {origin.table}, is not there; put it back.")
     reading: dict[str, Any] = {**origin.read_with, "reserved": ()}
-    scan = open_source([origin.table, *origin.more_tables], **reading)
+    scan = flattened(open_source([origin.table, *origin.more_tables], **reading))
     numbers = [row.number for row in filling.rows]
     if not all(0 <= number < scan.n_rows for number in numbers):
         raise ValueError(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from chary.cli.console import plain, require_free, stdout, steps, takes_options, writing
-from chary.cli.label import Labelled, label_files
+from chary.cli.label import Labelled, label_and_write
 from chary.options import AUDIT_SIZE, Options
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def demo_command(
 
     say(f"\n{len(truth)} tumours, {N_LABELED} of them with a label. Extreme cases were labelled first.")
     command("label")
-    labelled = label_files([path], Options(target=TARGET, out=out, seed=seed, force=force))
+    labelled = label_and_write([path], Options(target=TARGET, out=out, seed=seed, force=force))
     say(labelled.summary["diagnosis"]["sentence"])
     promised = labelled.result.judged.correct.mean()
     say(f"The given labels promise that [bold]{promised:.0%}[/bold] of the new ones are right (cross-validation).")
@@ -54,7 +54,9 @@ def demo_command(
     _answer(labelled, path, sheet, truth, seed, force)
     say(f"{AUDIT_SIZE} random rows, answered here from the hidden truth. In your own table you answer them.")
     command("label", audit=sheet)
-    audited = label_files([path], Options(target=TARGET, audit=sheet, out=out / "audited", seed=seed, force=force))
+    audited = label_and_write(
+        [path], Options(target=TARGET, audit=sheet, out=out / "audited", seed=seed, force=force)
+    )
     before, after = audited.summary["audit"]["before"], audited.summary["audit"]["after"]
     say(f"Of the labels above, {before['low']:.0%} to {before['high']:.0%} are right (exact 95% interval).")
     say(

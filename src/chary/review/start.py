@@ -8,7 +8,7 @@ from typing import Any
 from chary._words import percent
 from chary.audit import interval
 from chary.labelling.diagnose import MILD, REPRESENTATIVE
-from chary.options import AUDIT_SIZE
+from chary.options import AUDIT_SIZE, minutes
 from chary.report.page import density_outlines
 from chary.report.summary import Hints, aim_question, prior_advice
 from chary.review.audit import MOST_DRAWN, progress_of
@@ -19,6 +19,7 @@ from chary.tables import TableError
 from chary.tables.target import MAX_CLASSES
 
 _CONTRASTS = 5
+_SIZES = (20, 30, 50, 100, 200, 400)  # of draws to choose from
 _HINTS = Hints(class_prior="choose its share below", aim="choose “every class counts the same”")
 _UNKNOWN = {"kind": "", "used": True, "note": "", "doubtful": False}
 
@@ -132,7 +133,11 @@ def planned_draw(population: int) -> dict[str, Any]:
     right = round(0.9 * k)
     low, high = map(percent, interval(right, k))
     words = f"If {right} of {k} prove right, accuracy is between {low} and {high} (95% interval)."
-    return {"k": k, "most": population, "words": words}
+    sizes = []
+    for n in [n for n in _SIZES if n <= population]:
+        low, high = map(percent, interval(round(0.9 * n), n, population))
+        sizes.append({"rows": n, "time": minutes(n), "interval": f"{low} to {high}"})
+    return {"k": k, "most": population, "words": words, "sizes": sizes}
 
 
 # ------------------------------------------------------------ what every page shows
@@ -152,10 +157,10 @@ def overview(bench: Workbench, query: Mapping[str, str]) -> dict[str, Any]:
         "stale": not choosing and bench.is_stale,
         "notices": bench.notices,
     }
-    return {**told, "next": next_step(told)}
+    return {**told, "next": next_page(told)}
 
 
-def next_step(state: dict[str, Any]) -> dict[str, str]:
+def next_page(state: dict[str, Any]) -> dict[str, str]:
     """What to do next, in a few words, and where."""
     audit = state["audit"]
     if audit is None:

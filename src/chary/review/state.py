@@ -36,6 +36,8 @@ from chary.review.files import (
 from chary.review.jobs import ChooseJob, Job, LabelJob, Progress, job_of
 from chary.tables import TableError, open_source
 from chary.tables.formats.packing import state_of
+from chary.tables.source import flattened
+from chary.tables.table import with_names_of
 from chary.tables.target import UndecidedError
 from chary.tables.writing import require_writable
 
@@ -52,7 +54,9 @@ def begin(files: Sequence[str], options: Options) -> Workbench:
         raise TableError("Give the column to label or the column of labels to judge, not both.")
     if "-" in files:
         raise TableError("A page needs a table that it can read again; save standard input in a file first.")
-    table = open_source(list(files), reserved=(), **options.reading).read()
+    source = open_source(list(files), reserved=(), **options.reading)
+    table = (flattened(source) if options.labels else source).read()
+    options = with_names_of(table, options)
     require_writable(table)
     settings, notice = paths_of(table, False).settings, ""
     chosen = resumed(settings, options)

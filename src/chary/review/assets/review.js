@@ -412,6 +412,9 @@ function drawForm({ planned, audit }) {
   rows.min = audit ? audit.drawn + 1 : 1;
   if (document.activeElement !== rows) rows.value = audit ? Math.min(planned.most, audit.drawn + 20) : planned.k;
   const words = () => say($("draw-words"), Number(rows.value) === planned.k && !audit ? seen(planned.words) : `Out of ${many(planned.most, "row")}.`);
+  const sizes = $("draw-sizes");
+  show(sizes, planned.sizes.length);
+  sizes.querySelector("tbody").replaceChildren(...planned.sizes.map((one) => make("tr", {}, ...[one.rows, one.time, one.interval].map((text) => make("td", {}, String(text))))));
   rows.oninput = words;
   words();
   say($("draw-button"), audit ? "Draw more rows" : "Draw rows at random");
@@ -794,6 +797,7 @@ async function truthPage() {
     show($("known"), data.ready);
     if (!data.ready) return showWhyNot();
     showAccuracy();
+    showMatrix();
     showAcceptance();
     show($("shares-section"), data.shares.length > 0);
     intervals($("shares-picture"), data.shares.slice(0, 40).map(({ name, labels, low, high }) => ({ name, low, high, mark: labels, figure: low == null ? "" : interval(low, high) })));
@@ -824,6 +828,17 @@ async function truthPage() {
     show($("promise-words"), lines.some(({ mark }) => mark != null));
     list($("truth-words"), [accuracy?.words, after?.words].filter(Boolean));
     list($("truth-notes"), [held?.words, promised?.words, ...data.notes].filter(Boolean));
+  };
+
+  const showMatrix = () => {
+    const { matrix } = data;
+    show($("matrix-section"), matrix);
+    if (!matrix) return;
+    const heads = matrix.labels.map((name) => make("th", { scope: "col" }, seen(name, 24)));
+    const cell = (truth, label, n, shade) => make("td", { class: label === truth ? "right" : "wrong", "data-shade": Math.ceil(shade / 9) }, n ? String(n) : "");
+    const rows = matrix.classes.map((truth, i) => make("tr", {}, make("th", { scope: "row" }, seen(truth, 24)),
+      ...matrix.labels.map((label, j) => cell(truth, label, matrix.counts[i][j], matrix.shade[i][j]))));
+    $("matrix").replaceChildren(make("thead", {}, make("tr", {}, make("td"), ...heads)), make("tbody", {}, ...rows));
   };
 
   const showAcceptance = () => {
