@@ -6,7 +6,7 @@ Self-training takes in its own labels in rounds; a policy says which. Digits, 10
 random, one seed: **a threshold of 0.8 on softmax takes in most rows at once, and right and wrong ones alike stay
 in; the same threshold on T-similarity takes hardly any, and none that is wrong. The curriculum goes by order:
 the best 40 % first, all rows in the end.** Which of them is best in the end depends on the data;
-:doc:`../../reproduction` has thirteen sets and nine seeds.
+:doc:`../../explanation/paper` has thirteen sets and nine seeds.
 """
 
 import matplotlib.pyplot as plt
