@@ -14,10 +14,11 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import pytest
+from _pytest.doctest import DoctestModule
 from hypothesis import settings
 
 # Examples are the same in every run, and a busy machine is no failure.
-settings.register_profile("chary", deadline=None, derandomize=True)
+settings.register_profile("chary", deadline=None, derandomize=True, max_examples=40)
 settings.load_profile("chary")
 
 # What cannot be tried without an extra, and so is left out where that is not installed.
@@ -27,6 +28,12 @@ NEEDS = {
     "distributed": ["studies/test_runner.py"],
 }
 collect_ignore = [place for package, places in NEEDS.items() if not find_spec(package) for place in places]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file():
+    """Examples stand in the docstrings of the package; looking for them in every test takes seconds."""
+    return [found for found in (yield) if not isinstance(found, DoctestModule)]
 
 
 @pytest.fixture(scope="module")

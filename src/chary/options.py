@@ -24,6 +24,8 @@ AUDIT_SIZE = 30  # rows to draw where nobody says how many
 # The kinds of files, by the extension of those that are written, and what people call them.
 FORMATS = {"csv": "CSV", "parquet": "Parquet", "jsonl": "JSON lines", "arrow": "Arrow", "xlsx": "Excel"}
 
+# The parts of a command's help, below the options that are used often.
+FILES, COLUMNS, LEARNING, AUDIT, OUTPUT = "Files", "Target and columns", "Learning", "Audit", "Output"
 _LABELLING = "label diagnose review draw"  # a draw remembers what labels shall be made with
 _ALL = f"{_LABELLING} judge"
 # What a sheet says in another way, or what concerns the draw alone.
@@ -44,22 +46,26 @@ def _option(
     kind: Any = str,
     flags: Sequence[str] = (),
     required: str = "",
+    group: str = COLUMNS,
+    often: bool = False,
     read: Callable[[Any], Any] | None = None,
     write: Callable[[Any], str | list[str]] = str,
     **typer: Any,
 ) -> Any:
     """A field of ``Options``.
 
-    ``commands`` are those that take it, ``required`` those that cannot do without it. ``kind`` is the type of what
-    is typed: with a bool as default it is a flag, with a tuple an option that can be repeated. ``flags`` is how it
-    is typed if not by its name. ``read`` turns what was typed into the value and ``write`` turns it back (into a
-    list if the option is repeated). ``typer`` are further parameters of ``typer.Option``.
+    ``commands`` are those that take it, ``required`` those that cannot do without it. The help lists it under
+    ``group``, or among the first if it is used ``often``. ``kind`` is the type of what is typed: with a bool as
+    default it is a flag, with a tuple an option that can be repeated. ``flags`` is how it is typed if not by its
+    name. ``read`` turns what was typed into the value and ``write`` turns it back (into a list if the option is
+    repeated). ``typer`` are further parameters of ``typer.Option``.
     """
     if isinstance(default, bool):
         kind = bool
     elif isinstance(default, tuple):
         kind, read, write = list[str], tuple, list
     about = {"commands": commands.split(), "required": required.split(), "help": help, "kind": kind}
+    typer["rich_help_panel"] = None if often else group
     return field(default=default, metadata={**about, "flags": flags, "read": read, "write": write, "typer": typer})
 
 
@@ -70,6 +76,10 @@ def _share(text: str) -> float:
         return float(number.removesuffix("%")) / (100 if number.endswith("%") else 1)
     except ValueError:
         return math.nan
+
+
+def _written_share(share: float) -> str:
+    return f"{100 * share:.10g}%"
 
 
 def read_share(text: str, option: str, what: str = "share") -> float:
@@ -150,131 +160,174 @@ class Options:
     target: str | None = _option(
         _LABELLING,
         None,
-        "The column that holds the labels.",
+        "The column with the labels.",
         flags=("--target", "-t"),
         required="label diagnose draw",
+        often=True,
+        metavar="COLUMN",
     )
     labels: tuple[str, ...] = _option(
         "judge review",
         (),
-        "Labels that are there already, to judge; twice: which are better.",
+        "The column of labels to judge; a second to compare.",
         flags=("--labels", "-l"),
         required="judge",
+        often=True,
         metavar="COLUMN",
     )
     confidence: str | None = _option(
-        "judge review", None, "With --labels: numbers, the larger the surer the label.", metavar="COLUMN"
+        "judge review", None, "How sure each label is: a column of numbers.", often=True, metavar="COLUMN"
     )
     unlabeled: tuple[str, ...] = _option(
-        _ALL, (), "A cell value that means: no label. Empty cells always do. Repeatable.", metavar="VALUE"
+        _ALL, (), "A value that means: no label, like an empty cell.", often=True, metavar="VALUE"
     )
     classes: tuple[str, ...] = _option(
         _ALL,
         (),
-        "A cell value that is a class, though it looks like no answer, as unknown or 99 do. Repeatable.",
+        "A value that is a class, although it looks like a missing answer (unknown, 99).",
         flags=("--class",),
         metavar="VALUE",
     )
     exact_labels: bool = _option(
-        _ALL, False, "Labels that differ in case or white space only are different classes."
+        _ALL, False, "Treat labels that differ only in case or white space as different classes."
     )
-    drop: tuple[str, ...] = _option(_LABELLING, (), "Leave a column out. Repeatable.", metavar="COLUMN")
+    drop: tuple[str, ...] = _option(_LABELLING, (), "Leave a column out.", often=True, metavar="COLUMN")
     categorical: tuple[str, ...] = _option(
-        _LABELLING, (), "Numbers in it are names, as postcodes are. Repeatable.", metavar="COLUMN"
+        _LABELLING, (), "A column of categories, such as postcodes.", often=True, metavar="COLUMN"
     )
-    numeric: tuple[str, ...] = _option(_LABELLING, (), "It holds numbers. Repeatable.", metavar="COLUMN")
+    numeric: tuple[str, ...] = _option(_LABELLING, (), "A column of numbers.", metavar="COLUMN")
     identifier: tuple[str, ...] = _option(
-        _LABELLING, (), "It only names rows. Repeatable.", flags=("--id",), metavar="COLUMN"
+        _LABELLING,
+        (),
+        "A column that only identifies rows; it is not learned from.",
+        flags=("--identifier", "--id"),
+        metavar="COLUMN",
     )
     missing: tuple[str, ...] = _option(
-        _LABELLING, (), "A value to treat as missing, such as -9 or age=-9. Repeatable.", metavar="[COLUMN=]CODE"
+        _LABELLING, (), "A value to treat as missing, such as -9 or age=-9.", metavar="[COLUMN=]CODE"
     )
-    text: tuple[str, ...] = _option(_LABELLING, (), "It holds free text. Repeatable.", metavar="COLUMN")
+    text: tuple[str, ...] = _option(_LABELLING, (), "A column of free text.", metavar="COLUMN")
     features: str | os.PathLike[str] | None = _option(
         f"{_LABELLING} predict",
         None,
-        "More numbers for each row of FILE, from a model for images or text.",
+        "More numbers for each row of FILE, such as embeddings of images or texts.",
+        group=FILES,
         kind=Path,
         metavar="FILE.npy",
     )
     audit: str | os.PathLike[str] | None = _option(
         "label judge",
         None,
-        "Random rows that a person labelled: the sheet of chary audit draw or of chary judge.",
+        "The sheet of random rows that a person labelled.",
+        often=True,
         kind=Path,
         metavar="FILE",
     )
     k: int = _option(
-        "draw judge", AUDIT_SIZE, "How many rows to draw; decide before you look.", kind=int, flags=("-k",), min=2
+        "draw judge",
+        AUDIT_SIZE,
+        "How many rows to draw. Decide before you look.",
+        often=True,
+        kind=int,
+        flags=("-k", "--rows"),
+        metavar="ROWS",
+        min=2,
     )
     checked: str | os.PathLike[str] | None = _option(
-        "label draw", None, "Rows to check that a person labelled: --check-sheet.", kind=Path, metavar="FILE"
+        "label draw",
+        None,
+        "The sheet of doubtful rows (--check-sheet) that a person has labelled.",
+        group=AUDIT,
+        kind=Path,
+        metavar="FILE",
     )
     check_sheet: bool = _option(
-        "label draw", False, "Also write FILE.check.csv: doubtful rows to check and correct."
+        "label draw", False, "Also write FILE.check.csv: doubtful rows for you to check and correct.", group=AUDIT
     )
     class_prior: Mapping[Any, float] | str | None = _option(
         "label draw",
         None,
-        "Share of a class among all rows, if you know it. For each class.",
+        "The share of a class among all rows, if you know it; once for each class.",
+        group=LEARNING,
         kind=list[str],
         read=read_prior,
         write=lambda given: given if isinstance(given, str) else [f"{one}={n:.10g}" for one, n in given.items()],
         metavar="NAME=SHARE",
     )
     aim: str = _option(
-        "label draw",
-        "accuracy",
-        "Are rare classes as important as common ones? Then balanced.",
-        metavar="accuracy|balanced",
+        "label draw", "accuracy", "accuracy, or balanced: every class counts the same.", often=True, metavar="AIM"
     )
     error: float | None = _option(
         "label draw judge",
         None,
-        "Mark the rows to accept with at most so many wrong, as 10%. Needs --audit.",
+        "With --audit: accept rows with at most, say, 10% wrong.",
+        often=True,
         read=partial(read_share, option="--error", what="share of wrong labels"),
-        write=lambda share: f"{100 * share:.10g}%",
+        write=_written_share,
         metavar="SHARE",
     )
     require: float | None = _option(
         "judge",
         None,
-        "End with code 3 unless this is shown, with 4 if it is ruled out: accuracy>=80%. Needs --audit.",
+        "For pipelines, with --audit: exit with 0 if the audit shows this, such as accuracy>=80%, with 4 if it "
+        "rules it out, and with 3 if neither.",
+        group=AUDIT,
         read=read_requirement,
-        write=lambda share: f"accuracy>={100 * share:.10g}%",
+        write=lambda share: f"accuracy>={_written_share(share)}",
         metavar="TEXT",
     )
     by: tuple[str, ...] = _option(
-        "judge", (), "Accuracy for each value of a column. Repeatable.", metavar="COLUMN"
+        "judge", (), "Show the accuracy for each value of a column.", group=AUDIT, metavar="COLUMN"
     )
     hide: tuple[str, ...] = _option(
-        "judge", (), "Leave out of the sheet what betrays a label. Repeatable.", metavar="COLUMN"
+        "judge", (), "Leave a column that gives the label away out of the sheet.", group=AUDIT, metavar="COLUMN"
     )
     learner: Any = _option(
         "label draw",
         "auto",
-        "Who learns: mixed (a linear model, trees and boosting), network, linear or boosting; auto: as suits the "
-        "labels.",
+        "The model: auto, mixed (linear, trees and boosting together), network, linear or boosting.",
+        group=LEARNING,
         metavar="NAME",
     )
     rounds: int | None = _option(
         "label draw",
         None,
-        "How often to learn from its own best labels.",
+        "Rounds of self-training: how often to learn from its own most certain labels.",
+        group=LEARNING,
         kind=int,
         min=0,
         max=20,
-        show_default="0, 1 or 5, as suits the labels",
+        metavar="N",
+        show_default="0, 1 or 5, depending on the labels",
     )
-    probabilities: bool = _option("label draw predict", False, "Add the probability of each class.")
-    explain: bool = _option("label draw", False, "Add the cells that decide each new label; slow on large tables.")
-    delimiter: str | None = _option(f"{_ALL} predict", None, "Of a CSV; found out if not given.")
-    encoding: str | None = _option(f"{_ALL} predict", None, "Of a CSV; found out if not given.")
-    sheet: str | None = _option(f"{_ALL} predict", None, "Of an Excel workbook that has several.", metavar="NAME")
+    probabilities: bool = _option("label draw predict", False, "Add the probability of each class.", group=OUTPUT)
+    explain: bool = _option(
+        "label draw", False, "Add the cells that decided each new label; slow on large tables.", group=OUTPUT
+    )
+    delimiter: str | None = _option(
+        f"{_ALL} predict",
+        None,
+        "What separates the columns of a CSV.",
+        group=FILES,
+        metavar="CHARACTER",
+        show_default="found out",
+    )
+    encoding: str | None = _option(
+        f"{_ALL} predict",
+        None,
+        "The encoding of a CSV, such as cp1252.",
+        group=FILES,
+        metavar="NAME",
+        show_default="found out",
+    )
+    sheet: str | None = _option(
+        f"{_ALL} predict", None, "Which sheet of an Excel workbook.", group=FILES, metavar="NAME"
+    )
     memory: int | None = _option(
         "label draw predict",
         None,
-        "To use at most, such as 2GB.",
+        "The most memory to use, such as 2GB.",
+        group=FILES,
         read=read_size,
         metavar="SIZE",
         show_default="half of what is free",
@@ -282,49 +335,71 @@ class Options:
     sample: int | None = _option(
         "label draw",
         None,
-        "Read the table in parts, whatever its size, and learn with so many rows without a label.",
+        "Read the table in parts and learn from so many unlabelled rows.",
+        group=FILES,
         kind=int,
         min=100,
         metavar="ROWS",
-        show_default="100,000, if it is read in parts",
+        show_default="100,000 if the table does not fit into memory",
     )
     seed: int | None = _option(
-        f"{_ALL} demo", None, "Same seed, same result.", kind=int, min=0, max=2**31 - 1, show_default="0"
+        f"{_ALL} demo",
+        None,
+        "The same seed gives the same result.",
+        group=LEARNING,
+        kind=int,
+        min=0,
+        max=2**31 - 1,
+        metavar="N",
+        show_default="0",
     )
     out: str | os.PathLike[str] | None = _option(
         "label draw judge predict",
         None,
-        "Where to write, made if it is not there; next to FILE if not given.",
+        "The folder to write to.",
+        often=True,
         kind=Path,
         metavar="FOLDER",
+        show_default="that of FILE",
     )
     format: str | None = _option(
         "label draw judge predict",
         None,
-        f"Of the table written: {listed(FORMATS, 'or')}, or as in csv.gz; as FILE if not given.",
+        f"The kind of table to write: {listed(FORMATS, 'or')}, or packed, as csv.gz.",
+        group=OUTPUT,
         metavar="KIND",
+        show_default="that of FILE",
     )
     until_width: float | None = _option(
         "fill",
         None,
-        "Say when the accuracy is known this closely, as 20%. For chary judge.",
+        "For a sheet of chary judge: say when the interval is no wider than this, such as 20%.",
+        often=True,
         read=partial(read_share, option="--until-width"),
-        write=lambda share: f"{100 * share:.10g}%",
+        write=_written_share,
         metavar="SHARE",
     )
     until_above: float | None = _option(
         "fill",
         None,
-        "Say when it is known to be above this or not, as 90%.",
+        "For a sheet of chary judge: say when it is clear whether accuracy is above this, such as 90%.",
+        often=True,
         read=partial(read_share, option="--until-above"),
-        write=lambda share: f"{100 * share:.10g}%",
+        write=_written_share,
         metavar="SHARE",
     )
     port: int = _option(
-        "review", 0, "To listen at, on this machine alone; 0: one that is free.", kind=int, min=0, max=65535
+        "review",
+        0,
+        "The port to listen on; 0 picks a free one.",
+        often=True,
+        kind=int,
+        min=0,
+        max=65535,
+        metavar="N",
     )
-    no_browser: bool = _option("review", False, "Print the address, and leave opening it to you.")
-    force: bool = _option("label draw judge predict demo", False, "Overwrite what is there.")
+    no_browser: bool = _option("review", False, "Print the address instead of opening a browser.", often=True)
+    force: bool = _option("label draw judge predict demo", False, "Overwrite files that are there.", often=True)
 
     @classmethod
     def of(cls, command: str = "", /, **given: Any) -> Options:
@@ -341,6 +416,8 @@ class Options:
             if isinstance(known[name].default, tuple):
                 texts = [value] if isinstance(value, str) else [] if value is None else value
                 values[name] = tuple(str(one) for one in texts)
+        if isinstance(prior := given.get("class_prior"), Mapping):  # classes of a table are texts
+            values["class_prior"] = {_class_name(name): share for name, share in prior.items()}
         return cls(**values)
 
     @classmethod
@@ -430,11 +507,18 @@ class Options:
         return words.removeprefix("chary label").strip()
 
 
+def _class_name(value: Any) -> str:
+    """A class as a table spells it: 1 for 1.0, true for True."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
 def flag_of(name: str) -> str:
     """How a parameter is typed.
 
     >>> flag_of("class_prior"), flag_of("identifier"), flag_of("overwrite")
-    ('--class-prior', '--id', '--force')
+    ('--class-prior', '--identifier', '--force')
     """
     flags = {one.name: one.metadata["flags"] for one in fields(Options)}.get(name, ())
     return str(flags[0]) if flags else "--force" if name == "overwrite" else f"--{name.replace('_', '-')}"

@@ -114,7 +114,7 @@ def test_a_mistake_of_chary_is_admitted(table, run, monkeypatch):
 
 def test_version_and_help(run):
     assert run("--version")[1] == f"chary {__version__}\n"
-    code, out, err = run()
+    code, out, err = run("--help")
     assert (code, err) == (0, "")
     for command in ("label", "diagnose", "predict", "demo"):
         assert command in out

@@ -144,3 +144,11 @@ def test_a_requirement_before_any_answer_is_refused(tickets, run):
     code, _, err = run("judge", tickets[0], "--labels", "rule", "--require", "accuracy>=80%")
     assert code == 1
     assert "--require has a meaning once rows are labelled" in err
+
+
+def test_drawing_can_be_said_with_a_word(animals, run):
+    path, _ = animals
+    code, out, _ = run("judge", "draw", path, "-l", "animal", "--rows", 7)
+    assert (code, "7 of 300 rows, drawn at random" in out) == (0, True)
+    code, _, err = run("judge", "draw", path, "-l", "animal", "--audit", path.with_name("animals.judge.csv"))
+    assert (code, "takes no --audit" in err) == (1, True)

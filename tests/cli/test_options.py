@@ -76,6 +76,8 @@ def test_shares_and_sizes_as_typed():
 
 def test_in_python_a_name_is_a_list_of_one_and_a_wrong_one_is_said():
     assert Options.of(target="y", drop="a", unlabeled=None) == Options(target="y", drop=("a",))
+    shares = Options.of(class_prior={0: 0.3, np.int64(3): 0.2, 2.0: 0.4, True: 0.1}).class_prior
+    assert shares == {"0": 0.3, "3": 0.2, "2": 0.4, "true": 0.1}
     with pytest.raises(TypeError, match="There is no option 'tagret'; the options are aim, "):
         Options.of(tagret="y")
     with pytest.raises(TypeError, match="There is no option 'error'; the options are categorical, "):
@@ -279,6 +281,47 @@ def test_every_command_and_option_has_help_the_same_wherever_it_appears():
             if name in ("label", "diagnose", "predict", "audit draw") and parameter.name not in ("seed", "file"):
                 told.setdefault(parameter.name, set()).add(parameter.help)
     assert {name: texts for name, texts in told.items() if len(texts) > 1} == {}
+
+
+def test_help_begins_with_a_screen_of_at_most_ten_options_and_groups_the_others(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    for name in commands(ROOT):
+        assert main([*name.split(), "--help"]) == 0
+        text = capsys.readouterr().out
+        lines = text.splitlines()
+        first = lines[: lines.index("", lines.index("Options:"))]
+        assert len(first) <= 24, name
+        assert sum(line.startswith("  -") for line in first) <= 10, name
+        assert not re.search(r"<\w+|\[/?bold\]|\[required\]", text), name
+    groups = [line for line in help_of("label", capsys).splitlines() if re.fullmatch(r"\w.*:", line)]
+    assert groups[:7] == [
+        "Arguments:",
+        "Options:",
+        "Files:",
+        "Target and columns:",
+        "Learning:",
+        "Audit:",
+        "Output:",
+    ]
+    assert "-k, --rows ROWS" in help_of("judge", capsys)
+
+
+def help_of(name, capsys):
+    main([name, "--help"])
+    return capsys.readouterr().out
+
+
+def test_alone_chary_names_the_three_commands_that_one_needs(capsys):
+    assert main([]) == 0
+    out = capsys.readouterr().out
+    lines = re.findall(r"^  (chary .*?)  ", out, re.MULTILINE)
+    assert lines == [
+        "chary review customers.csv",
+        "chary label customers.csv --target churn",
+        "chary judge tickets.csv --labels llm_label",
+    ]
+    for line in lines:
+        parsed(line)
 
 
 # ---------------------------------------------------------------- errors speak of options and commands

@@ -9,6 +9,7 @@ import stat
 import subprocess
 import sys
 import tempfile
+import time
 import urllib.error
 import urllib.request
 from contextlib import ExitStack
@@ -50,7 +51,7 @@ def test_the_command_serves_opens_a_browser_and_ends_with_a_sentence(served, ani
     with pytest.raises(urllib.error.HTTPError, match="403"):
         urllib.request.urlopen(base, timeout=60)
     while not shown.exists():
-        pass
+        time.sleep(0.05)
     words, _, page = shown.read_text().partition("\n")
     assert token in page  # the file leads to the address
     assert token not in words  # what the list of processes shows does not

@@ -125,7 +125,7 @@ def test_a_worker_that_dies_costs_its_cell_a_second_try_and_no_other_cell_anythi
         always=(die, {"marker": str(tmp_path / "always"), "times": 99}),
         after=(nearest, {"k": 3}),
     )
-    progress = run(study, study.cells(n_seeds=1), store)
+    progress = run(study, study.cells(n_seeds=1), store, jobs=1)
     assert progress.n_done == 2
     ((cell, reason),) = progress.failed
     assert (cell.method, reason) == ("always", "its worker died (SIGKILL(-9))")

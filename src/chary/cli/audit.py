@@ -41,14 +41,14 @@ _CLASS_KEYS = "123456789" + "".join(c for c in string.ascii_lowercase if c not i
 
 @takes_options("draw")
 def draw_command(file: TABLE, options: Options) -> None:
-    """Draw rows without a label, at random, for a person to label.
+    """Draw random rows without a label, for a person to label.
 
-    Writes FILE.audit.csv: the rows with an empty target column. Fill it in with [bold]chary audit fill[/bold] or
-    in a spreadsheet, then pass it to [bold]chary label --audit[/bold]. Where it is already, a larger -k adds rows
-    to it and keeps the answers. A table that would take more than --memory is read in parts.
+    It writes FILE.audit.csv: the rows with an empty target column. Fill it in with chary audit fill or in a
+    spreadsheet, then pass it to chary label --audit. If the sheet is there already, a larger -k adds rows to it
+    and keeps the answers. A table that would take more than --memory is read in parts.
 
-    Options of [bold]chary label[/bold], such as --missing or --aim, change nothing here: the sheet remembers them
-    for the next command.
+    Options of chary label, such as --missing or --aim, change nothing here: the sheet remembers them for the next
+    command.
     """
     require_readable(*file)
     from chary._files import folders_for
@@ -101,10 +101,10 @@ SHEET = Annotated[
 
 @takes_options("fill")
 def fill_command(file: SHEET, options: Options) -> None:
-    """Label the drawn rows one by one, with a key for each class. Every answer is saved at once.
+    """Label the drawn rows one by one, with a key for each class.
 
-    With --until-width or --until-above, on a sheet of [bold]chary judge[/bold], an interval of the accuracy is
-    shown that holds at whichever moment you stop, and when what you ask for is reached. No label is shown.
+    Every answer is saved at once. With --until-width or --until-above you also see an interval of the accuracy
+    that holds whenever you stop, and are told when you have what you asked for. No label is shown.
     """
     require_readable(file)
     from chary._files import sweep

@@ -22,14 +22,14 @@ import typer
 
 from chary._files import atomic_writes, folders_for, probe, why_unreadable
 from chary._words import Parameter, Step, listed, visible
-from chary.options import FORMATS, Options, flag_of
+from chary.options import FORMATS, OUTPUT, Options, flag_of
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from chary.tables import Source, Table
 
-READABLE = f"{listed(FORMATS.values(), 'or')}, also in gzip or zip"
+READABLE = f"{listed(FORMATS.values(), 'or')}, also gzip or zip"
 TABLE = Annotated[
     list[str],
     typer.Argument(
@@ -37,7 +37,7 @@ TABLE = Annotated[
         help=f"{READABLE}; several files, a folder or a pattern are one table; - is standard input.",
     ),
 ]
-JSON = Annotated[bool, typer.Option("--json", help="Print figures for a program instead of for a person.")]
+JSON = Annotated[bool, typer.Option("--json", help="Print figures for a program.", rich_help_panel=OUTPUT)]
 # What to type for a step that an error speaks of.
 _COMMANDS = {"draw": "audit draw", "fill": "audit fill", "label": "label", "judge": "judge"}
 

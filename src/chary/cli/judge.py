@@ -33,14 +33,18 @@ _EXIT_CODES = {"shown": 0, "open": 3, "ruled out": 4}
 
 @takes_options("judge")
 def judge_command(file: TABLE, options: Options, as_json: JSON = False) -> None:
-    """Say how good labels are that anybody made: a language model, rules, a colleague.
+    """Say how good the labels are that somebody or something made.
 
-    First it draws rows at random into FILE.judge.csv, without the labels, for a person to label with
-    [bold]chary audit fill[/bold] or in a spreadsheet. Then, with [bold]--audit[/bold] FILE.judge.csv, it says how
-    many labels are right, writes FILE.judged.html and, with --error, FILE.judged.csv (or as FILE): the table, plus
-    chary_accept. [bold]--require 'accuracy>=80%'[/bold] is for pipelines: it ends with code 0 where the audit
-    shows that, with 3 where it does not tell, with 4 where it rules it out.
+    chary judge draw FILE --labels COLUMN draws random rows into FILE.judge.csv, without their labels. Label them
+    with chary audit fill or in a spreadsheet.
+
+    chary judge FILE --labels COLUMN --audit FILE.judge.csv then says how many labels are right and writes
+    FILE.judged.html; with --error also FILE.judged.csv (or as FILE), the table with the column chary_accept.
     """
+    if file[0] == "draw" and len(file) > 1:
+        if options.audit is not None:
+            raise ValueError("chary judge draw takes no --audit: it draws the rows that an audit needs.")
+        file = file[1:]
     require_readable(*file, *([] if options.audit is None else [options.audit]))
     from chary.tables import open_source
 

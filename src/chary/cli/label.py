@@ -31,17 +31,17 @@ if TYPE_CHECKING:
 
 @takes_options("label")
 def label_command(file: TABLE, options: Options, as_json: JSON = False) -> None:
-    """Fill the empty cells of one column, and say how far each label can be trusted.
+    """Label the rows where one column is empty.
 
-    Rows of FILE whose target cell is empty get a label. Three files appear next to it:
+    It writes three files next to FILE:
 
-    FILE.labeled.csv (or as FILE): your table, with the columns chary_label, chary_confidence, chary_source.
+    FILE.labeled.csv (or as FILE): your table, with the columns chary_label, chary_confidence and chary_source.
 
-    FILE.model.chary: the model, for [bold]chary predict[/bold].
+    FILE.model.chary: the model, for chary predict.
 
-    FILE.report.html: are your labels biased, what can be trusted, which rows to check.
+    FILE.report.html: whether your labels are biased, what you can trust, and which rows to check.
 
-    A table that would take more than --memory is read in parts: the model learns from its labelled rows and a
+    A table that would take more than --memory is read in parts: the model learns from the labelled rows and a
     random sample of the others, and then labels every row.
     """
     labelled = label_files(file, options)
@@ -50,7 +50,10 @@ def label_command(file: TABLE, options: Options, as_json: JSON = False) -> None:
 
 @takes_options("diagnose")
 def diagnose_command(file: TABLE, options: Options, as_json: JSON = False) -> None:
-    """Tell whether the labelled rows are like the rest, and where not. Writes nothing."""
+    """Say whether the labelled rows are like the rest.
+
+    It also shows how each column is read, and writes nothing.
+    """
     require_readable(*file)
     from chary.labelling import diagnose_table
     from chary.report.summary import Hints, summarize_diagnosis

@@ -32,44 +32,55 @@ from chary.cli.console import (
     stdout,
     takes_options,
 )
-from chary.options import Options
+from chary.options import FILES, Options
 
 if TYPE_CHECKING:
     from chary.labelling.predict_files import FileTask, LabelledFile, Plan, Resources
     from chary.labelling.score import Predictor
 
-FILES = Annotated[
+TABLES = Annotated[
     list[str],
     typer.Argument(
         metavar="FILE...",
-        help=f"{READABLE}; several files, a folder or a pattern in quotes: an output for each; - is standard "
-        "input.",
+        help=f"{READABLE}; several files, a folder or a quoted pattern give an output each; - is standard input.",
     ),
 ]
 COLUMNS = Annotated[
-    list[str] | None,
-    typer.Option(metavar="COLUMN", help="A column of FILE to write back; all if not given. Repeatable."),
+    list[str] | None, typer.Option(metavar="COLUMN", help="A column of FILE to write.", show_default="all")
 ]
 THRESHOLD = Annotated[
     float | None,
-    typer.Option(min=0, max=1, metavar="CONFIDENCE", help="Add chary_accept: whether the confidence reaches it."),
+    typer.Option(min=0, max=1, metavar="NUMBER", help="Add chary_accept: is the confidence at least this?"),
 ]
 JOBS = Annotated[
     int | None,
-    typer.Option("--jobs", "-j", min=1, help="Files at a time.", show_default="as many as cores and memory allow"),
+    typer.Option(
+        "--jobs",
+        "-j",
+        min=1,
+        metavar="N",
+        help="How many files to label at a time.",
+        show_default="as many as cores and memory allow",
+        rich_help_panel=FILES,
+    ),
 ]
-STRICT = Annotated[
-    bool, typer.Option("--strict", help="Refuse rows that do not look like those the model learned from.")
-]
+STRICT = Annotated[bool, typer.Option("--strict", help="Refuse rows unlike those the model learned from.")]
 SHARD = Annotated[
     str | None,
-    typer.Option(metavar="K/N", help="Only every N-th file, from the K-th on: one part of an array job."),
+    typer.Option(
+        metavar="K/N", help="Label part K of N parts of the files, for array jobs.", rich_help_panel=FILES
+    ),
 ]
-ENGINE = Annotated[str, typer.Option(metavar="process|dask", help="Who labels the files.")]
+ENGINE = Annotated[
+    str, typer.Option(metavar="NAME", help="What labels the files: process or dask.", rich_help_panel=FILES)
+]
 SCHEDULER = Annotated[
     str | None,
     typer.Option(
-        metavar="ADDRESS", help="Of a Dask cluster; one on this machine if not given. Means --engine dask."
+        metavar="ADDRESS",
+        help="The address of a Dask cluster, for --engine dask.",
+        show_default="one on this machine",
+        rich_help_panel=FILES,
     ),
 ]
 
@@ -77,7 +88,7 @@ SCHEDULER = Annotated[
 @takes_options("predict")
 def predict_command(
     model_file: Annotated[Path, typer.Argument(metavar="MODEL", help="A FILE.model.chary.")],
-    file: FILES,
+    file: TABLES,
     options: Options,
     columns: COLUMNS = None,
     threshold: THRESHOLD = None,
@@ -88,14 +99,13 @@ def predict_command(
     scheduler: SCHEDULER = None,
     as_json: JSON = False,
 ) -> None:
-    """Label the rows of new tables with a model made by [bold]chary label[/bold].
+    """Label the rows of new tables with a model.
 
-    One FILE: writes FILE.predicted.csv (or as FILE), the table plus chary_label and chary_confidence.
+    It writes FILE.predicted.csv (or as FILE): the table with the columns chary_label and chary_confidence. It also
+    says whether the rows look like those the model learned from.
 
-    Says whether the rows look like those the model learned from.
-
-    Several, a folder or a pattern: one output for each, next to it, or of the same name in the folder of --out.
-    Run it again after an interruption: files that are finished, and as they were written, are passed over.
+    Several files, a folder or a pattern give one output each, next to the file or in the folder of --out. After an
+    interruption run the same command again: finished files are not labelled twice.
     """
     require_readable(model_file, *file)
     engine = "dask" if scheduler else engine

@@ -8,11 +8,11 @@ from chary.options import Options
 
 @takes_options("review")
 def review_command(file: TABLE, options: Options) -> None:
-    """The whole job in the browser, on this machine: label random rows, see the truth, mend and accept labels.
+    """Do everything in the browser: label, audit, correct.
 
-    Everything is saved as it happens, in the files of [bold]chary audit[/bold], [bold]chary label[/bold] and
-    [bold]chary judge[/bold], so that page, terminal and spreadsheet can be mixed. Ctrl-C ends it; the same command
-    goes on where you stopped.
+    The page runs on this machine only. Without --target or --labels you choose the column on it. Everything is
+    saved at once in the files that chary audit, chary label and chary judge use, so you can switch between page,
+    terminal and spreadsheet. Ctrl-C ends it; the command it prints goes on where you stopped.
     """
     require_readable(*file)
     if (options.target is None) == (not options.labels):
