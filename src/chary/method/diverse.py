@@ -33,7 +33,7 @@ class DiverseEnsembleClassifier(ClassifierMixin, BaseEstimator):
 
     A small multilayer perceptron is trained on the labelled rows. Beside its prediction head it carries M linear
     heads that fit the same labels while disagreeing as much as they can on the unlabelled rows. Where they agree
-    all the same, the prediction is safe: that agreement is the T-similarity, given by ``predict_confidence``.
+    anyway, the prediction is safe: that agreement is the T-similarity, given by ``predict_confidence``.
 
     Parameters
     ----------
@@ -313,10 +313,7 @@ def _chunks(n_rows: int, width: int) -> Iterator[slice]:
 def _weights_to_start_from(other: Any, network: Network, classes: NDArray[Any]) -> Floats:
     """The weights of a fitted classifier, once it is sure that they mean the same in this network."""
     if not isinstance(getattr(other, "network_", None), Network):
-        raise ValueError(
-            f"start_from holds no trained network, but a {type(other).__name__}; give a fitted "
-            "DiverseEnsembleClassifier."
-        )
+        raise ValueError(f"start_from is a {type(other).__name__}; give a fitted DiverseEnsembleClassifier.")
     theirs, ours = (
         f"{net.n_features} columns, hidden_sizes={net.hidden_sizes} and n_heads={net.n_heads}"
         for net in (other.network_, network)
