@@ -64,8 +64,8 @@ class Resources(NamedTuple):
             jobs = max(1, min(cores, n_files, memory // _LEAST_MEMORY))
         if memory // jobs < _LEAST_MEMORY:
             raise TableError(
-                f"{jobs} at a time need at least {jobs * _LEAST_MEMORY >> 20:,} MiB, but only {memory >> 20:,} MiB "
-                "are allowed; ask for fewer with ",
+                f"{jobs} at a time need at least {jobs * _LEAST_MEMORY >> 20:,} MiB, but only {memory >> 20:,} "
+                "MiB are allowed; ask for fewer with ",
                 Parameter("jobs"),
                 ", or allow more with ",
                 Parameter("memory"),
