@@ -31,7 +31,7 @@ _ALL = f"{_LABELLING} judge"
 # What a sheet says in another way, or what concerns the draw alone.
 _NOT_KEPT = ("target", "labels", "unlabeled", "exact_labels", "k", "force")
 # What labels depend on: others than those that a sheet was drawn with are said.
-_COLUMNS = ("drop", "categorical", "numeric", "identifier", "text", "missing")
+_COLUMNS = ("drop", "categorical", "numeric", "identifier", "text", "missing", "dates")
 _DECIDING = (*_COLUMNS, "features", "class_prior", "aim", "learner", "rounds")
 
 _SEVERAL_SHARES = re.compile(r"=\s*\d[\d.]*\s*%?\s*[,;]")  # a share, and something after it
@@ -206,6 +206,12 @@ class Options:
     missing: tuple[str, ...] = _option(
         _LABELLING, (), "A value to treat as missing, such as -9 or age=-9.", metavar="[COLUMN=]CODE"
     )
+    dates: tuple[str, ...] = _option(
+        _LABELLING,
+        (),
+        "How to read 03/04/2024 if a column leaves it open: day-first, month-first or year-first.",
+        metavar="[COLUMN=]ORDER",
+    )
     text: tuple[str, ...] = _option(_LABELLING, (), "A column of free text.", metavar="COLUMN")
     features: str | os.PathLike[str] | None = _option(
         f"{_LABELLING} predict",
@@ -322,6 +328,16 @@ class Options:
     )
     sheet: str | None = _option(
         f"{_ALL} predict", None, "Which sheet of an Excel workbook.", group=FILES, metavar="NAME"
+    )
+    header_row: int | None = _option(
+        f"{_ALL} predict",
+        None,
+        "Which row of a CSV or Excel sheet holds the column names.",
+        kind=int,
+        group=FILES,
+        min=1,
+        metavar="N",
+        show_default="found out",
     )
     memory: int | None = _option(
         "label draw predict",
@@ -440,7 +456,7 @@ class Options:
     @property
     def reading(self) -> dict[str, Any]:
         """How files are read."""
-        return {"delimiter": self.delimiter, "encoding": self.encoding, "sheet": self.sheet}
+        return {name: getattr(self, name) for name in ("delimiter", "encoding", "sheet", "header_row")}
 
     def folder(self, beside: Path) -> Path:
         """Where to write: the folder that was named, or that of the table."""

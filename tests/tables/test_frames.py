@@ -1,6 +1,7 @@
 """Data frames of other libraries become a table, and results a frame of the kind that was given."""
 
 import sys
+from contextlib import suppress
 
 import numpy as np
 import pandas as pd
@@ -9,7 +10,7 @@ import pytest
 
 from chary.tables import Table
 from chary.tables.errors import TableError
-from chary.tables.frames import alone, extended, from_dataframe, is_pandas, like, part_of
+from chary.tables.frames import alone, extended, from_dataframe, is_pandas, like
 
 
 def test_dataframes_of_all_kinds_are_the_same_table():
@@ -118,8 +119,58 @@ def test_pandas_is_recognised_without_being_imported(monkeypatch):
 def test_some_rows_and_columns_alone_are_of_the_kind_that_was_given():
     pandas = pd.DataFrame({"x": [1, 2, 3]}, index=[7, 8, 9])
     polars = pl.DataFrame({"x": [1, 2, 3]})
-    table, rows = Table(polars, "t"), np.array([2, 0])
-    assert part_of(pandas, table, rows).index.tolist() == [9, 7]
-    assert part_of(polars, table, rows)["x"].to_list() == part_of("t.csv", table, rows)["x"].to_list() == [3, 1]
+    table, rows, added = Table(polars, "t"), np.array([2, 0]), {"a": pl.Series([5, 6])}
+    assert extended(pandas, table, added, rows=rows).index.tolist() == [9, 7]
+    for data in (polars, "t.csv", polars.to_arrow()):
+        found = pl.DataFrame(extended(data, table, added, rows=rows))
+        assert found.rows() == [(3, 5), (1, 6)]
+    assert like(pandas, {"a": [1, 2]}, rows).index.tolist() == [9, 7]
     assert alone(pandas, {"a": [1]}).index.tolist() == [0]
     assert alone(polars, {"a": [1]}).equals(pl.DataFrame({"a": [1]}))
+
+
+class Stream:
+    """Nothing but Arrow's protocol."""
+
+    def __init__(self, frame):
+        self.__arrow_c_stream__ = frame.__arrow_c_stream__
+
+
+def kinds_of_frames(frame):
+    """The same table as other libraries keep it, by the names of these."""
+    yield "arrow", frame.to_arrow()
+    yield "stream", Stream(frame)
+    yield "lazy", frame.lazy()
+    with suppress(ImportError):
+        import duckdb
+
+        yield "duckdb", duckdb.from_arrow(frame.to_arrow())
+    with suppress(ImportError):
+        import ibis
+
+        ibis.set_backend("polars")
+        yield "ibis", ibis.memtable(frame)
+    with suppress(ImportError):
+        import datasets
+
+        yield "datasets", datasets.Dataset.from_polars(frame)
+
+
+def test_tables_of_other_libraries_come_in_and_go_out():
+    frame = pl.DataFrame({"x": [1, 2, None], "y": ["a", None, "b"], "z": [1.5, 2.5, 3.5]})
+    for name, data in kinds_of_frames(frame):
+        assert from_dataframe(data).equals(frame), name
+        found = extended(data, table_of(frame), {"chary_label": LABELS})
+        assert isinstance(found, pl.DataFrame if name in ("stream", "lazy") else type(data)), name
+        assert from_dataframe(found)["chary_label"].to_list() == LABELS.to_list(), name
+
+
+def test_what_speaks_arrow_badly_is_refused_in_a_sentence():
+    class Broken:
+        def __arrow_c_stream__(self, requested_schema=None):
+            raise RuntimeError("no rows today")
+
+    with pytest.raises(TableError, match=r"The Broken cannot be read as a table \(no rows today\)"):
+        from_dataframe(Broken())
+    with pytest.raises(TableError, match="got list"):
+        from_dataframe([1, 2])

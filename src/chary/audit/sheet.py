@@ -67,7 +67,7 @@ class SheetOrigin(NamedTuple):
     classes: list[str]  # known when it was drawn
     unlabeled: tuple[str, ...] | None  # as given to ``target_labels``
     table: str  # path as typed; empty if unknown
-    read_with: dict[str, str]  # the parameters to read it with
+    read_with: dict[str, Any]  # the parameters to read it with
     more_tables: tuple[str, ...] = ()  # paths, where several files were one table
     exact_labels: bool = False
     chosen: str = RANDOM
@@ -105,7 +105,11 @@ def read_origin(audit: Table) -> SheetOrigin | None:
         return None
     unlabeled, tables = found.get(_UNLABELED), _like((), found.get(_TABLE) or "")
     unlabeled = None if unlabeled is None else _like((), unlabeled)
-    read_with = {name: str(told[name]) for name in ("delimiter", "encoding", "sheet") if name in told}
+    read_with: dict[str, Any] = {
+        name: str(told[name]) for name in ("delimiter", "encoding", "sheet") if name in told
+    }
+    if isinstance(row := told.get("header_row"), int) and row > 0:
+        read_with["header_row"] = row
     defaults = SheetOrigin._field_defaults
     more = {name: _like(defaults[name], found[key]) for name, key in _FIELDS.items() if key in found}
     return SheetOrigin(target, classes, unlabeled, tables[0], read_with, tables[1:], **more)

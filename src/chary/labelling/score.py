@@ -285,7 +285,7 @@ class Predictor:
             batches = [batches]  # one batch is a list of one
         counts = RowCounts(self.model)
         for batch in batches:
-            frame = _frame(batch)
+            frame = from_dataframe(batch)
             self.model[0].require_columns(frame.columns)
             self._require_kept(frame.columns)
             for start, scored in _score_blocks(self.model, frame, counts):
@@ -384,16 +384,6 @@ def refuse_taken(table: Table, names: Iterable[str]) -> None:
 
 
 # ---------------------------------------------------------------- record batches
-
-
-def _frame(batch: Any) -> pl.DataFrame:
-    speaks_arrow = hasattr(batch, "__arrow_c_array__") or hasattr(batch, "__arrow_c_stream__")
-    if hasattr(batch, "iloc") or not speaks_arrow:
-        return from_dataframe(batch)
-    try:
-        return pl.DataFrame(batch)
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, TypeError, ValueError) as error:
-        raise TableError(f"A record batch cannot be read ({error}); give it plain columns.") from None
 
 
 def _plain(frame: pl.DataFrame) -> pl.DataFrame:

@@ -33,7 +33,7 @@ from chary.report.page import render_judged, render_page
 from chary.report.summary import Hints, Summary, summarize, summarize_diagnosis, summarize_judged
 from chary.report.terminal import show_diagnosis, show_judged, show_labels
 from chary.tables import Source, Table, TableError, open_source
-from chary.tables.frames import alone, extended, like, part_of
+from chary.tables.frames import alone, extended, like
 from chary.tables.memory import free_memory
 from chary.tables.table import ACCEPT, LABEL, WHY
 
@@ -54,6 +54,7 @@ def label(
     numeric: Sequence[str] = (),
     identifier: Sequence[str] = (),
     missing: Sequence[str] = (),
+    dates: str | Sequence[str] = (),
     text: Sequence[str] = (),
     features: str | os.PathLike[str] | None = None,
     learner: Any = "auto",
@@ -68,12 +69,13 @@ def label(
     delimiter: str | None = None,
     encoding: str | None = None,
     sheet: str | None = None,
+    header_row: int | None = None,
 ) -> Result:
     """Label the rows of a table whose target is empty, and say how far each label can be trusted.
 
     Parameters
     ----------
-    data : pandas or polars DataFrame, dict of columns, path, or Table
+    data : DataFrame of pandas, polars or Arrow, dict of columns, path, or Table
         It is not changed.
     target : str
         The column that holds the labels; cells without one are missing.
@@ -90,6 +92,9 @@ def label(
         Columns that are of this kind, whatever they look like; identifiers are left out.
     missing : sequence of str, default=()
         Codes for nothing: ``"-9"`` in every column, ``"age=-9"`` in one.
+    dates : str or sequence of str, default=()
+        How dates such as 03/04/2024 are meant where a column does not show it: ``"day-first"``, ``"month-first"``
+        or ``"year-first"``; ``"start=month-first"`` for one column.
     text : sequence of column names, default=()
         Columns to read as free text.
     features : path, default=None
@@ -127,6 +132,8 @@ def label(
         Of a CSV; None: found out, among UTF-8, UTF-16 and Windows-1252.
     sheet : str, default=None
         Of an Excel workbook that has several.
+    header_row : int, default=None
+        The row of a CSV or an Excel sheet, counted from 1, that holds the column names; None: found out.
 
     See Also
     --------
@@ -155,14 +162,14 @@ def diagnose(data: Any, target: Any, **options: Any) -> Diagnosed:
 
     Parameters
     ----------
-    data : pandas or polars DataFrame, dict of columns, path, or Table
+    data : DataFrame of pandas, polars or Arrow, dict of columns, path, or Table
         It is not changed.
     target : str
         The column that holds the labels; cells without one are missing.
     **options
         The parameters of ``chary.label`` that say how the table is read: ``unlabeled``, ``classes``,
-        ``exact_labels``, ``drop``, ``categorical``, ``numeric``, ``identifier``, ``missing``, ``text``,
-        ``features``, ``delimiter``, ``encoding``, ``sheet``; and ``seed``.
+        ``exact_labels``, ``drop``, ``categorical``, ``numeric``, ``identifier``, ``missing``, ``dates``,
+        ``text``, ``features``, ``delimiter``, ``encoding``, ``sheet``, ``header_row``; and ``seed``.
 
     See Also
     --------
@@ -184,7 +191,7 @@ def judge(data: Any, labels: Any, truth: Any, *, level: float = 0.95, **options:
 
     Parameters
     ----------
-    data : pandas or polars DataFrame, dict of columns, path, or Table
+    data : DataFrame of pandas, polars or Arrow, dict of columns, path, or Table
         It is not changed.
     labels : str, or two of them
         The column of labels under test; two are also compared.
@@ -196,7 +203,7 @@ def judge(data: Any, labels: Any, truth: Any, *, level: float = 0.95, **options:
     **options
         ``confidence``, a column of numbers, the larger the surer the label; ``by``, columns to slice by;
         ``error``, the largest share of wrong labels among those to accept; ``unlabeled`` and ``exact_labels`` as
-        in ``label``; for a path also ``delimiter``, ``encoding`` and ``sheet``.
+        in ``label``; for a path also ``delimiter``, ``encoding``, ``sheet`` and ``header_row``.
 
     Examples
     --------
@@ -227,7 +234,7 @@ def draw_rows(
 
     Parameters
     ----------
-    data : pandas or polars DataFrame, dict of columns, path, or Table
+    data : DataFrame of pandas, polars or Arrow, dict of columns, path, or Table
         As in ``judge``.
     labels : str or list of two
         The columns under test, which the sheet does not show.
@@ -239,7 +246,7 @@ def draw_rows(
         Whether to draw anew in place of what is there.
     **options
         ``confidence`` and ``hide``, columns that the sheet does not show either; ``seed``; ``unlabeled`` and
-        ``exact_labels`` as in ``label``; for a path also ``delimiter``, ``encoding`` and ``sheet``.
+        ``exact_labels`` as in ``label``; for a path also ``delimiter``, ``encoding``, ``sheet``, ``header_row``.
     """
     chosen = Options.of("judge", labels=labels, force=overwrite, **options)
     draw_to_judge(_source(data, reserved=(), **chosen.reading), path, chosen, k)
@@ -353,12 +360,12 @@ def explain(model: Any, rows: Any = None, *, background: Any = None, **reading: 
     is_table = isinstance(rows, (str, os.PathLike, Mapping, Table)) or hasattr(rows, "columns")
     if isinstance(model, Result) and not is_table:
         numbers = _row_numbers(rows, model.details.table.frame.height)
-        data, frame = part_of(model.data, model.details.table, numbers), model.details.table.frame[numbers]
+        data, own, frame = model.data, numbers, model.details.table.frame[numbers]
         X, codes = model.details.features(numbers), model.details.codes[numbers]
     elif rows is None:
         raise TypeError("A model has no rows of its own; pass those to explain.")
     else:
-        data, frame = rows, _table(rows, **reading).frame
+        data, own, frame = rows, None, _table(rows, **reading).frame
         X = pipeline[0].transform(frame)
         codes = pipeline[-1].predict_proba(X).argmax(axis=1)
     if background is not None or explained is None:
@@ -370,7 +377,7 @@ def explain(model: Any, rows: Any = None, *, background: Any = None, **reading: 
     of = {name: effects[:, k] for k, name in enumerate(explained.columns)}
     columns = {name: of[name] for name in dict.fromkeys([*frame.columns, *of]) if name in of}
     labels = np.asarray(pipeline.classes_).astype(str)[codes].tolist()
-    return like(data, {LABEL: labels, WHY: explained.texts(effects, frame).to_list(), **columns})
+    return like(data, {LABEL: labels, WHY: explained.texts(effects, frame).to_list(), **columns}, own)
 
 
 class _Shown:
@@ -482,7 +489,7 @@ class Result(_Shown):
             "chary_given_probability": pl.Series(np.round(doubted.own, 4)),
             WHY: pl.Series(why, dtype=pl.String),
         }
-        return extended(part_of(self.data, self.details.table, doubted.rows), self.details.table, added)
+        return extended(self.data, self.details.table, added, rows=doubted.rows)
 
     @cached_property
     def diagnosis(self) -> Diagnosed:

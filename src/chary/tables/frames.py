@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,24 +11,45 @@ import polars as pl
 
 from chary.method.labels import is_missing
 from chary.tables.cells import target_texts
-from chary.tables.errors import TableError
+from chary.tables.errors import TableError, reason
 from chary.tables.table import LABEL, Table, refuse_duplicates
 
 
 def from_dataframe(data: Any) -> pl.DataFrame:
-    """A pandas or polars DataFrame, or a mapping of columns, as a polars DataFrame.
+    """Whatever holds a table in memory as a polars DataFrame.
+
+    A pandas or polars frame, a mapping of columns, a Dataset of Hugging Face, or anything that speaks Arrow (has
+    ``__arrow_c_stream__``): a table of pyarrow, a relation of DuckDB, a table of Ibis.
 
     >>> from_dataframe({"age": [31, 47], "city": ["Ulm", None]}).shape
     (2, 2)
     """
     if isinstance(data, pl.DataFrame):
         return data
-    if not isinstance(data, Mapping) and not hasattr(data, "columns"):
+    if isinstance(data, pl.LazyFrame):
+        return data.collect()
+    is_mapping = isinstance(data, Mapping)
+    if not is_mapping and not is_pandas(data) and (found := _from_arrow(data)) is not None:
+        return found
+    if not is_mapping and not hasattr(data, "columns"):
         raise TableError(f"A table is needed, a DataFrame or a dict of columns; got {type(data).__name__}.")
-    names = [str(name) for name in (data if isinstance(data, Mapping) else data.columns)]
+    keys = data if is_mapping else data.columns
+    names = [str(name) for name in keys]
     refuse_duplicates(names, "The table")
-    values = (data[key] for key in (data if isinstance(data, Mapping) else data.columns))
-    return pl.DataFrame([_series(name, column) for name, column in zip(names, values, strict=True)])
+    return pl.DataFrame([_series(name, data[key]) for name, key in zip(names, keys, strict=True)])
+
+
+def _from_arrow(data: Any) -> pl.DataFrame | None:
+    """A table of a library that speaks Arrow; None if it does not."""
+    speaks = any(hasattr(data, f"__arrow_c_{kind}__") for kind in ("stream", "array"))
+    if not speaks and not hasattr(data, "to_polars"):
+        return None
+    try:
+        return pl.DataFrame(data) if speaks else data.to_polars()
+    except pl.exceptions.DuplicateError:
+        raise TableError("Two columns of the table have the same name; rename one of them.") from None
+    except (Exception, pl.exceptions.PanicException) as error:
+        raise TableError(f"The {type(data).__name__} cannot be read as a table ({reason(error)}).") from None
 
 
 def _series(name: str, values: Any) -> pl.Series:
@@ -49,15 +71,17 @@ def _series(name: str, values: Any) -> pl.Series:
         return pl.Series(name, [None if item is None else str(item) for item in items])
 
 
-def extended(data: Any, table: Table, added: Mapping[str, pl.Series], target: str = "") -> Any:
-    """What was given with columns on the right; it is not changed itself.
+def extended(data: Any, table: Table, added: Mapping[str, pl.Series], target: str = "", rows: Any = None) -> Any:
+    """What was given, or some of its ``rows`` by number, with columns on the right; it is not changed itself.
 
     A pandas frame stays one, with its index and types, and ``chary_label`` has the type of the target where that
-    can hold it. Everything else becomes a polars frame: a file its cells.
+    can hold it. A file becomes a polars frame of its cells.
     """
     if not is_pandas(data):
         frame = data if isinstance(data, pl.DataFrame) else table.frame
-        return frame.with_columns([column.alias(name) for name, column in added.items()])
+        frame = frame if rows is None else frame[rows]
+        return _of_its_kind(data, frame.with_columns([column.alias(name) for name, column in added.items()]))
+    data = data if rows is None else data.iloc[rows]
     own = [data[name].dtype for name in data.columns if str(name) == target]
     return data.assign(**{
         name: _pandas_array(column, own[0] if own and name == LABEL else None)
@@ -65,26 +89,33 @@ def extended(data: Any, table: Table, added: Mapping[str, pl.Series], target: st
     })  # fmt: skip
 
 
-def like(data: Any, columns: Mapping[str, Any]) -> Any:
-    """Columns alone as a frame of the kind that was given, with its index if it has one."""
+def like(data: Any, columns: Mapping[str, Any], rows: Any = None) -> Any:
+    """Columns alone, one value for each of the ``rows`` or for all, as a frame of the kind that was given."""
     frame = alone(data, columns)
-    return frame.set_index(data.index) if is_pandas(data) else frame
+    return frame.set_index(data.index if rows is None else data.index[rows]) if is_pandas(data) else frame
 
 
 def alone(data: Any, columns: Mapping[str, Any]) -> Any:
     """The same with rows of their own: whatever index there is does not fit them."""
     if not is_pandas(data):
-        return pl.DataFrame(dict(columns))
+        return _of_its_kind(data, pl.DataFrame(dict(columns)))
     import pandas as pd
 
     return pd.DataFrame(dict(columns))
 
 
-def part_of(data: Any, table: Table, rows: Any) -> Any:
-    """Some rows of what was given, by their numbers from 0: a pandas frame, or else a polars frame."""
-    if is_pandas(data):
-        return data.iloc[rows]
-    return (data if isinstance(data, pl.DataFrame) else table.frame)[rows]
+def _of_its_kind(data: Any, frame: pl.DataFrame) -> Any:
+    """A frame as what was given is, if that is of a library that takes one; otherwise the polars frame itself."""
+    library = type(data).__module__.partition(".")[0].lstrip("_")
+    if library == "pyarrow":
+        return frame.to_arrow()
+    if library == "datasets":
+        return type(data).from_polars(frame)
+    if library == "ibis":
+        return sys.modules[library].memtable(frame)
+    if library == "duckdb":
+        return sys.modules[library].from_arrow(frame.to_arrow())
+    return frame
 
 
 def is_pandas(data: Any) -> bool:

@@ -69,6 +69,9 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         Override what the cells suggest.
     missing : sequence of str, default=()
         Cells that hold nothing besides empty ones and NA: ``"-9"`` in every column, ``"age=-9"`` in one.
+    dates : sequence of str, default=()
+        How dates such as 03/04/2024 are written: ``"day-first"``, ``"month-first"`` or ``"year-first"``, or
+        ``"start=month-first"`` in one column. Dates that can be read in one way only are read so.
 
     Attributes
     ----------
@@ -105,6 +108,7 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         identifier: Sequence[str] = (),
         text: Sequence[str] = (),
         missing: Sequence[str] = (),
+        dates: Sequence[str] = (),
     ) -> None:
         self.drop = drop
         self.categorical = categorical
@@ -112,6 +116,7 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         self.identifier = identifier
         self.text = text
         self.missing = missing
+        self.dates = dates
 
     def fit(self, X: Any, y: Any = None) -> TablePreparation:
         """Find the kinds of the columns and the statistics of the used ones."""
@@ -122,7 +127,8 @@ class TablePreparation(TransformerMixin, BaseEstimator):
                 raise TableError(f"The table of features has no column {shown(name)} to override; {hint}")
         frame = self._without_codes(frame, frame.columns)
         forced = {name: how for how in reversed(_FORCED) for name in getattr(self, how)}
-        columns = [find_column(frame[name], forced.get(name, "")) for name in frame.columns]
+        dates = {name: (codes_of(name, self.dates) or [""])[-1] for name in frame.columns}
+        columns = [find_column(frame[name], forced.get(name, ""), dates[name]) for name in frame.columns]
         if not any(column.used for column in columns):
             reasons = "; ".join(f"{shown(column.name)} is {column.note}" for column in columns[:3])
             raise TableError(f"No column is left to learn from ({reasons}); add columns or override their kind.")

@@ -54,6 +54,7 @@ def open_source(
     delimiter: str | None = None,
     encoding: str | None = None,
     sheet: str | None = None,
+    header_row: int | None = None,
     memory: int = 1 << 31,
     name: str | None = None,
     reserved: Sequence[str] = ADDED_COLUMNS,
@@ -62,7 +63,7 @@ def open_source(
 
     Parameters
     ----------
-    data : Table, path, sequence of paths, pandas or polars DataFrame, or mapping of columns
+    data : Table, path, sequence of paths, mapping of columns, or data frame of any library that speaks Arrow
         A path may be a file of any kind, also one in gzip or alone in a ZIP archive; a folder, or a pattern such
         as ``"in/*.csv"``: files of one kind with the same columns, one table in the order of their names; or
         ``"-"``, standard input.
@@ -73,6 +74,9 @@ def open_source(
         says; text that does not decode is refused.
     sheet : str, default=None
         Of an Excel workbook that has several.
+    header_row : int, default=None
+        The row of a CSV or an Excel sheet, counted from 1, that holds the column names. None finds it: the first
+        row, unless that is empty or a title; two rows of names are joined.
     memory : int
         Bytes that reading in batches may take, about.
     name : str, default=None
@@ -84,7 +88,7 @@ def open_source(
     >>> source.n_rows, source.rows([2, 0], ["age"])["age"].to_list()
     (3, [23, 31])
     """
-    how = Reading(delimiter, encoding, sheet)
+    how = Reading(delimiter, encoding, sheet, header_row)
     if isinstance(data, Table):
         return Source([], [], how, reserved, memory, _kept=data)
     if not _are_paths(data):
@@ -93,8 +97,8 @@ def open_source(
             raise TableError(
                 f"{name} is no file, so ", Parameter(next(iter(told))), " has no meaning; leave it out."
             )
-        frame = data.collect() if isinstance(data, pl.LazyFrame) else from_dataframe(data)
-        return Source([], [], how, reserved, memory, _kept=_usable(Table(frame, name, given=data), reserved))
+        table = Table(from_dataframe(data), name, given=data)
+        return Source([], [], how, reserved, memory, _kept=_usable(table, reserved))
     if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n' or not delimiter.isascii()):
         raise TableError(f"The delimiter {shown(delimiter)} is not usable; give one ASCII character such as ';'.")
     given = [os.fspath(one) for one in ([data] if isinstance(data, (str, os.PathLike)) else data)]
@@ -125,6 +129,7 @@ def read_table(
     delimiter: str | None = None,
     encoding: str | None = None,
     sheet: str | None = None,
+    header_row: int | None = None,
 ) -> Table:
     """Read a table from files: CSV, Parquet, JSON lines, Arrow or Excel, whichever their content says they are.
 
@@ -140,9 +145,12 @@ def read_table(
         says; text that does not decode is refused.
     sheet : str, default=None
         Of an Excel workbook that has several.
+    header_row : int, default=None
+        The row of a CSV or an Excel sheet, counted from 1, that holds the column names. None finds it: the first
+        row, unless that is empty or a title; two rows of names are joined.
     """
     paths = path if isinstance(path, (str, os.PathLike)) else list(path)
-    return open_source(paths, delimiter=delimiter, encoding=encoding, sheet=sheet).read()
+    return open_source(paths, **Reading(delimiter, encoding, sheet, header_row).as_given()).read()
 
 
 @dataclass(eq=False, repr=False)

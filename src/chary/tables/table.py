@@ -71,8 +71,9 @@ class Table:
     delimiter: str = ""  #: of a CSV
     bom: bool = False  #: whether the file began with a byte-order mark
     encoding: str = "utf-8"  #: of a CSV
+    newline: str = "\n"  #: at the end of a line of a CSV
     path: str = ""  #: as it was given: a file, a folder, a pattern, "-"
-    read_with: Mapping[str, str] = field(default_factory=dict)  #: parameters to read it again with
+    read_with: Mapping[str, Any] = field(default_factory=dict)  #: parameters to read it again with
     format: str = ""  #: one of FORMATS; found by the delimiter if not given
     packed: str = ""  #: one of PACKED: the file was compressed
     more_paths: tuple[str, ...] = ()  #: as given, where several were

@@ -108,7 +108,7 @@ CORPUS = [
     ("day", column(20240131, 20231225), "date", "compact", "", days("2024-01-31", "2023-12-25")),
     ("day", column("01/31/24", "12/25/23"), "date", "mdy2", "month first", days("2024-01-31")),
     ("day", column("31.01.99", "25.12.05"), "date", "dmy2", "day first", days("1999-01-31", "2005-12-25")),
-    ("day", column("01/02/03", "04/05/06"), "categorical", "", "", None),
+    ("day", column("01/02/03", "04/05/06"), "date", "dmy2:", "day first assumed", days("2003-02-01")),
     ("day", column("1/2/2024", "3/4/2024"), "date", "dmy", "day first assumed", days("2024-02-01")),
     ("code", column(20249931, 20248825), "numeric", "", "", [20249931, 20248825]),
     ("n", column(1706695800, 1706695900), "numeric", "", "", [1706695800, 1706695900]),

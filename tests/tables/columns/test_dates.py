@@ -8,9 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from chary.tables import TableError, TablePreparation
+from chary.tables.columns import find_column
 from chary.tables.columns.column import Column
 from chary.tables.columns.dates import (
     _ORDERS,
+    WRITTEN,
     Dates,
     Durations,
     TimesOfDay,
@@ -29,7 +32,11 @@ DAYS = [dt.date(2024, 1, 31), dt.date(2023, 12, 25), dt.date(2024, 2, 29)]
     [
         ([f"2024-01-{i % 28 + 1:02d}" for i in range(N)], "ymd", ""),
         ([f"{i % 28 + 1}.1.2024" for i in range(N)], "dmy", "day first"),
-        (["1/1/2024", "2/2/2024", "12/12/2024"], "dmy", "day first assumed, month first would fit too"),
+        (
+            ["1/1/2024", "2/2/2024", "12/12/2024"],
+            "dmy",
+            "day first assumed, month first would fit too (dates=month-first if so)",
+        ),
         ([f"{i % 12 + 1}/{i % 28 + 1}/2024" for i in range(N)], "mdy", "month first"),
         ([*["31.1.2024"] * 99, "soon"], "dmy", "day first, 1 cells that are no date count as missing"),
         (DAYS, "", ""),
@@ -72,14 +79,36 @@ def test_seconds_since_1970_only_where_the_name_says_so():
 
 
 def test_what_is_no_date():
-    texts = (
-        ["soon", "later"],
-        ["2024-13-31", "2024-99-99"],
-        ["2024-01-31", *["soon"] * 9],
-        ["01/02/03", "04/05/06"],
-    )
+    texts = (["soon", "later"], ["2024-13-31", "2024-99-99"], ["2024-01-31", *["soon"] * 9])
     for cells in (*texts, [20241331], [20249931, 20248825], [2024.5], [[DAYS[0]]], [], [True]):
         assert KIND.find(pl.Series("x", cells)) is None
+
+
+@pytest.mark.parametrize(
+    ("cells", "orders"),
+    [
+        (["03/04/2024", "05/06/2023"], {"": "dmy", "day-first": "dmy", "month-first": "mdy", "year-first": "dmy"}),
+        (["10.07.18", "28.11.19", "03.01.18"], {"": "dmy2", "year-first": "ymd2"}),
+        (["18-07-10", "18-11-28", "19-01-03"], {"": "ymd2", "day-first": "dmy2"}),
+        (["01/02/03", "04/05/06"], {"": "dmy2", "month-first": "mdy2", "year-first": "ymd2"}),
+        (["1/31/2024", "2/1/2024"], {"": "mdy", "day-first": "mdy"}),  # what can be read in one way only
+    ],
+)
+def test_dates_that_can_be_read_in_several_ways_are_named_and_decided(cells, orders):
+    for written, order in orders.items():
+        column = find_column(pl.Series("x", cells * 5), dates=written)
+        assert column.form.partition(":")[0] == order
+        decided = bool(written) and order in WRITTEN[written]
+        is_open = len(set(orders.values())) > 1 and not decided
+        assert (column.doubtful, "would fit too" in column.note) == (is_open, is_open)
+    with pytest.raises(TableError, match="choose day-first, month-first or year-first"):
+        find_column(pl.Series("x", cells), dates="us")
+
+
+def test_the_order_of_dates_is_an_option_of_a_preparation():
+    table = {"start": ["03/04/2024", "05/06/2024"] * 4, "end": ["03/05/2024", "05/07/2024"] * 4}
+    found = TablePreparation(dates=["day-first", "end=month-first"]).fit(table)
+    assert [column.form for column in found.columns_] == ["dmy", "mdy"]
 
 
 def test_dates_become_year_month_weekday_and_days():

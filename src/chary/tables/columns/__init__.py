@@ -9,11 +9,11 @@ from dataclasses import replace
 
 import polars as pl
 
-from chary._words import Parameter, shown
+from chary._words import Parameter, listed, shown
 from chary.tables.cells import filled_cells
 from chary.tables.columns.categories import Categories, category_texts, find_constant, find_identifier, of_no_kind
 from chary.tables.columns.column import CONSTANT, DROPPED, IDENTIFIER, TEXT, Column, Kind, plain
-from chary.tables.columns.dates import Dates, Durations, TimesOfDay, find_epoch
+from chary.tables.columns.dates import WRITTEN, Dates, Durations, TimesOfDay, find_epoch
 from chary.tables.columns.embeddings import Embeddings
 from chary.tables.columns.numbers import Booleans, Numbers, why_no_numbers
 from chary.tables.columns.texts import Texts
@@ -40,8 +40,15 @@ _MAY_HOLD_NUMBERS = (Categories.name, Texts.name, TEXT, IDENTIFIER)
 _OF_TEXTS = (*_MAY_HOLD_NUMBERS, CONSTANT)
 
 
-def find_column(cells: pl.Series, forced: str = "") -> Column:
-    """What a column is, or is said to be: ``drop``, ``identifier``, ``categorical``, ``numeric`` or ``text``."""
+def find_column(cells: pl.Series, forced: str = "", dates: str = "") -> Column:
+    """What a column is, or is said to be: ``drop``, ``identifier``, ``categorical``, ``numeric`` or ``text``.
+
+    Where its dates can be read in several ways, ``dates`` says in which.
+    """
+    if dates and dates not in WRITTEN:
+        raise TableError(
+            f"Dates cannot be {shown(dates)}; choose {listed(WRITTEN, 'or')} for ", Parameter("dates"), "."
+        )
     if forced in _LEFT_OUT:
         return Column(cells.name, *_LEFT_OUT[forced])
     if forced == "categorical":
@@ -59,7 +66,7 @@ def find_column(cells: pl.Series, forced: str = "") -> Column:
         if column is None and not forced and cells.dtype in (pl.Categorical, pl.Enum):  # declared, even if numbers
             column = Categories().find(filled)
         if column is None:
-            column = _as_numbers(filled) if forced == "numeric" else _first_kind(filled, len(cells))
+            column = _as_numbers(filled) if forced == "numeric" else _first_kind(filled, len(cells), dates)
             if not forced and cells.dtype in (pl.Categorical, pl.Enum) and column.kind not in _OF_TEXTS:
                 column = Categories().find(filled, forced=True) or column
     return replace(column, missing=column.missing or len(filled) < len(cells))
@@ -76,12 +83,13 @@ def kind_of(column: Column) -> Kind:
     )
 
 
-def _first_kind(filled: pl.Series, n_rows: int) -> Column:
+def _first_kind(filled: pl.Series, n_rows: int, dates: str) -> Column:
     """The first kind that says so; with a doubt, if it is not numeric although most cells start with digits."""
     # Moments first: in nanoseconds they are as long as what names rows.
     if (named := find_epoch(filled) or find_identifier(filled, n_rows)) is not None:
         return named
-    column = next(filter(None, (kind.find(filled) for kind in KINDS)), None) or of_no_kind(filled)
+    kinds = (Dates(dates), *KINDS[1:])
+    column = next(filter(None, (kind.find(filled) for kind in kinds)), None) or of_no_kind(filled)
     if column.kind in _MAY_HOLD_NUMBERS and (reason := why_no_numbers(filled)):
         return replace(column, note=", ".join(filter(None, [column.note, reason])), doubtful=True)
     return column

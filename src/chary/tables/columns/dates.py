@@ -78,6 +78,8 @@ _NOTES = {
     "ymd2": "year first",
     "compact": "dates such as 20240131",
 }
+# What somebody may say of dates whose cells leave it open, and the orders that are so.
+WRITTEN = {"day-first": ("dmy", "dmy2"), "month-first": ("mdy", "mdy2"), "year-first": ("ymd2",)}
 _PARTS = ("year", "month", "weekday", "elapsed days")
 _PERIODIC = ("hour sine", "hour cosine", "weekday sine", "weekday cosine", "month sine", "month cosine")
 _TYPES = (pl.Date, pl.Datetime)
@@ -93,6 +95,9 @@ class Dates(Kind):
 
     name = "date"
 
+    def __init__(self, written: str = "") -> None:
+        self.written = written  # one of ``WRITTEN``, if somebody says so
+
     def find(self, filled: pl.Series, forced: bool = False) -> Column | None:
         """Dates in the order of day, month and year in which most cells can be read."""
         if filled.dtype in _TYPES:
@@ -105,7 +110,7 @@ class Dates(Kind):
             return None
         if not _may_be_dates(some_of(filled, FEW)):
             return find_epoch(filled)  # most columns leave here, before the slow reading
-        return _find_written(filled)
+        return _find_written(filled, self.written)
 
     def feature_names(self, column: Column) -> list[str]:
         parts = (*_PARTS, *_PERIODIC) if _uses_time(column.form) else _PARTS
@@ -175,21 +180,26 @@ def _may_be_dates(sample: pl.Series) -> bool:
     )
 
 
-def _find_written(filled: pl.Series) -> Column | None:
-    """Dates as text, in the order in which most can be read; years of two digits, if only one order fits."""
+def _find_written(filled: pl.Series, written: str) -> Column | None:
+    """Dates as text, in the order in which most can be read; where several fit, in the one that is said."""
     some = some_of(filled, MANY)
     orders = [order for order in _ORDERS if 2 * _read_days(some, order).count() >= len(some)]
     readable = {order: int(_read_days(filled, order).count()) for order in orders}
-    best = max(readable, key=lambda order: readable[order], default="")
-    if not best or readable[best] < READABLE * len(filled):
+    fit = [order for order in orders if readable[order] >= READABLE * len(filled)]
+    if not fit:
         return None
-    equal = [order for order in orders if readable[order] == readable[best]]
-    if best.endswith("2") and len(equal) > 1:
-        return None
+    said = [order for order in fit if order in WRITTEN.get(written, ())]
+    equal = said or [order for order in fit if readable[order] == max(readable.values())]
+    if {"ymd2", "dmy2"} <= set(equal):  # days differ more than years do
+        fields = _fields(filled, _ORDERS["dmy2"][0])
+        equal.sort(key=lambda order: (order == "ymd2") == (fields["d"].n_unique() >= fields["y"].n_unique()))
+    best = equal[0]
     notes = [_NOTES[best]] if best in _NOTES else []
-    assumed = best == "dmy" and "mdy" in equal
+    assumed = len(equal) > 1
     if assumed:
-        notes = ["day first assumed, month first would fit too"]
+        others = [_NOTES[order] for order in equal[1:]]
+        how = others[0].replace(" ", "-")
+        notes = [f"{_NOTES[best]} assumed, {' or '.join(others)} would fit too (dates={how} if so)"]
     n_read = readable[best]
     best, years, moved = _with_century(best, filled)
     notes += [years] * bool(years)

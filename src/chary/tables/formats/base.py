@@ -21,8 +21,9 @@ class Reading(NamedTuple):
     delimiter: str | None = None
     encoding: str | None = None
     sheet: str | None = None
+    header_row: int | None = None
 
-    def as_given(self) -> dict[str, str]:
+    def as_given(self) -> dict[str, Any]:
         """What differs from the defaults."""
         return {name: value for name, value in self._asdict().items() if value is not None}
 

@@ -6,7 +6,7 @@ import csv
 import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -16,11 +16,14 @@ from chary._words import Parameter, shown
 from chary.tables.cells import without_formulas
 from chary.tables.errors import TableError, reason
 from chary.tables.formats.base import CHUNK, Batch, Format, Reading, extended, refuse_endless, text_chunks
+from chary.tables.formats.header import ROWS, find_header
 from chary.tables.formats.packing import File
 from chary.tables.table import MAX_COLUMNS, Table, can_be_text, refuse_duplicates
 
 _WHOLE_CHUNK = 8 << 20  # bytes read at a time of a file that is kept
+_HEAD = 1 << 20  # bytes that tell the delimiter and where the column names are
 _DELIMITERS = (",", ";", "\t", "|")
+_OF_THE_HEADER = ("the row of the column names with ", Parameter("header_row"), ", or the delimiter with ")
 _QUOTE, _NEWLINE, _RETURN = b'"\n\r'
 
 
@@ -59,11 +62,12 @@ class Csv(Format):
     def write(self, table: Table, added: pl.DataFrame, stream: BinaryIO, first: bool = True) -> None:
         """Cells as the table's are; in the columns that are added nothing runs as a formula."""
         texts = [without_formulas(name) for name, dtype in added.schema.items() if dtype == pl.String]
-        frame, separator = extended(table.frame, added.with_columns(texts)), table.delimiter
+        frame = extended(table.frame, added.with_columns(texts))
+        how: Any = {"separator": table.delimiter, "include_header": first, "line_terminator": table.newline}
         if table.encoding == "utf-8":
-            frame.write_csv(stream, separator=separator, include_bom=table.bom and first, include_header=first)
+            frame.write_csv(stream, include_bom=table.bom and first, **how)
         else:
-            stream.write(_encoded(frame.write_csv(separator=separator, include_header=first), table, first))
+            stream.write(_encoded(frame.write_csv(**how), table, first))
 
 
 def _encoded(text: str, table: Table, first: bool) -> bytes:
@@ -84,7 +88,7 @@ def _encoded(text: str, table: Table, first: bool) -> bytes:
 
 def _batches(file: File, how: Reading, size: int, columns: Sequence[str] | None = None) -> Iterator[Batch]:
     """Whole records, each batch read as a CSV of its own with the header of the file; of all or some columns."""
-    rest, header, separator, before, returns = b"", b"", None, 0, False
+    rest, header, head, before, returns = b"", b"", _Head(), 0, False
     for chunk in text_chunks(file, how.encoding, size):
         if not header and not rest:
             returns = b"\n" not in chunk.data  # as old programs end lines
@@ -98,29 +102,62 @@ def _batches(file: File, how: Reading, size: int, columns: Sequence[str] | None 
             raise TableError(f"{file.name} is empty; chary needs a header and rows.")
         if not data:
             continue
-        records = _Records.of(header + data, file.name, before, chunk.last)
-        table = _read_records(records, how.delimiter, separator, columns)
+        if not header:
+            data, head = _header_first(data, how, file.name)
+            first = 0 if chunk.last else _ends_of(data)[0]
+        records = _Records.of(header + data, file.name, head.above, before, chunk.last)
+        table = _read_records(records, head.separator, columns)
         before += data.count(b"\n")
         if not header:
-            header, separator = data[:first], table.delimiter
+            header = data[:first]
             before -= header.count(b"\n")
-        notes: tuple[str, ...] = ()
+        notes = head.notes
         if how.encoding is None and chunk.encoding in ("cp1252", "utf-16-le", "utf-16-be"):  # not said by a mark
-            notes = (f"{file.name} is not UTF-8 and was read as {chunk.encoding}, as some spreadsheets write it.",)
-        yield Batch(replace(table, bom=chunk.bom, encoding=chunk.encoding, notes=notes), chunk.share)
+            notes += (
+                f"{file.name} is not UTF-8 and was read as {chunk.encoding}, as some spreadsheets write it.",
+            )
+        table = replace(table, bom=chunk.bom, encoding=chunk.encoding, newline=head.newline, notes=notes)
+        yield Batch(table, chunk.share)
 
 
-def _read_records(
-    records: _Records, delimiter: str | None, separator: str | None, columns: Sequence[str] | None
-) -> Table:
-    """All cells as text, without blank lines; a table of one column keeps them, as empty cells.
+class _Head(NamedTuple):
+    """What the beginning of a file tells."""
 
-    ``delimiter`` is as given, ``separator`` as known from the records before.
-    """
+    separator: str = ","
+    above: int = 0  # lines that are not part of the table
+    newline: str = "\n"
+    notes: tuple[str, ...] = ()
+
+
+def _header_first(data: bytes, how: Reading, name: str) -> tuple[bytes, _Head]:
+    """The beginning of a file from its column names on, in one row."""
+    sample = data if len(data) <= _HEAD else data[: _ends_of(data[:_HEAD])[1]] or data
+    records = _Records.of(sample, name)
+    records.check_text()
+    separator = how.delimiter or records.sniff()
+    lines = records.data[: records.ends[: max(ROWS, how.header_row or 0)][-1] + 1].decode()
+    newline = "\r\n" if 2 * lines.count("\r\n") > lines.count("\n") else "\n"
+    try:
+        rows = list(csv.reader(io.StringIO(lines, newline=""), delimiter=separator))
+    except csv.Error:  # said with its line later on
+        return data, _Head(separator, 0, newline)
+    if len(rows) != len(records.ends[: len(rows)]):  # quotes in the middle of cells: said with their line later on
+        return data, _Head(separator, 0, newline)
+    found = find_header(rows, how.header_row, name)
+    if found is None:
+        return data, _Head(separator, 0, newline)
+    text = io.StringIO()
+    csv.writer(text, delimiter=separator, lineterminator=newline).writerow(found.names)
+    cut = int(records.ends[found.last]) + 1
+    above = data.count(b"\n", 0, cut) - text.getvalue().count("\n")
+    return text.getvalue().encode() + data[cut:], _Head(separator, above, newline, found.notes)
+
+
+def _read_records(records: _Records, separator: str, columns: Sequence[str] | None) -> Table:
+    """All cells as text, without blank lines; a table of one column keeps them, as empty cells."""
     name = records.name
     records.check_text()
-    records.check_quotes(delimiter or "".join(_DELIMITERS))
-    separator = delimiter or separator or records.sniff()
+    records.check_quotes(separator)
     blank = records.check_widths(separator)
     header = next(csv.reader(io.StringIO(records.data[: records.ends[0]].decode()), delimiter=separator))
     refuse_duplicates(header, name)
@@ -161,23 +198,25 @@ class _Records:
     data: bytes
     cells: NDArray[np.uint8]  # the same, as numbers
     name: str  # of the file
-    before: int  # lines of the file between the header and the rest of this part
+    above: int  # lines of the file above the header
+    before: int  # and between the header and the rest of this part
     last: bool  # whether the file ends here
     ends: NDArray[np.intp]  # (n_records,) position of the newline, or of the end of the file
     quotes: NDArray[np.intp]  # (n_quotes,) their positions
 
     @classmethod
-    def of(cls, data: bytes, name: str, before: int, last: bool) -> _Records:
+    def of(cls, data: bytes, name: str, above: int = 0, before: int = 0, last: bool = False) -> _Records:
         cells = np.frombuffer(data, np.uint8)
         quotes = np.flatnonzero(cells == _QUOTE)
         ends = _outside(np.flatnonzero(cells == _NEWLINE), quotes)
         if not len(ends) or ends[-1] != len(cells) - 1:
             ends = np.append(ends, len(cells))
-        return cls(data, cells, name, before, last, ends, quotes)
+        return cls(data, cells, name, above, before, last, ends, quotes)
 
     def where(self, position: int) -> str:
         """The file, and its line that a byte stands in."""
-        line = self.data.count(b"\n", 0, position) + 1 + (self.before if position > self.ends[0] else 0)
+        line = self.data.count(b"\n", 0, position) + 1 + self.above
+        line += self.before if position > self.ends[0] else 0
         return f"{self.name}, line {line}"
 
     def widths(self, delimiter: str, n_records: int | None = None) -> NDArray[np.intp]:
@@ -187,11 +226,12 @@ class _Records:
         return np.diff(np.searchsorted(separators, ends), prepend=0) + 1
 
     def sniff(self) -> str:
-        """The delimiter that cuts most of the first records into as many cells as the header."""
+        """The delimiter that cuts most of the first records into the same number of cells."""
 
         def fit(delimiter: str) -> tuple[float, int]:
-            widths = self.widths(delimiter, 200)
-            return (float(np.mean(widths == widths[0])), int(widths[0])) if widths[0] > 1 else (0.0, 0)
+            counts = np.bincount(self.widths(delimiter, 200))
+            usual = int(counts.argmax())
+            return (counts[usual] / counts.sum(), usual) if usual > 1 else (0.0, 0)
 
         return max(_DELIMITERS, key=fit)
 
@@ -241,7 +281,8 @@ class _Records:
             last = " (the file seems to be cut off)" if self.last and ragged[0] == len(widths) - 1 else ""
             raise TableError(
                 f"{self.where(int(starts[ragged[0]]))}: {widths[ragged[0]]:,} cells where the header has "
-                f"{widths[0]:,}{last}; quote cells that contain the delimiter, or pass the right one with ",
+                f"{widths[0]:,}{last}; quote cells that contain the delimiter, or pass ",
+                *(["the right one with "] if ragged[0] > 1 or widths[1] < widths[0] else _OF_THE_HEADER),
                 Parameter("delimiter"),
                 ".",
             )

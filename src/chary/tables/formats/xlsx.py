@@ -1,7 +1,8 @@
 """Excel workbooks, of which one sheet is the table.
 
 A workbook knows numbers, text, truth values and moments. Whole numbers are read as such, moments at midnight as
-dates, moments of no day as times; a column that mixes these is text. Formulas are read as their results.
+dates, moments of no day as times; a column that mixes these is text. Formulas are read as their results. Cells
+that are merged downwards all have the value of the first.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import polars as pl
 from chary._words import Parameter, shown
 from chary.tables.errors import TableError, reason
 from chary.tables.formats.base import Appender, Format, Reading, as_columns, extended
+from chary.tables.formats.header import ROWS, find_header
 from chary.tables.formats.packing import File, opened_zip, refuse_bomb
 from chary.tables.table import Table, can_be_text, refuse_duplicates
 
@@ -28,6 +30,8 @@ _LONGEST = 1e20  # beyond, a number is rather a quantity than the name of someth
 _SHEET, _LINK = re.compile(rb"<sheet\b[^>]*>"), re.compile(rb"<Relationship\b[^>]*>")
 _HIDDEN = re.compile(rb'<row\b[^>]*\shidden="(?:1|true)"')
 _FORMULA = re.compile(rb"<f\b(?:[^>]*/>|[^>]*>[^<]*</f>)(?:<v>([^<]*)</v>)?")
+_MERGED = re.compile(rb'<mergeCell\b[^>]*\sref="([A-Z]{1,3})(\d{1,7}):[A-Z]{1,3}(\d{1,7})"')
+_CELL = re.compile(rb'<c\b[^>]*\sr="([A-Z]{1,3})\d+"[^>]*[^/]>')
 _MIXED = re.compile(r"type coercion is strict.*column __UNNAMED__(\d+)", re.DOTALL)
 _NO_DAY = (datetime.date(1899, 12, 30), datetime.date(1899, 12, 31))  # of a time alone
 _FIRST_DAY = datetime.date(1900, 3, 1)  # before, workbooks count days in two ways
@@ -44,7 +48,7 @@ class Xlsx(Format):
         return head.startswith(b"PK")
 
     def read(self, file: File, how: Reading) -> Table:
-        frame, notes = _read_sheet(file.read(), file.name, how.sheet)
+        frame, notes = _read_sheet(file.read(), file.name, how)
         return Table(frame, file.name, format=self.name, notes=notes)
 
     def holds(self, dtype: pl.DataType) -> bool:
@@ -89,7 +93,7 @@ class _Sheet(Appender):
         self.format.write(Table(frame, "the table", format="xlsx"), pl.DataFrame(), self.stream)
 
 
-def _read_sheet(data: bytes, name: str, sheet: str | None) -> tuple[pl.DataFrame, tuple[str, ...]]:
+def _read_sheet(data: bytes, name: str, how: Reading) -> tuple[pl.DataFrame, tuple[str, ...]]:
     """The cells of a sheet, and what there is to say of how they were read."""
     try:
         import fastexcel
@@ -101,17 +105,21 @@ def _read_sheet(data: bytes, name: str, sheet: str | None) -> tuple[pl.DataFrame
     try:
         data = _checked(data, name)
         reader = fastexcel.read_excel(data)
-        found = _sheet_name(reader.sheet_names, sheet, name)
-        header = reader.load_sheet(found, header_row=None, n_rows=1, dtypes="string").to_polars()
-        if not header.width:
+        found = _sheet_name(reader.sheet_names, how.sheet, name)
+        n_head = max(ROWS, how.header_row or 0)
+        top = reader.load_sheet(found, header_row=None, skip_rows=0, n_rows=n_head, dtypes="string").to_polars()
+        if not top.width:
             raise TableError(f"Sheet {shown(found)} of {name} is empty; chary needs a header and rows.")
-        cells, mixed = _load(reader, found)
-        notes = _unseen(data, found, name)
+        rows = [["" if text is None else str(text) for text in row] for row in top.iter_rows()]
+        header = find_header(rows, how.header_row, name)
+        names, first, above = (rows[0], 1, ()) if header is None else (header.names, header.last + 1, header.notes)
+        cells, mixed = _load(reader, found, first)
+        xml, notes = _unseen(data, found, name)
     except TableError:
         raise
     except (Exception, pl.exceptions.PanicException) as error:
         raise TableError(f"{name} is a damaged Excel workbook ({reason(error)}); save it again.") from None
-    names = ["" if text is None else str(text) for text in header.row(0)]
+    notes = [*above, *notes]
     refuse_duplicates(names, f"{name}, sheet {shown(found)}")
     if not cells.height:
         return pl.DataFrame(schema=dict.fromkeys(names, pl.String)), tuple(notes)
@@ -122,6 +130,10 @@ def _read_sheet(data: bytes, name: str, sheet: str | None) -> tuple[pl.DataFrame
         for own, column in zip(names, cells, strict=True)
         if column.dtype == pl.Float64 and bool(((column.abs() >= _WHOLE) & (column.abs() < _LONGEST)).any())
     ]
+    cells, n_merged = _unmerged(cells, xml, first)
+    if n_merged:
+        ranges = f"{n_merged:,} merged ranges" if n_merged > 1 else "1 merged range"
+        notes.append(f"In sheet {shown(found)}, each row of {ranges} has the value of the range.")
     frame = pl.DataFrame([_typed(column).alias(own) for own, column in zip(names, cells, strict=True)])
     return frame, tuple(notes)
 
@@ -163,8 +175,8 @@ def _sheet_name(names: list[str], sheet: str | None, name: str) -> str:
     return sheet
 
 
-def _unseen(data: bytes, sheet: str, name: str) -> list[str]:
-    """What a person who looks at the sheet sees otherwise: hidden rows, and formulas without a stored result."""
+def _unseen(data: bytes, sheet: str, name: str) -> tuple[bytes, list[str]]:
+    """The sheet as it is written, and what a person who looks at it sees otherwise: hidden rows, lost results."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         book = archive.read("xl/workbook.xml")
         ids = {
@@ -186,7 +198,29 @@ def _unseen(data: bytes, sheet: str, name: str) -> list[str]:
     if n:
         said = f"{n:,} of {len(results):,} formulas of sheet {shown(sheet)} have no result in {name}"
         notes.append(f"{said}, and were read as 0 or empty; open it in Excel, save it, and read it again.")
-    return notes
+    return xml, notes
+
+
+def _unmerged(cells: pl.DataFrame, xml: bytes, first: int) -> tuple[pl.DataFrame, int]:
+    """The cells, those of ranges that are merged downwards with the value of the range; and how many ranges."""
+    filled = [_number(letters) for letters in set(_CELL.findall(xml))]
+    columns, n = cells.get_columns(), 0
+    for left, top, bottom in _MERGED.findall(xml):
+        j, start, size = _number(left) - min(filled, default=0), int(top) - 1 - first, int(bottom) - int(top)
+        if 0 <= j < len(columns) and start >= 0 and size and start + size < cells.height:
+            own = columns[j]
+            if own[start] is not None and own[start + 1 : start + size + 1].null_count() == size:
+                columns[j] = own.scatter(list(range(start + 1, start + size + 1)), own[start])
+                n += 1
+    return pl.DataFrame(columns), n
+
+
+def _number(letters: bytes) -> int:
+    """The number of a column that is called by letters: of A 1, of AA 27."""
+    number = 0
+    for letter in letters:
+        number = 26 * number + letter - 64
+    return number
 
 
 def _attributes(one: bytes, other: bytes) -> Callable[[bytes], tuple[bytes, bytes]]:
@@ -199,11 +233,11 @@ def _attributes(one: bytes, other: bytes) -> Callable[[bytes], tuple[bytes, byte
     return lambda element: (found(first, element), found(second, element))
 
 
-def _load(reader: Any, sheet: str) -> tuple[pl.DataFrame, list[int]]:
-    """The cells below the header, and which columns mix types and are text therefore."""
+def _load(reader: Any, sheet: str, first: int) -> tuple[pl.DataFrame, list[int]]:
+    """The cells from a row on, and which columns mix types and are text therefore."""
     mixed: dict[int, str] = {}
     while True:
-        how = {"header_row": None, "skip_rows": 1, "schema_sample_rows": None, "dtypes": mixed or None}
+        how = {"header_row": None, "skip_rows": first, "schema_sample_rows": None, "dtypes": mixed or None}
         try:
             return reader.load_sheet(sheet, dtype_coercion="strict", **how).to_polars(), sorted(mixed)
         except Exception as error:  # the package says of one column at a time that it mixes types
