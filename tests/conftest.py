@@ -57,11 +57,11 @@ def quick_learners():
 
 @pytest.fixture
 def full_disk(monkeypatch):
-    """A disk that takes no more for a while: before, during, at the flush, the name, or only after it."""
+    """A disk that takes no more: before, during (by a quota), at the flush, at the naming, or only after it."""
     from chary import _files
 
-    def fail(*args, **kwargs):
-        raise OSError(errno.ENOSPC, "No space left on device")
+    def fail(*args, code=errno.ENOSPC, **kwargs):
+        raise OSError(code, os.strerror(code))
 
     class HalfWritten:
         def __init__(self, file):
@@ -69,7 +69,7 @@ def full_disk(monkeypatch):
 
         def write(self, data):
             self.file.write(bytes(data)[:5])
-            fail()
+            fail(code=errno.EDQUOT)
 
         def __getattr__(self, name):
             return getattr(self.file, name)

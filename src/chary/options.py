@@ -169,7 +169,7 @@ class Options:
     labels: tuple[str, ...] = _option(
         "judge review",
         (),
-        "The column of labels to judge; a second to compare.",
+        "The column of labels to judge; give more to compare them.",
         flags=("--labels", "-l"),
         required="judge",
         often=True,
@@ -286,7 +286,25 @@ class Options:
         "judge", (), "Show the accuracy for each value of a column.", group=AUDIT, metavar="COLUMN"
     )
     hide: tuple[str, ...] = _option(
-        "judge", (), "Leave a column that gives the label away out of the sheet.", group=AUDIT, metavar="COLUMN"
+        "judge review", (), "Do not show a column to whoever labels the rows.", group=AUDIT, metavar="COLUMN"
+    )
+    show: tuple[str, ...] = _option(
+        "judge review", (), "Show a column although it gives the label away.", group=AUDIT, metavar="COLUMN"
+    )
+    annotator: tuple[str, ...] = _option(
+        "judge review",
+        (),
+        "Another person's answers: a filled copy of the sheet, or a column in it.",
+        group=AUDIT,
+        metavar="FILE",
+    )
+    settled: str | os.PathLike[str] | None = _option(
+        "judge review",
+        None,
+        "The sheet of the rows on which annotators differ, filled in.",
+        kind=Path,
+        group=AUDIT,
+        metavar="FILE",
     )
     learner: Any = _option(
         "label draw",

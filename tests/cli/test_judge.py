@@ -54,8 +54,8 @@ def test_the_whole_way_by_the_commands_that_are_suggested(tickets, run, keys):
     enlarge = shlex.split(out.partition("answers there are:")[2].split("\n")[0])[1:]
     assert enlarge[-6:] == ["--confidence", "sure", "-k", "60", "--by", "region"]
     code, out, _ = run(*enlarge)
-    assert "30 rows more, drawn at random" in out
-    assert "the 30 answers that it held are as they were" in out
+    assert "30 more rows were drawn at random" in out
+    assert "keeps its 30 answers" in out
     press(keys, sheet, truth)
     run("audit", "fill", sheet)
     words = ["judge", path, "-l", "rule", "--confidence", "sure", "--audit", sheet, "--error", "10%"]

@@ -180,9 +180,10 @@ def test_every_hint_says_all_that_was_chosen_and_overwrites_nothing(tmp_path):
     assert parsed(draw) == replace(of_command(safe, "draw"), k=12)
     assert Hints.typed(CHOSEN, files, 0).draw == ""
 
-    judged = SimpleNamespace(n_rows=100, answers=SimpleNamespace(n_drawn=60))
+    table = SimpleNamespace(stem="t", folder=Path())
+    judged = SimpleNamespace(n_rows=100, answers=SimpleNamespace(n_drawn=60), source=SimpleNamespace(table=table))
     hints = Hints.typed_to_judge(CHOSEN, files, judged)
-    assert parsed(hints.draw) == replace(of_command(safe, "judge"), k=100, audit=None)
+    assert parsed(hints.draw) == replace(of_command(safe, "judge"), k=100, audit=None, annotator=(), settled=None)
     assert hints.fill == "chary audit fill s.csv"
     judged.answers.n_drawn = 100
     assert Hints.typed_to_judge(CHOSEN, files, judged).draw == ""

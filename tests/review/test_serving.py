@@ -104,7 +104,7 @@ def test_more_connections_than_files_are_said_once_and_idle_ones_let_go(served):
             crowd.enter_context(socket.create_connection(("127.0.0.1", port), timeout=60))
         with urllib.request.urlopen(url, timeout=60) as answer:
             assert answer.status == 200
-    process.send_signal(signal.SIGTERM)
+    process.send_signal(signal.SIGHUP)  # as a closed terminal does
     lines = process.communicate(timeout=60)[1].splitlines()
     said = [line for line in lines if "more connections than files may be open (ulimit -n)" in line]
     assert len(said) == 1, lines

@@ -341,7 +341,7 @@ def test_the_interval_while_answering_is_of_the_model_of_the_given_labels(bench)
     assert bench.job.stopping(filling, None) is None
 
 
-@pytest.mark.parametrize("moment", ["before", "during", "flush", "name"])
+@pytest.mark.parametrize("moment", ["during", "name"])
 def test_what_a_full_disk_refuses_is_neither_answered_nor_chosen(browser, full_disk, moment):
     bench = browser.bench
     bench.learn()

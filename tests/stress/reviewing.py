@@ -21,35 +21,18 @@ def write_table(path, n=2000):
     path.write_text("\n".join(["x,z,y", *lines]) + "\n")
 
 
-class Server:
-    """A process of its own, forked, so that it is there at once; ``kill`` gives it no time for anything."""
+class Client:
+    """Asks a page for what a browser would ask for."""
 
-    def __init__(self, path, quiet=True):
-        told, tell = os.pipe()
-        self.pid = os.fork()
-        if not self.pid:
-            os.close(told)
-            if quiet:
-                os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-            try:
-                serve(
-                    begin([str(path)], Options(target="y")),
-                    browser=False,
-                    opened=lambda url: os.write(tell, url.encode() + b"\n"),
-                )
-            finally:
-                os._exit(0)
-        os.close(tell)
-        with os.fdopen(told) as lines:
-            self.url = lines.readline().strip()
-        self.port, self.token = int(self.url.split(":")[2].split("/")[0]), self.url.split("token=")[1]
+    def __init__(self, url):
+        self.port, self.token = int(url.split(":")[2].split("/")[0]), url.split("token=")[1]
         self.cookie = ""
         answer = self.ask("GET", f"/?token={self.token}")
         self.cookie = answer.getheader("set-cookie").split(";")[0]
 
     def ask(self, method, path, body=None, **headers):
         """A request as the page makes it, unless headers say otherwise (None: left out)."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=600)
         own = {"cookie": self.cookie} if self.cookie else {}
         if method == "POST":
             own |= {"content-type": "application/json", "origin": f"http://127.0.0.1:{self.port}"}
@@ -76,6 +59,30 @@ class Server:
         answer = self.ask("POST", path, body)
         assert answer.status == 200, answer.body
         return json.loads(answer.body)
+
+
+class Server(Client):
+    """A process of its own, forked, so that it is there at once; ``kill`` gives it no time for anything."""
+
+    def __init__(self, path, quiet=True):
+        told, tell = os.pipe()
+        self.pid = os.fork()
+        if not self.pid:
+            os.close(told)
+            if quiet:
+                os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+            try:
+                serve(
+                    begin([str(path)], Options(target="y")),
+                    browser=False,
+                    opened=lambda url: os.write(tell, url.encode() + b"\n"),
+                )
+            finally:
+                os._exit(0)
+        os.close(tell)
+        with os.fdopen(told) as lines:
+            url = lines.readline().strip()
+        super().__init__(url)
 
     def kill(self):
         os.kill(self.pid, signal.SIGKILL)

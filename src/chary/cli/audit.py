@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from chary._words import shown, visible
+from chary._words import listed, shown, visible
 from chary.cli.console import (
     TABLE,
     heed_interrupts,
@@ -83,9 +83,12 @@ def say_drawn(drawn: DrawnSheet, n_open: int, of_what: str, classes: list[str], 
     there = f"{k} of {n_open:,} {of_what}, drawn at random: {path}"
     if drawn.enlarged:
         there = (
-            f"{drawn.n_new} rows more, drawn at random, are in {path}: {k} of {n_open:,} {of_what} now, and the "
-            f"{drawn.n_answered} answers that it held are as they were."
+            f"{drawn.n_new} more rows were drawn at random. {path} now holds {k} of {n_open:,} {of_what} and "
+            f"keeps its {drawn.n_answered} answers."
         )
+    if drawn.hidden:
+        names = listed([shown(name, 40) for name in drawn.hidden])
+        there += f"\nNot on the sheet, because the label can be told from it: {names}. Show it with --show COLUMN."
     say(
         f"{there}\n"
         f"Label them ({named}), hard ones too: a row that is skipped counts as wrong.\n"

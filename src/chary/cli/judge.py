@@ -86,6 +86,7 @@ def _draw(scan: Source, options: Options, as_json: bool) -> None:
 def _judge(scan: Source, files: Sequence[str], options: Options) -> tuple[Summary, Hints, dict[str, Path]]:
     """Judge, then write the report and, with an error, the table, which takes its name last."""
     from chary.audit import judge_table
+    from chary.audit.judge import settling_sheet
     from chary.labelling.score import refuse_taken
     from chary.report.page import render_judged
     from chary.report.summary import Hints, summarize_judged
@@ -103,8 +104,16 @@ def _judge(scan: Source, files: Sequence[str], options: Options) -> tuple[Summar
     result = judge_table(scan, options.audit, options)
     hints = Hints.typed_to_judge(options, files, result)
     summary = summarize_judged(result)
-    with writing(reversed(paths.values()), options.force) as (*judged, report):
-        for stream in judged:
-            write_table(scan.read().written_as(options.format), {ACCEPT: result.accepted()}, stream)
-        report.write(render_judged(summary, hints).encode("utf-8", "backslashreplace"))
+    people = result.answers.annotators
+    if people is not None and people.unsettled and options.settled is None:
+        paths["settle"] = folder / f"{table.stem}.settle.csv"
+        require_free([paths["settle"]], options.force)
+    with writing(reversed(paths.values()), options.force) as streams:
+        for name, stream in zip(reversed(paths), streams, strict=True):
+            if name == "report":
+                stream.write(render_judged(summary, hints).encode("utf-8", "backslashreplace"))
+            elif name == "settle":
+                write_table(settling_sheet(str(options.audit), result.answers), {}, stream)
+            else:
+                write_table(scan.read().written_as(options.format), {ACCEPT: result.accepted()}, stream)
     return summary, hints, paths

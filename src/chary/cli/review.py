@@ -19,6 +19,8 @@ def review_command(file: TABLE, options: Options) -> None:
         raise ValueError("Give --target, the column to label, or --labels, the column to judge: one of the two.")
     if options.confidence is not None and not options.labels:
         raise ValueError("--confidence goes with --labels; leave it out, or judge labels that are there already.")
+    if not options.labels and (options.hide or options.show or options.annotator or options.settled):
+        raise ValueError("--hide, --show, --annotator and --settled go with --labels; leave them out.")
     heed_interrupts()
     from chary.review import begin, serve
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import platform
 import shlex
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any, NamedTuple
@@ -19,7 +20,9 @@ import sklearn
 from chary import __version__
 from chary._words import listed, shown, visible
 from chary.audit import Acceptance, Score, smallest_audit
-from chary.audit.judge import JudgedColumn, JudgedTable
+from chary.audit.answers import Annotators
+from chary.audit.figures import kappa
+from chary.audit.judge import JudgedColumn, JudgedTable, LabelPair
 from chary.labelling import Diagnosis, LabeledTable
 from chary.labelling.diagnose import MILD, REPRESENTATIVE, STRONG, Contrast, DiagnosedTable
 from chary.labelling.result import SOURCES
@@ -38,6 +41,7 @@ _N_BINS, _N_SHIFTS = 20, 20
 _N_CELLS, _N_NAMES, _CELL = 6, 2, 20
 _OF_ROUNDS = ("round", "n_pool", "mean_confidence")
 _CLEAR = 0.05
+_NO_LABEL = "(no label)"  # what rows without one are called beside the classes
 
 
 # ------------------------------------------------------------ labels that chary made
@@ -284,7 +288,9 @@ def summarize_judged(result: JudgedTable) -> Summary:
         "stopped": answers.stopped,  # whether the person was told when it was enough
         "notes": [{"text": text, "warning": warning} for text, warning in notes],
         "columns": [_judged_column(column, result) for column in result.columns],
-        "comparison": _comparison(result),
+        "pairs": [_pair(pair, result) for pair in result.pairs],
+        "trusted": _trusted(result),
+        "annotators": _annotators(result.answers.annotators),
         "slices": [
             {
                 "column": name,
@@ -340,7 +346,8 @@ def _judged_column(column: JudgedColumn, result: JudgedTable) -> dict[str, Any]:
         "always": {"low": column.always.low, "high": column.always.high},
         "promised": {"low": low, "high": high},
         "answered": _score(found.answered),
-        "agreement": _plain(found.agreement),
+        "kappa": found.kappa,
+        "matrix": _matrix(found),
         "classes": [_judged_class(str(name), one) for name, one in found.classes.items()],
         "confusions": [
             {"truth": str(truth), "label": None if label is None else str(label), "rows": rows}
@@ -374,20 +381,77 @@ def _judged_class(name: str, found: Any) -> dict[str, Any]:
     }
 
 
-def _comparison(result: JudgedTable) -> dict[str, Any] | None:
-    """Of the first two columns, with the difference of their accuracies."""
-    if result.difference is None:
-        return None
-    found, low, high = result.difference.comparison, result.difference.low, result.difference.high
-    first, second = (shown(column.name) for column in result.columns[:2])
+def _matrix(found: Any) -> dict[str, Any]:
+    """Audited rows by the class of the answer and of the label, of the classes that any of them has."""
+    pairs = Counter({(str(truth), str(label or _NO_LABEL)): n for (truth, label), n in found.confusions.items()})
+    right = {str(name): one.precision.correct for name, one in found.classes.items() if one.precision}
+    pairs.update({(name, name): n for name, n in right.items() if n})
+    order = [*map(str, found.classes), _NO_LABEL]
+    rows = [name for name in order if any(truth == name for truth, _ in pairs)]
+    labels = [name for name in order if name in rows or any(label == name for _, label in pairs)]
+    most = max(pairs.values(), default=1)
+    return {
+        "classes": rows,
+        "labels": labels,
+        "counts": [[pairs[truth, label] for label in labels] for truth in rows],
+        "shade": [[round(45 * pairs[truth, label] / most) for label in labels] for truth in rows],
+    }
+
+
+def _pair(pair: LabelPair, result: JudgedTable) -> dict[str, Any]:
+    """Two columns of labels: which is right more often, by how much, and where they say different things."""
+    found, differs = pair.difference.comparison, pair.difference
+    first, second = shown(pair.first), shown(pair.second)
     better = first if found.only_first > found.only_second else second
-    outcome = f"{better} is better" if found.p_value < _CLEAR else "the audit does not tell which is better"
-    sentence = (
-        f"Of the audited rows {first} alone is right on {found.only_first} rows and {second} alone on "
-        f"{found.only_second} (p = {found.p_value:.3f}): {outcome}. The accuracy of {first} less that of {second} "
-        f"is between {100 * low:+.1f} and {100 * high:+.1f} points."
-    )
-    return {**found._asdict(), "share": result.difference.share, "low": low, "high": high, "sentence": sentence}
+    outcome = f"{better} is better" if pair.p_value < _CLEAR else "the audit does not tell which is better"
+    corrected = ", corrected for all pairs" if len(result.pairs) > 1 else ""
+    agreement = kappa(pair.counts)
+    same, both = int(np.trace(pair.counts)), int(pair.counts.sum())
+    off = [
+        {"first": a, "second": b, "rows": int(pair.counts[i, j]), "audited": audited, "right": right}
+        for i, a in enumerate(pair.classes)
+        for j, b in enumerate(pair.classes)
+        if i != j and pair.counts[i, j]
+        for audited, *right in [pair.differing.get((a, b), (0, 0, 0))]
+    ]
+    return {
+        **found._asdict(),
+        "first": pair.first,
+        "second": pair.second,
+        "p_value": pair.p_value,
+        "share": differs.share,
+        "low": differs.low,
+        "high": differs.high,
+        "kappa": agreement,
+        "kappas": pair.kappas,
+        "differing": sorted(off, key=lambda one: -one["rows"]),
+        "sentence": (
+            f"Of the audited rows {first} alone is right on {found.only_first} and {second} alone on "
+            f"{found.only_second} (p = {pair.p_value:.3f}{corrected}): {outcome}. The accuracy of {first} less "
+            f"that of {second} is between {100 * differs.low:+.1f} and {100 * differs.high:+.1f} points. "
+            f"They agree on {same:,} of {both:,} rows{'' if agreement is None else f' (kappa {agreement:.2f})'}."
+        ),
+    }
+
+
+def _annotators(found: Annotators | None) -> dict[str, Any] | None:
+    """Who answered, and on how many rows they differ, if several did; the notes say how far they agree."""
+    if found is None:
+        return None
+    return {"names": found.names, "differing": len(found.differing), "unsettled": len(found.unsettled)}
+
+
+def _trusted(result: JudgedTable) -> list[dict[str, Any]]:
+    """Of each class, the column of labels to trust where it says so, and whether the audit is clear about that."""
+    if len(result.columns) < 2:
+        return []
+    chosen = []
+    for name, ranked in result.trusted.items():
+        if ranked:
+            (column, best), *others = ranked
+            clear = bool(others) and all(best.low > other.high for _, other in others)
+            chosen.append({"name": name, "column": column, "precision": _score(best), "clear": clear})
+    return chosen
 
 
 def _accepted_judged(result: JudgedTable) -> dict[str, Any] | None:
@@ -457,6 +521,7 @@ class Hints(NamedTuple):
     error: str = "error={share:g}"  # asks for the rows to be marked; {percent} stands for 100 times the share
     aim: str = "pass aim='balanced'"
     missing: str = ""  # the option that names a code for nothing; empty: a parameter does
+    settle: str = ""  # goes on once rows on which people differ were settled
 
     @classmethod
     def typed(cls, options: Options, files: Sequence[str | os.PathLike[str]], audit_size: int) -> Hints:
@@ -469,9 +534,14 @@ class Hints(NamedTuple):
     ) -> Hints:
         """The same for labels that are judged: a draw twice as large keeps the answers."""
         n_drawn, n_rows = result.answers.n_drawn, result.n_rows
-        again = {"k": min(2 * n_drawn, n_rows), "audit": None, "require": None, "force": False}
+        again: dict[str, Any] = {"k": min(2 * n_drawn, n_rows), "audit": None, "require": None, "force": False}
+        again |= {"annotator": (), "settled": None}
         more = options.command("judge", files, **again) if n_drawn < n_rows else ""
-        return cls._typed(more, options.command("audit fill", [str(options.audit)]))
+        table = result.source.table
+        sheet = options.settled or options.folder(table.folder) / f"{table.stem}.settle.csv"
+        then = shlex.join([flag_of("settled"), str(sheet)])
+        settle = f"{options.command('audit fill', [sheet])}, then add {then}"
+        return cls._typed(more, options.command("audit fill", [str(options.audit)]))._replace(settle=settle)
 
     @classmethod
     def _typed(cls, draw: str, fill: str = "") -> Hints:
@@ -541,6 +611,8 @@ def next_step(summary: Summary, hints: Hints) -> str:
             f"{summary['left']} of the rows drawn have no label yet; they would make the intervals narrower",
             hints.fill,
         )
+    if (people := summary["annotators"]) and people["unsettled"]:
+        words, how = f"Settle the {people['unsettled']} rows on which people differ", hints.settle
     return f"{words}:  {how}" if how else f"{words}."
 
 

@@ -171,7 +171,7 @@ def _finite(value: Any) -> Any:
 def serve(
     bench: Workbench, port: int = 0, *, browser: bool = True, opened: Callable[[str], None] = lambda url: None
 ) -> None:
-    """Serve the pages until SIGINT or SIGTERM; ``opened`` is told the address, with its token, once it answers.
+    """Serve the pages until a signal ends them; ``opened`` is told the address, with its token, once it answers.
 
     The browser is not given the address, which would stand in the list of processes for every user of the machine
     to read, but a file in a folder of this user alone that leads there.
@@ -268,11 +268,12 @@ def _door(url: str) -> Iterator[Path]:
 
 @contextmanager
 def _ended_by_signals(server: uvicorn.Server) -> Iterator[None]:
-    """Ctrl-C and a request to terminate end the server once it has finished what it is doing."""
+    """Ctrl-C, a request to terminate or a closed terminal ends the server once it has done what it is doing."""
     if current_thread() is not main_thread():
         yield
         return
-    numbers = signal.SIGINT, signal.SIGTERM
+    names = "SIGINT", "SIGTERM", "SIGHUP"
+    numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
     before: dict[Any, Any] = {number: signal.signal(number, server.handle_exit) for number in numbers}
     try:
         yield

@@ -11,10 +11,11 @@ from typing import Any, BinaryIO
 import numpy as np
 import polars as pl
 
+from chary._words import listed, shown
 from chary.audit import draw_to_judge, judge_table
 from chary.audit.drawing import draw_sheet
 from chary.audit.filling import Filling
-from chary.audit.judge import JudgedTable, labels_of_sheet, read_labels_under_test
+from chary.audit.judge import JudgedTable, hidden_columns, labels_of_sheet, read_labels_under_test
 from chary.audit.sheet import DOUBT, GUESS, cells_of, enlarge_sheet, sheet_rows, unlabelled_rows, write_audit
 from chary.audit.stopping import Stopping
 from chary.labelling import LabeledTable, label_table
@@ -143,9 +144,16 @@ class JudgeJob(_Job):
     def __init__(self, table: Table, options: Options) -> None:
         super().__init__(table, options)
         self.target, self.source = options.labels[0], open_source(table, reserved=())
-        self.hidden = (*options.labels, *filter(None, [options.confidence]))
         tested = read_labels_under_test(self.source, options)
-        self.classes, self.notes, self.population = tested.classes, tested.notes, self.source.n_rows
+        hidden, revealing = hidden_columns(self.source, tested, options)
+        self.hidden, self.notes = (*hidden, *revealing), tested.notes
+        if revealing:
+            names = listed([shown(name, 40) for name in revealing])
+            self.notes = [
+                *tested.notes,
+                f"Not shown while you label, because the label can be told from it: {names}.",
+            ]
+        self.classes, self.population = tested.classes, self.source.n_rows
         self.spellings = {}  # told in the notes
         self.counts = {str(name): n for name, n in tested.counts[self.target].items() if name is not None}
 
@@ -184,7 +192,8 @@ class JudgeJob(_Job):
         accepted, frame = None if result is None else result.accepted(), self.table.frame
         if accepted is not None:
             frame = frame.with_columns(pl.Series(ACCEPT, accepted))
-        return frame, [*self.hidden, ACCEPT], self.target
+        first = [*self.options.labels, *filter(None, [self.options.confidence]), ACCEPT]
+        return frame, first, self.target
 
 
 Job = LabelJob | JudgeJob

@@ -109,7 +109,7 @@ def truth_of_judged(result: JudgedTable) -> dict[str, Any]:
     column, acceptor = summary["columns"][0], result.acceptor
     n_rows = 0 if acceptor is None else acceptor.rest.n
     levels = [] if acceptor is None else [_acceptance(acceptor, n_rows, result.accuracy.n, e) for e in ERRORS]
-    more = [] if summary["comparison"] is None else [summary["comparison"]["sentence"]]
+    more = [pair["sentence"] for pair in summary["pairs"]]
     accuracy = {"right": column["accuracy"]["correct"], "n": column["accuracy"]["n"], "words": column["sentence"]}
     return {
         "accuracy": {**column["promised"], **accuracy},

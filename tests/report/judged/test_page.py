@@ -34,7 +34,7 @@ def test_an_interval_is_drawn_where_it_is(judged):
 
 
 def test_what_was_not_asked_for_has_no_section(judged):
-    summary = {**summarize_judged(judged), "comparison": None, "slices": [], "confidence": None, "stopped": True}
+    summary = {**summarize_judged(judged), "pairs": [], "slices": [], "confidence": None, "stopped": True}
     page = render_judged(summary)
     for gone in ('id="compared"', 'id="slices"', 'id="accept"'):
         assert gone not in page
