@@ -159,7 +159,7 @@ def test_predict_says_whether_the_rows_are_like_those_learned_from(model, table,
     code, out, _ = run("predict", model, new)
     assert code == 0
     assert "'colour' most (" in out
-    assert "labels and confidence may be off." in re.sub(r"\s+", " ", out)
+    assert "Labels and confidence may be wrong." in re.sub(r"\s+", " ", out)
     code, out, _ = run("predict", model, new, "--force", "--json")
     figures = json.loads(out)["new_rows"]
     assert (figures["verdict"], figures["rows"], figures["rows_then"]) == ("very different", 60, 80)
