@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import KFold, StratifiedKFold
 
+from chary import Curriculum, DiverseEnsembleClassifier, SelfTrainingClassifier
 from chary.audit import accept_threshold, draw, score
 from chary.audit.held_out import judge_folds
-from chary.method import Curriculum, DiverseEnsembleClassifier, SelfTrainingClassifier, selection_biased
+from chary.method import selection_biased
 from studies import figures
 from studies.findings import data_sets, together
 from studies.methods import first_mixture

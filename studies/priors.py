@@ -8,19 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from chary import Curriculum, RisingShare, SelfTrainingClassifier, TransductiveBound
 from chary._words import ratio
 from chary.labelling import diagnose
 from chary.labelling.diagnose import REPRESENTATIVE
-from chary.method import (
-    Curriculum,
-    Policy,
-    RisingShare,
-    SelfTrainingClassifier,
-    TransductiveBound,
-    max_probability,
-    risk_coverage_curve,
-    t_similarity,
-)
+from chary.method import Policy, max_probability, risk_coverage_curve, t_similarity
 from chary.method.confidence import Floats
 from studies import figures
 from studies.datasets import dataset_title

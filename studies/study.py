@@ -15,7 +15,8 @@ from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_array
 
-from chary.method import DiverseEnsembleClassifier, SelfTrainingClassifier, iid, selection_biased
+from chary import DiverseEnsembleClassifier, SelfTrainingClassifier
+from chary.method import iid, selection_biased
 from chary.method.simulated_bias import rows_by_class
 from studies import datasets
 from studies.datasets import SOURCE, DataFacts, Source

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import os
+import shlex
+from collections.abc import Iterable, Sequence
+from datetime import date, timedelta
 from fractions import Fraction
+from subprocess import list2cmdline
 from typing import NamedTuple
+
+_WINDOWS = os.name == "nt"
 
 
 def visible(text: object, limit: int = 80) -> str:
@@ -55,6 +61,15 @@ def listed(parts: Iterable[str], word: str = "and") -> str:
     return f"{', '.join(most)} {word} {last}" if most else last
 
 
+def command_line(words: Sequence[str]) -> str:
+    """Words as they are typed in a shell: that of Windows knows double quotes alone.
+
+    >>> command_line(["chary", "label", "my data.csv"])
+    "chary label 'my data.csv'"
+    """
+    return list2cmdline(words) if _WINDOWS else shlex.join(words)
+
+
 def number(n: int) -> str:
     """A count as a sentence begins with it.
 
@@ -62,6 +77,18 @@ def number(n: int) -> str:
     ('Thirty', '7')
     """
     return {10: "Ten", 20: "Twenty", 30: "Thirty"}.get(n, f"{n:,}")
+
+
+def day(days: float) -> str:
+    """The date that is so many days after 1 January 1970.
+
+    >>> day(17_722.4), day(1e9)
+    ('2018-07-10', '1000000000 days after 1970-01-01')
+    """
+    try:
+        return str(date(1970, 1, 1) + timedelta(days=int(days // 1)))
+    except OverflowError:
+        return f"{days:.0f} days after 1970-01-01"
 
 
 def p_value(p: float) -> str:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 import os
 import re
-import shlex
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
@@ -18,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from chary._words import listed
+from chary._words import command_line, listed
 
 AUDIT_SIZE = 30  # rows to draw where nobody says how many
 # The kinds of files, by the extension of those that are written, and what people call them.
@@ -493,7 +492,7 @@ class Options:
                 continue
             several = [texts] if isinstance(texts, str) else texts
             words += [word for text in several for word in (flag_of(name), text)]
-        return shlex.join(words)
+        return command_line(words)
 
     def as_typed(self, command: str) -> dict[str, Any]:
         """What was chosen of that which a command takes, by name: a text, a list of them, or True for a flag."""

@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 import chary
 from chary._words import Parameter, Step
 from chary.audit.sheet import DOUBT, SheetOrigin, write_audit
-from chary.cli import app, audit, main
+from chary.cli import audit, main
+from chary.cli.app import app
 from chary.cli.console import _COMMANDS, sentence
 from chary.options import Options, flag_of, read_prior, read_share, read_size
 from chary.report.summary import Hints

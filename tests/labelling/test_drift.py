@@ -272,7 +272,7 @@ def test_texts_differ_by_what_they_are_about(model):
     found = compared(model, new_rows(300, 2, said=pl.lit(TOPICS[0])))
     first = found.columns[0]
     assert (first.column, found.alike) == ("said", False)
-    assert first.what.startswith("more of topic ")
+    assert first.what.startswith("more about: ")
     assert abs(first.new - first.seen) > 0.3
 
 

@@ -25,7 +25,7 @@ def served(bench, learn=True):
     """The address of a workbench's pages, as long as it is served from a thread."""
     import uvicorn
 
-    from chary.review import create_app
+    from chary.review.app import create_app
 
     bound = uvicorn.Config(lambda: None, host="127.0.0.1", port=0, log_config=None).bind_socket()
     port = bound.getsockname()[1]

@@ -204,8 +204,8 @@ def test_every_feature_knows_its_column():
 def test_a_number_is_told_from_an_indicator_whatever_its_scale():
     standardised = np.tile([-1.0, 1.0], 30)  # mean 0 and scale 1, as an indicator seems to have
     number, *groups = TablePreparation().fit({"x": standardised, "c": ["u", "v"] * 30}).features()
-    assert number == ("x", "x", False, 0.0, 1.0)
-    assert groups == [("c = u", "c", True, 0.0, 1.0), ("c = v", "c", True, 0.0, 1.0)]
+    assert number == ("x", "x", False, 0.0, 1.0, "x", "number")
+    assert [feature[:5] for feature in groups] == [("c = u", "c", True, 0.0, 1.0), ("c = v", "c", True, 0.0, 1.0)]
     assert TablePreparation().fit({"c": ["u", "v"] * 30}).features() == groups
     (number,) = TablePreparation().fit({"x": 7 + 2 * standardised}).features()
     assert (number.mean, number.scale, number.in_units(-0.5)) == (7, 2, 6)

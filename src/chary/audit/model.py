@@ -16,9 +16,9 @@ from chary.audit.answers import Audit, AuditAnswers
 from chary.audit.figures import Comparison, Score, balanced_score, class_scores, compare
 from chary.audit.held_out import HeldOut, confidence_of, encode_for, fit_without, judge, judge_folds
 from chary.audit.intervals import clopper_pearson
-from chary.method import SelfTrainingClassifier
 from chary.method.estimators import in_blocks_of_rows
 from chary.method.labels import Labels
+from chary.method.self_training import SelfTrainingClassifier
 
 _CLEAR = 0.05
 

@@ -8,7 +8,6 @@ import inspect
 import json
 import math
 import os
-import shlex
 import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -21,7 +20,7 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 import typer
 
 from chary._files import atomic_writes, folders_for, probe, why_unreadable
-from chary._words import Parameter, Step, listed, visible
+from chary._words import Parameter, Step, command_line, listed, visible
 from chary.options import FORMATS, OUTPUT, Options, flag_of
 
 if TYPE_CHECKING:
@@ -86,10 +85,10 @@ def sentence(error: BaseException) -> str:
 
 def _typed(part: str | Parameter | Step) -> str:
     if isinstance(part, Parameter):
-        value = [] if part.value is None else [shlex.quote(visible(part.value, 60))]
+        value = [] if part.value is None else [command_line([visible(part.value, 60)])]
         return " ".join([flag_of(part.name), *value])
     if isinstance(part, Step):
-        return " ".join(["chary", _COMMANDS[part.name], *([shlex.quote(part.path)] if part.path else [])])
+        return " ".join(["chary", _COMMANDS[part.name], *([command_line([part.path])] if part.path else [])])
     return part
 
 

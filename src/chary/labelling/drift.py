@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import date, timedelta
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,12 +16,12 @@ from numpy.typing import NDArray
 from scipy.special import chdtrc, ndtr, xlogy
 from sklearn.pipeline import Pipeline
 
-from chary._words import percent, shown, visible
+from chary._words import day, percent, shown, visible
 from chary.labelling.diagnose import SIGNIFICANCE, STRONG_AUC, some_of
 from chary.method.estimators import one_thread
 from chary.model_file import N_CUTS, DriftReference
 from chary.tables import TablePreparation
-from chary.tables.columns.column import Column
+from chary.tables.columns.column import DATE, TOPIC, UNREADABLE, Column
 from chary.tables.preparation import Feature
 
 Floats = NDArray[np.floating[Any]]
@@ -445,12 +444,14 @@ def _above(column: Column, feature: Feature, cut: float) -> str:
     """A number above a cut, in units of the table."""
     if column.kind == "boolean":
         return visible("".join(column.categories[:1]), 40)
-    part = feature.name.removeprefix(column.name).strip(" :~")
-    if column.kind == "words":
-        return visible(f"more of topic {part}", 60)
+    part = feature.words.removeprefix(column.name).strip(" :,")
+    if feature.unit == TOPIC:
+        return visible(f"more {part}", 60)
+    if feature.unit == UNREADABLE:
+        return f"certain {part}s"
     value = feature.in_units(cut)
-    if part == "elapsed days" and abs(value) < 10**6:
-        return f"after {date(1970, 1, 1) + timedelta(days=int(np.floor(value)))}"
+    if feature.unit == DATE:
+        return f"after {day(value)}"
     return f"{part} above {_short(value)}".strip()
 
 

@@ -30,6 +30,7 @@ from chary.tables import Table, TableError, TablePreparation
 from chary.tables.columns.embeddings import with_features
 from chary.tables.formats.base import Batch
 from chary.tables.frames import from_dataframe
+from chary.tables.memory import resident_bytes
 from chary.tables.source import in_blocks
 from chary.tables.table import ACCEPT, CONFIDENCE, LABEL
 
@@ -155,16 +156,6 @@ def refuse_memory(name: str, memory: int, needed: float = 0) -> None:
         raise TableError(
             f"{name} takes more than the {memory >> 20:,} MiB allowed; pass more with ", Parameter("memory"), "."
         )
-
-
-def resident_bytes() -> int:
-    """Memory of this process that is no file's: 0 where the system does not tell."""
-    try:
-        with open("/proc/self/statm") as file:
-            _, resident, shared, *_ = map(int, file.read().split())
-        return (resident - shared) * os.sysconf("SC_PAGE_SIZE")
-    except (OSError, ValueError, AttributeError):
-        return 0
 
 
 def predict_table(

@@ -377,7 +377,8 @@ def explain(model: Any, rows: Any = None, *, background: Any = None, **reading: 
     of = {name: effects[:, k] for k, name in enumerate(explained.columns)}
     columns = {name: of[name] for name in dict.fromkeys([*frame.columns, *of]) if name in of}
     labels = np.asarray(pipeline.classes_).astype(str)[codes].tolist()
-    return like(data, {LABEL: labels, WHY: explained.texts(effects, frame).to_list(), **columns}, own)
+    why = explained.texts(X, codes, frame, effects).to_list()
+    return like(data, {LABEL: labels, WHY: why, **columns}, own)
 
 
 class _Shown:

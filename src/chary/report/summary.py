@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import platform
-import shlex
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import fields
@@ -18,7 +17,7 @@ import numpy as np
 import sklearn
 
 from chary import __version__
-from chary._words import listed, shown, visible
+from chary._words import command_line, day, listed, number, percent, shown, visible
 from chary.audit import Acceptance, Score, smallest_audit
 from chary.audit.answers import Annotators
 from chary.audit.figures import kappa
@@ -30,7 +29,7 @@ from chary.method import expected_calibration_error
 from chary.method.priors import ACCURACY
 from chary.options import Options, flag_of
 from chary.tables.cells import codes_noted
-from chary.tables.columns.column import Column
+from chary.tables.columns.column import DATE, NUMBER, TOPIC, UNREADABLE, Column
 from chary.tables.preparation import Feature
 from chary.tables.table import ACCEPT
 
@@ -38,9 +37,10 @@ Summary = dict[str, Any]
 
 _N_BINS, _N_SHIFTS = 20, 20
 # Of the rows to check: columns, those of them that name the row, and characters of a cell.
-_N_CELLS, _N_NAMES, _CELL = 6, 2, 20
+_N_CELLS, _N_NAMES, _CELL = 6, 2, 1_000
 _OF_ROUNDS = ("round", "n_pool", "mean_confidence")
 _CLEAR = 0.05
+_GOOD = 0.9  # accuracy that is shown in green, or ruled out in red
 _NO_LABEL = "(no label)"  # what rows without one are called beside the classes
 
 
@@ -146,16 +146,42 @@ def _diagnosis(diagnosis: Diagnosis, features: list[Feature], contrasts: list[Co
 
 
 def _shifts(diagnosis: Diagnosis, features: list[Feature]) -> list[dict[str, Any]]:
-    """Means also as the table writes them; of a category or an indicator they are shares."""
-    shifts = []
-    for shift in diagnosis.shifts[:_N_SHIFTS]:
+    """What differs most, as a person calls it, with means as the table writes them.
+
+    Where a person can read one of several features that say the same, such as the month, the others are left out.
+    """
+    readable = {feature.words for feature in features if feature.unit != UNREADABLE}
+    shifts: dict[str, dict[str, Any]] = {}
+    for shift in diagnosis.shifts:
         feature = features[shift.feature]
-        own = {
-            "labeled": feature.in_units(shift.labeled_mean),
-            "unlabeled": feature.in_units(shift.unlabeled_mean),
+        if feature.words in (readable if feature.unit == UNREADABLE else shifts) or len(shifts) == _N_SHIFTS:
+            continue
+        means = feature.in_units(shift.labeled_mean), feature.in_units(shift.unlabeled_mean)
+        sides = ("more", "less") if shift.difference > 0 else ("less", "more")
+        words = [in_unit(mean, feature.unit, feature.indicator) for mean in means]
+        shown = sides if feature.unit == TOPIC else words
+        shifts[feature.words] = {
+            **shift._asdict(),
+            "name": feature.words,
+            "is_share": feature.indicator,
+            **dict(
+                zip(("labeled", "unlabeled", "labeled_words", "unlabeled_words"), (*means, *shown), strict=True)
+            ),
         }
-        shifts.append({**shift._asdict(), **own, "is_share": feature.indicator})
-    return shifts
+    return list(shifts.values())
+
+
+def in_unit(value: float, unit: str = NUMBER, is_share: bool = False) -> str:
+    """A number of a feature as a person reads it.
+
+    >>> in_unit(0.1, is_share=True), in_unit(12345.6), in_unit(17_722.5, "date"), in_unit(0.3, "unreadable")
+    ('10%', '12,346', '2018-07-10', '–')
+    """
+    if unit == UNREADABLE:
+        return "–"
+    if unit == DATE:
+        return day(value)
+    return percent(value) if is_share else f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:.4g}"
 
 
 def _classes(result: LabeledTable) -> list[dict[str, Any]]:
@@ -539,7 +565,7 @@ class Hints(NamedTuple):
         more = options.command("judge", files, **again) if n_drawn < n_rows else ""
         table = result.source.table
         sheet = options.settled or options.folder(table.folder) / f"{table.stem}.settle.csv"
-        then = shlex.join([flag_of("settled"), str(sheet)])
+        then = command_line([flag_of("settled"), str(sheet)])
         settle = f"{options.command('audit fill', [sheet])}, then add {then}"
         return cls._typed(more, options.command("audit fill", [str(options.audit)]))._replace(settle=settle)
 
@@ -552,6 +578,55 @@ class Hints(NamedTuple):
     def at(self, error: float) -> str:
         """What asks for the rows to be marked that can be accepted at an error."""
         return self.error.format(share=error, percent=100 * error)
+
+
+def quality(summary: Summary) -> dict[str, Any]:
+    """How good the new labels are: a headline, a sentence, and the intervals to draw, if there is an audit."""
+    audit, held_out = summary["audit"], summary["held_out"]
+    if audit is None:
+        sentence = "Your labels were not picked at random, so no figure computed from them can tell."
+        if not summary["audit_size"]:
+            sentence += " There are so few rows without a label that you can look at each."
+        return {"tone": "fair", "headline": "Not known yet", "sentence": sentence, "bars": []}
+    after, before = audit["after"], audit["before"]
+    promised = held_out["accuracy"] if held_out else None
+    bars = [
+        {"words": "These labels", **after, "mark": promised},
+        {"words": "Without the audit's answers", **before, "mark": promised},
+    ]
+    sentence = (
+        f"95% intervals from {before['n']} random rows that a person labelled; the first is approximate, as the "
+        "model also learned from these rows."
+    )
+    if promised is not None:
+        sentence += f" Your own labels promised {percent(promised)} (blue mark), which is not an estimate."
+    tone = "good" if after["low"] >= _GOOD else "bad" if after["high"] < _GOOD else "fair"
+    headline = f"{percent(after['low'])} to {percent(after['high'])} right"
+    return {"tone": tone, "headline": headline, "sentence": sentence, "bars": bars}
+
+
+def next_steps(summary: Summary, hints: Hints) -> list[dict[str, str]]:
+    """What to do next, the most useful first: in words, and how."""
+    audit, steps = summary["audit"], list[tuple[str, str]]()
+    if audit is None and summary["audit_size"]:
+        labels = f"Label {number(summary['audit_size']).lower()} rows drawn at random"
+        steps.append((f"{labels}. They tell how good the labels are, and the model learns from them.", hints.draw))
+    if audit is not None and summary["accept"] is not None:
+        steps.append((summary["accept"]["sentence"], ""))
+    elif audit is not None:
+        found = next((one for one in audit["accept"] if one["n_accepted"]), None)
+        if found is not None:
+            which = f"Accept {found['n_accepted']:,} labels with at most {percent(found['error'])} wrong"
+            steps.append(
+                (f"{which} ({percent(found['level'])} sure). To have them marked:", hints.at(found["error"]))
+            )
+        else:
+            steps.append(("Enlarge the audit: it is too small to accept any label.", ""))
+    if n := len(summary["second_look"]):
+        these = "one label of yours that contradicts" if n == 1 else f"{n} labels of yours that contradict"
+        steps.append((f"Look again at {these} a confident prediction.", ""))
+    steps.append(("Check the rows that the model is least sure of.", ""))
+    return [{"words": words, "command": command} for words, command in steps]
 
 
 def missing_codes(columns: Sequence[dict[str, Any]], hints: Hints) -> list[str]:
@@ -577,7 +652,7 @@ def missing_codes(columns: Sequence[dict[str, Any]], hints: Hints) -> list[str]:
             [f"{name}={code}" for name in names for code in codes] if len(names) <= _FEW_COLUMNS else list(codes)
         )
         one, it = ("looks like a code", "it is") if len(codes) == 1 else ("look like codes", "they are")
-        how = shlex.join([word for text in told for word in (hints.missing, text)])
+        how = command_line([word for text in told for word in (hints.missing, text)])
         how = f"add {how}" if hints.missing else f"pass missing={told}"
         sentences.append(f"{', '.join(said)}: {listed(codes)} {one} for missing; if {it}, {how}.")
     return sentences

@@ -73,6 +73,7 @@ _ASSETS = {
     "/assets/icon.svg": "image/svg+xml",
 }
 _PATIENCE = 0.5  # seconds for a connection to ask something; asyncio takes further ones after a whole one
+_WAITING = 128  # connections that may wait to be taken; asyncio tries as many again where files run out
 _DOOR = "chary-review-"  # a folder of temporary files, with what a browser opens first
 _DOWNLOADS = ("/download/labels", "/download/model", "/download/report")
 
@@ -181,7 +182,13 @@ def serve(
     url = f"http://{HOST}:{port}/?token={token}"
     app = create_app(bench, token, port)
     config = uvicorn.Config(
-        app, log_config=None, access_log=False, lifespan="off", server_header=False, timeout_graceful_shutdown=2
+        app,
+        log_config=None,
+        access_log=False,
+        lifespan="off",
+        server_header=False,
+        timeout_graceful_shutdown=2,
+        backlog=_WAITING,
     )
     server = _Server(config)
     _log_to_the_error_stream()
@@ -204,6 +211,8 @@ class _Server(uvicorn.Server):
 
     def _heed(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         """Where connections take all files that may be open, let the idle ones go; that is said once."""
+        if self._has_shed and isinstance(context.get("exception"), ValueError):
+            return  # asyncio wants to open the door again, and it is closed for good
         if getattr(context.get("exception"), "errno", None) not in (errno.EMFILE, errno.ENFILE):
             loop.default_exception_handler(context)
             return
@@ -231,7 +240,7 @@ def _bind(port: int) -> socket.socket:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         bound.bind((HOST, port))
-        bound.listen(128)  # who is early waits
+        bound.listen(_WAITING)
     except OSError as error:
         bound.close()
         raise TableError(

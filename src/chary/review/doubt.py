@@ -194,7 +194,8 @@ class Doubt:
         explained = self.result.explainer
         if explained is None:
             return []
-        (cells,) = explained.cells(explained.effects(X, self.result.codes[[row]]), self.result.table.frame[[row]])
+        codes, frame = self.result.codes[[row]], self.result.table.frame[[row]]
+        (cells,) = explained.cells(X, codes, frame, explained.effects(X, codes))
         return [
             {"column": cell.column, "text": cell.text or "", "effect": round(cell.effect, 3), "shown": cell.shown}
             for cell in cells

@@ -8,7 +8,7 @@ from typing import Any
 from chary.audit import interval
 from chary.labelling.diagnose import MILD, REPRESENTATIVE
 from chary.options import AUDIT_SIZE
-from chary.report.page import density_outlines, number_in_units
+from chary.report.page import density_outlines
 from chary.report.summary import Hints, aim_question, prior_advice
 from chary.review.audit import MOST_DRAWN, progress_of
 from chary.review.files import KINDS, SETTINGS, kinds_of
@@ -83,11 +83,7 @@ def _diagnosis(summary: dict[str, Any]) -> dict[str, Any]:
         "level": level,
         "outlines": density_outlines(summary["density"]),
         "contrasts": [
-            {
-                "feature": shift["name"],
-                "labeled": number_in_units(shift["labeled"], shift["is_share"]),
-                "unlabeled": number_in_units(shift["unlabeled"], shift["is_share"]),
-            }
+            {"feature": shift["name"], "labeled": shift["labeled_words"], "unlabeled": shift["unlabeled_words"]}
             for shift in summary["shifts"][:_CONTRASTS]
         ],
     }

@@ -31,9 +31,8 @@ from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, Dataset, default_collate
 
 from chary._sklearn import Interval, StrOptions, check_sample_weight
-from chary.method import DiverseEnsembleClassifier
 from chary.method.confidence import Floats
-from chary.method.diverse import check_same_classes, class_order_of, content_order
+from chary.method.diverse import DiverseEnsembleClassifier, check_same_classes, class_order_of, content_order
 from chary.method.labels import encode
 from chary.method.network import default_hidden_sizes, draw_batches
 from chary.torch.heads import DiverseHeads, DiverseNetwork, diverse_losses

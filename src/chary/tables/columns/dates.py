@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from chary.tables.columns.column import FEW, MANY, READABLE, Column, Kind, nulls, some_of
+from chary.tables.columns.column import DATE, FEW, MANY, NUMBER, READABLE, UNREADABLE, Column, Kind, nulls, some_of
 
 _SPACES = r"[\s\u00a0\u202f]+"
 _TIME = r"(?P<H>\d{1,2}):(?P<M>\d{2})(?::(?P<S>\d{2})(?:[.,]\d{1,9})?)?(?: ?(?P<half>[AaPp])\.?[Mm]\.?)?"
@@ -115,6 +115,11 @@ class Dates(Kind):
     def feature_names(self, column: Column) -> list[str]:
         parts = (*_PARTS, *_PERIODIC) if _uses_time(column.form) else _PARTS
         return [f"{column.name}: {part}" for part in parts]
+
+    def feature_words(self, column: Column) -> list[tuple[str, str]]:
+        calendar = [(f"{column.name}: {part}", NUMBER) for part in _PARTS[:3]]
+        waves = [(f"{column.name}: {wave.split()[0]}", UNREADABLE) for wave in _PERIODIC]
+        return [*calendar, (column.name, DATE), *(waves if _uses_time(column.form) else [])]
 
     def read(self, cells: pl.Series, column: Column) -> NDArray[np.float64]:
         if not _uses_time(column.form):
@@ -368,6 +373,7 @@ _CLOCK = (
     r"^(?P<sign>-)?(?:(?P<days>\d+) days?,? )?(?:(?P<hours>\d+):)?(?P<minutes>\d{1,4}):"
     r"(?P<seconds>\d{2}(?:[.,]\d+)?)$"
 )
+_CLOCK_TIME = rf"^{_TIME}{_ZONE}$"
 _UNITS = {
     "weeks": (604_800, r"w|wks?|weeks?"),
     "days": (86_400, r"d|days?"),
@@ -401,10 +407,13 @@ class TimesOfDay(Kind):
             return Column(filled.name, self.name)
         if filled.dtype != pl.String or not len(filled) or _DURATION_NAME.search(filled.name):
             return None
-        return _find_by(_clock_hours, filled, self.name, "a time of day")
+        return _find_by(_CLOCK_TIME, _clock_hours, filled, self.name, "a time of day")
 
     def feature_names(self, column: Column) -> list[str]:
         return [f"{column.name}: {part}" for part in ("hour", "hour sine", "hour cosine")]
+
+    def feature_words(self, column: Column) -> list[tuple[str, str]]:
+        return [(f"{column.name}: hour", unit) for unit in (NUMBER, UNREADABLE, UNREADABLE)]
 
     def read(self, cells: pl.Series, column: Column) -> NDArray[np.float64]:
         hours = _clock_hours(cells).to_numpy()
@@ -428,6 +437,7 @@ class Durations(Kind):
             return None
         for form in _FORMS:
             column = _find_by(
+                _FORMS[form][0],
                 lambda cells, form=form: _read_durations(cells, form),  # type: ignore[misc]
                 filled,
                 self.name,
@@ -446,11 +456,11 @@ class Durations(Kind):
 
 
 def _find_by(
-    read: Callable[[pl.Series], pl.Series], filled: pl.Series, kind: str, note: str, form: str = ""
+    pattern: str, read: Callable[[pl.Series], pl.Series], filled: pl.Series, kind: str, note: str, form: str = ""
 ) -> Column | None:
-    """A column that a function reads most cells of; some are tried first."""
-    sample = some_of(filled, FEW)
-    if read(sample).count() < len(sample) / 2:
+    """A column that a function reads most cells of; some must have the pattern, which is asked quickly."""
+    sample = some_of(filled, FEW).str.replace_all(_SPACES, " ")
+    if sample.str.contains(pattern).sum() < len(sample) / 2:
         return None
     n_odd = read(filled).null_count()
     if len(filled) - n_odd < READABLE * len(filled):
@@ -463,7 +473,7 @@ def _clock_hours(cells: pl.Series) -> pl.Series:
     """Hours of the day of cells such as 12:30 or 2:30 pm, null where there is none."""
     if cells.dtype == pl.Time:
         return cells.cast(pl.Int64).cast(pl.Float64) / 3.6e12
-    return _hours(_fields(cells, rf"^{_TIME}{_ZONE}$")) if cells.dtype == pl.String else nulls(cells)
+    return _hours(_fields(cells, _CLOCK_TIME)) if cells.dtype == pl.String else nulls(cells)
 
 
 def _read_durations(cells: pl.Series, form: str) -> pl.Series:
