@@ -36,6 +36,7 @@ _RESERVED = re.compile(
 _OF_THE_SYSTEM = ("/dev", "/proc", "/sys")
 # What a disk says when it takes no more, whoever wrote to it; other errors may be about other files.
 _OF_THE_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 _PROBED = 1 << 16  # bytes
 _of_this_thread = local()  # the folders that it has for itself
 _REMAINS = re.compile(r"\..{0,30}@(?P<host>[^@]*)@(?P<pid>\d{1,10})@[0-9a-f]{16}\.part", re.DOTALL)
@@ -173,13 +174,22 @@ def probe(paths: Iterable[GivenPath], *, overwrite: bool = False, n_bytes: int =
             part.remove()
 
 
+def is_address(path: GivenPath) -> bool:
+    """Whether it is the address of something on the net; C:/data is none.
+
+    >>> is_address("s3://bucket/t.csv"), is_address("C://t.csv"), is_address("in/t.csv")
+    (True, False, False)
+    """
+    return bool(_ADDRESS.match(os.fspath(path)))
+
+
 def why_unreadable(path: GivenPath) -> str | None:
     """The sentence that says why a file cannot be opened; None where it can.
 
     >>> why_unreadable("nowhere.csv")
     "'nowhere.csv' cannot be read (no such file or directory); check the path."
     """
-    if os.path.isdir(path) or (os.path.exists(path) and not os.path.isfile(path)):
+    if is_address(path) or os.path.isdir(path) or (os.path.exists(path) and not os.path.isfile(path)):
         return None  # there, and no file: what else it may be, its reader says
     try:
         with open(path, "rb"):

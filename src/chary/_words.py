@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shlex
 from collections.abc import Iterable, Sequence
@@ -34,12 +35,15 @@ def shown(text: object, limit: int = 60) -> str:
 
 
 def percent(share: float) -> str:
-    """A share in percent, with as many digits as it needs.
+    """A share in percent, a half rounded up, with one digit more if it is small; review.js has the same.
 
-    >>> percent(0.123), percent(0.004), percent(1.0)
-    ('12%', '0.4%', '100%')
+    >>> percent(0.925), percent(0.004), percent(0.0999), percent(1.0)
+    ('93%', '0.4%', '10%', '100%')
     """
-    return f"{share:.1%}" if 0 < share < 0.1 else f"{share:.0%}"
+    tenths = math.floor((1000 if 0 < share < 0.1 else 10_000) * share + 0.5 + 1e-9)
+    return (
+        f"{tenths / 10:.1f}%" if 0 < share < 0.1 and tenths < 100 else f"{math.floor(100 * share + 0.5 + 1e-9)}%"
+    )
 
 
 def exact_percent(share: float) -> str:

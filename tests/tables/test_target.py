@@ -293,3 +293,9 @@ def test_unicode_forms_of_a_text_are_one(text):
 def test_a_name_in_another_unicode_form_is_suggested_visibly():
     with pytest.raises(TableError, match=re.escape(r"did you mean 'cafe\u0301', the same letters in another")):
         target_labels(table_of(**{NFD: ["a", "b"]}), NFC)
+
+
+def test_classes_have_the_same_names_in_files_of_text_and_of_numbers():
+    for cells in (["1.0", "2.0", "1.0", ""], [1.0, 2.0, 1.0, None], [1, 2, 1, None], ["1", "2", "1", ""]):
+        table = Table(pl.DataFrame({"x": [1, 2, 3, 4], "y": cells}), "t")
+        assert read_target(table, "y").labels.classes.tolist() == ["1", "2"]

@@ -9,7 +9,7 @@ from torch import nn
 from torch.utils.data import Dataset
 
 from chary.torch import classifier as torch_training
-from chary.torch.classifier import Rows, find_device, local_generators, own_share, train
+from chary.torch.classifier import Rows, find_device, local_generators, own_share, train_network
 
 
 class Pairs(Dataset):
@@ -85,7 +85,7 @@ def least_squares(module, step, X):
 def test_train_records_every_term():
     network = nn.Linear(2, 1)
     optimizer = torch.optim.SGD(network.parameters(), 0.1)
-    curve = train(network, [torch.ones(3, 2)] * 4, least_squares, optimizer, n_steps=4)
+    curve = train_network(network, [torch.ones(3, 2)] * 4, least_squares, optimizer, n_steps=4)
     assert list(curve) == ["supervised", "double"]
     assert np.all(np.diff(curve["supervised"]) < 0)
     assert curve["double"] == pytest.approx(2 * curve["supervised"])
@@ -96,7 +96,7 @@ def test_progress_goes_to_stderr_and_only_when_asked(capsys):
     for verbose in (False, True):
         network = nn.Linear(2, 1)
         optimizer = torch.optim.SGD(network.parameters(), 0.1)
-        train(network, [torch.ones(3, 2)], least_squares, optimizer, n_steps=1, verbose=verbose)
+        train_network(network, [torch.ones(3, 2)], least_squares, optimizer, n_steps=1, verbose=verbose)
         shown = capsys.readouterr()
         assert shown.out == ""
         assert ("Training" in shown.err) == verbose

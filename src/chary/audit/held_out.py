@@ -119,7 +119,7 @@ def judge_folds(
         else:
             others = np.setdiff1d(np.arange(len(labels.codes)), rows)
             model = fit_partly(clone(estimator), safe_indexing(X, others), labels.part(others))
-        parts.append(judge(model, X, labels, rows))
+        parts.append(judge_rows(model, X, labels, rows))
         if keep is not None:
             keep.append((model, rows))
     return HeldOut(*(np.concatenate(part) for part in zip(*parts, strict=True)))
@@ -135,7 +135,7 @@ def fit_without(estimator: Any, X: Any, labels: Labels, rows: Rows) -> Any:
     return fit_partly(clone(estimator), X, labels.without(rows))
 
 
-def judge(model: Any, X: Any, labels: Labels, rows: Rows) -> HeldOut:
+def judge_rows(model: Any, X: Any, labels: Labels, rows: Rows) -> HeldOut:
     """Some labelled rows, judged by a fitted model."""
     X_rows = safe_indexing(X, rows)
     given = labels.classes[labels.codes[rows]]

@@ -180,7 +180,7 @@ class TableCells(NamedTuple):
 def cells_of(table: Table, target: str, source: Source | None = None) -> TableCells:
     """A table, by row number: any change in it outside the target column changes every token.
 
-    Where ``table`` is a sample, from ``sample_rows`` with its checksum, rows are read from ``source``.
+    Where ``table`` is a sample, from ``sample_of_table`` with its checksum, rows are read from ``source``.
     """
     taken = table.taken
     checksum = table_checksum(table, target) if taken is None else taken.checksum
@@ -195,7 +195,7 @@ def cells_of(table: Table, target: str, source: Source | None = None) -> TableCe
     return TableCells(table.name, table.n_rows, cells, lambda cells: [checksum] * cells.height)
 
 
-def sample_rows(source: Source, target: str, k: int, *, checksum: bool = False, **options: Any) -> Table:
+def sample_of_table(source: Source, target: str, k: int, *, checksum: bool = False, **options: Any) -> Table:
     """As ``chary.tables.sampling.sample_rows``; ``taken`` has the checksum of all rows, if it is asked for."""
     if not checksum:
         return sampling.sample_rows(source, target, k, **options)

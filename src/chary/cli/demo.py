@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from chary.cli.console import plain, require_free, stdout, takes_options, tell, writing
-from chary.cli.label import Labelled, label_files
+from chary.cli.label import Labelled, label_and_write
 from chary.options import Options
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def demo_command(
         f"happens.\n\n[bold]$ {plain(told.command('label', [path]), 500)}[/bold]",
         highlight=False,
     )
-    labelled = label_files([path], Options(target=TARGET, out=out, seed=seed, force=options.force))
+    labelled = label_and_write([path], Options(target=TARGET, out=out, seed=seed, force=options.force))
     tell(labelled.summary, labelled.show, False, labelled.paths)
     console.print(
         f"\n[bold]And what the user could not know:[/bold] {_compared(labelled, truth)}\n", highlight=False

@@ -165,7 +165,7 @@ def diagnose(
     if min(n_labeled, n_unlabeled) < _MIN_ROWS:
         return Diagnosis(UNKNOWN, None, None, [], None, {}, n_labeled, n_unlabeled)
     rng = np.random.default_rng(random_state)
-    rows = np.concatenate([some_of(np.flatnonzero(side), _MAX_ROWS, rng) for side in (mask, ~mask)])
+    rows = np.concatenate([few_of(np.flatnonzero(side), _MAX_ROWS, rng) for side in (mask, ~mask)])
     sample, is_labeled = features[rows].astype(np.float64), mask[rows]
     standardized = _standardized(sample)
     separation, likeness = separate(standardized, is_labeled, rng)
@@ -364,7 +364,7 @@ def feature_shifts(X: Floats, labeled: NDArray[np.bool_], names: Sequence[str]) 
     return [FeatureShift(j, names[j], *found) for j, found in zip(order.tolist(), values, strict=True)]
 
 
-def some_of(rows: NDArray[np.intp], n_most: int, rng: np.random.Generator) -> NDArray[np.intp]:
+def few_of(rows: NDArray[np.intp], n_most: int, rng: np.random.Generator) -> NDArray[np.intp]:
     """At most so many of the rows, in their order."""
     return rows if len(rows) <= n_most else np.sort(rng.choice(rows, n_most, replace=False))
 

@@ -17,7 +17,7 @@ from scipy.special import chdtrc, ndtr, xlogy
 from sklearn.pipeline import Pipeline
 
 from chary._words import day, percent, shown, visible
-from chary.labelling.diagnose import SIGNIFICANCE, STRONG_AUC, some_of
+from chary.labelling.diagnose import SIGNIFICANCE, STRONG_AUC, few_of
 from chary.method.estimators import one_thread
 from chary.model_file import N_CUTS, DriftReference
 from chary.tables import TablePreparation
@@ -143,7 +143,7 @@ def with_drift_reference(model: Pipeline, X: NDArray[np.floating[Any]], missing:
     cuts = find_cuts(X[:, events.numbers], events.once)
     seen = events.count(X, missing, cuts)
     most = min(_GRAM_ROWS, max(_SUMMED_ROWS, _GRAM_CELLS // max(1, len(events.column))))  # as many as fit
-    rows = some_of(np.arange(len(X)), most, np.random.default_rng(0))
+    rows = few_of(np.arange(len(X)), most, np.random.default_rng(0))
     with one_thread("blas"):
         spectrum = measure_spectrum(events.hold(X[rows], cuts), seen.shares, events.column)
     model.drift_reference_ = DriftReference(len(X), cuts, seen.counts, *spectrum)
@@ -345,7 +345,7 @@ def find_cuts(X: Floats, once: NDArray[np.bool_]) -> NDArray[np.float32]:
     A cut lies halfway between two values, so it is none of them, and rounding moves no value across. Features of
     few values have fewer cuts, then infinity.
     """
-    rows = some_of(np.arange(len(X)), _CUT_ROWS, np.random.default_rng(0))
+    rows = few_of(np.arange(len(X)), _CUT_ROWS, np.random.default_rng(0))
     cuts = np.full((X.shape[1], N_CUTS), np.inf, np.float32)
     for j in range(X.shape[1]):
         values, n_cuts = np.sort(X[rows, j]), 1 if once[j] else N_CUTS

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from chary._threads import same_warnings
 from chary._words import Parameter, listed, percent, shown
 from chary.audit.acceptance import acceptance_levels
-from chary.audit.sheet import numbers_named, sample_rows
+from chary.audit.sheet import numbers_named, sample_of_table
 from chary.labelling.checks import rows_to_label, suspect_labels
 from chary.labelling.diagnose import DiagnosedTable
 from chary.labelling.drift import recount_reference
@@ -148,7 +148,7 @@ def _sampled(source: Source, options: Options, memory: int, progress: Progress) 
             ".",
         )
     sheets = [path for path in (options.audit, options.checked) if path is not None]
-    return sample_rows(
+    return sample_of_table(
         source,
         str(options.target),
         options.sample or SAMPLE,

@@ -29,8 +29,8 @@ from chary.labelling.diagnose import (
     Diagnosis,
     Prepared,
     compare_rows,
+    few_of,
     prepare,
-    some_of,
 )
 from chary.labelling.drift import with_drift_reference
 from chary.labelling.explain import Explainer, explainer
@@ -300,7 +300,7 @@ def columns_beyond_labels(
     seed : int, default=0
     """
     rng = np.random.default_rng(seed)
-    rest = some_of(np.flatnonzero(~known), _COVERAGE_ROWS, rng)
+    rest = few_of(np.flatnonzero(~known), _COVERAGE_ROWS, rng)
     rows = np.sort(np.concatenate([np.flatnonzero(known), rest]))
     X, is_known = prepared.X[rows], known[rows]
     owners = np.array([feature.column for feature in prepared.preparation.features()])
@@ -460,12 +460,12 @@ def collapsed(model: MixedEnsembleClassifier, X: NDArray[Any], labels: Labels, s
     labels have not collapsed.
     """
     n_classes, rng = len(labels.classes), np.random.default_rng(seed)
-    rest = some_of(labels.rest, _GUARD_ROWS, rng)
+    rest = few_of(labels.rest, _GUARD_ROWS, rng)
     # By the likeliest labels, whatever is aimed at: moved boundaries hide a collapse and do not mend it.
     predicted = np.searchsorted(labels.classes, model.predict(X[rest]))
     if not _is_narrower(predicted, labels.codes[labels.labeled], n_classes):
         return False
-    rows = np.sort(np.concatenate([np.flatnonzero(labels.labeled), some_of(labels.rest, _GUARD_POOL, rng)]))
+    rows = np.sort(np.concatenate([np.flatnonzero(labels.labeled), few_of(labels.rest, _GUARD_POOL, rng)]))
     fresh = MixedEnsembleClassifier(unlabeled=None, random_state=seed)
     judged = held_out(fresh, X[rows], labels.part(rows), random_state=seed)
     out_of_fold = np.searchsorted(labels.classes, judged.prediction)

@@ -1,7 +1,7 @@
 """Labels and confidence for a batch of rows, with a model that takes tables.
 
-``score`` is what every way to label rows comes to: tables in memory, files of any size, record batches of Dask,
-Spark and Ray, and the page in the browser.
+``score_rows`` is what every way to label rows comes to: tables in memory, files of any size, record batches of
+Dask, Spark and Ray, and the page in the browser.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class Scored(NamedTuple):
 
 
 @same_warnings()
-def score(model: Pipeline, frame: pl.DataFrame) -> Scored:
+def score_rows(model: Pipeline, frame: pl.DataFrame) -> Scored:
     """Label a batch of rows, and count what there is to know of them.
 
     What a cell means does not depend on the batch that it is in. Whether a column is written as the model knows
@@ -129,7 +129,7 @@ def score_batches(
 
     def score_one(frame: pl.DataFrame) -> Scored:
         with one_thread("openmp"):
-            return score(model, frame)
+            return score_rows(model, frame)
 
     blocks = in_blocks(iter(batches), block_rows(model))
     waiting: deque[tuple[Batch, Future[Scored]]] = deque()
@@ -187,7 +187,7 @@ def _score_blocks(model: Pipeline, frame: pl.DataFrame, counts: RowCounts) -> It
     """Score the rows of a frame block by block, each with the place of its first row, and count them."""
     size = block_rows(model)
     for start in range(0, max(1, frame.height), size):
-        scored = score(model, frame.slice(start, size))
+        scored = score_rows(model, frame.slice(start, size))
         counts.add(scored.counts)
         yield start, scored
 

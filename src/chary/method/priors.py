@@ -64,7 +64,7 @@ def align(scores: ArrayLike, prior: ArrayLike) -> Floats:
     >>> (scores + offset).argmax(axis=1)
     array([0, 0, 1, 1])
     """
-    columns = as_columns(scores)  # (C, n)
+    columns = score_columns(scores)  # (C, n)
     target = _checked_shares(prior, len(columns))
     wanted = target > 0
     offset = np.full(len(columns), -np.inf)
@@ -343,7 +343,7 @@ def balanced_shares(scores: ArrayLike, prior: ArrayLike | None = None) -> Floats
     >>> balanced_shares(scores).round(1)
     array([0.9, 0.1])
     """
-    columns = as_columns(scores)  # (C, n)
+    columns = score_columns(scores)  # (C, n)
     n_classes, n_rows = columns.shape
     own = np.bincount(columns.argmax(axis=0), minlength=n_classes) / n_rows
     z = _on_common_scale(_some_rows(columns))
@@ -488,7 +488,7 @@ def match_means(columns: Floats, shares: Floats, offset: Floats, tolerance: floa
     return offset
 
 
-def as_columns(scores: ArrayLike) -> Floats:
+def score_columns(scores: ArrayLike) -> Floats:
     """Scores (n, C), checked, as contiguous columns (C, n): a pass over a class is a pass over memory."""
     columns = np.ascontiguousarray(np.asarray(scores, dtype=np.float64).T)
     if columns.ndim != 2 or columns.shape[0] < 2 or columns.shape[1] < 1:

@@ -35,7 +35,8 @@ from chary.report.terminal import show_diagnosis, show_judged, show_labels
 from chary.tables import Source, Table, TableError, open_source
 from chary.tables.frames import alone, extended, like
 from chary.tables.memory import free_memory
-from chary.tables.table import ACCEPT, LABEL, WHY
+from chary.tables.source import flattened
+from chary.tables.table import ACCEPT, LABEL, WHY, with_names_of
 
 _DRAW = "result.draw('audit.csv'), fill in its column {}, then label again with audit='audit.csv'"
 _PRE = "<pre style='white-space: pre-wrap; line-height: 1.25'>{code}</pre>"
@@ -154,7 +155,8 @@ def label(
     """
     settings = {name: value for name, value in locals().items() if name != "data"}
     options = Options.of(**settings | {"target": str(target)})
-    return Result(data, label_table(_table(data, **options.reading), options))
+    table = _table(data, **options.reading)
+    return Result(data, label_table(table, with_names_of(table, options)))
 
 
 def diagnose(data: Any, target: Any, **options: Any) -> Diagnosed:
@@ -182,7 +184,8 @@ def diagnose(data: Any, target: Any, **options: Any) -> Diagnosed:
     'representative'
     """
     chosen = Options.of("diagnose", target=str(target), **options)
-    result = diagnose_table(_table(data, **chosen.reading), chosen)
+    table = _table(data, **chosen.reading)
+    result = diagnose_table(table, with_names_of(table, chosen))
     return Diagnosed(result.diagnosis, summarize_diagnosis(result))
 
 
@@ -194,7 +197,7 @@ def judge(data: Any, labels: Any, truth: Any, *, level: float = 0.95, **options:
     data : DataFrame of pandas, polars or Arrow, dict of columns, path, or Table
         It is not changed.
     labels : str, or two of them
-        The column of labels under test; two are also compared.
+        The column of labels under test; several are also compared.
     truth : path, column name or array of shape (n,)
         A sheet of ``draw_to_judge`` with a person's answers. Or answers for all rows, missing where nobody looked:
         then the figures hold only if the rows looked at were drawn at random from all, which cannot be checked.
@@ -202,8 +205,9 @@ def judge(data: Any, labels: Any, truth: Any, *, level: float = 0.95, **options:
         Of the intervals.
     **options
         ``confidence``, a column of numbers, the larger the surer the label; ``by``, columns to slice by;
-        ``error``, the largest share of wrong labels among those to accept; ``unlabeled`` and ``exact_labels`` as
-        in ``label``; for a path also ``delimiter``, ``encoding``, ``sheet`` and ``header_row``.
+        ``error``, the largest share of wrong labels among those to accept; ``annotator``, further people's sheets;
+        ``settled``, the sheet of rows on which they differ; ``unlabeled`` and ``exact_labels`` as in ``label``;
+        for a path also ``delimiter``, ``encoding``, ``sheet`` and ``header_row``.
 
     Examples
     --------
@@ -214,8 +218,8 @@ def judge(data: Any, labels: Any, truth: Any, *, level: float = 0.95, **options:
     (34, 42)
     """
     chosen = Options.of("judge", labels=labels, **options)
-    source = _source(data, reserved=(), **chosen.reading)
-    return Judged(data, judge_table(source, truth, chosen, level))
+    source = flattened(_source(data, reserved=(), **chosen.reading))
+    return Judged(data, judge_table(source, truth, with_names_of(source.table, chosen), level))
 
 
 def draw_rows(
@@ -236,7 +240,7 @@ def draw_rows(
     ----------
     data : DataFrame of pandas, polars or Arrow, dict of columns, path, or Table
         As in ``judge``.
-    labels : str or list of two
+    labels : str or list
         The columns under test, which the sheet does not show.
     path : path
         Of the sheet.
@@ -245,11 +249,13 @@ def draw_rows(
     overwrite : bool, default=False
         Whether to draw anew in place of what is there.
     **options
-        ``confidence`` and ``hide``, columns that the sheet does not show either; ``seed``; ``unlabeled`` and
+        ``confidence`` and ``hide``, columns that the sheet does not show either; ``show``, columns that it shows
+        although the label can be told from them; ``seed``; ``unlabeled`` and
         ``exact_labels`` as in ``label``; for a path also ``delimiter``, ``encoding``, ``sheet``, ``header_row``.
     """
     chosen = Options.of("judge", labels=labels, force=overwrite, **options)
-    draw_to_judge(_source(data, reserved=(), **chosen.reading), path, chosen, k)
+    source = flattened(_source(data, reserved=(), **chosen.reading))
+    draw_to_judge(source, path, with_names_of(source.table, chosen), k)
 
 
 def load(path: str | os.PathLike[str]) -> TableModel:

@@ -41,7 +41,7 @@ from chary.review.doubt import check, doubt_page
 from chary.review.errors import ConflictError, NotHereError, page_sentence
 from chary.review.result import output_file, result_page, write
 from chary.review.safety import LOG, REPORT_POLICY, Safety, read_body
-from chary.review.start import change, overview, relearn, start_page
+from chary.review.start import change, choose_labels, overview, relearn, start_page
 from chary.review.state import Page, Workbench
 from chary.review.truth import accept, truth_page
 from chary.tables import TableError
@@ -60,6 +60,7 @@ READS: dict[str, Page] = {
 # Each with what is shown where something has changed meanwhile.
 WRITES: dict[str, tuple[Page, Page]] = {
     "/api/settings": (change, start_page),
+    "/api/labels": (choose_labels, start_page),
     "/api/audit/draw": (draw, audit_page),
     "/api/audit": (answer, audit_page),
     "/api/accept": (accept, truth_page),
@@ -84,6 +85,8 @@ def create_app(bench: Workbench, token: str, port: int) -> Safety:
     async def page(request: Request) -> Response:
         path, job = request.scope["path"], bench.job
         pages = {address: name for address, name in PAGES.items() if name != "review" or job.kind == "label"}
+        if job.kind == "choose":
+            pages = {"/": "choose"}
         if path not in pages:
             raise NotHereError("There is no such page here.")
         name = pages[path]
@@ -91,11 +94,17 @@ def create_app(bench: Workbench, token: str, port: int) -> Safety:
         shell = _templates().get_template(f"{name}.html").render(**context)
         return Response(shell.encode("utf-8", "backslashreplace"), media_type="text/html")
 
+    def require_chosen(path: str) -> None:
+        if bench.job.kind == "choose" and path not in ("/api/state", "/api/start", "/api/labels"):
+            raise ConflictError("Choose on the page Start which column holds the labels.")
+
     async def reading(request: Request) -> Response:
+        require_chosen(request.scope["path"])
         query = {key[:100]: value[:2000] for key, value in request.query_params.items()}
         return _json(await run_in_threadpool(READS[request.scope["path"]], bench, query))
 
     async def writing(request: Request) -> Response:
+        require_chosen(request.scope["path"])
         body = await read_body(request)
         try:
             told = json.loads(body)
@@ -106,6 +115,7 @@ def create_app(bench: Workbench, token: str, port: int) -> Safety:
         return _json(await run_in_threadpool(WRITES[request.scope["path"]][0], bench, told))
 
     async def download(request: Request) -> Response:
+        require_chosen(request.scope["path"])
         path = output_file(bench, request.scope["path"].removeprefix("/download/"))
         return FileResponse(path, media_type="application/octet-stream", filename=path.name)
 

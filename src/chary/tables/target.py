@@ -21,6 +21,10 @@ _MAX_LABEL_BYTES = 2**31  # of all labels in an array of fixed width
 _SHOWN = 6  # spellings of a class that are named in a sentence
 
 
+class UndecidedError(TableError):
+    """A column holds values of which only a person can tell whether they are labels."""
+
+
 class Target(NamedTuple):
     """The target column of a table."""
 
@@ -75,6 +79,37 @@ def read_target(
     odd = [text for text in none if text not in markers and folded(text)]
     notes = [f"In column {shown(target)}, {shown(text)} counts as unlabelled too." for text in odd]
     return Target(encode(labels, unlabeled=None), spellings, fold_sentences(spellings, target) + notes)
+
+
+class Value(NamedTuple):
+    """A value of a column that may hold labels, whichever way it is spelled."""
+
+    name: str
+    rows: int
+    is_label: bool
+    is_doubtful: bool  # whether it looks like a missing answer
+
+
+def target_values(
+    column: pl.Series,
+    unlabeled: str | Sequence[str] | None = None,
+    *,
+    exact_labels: bool = False,
+    classes: Sequence[str] = (),
+    missing: Sequence[str] = (),
+) -> list[Value]:
+    """What a column holds, the most frequent value first, for a person to say which values are labels.
+
+    The parameters are those of ``read_target``, which refuses what here is doubtful.
+    """
+    _, counts, none = _counted(target_texts(column), markers_of(unlabeled), exact_labels)
+    chosen = {text: text for text in counts} if exact_labels else chosen_spellings(counts)
+    doubtful = {chosen[text] for text in doubtful_labels(counts, codes_of(column.name, missing))}
+    rows: Counter[str] = Counter()
+    for text, n in counts.items():
+        rows[chosen[text]] += n
+    unticked = {chosen[text] for text in none} | {text for text in doubtful if not is_marker(text, classes)}
+    return [Value(name, n, name not in unticked, name in doubtful) for name, n in rows.most_common()]
 
 
 def target_labels(table: Table, target: str, unlabeled: str | Sequence[str] | None = None, **told: Any) -> Labels:
@@ -165,7 +200,7 @@ def refuse_doubtful(
     rest += [f"{len(others) - _SHOWN} more"] * (len(others) > _SHOWN)
     does, is_one = ("it does", "it is a class") if len(found) == 1 else ("they do", "they are classes")
     also = "also " if told else ""
-    raise TableError(
+    raise UndecidedError(
         f"Column {shown(target)} holds {listed(said)}, which may or may not mean unlabelled; pass {also}",
         *_each("unlabeled", found),
         f" if {does}, or ",
@@ -212,12 +247,14 @@ def folded(text: str) -> str:
 def chosen_spellings(counts: Mapping[str, int]) -> dict[str, str]:
     """For each text the spelling of its class: the most frequent one, of equally frequent ones the first by value.
 
-    >>> chosen_spellings({"yes": 3, "Yes": 5, "no": 2})
-    {'yes': 'Yes', 'Yes': 'Yes', 'no': 'no'}
+    The 1.0 of a text file is the 1 that it is in a file of numbers.
+
+    >>> chosen_spellings({"yes": 3, "Yes": 5, "1.0": 2})
+    {'yes': 'Yes', 'Yes': 'Yes', '1.0': '1'}
     """
     best: dict[str, str] = {}
     for text in sorted(counts, key=lambda text: (-counts[text], text)):
-        best.setdefault(folded(text), text)
+        best.setdefault(folded(text), as_whole(text))
     return {text: best[folded(text)] for text in counts}
 
 

@@ -285,7 +285,7 @@ class TorchDiverseClassifier(DiverseEnsembleClassifier):
         targets = torch.as_tensor(rank[codes[picks]], device=device)  # (n_steps, B)
         batch_weights = torch.as_tensor(weights[picks] / weights[labeled].mean(), dtype=self._float, device=device)
 
-        self.loss_curve_ = train(
+        self.loss_curve_ = train_network(
             network,
             rows.batches(np.hstack([picks, unlabeled[extra]]), self.num_workers),  # (B + U, ...)
             make_loss(targets, batch_weights, torch.as_tensor(extra, device=device), len(unlabeled)),
@@ -390,7 +390,7 @@ class TorchDiverseClassifier(DiverseEnsembleClassifier):
 # -- Training ------------------------------------------------------------------------------------------------
 
 
-def train(
+def train_network(
     network: nn.Module,
     batches: Iterable[Tensor],
     loss: BatchLoss,
