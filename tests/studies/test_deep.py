@@ -8,8 +8,7 @@ import pytest
 import torch
 
 from studies import to_markdown
-from studies.deep import STUDY as DEEP
-from studies.deep import ImageTask, digits_cnn, mnist_cnn, strong, weak
+from studies.deep import DEEP, ImageTask, digits_cnn, mnist_cnn, strong, weak
 from studies.runner import work_out
 
 ROOT = Path(__file__).parents[2]

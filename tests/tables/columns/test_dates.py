@@ -88,7 +88,8 @@ def test_what_is_no_date():
     ("cells", "orders"),
     [
         (["03/04/2024", "05/06/2023"], {"": "dmy", "day-first": "dmy", "month-first": "mdy", "year-first": "dmy"}),
-        (["10.07.18", "28.11.19", "03.01.18"], {"": "dmy2", "year-first": "ymd2"}),
+        (["10/07/18", "28/11/19", "03/01/18"], {"": "dmy2", "year-first": "ymd2"}),
+        (["10.07.18", "28.11.19", "03.01.18"], {"": "dmy2"}),
         (["18-07-10", "18-11-28", "19-01-03"], {"": "ymd2", "day-first": "dmy2"}),
         (["01/02/03", "04/05/06"], {"": "dmy2", "month-first": "mdy2", "year-first": "ymd2"}),
         (["1/31/2024", "2/1/2024"], {"": "mdy", "day-first": "mdy"}),  # what can be read in one way only

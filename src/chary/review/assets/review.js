@@ -830,11 +830,9 @@ async function truthPage() {
     show($("matrix-section"), matrix);
     if (!matrix) return;
     const heads = matrix.labels.map((name) => make("th", { scope: "col" }, seen(name, 24)));
-    const rows = matrix.classes.map((truth, i) => make("tr", {}, make("th", { scope: "row" }, seen(truth, 24)), ...matrix.labels.map((label, j) => {
-      const cell = make("td", { class: label === truth ? "right" : "wrong" }, matrix.counts[i][j] ? String(matrix.counts[i][j]) : "");
-      cell.style.setProperty("--shade", `${matrix.shade[i][j]}%`);
-      return cell;
-    })));
+    const cell = (truth, label, n, shade) => make("td", { class: label === truth ? "right" : "wrong", "data-shade": Math.ceil(shade / 9) }, n ? String(n) : "");
+    const rows = matrix.classes.map((truth, i) => make("tr", {}, make("th", { scope: "row" }, seen(truth, 24)),
+      ...matrix.labels.map((label, j) => cell(truth, label, matrix.counts[i][j], matrix.shade[i][j]))));
     $("matrix").replaceChildren(make("thead", {}, make("tr", {}, make("td"), ...heads)), make("tbody", {}, ...rows));
   };
 

@@ -198,6 +198,8 @@ def _find_written(filled: pl.Series, written: str) -> Column | None:
     if {"ymd2", "dmy2"} <= set(equal):  # days differ more than years do
         fields = _fields(filled, _ORDERS["dmy2"][0])
         equal.sort(key=lambda order: (order == "ymd2") == (fields["d"].n_unique() >= fields["y"].n_unique()))
+    if not said and not filled.str.contains("[/-]").any():  # with points, the day comes first everywhere
+        equal = [order for order in equal if order.startswith("dmy")] or equal
     best = equal[0]
     notes = [_NOTES[best]] if best in _NOTES else []
     assumed = len(equal) > 1
