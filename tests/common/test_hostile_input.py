@@ -683,7 +683,7 @@ def test_hostile_tables_are_labelled_like_benign_ones(benign, tmp_path, capsys, 
         path = tmp_path / f"{seed}" / ("table.csv" if as_csv else "table.parquet")
         path.parent.mkdir()
         frame.write_csv(path) if as_csv else frame.write_parquet(path)
-        code = main(["label", str(path), "--unlabeled", "", f"--target={target}"])
+        code = main(["label", str(path), f"--class={low}", f"--class={high}", f"--target={target}"])
         captured = capsys.readouterr()
         assert (code, captured.err) == (0, ""), seed
         assert "\x1b" not in captured.out

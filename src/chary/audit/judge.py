@@ -62,7 +62,6 @@ from chary.tables.target import (
     is_marker,
     markers_of,
     refuse_doubtful,
-    says_classes,
 )
 
 TRUTH = "chary_truth"  # the column of a sheet that a person fills in
@@ -341,8 +340,7 @@ def read_labels_under_test(source: Source, options: Options) -> LabelsUnderTest:
     every: Counter[str] = Counter()
     for name, counts in spelled.items():
         known = {text: n for text, n in counts.items() if text is not None and not is_marker(text, markers, exact)}
-        if not says_classes(options.unlabeled):
-            refuse_doubtful(name, known, bool(markers), options.classes)
+        refuse_doubtful(name, known, bool(markers), options.classes)
         _refuse_no_labels(name, known, source.n_rows)
         every.update(known)
     chosen = {text: text for text in every} if exact else chosen_spellings(every)

@@ -50,8 +50,7 @@ def read_target(
         The table, and the name of one of its columns.
     unlabeled : str or sequence of str, default=None
         What means "no label", in upper or lower case. Cells that look like it without being empty (NA, ?, -1,
-        unknown, 99 beside 0 to 10) are refused unless they are named here or among the classes; an empty text
-        makes them all classes.
+        unknown, 99 beside 0 to 10) are refused unless they are named here or among the classes.
     exact_labels : bool, default=False
         Whether labels that differ in nothing but case and white space are different classes. If not, they are one
         class, called by its most frequent spelling, and ``spellings`` and ``notes`` say so.
@@ -64,8 +63,7 @@ def read_target(
     raw, markers = target_texts(table.frame[target]), markers_of(unlabeled)
     cells, counts, none = _counted(raw, markers, exact_labels)
     counts = {text: count for text, count in counts.items() if text not in set(none)}
-    if not says_classes(unlabeled):
-        refuse_doubtful(target, counts, bool(markers), classes, missing)
+    refuse_doubtful(target, counts, bool(markers), classes, missing)
     chosen = {text: text for text in counts} if exact_labels else chosen_spellings(counts)
     by_class: Counter[str] = Counter()
     for text, count in counts.items():
@@ -144,18 +142,17 @@ class GivenCells:
         missing: Sequence[str] = (),
     ) -> None:
         self._target, self._markers, self._exact = target, markers_of(unlabeled), exact_labels
-        self._all_classes, self._told = says_classes(unlabeled), (classes, missing)
+        self._told = classes, missing
         self._counts: Counter[str] = Counter()  # of all labels, as long as there are few enough to be classes
 
     def see(self, cells: pl.Series) -> NDArray[np.bool_]:
         """Where some cells hold a label; such as may mean none are counted, not taken."""
         found, counts, none = _counted(target_texts(cells), self._markers, self._exact)
-        if not self._all_classes:
-            left = {text: n for text, n in counts.items() if text not in none}
-            doubtful = [text for text in left if may_be_unlabeled(text) and not is_marker(text, self._told[0])]
-            few = len(self._counts) <= MAX_CLASSES
-            self._counts.update(left if few else {text: left[text] for text in doubtful})
-            none += doubtful
+        left = {text: n for text, n in counts.items() if text not in none}
+        doubtful = [text for text in left if may_be_unlabeled(text) and not is_marker(text, self._told[0])]
+        few = len(self._counts) <= MAX_CLASSES
+        self._counts.update(left if few else {text: left[text] for text in doubtful})
+        none += doubtful
         return (found.is_not_null() & ~found.is_in(none).fill_null(False)).to_numpy()
 
     def refuse(self) -> None:
@@ -280,12 +277,6 @@ def markers_of(unlabeled: str | Sequence[str] | None) -> tuple[str, ...]:
     """
     given = [unlabeled] if isinstance(unlabeled, str) else list(unlabeled or ())
     return tuple(dict.fromkeys(text.strip() for text in given if text.strip()))
-
-
-def says_classes(unlabeled: str | Sequence[str] | None) -> bool:
-    """Whether whatever looks like "no label", and is not named, was said to be a class: by an empty text."""
-    given = [unlabeled] if isinstance(unlabeled, str) else list(unlabeled or ())
-    return any(not text.strip() for text in given)
 
 
 def is_marker(text: str, markers: Sequence[str], exact: bool = False) -> bool:
