@@ -2,7 +2,7 @@
 
 Thirty rows of a table of any size. Strata: ten rows of each third; outcomes are ordered by their chance over that
 expected before the draw, as in ``chary.audit.interval``, and an accuracy is kept if any three accuracies of the
-thirds with this mean keep the outcome, on a grid of 0.05. Two priors: one that trusts the confidence, one that does
+thirds with this mean keep the outcome, on a grid of 0.05. Two priors: one trusts the confidence, one does
 not.
 Run: ``python benchmarks/strata.py > benchmarks/results/strata.txt``
 """
