@@ -59,7 +59,6 @@ MSTA_READINGS = {
     "msta-tsim-mixed": Method(transductive, {"confidence": "t_similarity", "index": "mixed"}, "MSTA T-sim mixed"),
 }
 TABLE = {**ERM, **SELF_TRAINING, **MSTA_READINGS}
-PL_SHARE = {"pl-tshare": Method(pseudo_labels, {"confidence": "t_share", "threshold": 0.8}, "PL T-share")}
 
 
 def as_the_authors(methods: Mapping[str, Method]) -> dict[str, Method]:

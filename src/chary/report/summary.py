@@ -476,7 +476,7 @@ def _trusted(result: JudgedTable) -> list[dict[str, Any]]:
         if ranked:
             (column, best), *others = ranked
             clear = bool(others) and all(best.low > other.high for _, other in others)
-            chosen.append({"name": name, "column": column, "precision": _score(best), "clear": clear})
+            chosen.append({"name": name, "column": column, "precision": _score(best), "is_clear": clear})
     return chosen
 
 

@@ -218,7 +218,7 @@ def _judged_classes(classes: list[dict[str, Any]]) -> Grid:
 def _trusted(trusted: list[dict[str, Any]]) -> Grid:
     grid = _grid("Where the label is", "most often right", "Precision there", "Clearly better than the others")
     for one in trusted[:_N_CLASSES]:
-        clear = "yes" if one["clear"] else "not clear from these rows"
+        clear = "yes" if one["is_clear"] else "not clear from these rows"
         grid.add_row(Text(visible(one["name"], 40)), _plain(one["column"]), _score(one["precision"]), clear)
     return grid
 

@@ -133,7 +133,7 @@ def truth_of_judged(result: JudgedTable) -> dict[str, Any]:
 
 def _trust(one: dict[str, Any]) -> str:
     """Which column of labels to trust where it gives a class."""
-    found, clear = one["precision"], "clearly" if one["clear"] else "not clearly"
+    found, clear = one["precision"], "clearly" if one["is_clear"] else "not clearly"
     right = f"{found['correct']} of {found['n']} right"
     return f"Where the label is {shown(one['name'])}, {shown(one['column'])} is best ({right}), {clear} so."
 

@@ -27,7 +27,7 @@ def test_it_is_plain_data_and_adds_up(judged):
     frame = judged.source.read().frame
     assert sum(one["rows"] for one in pair["differing"]) == (frame["rule"] != frame["other"]).sum()
     best = summary["trusted"][1]
-    assert (best["name"], best["column"], best["clear"]) == ("spam", "rule", True)
+    assert (best["name"], best["column"], best["is_clear"]) == ("spam", "rule", True)
     assert best["precision"] == next(one["precision"] for one in first["classes"] if one["name"] == "spam")
     counts = np.array(first["matrix"]["counts"])
     assert first["matrix"]["classes"] == ["<b>ham</b>", "spam", "fox"]

@@ -199,11 +199,16 @@ function showState({ kind, work, next, notices, stale }) {
   const words = work.error ? seen(work.error) : work.running ? capital(work.step) : "";
   if (line.dataset.words !== words) {
     line.dataset.words = words; // a screen reader hears the step, not every second of it
-    line.replaceChildren(words, make("span", { "aria-hidden": "true", class: "seconds" }));
+    line.replaceChildren(words, make("span", { "aria-hidden": "true", class: "seconds" }), make("progress", { max: 1, "aria-hidden": "true" }));
   }
   line.classList.toggle("running", work.running);
   line.classList.toggle("error", Boolean(work.error));
-  if (work.running && line.lastChild) line.lastChild.textContent = `: ${Math.round(work.seconds)} s. You can go on meanwhile.`;
+  if (line.lastChild) {
+    const [, left, bar] = line.childNodes;
+    left.textContent = work.running ? `: ${work.left}. You can go on meanwhile. ` : "";
+    bar.value = work.share;
+    show(bar, work.running);
+  }
   show(line, Boolean(words));
   for (const link of document.querySelectorAll(".steps a")) show(link.querySelector(".next"), next.page === link.getAttribute("href"));
   show($("stale"), stale && !work.running && document.body.dataset.page !== "audit");
@@ -830,11 +835,9 @@ async function truthPage() {
     show($("matrix-section"), matrix);
     if (!matrix) return;
     const heads = matrix.labels.map((name) => make("th", { scope: "col" }, seen(name, 24)));
-    const rows = matrix.classes.map((truth, i) => make("tr", {}, make("th", { scope: "row" }, seen(truth, 24)), ...matrix.labels.map((label, j) => {
-      const cell = make("td", { class: label === truth ? "right" : "wrong" }, matrix.counts[i][j] ? String(matrix.counts[i][j]) : "");
-      cell.style.setProperty("--shade", `${matrix.shade[i][j]}%`);
-      return cell;
-    })));
+    const cell = (truth, label, n, shade) => make("td", { class: label === truth ? "right" : "wrong", "data-shade": Math.ceil(shade / 9) }, n ? String(n) : "");
+    const rows = matrix.classes.map((truth, i) => make("tr", {}, make("th", { scope: "row" }, seen(truth, 24)),
+      ...matrix.labels.map((label, j) => cell(truth, label, matrix.counts[i][j], matrix.shade[i][j]))));
     $("matrix").replaceChildren(make("thead", {}, make("tr", {}, make("td"), ...heads)), make("tbody", {}, ...rows));
   };
 
