@@ -563,8 +563,8 @@ class Result(_Shown):
     def card(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Write a model card to ``path``: Markdown with the front matter of Hugging Face.
 
-        It tells of the data, the labels, their bias, the audit, the intended use and the limits. ``overwrite`` as in
-        ``report``.
+        It tells of the data, the labels, their bias, the audit, the intended use and the limits.
+        ``overwrite`` as in ``report``.
         """
         _write(path, render_card(self.summary, self._hints).encode("utf-8", "backslashreplace"), overwrite)
 
