@@ -485,7 +485,7 @@ def fit_learner(
     is_mixture = learner == AUTO and choice.name == MIXED
     if is_mixture:
         tried = weigh_members(X, labels, seed, may_lean=class_prior is None and aim == ACCURACY)
-        weighted = partial(MixedEnsembleClassifier, weights=tried.weights, lean=tried.lean)
+        weighted = partial(choice.learner.estimator, weights=tried.weights, lean=tried.lean)
         choice = choice._replace(learner=choice.learner._replace(estimator=weighted), lean=tried.lean)
     classifier = choice.classifier(seed, class_prior, aim).fit(X, labels)
     # Only where nobody chose the learner, and nothing is known that keeps a collapse from happening.
@@ -518,7 +518,7 @@ def weigh_members(X: NDArray[Any], labels: Labels, seed: int = 0, *, may_lean: b
     """
     rows, judges = _held_out_rows(labels, seed), list[Any]()
     part = labels.part(rows)
-    fresh = MixedEnsembleClassifier(unlabeled=None, random_state=seed)
+    fresh = LEARNERS[MIXED].estimator(random_state=seed).set_params(unlabeled=None)
     held_out(fresh, X[rows], part, random_state=seed, keep=judges)
     if not judges:
         return Weighed(None, 0.0, np.zeros(0, np.intp))
