@@ -6,7 +6,7 @@ such as ``rivals.jsonl 0,1,2 chary,catboost``. What was run before is read from 
 installed is skipped (``pip install catboost skrub``). The tables are those of the folders ``tables`` and
 ``tables2`` in ``CHARY_DATA``; of each the labelled rows and others, 3,000 in all, are given to everybody. CatBoost
 (100 trees), which reads neither, gets dates as numbers and texts as thirty components of TF-IDF, learned from all
-rows; logistic regression the same, with categories one-hot and numbers scaled. skrub prepares the table on its own.
+rows; logistic regression the same, with categories one-hot and numbers scaled; skrub prepares the table.
 """
 
 from __future__ import annotations
