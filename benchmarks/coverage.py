@@ -16,11 +16,10 @@ from rich.console import Console
 from rich.table import Table
 from scipy.stats import hypergeom
 
-from chary.audit import count_interval, difference, figures, interval, sequence
+from chary.audit import count_interval, figures, interval, sequence
 from chary.audit.intervals import MOSTLY_RIGHT, NEUTRAL, _fewest, clopper_pearson
 
 LEVEL = 0.95
-N_WIDTHS = 60  # audits behind the mean width of the two intervals that take longer
 
 
 class Design(NamedTuple):
@@ -114,27 +113,13 @@ def prediction_powered(
     return middle - half, middle + half
 
 
-@lru_cache(None)
-def keeps_difference(b: int, c: int, k: int, population: int, value: int) -> bool:
-    """Whether A - B = ``value`` lies within ``difference``, for much less work."""
-    tail, part = (1 - LEVEL) / 2, figures._NUISANCE
-    disagreeing = count_interval(b + c, k, population, 1 - part * tail)
-    sides = (b - c, value), (c - b, -value)
-    return all(figures._is_likely(d, k, population, disagreeing, v, (1 - part) * tail) for d, v in sides)
-
-
 def judge(design: Design, n_audits: int, rng: np.random.Generator) -> Tally:
     """All intervals of all audits of one table."""
     table, tally = cells(design), Tally()
     n, names = design.population, np.array(["no", "yes"], dtype=object)
     both = table.sum(axis=2)
     accuracy, share = (both[0, 0] + both[1, 1]) / n, both[1].sum() / n
-    chance = float(both.sum(axis=0) / n @ (both.sum(axis=1) / n))
-    truths = {
-        "precision": both[1, 1] / both[:, 1].sum(),
-        "recall": both[1, 1] / both[1].sum(),
-        "kappa": (accuracy - chance) / (1 - chance),
-    }
+    truths = {"precision": both[1, 1] / both[:, 1].sum(), "recall": both[1, 1] / both[1].sum()}
     counts = {"no": int(both[:, 0].sum()), "yes": int(both[:, 1].sum())}
     fixed = every_fixed_interval(design.k)
     for rows in drawn(design, table, n_audits, rng):
@@ -147,11 +132,7 @@ def judge(design: Design, n_audits: int, rng: np.random.Generator) -> Tally:
         tally.add("equal tails", accuracy, *tails)
         tally.add("answered only", accuracy, *interval(int(right.sum()), int((~skipped).sum())))
         tally.add("share", share, judged.share.low / n, judged.share.high / n)
-        for name, figure in [
-            ("precision", judged.precision),
-            ("recall", judged.recall),
-            ("kappa", found.agreement),
-        ]:
+        for name, figure in [("precision", judged.precision), ("recall", judged.recall)]:
             if figure is not None:
                 tally.add(name, truths[name], figure.low, figure.high)
         if design.skipped == (0.0, 0.0):
@@ -176,14 +157,12 @@ def compare(design: Design, n_audits: int, rng: np.random.Generator, tally: Tall
     second = max(0.05, right / n - 0.1)
     table = [round(right * second), right - round(right * second)]  # both right, the first alone
     table += [round((n - right) * second), (n - right) - round((n - right) * second)]
-    value = table[1] - table[2]
+    value = (table[1] - table[2]) / n
     for of_both, b, c, none in rng.multivariate_hypergeometric(table, design.k, size=n_audits).tolist():
-        tally.hits.setdefault("difference", []).append(keeps_difference(b, c, design.k, n, value))
-        if len(tally.hits["difference"]) <= N_WIDTHS:
-            first = np.repeat([True, True, False, False], [of_both, b, c, none])
-            other = np.repeat([True, False, True, False], [of_both, b, c, none])
-            found = difference(first, other, n, LEVEL)
-            tally.widths.setdefault("difference", []).append(found.high - found.low)
+        first = np.repeat([True, True, False, False], [of_both, b, c, none])
+        other = np.repeat([True, False, True, False], [of_both, b, c, none])
+        found = figures.difference(first, other, n, LEVEL)
+        tally.add("difference", value, found.low, found.high)
 
 
 def enumerated(k: int, population: int, right: np.ndarray, prior: tuple[float, float]) -> np.ndarray:
@@ -233,7 +212,6 @@ def main() -> None:
         "peeking",
         "precision",
         "recall",
-        "kappa",
         "difference",
     ]
     second = ["share", "share, equal tails", "share, PPI"]

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.table import Table
 from scipy.linalg import eigvalsh
 
-from chary.method import LinearDiverseEnsemble
+from chary import LinearDiverseEnsemble
 
 N_LABELED, N_UNLABELED, GAMMA, STEPS = 100, 2000, 1.0, 1000
 

@@ -17,7 +17,8 @@ from rich.console import Console
 from rich.table import Table
 from scipy.special import softmax
 
-from chary.method import ClassBalanced, Curriculum, FixedThreshold, Round, TopK, TransductiveBound
+from chary import ClassBalanced, Curriculum, FixedThreshold, TopK, TransductiveBound
+from chary.method import Round
 
 
 def a_pool(n_rows: int, n_classes: int, kind: str) -> Round:

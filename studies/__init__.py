@@ -1,6 +1,6 @@
 """The studies of the repository: the paper's tables and figures, and what chary's defaults rest on.
 
-``python -m studies list`` shows them; :mod:`docs/studies.md <studies>` says how to run one and how to add one.
+``python -m studies list`` shows them; ``docs/how-to/studies.md`` says how to run one and how to add one.
 """
 
 from __future__ import annotations
@@ -9,18 +9,21 @@ from collections.abc import Mapping
 from importlib import import_module
 
 from studies.audits import AUDIT
-from studies.choices import CHOICES
 from studies.collection import COLLECTION, TableFacts, labelled_rows
+from studies.figures import draw
+from studies.orderings import ORDERINGS
 from studies.paper import PAPER
+from studies.peers import PEERS
 from studies.priors import PRIORS
 from studies.results import import_results, results_of, to_csv, to_markdown, write_report
 from studies.runner import run
 from studies.store import Store
 from studies.study import Cell, Method, Study, Task
-from studies.tables import ROWS_TO_CHECK, TABLES, TABLES_PAPER, WARM_STARTS
+from studies.tables import TABLES, TABLES_PAPER
 
 __all__ = [
     "COLLECTION",
+    "GROUPS",
     "NAMES",
     "STUDIES",
     "Cell",
@@ -29,6 +32,7 @@ __all__ = [
     "Study",
     "TableFacts",
     "Task",
+    "draw",
     "find_study",
     "import_results",
     "labelled_rows",
@@ -39,11 +43,25 @@ __all__ = [
     "write_report",
 ]
 
-_ALL = (*PAPER, AUDIT, *PRIORS, *CHOICES, TABLES, TABLES_PAPER, ROWS_TO_CHECK, WARM_STARTS)
+_OF_TABLES = (TABLES, TABLES_PAPER)
+_ALL = (*PAPER, PEERS, *PRIORS, AUDIT, ORDERINGS, *_OF_TABLES)
 STUDIES: Mapping[str, Study] = {study.name: study for study in _ALL}
 # Those that need PyTorch are imported when asked for.
-_WITH_TORCH = {"figure-calibration-authors": "studies.authors", "deep": "studies.deep"}
+_WITH_TORCH = {
+    "figure-calibration-authors": ("studies.authors", "STUDY"),
+    "deep": ("studies.deep", "DEEP"),
+    "deep-joint": ("studies.deep", "JOINT"),
+}
 NAMES = (*STUDIES, *_WITH_TORCH)
+_BEYOND = ("peers", "orderings", "deep", "deep-joint", "table-balanced", *(s.name for s in (AUDIT, *PRIORS)))
+_REAL = tuple(study.name for study in _OF_TABLES)
+#: As ``python -m studies list`` shows them.
+GROUPS: Mapping[str, tuple[str, ...]] = {
+    "Tables of the paper": ("table-ssb", "table-iid", "failure-of-softmax"),
+    "Figures of the paper": tuple(n for n in NAMES if n.startswith("figure") and not n.endswith("-authors")),
+    "Beyond the paper": _BEYOND,
+    "Real tables": _REAL,
+}
 
 
 def find_study(name: str) -> Study:
@@ -64,7 +82,8 @@ def find_study(name: str) -> Study:
     if name in STUDIES:
         return STUDIES[name]
     try:
-        study: Study = import_module(_WITH_TORCH[name]).STUDY
+        module, variable = _WITH_TORCH[name]
+        study: Study = getattr(import_module(module), variable)
     except ModuleNotFoundError as error:
         if error.name != "torch":
             raise

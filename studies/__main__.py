@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import joblib
 import typer
@@ -17,7 +18,7 @@ from rich.table import Table
 from rich.text import Text
 
 import studies
-from studies import NAMES, Cell, Store, Study, datasets, find_study
+from studies import GROUPS, NAMES, Cell, Store, Study, datasets, find_study
 from studies.datasets import FACTS, DatasetError, dataset_title
 from studies.results import import_results, results_of, to_markdown, write_report
 from studies.runner import Interrupted, Progress
@@ -38,25 +39,64 @@ _NAME = Annotated[str, typer.Argument(help="A study; `list` shows them.")]
 _DATASETS = Annotated[str, typer.Option(help="Names, separated by commas; `all` for those of the study.")]
 _METHODS = Annotated[str, typer.Option(help="Methods, separated by commas; `all` for those of the study.")]
 _SEEDS = Annotated[int | None, typer.Option(min=1, help="How many seeds. Default: the study's own, mostly nine.")]
+_PROTOCOL = Annotated[str, typer.Option(help="`authors`: as the authors of the paper seem to have run it.")]
 _STORE = Annotated[Path, typer.Option(help="Directory of finished cells.")]
 CELLS, RESULTS, PARTIAL = Path("studies/cells"), Path("studies/results"), Path("studies/partial")
+
+
+class Slice(NamedTuple):
+    """The part of a study that `run` works out and `report` shows."""
+
+    study: Study
+    datasets: list[str] | None
+    methods: list[str] | None
+    seeds: int | None
+
+    @classmethod
+    def of(cls, name: str, datasets: str, methods: str, seeds: int | None, protocol: str) -> Slice:
+        """From the words of the command line."""
+        if protocol not in ("ours", "authors"):
+            raise ValueError(f"There is no protocol {protocol!r}; choose ours or authors.")
+        if protocol == "authors" and not name.endswith("-authors"):
+            if f"{name}-authors" not in NAMES:
+                find_study(name)  # refuses a name that is wrong
+                raise ValueError(f"The study {name} has one protocol only; leave --protocol out.")
+            name = f"{name}-authors"
+        return cls(find_study(name), _parts(datasets), _parts(methods), seeds)
+
+    def cells(self, study: Study | None = None) -> list[Cell]:
+        """Those of the study, or the same of another that has some of its methods."""
+        if study is None:
+            return self.study.cells(self.datasets, self.seeds, self.methods)
+        shared = [method for method in self.methods or study.methods if method in study.methods]
+        return study.cells(self.datasets, self.seeds, shared) if shared else []
+
+    def command(self, verb: str) -> str:
+        """How to ask for the same slice."""
+        options = {"datasets": self.datasets, "methods": self.methods}
+        words = [f"--{name} {shlex.quote(','.join(some))}" for name, some in options.items() if some]
+        words += [f"--seeds {self.seeds}"] if self.seeds else []
+        return " ".join(["python -m studies", verb, self.study.name, *words])
 
 
 @app.command("list")
 def list_studies(store: _STORE = CELLS) -> None:
     """Show the studies and how far each is."""
-    table = _table("Study", "What is studied", "Sets", "Cells", "Done", right=(2, 3, 4))
     finished = Store(store)
-    for name in NAMES:
-        try:
-            study = find_study(name)
-        except ValueError as missing:  # PyTorch
-            table.add_row(name, Text(str(missing)))
-            continue
-        keys = [key_of(cell.content()) for cell in study.cells()]
-        done = sum(finished.path(key).exists() for key in keys)
-        table.add_row(name, study.title, *map(str, (len(study.datasets), len(keys), done)))
-    _say(table)
+    for title, names in GROUPS.items():
+        table = _table("Study", "What is studied", "Sets", "Cells", "Done", right=(2, 3, 4))
+        table.title, table.title_style = title, "bold"
+        for name in names:
+            try:
+                study = find_study(name)
+            except ValueError as missing:  # PyTorch
+                table.add_row(name, Text(str(missing)))
+                continue
+            keys = [key_of(cell.content()) for cell in study.cells()]
+            done = sum(finished.path(key).exists() for key in keys)
+            both = " (also --protocol authors)" if f"{name}-authors" in NAMES else ""
+            table.add_row(name, study.title + both, *map(str, (len(study.datasets), len(keys), done)))
+        _say(table)
 
 
 @app.command("run")
@@ -65,37 +105,36 @@ def run_study(
     datasets: _DATASETS = "all",
     methods: _METHODS = "all",
     seeds: _SEEDS = None,
+    protocol: _PROTOCOL = "ours",
     jobs: Annotated[int | None, typer.Option(min=1, help="Worker processes. Default: one per core.")] = None,
     store: _STORE = CELLS,
 ) -> None:
     """Work out what is missing of a study. Stop it any time; run it again to resume."""
-    study = find_study(name)
-    cells = study.cells(_parts(datasets), seeds)
-    chosen = _parts(methods)
-    if chosen is not None:
-        unknown = [method for method in chosen if method not in study.methods]
-        if unknown or not chosen:
-            wrong = ", ".join(map(repr, unknown)) or repr(methods)
-            raise ValueError(f"{name} has no method {wrong}; choose of {', '.join(study.methods)}.")
-        cells = [cell for cell in cells if cell.method in chosen]
-    _refuse_missing(study, cells)
-    with _display(name) as show:
-        done = studies.run(study, cells, Store(store), jobs=jobs or joblib.cpu_count(), report=show)
+    part = Slice.of(name, datasets, methods, seeds, protocol)
+    cells = part.cells()
+    _refuse_missing(part.study, cells)
+    with _display(part.study.name) as show:
+        done = studies.run(part.study, cells, Store(store), jobs=jobs or joblib.cpu_count(), report=show)
     _say(f"{done.n_done} cells worked out, {done.n_found} were there, {len(done.failed)} failed.")
     for cell, reason in done.failed[:10]:
-        _say(f"Failed: {dataset_title(cell.dataset)}, {cell.method}, seed {cell.seed}: {reason}")
+        error = reason.partition("\n")[0]
+        _say(f"Failed: {dataset_title(cell.dataset)}, {cell.method}, seed {cell.seed}: {error}")
+    for trace in dict.fromkeys(trace for _, reason in done.failed[:10] if (trace := reason.partition("\n")[2])):
+        _say(trace.rstrip())
     if done.n_damaged:
         _say(f"{done.n_damaged} damaged files were set aside (.corrupt) and count as missing.")
     if done.failed:
         raise typer.Exit(1)
-    _say(f"Next:  python -m studies report {name}")
+    _say(f"Next:  {part.command('report')}")
 
 
 @app.command()
 def report(
     name: _NAME,
     datasets: _DATASETS = "all",
+    methods: _METHODS = "all",
     seeds: _SEEDS = None,
+    protocol: _PROTOCOL = "ours",
     store: _STORE = CELLS,
     out: Annotated[
         Path | None,
@@ -105,15 +144,15 @@ def report(
     ] = None,
 ) -> None:
     """Print a study beside the paper; write it as Markdown, CSV, a figure, and all its cells in one file."""
-    study, finished, names = find_study(name), Store(store), _parts(datasets)
-    results = results_of(study.cells(names, seeds), finished)
+    part, finished = Slice.of(name, datasets, methods, seeds, protocol), Store(store)
+    study = part.study
+    results = results_of(part.cells(), finished)
     if not results:
-        raise ValueError(f"Nothing of {name} is finished in {store}; run `python -m studies run {name}`.")
-    beside = find_study(study.companion).cells(names, seeds) if study.companion else []
-    companion = results_of(beside, finished)
+        raise ValueError(f"Nothing of this is finished in {store}; run `{part.command('run')}`.")
+    companion = results_of(part.cells(find_study(study.companion)) if study.companion else [], finished)
     _say(Markdown(to_markdown(study, results, companion)))
     is_whole = len(results) == len({key_of(cell.content()) for cell in study.cells()})
-    folder = (out or (RESULTS if is_whole else PARTIAL)) / name
+    folder = (out or (RESULTS if is_whole else PARTIAL)) / study.name
     written = write_report(study, results, folder, companion)
     _say(f"Written to {folder}: {', '.join(path.name for path in written)}")
 

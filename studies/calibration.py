@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from chary._words import listed
 from studies import datasets
 from studies.datasets import dataset_title
 from studies.figures import GREY, NAMES, STYLES, Axes, draw_mean, finish, panels
@@ -102,23 +101,6 @@ def errors_by_gamma(study: Study, results: Results) -> TextTable:
     )
 
 
-def errors_by_dataset(study: Study, results: Results) -> TextTable:
-    """A row for each data set and labelling: softmax, and the others at three strengths of the diversity."""
-    numbers = {(x.dataset, x.labeling, x.value, x.metric): x.mean for x in summarize(study, results)}
-    shown = [*(("t_similarity", gamma) for gamma in (0.0, 1.0, 2.0)), ("t_share", 1.0), ("head_mean", 1.0)]
-    rows = []
-    for dataset, labeling in dict.fromkeys(place[:2] for place in numbers):
-        found = [numbers.get((dataset, labeling, 0.0, "softmax_ece"))]
-        found += [numbers.get((dataset, labeling, value, f"{kind}_ece")) for kind, value in shown]
-        rows.append([dataset_title(dataset), labeling.upper(), *("" if x is None else f"{x:.1f}" for x in found)])
-    heads = [f"{TITLES[kind]}, {shown_value(value)}" for kind, value in shown]
-    return TextTable(
-        "True calibration error in percent, bins of equal width; behind the comma: gamma",
-        ["Data set", "Labels", "softmax", *heads],
-        rows,
-    )
-
-
 def beside_the_papers_curves(study: Study, results: Results) -> TextTable:
     """What the paper's formula gives, the paper's curve in brackets, and how alike the two are."""
     rows = []
@@ -150,36 +132,6 @@ def panels_alike(study: Study, results: Results, companion: Results) -> list[str
         f"The notebook's formula gives the published curve of T-similarity (correlation above {ALIKE}) in "
         f"{sum(r > ALIKE for r in found)} of {len(found)} panels; the least is {min(found):.4f}, the median "
         f"{np.median(found):.4f}."
-    ]
-
-
-def the_class_share(study: Study, results: Results, companion: Results) -> list[str]:
-    """The class share of T-similarity at gamma = 1 beside softmax, and how each ranks right above wrong."""
-    mean = _means(study, results)
-    said = []
-    for labeling in study.labelings:
-        errors = {kind: mean(labeling, 1.0, f"{kind}_ece") for kind in FOUR}
-        areas = {kind: mean(labeling, 1.0, f"{kind}_auroc") for kind in FOUR}
-        if not np.isnan([*errors.values(), *areas.values()]).any():
-            error = listed([f"{TITLES[kind]} {value:.1f}" for kind, value in errors.items()])
-            area = listed([f"{TITLES[kind]} {value:.1f}" for kind, value in areas.items()])
-            said.append(
-                f"At gamma = 1 with {LABELINGS[labeling]} the calibration error is {error}; the area under the "
-                f'ROC curve of "right" {area}.'
-            )
-    return said
-
-
-def the_gap(study: Study, results: Results, companion: Results) -> list[str]:
-    """For softmax, how often the formula is the distance of the mean confidence from the share of class 1."""
-    pairs = [(r["softmax_notebook"], r["softmax_gap"]) for _, r in results if "softmax_gap" in r]
-    if not pairs:
-        return []
-    equal = sum(np.isclose(a, b) for a, b in pairs)
-    means = 100 * np.mean(pairs, axis=0)
-    return [
-        f"For softmax the notebook's formula is exactly |mean confidence - share of class 1| in {equal} of "
-        f"{len(pairs)} cells; on average it is {means[0]:.1f}, that distance {means[1]:.1f}."
     ]
 
 
@@ -254,8 +206,8 @@ FIGURE_CALIBRATION = Study(
     axis="Diversity γ",
     metric="t_similarity_ece",
     caption="Calibration error of T-similarity",
-    tables=(errors_by_gamma, errors_by_dataset, beside_the_papers_curves),
+    tables=(errors_by_gamma, beside_the_papers_curves),
     headline=errors_at_the_ends,
-    conclude=(the_class_share, panels_alike, the_gap),
+    conclude=(panels_alike,),
     figure=calibration,
 )

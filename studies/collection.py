@@ -1,7 +1,7 @@
-"""The collection of real tables: reading one, and which rows keep their label in a draw.
+"""The collections of real tables: reading one, and which rows keep their label in a draw.
 
-The collection is in the folder ``tables`` of ``CHARY_DATA``, what is known of it in ``published/tables.csv``;
-a small table, ``tumours``, is made of what comes with scikit-learn, so that a fresh clone has something to run.
+They are in the folders ``tables`` and ``tables2`` of ``CHARY_DATA``, what is known of them in ``published``. A
+small table, ``tumours``, is made of what comes with scikit-learn, so that a fresh clone has something to run.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class TableFacts:
     target: str
     n_labeled: int
     bias_column: str  # by which labels are picked
-    bias_kind: str  # "number": values far from the mean first; "date": the earliest first
+    bias_kind: str  # "number": values far from the mean first; "date": the earliest first; "rank": the largest
     group_column: str  # labels come from the rows that have ``group_value`` here; "": there is no natural group
     group_value: str  # as text
     sha256: str = ""  # of the file
@@ -67,8 +67,8 @@ def find_table(name: str) -> TableFacts:
     if name == TUMOURS.name:
         return replace(TUMOURS, sha256=_sha256(_tumours().write_csv().encode()))
     known = {facts.name: facts for facts in COLLECTION}
-    if name in known:
-        return known[name]
+    if name in known or name in SECOND:
+        return known[name] if name in known else SECOND[name]
     catalogue = _folder() / "tables.csv"
     if os.environ.get("CHARY_DATA") and catalogue.is_file() and _path(name).is_file():
         for row in pl.read_csv(catalogue, infer_schema=False).fill_null("").to_dicts():
@@ -84,7 +84,8 @@ def load_table(name: str) -> RealTable:
     facts = find_table(name)
     frame = _tumours() if name == TUMOURS.name else _read(facts)
     table = open_source(frame, name=name).read()
-    labels = read_target(table, facts.target).labels
+    classes = frame[facts.target].cast(pl.String).drop_nulls().unique().to_list()  # "unknown" is one, too
+    labels = read_target(table, facts.target, classes=classes).labels
     if not labels.labeled.all():
         raise DatasetError(f"The table {name} has rows without a label; nothing could be said of them.")
     return RealTable(facts, frame, labels.classes, labels.codes, prepare(table, facts.target).X)
@@ -105,11 +106,15 @@ def labelled_rows(frame: pl.DataFrame, facts: TableFacts, how: str, seed: int) -
 
     ``how``: "random", uniformly; "group", uniformly among the rows of the group; "column", the earliest rows by a
     date, or without replacement and with probability proportional to exp(2 |z|), z a standardised number, missing
-    cells z = 0 (drawn in its Gumbel form, which is safe for heavy tails).
+    cells z = 0 (drawn in its Gumbel form, which is safe for heavy tails); in the second collection exp(6 u), u the
+    share of rows that have no larger value.
     """
     rng, n = np.random.default_rng(seed), facts.n_labeled
     if how == RANDOM:
         return rng.permutation(len(frame))[:n]
+    if how == GROUP and facts.bias_kind == "rank":  # of the second collection, whose groups are in a file
+        pool = np.load(_path(facts.name).with_suffix(".npz"))[facts.group_column]
+        return rng.permutation(pool)[: min(n, int(0.8 * len(pool)))]
     if how == GROUP:
         member = (frame[facts.group_column].cast(pl.String) == facts.group_value).fill_null(False)
         return rng.permutation(np.flatnonzero(member.to_numpy()))[:n]
@@ -117,9 +122,23 @@ def labelled_rows(frame: pl.DataFrame, facts: TableFacts, how: str, seed: int) -
     if facts.bias_kind == "date":
         seconds = values.cast(pl.Datetime("us")).dt.epoch("s").to_numpy()
         return np.lexsort((rng.random(len(values)), seconds))[:n]
+    if facts.bias_kind == "rank":
+        rank = _numbers(values).rank("average").to_numpy() / len(values)
+        return np.argsort(-(6 * rank + rng.gumbel(size=len(rank))), kind="stable")[:n]
     x = values.cast(pl.Float64).fill_null(np.nan).to_numpy()
     z = np.nan_to_num(np.abs((x - np.nanmean(x)) / np.nanstd(x)))
     return np.argsort(-(2 * z + rng.gumbel(size=len(x))), kind="stable")[:n]
+
+
+def _numbers(values: pl.Series) -> pl.Series:
+    """Dates as numbers, also those written as text; the median where a cell is empty."""
+    if values.dtype == pl.String:
+        dates = values.str.to_datetime(strict=False)
+        values = dates if dates.null_count() <= len(values) / 2 else values
+    if values.dtype in (pl.Date, pl.Datetime):
+        values = values.cast(pl.Datetime("us")).cast(pl.Int64)
+    numbers = values.cast(pl.Float64, strict=False)
+    return numbers.fill_null(numbers.median())
 
 
 def ordinal_codes(frame: pl.DataFrame) -> NDArray[np.float64]:
@@ -144,7 +163,7 @@ def _folder() -> Path:
 
 
 def _path(name: str) -> Path:
-    return _folder() / f"{name}.parquet"
+    return _folder().with_name("tables2" if name in SECOND else "tables") / f"{name}.parquet"
 
 
 def _table_facts(row: dict[str, str]) -> TableFacts:
@@ -183,6 +202,7 @@ def _tumours() -> pl.DataFrame:
 
 TUMOURS = TableFacts("tumours", "diagnosis", 60, "texture error", "number", "size", "medium")
 COLLECTION = tuple(map(_table_facts, datasets.published("tables.csv")))
+SECOND = {row["name"]: _table_facts(row) for row in datasets.published("tables2.csv")}
 NAMES = tuple(facts.name for facts in COLLECTION)
 SOURCE = Source(_facts, absent, TUMOURS.name)
 

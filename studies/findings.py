@@ -173,13 +173,6 @@ def change_from_end_to_end(study: Study, results: Results) -> str:
     return told(f"From {name} = {shown_value(ends[0])} to {shown_value(ends[1])} accuracy changes", parts)
 
 
-def share_against_the_others(study: Study, results: Results, companion: Results) -> list[str]:
-    """PL with the class share against PL with each of the other confidences."""
-    lines, rivals = _accuracies(study, results), ("pl-tsim", "pl-softmax")
-    duels = [_paired(study, lines, way, "pl-tshare", rival) for way, rival in product(study.labelings, rivals)]
-    return [pairs.sentence for pairs in duels if pairs.n]
-
-
 def _gains(study: Study, results: Results) -> dict[str, list[tuple[Any, float]]]:
     """Under each labelling that has any: value of the parameter and gain of T-similarity, pair by pair."""
     lines = {x[:4]: x for x in summarize(study, results, "accuracy")}

@@ -13,19 +13,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import QuantileTransformer, StandardScaler
 
+from chary import Curriculum, FixedThreshold, MixedEnsembleClassifier, SelfTrainingClassifier, TransductiveBound
 from chary.audit.held_out import judge_folds
-from chary.method import (
-    Curriculum,
-    FixedThreshold,
-    MixedEnsembleClassifier,
-    SelfTrainingClassifier,
-    TransductiveBound,
-    confidence_auroc,
-    expected_calibration_error,
-    risk_coverage_curve,
-    t_share,
-    t_similarity,
-)
+from chary.method import confidence_auroc, expected_calibration_error, risk_coverage_curve, t_share, t_similarity
 from studies.study import ERM, Method, Task, accuracy
 
 
@@ -69,7 +59,6 @@ MSTA_READINGS = {
     "msta-tsim-mixed": Method(transductive, {"confidence": "t_similarity", "index": "mixed"}, "MSTA T-sim mixed"),
 }
 TABLE = {**ERM, **SELF_TRAINING, **MSTA_READINGS}
-PL_SHARE = {"pl-tshare": Method(pseudo_labels, {"confidence": "t_share", "threshold": 0.8}, "PL T-share")}
 
 
 def as_the_authors(methods: Mapping[str, Method]) -> dict[str, Method]:

@@ -11,7 +11,6 @@ from studies.calibration import FIGURE_CALIBRATION
 from studies.findings import nearness, other_readings
 from studies.methods import (
     PL,
-    PL_SHARE,
     POLICIES,
     SELF_TRAINING,
     TABLE,
@@ -68,14 +67,7 @@ _BESIDE_THE_PAPER: dict[str, Any] = {
     "conclude": _COMPARED,
     "figure": figures.duels,
 }
-_IN_BOTH_PROTOCOLS = (
-    "table-ssb",
-    "table-iid",
-    "class-share",
-    "figure-threshold",
-    "figure-gamma",
-    "figure-n-heads",
-)
+_IN_BOTH_PROTOCOLS = ("table-ssb", "table-iid", "figure-threshold", "figure-gamma", "figure-n-heads")
 
 _STUDIES = (
     Study(
@@ -98,14 +90,6 @@ _STUDIES = (
         "Accepted rows weighed down: self-training with softmax and with T-similarity",
         methods=ERM | _BALANCED,
         **_BESIDE_THE_PAPER,
-    ),
-    Study(
-        "class-share",
-        "PL with the class share of T-similarity, beside T-similarity and softmax",
-        methods=ERM | PL | PL_SHARE,
-        paper=accuracy_tables,
-        headline=findings.means_of_methods,
-        conclude=(findings.share_against_the_others,),
     ),
     Study(
         "failure-of-softmax",

@@ -17,7 +17,7 @@ import numpy as np
 from chary._files import atomic_write
 from studies.datasets import dataset_title
 from studies.store import Store, key_of
-from studies.study import Cell, Results, Study, TextTable
+from studies.study import Cell, ResultList, Results, Study, TextTable
 
 # Metrics that are no shares.
 _COUNTS = ("n_rounds", "seconds", "held_out_rows", "n_scored")
@@ -44,7 +44,7 @@ class Line(NamedTuple):
         return float(np.std(list(self.by_seed.values())))
 
 
-def results_of(cells: Iterable[Cell], store: Store) -> Results:
+def results_of(cells: Iterable[Cell], store: Store) -> ResultList:
     """The cells that the store holds, with their results.
 
     Parameters
@@ -53,9 +53,14 @@ def results_of(cells: Iterable[Cell], store: Store) -> Results:
         From ``study.cells()``.
     store : Store
         Where ``run`` put them.
+
+    Returns
+    -------
+    ResultList
+        A list of (cell, result); its ``to_frame()`` gives a pandas frame, a row for each cell.
     """
     found = ((cell, store.read(key_of(cell.content()))) for cell in cells)
-    return [(cell, record.result) for cell, record in found if record is not None]
+    return ResultList((cell, record.result) for cell, record in found if record is not None)
 
 
 def summarize(study: Study, results: Results, metric: str = "") -> list[Line]:
@@ -139,7 +144,7 @@ def export(results: Results) -> bytes:
     return gzip.compress(json.dumps(rows, sort_keys=True, separators=(",", ":")).encode(), mtime=0)
 
 
-def import_results(path: Path) -> Results:
+def import_results(path: Path) -> ResultList:
     """The cells and results of a file ``cells.json.gz`` that :func:`write_report` wrote.
 
     Parameters
@@ -150,7 +155,7 @@ def import_results(path: Path) -> Results:
     packed = path.read_bytes()
     try:
         rows = json.loads(gzip.decompress(packed))
-        return [(Cell(**row["cell"]), dict(row["result"])) for row in rows]
+        return ResultList((Cell(**row["cell"]), dict(row["result"])) for row in rows)
     except (OSError, EOFError, zlib.error, ValueError, KeyError, TypeError) as error:
         raise ValueError(f"{path} holds no exported cells of studies, or is damaged: {error}.") from error
 

@@ -12,6 +12,8 @@ import re
 import signal
 import threading
 import time
+import traceback
+import warnings
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
@@ -32,7 +34,7 @@ from studies.store import Store, key_of
 from studies.study import Cell, Study
 
 _ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-# Cells that failed, and why.
+# Cells that failed, and why: the error in one line, then its traceback.
 Failures = list[tuple[Cell, str]]
 
 
@@ -62,7 +64,7 @@ def run(
     store: Store,
     *,
     jobs: int = 1,
-    report: Callable[[Progress], None] = lambda progress: None,
+    report: Callable[[Progress], None] | None = None,
 ) -> Progress:
     """Work out the cells that the store does not hold yet.
 
@@ -75,14 +77,14 @@ def run(
     store : Store
     jobs : int, default=1
         Worker processes.
-    report : callable, default=nothing
-        Called with the progress, again and again.
+    report : callable, default=None
+        Called with the progress, again and again. None: nothing but a warning at the end if cells failed.
 
     Returns
     -------
     Progress
-        With what failed and why. A cell that raised an exception failed; so did one during which its worker died
-        once more when it was tried alone.
+        With what failed and why. A cell that raised an exception, or called ``sys.exit``, failed; so did one
+        during which its worker died once more when it was tried alone.
 
     Raises
     ------
@@ -95,7 +97,8 @@ def run(
     by_key = {key_of(cell.content()): cell for cell in cells}
     todo = {key: cell for key, cell in by_key.items() if store.read(key) is None}
     progress = Progress(len(by_key), len(by_key) - len(todo), n_damaged=len(store.damaged))
-    report(progress)
+    show = report or (lambda progress: None)
+    show(progress)
     if not todo:
         return progress
     probe([store.path(next(iter(todo)))], overwrite=True)
@@ -103,7 +106,7 @@ def run(
     for cell in todo.values():
         groups[cell.group].append(cell)
     with _stop_on_signals() as stopped:
-        crew = _Crew(study, store, progress, report, stopped)
+        crew = _Crew(study, store, progress, show, stopped)
         pending = deque(groups.values())
         suspects: Failures = []
         while pending and not stopped:
@@ -114,6 +117,8 @@ def run(
     if stopped:
         store.sweep()  # what the workers were writing when they were ended
         raise Interrupted(stopped[0])
+    if progress.failed and report is None:
+        warnings.warn(f"{len(progress.failed)} cells failed; the first: {progress.failed[0][1]}", stacklevel=2)
     return progress
 
 
@@ -190,11 +195,17 @@ def work_out(study: Study, cells: list[Cell]) -> Iterator[Outcome]:
             task = task or study.task(cell)
             task.cell = cell  # of the same group: data, labels and first fit are the same
             result = study.measure(task, study.methods[cell.method].run(task, **cell.options))
-        except Exception as error:
-            yield Outcome(cell, None, f"{type(error).__name__}: {error}", {})
+        except (Exception, SystemExit) as error:  # of a user's function; SystemExit would end the worker
+            trace = "".join(traceback.format_exception(error.with_traceback(_below(error))))
+            yield Outcome(cell, None, f"{type(error).__name__}: {error}\n{trace}", {})
         else:
             seconds = {"seconds": time.perf_counter() - start, "cpu_seconds": time.process_time() - cpu_start}
             yield Outcome(cell, result, "", {**_environment(), **seconds})
+
+
+def _below(error: BaseException) -> Any:
+    """The traceback without the line of :func:`work_out`."""
+    return error.__traceback__.tb_next if error.__traceback__ else None
 
 
 def _work_out_group(study: Study, cells: list[Cell], directory: Path) -> Failures:

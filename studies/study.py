@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +15,14 @@ from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_array
 
-from chary.method import DiverseEnsembleClassifier, SelfTrainingClassifier, iid, selection_biased
+from chary import DiverseEnsembleClassifier, SelfTrainingClassifier
+from chary.method import iid, selection_biased
 from chary.method.simulated_bias import rows_by_class
 from studies import datasets
 from studies.datasets import SOURCE, DataFacts, Source
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # The authors' nine seeds.
 SEEDS = (0, 1, 42, 100, 1000, 2000, 1234, 3407, 380843)
@@ -63,6 +67,23 @@ class Cell:
 
 
 Results = Sequence[tuple[Cell, dict[str, Any]]]
+
+
+class ResultList(list[tuple[Cell, dict[str, Any]]]):
+    """Cells with their results."""
+
+    def to_frame(self) -> pd.DataFrame:
+        """A row for each cell: data set, labelling, method, seed, options, and what was measured but for lists."""
+        import pandas as pd
+
+        rows = [
+            {k: v for k, v in cell.content().items() if k not in ("data", "model", "options", "measure")}
+            | dict(cell.model)
+            | dict(cell.options)
+            | {k: v for k, v in result.items() if not isinstance(v, (list, dict))}
+            for cell, result in self
+        ]
+        return pd.DataFrame(rows)
 
 
 class Shared:
@@ -233,11 +254,18 @@ class Study:
     source: Source = SOURCE  #: of its data sets
     only: Callable[[Cell], bool] | None = None  #: the cells of the grid that there are; None: all
 
-    def cells(self, names: Iterable[str] | None = None, n_seeds: int | None = None) -> list[Cell]:
-        """The grid, restricted to data sets of some ``names`` and to the first ``n_seeds`` seeds if asked.
+    def cells(
+        self, names: Iterable[str] | None = None, n_seeds: int | None = None, methods: Iterable[str] | None = None
+    ) -> list[Cell]:
+        """The grid, restricted to data sets of some ``names``, the first ``n_seeds`` seeds and some ``methods``.
 
         Beyond the study's own seeds come 5000, 5001, ...
         """
+        wanted = list(self.methods if methods is None else methods)
+        unknown = [method for method in wanted if method not in self.methods]
+        if unknown or not wanted:
+            wrong = ", ".join(map(repr, unknown)) or "''"
+            raise ValueError(f"{self.name} has no method {wrong}; choose from {', '.join(self.methods)}.")
         chosen = self.datasets if names is None else list(names)
         n_seeds = len(self.seeds) if n_seeds is None else n_seeds
         seeds = [*self.seeds[:n_seeds], *range(5000, 5000 + n_seeds - len(self.seeds))]
@@ -247,7 +275,7 @@ class Study:
             for seed, labeling in product(seeds, self.labelings):
                 cells += [
                     self._cell(facts, labeling, seed, method, value)
-                    for method, value in product(self.methods, self.vary[1] if self.vary else (None,))
+                    for method, value in product(wanted, self.vary[1] if self.vary else (None,))
                 ]
         return [cell for cell in cells if self.only is None or self.only(cell)]
 

@@ -4,44 +4,25 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
-from itertools import product
 from time import process_time
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import wilcoxon
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.semi_supervised import SelfTrainingClassifier
 
-from chary._words import listed
 from chary.labelling import Diagnosis, LabeledTable, diagnose, label_table
-from chary.labelling.checks import rows_to_label
 from chary.labelling.diagnose import MILD, REPRESENTATIVE, STRONG, UNKNOWN
 from chary.labelling.learn import LEARNERS, WITH_AUDIT, fit_learner
 from chary.method import confidence_auroc, risk_coverage_curve
-from chary.method.labels import Labels
 from chary.options import Options
 from studies import figures
-from studies.collection import (
-    COLLECTION,
-    COLUMN,
-    GROUP,
-    NAMES,
-    SOURCE,
-    WAYS,
-    Draw,
-    Scored,
-    ordinal_codes,
-    paper_draw,
-    possible,
-    table_draw,
-)
+from studies.collection import NAMES, SOURCE, WAYS, Draw, Scored, ordinal_codes, paper_draw, possible, table_draw
 from studies.figures import Axes
-from studies.findings import TIE, duel, means_of_methods, signed, together, told
+from studies.findings import duel, signed, together, told
 from studies.results import Line, summarize
 from studies.study import LABELINGS, SEEDS, Cell, Method, Results, Study, TextTable
 
@@ -162,7 +143,7 @@ def plain(draw: Draw, kind: str, audited: int = 0) -> Labelled:
 
 
 def ten_lines(draw: Draw) -> Labelled:
-    """Boosting on the cells as they are, texts as ordinal numbers: docs/studies.md has it in ten lines."""
+    """Boosting on the cells as they are, texts as ordinal numbers: docs/how-to/studies.md has it in ten lines."""
     assert draw.table is not None
     cells = ordinal_codes(draw.table.frame.drop(draw.table.facts.target))
     cells[:, np.isnan(cells[draw.labeled]).all(axis=0)] = 0  # boosting fails on a column that it has no cell of
@@ -619,217 +600,4 @@ TABLES_PAPER = Study(
     tables=(by_way, confidences, by_table),
     headline=headline,
     conclude=(against_rivals, worth_of_aim),
-)
-
-
-_WARM_ROUNDS = (1, 5)
-
-
-def network(draw: Draw, rounds: int, warm_start: bool) -> Labelled:
-    """The network of ``chary label``, with so many rounds."""
-    return _learn(draw, "network", rounds, draw.audited(0), warm_start=warm_start)
-
-
-def warm_against_fresh(study: Study, results: Results, companion: Results) -> list[str]:
-    """For each way of drawing labels and number of rounds: warm starts against fresh ones, table by table."""
-    lines, said = summarize(study, results, "accuracy"), []
-    for labeling in study.labelings:
-        for rounds in _WARM_ROUNDS:
-            warm = duel(lines, [labeling], f"warm-{rounds}", [f"fresh-{rounds}"])
-            if not warm.gains:
-                continue
-            won, _, lost = warm.counts
-            gains = list(warm.gains.values())
-            p_value = float(wilcoxon(gains).pvalue) if any(gains) else 1.0
-            said.append(
-                f"Warm against fresh with {LABELINGS[labeling]}, {_rounds(rounds)}: {signed(warm.mean)} points "
-                f"over {len(gains)} tables, better on {won} and worse on {lost} by more than {TIE} points "
-                f"(Wilcoxon over tables: p = {p_value:.2f})."
-            )
-    return said
-
-
-def _rounds(n: int) -> str:
-    return "1 round" if n == 1 else f"{n} rounds"
-
-
-_WARM_METHODS = {"none": Method(network, {"rounds": 0, "warm_start": False}, "no round")} | {
-    f"{'warm' if warm else 'fresh'}-{n}": Method(
-        network, {"rounds": n, "warm_start": warm}, f"{_rounds(n)} {'warm' if warm else 'fresh'}"
-    )
-    for n in _WARM_ROUNDS
-    for warm in (False, True)
-}
-WARM_STARTS = Study(
-    "warm-starts",
-    "Rounds of the network of `chary label` on real tables, from fresh weights and from those it has",
-    tuple(facts.name for facts in COLLECTION if facts.group_column),
-    labelings=(GROUP,),
-    methods=_WARM_METHODS,
-    measure=labels_and_confidence,
-    seeds=(0, 1),
-    task=table_draw,
-    caption="Accuracy on the rows without a label",
-    tables=(by_way, confidences),
-    headline=partial(means_of_methods, count=lambda n: f"{n} tables"),
-    conclude=(warm_against_fresh,),
-    source=SOURCE,
-)
-
-
-# -- Rows to check -------------------------------------------------------------------------------------------
-
-_MORE = (0, 30, 60)
-CHOOSERS = {REPORT: "rows of the report", "random": "random rows", "margin": "smallest margin"}
-
-
-class Taught(NamedTuple):
-    """What a quick learner says of every row after further labels, and the rows to judge it by."""
-
-    codes: NDArray[np.intp]  # (n,)
-    apart: NDArray[np.intp]  # set apart before anybody chose: the same for all choosers
-    rest: NDArray[np.intp]  # without a label here
-
-
-def taught(draw: Draw, chosen: str, audited: int, k: int) -> Taught:
-    """A quick learner with k further labels.
-
-    Rows are chosen with the model that ``chary label`` would use; the mean of the probabilities of logistic
-    regression and of extra trees then learns from them, which is much quicker. A random half of the unlabelled
-    rows is set apart to judge by: what is left by whoever takes the hard rows looks easy.
-    """
-    start = draw.audited(audited)
-    by_chooser = {name: draw.once((name, audited), partial(chosen_rows, draw, name, start)) for name in CHOOSERS}
-    more = np.concatenate([start, by_chooser[chosen][:k]])
-    codes = draw.once(("taught", audited, k, chosen if k else ""), lambda: _quick_labels(draw, draw.labels(more)))
-    return Taught(codes, _halves(draw, start)[1], np.setdiff1d(np.flatnonzero(~draw.labeled), more))
-
-
-def on_rows_apart(draw: Draw, found: Taught) -> dict[str, Any]:
-    """Accuracy on the rows set apart, and on all that are left to label here."""
-    right = found.codes == draw.truth
-    return {
-        "accuracy": float(right[found.apart].mean()),
-        "rest_accuracy": float(right[found.rest].mean()),
-        "n_scored": len(found.apart),
-    }
-
-
-def chosen_rows(draw: Draw, chooser: str, start: NDArray[np.intp]) -> NDArray[np.intp]:
-    """As many rows as the most that are asked for, the first to be labelled first."""
-    known, pool = draw.labels(start), _halves(draw, start)[0]
-    if chooser == "random":
-        return np.random.default_rng([draw.seed, 5]).permutation(pool)[: max(_MORE)]
-    model = draw.once(("model", len(start)), lambda: _model(draw, known))
-    if chooser == "margin":
-        top = np.sort(model.predict_proba(draw.X[pool]), axis=1)[:, -2:]
-        return pool[np.argsort(top[:, 1] - top[:, 0], kind="stable")[: max(_MORE)]]
-    rows = np.concatenate([np.flatnonzero(known.labeled), pool])
-    labeled, confidence = known.labeled[rows], np.ones(len(rows))
-    confidence[~labeled] = model.predict_with_confidence(draw.X[pool])[1]
-    return rows[rows_to_label(draw.X[rows], labeled, confidence, max(_MORE), random_state=draw.seed)]
-
-
-def _halves(draw: Draw, start: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """The unlabelled rows that can be chosen, and those set apart; without those audited at the start."""
-    rows = np.random.default_rng([draw.seed, 6]).permutation(np.flatnonzero(~draw.labeled))
-    halves = rows[: len(rows) // 2], rows[len(rows) // 2 :]
-    return np.setdiff1d(halves[0], start), np.setdiff1d(halves[1], start)
-
-
-def _model(draw: Draw, known: Labels) -> Any:
-    return LEARNERS[WITH_AUDIT].classifier(0, draw.seed).fit(draw.X, known)
-
-
-def _quick_labels(draw: Draw, known: Labels) -> NDArray[np.intp]:
-    rows = known.labeled
-    fitted = [PLAIN[kind](draw.seed).fit(draw.X[rows], known.codes[rows]) for kind in ("logistic", "extra-trees")]
-    probs = np.mean([model.predict_proba(draw.X) for model in fitted], axis=0)
-    return np.searchsorted(draw.classes, known.classes[probs.argmax(axis=1)])
-
-
-# -- What is told --------------------------------------------------------------------------------------------
-
-
-_STARTS = {"": "none", "-audited": f"{AUDIT} audited"}
-
-
-def by_chooser(study: Study, results: Results) -> TextTable:
-    """For each way, start and number of further labels, the mean over tables by chooser."""
-    means = _means_of_choosers(study, results)
-    rows = []
-    for labeling, start, k in product(study.labelings, _STARTS, _MORE):
-        places = [(labeling, f"{name}{start}", k) for name in CHOOSERS]
-        if all(place in means for place in places):
-            rows.append([labeling, _STARTS[start], str(k), *(f"{means[place]:.1f}" for place in places)])
-    caption = "Accuracy in percent on rows set apart, mean over tables"
-    return TextTable(caption, ["Labels", "Audit", "Further labels", *CHOOSERS.values()], rows)
-
-
-def worth_of_choosing(study: Study, results: Results) -> str:
-    """What the largest number of further labels adds, by who chose the rows, over ways and starts."""
-    means = _means_of_choosers(study, results)
-    gains = {name: _gains_of_choosers(means, name, max(_MORE)) for name in CHOOSERS}
-    if not all(gains.values()):
-        return ""
-    parts = [f"{signed(np.mean(list(of.values())))} ({CHOOSERS[name]})" for name, of in gains.items()]
-    return told(f"{max(_MORE)} further labels add, points of accuracy on rows set apart:", parts)
-
-
-def against_random(study: Study, results: Results, companion: Results) -> list[str]:
-    """Chosen rows against random ones, for each number of further labels, way and start; also on all rows left."""
-    said = []
-    for metric, words in (("accuracy", "rows set apart"), ("rest_accuracy", "all rows left to label")):
-        means = _means_of_choosers(study, results, metric)
-        for k, name in product(_MORE[1:], (REPORT, "margin")):
-            own, base = (_gains_of_choosers(means, of, k) for of in (name, "random"))
-            parts = [f"{signed(own[place] - base[place])} {place}" for place in own if place in base]
-            if parts:
-                said.append(f"{k} {CHOOSERS[name]} against {k} random ones, on {words}: {listed(parts)}.")
-    return said
-
-
-def _means_of_choosers(
-    study: Study, results: Results, metric: str = "accuracy"
-) -> dict[tuple[str, str, int], float]:
-    """(labelling, method, further labels) -> mean over tables, in percent."""
-    found: dict[tuple[str, str, int], list[Line]] = defaultdict(list)
-    for line in summarize(study, results, metric):
-        found[line.labeling, line.method, line.value].append(line)
-    return {place: _mean(lines) for place, lines in found.items()}
-
-
-def _gains_of_choosers(means: dict[tuple[str, str, int], float], name: str, k: int) -> dict[str, float]:
-    """Labelling and start, in words -> points that k further labels add."""
-    gains = {}
-    for labeling, start in product(dict.fromkeys(labeling for labeling, _, _ in means), _STARTS):
-        before, after = (means.get((labeling, f"{name}{start}", n)) for n in (0, k))
-        if before is not None and after is not None:
-            words = f"with {LABELINGS[labeling]} {'after' if start else 'without'} an audit"
-            gains[words] = after - before
-    return gains
-
-
-_CHOOSING = {
-    f"{name}{suffix}": Method(taught, {"chosen": name, "audited": audited, "k": 0}, CHOOSERS[name])
-    for suffix, audited in (("", 0), ("-audited", AUDIT))
-    for name in CHOOSERS
-}
-ROWS_TO_CHECK = Study(
-    "rows-to-check",
-    "Further labels: of the rows that the report names, of random rows, of those with the smallest margin",
-    NAMES,
-    labelings=(GROUP, COLUMN),
-    methods=_CHOOSING,
-    measure=on_rows_apart,
-    vary=("k", _MORE),
-    axis="Further labels",
-    seeds=(0, 1),
-    task=table_draw,
-    caption="Accuracy on rows set apart",
-    tables=(by_chooser,),
-    headline=worth_of_choosing,
-    conclude=(against_random,),
-    source=SOURCE,
-    only=possible,
 )

@@ -1,9 +1,7 @@
 """A file is there whole or not at all."""
 
 import errno
-import fcntl
 import os
-import resource
 import shutil
 import socket
 import stat
@@ -13,8 +11,10 @@ from contextlib import contextmanager
 
 import pytest
 
-from chary import _files
-from chary._files import OutputError, atomic_rewrite, atomic_write, atomic_writes, folders_for, probe, sweep
+fcntl, resource = pytest.importorskip("fcntl"), pytest.importorskip("resource")  # not on Windows
+
+from chary import _files  # noqa: E402
+from chary._files import OutputError, atomic_rewrite, atomic_write, atomic_writes, folders_for, probe, sweep  # noqa: E402
 
 
 def test_writes_the_bytes_and_leaves_nothing_else(tmp_path):

@@ -10,7 +10,7 @@ from matplotlib import pyplot as plt
 from sklearn.datasets import load_breast_cancer
 from sklearn.preprocessing import StandardScaler
 
-from chary.method import LinearDiverseEnsemble
+from chary import LinearDiverseEnsemble
 
 HERE = Path(__file__).parent
 BLUE, ORANGE, RED, GREEN, GREY = "#0072B2", "#E69F00", "#D55E00", "#009E73", "#666666"

@@ -24,21 +24,20 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from chary.method import (
+    from chary.method.diverse import DiverseEnsembleClassifier
+    from chary.method.linear import LinearDiverseEnsemble
+    from chary.method.mixture import MixedEnsembleClassifier
+    from chary.method.model_selection import LabeledScorer, LabeledStratifiedKFold
+    from chary.method.policies import (
         ClassBalanced,
         Curriculum,
-        DiverseEnsembleClassifier,
         FixedThreshold,
-        LabeledScorer,
-        LabeledStratifiedKFold,
-        LinearDiverseEnsemble,
-        MixedEnsembleClassifier,
         RisingShare,
-        SelfTrainingClassifier,
         TopK,
         TransductiveBound,
     )
-    from chary.report import diagnose, draw_rows, explain, judge, label, load, predictor
+    from chary.method.self_training import SelfTrainingClassifier
+    from chary.report.api import diagnose, draw_rows, explain, judge, label, load, predictor
 
 __version__ = "0.1.0"
 __all__ = [
@@ -63,15 +62,30 @@ __all__ = [
     "load",
     "predictor",
 ]
-# From a table to its labels; all other names are about arrays.
-_OF_TABLES = ("diagnose", "draw_rows", "explain", "judge", "label", "load", "predictor")
+_HOMES = {
+    "method.diverse": ("DiverseEnsembleClassifier",),
+    "method.linear": ("LinearDiverseEnsemble",),
+    "method.mixture": ("MixedEnsembleClassifier",),
+    "method.model_selection": ("LabeledScorer", "LabeledStratifiedKFold"),
+    "method.self_training": ("SelfTrainingClassifier",),
+    "method.policies": (
+        "ClassBalanced",
+        "Curriculum",
+        "FixedThreshold",
+        "RisingShare",
+        "TopK",
+        "TransductiveBound",
+    ),
+    "report.api": ("diagnose", "draw_rows", "explain", "judge", "label", "load", "predictor"),
+}
 
 
 def __getattr__(name: str) -> Any:
-    """A public name, from its room, when it is first asked for."""
-    if name not in __all__:
+    """A public name, from the file that defines it, when it is first asked for."""
+    home = next((home for home, names in _HOMES.items() if name in names), None)
+    if home is None:
         raise AttributeError(f"module 'chary' has no attribute {name!r}")
-    value = getattr(import_module("chary.report" if name in _OF_TABLES else "chary.method"), name)
+    value = getattr(import_module(f"chary.{home}"), name)
     globals()[name] = value
     return value
 

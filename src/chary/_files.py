@@ -18,19 +18,25 @@ from pathlib import Path
 from threading import local
 from typing import BinaryIO
 
-from chary._words import shown
+from chary._words import listed, shown
 
 try:
     import fcntl
-except ImportError:  # pragma: no cover - a system without such locks
+except ImportError:  # Windows, where a file that is open cannot be deleted anyway
     fcntl = None  # type: ignore[assignment]
 
 GivenPath = str | os.PathLike[str]
 
+_WINDOWS = os.name == "nt"
+# What no file can be called there, with whatever ending.
+_RESERVED = re.compile(
+    r"(?i)(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9¹²³])( *\..*)?|.*[<>:\"|?*\x00-\x1f].*|.*[. ]"
+)
 # Folders whose files are no files: what is put there is lost at the next start, or speaks to a device.
 _OF_THE_SYSTEM = ("/dev", "/proc", "/sys")
 # What a disk says when it takes no more, whoever wrote to it; other errors may be about other files.
 _OF_THE_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 _PROBED = 1 << 16  # bytes
 _of_this_thread = local()  # the folders that it has for itself
 _REMAINS = re.compile(r"\..{0,30}@(?P<host>[^@]*)@(?P<pid>\d{1,10})@[0-9a-f]{16}\.part", re.DOTALL)
@@ -168,18 +174,29 @@ def probe(paths: Iterable[GivenPath], *, overwrite: bool = False, n_bytes: int =
             part.remove()
 
 
+def is_address(path: GivenPath) -> bool:
+    """Whether it is the address of something on the net; C:/data is none.
+
+    >>> is_address("s3://bucket/t.csv"), is_address("C://t.csv"), is_address("in/t.csv")
+    (True, False, False)
+    """
+    return bool(_ADDRESS.match(os.fspath(path)))
+
+
 def why_unreadable(path: GivenPath) -> str | None:
     """The sentence that says why a file cannot be opened; None where it can.
 
     >>> why_unreadable("nowhere.csv")
     "'nowhere.csv' cannot be read (no such file or directory); check the path."
     """
-    if os.path.isdir(path) or (os.path.exists(path) and not os.path.isfile(path)):
+    if is_address(path) or os.path.isdir(path) or (os.path.exists(path) and not os.path.isfile(path)):
         return None  # there, and no file: what else it may be, its reader says
     try:
         with open(path, "rb"):
             return None
     except (OSError, ValueError) as error:
+        if _WINDOWS and isinstance(error, PermissionError):
+            return f"{shown(path, 200)} cannot be read; close it if another program, such as Excel, has it open."
         reason = (getattr(error, "strerror", None) or str(error)).lower()
         return f"{shown(path, 200)} cannot be read ({reason}); check the path."
 
@@ -230,7 +247,7 @@ class _Part:
         if overwrite:
             self._take_permissions()
         os.fsync(self.file.fileno())
-        if os.name != "posix":  # pragma: no cover - elsewhere an open file keeps its name
+        if _WINDOWS:  # where an open file keeps its name
             self.file.close()
 
     def take_name(self, overwrite: bool) -> None:
@@ -243,7 +260,7 @@ class _Part:
             same = os.path.exists(self.path) and os.path.samefile(self.temporary, self.path)
             if not same:  # a network disk may do it, and be asked once more
                 raise _there(self.path) from None
-        except OSError:  # a disk without links
+        except (OSError, AttributeError):  # a disk, or a system, without links
             if os.path.lexists(self.path):
                 raise _there(self.path) from None
             os.rename(self.temporary, self.path)
@@ -260,7 +277,7 @@ class _Part:
             if not stat.S_ISREG(old.st_mode):
                 return
             new = os.fstat(self.file.fileno())
-            if os.name == "posix" and (old.st_uid, old.st_gid) != (new.st_uid, new.st_gid):
+            if hasattr(os, "chown") and (old.st_uid, old.st_gid) != (new.st_uid, new.st_gid):
                 os.chown(self.temporary, old.st_uid, old.st_gid)
             os.chmod(self.temporary, stat.S_IMODE(old.st_mode))
 
@@ -270,7 +287,9 @@ class _Part:
 
 def _refuse(path: Path, overwrite: bool) -> None:
     real = os.path.realpath(path.parent)
-    if os.name == "posix" and any(real == root or real.startswith(f"{root}/") for root in _OF_THE_SYSTEM):
+    if _WINDOWS and _RESERVED.fullmatch(path.name):
+        raise OutputError(f"Windows does not allow the file name {shown(path.name, 80)}; choose another.")
+    if any(real == root or real.startswith(f"{root}/") for root in _OF_THE_SYSTEM):
         raise OutputError(f"{real} belongs to the system and keeps no files; write {path.name} elsewhere.")
     if not os.path.lexists(path):
         return
@@ -297,6 +316,11 @@ def _one_sentence(paths: Sequence[Path], only: Sequence[int] = ()) -> Iterator[N
         if number == errno.ENAMETOOLONG:
             name = max((part for path in paths for part in path.parts), key=lambda part: len(os.fsencode(part)))
             raise OutputError(f"{shown(name, 80)} is too long a name for a file; choose a shorter one.") from None
+        if _WINDOWS and number == errno.EACCES and any(map(os.path.isfile, paths)):
+            names = listed([path.name for path in paths if path.is_file()], "or")
+            raise OutputError(
+                f"{names} cannot be replaced; close it if another program, such as Excel, has it open."
+            ) from None
         if number == errno.ENOENT and not folder.is_dir():
             why = "the folder is not there"
         raise OutputError(
@@ -346,15 +370,9 @@ def _host() -> str:
 
 
 def _is_alive(pid: int) -> bool:
-    if os.name != "posix":  # elsewhere signal 0 is not a question
-        return True
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except (PermissionError, OverflowError):
-        pass
-    return True
+    import psutil
+
+    return pid >= 2**31 or bool(psutil.pid_exists(pid))
 
 
 def hold(file: BinaryIO) -> None:
@@ -365,12 +383,12 @@ def hold(file: BinaryIO) -> None:
 
 
 def is_left(path: Path) -> bool:
-    """Whether nobody has it locked; where that cannot be told, somebody may."""
-    if fcntl is None:  # pragma: no cover
-        return False
+    """Whether nobody has it locked; where there are no locks, whoever has it open keeps it from being deleted."""
     try:
         if not stat.S_ISREG(os.lstat(path).st_mode):
             return False
+        if fcntl is None:
+            return _WINDOWS
         with open(path, "rb") as file:
             fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
@@ -380,7 +398,7 @@ def is_left(path: Path) -> bool:
 
 def _fsync_folder(folder: Path) -> None:
     """Make the new name survive a power cut, where the system lets folders be opened."""
-    if not hasattr(os, "O_DIRECTORY"):  # pragma: no cover
+    if not hasattr(os, "O_DIRECTORY"):
         return
     with suppress(OSError):  # the name is taken by now, whatever the folder says of itself
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)

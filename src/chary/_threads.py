@@ -62,7 +62,7 @@ def _before_a_fork() -> None:
     global _used
     for name in Path("/proc/self/task").glob("*/comm"):
         try:
-            _used = _used or name.read_text().startswith("polars-0")
+            _used = _used or name.read_text(encoding="utf-8").startswith("polars-0")
         except OSError:  # a thread that has ended meanwhile
             continue
 

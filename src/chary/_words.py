@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+import os
+import shlex
+from collections.abc import Iterable, Sequence
+from datetime import date, timedelta
 from fractions import Fraction
+from subprocess import list2cmdline
 from typing import NamedTuple
+
+_WINDOWS = os.name == "nt"
 
 
 def visible(text: object, limit: int = 80) -> str:
@@ -28,12 +35,15 @@ def shown(text: object, limit: int = 60) -> str:
 
 
 def percent(share: float) -> str:
-    """A share in percent, with as many digits as it needs.
+    """A share in percent, a half rounded up, with one digit more if it is small; review.js has the same.
 
-    >>> percent(0.123), percent(0.004), percent(1.0)
-    ('12%', '0.4%', '100%')
+    >>> percent(0.925), percent(0.004), percent(0.0999), percent(1.0)
+    ('93%', '0.4%', '10%', '100%')
     """
-    return f"{share:.1%}" if 0 < share < 0.1 else f"{share:.0%}"
+    tenths = math.floor((1000 if 0 < share < 0.1 else 10_000) * share + 0.5 + 1e-9)
+    return (
+        f"{tenths / 10:.1f}%" if 0 < share < 0.1 and tenths < 100 else f"{math.floor(100 * share + 0.5 + 1e-9)}%"
+    )
 
 
 def exact_percent(share: float) -> str:
@@ -55,6 +65,15 @@ def listed(parts: Iterable[str], word: str = "and") -> str:
     return f"{', '.join(most)} {word} {last}" if most else last
 
 
+def command_line(words: Sequence[str]) -> str:
+    """Words as they are typed in a shell: that of Windows knows double quotes alone.
+
+    >>> command_line(["chary", "label", "my data.csv"])
+    "chary label 'my data.csv'"
+    """
+    return list2cmdline(words) if _WINDOWS else shlex.join(words)
+
+
 def number(n: int) -> str:
     """A count as a sentence begins with it.
 
@@ -62,6 +81,18 @@ def number(n: int) -> str:
     ('Thirty', '7')
     """
     return {10: "Ten", 20: "Twenty", 30: "Thirty"}.get(n, f"{n:,}")
+
+
+def day(days: float) -> str:
+    """The date that is so many days after 1 January 1970.
+
+    >>> day(17_722.4), day(1e9)
+    ('2018-07-10', '1000000000 days after 1970-01-01')
+    """
+    try:
+        return str(date(1970, 1, 1) + timedelta(days=int(days // 1)))
+    except OverflowError:
+        return f"{days:.0f} days after 1970-01-01"
 
 
 def p_value(p: float) -> str:

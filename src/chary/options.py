@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 import os
 import re
-import shlex
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
@@ -18,9 +17,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from chary._words import listed
+from chary._words import command_line, listed
 
 AUDIT_SIZE = 30  # rows to draw where nobody says how many
+SECONDS_PER_ROW = 20  # that a person takes to label one
 # The kinds of files, by the extension of those that are written, and what people call them.
 FORMATS = {"csv": "CSV", "parquet": "Parquet", "jsonl": "JSON lines", "arrow": "Arrow", "xlsx": "Excel"}
 
@@ -29,9 +29,11 @@ FILES, COLUMNS, LEARNING, AUDIT, OUTPUT = "Files", "Target and columns", "Learni
 _LABELLING = "label diagnose review draw"  # a draw remembers what labels shall be made with
 _ALL = f"{_LABELLING} judge"
 # What a sheet says in another way, or what concerns the draw alone.
-_NOT_KEPT = ("target", "labels", "unlabeled", "exact_labels", "k", "force")
+_NOT_KEPT = ("target", "labels", "unlabeled", "exact_labels", "k", "force", "plan")
 # What labels depend on: others than those that a sheet was drawn with are said.
 _COLUMNS = ("drop", "categorical", "numeric", "identifier", "text", "missing", "dates")
+# What names columns.
+COLUMN_OPTIONS = ("target", "labels", "confidence", "by", "hide", *_COLUMNS)
 _DECIDING = (*_COLUMNS, "features", "class_prior", "aim", "learner", "rounds")
 
 _SEVERAL_SHARES = re.compile(r"=\s*\d[\d.]*\s*%?\s*[,;]")  # a share, and something after it
@@ -106,6 +108,28 @@ def read_requirement(text: str) -> float:
     return read_share(share, "--require accuracy>=", "accuracy")
 
 
+def minutes(n_rows: int) -> str:
+    """How long a person takes to label so many rows.
+
+    >>> minutes(30), minutes(2), minutes(400)
+    ('10 minutes', '1 minute', '2.2 hours')
+    """
+    found = max(1, round(n_rows * SECONDS_PER_ROW / 60))
+    return f"{found / 60:.1f} hours" if found >= 120 else f"{found} minute{'s' * (found > 1)}"
+
+
+def read_plan(text: str) -> tuple[str, float]:
+    """What was typed after ``--plan``: what an audit shall show.
+
+    >>> read_plan("width<=20%"), read_plan("accuracy >= 0.8")
+    (('width', 0.2), ('accuracy', 0.8))
+    """
+    what, share = (part.strip() for part in [*re.split("[<>]=", text), ""][:2])
+    if what not in ("width", "accuracy", "error"):
+        raise ValueError(f"--plan {text!r} is not understood; give width<=20%, accuracy>=80% or error<=10%.")
+    return what, read_share(share, f"--plan {what}")
+
+
 def read_prior(texts: Sequence[str]) -> dict[str, float] | str | None:
     """What was typed after ``--class-prior``: nothing, "labeled", or NAME=SHARE once for each class.
 
@@ -169,7 +193,7 @@ class Options:
     labels: tuple[str, ...] = _option(
         "judge review",
         (),
-        "The column of labels to judge; a second to compare.",
+        "The column of labels to judge; give more to compare them.",
         flags=("--labels", "-l"),
         required="judge",
         often=True,
@@ -282,11 +306,38 @@ class Options:
         write=lambda share: f"accuracy>={_written_share(share)}",
         metavar="TEXT",
     )
+    plan: tuple[str, float] | None = _option(
+        "judge",
+        None,
+        "Only say how many rows to label for width<=20%, accuracy>=80% or, of labels to accept, error<=10%.",
+        read=read_plan,
+        write=lambda plan: f"{plan[0]}{'>=' if plan[0] == 'accuracy' else '<='}{100 * plan[1]:.10g}%",
+        group=AUDIT,
+        metavar="TEXT",
+    )
     by: tuple[str, ...] = _option(
         "judge", (), "Show the accuracy for each value of a column.", group=AUDIT, metavar="COLUMN"
     )
     hide: tuple[str, ...] = _option(
-        "judge", (), "Leave a column that gives the label away out of the sheet.", group=AUDIT, metavar="COLUMN"
+        "judge review", (), "Do not show a column to whoever labels the rows.", group=AUDIT, metavar="COLUMN"
+    )
+    show: tuple[str, ...] = _option(
+        "judge review", (), "Show a column although it gives the label away.", group=AUDIT, metavar="COLUMN"
+    )
+    annotator: tuple[str, ...] = _option(
+        "judge review",
+        (),
+        "Another person's answers: a filled copy of the sheet, or a column in it.",
+        group=AUDIT,
+        metavar="FILE",
+    )
+    settled: str | os.PathLike[str] | None = _option(
+        "judge review",
+        None,
+        "The sheet of the rows on which annotators differ, filled in.",
+        kind=Path,
+        group=AUDIT,
+        metavar="FILE",
     )
     learner: Any = _option(
         "label draw",
@@ -475,7 +526,7 @@ class Options:
                 continue
             several = [texts] if isinstance(texts, str) else texts
             words += [word for text in several for word in (flag_of(name), text)]
-        return shlex.join(words)
+        return command_line(words)
 
     def as_typed(self, command: str) -> dict[str, Any]:
         """What was chosen of that which a command takes, by name: a text, a list of them, or True for a flag."""

@@ -39,9 +39,9 @@ def numbers(path):
 @pytest.mark.parametrize("seed", [0, 7])
 def test_a_draw_in_steps_is_the_draw_at_once(tmp_path, seed):
     path = tmp_path / "s.csv"
-    assert drawn(path, 10, seed=seed) == (10, 10, 0, False)
-    assert drawn(path, 25) == (25, 15, 0, True)  # with the seed of the sheet
-    assert drawn(path, 60, seed=seed) == (60, 35, 0, True)
+    assert drawn(path, 10, seed=seed)[:4] == (10, 10, 0, False)
+    assert drawn(path, 25)[:4] == (25, 15, 0, True)  # with the seed of the sheet
+    assert drawn(path, 60, seed=seed)[:4] == (60, 35, 0, True)
     assert numbers(path) == draw(LABELS.labeled, 60, seed).tolist()
 
 

@@ -1,5 +1,7 @@
 """Limits against SciPy, against enumeration of small pools and against many simulated audits."""
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -325,3 +327,12 @@ def test_the_answer_to_a_width_is_the_fewest_rows_of_all():
 def test_an_interval_just_as_wide_as_asked_for_is_narrow_enough():
     low, high = clopper_pearson(25, 50, 0.95)
     assert required_size(float(high - low)) == 50
+
+
+@pytest.mark.parametrize(("above", "accuracy", "level"), [(0.8, 0.9, 0.95), (0.9, 1.0, 0.9), (0.5, 0.7, 0.99)])
+def test_so_many_rows_show_a_share_and_one_row_less_need_not(above, accuracy, level):
+    n = required_size(above=above, accuracy=accuracy, level=level)
+    for size in range(n, n + 40):
+        assert at_least(math.floor(accuracy * size + 1e-9), size, level=level) >= above
+    assert at_least(math.floor(accuracy * (n - 1) + 1e-9), n - 1, level=level) < above
+    assert required_size(above=above, accuracy=above) is None

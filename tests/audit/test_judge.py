@@ -3,13 +3,15 @@
 import numpy as np
 import polars as pl
 import pytest
+from sklearn.metrics import cohen_kappa_score
 
 from chary.audit import accept_threshold, draw, draw_to_judge, interval, judge_table
 from chary.audit.acceptance import LEVEL
-from chary.audit.judge import EMPTY, cells_by_row, read_labels_under_test
+from chary.audit.figures import holm, kappa
+from chary.audit.judge import EMPTY, cells_by_row, read_labels_under_test, settling_sheet
 from chary.audit.sheet import write_audit
 from chary.options import Options
-from chary.tables import Table, TableError, open_source
+from chary.tables import Table, TableError, open_source, write_table
 from chary.tables.target import target_labels
 
 N = 600
@@ -75,7 +77,7 @@ def test_figures_are_those_of_the_audited_rows(table, judged):
     north = found.slices["place"]["north"]
     assert north.n == sum(frame["place"][row] == "north" for row in rows)
     assert found.slices["place"]["islet"].score is None
-    assert found.difference.comparison.only_first == sum(
+    assert found.pairs[0].difference.comparison.only_first == sum(
         frame["rule"][row] == truth[row] != frame["other"][row] for row in rows
     )
     counted = np.array([frame["rule"][row] != "" for row in rows])
@@ -157,8 +159,8 @@ def test_numbers_and_truth_values_can_be_judged(tmp_path):
     ("settings", "said"),
     [
         ({"labels": ["rul"]}, "did you mean 'rule'"),
-        ({"labels": []}, "0 were given"),
-        ({"labels": ["rule", "rule"]}, "2 were given"),
+        ({"labels": []}, "none was given"),
+        ({"labels": ["rule", "rule"]}, "each once; 'rule' and 'rule'"),
         ({"by": ["nowhere"]}, "no column 'nowhere'"),
         ({"by": ["text"]}, "600 different values, too many to look at each"),
         ({"confidence": "text"}, "holds no numbers beside labels"),
@@ -281,3 +283,117 @@ def test_rows_removed_from_a_sheet_that_nothing_can_draw_again_are_missed(table,
     filled(tmp_path / "s.csv", truth, lambda sheet: sheet.drop("chary_classes")[1:])
     with pytest.raises(TableError, match=r"1 rows were removed from .* and nothing tells which"):
         judge(frame, "rule", tmp_path / "s.csv", confidence=None)
+
+
+# -- Several labellers, several people, and columns that tell
+
+
+def test_every_two_of_three_columns_are_compared_and_their_agreement_is_that_of_all_rows(table, judged):
+    frame, _ = table
+    third = frame.with_columns(third=pl.when(pl.int_range(pl.len()) < 300).then("rule").otherwise("other"))
+    found = judge(third, ["rule", "other", "third"], judged[0])
+    assert [(pair.first, pair.second) for pair in found.pairs] == [
+        ("rule", "other"),
+        ("rule", "third"),
+        ("other", "third"),
+    ]
+    raw = [pair.difference.comparison.p_value for pair in found.pairs]
+    assert [pair.p_value for pair in found.pairs] == holm(raw)
+    pair = found.pairs[0]
+    there = third.filter(pl.col("rule") != "")
+    assert kappa(pair.counts) == pytest.approx(cohen_kappa_score(there["rule"], there["other"]))
+    spam = [there[name] == "spam" for name in ("rule", "other")]
+    assert pair.kappas["spam"] == pytest.approx(cohen_kappa_score(*spam))
+    assert sum(one[0] for one in pair.differing.values()) == sum(
+        frame["rule"][row] != frame["other"][row] for row in judged[1]
+    )
+    best = found.trusted["spam"]
+    assert [column for column, _ in best] == sorted(
+        ["rule", "other", "third"], key=lambda name: -dict(best)[name].share
+    )
+    assert (
+        "In column 'other'"
+        in judge(
+            third.with_columns(other=pl.Series(["Ham ", *frame["other"].to_list()[1:]])),
+            ["rule", "other"],
+            judged[0],
+        ).notes[0]
+    )
+
+
+def answered(path, told, to):
+    frame = pl.read_csv(path, infer_schema=False)
+    frame.with_columns(chary_truth=pl.Series(told, dtype=pl.String)).write_csv(to)
+
+
+def test_two_people_their_differences_and_what_was_settled(table, tmp_path):
+    frame, truth = table
+    path, other = tmp_path / "a.csv", tmp_path / "b.csv"
+    drawn(frame, ["rule"], path, 30)
+    rows = filled(path, truth)
+    flip = {"ham": "spam", "spam": "ham"}
+    told = [str(truth[row]) for row in rows]
+    other_told = [flip[text] if i in (2, 5) else None if i == 7 else text for i, text in enumerate(told)]
+    answered(path, other_told, other)
+    found = judge(frame, ["rule"], path, annotator=[str(other)])
+    people = found.answers.annotators
+    assert (people.differing, people.unsettled) == ([3, 6], [3, 6])
+    assert np.flatnonzero(found.answers.skipped).tolist() == [2, 5]
+    assert any("both answered 29 rows and agree on 27" in note for note in found.notes)
+    settle = tmp_path / "settle.csv"
+    with settle.open("wb") as stream:
+        write_table(settling_sheet(path, found.answers), {}, stream)
+    sheet = pl.read_csv(settle, infer_schema=False)
+    assert sheet["chary_answer_1"].to_list() == [told[2], told[5]]
+    assert sheet["chary_answer_2"].to_list() == [flip[told[2]], flip[told[5]]]
+    answered(settle, [flip[told[2]], None], settle)
+    found = judge(frame, ["rule"], path, annotator=[str(other)], settled=settle)
+    assert found.answers.truth[2] == flip[told[2]]
+    assert found.answers.annotators.unsettled == [6]
+    assert any("differ on 2 rows, of which 1 were settled" in note for note in found.notes)
+    # The same answers in a column of one sheet say the same.
+    both = pl.read_csv(path, infer_schema=False).with_columns(ben=pl.Series(other_told, dtype=pl.String))
+    both.write_csv(path)
+    again = judge(frame, ["rule"], path, annotator=["ben"], settled=settle)
+    assert again.accuracy == found.accuracy
+    with pytest.raises(TableError, match="was given twice"):
+        judge(frame, ["rule"], path, annotator=[str(path)])
+    drawn(frame, ["rule"], tmp_path / "c.csv", 30, seed=9)
+    filled(tmp_path / "c.csv", truth)
+    with pytest.raises(TableError, match="two draws"):
+        judge(frame, ["rule"], path, annotator=[str(tmp_path / "c.csv")])
+
+
+def test_columns_that_tell_the_label_are_not_on_the_sheet_unless_shown(table, tmp_path):
+    frame, _ = table
+    rng = np.random.default_rng(1)
+    frame = frame.drop("other").with_columns(
+        same=pl.when(pl.int_range(pl.len()) % 4 == 0).then(pl.lit("ham")).otherwise("rule"),
+        code=pl.col("rule").replace({"ham": "H7", "spam": "S2"}),
+        why=pl.format("I think it is {}.", "rule"),
+        chance=pl.when(pl.col("rule") == "spam").then(0.6).otherwise(0.1) + pl.Series(rng.random(N)) / 4,
+        answer=pl.Series(rng.choice(["ham", "spam"], N)),
+    )
+    path = tmp_path / "s.csv"
+    found, _ = drawn(frame, ["rule"], path, 20, confidence="sure")
+    assert found.hidden == ("same", "code", "why")
+    shown = ["chary_row", "chary_truth", "text", "place", "chance", "answer", "chary_classes"]
+    assert pl.read_csv(path).columns == shown
+    drawn(frame, ["rule"], tmp_path / "t.csv", 20, confidence="sure", show=["why"])
+    assert "why" in pl.read_csv(tmp_path / "t.csv").columns
+    few = frame.select("code", "rule")
+    assert drawn(few, ["rule"], tmp_path / "u.csv", 20)[0].hidden == ()  # nothing else to label a row by
+
+
+def test_what_is_hidden_later_leaves_the_sheet_and_its_answers_stay(table, tmp_path):
+    frame, truth = table
+    path = tmp_path / "s.csv"
+    drawn(frame, ["rule"], path, 20, show=["other"])
+    rows = filled(path, truth)
+    for k in (20, 25):
+        drawn(frame, ["rule"], path, k, hide=["place"], show=["other"])
+        sheet = pl.read_csv(path)
+        assert "place" not in sheet.columns
+        assert "other" in sheet.columns
+        assert sheet["chary_truth"][:20].to_list() == [truth[row] for row in rows]
+    assert judge(frame, ["rule"], path).accuracy.n == 20

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chary.audit.sheet import cells_of, sample_rows, table_checksum
+from chary.audit.sheet import cells_of, sample_of_table, table_checksum
 from chary.tables import TableError, open_source, read_table
 
 
@@ -51,9 +51,9 @@ def written(folder, whole, cuts=(), kind="csv", group=7):
 def test_the_sample_is_the_same_whatever_the_layout(n, k, seed, cuts, kind, group):
     whole = frame(n, labeled=range(0, n, 5))
     with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as other:
-        first = sample_rows(open_source(written(one, whole)), "y", k, seed=seed)
+        first = sample_of_table(open_source(written(one, whole)), "y", k, seed=seed)
         paths = written(other, whole, [cut for cut in cuts if cut < n], kind, group)
-        second = sample_rows(open_source(paths), "y", k, seed=seed)
+        second = sample_of_table(open_source(paths), "y", k, seed=seed)
     np.testing.assert_array_equal(first.taken.numbers, second.taken.numbers)
     assert first.frame["said"].to_list() == second.frame["said"].to_list()
     assert first.taken.n_rows == second.taken.n_rows == n
@@ -66,7 +66,7 @@ def test_every_row_is_drawn_as_often_as_any_other(tmp_path):
     large, n, k, draws = open_source(written(tmp_path, frame(40, labeled=[3]))), 40, 10, 150
     times = np.zeros(n)
     for seed in range(draws):
-        times[sample_rows(large, "y", k, seed=seed).taken.numbers] += 1
+        times[sample_of_table(large, "y", k, seed=seed).taken.numbers] += 1
     assert times[3] == draws
     others = np.delete(times, 3)
     expected = draws * k / (n - 1)
@@ -76,16 +76,16 @@ def test_every_row_is_drawn_as_often_as_any_other(tmp_path):
 
 def test_samples_are_nested_and_rows_by_number_are_kept(tmp_path):
     large = open_source(written(tmp_path, frame(200, labeled=[7]), kind="parquet"))
-    small, more = (sample_rows(large, "y", k, seed=2).taken.numbers for k in (20, 50))
+    small, more = (sample_of_table(large, "y", k, seed=2).taken.numbers for k in (20, 50))
     assert set(small.tolist()) < set(more.tolist())
-    kept = sample_rows(large, "y", 20, seed=2, keep=[0, 199, 7]).taken.numbers
+    kept = sample_of_table(large, "y", 20, seed=2, keep=[0, 199, 7]).taken.numbers
     assert set(kept.tolist()) == {*small.tolist(), 0, 199}
 
 
 def test_cells_that_mean_no_label_are_others(tmp_path):
     whole = frame(30, labeled=[1, 2]).with_columns(y=pl.col("y").fill_null("Open "))
     large = open_source(written(tmp_path, whole))
-    found = sample_rows(large, "y", 5, unlabeled="open")
+    found = sample_of_table(large, "y", 5, unlabeled="open")
     assert len(found.taken.numbers) == 7
     assert found.frame["y"].to_list().count("Open ") == 5
 
@@ -93,28 +93,28 @@ def test_cells_that_mean_no_label_are_others(tmp_path):
 def test_doubtful_labels_are_counted_over_the_whole_table_and_refused(tmp_path):
     whole = frame(30, labeled=[1, 2]).with_columns(y=pl.col("y").fill_null("NA"))
     with pytest.raises(TableError, match="holds 'NA' in 28 rows"):
-        sample_rows(open_source(written(tmp_path, whole, [10])), "y", 5)
-    assert sample_rows(open_source(written(tmp_path, whole)), "y", 5, unlabeled=["NA", ""]).taken.n_rows == 30
+        sample_of_table(open_source(written(tmp_path, whole, [10])), "y", 5)
+    assert sample_of_table(open_source(written(tmp_path, whole)), "y", 5, unlabeled=["NA", ""]).taken.n_rows == 30
 
 
 def test_a_wrong_target_is_refused_before_anything_is_read(tmp_path):
     with pytest.raises(TableError, match=r"no column 'z'"):
-        sample_rows(open_source(written(tmp_path, frame(5, [0]))), "z", 5)
+        sample_of_table(open_source(written(tmp_path, frame(5, [0]))), "z", 5)
 
 
 def test_what_takes_too_much_room_is_refused(tmp_path):
     large = open_source(written(tmp_path, frame(3000, labeled=range(10))))
     with pytest.raises(TableError, match=r"2,000 rows of .* to learn from take more"):
-        sample_rows(large, "y", 2000, room=20_000)
+        sample_of_table(large, "y", 2000, room=20_000)
     with pytest.raises(TableError, match=r"labelled rows of .* alone take"):
-        sample_rows(open_source(written(tmp_path, frame(3000, labeled=range(2900)))), "y", 10, room=20_000)
+        sample_of_table(open_source(written(tmp_path, frame(3000, labeled=range(2900)))), "y", 10, room=20_000)
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet", "jsonl"])
 def test_the_checksum_is_that_of_the_table_read_at_once(tmp_path, kind):
     whole = frame(300, labeled=[1, 5]).with_columns(quoted=pl.lit('a "b", c'))
     paths = written(tmp_path, whole, [100, 250], kind)
-    found = sample_rows(open_source(paths), "y", 10, checksum=True, keep=[299])
+    found = sample_of_table(open_source(paths), "y", 10, checksum=True, keep=[299])
     table = read_table(paths)
     assert found.taken.checksum == table_checksum(table, "y")
     one, other = cells_of(table, "y"), cells_of(found, "y")
@@ -142,7 +142,7 @@ def test_a_sheet_sees_the_cells_of_a_large_table_as_those_of_one_in_memory(tmp_p
     whole = frame(40, labeled=range(6))
     paths = written(tmp_path, whole, cuts=[17])
     large = open_source(paths)
-    sample = sample_rows(large, "y", 1, checksum=True)
+    sample = sample_of_table(large, "y", 1, checksum=True)
     mine, other = cells_of(sample, "y", large), cells_of(read_table(paths), "y")
     assert (mine.name, mine.n_rows) == (other.name, other.n_rows)
     cells = mine.texts([30, 2, 18])

@@ -54,8 +54,8 @@ def test_the_whole_way_by_the_commands_that_are_suggested(tickets, run, keys):
     enlarge = shlex.split(out.partition("answers there are:")[2].split("\n")[0])[1:]
     assert enlarge[-6:] == ["--confidence", "sure", "-k", "60", "--by", "region"]
     code, out, _ = run(*enlarge)
-    assert "30 rows more, drawn at random" in out
-    assert "the 30 answers that it held are as they were" in out
+    assert "30 more rows were drawn at random" in out
+    assert "keeps its 30 answers" in out
     press(keys, sheet, truth)
     run("audit", "fill", sheet)
     words = ["judge", path, "-l", "rule", "--confidence", "sure", "--audit", sheet, "--error", "10%"]
@@ -152,3 +152,40 @@ def test_drawing_can_be_said_with_a_word(animals, run):
     assert (code, "7 of 300 rows, drawn at random" in out) == (0, True)
     code, _, err = run("judge", "draw", path, "-l", "animal", "--audit", path.with_name("animals.judge.csv"))
     assert (code, "takes no --audit" in err) == (1, True)
+
+
+def test_fields_of_nested_json_lines_can_be_judged_and_are_written_as_they_were(tmp_path, run):
+    path = tmp_path / "log.jsonl"
+    rows = [
+        {"input": {"text": f"t{i}"}, "output": {"label": "ab"[i % 2], "score": i / 100}, "truth": "ab"[i % 2]}
+        for i in range(60)
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    words = ["judge", path, "-l", "output.label", "--confidence", "output.score", "--hide", "truth"]
+    code, out, _ = run(*words, "-k", 30)
+    assert code == 0
+    sheet = tmp_path / "log.judge.csv"
+    frame = pl.read_csv(sheet)
+    assert frame.columns == ["chary_row", "chary_truth", "input.text", "chary_classes"]
+    frame.with_columns(chary_truth=frame["input.text"].str.slice(1).cast(int) % 2).with_columns(
+        pl.col("chary_truth").replace_strict({0: "a", 1: "b"})
+    ).write_csv(sheet)
+    code, out, err = run(*words, "--audit", sheet, "--error", "20%", "--json")
+    assert (code, err) == (0, "")
+    assert json.loads(out)["columns"][0]["accuracy"]["correct"] == 30
+    first = json.loads((tmp_path / "log.judged.jsonl").read_text().splitlines()[0])
+    assert first == {**rows[0], "chary_accept": True}
+
+
+def test_a_plan_says_how_many_rows_and_draws_none(tickets, run):
+    path, _ = tickets
+    code, out, _ = run("judge", path, "-l", "rule", "--plan", "error<=10%")
+    assert code == 0
+    assert "if 100% of the labels are right: 22 rows, about 7 minutes" in out
+    assert not path.with_name("my tickets.judge.csv").exists()
+    assert "-k 52" in out
+    assert json.loads(run("judge", path, "-l", "rule", "--plan", "width<=0.2", "--json")[1])["sizes"][1] == {
+        "accuracy": 0.9,
+        "rows": 44,
+    }
+    assert "is not understood" in run("judge", path, "-l", "rule", "--plan", "soon")[2]

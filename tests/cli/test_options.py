@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 import chary
 from chary._words import Parameter, Step
 from chary.audit.sheet import DOUBT, SheetOrigin, write_audit
-from chary.cli import app, audit, main
+from chary.cli import audit, main
+from chary.cli.app import app
 from chary.cli.console import _COMMANDS, sentence
 from chary.options import Options, flag_of, read_prior, read_share, read_size
 from chary.report.summary import Hints
@@ -116,6 +117,7 @@ priors = st.none() | st.just("labeled") | st.dictionaries(st.sampled_from("abc")
 OWN = {"error": st.none() | shares, "class_prior": priors, "memory": st.none() | st.integers(1, 2**40)}
 OWN |= {"k": st.integers(2, 99), "rounds": st.none() | st.integers(0, 20), "sample": st.none() | st.integers(100)}
 OWN |= {"require": st.none() | shares, "header_row": st.none() | st.integers(1, 99)}
+OWN |= {"plan": st.none() | st.tuples(st.sampled_from(["width", "accuracy", "error"]), shares)}
 OWN |= {"until_width": st.none() | shares, "until_above": st.none() | shares, "port": st.integers(0, 65535)}
 OWN |= {
     "seed": st.none() | st.integers(0, 2**31 - 1),
@@ -180,9 +182,10 @@ def test_every_hint_says_all_that_was_chosen_and_overwrites_nothing(tmp_path):
     assert parsed(draw) == replace(of_command(safe, "draw"), k=12)
     assert Hints.typed(CHOSEN, files, 0).draw == ""
 
-    judged = SimpleNamespace(n_rows=100, answers=SimpleNamespace(n_drawn=60))
+    table = SimpleNamespace(stem="t", folder=Path())
+    judged = SimpleNamespace(n_rows=100, answers=SimpleNamespace(n_drawn=60), source=SimpleNamespace(table=table))
     hints = Hints.typed_to_judge(CHOSEN, files, judged)
-    assert parsed(hints.draw) == replace(of_command(safe, "judge"), k=100, audit=None)
+    assert parsed(hints.draw) == replace(of_command(safe, "judge"), k=100, audit=None, annotator=(), settled=None)
     assert hints.fill == "chary audit fill s.csv"
     judged.answers.n_drawn = 100
     assert Hints.typed_to_judge(CHOSEN, files, judged).draw == ""

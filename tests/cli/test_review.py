@@ -1,5 +1,7 @@
 """What is typed after ``chary review``: one of two modes."""
 
+import shlex
+
 import pytest
 
 import chary.review
@@ -16,6 +18,24 @@ def no_server(monkeypatch):
 
     monkeypatch.setattr(chary.review, "serve", serve)
     return found
+
+
+def test_the_line_that_goes_on_has_all_that_was_typed_and_chosen_on_the_page(table, run, served):
+    words = ["--id", "id", "--encoding", "cp1252", "--class", "98", "--missing", "age=99", "--seed", "4"]
+    assert run("review", table, *words)[0] == 0
+    bench = served[0][0]
+    assert bench.job.kind == "choose"
+    bench.choose_labels(target="churn", unlabeled=("no answer",))
+    bench.choose({"kinds": {"colour": "leave out"}})
+    bench.close()
+    served.clear()
+    out = run("review", table, "--encoding", "cp1252")[1]
+    line = out.partition("Go on:")[2].strip()
+    assert {"--target", "--unlabeled", "--encoding"} <= set(shlex.split(line))
+    assert run(*shlex.split(line)[1:])[0] == 0
+    first, second = (one[0].options for one in served)
+    assert first == second
+    assert (first.target, first.unlabeled, first.drop) == ("churn", ("no answer",), ("colour",))
 
 
 def test_the_address_is_printed_and_the_end_told(table, run, served):
@@ -36,7 +56,6 @@ def test_the_address_is_printed_and_the_end_told(table, run, served):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ([], "Give --target"),
         (["-t", "churn", "-l", "churn"], "Give --target"),
         (["-t", "churn", "--confidence", "age"], "--confidence goes with --labels"),
         (["-t", "chrun"], "did you mean 'churn'"),

@@ -22,7 +22,7 @@ def run(cell, names):
 
 
 @pytest.fixture(name="shown")
-def shown_values(tmp_path, monkeypatch):
+def shown_values(tmp_path, monkeypatch, quick_learners):
     import matplotlib.pyplot as plt
 
     monkeypatch.chdir(tmp_path)

@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 
 import chary
-from chary.cli import app
+from chary.cli.app import app
 
 PACKAGE = Path(chary.__file__).parent
 COMMANDS = sorted(typer.main.get_command(app).commands)

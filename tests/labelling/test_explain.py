@@ -218,7 +218,7 @@ def test_the_column_that_a_model_goes_by_is_named_and_no_other(prepared):
         assert found.importance[0].column == name
         assert [column.change for column in found.importance[1:]] == [0, 0, 0]
         codes = found.classifier.predict_proba(X).argmax(axis=1)
-        named = {cell.column for row in found.cells(found.effects(X, codes), cells) for cell in row}
+        named = {cell.column for row in found.cells(X, codes, cells, found.effects(X, codes)) for cell in row}
         assert named == {name}
 
 
@@ -227,9 +227,40 @@ def test_cells_are_those_of_the_table(prepared):
     names, groups = column_groups(preparation)
     found = explainer(ByColumn(groups[names.index("income")]), preparation, X)
     top = np.argsort(-cells["income"].to_numpy())[:3]
-    rows = found.cells(found.effects(X[top], np.ones(3, dtype=int)), cells[top])
+    ones = np.ones(3, dtype=int)
+    rows = found.cells(X[top], ones, cells[top], found.effects(X[top], ones))
     assert [[cell.shown for cell in row] for row in rows] == [[f"income = {v:.6g}"] for v in cells["income"][top]]
     assert all(row[0].effect > 1 for row in rows)
+
+
+def test_of_a_text_the_words_that_decide_are_named_and_not_the_greeting():
+    rng = np.random.default_rng(0)
+    about = np.where(rng.random(240) < 0.5, "refund", "parcel")
+    filler = [
+        "waiting",
+        "weeks",
+        "answer",
+        "please",
+        "customer",
+        "number",
+        "account",
+        "today",
+        "again",
+        "letter",
+        "office",
+        "question",
+        "month",
+    ]
+    some = [" ".join(rng.permutation(filler)[:6]) for _ in about]
+    texts = [f"Dear support team, {rest} because of the {word}" for rest, word in zip(some, about, strict=True)]
+    label = [str(word == "refund") if i < 120 else None for i, word in enumerate(about)]
+    cells = pl.DataFrame({"text": texts, "y": label})
+    result = label_table(
+        Table(cells, "t.csv", ","), Options.of(target="y", learner="linear", explain=True, text=["text"])
+    )
+    why = [said or "" for said in result.why[120:].to_list()]
+    assert np.mean([said.startswith(f'text: "{word}"') for said, word in zip(why, about[120:], strict=True)]) > 0.9
+    assert not any("support" in said or "Dear" in said for said in why)
 
 
 def test_text_for_many_rows_is_made_in_parts_and_says_the_same(prepared, monkeypatch):
@@ -247,7 +278,8 @@ def test_text_for_many_rows_is_made_in_parts_and_says_the_same(prepared, monkeyp
     assert some[:50].null_count() == 50
     assert told[:2] == ["Explaining rows: 0 of 200", "Explaining rows: 37 of 200"]
     as_cells = [
-        "; ".join(cell.shown for cell in row) or None for row in found.cells(found.effects(X, codes), cells)
+        "; ".join(cell.shown for cell in row) or None
+        for row in found.cells(X, codes, cells, found.effects(X, codes))
     ]
     assert whole.to_list() == as_cells
 

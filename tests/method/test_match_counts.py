@@ -10,7 +10,7 @@ from scipy.optimize import linear_sum_assignment, linprog
 from scipy.special import log_softmax, logsumexp, softmax
 
 from chary.method import priors as assignment
-from chary.method.priors import as_columns, match_counts, match_means, whole_counts
+from chary.method.priors import match_counts, match_means, score_columns, whole_counts
 
 
 def sizes(columns, offset):
@@ -60,7 +60,7 @@ def test_remainders_are_equal_where_nine_digits_are():
 def test_scores_of_one_class_of_no_row_or_of_another_shape_are_refused():
     for shape in [(3,), (3, 2, 2), (0, 2), (3, 1), (0, 0)]:
         with pytest.raises(ValueError, match=f"at least one row and two classes; got shape \\({shape[0]},"):
-            as_columns(np.zeros(shape))
+            score_columns(np.zeros(shape))
 
 
 def test_one_score_that_is_no_number_among_many_is_refused():
@@ -68,7 +68,7 @@ def test_one_score_that_is_no_number_among_many_is_refused():
         scores = np.zeros((5, 3))
         scores[3, 1] = bad
         with pytest.raises(ValueError, match="scores hold NaN or infinity"):
-            as_columns(scores)
+            score_columns(scores)
 
 
 @given(**problems)

@@ -1,6 +1,7 @@
 """One page, self-contained, escaped, and with the figures it was given."""
 
 import re
+import shutil
 from dataclasses import replace
 from html.parser import HTMLParser
 from importlib import resources
@@ -105,18 +106,33 @@ def test_the_page_says_what_was_found(page, result):
     assert "Labels for y in shop.csv" in text
     assert result.diagnosis.sentence in text
     assert "Strongly biased" in text
-    assert "On the others errors may be more or fewer: the labelled rows differ from them." in text
+    assert "The others may have more errors or fewer: the labelled rows differ from them." in text
     assert EVIDENCE["acceptance"] in text
-    for count in (120, int(result.labels.labeled.sum()), int((result.source == "learned").sum())):
+    n_given = int(result.labels.labeled.sum())
+    first = text.split("Made by chary")[0].split("default;")[-1]
+    for words in (
+        f"of 120 rows, from {n_given} given labels",
+        "Not known yet",
+        "chary audit draw shop.csv",
+        "Check the",
+    ):
+        assert words in first
+    for count in (120, n_given, int((result.source == "learned").sum())):
         assert f"{count:,}" in text
     assert "expected calibration error" in text
-    for title in ("Labels by class", "How sure is it?", "Rows to check", "Settings", "What this rests on"):
+    for title in (
+        "Labels by class",
+        "How sure is the model?",
+        "Rows to check",
+        "How the labels were made",
+        "What this rests on",
+    ):
         assert title in text
 
 
 def test_all_fifty_rows_to_label_are_there(page, result):
     section = page.split('id="next"')[1].split("<h2")[0]
-    rows = re.findall(r'<tr><th scope="row" class="n" data-head="Row">([\d,]+)</th>', section)
+    rows = re.findall(r"<b>Row ([\d,]+): ", section)
     assert [int(row.replace(",", "")) - 1 for row in rows] == result.next_rows.tolist()
 
 
@@ -140,8 +156,8 @@ def test_labels_worth_a_second_look_are_a_question_and_escaped(result):
     cell = Cell("a<i>", "</td>", 1.0, "a<i> = </td>")
     page = page_of(replace(result, judged=many, reasons={int(labeled[0]): [cell]}))
     section = page.split('id="second_look"')[1].split("<h2")[0]
-    assert section.count("<tr>") == 21
-    assert "may be right" in section
+    assert section.count('<div class="row">') == 20
+    assert "may still be right" in section
     assert "Nothing was changed" in section
     assert "&lt;b&gt;yes" in section
     assert "a&lt;i&gt; = &lt;/td&gt;" in section
@@ -149,12 +165,12 @@ def test_labels_worth_a_second_look_are_a_question_and_escaped(result):
 
 def columns_of_next_rows(page):
     section = page.split('id="next"')[1].split("<h2")[0]
-    return re.findall(r'<th scope="col">(.*?)</th>', section)[1:-1]  # between the label and why
+    return re.findall(r"<dt>(.*?)</dt>", section.split('<div class="row">')[1])
 
 
 def test_rows_to_label_start_with_what_names_them(page):
     assert columns_of_next_rows(page) == ["note", "age", "city"]
-    assert "Row counts the rows of data from 1, without the" in page
+    assert "Rows are counted from 1, without the header" in page
 
 
 def test_of_many_columns_those_that_differ_most_are_shown():
@@ -167,7 +183,23 @@ def test_of_many_columns_those_that_differ_most_are_shown():
     shown = columns_of_next_rows(page)
     assert shown[:2] == ["essay", "mean of x10"]
     assert len(shown) == 6
-    assert '<td data-head="Now">a class with quit...</td>' in page
+    assert "word " * 29 in page  # a text is shown whole
+
+
+def test_before_anything_is_unfolded_it_is_short_on_a_phone_and_prints_on_two_pages(page, audited):
+    playwright = pytest.importorskip("playwright.sync_api")
+    browser_path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if browser_path is None:
+        pytest.skip("there is no Chromium on this machine")
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=browser_path, args=["--no-sandbox"])
+        for html in (page, page_of(audited)):
+            seen = browser.new_page(viewport={"width": 390, "height": 844})
+            seen.set_content(html)
+            assert seen.evaluate("document.documentElement.scrollHeight") <= 4000
+            assert seen.evaluate("document.documentElement.scrollWidth") <= 390
+            assert len(re.findall(rb"/Type ?/Page\b", seen.pdf(format="A4"))) <= 2
+        browser.close()
 
 
 def test_dark_and_print_are_provided_for(page):
@@ -223,9 +255,9 @@ def test_labels_that_are_not_strongly_biased_bring_no_rounds_and_the_page_says_w
         Table(pl.DataFrame({"x": x, "y": labels.tolist()}), "fair.csv", ","), Options.of(target="y")
     )
     page = " ".join(page_of(fair).split())
-    assert "it has learned from the given labels alone" in page
+    assert "The model learned from the given labels alone" in page
     assert "chary does not learn from its own labels unless asked" in page
-    assert "Learners of unlike kinds" in page
+    assert "Several kinds of model were trained" in page
 
 
 def test_of_a_large_table_the_page_says_how_many_rows_took_part(result):
@@ -245,7 +277,7 @@ def test_a_report_without_figures_can_be_made():
     page = page_of(label_table(Table(frame, "tiny.csv", ","), Options.of(target="y", rounds=0)))
     assert Tree(page).depth == 0
     assert "cannot be told" in page
-    assert "it has learned from the given labels alone" in page
+    assert "The model learned from the given labels alone" in page
     assert "too few" in page
 
 
@@ -258,8 +290,9 @@ def test_a_python_caller_is_told_parameters_and_no_flag(result):
 def test_every_section_has_its_template_and_every_template_its_section(page):
     templates = resources.files("chary.report") / "templates" / "sections"
     assert sorted(SECTIONS) == sorted(path.name.removesuffix(".html") for path in templates.iterdir())
-    asked_about = "second_look"  # only where there is something to ask
-    assert re.findall(r'<h2 id="(\w+)">', page) == [name for name in SECTIONS if name != asked_about]
+    asked_about = "second_look", "audit"  # only where there is something to ask, or to tell
+    shown = re.findall(r'<div class="inside" id="(\w+)">', page)
+    assert shown == [name for name in SECTIONS if name not in asked_about]
 
 
 def test_the_picture_of_the_bias_is_the_score_that_the_verdict_rests_on(page, result):
@@ -273,7 +306,7 @@ def test_the_picture_of_the_bias_is_the_score_that_the_verdict_rests_on(page, re
 def test_columns_left_out_and_doubtful_are_in_plain_sight(result):
     summary = summarize(result)
     summary["columns"][0] |= {"doubtful": True, "note": "most cells <hold> digits"}
-    top = render_page(summary).split("<h2")[0]
+    top = render_page(summary).split("<details")[0]
     assert "<b>Left out</b> 1 of 3 columns" in " ".join(top.split())
     assert '<span class="named">note</span>' in top
     assert '<span class="named">age</span> (most cells &lt;hold&gt; digits)' in top
@@ -284,7 +317,7 @@ def test_what_can_be_accepted_is_said_where_it_was_asked(audited):
     assert "new labels can be accepted with at most 10% wrong" in page
     assert "--error 10%" not in page
     unasked = page_of(replace(audited, audit=replace(audited.audit, error=None)))
-    assert "To have them marked: --error 10%" in unasked
+    assert "To have them marked: <code>--error 10%</code>" in unasked
     nothing = SimpleNamespace(at=lambda error: Acceptance(float("inf"), 0, 0, 0, error, 0.9))
     none = page_of(replace(audited, audit=replace(audited.audit, error=0.01, acceptor=nothing)))
     assert "No new label can be accepted with at most 1% wrong: the audit has 30 rows, and 299 or more are" in none

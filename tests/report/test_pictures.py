@@ -17,10 +17,13 @@ def test_density_outlines_have_a_common_top():
 
 def test_bins_are_steps_under_a_common_top():
     contrast = {"groups": [], "edges": [0.0, 1.0, 2.0], "labeled": [1.0, 0.0], "unlabeled": [0.5, 0.5]}
-    picture = contrast_picture(contrast, width=20, height=106)
+    picture = contrast_picture({**contrast, "unit": "number"}, width=20, height=106)
     assert picture["outlines"]["labeled"] == "0,106 0.0,6.0 10.0,6.0 10.0,106.0 20.0,106.0 20,106"
     assert picture["outlines"]["unlabeled"] == "0,106 0.0,56.0 10.0,56.0 10.0,56.0 20.0,56.0 20,106"
-    assert picture["ends"] == [0.0, 2.0]
+    assert picture["ends"] == ["≤ 0", "≥ 2"]
+    dates = contrast_picture({**contrast, "edges": [17_722.0, 18_000.0, 18_321.9], "unit": "date"})
+    assert dates["ends"] == ["≤ 2018-07-10", "≥ 2020-02-29"]
+    assert contrast_picture({**contrast, "unit": "topic"})["ends"] == ["less", "more"]
 
 
 def test_groups_are_pairs_of_bars_of_which_the_longest_fills_its_track():

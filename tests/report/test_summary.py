@@ -1,5 +1,6 @@
 """One summary: it adds up, any program can read it, and page and terminal show no other figure."""
 
+import datetime
 import json
 from dataclasses import replace
 
@@ -96,6 +97,38 @@ def test_features_that_differ_are_told_in_the_tables_own_units(summary):
     ulm = shifts["city = Ulm"]
     assert ulm["labeled"] == pytest.approx((frame["city"].filter(labeled) == "Ulm").mean(), rel=1e-4)
     assert ulm["is_share"]
+
+
+def test_dates_are_dates_and_topics_are_words():
+    """Days since 1970 and sines of months are for models; labels of the first year alone."""
+    rng = np.random.default_rng(0)
+    opened = [datetime.datetime(2018, 7, 10) + datetime.timedelta(hours=int(h)) for h in np.arange(400) * 37]
+    filler = [
+        "refund",
+        "invoice",
+        "parcel",
+        "late",
+        "today",
+        "hello",
+        "dear",
+        "regards",
+        "waiting",
+        "answer",
+        "please",
+        "customer",
+    ]
+    text = [" ".join(rng.permutation(filler)[:5]) for _ in opened]
+    y = [rng.choice(["a", "b"]) if i < 200 and i % 3 == 0 else None for i in range(400)]
+    frame = pl.DataFrame({"opened": opened, "text": text, "y": y})
+    summary = summarize_diagnosis(diagnose_table(Table(frame, "t.csv", ","), Options.of(target="y")))
+    names = [shift["name"] for shift in summary["shifts"]]
+    assert names[0] == "opened"
+    assert len(set(names)) == len(names)
+    assert not any(word in name for name in names for word in ("sine", "elapsed", "~"))
+    assert summary["shifts"][0]["labeled_words"].startswith("2018-")
+    topic = next(shift for shift in summary["shifts"] if shift["name"].startswith("text, about: "))
+    assert {topic["labeled_words"], topic["unlabeled_words"]} == {"more", "less"}
+    assert [(found["feature"], found["unit"]) for found in summary["contrasts"][:1]] == [("opened", "date")]
 
 
 def test_rows_to_label_are_named_by_what_names_them(summary, result):

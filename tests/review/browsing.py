@@ -25,7 +25,7 @@ def served(bench, learn=True):
     """The address of a workbench's pages, as long as it is served from a thread."""
     import uvicorn
 
-    from chary.review import create_app
+    from chary.review.app import create_app
 
     bound = uvicorn.Config(lambda: None, host="127.0.0.1", port=0, log_config=None).bind_socket()
     port = bound.getsockname()[1]
@@ -108,6 +108,7 @@ class Visitor:
 
     def type_answer(self, key, words):
         """Press a key and wait until the page has said that it is saved."""
+        self.settle()
         self.page.evaluate("document.getElementById('saved').textContent = ''")
         self.press(key)
         self.until("saved", words)
@@ -125,7 +126,7 @@ class Visitor:
         """Nothing ran, nothing was added, nobody else was asked."""
         assert self.page.evaluate("window.hit") is None
         assert self.page.evaluate(STRAY, TAGS) == []
-        assert self.troubles == []
+        assert self.troubles == [], self.troubles
 
     def fits(self):
         """Whether nothing is to be scrolled sideways but tables in their frames."""

@@ -13,7 +13,8 @@ from chary.audit.filling import Filling
 from chary.audit.sheet import unlabelled_rows
 from chary.labelling import label_table
 from chary.options import Options
-from chary.review import begin, create_app
+from chary.review import begin
+from chary.review.app import create_app
 from chary.tables import read_table
 from chary.tables.target import target_labels
 

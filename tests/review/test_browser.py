@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from chary._words import percent
 from chary.options import Options
 from chary.review.audit import audit_page
 from chary.review.truth import truth_page
@@ -133,7 +134,7 @@ def truth_shows_the_interval_and_accepts(visitor):
     visitor.learned()
     truth = truth_page(visitor.bench, {})
     after = truth["after"]
-    assert f"Between {after['low']:.0%} and {after['high']:.0%}" in visitor.text("headline")
+    assert f"Between {percent(after['low'])} and {percent(after['high'])}" in visitor.text("headline")
     picture = page.locator("#accuracy-picture .main-line .range")
     assert float(picture.get_attribute("x").rstrip("%")) == pytest.approx(100 * after["low"], abs=0.01)
     promised = page.locator("#accuracy-picture .mark").first.get_attribute("x1")
@@ -290,6 +291,48 @@ def everybody_can_use(visitor, place):
     page.wait_for_selector("#help[open]")
     visitor.press("Escape")
     assert page.locator("[role=status], [aria-live]").count() >= 2
+
+
+@needs_browser
+def test_a_share_is_rounded_on_the_page_as_everywhere(browser):
+    script = re.search(r"^function percent\(share\) \{.*?^\}", (ASSETS / "review.js").read_text(), re.M | re.S)[0]
+    page = browser.new_page()
+    shown = page.evaluate(
+        f"() => {{ {script}; return Array.from({{length: 2001}}, (_, i) => percent(i / 2000)); }}"
+    )
+    page.close()
+    assert shown == [percent(i / 2000) for i in range(2001)]
+
+
+@needs_browser
+def test_the_column_and_its_values_are_chosen_on_the_page(customers, browser, tmp_path):
+    from chary.review import begin
+
+    table = tmp_path / "table.csv"
+    table.write_text(customers.read_text().replace(",yes\n", ",offen\n", 3))
+    bench = begin([str(table)], Options(learner="linear"))
+    with served(bench) as base:
+        visitor = Visitor(browser, base, bench)
+        page = visitor.page
+        assert page.locator("#targets input").first.get_attribute("value") == "churn"
+        page.check("#targets input[value=churn]")
+        page.wait_for_selector("#values li")
+        assert page.locator("#values li:has-text('offen') input").is_checked() is False
+        assert visitor.text("to-label") == "Label the 343 rows that have no label"
+        everybody_can_use(visitor, "/")
+        page.check("#targets input[value=churn]")
+        page.click("#values-part button.main")
+        page.wait_for_selector("#classes li")
+        assert "57 of them with a label" in visitor.text("read")
+        page.check("#classes li:has-text('offen') input")
+        visitor.until("read", "60 of them with a label")
+        assert bench.options.classes == ("offen",)
+        page.select_option("#columns tr:has-text('age') select", "leave out")
+        visitor.until("columns-words", "left out")
+        page.click("#other-column")
+        page.wait_for_selector("#choose")
+        visitor.check()
+        visitor.close()
 
 
 @needs_browser

@@ -38,8 +38,7 @@ def test_an_opinion_is_that_of_the_model(labelled):
     found = doubt.opinion(row)
     probs = labelled.probabilities()[row]
     assert found["proposed"] == labelled.labels.classes[labelled.codes[row]]
-    assert found["runner_up"]["name"] != found["proposed"]
-    assert found["runner_up"]["probability"] == round(float(probs.min()), 4)
+    assert found["runner_up"] == labelled.labels.classes[probs.argmin()]
     assert [vote["learner"] for vote in found["votes"]] == ["linear"]
     assert found["why"][0]["column"] in ("size", "speed")
 

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 from chary.audit import count_interval, interval, judge_table
-from chary.audit.filling import Filling
+from chary.audit.filling import CLASS_KEYS, Filling
 from chary.options import Options
 from chary.review.audit import (
-    CLASS_KEYS,
     MOST_CHARACTERS,
     MOST_FIELDS,
     audit_page,
@@ -18,7 +17,7 @@ from chary.review.audit import (
     number_in,
 )
 from chary.review.files import KINDS
-from chary.review.start import change, done_pages, next_step, planned_draw, start_page
+from chary.review.start import change, next_page, planned_draw, start_page
 from chary.review.truth import ERRORS, truth_of_judged, truth_of_labels
 from chary.tables import TableError, open_source
 
@@ -55,12 +54,14 @@ def test_a_draw_says_what_it_will_tell():
         "k": 6,
         "most": 6,
         "words": f"If 5 of 6 prove right, accuracy is between {low:.0%} and {high:.0%} (95% interval).",
+        "sizes": [],
     }
+    assert planned_draw(7900)["sizes"][1] == {"rows": 30, "time": "10 minutes", "interval": "75% to 97%"}
 
 
 def state(audit=None, **more):
     work = {"running": more.pop("running", False)}
-    found = {"learned": True, "stale": False, "checked": 0, "written": True}
+    found = {"learned": True, "stale": False}
     return {"kind": "label", "audit": audit, "work": work, **found, **more}
 
 
@@ -74,26 +75,15 @@ def sheet(left, answered=10, rule="planned"):
         (state(), "/", "Draw random rows to label"),
         (state(sheet(17)), "/audit", "Label 17 more random rows"),
         (state(sheet(1)), "/audit", "Label 1 more random row"),
-        (state(sheet(0), running=True), "/truth", "as soon as they are judged"),
+        (state(sheet(0), running=True), "/truth", "Wait for the result"),
         (state(sheet(0), stale=True), "/review", "Learn from your answers"),
         (state(sheet(0)), "/truth", "See how many labels are right"),
     ],
 )
 def test_the_next_step_is_the_obvious_one(now, page, words):
-    found = next_step(now)
+    found = next_page(now)
     assert found["page"] == page
     assert words in found["words"]
-
-
-def test_pages_are_done_when_what_they_are_for_is():
-    def done(now):
-        return set(done_pages(now))
-
-    assert done(state()) == set()
-    assert done(state(sheet(3))) == {"/"}
-    assert done(state(sheet(0))) == {"/", "/audit", "/truth", "/result"}
-    assert done(state(sheet(0), stale=True, checked=2)) == {"/", "/audit", "/review"}
-    assert "/truth" in done(state(sheet(3, rule="live")))
 
 
 def test_the_next_row_is_the_first_without_an_answer(bench):

@@ -44,14 +44,14 @@ def test_the_walk_from_a_file_to_accepted_labels_writes_what_the_commands_write(
     assert browser.post("/api/accept", error=error)["chosen"] == error
     row = browser.get("/api/doubt")
     assert row["row"]["number"] - 1 not in {one.number for one in Filling(bench.paths.audit).rows}
-    after = browser.post("/api/doubt", row=row["row"]["number"], answer=row["runner_up"]["name"], expected="")
-    assert after["mended"] == 1
+    after = browser.post("/api/doubt", row=row["row"]["number"], answer=row["runner_up"], expected="")
+    assert after["checked"] == 1
     assert after["row"]["number"] != row["row"]["number"]
     assert browser.get("/api/state")["stale"]
     browser.post("/api/learn")
     browser.wait()
     state = browser.get("/api/state")
-    assert (state["stale"], state["checked"], state["learned"]) == (False, 1, True)
+    assert (state["stale"], state["learned"]) == (False, True)
     result = browser.get("/api/result?sort=chary_confidence")
     assert [file["written"] and file["ours"] and not file["stale"] for file in result["files"]] == [True] * 3
     assert {"chary_label", "chary_accept"} <= set(result["columns"])
@@ -259,7 +259,7 @@ def test_rows_mended_can_be_changed_and_taken_back(browser):
     browser.post("/api/doubt", row=second, answer="cat", expected="")
     assert answers_in(browser.bench.paths.check) == ["cat", "cat"]
     taken = browser.post("/api/doubt", row=second, answer="", expected="cat")
-    assert (taken["row"]["number"], taken["mended"]) == (second, 1)
+    assert (taken["row"]["number"], taken["checked"]) == (second, 1)
     assert "nothing is written" in browser.post("/api/doubt", 400, row=second, answer="?")["error"]
     assert browser.get("/api/doubt?label=dog&high=1")["proposed"] == "dog"
 
@@ -299,11 +299,10 @@ def test_the_label_under_test_is_never_shown(rules, enter):
     assert page["question"] == "label"
 
 
-def test_one_of_both_is_needed(animals):
+def test_what_cannot_be_is_refused(animals):
     path = str(animals[0])
-    for options in (Options(), Options(target="animal", labels=("animal",))):
-        with pytest.raises(TableError, match="either the column to label or"):
-            begin([path], options)
+    with pytest.raises(TableError, match="not both"):
+        begin([path], Options(target="animal", labels=("animal",)))
     with pytest.raises(TableError, match="has no column 'anmal'; did you mean 'animal'"):
         begin([path], Options(target="anmal"))
     with pytest.raises(TableError, match="has no column 'color'"):
@@ -321,7 +320,7 @@ def test_the_job_tells_the_labels(rules):
     bench = begin([str(rules[0])], Options(labels=("rule",), confidence="sure"))
     job = bench.job
     assert (job.classes, job.hidden, job.population) == (["ham", "spam"], ("rule", "sure"), 200)
-    assert sum(job.counts.values()) == 200
+    assert sum(one.rows for one in job.values) == 200
     draw(bench, {"k": 5})
     filling = Filling(bench.paths.audit)
     labels = job.table.frame["rule"].to_list()
@@ -337,11 +336,11 @@ def test_the_interval_while_answering_is_of_the_model_of_the_given_labels(bench)
     before = SimpleNamespace(codes=codes, labels=SimpleNamespace(classes=np.array(["cat", "dog"])))
     watch = bench.job.stopping(filling, before)
     assert watch.labels == ["cat", "cat", "dog", "cat", "cat"]
-    assert watch.population == bench.job.population == 240 - sum(bench.job.counts.values())
+    assert watch.population == bench.job.population == 240 - sum(one.rows for one in bench.job.values)
     assert bench.job.stopping(filling, None) is None
 
 
-@pytest.mark.parametrize("moment", ["before", "during", "flush", "name"])
+@pytest.mark.parametrize("moment", ["during", "name"])
 def test_what_a_full_disk_refuses_is_neither_answered_nor_chosen(browser, full_disk, moment):
     bench = browser.bench
     bench.learn()
@@ -382,3 +381,102 @@ def test_what_a_full_disk_refuses_is_neither_answered_nor_chosen(browser, full_d
 def files_in(bench):
     """All files beside the table, to the byte."""
     return {path.name: path.read_bytes() for path in bench.paths.audit.parent.iterdir()}
+
+
+# ---------------------------------------------------------------- the column is chosen on the page
+
+
+@pytest.fixture
+def tickets(tmp_path):
+    """Tickets of which some are done, some are open ("offen", a missing answer) and some have no state at all."""
+    states = ["fixed", "Fixed", "wontfix", "offen", ""]
+    rows = [f"{i},{states[i % 5]},{'AB'[i % 2]},{i % 17}" for i in range(100)]
+    path = tmp_path / "tickets.csv"
+    path.write_text("\n".join(["number,state,team,age", *rows]) + "\n")
+    return path
+
+
+def test_without_a_target_the_page_offers_columns_and_their_values(tickets, enter):
+    browser = enter(begin([str(tickets)], Options(learner="linear")))
+    assert browser.get("/api/state")["next"]["words"] == "Choose the labels"
+    page = browser.get("/api/start")
+    assert [(one["name"], one["values"]) for one in page["columns"][:2]] == [("state", 4), ("team", 2)]
+    assert page["columns"][-1]["name"] == "number"
+    assert "Which column holds the labels?" in browser.client.get("/").text
+    assert browser.client.get("/audit").status_code == 404
+    for path in READS.keys() - {"/api/start", "/api/state"}:
+        assert "Choose on the page Start" in browser.client.get(path).json()["error"]
+    values = browser.get("/api/start?target=state")["values"]
+    ticks = {one["name"]: (one["rows"], one["is_label"], one["is_doubtful"]) for one in values}
+    assert ticks == {"Fixed": (40, True, False), "wontfix": (20, True, False), "offen": (20, False, True)}
+    assert "has no column" in browser.client.get("/api/start?target=x").json()["error"]
+
+    page = browser.post("/api/labels", task="label", target="state", unlabeled=["offen"], classes=[])
+    assert (page["labelled"], page["classes"]) == (60, ["Fixed", "wontfix"])
+    browser.wait()
+    assert browser.bench.result.labels.labeled.sum() == 60
+    assert "--unlabeled offen" in browser.get("/api/result")["commands"][0]
+
+    page = browser.post("/api/labels", unlabeled=[], classes=["offen"])  # the tick is set after all
+    assert page["classes"] == ["Fixed", "offen", "wontfix"]
+    browser.wait()
+    assert browser.bench.result.labels.labeled.sum() == 80
+    again = begin([str(tickets)], Options(learner="linear"))  # goes on without a word
+    assert (again.options.target, again.options.classes, again.job.kind) == ("state", ("offen",), "label")
+    page = browser.post("/api/labels", target=None, unlabeled=[], classes=[])
+    assert (page["target"], browser.get("/api/state")["kind"]) == ("", "choose")
+
+
+def test_values_that_may_be_no_labels_are_asked_about_on_the_page(tickets, enter):
+    for options in (Options(target="state"), Options(labels=("state",))):
+        browser = enter(begin([str(tickets)], options))
+        page = browser.get("/api/start")
+        assert (page["target"], page["task"]) == ("state", "judge" if options.labels else "label")
+        assert [one["name"] for one in page["values"] if not one["is_label"]] == ["offen"]
+    page = browser.post("/api/labels", task="judge", target="state", unlabeled=["offen"], classes=[])
+    assert (browser.get("/api/state")["kind"], page["labelled"]) == ("judge", 60)
+
+
+def test_once_rows_are_drawn_the_classes_stay(tickets, enter):
+    browser = enter(begin([str(tickets)], Options(target="state", unlabeled=("offen",), learner="linear")))
+    assert not browser.get("/api/start")["fixed"]
+    browser.post("/api/audit/draw", k=4)
+    assert browser.get("/api/start")["fixed"]
+    refused = browser.post("/api/labels", 400, unlabeled=[], classes=["offen"])
+    assert "put those files elsewhere" in refused["error"]
+    assert browser.bench.options.unlabeled == ("offen",)
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ({"task": "label", "target": "nobody"}, "has no column 'nobody'"),
+        ({"task": "label", "target": 3}, "another form"),
+        ({"task": "sell", "target": "state"}, "another form"),
+        ({"task": "label", "target": "state", "unlabeled": "offen"}, "another form"),
+        ({"task": "label", "target": "state", "unlabeled": ["offen", "Fixed"]}, "one class only"),
+        ({"task": "label", "target": "state"}, "'offen' in 20 rows"),
+    ],
+)
+def test_a_choice_that_cannot_be_is_one_sentence_and_changes_nothing(tickets, enter, body, said):
+    browser = enter(begin([str(tickets)], Options()))
+    assert said in browser.post("/api/labels", 400, **body)["error"]
+    assert browser.get("/api/state")["kind"] == "choose"
+    assert not browser.bench.paths.settings.exists()
+
+
+def test_the_columns_kept_for_last_time_are_forgotten_with_a_word_when_they_are_gone(tickets):
+    begin([str(tickets)], Options(target="team")).choose({"aim": "balanced"})
+    assert begin([str(tickets)], Options()).options.target == "team"
+    tickets.write_text(tickets.read_text().replace("team", "squad"))
+    bench = begin([str(tickets)], Options())
+    assert (bench.job.kind, bench.options.target) == ("choose", None)
+    assert "has no column 'team'" in bench.notices[0]
+
+
+def test_a_report_of_the_page_and_its_sheet_know_what_was_chosen_on_it(bench, browser):
+    browser.post("/api/settings", kinds={"name": "leave out"}, aim="balanced")
+    browser.post("/api/audit/draw", k=4)
+    assert bench.sheets.audit.origin.options == {"drop": ["name"], "aim": "balanced", "learner": "linear"}
+    browser.wait()
+    assert "--drop name" in bench.paths.report.read_text()

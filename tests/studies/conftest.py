@@ -7,7 +7,6 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 from studies import runner
-from studies.choices import KINDS
 from studies.methods import FOUR
 
 PAIRS = [(k, what) for k in ("softmax", "t_similarity") for what in ("ece", "auroc", "right", "wrong")]
@@ -65,9 +64,6 @@ def plausible():
                 "softmax_auroc": 0.7,
                 "t_similarity_auroc": None,
             },
-            "accuracy_by_verdict": lambda: {"accuracy": 0.7, "verdict": KINDS[0]},
-            "on_the_rest": lambda: {"rest_accuracy": float(rng.uniform(0.5, 1)), "confidence": 0.7, "auroc": 0.8},
-            "verdict_of": lambda: {"verdict": KINDS[rng.integers(3)], "auc": 0.6, "coverage": 0.9},
         }
         cells = study.cells(n_seeds=min(3, len(study.seeds)))
         return [

@@ -53,21 +53,6 @@ def test_more_of_random_labels_is_balanced_over_classes(tasks):
     assert counts.tolist() == [5] * 10
 
 
-def test_an_audited_model_is_judged_against_the_truth(tasks):
-    task = tasks["ssb"]
-    start = audit_study.audited(task, audit_study.supervised(task, RANDOM, 0))
-    audited = audit_study.audited(task, audit_study.supervised(task, RANDOM, 30))
-    same = audit_study.audited(task, audit_study.supervised(task, SAME, 30))
-    assert set(start) == {"accuracy", "cv", "truth", "cv_covers"}
-    assert set(same) == {"accuracy"}
-    truth = np.mean(task.initial.predict(task.X[~task.labeled]) == task.y_true[~task.labeled])
-    assert start["truth"] == audited["truth"] == pytest.approx(truth)
-    assert audited["covers"] == float(audited["low"] <= truth <= audited["high"])
-    assert {"cross_fit", "cross_fit_truth", "kept_0.1", "accepted_0.2"} <= set(audited)
-    rows = extra_rows(task, RANDOM, 30)
-    assert audited["audit"] == pytest.approx(np.mean(task.initial.predict(task.X[rows]) == task.y_true[rows]))
-
-
 def test_self_training_and_mixed_ensemble_start_from_the_same_rows(tasks):
     task = tasks["ssb"]
     for run in (audit_study.curriculum, audit_study.mixed):
@@ -82,9 +67,6 @@ def plausible():
     for c in AUDIT.cells(["digits", "rice"], 3):
         k, gain = c.options["k"], 0.005 if c.options["source"] == RANDOM else 0.001
         result = {"accuracy": 0.6 + gain * k}
-        if c.method == "erm-random":
-            result |= {"cv": 0.9, "truth": 0.6, "cv_covers": 0.0} if k == 0 else {"covers": 1.0}
-            result |= {"kept_0.1": 1.0, "accepted_0.1": 0.5} if k else {}
         results.append((c, result))
     return results
 
@@ -98,14 +80,6 @@ def test_findings_say_what_was_found():
         "SSB, erm, 2 data sets: 60.0 without more labels, 75.0 with 30 random ones (+15.0), 63.0 with 30 from the "
         "same source (+3.0)."
     ) in said
-    assert (
-        "SSB: cross-validation on the labels says 90.0, the truth is 60.0, and its 95 % interval covers the truth "
-        "in 0 % of 6 cases."
-    ) in said
-    assert any(
-        sentence.startswith("IID: the audit interval covers the truth in 100.0 % of 24") for sentence in said
-    )
-    assert any("kept in 100.0 % of 24 audits; 100 % of them could accept rows, 50 %" in s for s in said)
 
 
 def test_the_figure_shows_both_controls(tmp_path):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from chary.method import DiverseEnsembleClassifier
+from chary import DiverseEnsembleClassifier
 from studies import authors, import_results
 from studies.authors import STUDY, AuthorsTask, first_fit
 from studies.calibration import beside_the_papers_curves

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 import torch
 
-from studies import import_results, to_markdown
-from studies.deep import STUDY as DEEP
-from studies.deep import ImageTask, by_method, digits_cnn, mnist_cnn, strong, weak
+from studies import to_markdown
+from studies.deep import DEEP, ImageTask, digits_cnn, mnist_cnn, strong, weak
 from studies.runner import work_out
 
 ROOT = Path(__file__).parents[2]
@@ -76,13 +75,3 @@ def test_its_table_has_a_row_for_each_method_and_a_column_for_each_labelling():
         (c, {"accuracy": 0.8 + 0.1 * (c.seed == 0)}) for c in DEEP.cells(["digits"], 2) if c.labeling == "iid"
     ]
     assert "| Digits | PL, softmax | 85.0 ± 5.0 (2) |  |" in to_markdown(DEEP, results)
-
-
-@pytest.mark.parametrize("title", ["Digits", "Mnist"])
-def test_the_tables_of_the_documentation_are_the_stored_results(title):
-    results = import_results(ROOT / "studies" / "results" / "deep" / "cells.json.gz")
-    page = (ROOT / "docs" / "deep.md").read_text()
-    (part,) = (part for part in page.split("\n\n") if part.startswith(f"| {title} ("))
-    rows = [row[1:] for row in by_method(DEEP, results).rows if row[0] == title]
-    assert len(rows) == 12
-    assert [f"| {' | '.join(row)} |" for row in rows] == part.splitlines()[2:]

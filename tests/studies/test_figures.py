@@ -65,18 +65,18 @@ def test_what_is_drawn_is_the_mean():
 
 
 def test_dots_show_each_data_set_and_the_mean_of_methods_that_have_all():
-    study = STUDIES["beyond-ssb"]
+    study = replace(STUDIES["peers"], labelings=("ssb",))
     results = [
         (cell, {"accuracy": 0.8 if cell.dataset == "digits" else 0.6})
         for cell in study.cells(["digits", "rice"], 1)
-        if cell.method != "mixed" or cell.dataset == "digits"
+        if cell.method != "spreading" or cell.dataset == "digits"
     ]
     ax = figures.draw(study, results)
     assert [label.get_text() for label in ax.get_yticklabels()] == ["Digits", "Rice", "Mean"]
     drawn = {line.get_label(): line.get_xdata().tolist() for line in ax.lines}
     assert drawn["ERM"] == pytest.approx([80, 60, 70])
-    assert drawn["mixed"] == pytest.approx([80])
-    both = replace(study, labelings=("iid", "ssb"))
+    assert drawn["label spreading"] == pytest.approx([80])
+    both = STUDIES["peers"]
     ax = figures.draw(both, [(cell, {"accuracy": 0.5}) for cell in both.cells(["digits"], 1)])
     assert [label.get_text() for label in ax.get_yticklabels()] == ["Digits, IID", "Digits, SSB", "Mean"]
 

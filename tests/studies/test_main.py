@@ -6,7 +6,7 @@ import re
 import pytest
 
 import studies
-from studies import NAMES, STUDIES, datasets
+from studies import GROUPS, NAMES, STUDIES, datasets
 from studies.__main__ import _display, main
 from studies.results import import_results
 from studies.runner import Interrupted, Progress
@@ -53,7 +53,8 @@ def test_from_a_fresh_clone_to_the_table(call, tmp_path, inline):
     """The first command of the documentation, with one seed and few methods."""
     words = ("table-ssb", "--datasets", "digits", "--seeds", "1")
     ran = call("run", *words, "--methods", "erm", "--jobs", "1")
-    assert "1 cells worked out, 0 were there, 0 failed. Next: python -m studies report table-ssb" in ran
+    hint = "report table-ssb --datasets digits --methods erm --seeds 1"
+    assert f"1 cells worked out, 0 were there, 0 failed. Next: python -m studies {hint} " in ran
     ran = call("run", *words, "--methods", "erm,pl-softmax", "--jobs", "1")
     assert "1 cells worked out, 1 were there, 0 failed." in ran
     shown = call("report", *words)
@@ -75,9 +76,33 @@ def test_a_report_gives_the_paper_wins_and_recovered_share(call, finished, tmp_p
 
 def test_list_shows_every_study_and_how_far_it_is(call, finished):
     shown = call("list")
-    assert all(name in shown for name in NAMES)
+    assert all(name.removesuffix("-authors") in shown for name in NAMES)
     assert "1053 18" in shown
-    assert "table-ssb-authors" in shown
+    groups = ["Tables of the paper", "Figures of the paper", "Beyond the paper", "Real tables"]
+    assert sorted(groups, key=shown.index) == groups == list(GROUPS)
+    listed = [name for names in GROUPS.values() for name in names]
+    assert sorted(listed) == sorted(name for name in NAMES if not name.endswith("-authors"))
+
+
+def test_run_and_report_take_the_same_slice(call, finished, tmp_path):
+    words = ("table-ssb", "--datasets", "digits", "--methods", "erm,msta-tsim", "--protocol", "authors")
+    ran = call("run", *words, "--seeds", "2")
+    assert "0 cells worked out, 4 were there, 0 failed." in ran
+    hint = ran.partition("python -m studies ")[2].split()
+    assert hint == [
+        "report",
+        "table-ssb-authors",
+        "--datasets",
+        "digits",
+        "--methods",
+        "erm,msta-tsim",
+        "--seeds",
+        "2",
+    ]
+    shown = call(*hint)
+    assert "Data set ERM MSTA T-sim" in re.sub(r"[^\w-]+", " ", shown)
+    assert "PL" not in shown.partition("Written")[0].partition("•")[0]
+    assert len(import_results(tmp_path / "studies" / "partial" / "table-ssb-authors" / "cells.json.gz")) == 4
 
 
 def test_the_cells_of_a_report_can_be_put_into_another_store_and_serve_both_protocols(call, finished, tmp_path):
@@ -110,8 +135,10 @@ def test_a_file_without_cells_is_refused(call, tmp_path, content):
         (("run", "table-ssb"), "Not on this machine: cod_rna, coil20, dna"),
         (("run", "table-ssb", "--datasets", "iris"), "There is no data set 'iris'"),
         (("run", "table-ssb", "--datasets", "gone.npz"), "There is no file gone.npz"),
-        (("run", "table-ssb", "--methods", "pl,erm"), "table-ssb has no method 'pl'; choose of erm, pl-softmax"),
-        (("report", "table-ssb"), "Nothing of table-ssb is finished"),
+        (("run", "table-ssb", "--methods", "pl,erm"), "table-ssb has no method 'pl'; choose from erm, pl-softmax"),
+        (("report", "table-ssb"), "Nothing of this is finished"),
+        (("run", "audit", "--protocol", "authors"), "The study audit has one protocol only"),
+        (("run", "table-ssb", "--protocol", "theirs"), "There is no protocol 'theirs'; choose ours or authors."),
         (("report", "table-ssb-authors"), "run `python -m studies run table-ssb-authors`"),
         (("run", "tables"), "or choose with --datasets tumours"),
         (("import", "none.json.gz"), "none.json.gz"),
@@ -126,23 +153,13 @@ def test_errors_are_one_sentence(call, words, message):
 
 def test_failed_cells_make_the_exit_status_1(call, monkeypatch):
     cell = STUDIES["table-ssb"].cells(["digits"], 1)[0]
-    outcome = Progress(8, 0, n_done=7, failed=[(cell, "ValueError: no luck")], n_damaged=2)
+    outcome = Progress(8, 0, n_done=6, failed=[(cell, "ValueError: no luck\nTraceback: line 7")] * 2, n_damaged=2)
     monkeypatch.setattr("studies.run", lambda *args, **options: outcome)
     output = call("run", "table-ssb", "--datasets", "digits", exit_code=1)
-    assert "7 cells worked out, 0 were there, 1 failed." in output
+    assert "6 cells worked out, 0 were there, 2 failed." in output
     assert "Failed: Digits, erm, seed 0: ValueError: no luck" in output
+    assert output.count("Traceback: line 7") == 1  # the same mistake is shown once
     assert "2 damaged files" in output
-
-
-def test_a_study_with_a_table_of_its_own_shows_it(call, tmp_path):
-    store = Store(tmp_path / "studies" / "cells")
-    for cell in STUDIES["verdicts"].cells(["svmguide1"], 2):
-        verdict = "strongly biased" if cell.labeling == "ssb" else "representative"
-        store.write(cell.content(), {"verdict": verdict, "auc": 0.75, "coverage": 0.5})
-    shown = call("report", "verdicts", "--datasets", "svmguide1", "--seeds", "2")
-    assert "Svmguide1 with the paper's bias 0 0 2 0.75 to 0.75 50%" in shown
-    assert "Verdicts over 2 seeds." in shown
-    assert "• Taken for representative: 0 of 2 drawn with the paper's bias" in shown
 
 
 def test_datasets_shows_facts_origin_licence_and_cautions(call):
@@ -192,7 +209,7 @@ def test_without_pytorch_the_list_says_what_its_study_needs(call, monkeypatch):
         raise ModuleNotFoundError("No module named 'torch'", name="torch")
 
     monkeypatch.setattr(studies, "import_module", refuse)
-    monkeypatch.setattr("studies.__main__.NAMES", ("deep",))
+    monkeypatch.setattr("studies.__main__.GROUPS", {"Beyond": ("deep",)})
     assert "deep The study deep needs PyTorch: pip install 'chary[torch]'." in call("list")
     assert "needs PyTorch" in call("run", "deep", exit_code=1)
 

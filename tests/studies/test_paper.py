@@ -8,8 +8,8 @@ from studies.study import Study
 
 
 def test_the_paper_is_here_as_named_studies():
-    assert {study.name.partition("-")[0] for study in PAPER} == {"table", "class", "failure", "figure"}
-    assert len(PAPER) == 15 + 6  # also tables with balanced weights, and PL with the class share; both protocols
+    assert {study.name.partition("-")[0] for study in PAPER} == {"table", "failure", "figure"}
+    assert len(PAPER) == 14 + 5  # also tables with balanced weights; both protocols
     for name in ("table-ssb", "table-iid"):
         assert len(STUDIES[name].cells()) == 13 * 9 * 9  # the paper's seven methods and two more
     assert STUDIES["figure-threshold"].vary == ("threshold", (0.7, 0.8, 0.9, 0.95))
@@ -21,7 +21,7 @@ def test_the_paper_is_here_as_named_studies():
 
 def test_the_authors_protocol_shares_every_cell_that_is_the_same():
     figures = ("figure-threshold", "figure-gamma", "figure-n-heads")
-    for name in ("table-ssb", "table-iid", "class-share", *figures):
+    for name in ("table-ssb", "table-iid", *figures):
         ours, theirs = STUDIES[name], STUDIES[f"{name}-authors"]
         assert list(theirs.methods) == list(ours.methods)
         keys = {key_of(cell.content()) for cell in ours.cells(["digits"])}

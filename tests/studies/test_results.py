@@ -110,3 +110,7 @@ def test_a_report_is_the_same_bytes_each_time_and_holds_all_cells(tmp_path):
     write_report(SSB, results, out)
     assert {path.name: path.read_bytes() for path in out.iterdir()} == first
     assert import_results(out / "cells.json.gz") == results
+    frame = import_results(out / "cells.json.gz").to_frame()
+    assert len(frame) == len(results)
+    assert frame["accuracy"].tolist() == [result["accuracy"] for _, result in results]
+    assert frame["method"].tolist() == [cell.method for cell, _ in results]

@@ -86,11 +86,14 @@ def test_what_failed_or_is_damaged_is_worked_out_next_time_and_nothing_else(blob
 
     study = replace(study_of(blobs, bad=(fail,), odd=(nearest,), one=(nearest,), two=(nearest,)), measure=odd)
     cells = study.cells(n_seeds=1)
-    progress = run(study, cells, store)
+    with pytest.warns(UserWarning, match=r"(?s)2 cells failed; the first: ValueError: no luck .*in fail"):
+        progress = run(study, cells, store)
     assert progress.n_done == 2
     reasons = {cell.method: reason for cell, reason in progress.failed}
     assert set(reasons) == {"bad", "odd"}
-    assert reasons["bad"] == "ValueError: no luck today"
+    error, *trace = reasons["bad"].splitlines()
+    assert error == trace[-1] == "ValueError: no luck today"
+    assert "work_out" not in reasons["bad"]  # the user's own lines alone
     assert reasons["odd"].startswith("its result cannot be stored: ")
     # A torn file and an altered one: set aside, worked out again.
     first, second = (store.path(key_of(cell.content())) for cell in cells[2:])
@@ -102,6 +105,17 @@ def test_what_failed_or_is_damaged_is_worked_out_next_time_and_nothing_else(blob
     assert first.with_suffix(".corrupt").exists()
     last = run(mended, cells[:1] + cells[2:], store)
     assert (last.n_done, last.n_found) == (0, 3)
+
+
+def test_a_function_that_exits_is_told_with_its_traceback_and_kills_no_worker(blobs):
+    def leave(task):
+        raise SystemExit("gone")
+
+    study = study_of(blobs, leave=(leave,), after=(nearest, {"k": 3}))
+    left, after = work_out(study, study.cells(n_seeds=1))
+    assert left.reason.startswith("SystemExit: gone\nTraceback")
+    assert 'raise SystemExit("gone")' in left.reason
+    assert after.result["accuracy"] > 0.5
 
 
 def test_cells_of_a_group_share_a_task_and_each_measure_sees_its_own_cell(blobs):
@@ -125,7 +139,7 @@ def test_a_worker_that_dies_costs_its_cell_a_second_try_and_no_other_cell_anythi
         always=(die, {"marker": str(tmp_path / "always"), "times": 99}),
         after=(nearest, {"k": 3}),
     )
-    progress = run(study, study.cells(n_seeds=1), store, jobs=1)
+    progress = run(study, study.cells(n_seeds=1), store, jobs=1, report=lambda progress: None)
     assert progress.n_done == 2
     ((cell, reason),) = progress.failed
     assert (cell.method, reason) == ("always", "its worker died (SIGKILL(-9))")

@@ -11,19 +11,16 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.preprocessing import OrdinalEncoder
 
-import studies.tables
 from chary.audit.sheet import write_audit
 from chary.labelling import label_table
 from chary.labelling.diagnose import REPRESENTATIVE, STRONG
 from chary.options import Options
-from studies import STUDIES
 from studies.collection import Scored, table_draw
 from studies.findings import duel, together
 from studies.results import summarize, to_csv, to_markdown
 from studies.runner import work_out
 from studies.study import Method
 from studies.tables import (
-    _WARM_METHODS,
     AUTO,
     RIVALS,
     TABLES,
@@ -33,7 +30,6 @@ from studies.tables import (
     held_out_and_truth,
     importance_weighted,
     labels_and_confidence,
-    network,
     plain,
     promised_errors,
     report,
@@ -332,58 +328,3 @@ def test_the_paper_s_sets_go_through_the_same_methods(blobs, quick_learners):
     assert all(one.result["accuracy"] > 0.7 for one in outcomes)
     assert {cell.labeling for cell in cells} == {"iid", "ssb"}
     assert set(TABLES_PAPER.methods) <= set(TABLES.methods)
-
-
-STUDY = STUDIES["warm-starts"]
-
-
-def warm_results(gains):
-    """Fresh starts have 60 % everywhere, warm ones so many points more, by table."""
-    by_table = dict(zip(STUDY.datasets, gains, strict=False))
-    return [
-        (cell, {"accuracy": 0.6 + 0.01 * by_table[cell.dataset] * cell.method.startswith("warm"), "balanced": 0.5})
-        for cell in STUDY.cells(list(by_table), 2)
-    ]
-
-
-def test_warm_is_held_against_fresh_table_by_table():
-    first, *said = STUDY.findings(warm_results([3.0, 0.2, -1.0, 2.2]))
-    assert first.startswith("Accuracy on average: with labels from one group (4 tables) no round 60.0, 1 round")
-    assert first.endswith("5 rounds fresh 60.0 and 5 rounds warm 61.1.")
-    assert len(said) == 2  # one and five rounds
-    assert said[0].startswith("Warm against fresh with labels from one group, 1 round: +1.1 points over 4 tables,")
-    assert "better on 2 and worse on 1 by more than 0.5 points" in said[0]
-    assert "p = 1.00" in STUDY.findings(warm_results([0.0, 0.0]))[1]
-    assert STUDY.findings([]) == []
-
-
-def test_the_network_is_that_of_label_and_only_the_start_differs(monkeypatch):
-    seen = []
-    monkeypatch.setattr(studies.tables, "labels_of", lambda model, draw, scored, start: seen.append(model))
-    X = np.random.default_rng(0).standard_normal((60, 3))
-
-    class Draw:
-        seed = 0
-
-        def __init__(self):
-            self.X = X
-
-        def audited(self, k):
-            return np.arange(0)
-
-        def labels(self, more):
-            return np.where(np.arange(60) < 30, (X[:, 0] > 0).astype(int), None)
-
-        def scored(self, more):
-            return None
-
-    for method in _WARM_METHODS.values():
-        network(Draw(), **method.options)
-    assert [(model.max_rounds, model.warm_start, model.n_rounds_ > 0) for model in seen] == [
-        (0, False, False),
-        (1, False, True),
-        (1, True, True),
-        (5, False, True),
-        (5, True, True),
-    ]
-    assert not np.allclose(seen[1].predict_proba(X), seen[2].predict_proba(X))

@@ -9,11 +9,12 @@ import polars as pl
 import pytest
 
 from chary._words import Parameter, Step, visible
+from chary.options import Options
 from chary.tables import memory, read_table
 from chary.tables.cells import cell_texts, shown_cells
 from chary.tables.errors import EncodingError, TableError, reason
 from chary.tables.memory import free_memory, row_bytes, total_bytes
-from chary.tables.table import Table, column_named, has_texts, refuse_duplicates, texts
+from chary.tables.table import Table, column_named, has_texts, refuse_duplicates, texts, with_names_of
 
 
 def test_a_column_that_is_not_there_is_named_with_the_nearest():
@@ -198,3 +199,17 @@ def test_what_cells_take_is_told_by_what_they_hold_not_by_how_they_are_kept():
     assert total_bytes(binary) == row_bytes(binary).sum()
     assert total_bytes(frame) == expected.sum()
     assert total_bytes(frame.clear()) == 0
+
+
+def test_columns_are_found_that_were_typed_in_another_unicode_form():
+    table = Table(pl.DataFrame({"Gr\u00f6\u00dfe": [1], "caf\u00e9 x": [2], "a\u0301": [3], "\u00e1": [4]}), "t")
+    typed = Options(
+        target="Gro\u0308\u00dfe",
+        drop=("cafe\u0301\u00a0x", "a\u0301"),
+        missing=("-9", "Gro\u0308\u00dfe=99"),
+        dates=("b=day-first",),
+    )
+    found = with_names_of(table, typed)
+    assert (found.target, found.drop) == ("Gr\u00f6\u00dfe", ("caf\u00e9 x", "a\u0301"))  # two are alike: as typed
+    assert (found.missing, found.dates) == (("-9", "Gr\u00f6\u00dfe=99"), ("b=day-first",))
+    assert with_names_of(table, Options(labels=("none",))) == Options(labels=("none",))

@@ -295,6 +295,18 @@ def test_mixed_precision_stays_close():
     assert 0 < np.abs(full.predict_proba(X) - mixed.predict_proba(X)).max() < 0.03
 
 
+def test_early_stopping_ends_where_labels_held_out_get_worse():
+    """Labels without any meaning: whatever is learned of them makes those held out worse."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((200, 20)), rng.integers(0, 2, 200)
+    y[100:] = -1
+    params = {"n_steps": 400, "learning_rate": 0.01, "random_state": 0, "device": "cpu"}
+    model = TorchDiverseClassifier(None, early_stopping=True, **params).fit(X, y)
+    assert len(model.loss_curve_["supervised"]) < 400
+    with pytest.raises(ValueError, match="no class has ten"):
+        TorchDiverseClassifier(None, early_stopping=True, **params).fit(X[90:], y[90:])
+
+
 def test_divergence_is_an_error():
     X, y, _ = table()
     with pytest.raises(ValueError, match=r"The loss is not finite.*lower learning_rate"):
@@ -495,12 +507,13 @@ def test_two_processes_train_the_same_weights_as_one(tmp_path, monkeypatch, caps
         port = free.getsockname()[1]
     shared = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "OMP_NUM_THREADS": "1"}
     shared["PYTHONPATH"] = str(Path(chary.__file__).parents[1])
-    command = [sys.executable, str(script), str(tmp_path / "two")]
-    given = [os.environ | shared | {"RANK": rank} for rank in "01"]
-    processes = [subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) for environment in given]
-    said = [process.communicate(timeout=300)[0].decode() for process in processes]
-    assert [process.returncode for process in processes] == [0, 0]
-    assert "2 process(es)" in said[0]
+    with subprocess.Popen([sys.executable, str(script)], env=os.environ | shared | {"RANK": "1"}) as other:
+        for name, value in {**shared, "RANK": "0"}.items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.setattr(sys, "argv", [str(script), str(tmp_path / "two")])
+        runpy.run_path(str(script))
+        assert other.wait(timeout=300) == 0
+    assert "2 process(es)" in capsys.readouterr().out
     one, two = load_file(tmp_path / "one"), load_file(tmp_path / "two")
     assert len(one) == 6
     for name, value in one.items():

@@ -1,4 +1,4 @@
-"""FixMatchTrainer: its loss by hand, FlexMatch's thresholds, and what it does to a network."""
+"""FixMatchTrainer: its loss by hand, FreeMatch's thresholds, and what it does to a network."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from torch.nn import functional
 
 from chary.method.confidence import t_similarity
 from chary.torch.classifier import TorchDiverseClassifier
-from chary.torch.fixmatch import ConfidentClasses, FixMatchTrainer
+from chary.torch.fixmatch import AdaptiveThresholds, FixMatchTrainer
 
 B, U = 8, 16
 
@@ -136,16 +136,21 @@ def test_it_makes_strong_views_agree_with_weak_ones():
     assert (trainer.predict(X) == y_true).mean() > 0.9
 
 
-def test_thresholds_of_flexmatch_by_hand():
-    seen = ConfidentClasses(n_rows=10, n_classes=3, threshold=0.8)
-    assert seen.thresholds().tolist() == [0, 0, 0]  # nothing learned: every row is let in
-    rows, labels = torch.arange(6), torch.tensor([0, 0, 0, 0, 1, 2])
-    seen.update(rows, labels, torch.tensor([0.9, 0.8, 0.95, 0.99, 0.9, 0.5]))
-    # Counts 4, 1, 0 and five rows undecided: the largest count is 5.
-    b = np.array([4, 1, 0]) / 5
-    assert seen.thresholds().numpy() == pytest.approx(0.8 * b / (2 - b))
-    seen.update(torch.arange(10), torch.ones(10, dtype=torch.int64), torch.full((10,), 0.9))
-    assert seen.thresholds().numpy() == pytest.approx([0, 0.8, 0])
+def test_adaptive_thresholds_by_hand():
+    adaptive = AdaptiveThresholds(n_classes=2)
+    tau, p = 0.5, np.array([0.5, 0.5])
+    for confidence, share in ((0.9, 0.8), (0.1, 0.6), (0.3, 0.7)):
+        probs = torch.tensor([[share, 1 - share]] * 3)
+        found = adaptive.updated(torch.full((3,), confidence), probs)
+        tau, p = 0.99 * tau + 0.01 * confidence, 0.99 * p + 0.01 * np.array([share, 1 - share])
+        assert found.numpy() == pytest.approx(tau * p / p.max(), rel=1e-5)
+
+
+@pytest.mark.parametrize("confidence", ["t_similarity", "softmax"])
+def test_adaptive_thresholds_accept_rows_on_any_scale(confidence):
+    X, y, _ = blobs()
+    trainer = FixMatchTrainer(classifier(n_steps=60), noise, confidence=confidence).fit(X, y)
+    assert trainer.classifier_.loss_curve_["accepted"][-20:].mean() > 0.3
 
 
 def test_same_number_same_model_and_global_state_left_alone():

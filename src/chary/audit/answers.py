@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cached_property
-from typing import Any
+from itertools import combinations
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from chary._words import Parameter, Step, shown
 from chary.audit.acceptance import ERRORS, Acceptance, Acceptor
-from chary.audit.figures import Score, promised_score, score
+from chary.audit.figures import Score, kappa, pair_counts, promised_score, score
 from chary.audit.sheet import (
     RANDOM,
     SKIPPED,
     SheetOrigin,
+    SheetRow,
     TableCells,
     cells_of,
     read_origin,
@@ -31,6 +33,47 @@ from chary.tables.cells import as_typed, is_no_answer
 from chary.tables.errors import TableError
 from chary.tables.table import Table
 from chary.tables.target import chosen_spellings, folded, is_marker, markers_of
+
+
+class Annotators(NamedTuple):
+    """Several people's answers to the same rows."""
+
+    names: list[str]
+    answers: list[dict[int, str]]  # by place in the draw, from 1; of each of them
+    differing: list[int]  # places at which they give different classes
+    unsettled: list[int]  # those of them that nobody has settled
+
+    @classmethod
+    def of(cls, names: list[str], answers: list[dict[int, str]], settled: Mapping[int, str]) -> Annotators:
+        """Who said what, and what was ``settled`` of it."""
+        given = [{i: text for i, text in one.items() if text not in ("", SKIPPED)} for one in answers]
+        places = sorted(set[int]().union(*given))
+        differing = [i for i in places if len({one[i] for one in given if i in one}) > 1]
+        return cls(names, answers, differing, [i for i in differing if not settled.get(i)])
+
+    def counted(self, settled: Mapping[int, str]) -> dict[int, str]:
+        """The answers that count: what was settled, or what all who answered say; other rows are skipped."""
+        told: dict[int, str] = {}
+        for one in reversed(self.answers):
+            told |= {i: text for i, text in one.items() if text and (text != SKIPPED or i not in told)}
+        decided = {i: text for i, text in settled.items() if text}
+        return {**told, **dict.fromkeys(self.differing, SKIPPED), **decided}
+
+    def sentences(self) -> list[str]:
+        """How far they agree, and how many rows had to be settled."""
+        said = []
+        for (first, a), (second, b) in combinations(zip(self.names, self.answers, strict=True), 2):
+            both = [place for place in a if place in b and not {a[place], b[place]} & {"", SKIPPED}]
+            told = [[one[place] for place in both] for one in (a, b)]
+            beyond = kappa(pair_counts(told[0], told[1], sorted({*told[0], *told[1]})))
+            same = sum(x == y for x, y in zip(*told, strict=True))
+            known = "" if beyond is None else f" (kappa {beyond:.2f})"
+            said.append(f"{first} and {second} both answered {len(both)} rows and agree on {same}{known}.")
+        if self.differing:
+            n, left = len(self.differing), len(self.unsettled)
+            open_ones = f" {left} are not settled yet and count as skipped." if left else ""
+            said.append(f"They differ on {n} rows, of which {n - left} were settled.{open_ones}")
+        return said
 
 
 @dataclass(frozen=True)
@@ -45,6 +88,7 @@ class AuditAnswers:
     warnings: list[str] = field(default_factory=list)
     stopped: bool = False  # whether the person was told when it was enough: limits must hold at any moment
     options: dict[str, Any] = field(default_factory=dict)  # how labels were to be made when the rows were drawn
+    annotators: Annotators | None = None  # who answered, if several did
 
     @classmethod
     def of(
@@ -162,37 +206,59 @@ def match_answers(
     markers: Sequence[str] = (),
     exact_labels: bool = False,
     chosen: str = RANDOM,
+    others: Mapping[str, tuple[Table, str]] | None = None,
+    settled: Table | None = None,
 ) -> AuditAnswers:
-    """The answers of a sheet by row of the table, each as the class that it means."""
-    rows = sheet_rows(audit, cells, target, chosen)
-    by_place, notes = rows.by_place, [*audit.notes, *rows.notes]
-    told = {place: known_class(row.answer, classes, notes, markers) for place, row in by_place.items()}
+    """The answers of a sheet by row of the table, each as the class that it means.
+
+    ``others`` are further people's sheets, and the column of each that holds the answers; ``settled`` is a sheet
+    with an answer for rows on which they differ.
+    """
+    people = {audit.path or audit.name: (audit, target), **(others or {})}
+    if len(people) == len(others or {}):
+        raise TableError(f"{audit.name} was given twice; give each person's answers once.")
+    sheets = [*people.values(), *([] if settled is None else [(settled, target)])]
+    rows = [sheet_rows(sheet, cells, column, chosen) for sheet, column in sheets]
+    notes, said, by_place = [*audit.notes], list[dict[int, str]](), dict[int, SheetRow]()
+    for (sheet, _), of_one in zip(sheets, rows, strict=True):
+        for place, row in of_one.by_place.items():
+            if by_place.setdefault(place, row).number != row.number:
+                raise TableError(f"{sheet.name} and {audit.name} are two draws; give sheets of one draw.")
+        notes += of_one.notes
+        said.append({i: known_class(row.answer, classes, notes, markers) for i, row in of_one.by_place.items()})
     if not exact_labels:
-        told = _with_new_classes_folded(told, classes, notes)
+        said = _with_new_classes_folded(said, classes, notes)
+    told, annotators, n_drawn = said[0], None, max(of_one.n_drawn for of_one in rows)
+    if len(people) > 1:
+        decided = {} if settled is None else said.pop()
+        annotators = Annotators.of(list(people), said, decided)
+        notes += annotators.sentences()
+        told = annotators.counted(decided)
     last = max((place for place, text in told.items() if text), default=0)
     truth = np.full(last, None, dtype=object)
     for place, text in told.items():
         if text not in ("", SKIPPED):
             truth[place - 1] = text
-    n_answers, n_drawn = sum(text is not None for text in truth), rows.n_drawn
+    n_answers = sum(text is not None for text in truth)
     if n_answers < (2 if chosen == RANDOM else 1):
-        found = "One row" if n_answers else "No row"
+        few = "One row" if n_answers else "No row"
         needed = "at least two are needed: " if chosen == RANDOM else "one at least is needed: "
         fill = Step("fill", f"fill in column {shown(target)}.", audit.path)
-        raise TableError(f"{found} of {audit.name} has a label; {needed}", fill)
+        raise TableError(f"{few} of {audit.name} has a label; {needed}", fill)
     if n_drawn > last:
         notes.append(f"{n_drawn - last} of the {n_drawn} rows drawn have no label yet.")
-    if last > n_answers:
+    if n_skipped := last - n_answers - (len(annotators.unsettled) if annotators else 0):
         notes.append(
-            f"{last - n_answers} of the {n_drawn} rows drawn were skipped; what is hard for a person is often "
-            "hard for a model, so they count as wrong."
+            f"{n_skipped} of the {n_drawn} rows drawn were skipped; what is hard for a person is often hard for a "
+            "model, so they count as wrong."
         )
     drawn = np.full(last, -1, dtype=np.intp)
     for place, row in by_place.items():
         if place <= last:
             drawn[place - 1] = row.number
     answers = AuditAnswers.of(drawn, truth, n_drawn, classes, list(dict.fromkeys(notes)))
-    return replace(answers, stopped=bool(origin and origin.stopped), options=origin.options if origin else {})
+    options = origin.options if origin else {}
+    return replace(answers, stopped=bool(origin and origin.stopped), options=options, annotators=annotators)
 
 
 def known_class(answer: str, classes: Sequence[str], notes: list[str], markers: Sequence[str]) -> str:
@@ -222,13 +288,16 @@ def _same(name: str, answer: str) -> bool:
         return False
 
 
-def _with_new_classes_folded(told: dict[int, str], classes: Sequence[str], notes: list[str]) -> dict[int, str]:
+def _with_new_classes_folded(
+    told: list[dict[int, str]], classes: Sequence[str], notes: list[str]
+) -> list[dict[int, str]]:
     """Spellings of classes that no label has, as one class each."""
-    chosen = chosen_spellings(Counter(text for text in told.values() if text not in {"", SKIPPED, *classes}))
+    new = Counter(text for one in told for text in one.values() if text not in {"", SKIPPED, *classes})
+    chosen = chosen_spellings(new)
     notes += [
         f"The answer {shown(text)} was read as {shown(name)}." for text, name in chosen.items() if text != name
     ]
-    return {place: chosen.get(text, text) for place, text in told.items()}
+    return [{place: chosen.get(text, text) for place, text in one.items()} for one in told]
 
 
 def _check_markers(name: str, origin: SheetOrigin, markers: Sequence[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -70,6 +71,7 @@ class DrawnSheet(NamedTuple):
     n_new: int  # rows that were not in it before
     n_answered: int  # rows that had an answer before, and keep it
     enlarged: bool  # whether it was there already
+    hidden: tuple[str, ...] = ()  # columns that are not on it because they give the labels under test away
 
 
 def draw_sheet(
@@ -121,11 +123,13 @@ def _enlarge(path: str | os.PathLike[str], pool: DrawPool, k: int, seed: int | N
     drawn_with = told.seed if told is not None and told.seed is not None else seed or 0
     if seed is not None and seed != drawn_with:
         raise _in_the_way(path, f"exists already, drawn with the seed {drawn_with}; draw with that to enlarge it")
-    if k <= there.n_drawn:
+    shown_until_now = pool.hidden & set(sheet.frame.columns)
+    if k < there.n_drawn or (k == there.n_drawn and not shown_until_now):
         raise _in_the_way(path, f"exists already, with {there.n_drawn:,} rows; ask for more of them to enlarge it")
     if told is not None and (told.unlabeled, told.judged) != (origin.unlabeled, origin.judged):
         raise _in_the_way(path, "exists already, drawn for other labels; draw elsewhere")
-    new = _rows_to_add(there, pool.closed, k, drawn_with)
+    new = _rows_to_add(there, pool.closed, k, drawn_with) if k > there.n_drawn else np.empty(0, dtype=np.intp)
+    sheet = replace(sheet, frame=sheet.frame.drop(shown_until_now))
     says = origin._replace(seed=drawn_with, stopped=bool(told and told.stopped))
     with atomic_rewrite(path) as stream:
         enlarge_sheet(sheet, says, cells, new, stream)

@@ -8,26 +8,22 @@ were skipped it covers whatever a person would have said of them.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import gammaln
 from scipy.stats import binomtest, fisher_exact
 
-from chary.audit.intervals import MOSTLY_RIGHT, NEUTRAL, Floats, at_least, count_interval, interval, sequence
+from chary.audit.intervals import MOSTLY_RIGHT, NEUTRAL, at_least, count_interval, interval, sequence
 
 Mask = NDArray[np.bool_]
 
 # A balanced accuracy, or one of a slice, is given from this many audited rows on.
 MIN_PER_CLASS = 5
-# Of a difference: the part of the risk that goes into what else is unknown, the parts it is searched in, rounding.
-_NUISANCE, _CELLS, _ROUNDING = 0.1, 40, 1e-6
+_NUISANCE = 0.2  # of a difference: the part of the risk that goes into how many rows the two differ on
 _NO_LABEL: Any = object()  # of a row that is never recognised, as it has no label
 
 
@@ -133,15 +129,6 @@ class ClassJudgement(NamedTuple):
     recall: Score | None  #: of the rows of the class, how many carry the label; None: none was audited
 
 
-class Agreement(NamedTuple):
-    """Cohen's kappa: 1 is full agreement, 0 what chance would give."""
-
-    kappa: float  #: in the audit
-    low: float  #: lower limit of the interval, for all rows
-    high: float  #: and the upper one
-    level: float  #: of the interval
-
-
 @dataclass(frozen=True)
 class Judgement:
     """The outcome of ``judge_labels``."""
@@ -150,7 +137,7 @@ class Judgement:
     answered: Score | None  #: of the answered rows alone: what it would be if skipping said nothing
     classes: dict[Any, ClassJudgement]  #: all that were seen, of labels or answers
     confusions: dict[tuple[Any, Any], int]  #: (answer, label): rows, of those that differ, most frequent first
-    agreement: Agreement | None  #: of the answered rows; None where only one class is there
+    kappa: float | None  #: agreement beyond chance of labels and answers; None where only one class is there
 
 
 def judge_labels(
@@ -218,7 +205,7 @@ def judge_labels(
         answered=None if unknown.all() else score(correct[~unknown], level),
         classes=classes,
         confusions=dict(pairs.most_common()),
-        agreement=_agreement(correct, truth, unknown, counts, level),
+        kappa=kappa(pair_counts(truth[~unknown], labels[~unknown], list(dict.fromkeys([*names, *counts])))),
     )
 
 
@@ -339,7 +326,7 @@ def slice_scores(
     own = {value: _equal(values, value) for value in counts}
     told = [value for value in counts if own[value].sum() >= MIN_PER_CLASS]
     each = 1 - (1 - level) / max(1, len(told))
-    p_values = dict(zip(told, _holm([_against_the_rest(right, own[value]) for value in told]), strict=True))
+    p_values = dict(zip(told, holm([_against_the_rest(right, own[value]) for value in told]), strict=True))
     return {
         value: Slice(
             n_rows,
@@ -397,16 +384,13 @@ def difference(
     r"""The accuracy of one labelling less that of another, on the same audit, with an interval that holds at any
     size.
 
-    Of N rows the first alone is right on A, the second alone on B; b and c of them were among the n drawn.
-    Differences A - B are kept as long as neither b - c or more nor b - c or less is too rare for every U = A + B
-    that could be:
+    Of N rows exactly one of the two is right on U; of these, the first on a share q. The difference is
 
-    .. math:: \max_{U \in C} P(b - c \ge d \mid A, B) + \gamma > \tfrac{1 - level}{2}, \qquad P(b, c) =
-              \binom{A}{b} \binom{B}{c} \binom{N - U}{n - b - c} \Big/ \binom{N}{n},
+    .. math:: \frac{U}{N} (2 q - 1).
 
-    where C is the exact interval of U at the level 1 - gamma (Berger and Boos, 1994), gamma a tenth of the tail.
-    The chance grows with A and falls with B, so that each of the cells into which C is cut is bounded by its
-    corner: nothing between them is missed. A row that was skipped is wrong in both, and tells nothing.
+    U has its exact interval at 1 - (1 - level) / 5. The drawn rows among those U are a random sample of them, so q
+    has its own, at 1 - 4 (1 - level) / 5. Both hold together with probability ``level``, and the difference lies
+    between the least and the most that they allow. A row that was skipped is wrong in both, and tells nothing.
 
     Parameters
     ----------
@@ -423,15 +407,54 @@ def difference(
     --------
     >>> found = difference([True] * 10 + [False] * 50, [False] * 10 + [True] * 2 + [False] * 48, population=5_000)
     >>> round(found.share, 3), round(found.low, 3), round(found.high, 3)
-    (0.133, -0.038, 0.286)
+    (0.133, 0.003, 0.318)
     """
     comparison = compare(first_correct, second_correct)
-    n = len(np.asarray(first_correct))
-    b, c, tail = comparison.only_first, comparison.only_second, (1 - level) / 2
-    disagreeing = count_interval(b + c, n, population, 1 - _NUISANCE * tail)
-    low = _least_difference(b - c, n, population, disagreeing, (1 - _NUISANCE) * tail)
-    high = -_least_difference(c - b, n, population, disagreeing, (1 - _NUISANCE) * tail)
-    return Difference((b - c) / n, low / population, high / population, level, comparison)
+    b, n, m = comparison.only_first, np.size(first_correct), comparison.only_first + comparison.only_second
+    risk = 1 - level
+    fewest, most = count_interval(m, n, population, 1 - _NUISANCE * risk)
+    pool = fewest if fewest == most else None
+    own = interval(b, m, pool, 1 - (1 - _NUISANCE) * risk, prior=NEUTRAL) if m else (0.0, 1.0)
+    low, high = (2 * share - 1 for share in own)
+    low, high = low * (most if low < 0 else fewest), high * (most if high > 0 else fewest)
+    return Difference((2 * b - m) / n, low / population, high / population, level, comparison)
+
+
+def kappa(counts: ArrayLike) -> float | None:
+    r"""Cohen's kappa, agreement beyond chance: 1 is full agreement, 0 what chance would give.
+
+    .. math:: \kappa = \frac{p - e}{1 - e}, \qquad p = \sum_c n_{cc} / n, \quad
+              e = \sum_c n_{c \cdot} n_{\cdot c} / n^2.
+
+    Parameters
+    ----------
+    counts : array-like of shape (C, C)
+        Rows by the class that the first gave, and by the one that the second gave.
+
+    Returns
+    -------
+    float, or None where both gave one and the same class, which says nothing.
+
+    Examples
+    --------
+    >>> round(kappa([[40, 5], [5, 10]]), 2)
+    0.56
+    """
+    table = np.asarray(counts, dtype=float)
+    share = table / max(1.0, table.sum())
+    chance = float(share.sum(axis=0) @ share.sum(axis=1))
+    return float((np.trace(share) - chance) / (1 - chance)) if table.any() and chance < 1 else None
+
+
+def pair_counts(
+    first: Iterable[Any], second: Iterable[Any], names: Sequence[Any], weights: ArrayLike = 1
+) -> NDArray[np.int64]:
+    """(C, C) How often the first says one name where the second says another; what is no name is left out."""
+    places = {name: i for i, name in enumerate(names)}
+    a, b = (np.array([places.get(name, -1) for name in said], dtype=np.intp) for said in (first, second))
+    known, counts = (a >= 0) & (b >= 0), np.zeros((len(names), len(names)), dtype=np.int64)
+    np.add.at(counts, (a[known], b[known]), np.broadcast_to(weights, a.shape)[known])
+    return counts
 
 
 def _score_of(right: Mask, rows: Mask, unknown: Mask, population: int, level: float) -> Score | None:
@@ -442,58 +465,12 @@ def _score_of(right: Mask, rows: Mask, unknown: Mask, population: int, level: fl
     return score(right[rows & ~unknown], level, skipped=n_skipped, population=population, prior=NEUTRAL)
 
 
-def _agreement(
-    correct: Mask, truth: NDArray[Any], unknown: Mask, counts: Mapping[Any, int], level: float
-) -> Agreement | None:
-    r"""Agreement beyond chance, by the labels' shares of the whole table.
-
-    .. math:: \kappa = \frac{p - e}{1 - e}, \qquad e = \sum_c q_c \, s_c,
-
-    with p the accuracy, q_c the share of rows that carry label c, known, and s_c the share of rows that are of
-    class c. Kappa grows with p and falls with e. Its limits take p from its interval at 1 - (1 - level) / 2 and
-    the least and most e that shares within their intervals at 1 - (1 - level) / 2C, of sum 1, can give: all of
-    them hold together with probability ``level``, so that these do. They are wider than asymptotic ones, and
-    hold at any size.
-    """
-    if unknown.all():
-        return None
-    population, n, n_skipped = sum(counts.values()), len(truth), int(unknown.sum())
-    seen = Counter(truth[~unknown].tolist())
-    names = list(dict.fromkeys([*counts, *seen]))
-    q = np.array([counts.get(name, 0) for name in names]) / population
-    observed = float(q @ np.array([seen[name] for name in names])) / (n - n_skipped)
-    if len(names) < 2 or observed >= 1:
-        return None
-    half = (1 - level) / 2
-    shares = np.array(
-        [interval(seen[name], n, population, 1 - half / len(names), n_skipped, NEUTRAL) for name in names]
-    )  # (C, 2)
-    low, high = interval(int(correct.sum()), n, population, 1 - half, n_skipped)
-    least, most = _least_mean(q, shares), -_least_mean(-q, shares)
-    p = float(correct.sum()) / (n - n_skipped)
-    return Agreement(_kappa(p, observed), _kappa(low, most), _kappa(high, least), level)
-
-
-def _kappa(p: float, chance: float) -> float:
-    """Never below -1, whatever limits it is made of; where chance agrees on every row, nothing is beyond it."""
-    return max(-1.0, (p - chance) / (1 - chance)) if chance < 1 else 0.0
-
-
-def _least_mean(values: NDArray[Any], shares: NDArray[Any]) -> float:
-    """The smallest mean of values whose shares lie within limits and add up to 1: the smallest get most."""
-    order = np.argsort(values)
-    low, room = shares[order, 0], np.diff(shares[order], axis=1)[:, 0]
-    left = max(0.0, 1 - float(low.sum()))
-    taken = np.clip(left - np.append(0, np.cumsum(room)[:-1]), 0, room)
-    return float(values[order] @ (low + taken))
-
-
 def _against_the_rest(right: Mask, own: Mask) -> float:
     table = [[int((answer & rows).sum()) for answer in (right, ~right)] for rows in (own, ~own)]
     return float(fisher_exact(table).pvalue)
 
 
-def _holm(p_values: list[float]) -> list[float]:
+def holm(p_values: list[float]) -> list[float]:
     """Multiplied by the number of those not smaller, and in the same order as before."""
     order, left = np.argsort(p_values), np.arange(len(p_values), 0, -1)
     found = np.empty(len(p_values))
@@ -524,44 +501,3 @@ def _check_sample(values: NDArray[Any], counts: Mapping[Any, int]) -> None:
                 f"{n} audited rows have {value!r}, and counts say that {counts.get(value, 0)} rows of the "
                 "table do; give the counts of the whole table."
             )
-
-
-def _least_difference(d: int, n: int, population: int, disagreeing: tuple[int, int], tail: float) -> int:
-    """The smallest A - B at which b - c = d or more is likely enough."""
-    most = disagreeing[1]
-    possible = range(-most, most)
-    return bisect_left(possible, True, key=lambda v: _is_likely(d, n, population, disagreeing, v, tail)) - most
-
-
-def _is_likely(d: int, n: int, population: int, disagreeing: tuple[int, int], value: int, tail: float) -> bool:
-    """Whether b - c = d or more has more chance than ``tail`` for some number of rows that differ."""
-    edges = np.unique(np.linspace(*disagreeing, _CELLS + 1).round().astype(int)).tolist()
-    cells = list(pairwise(edges)) or [disagreeing]
-    corners = [
-        ((u_high + value) // 2, max(0, -((value - u_low) // 2)))  # most A, fewest B
-        for u_low, u_high in reversed(cells)
-        if u_high >= abs(value)
-    ]
-    return any(_chance(d, n, population, a, b) > tail for a, b in corners)
-
-
-def _chance(d: int, n: int, population: int, only_first: int, only_second: int) -> float:
-    """That b - c is at least d."""
-    both = population - only_first - only_second
-    b, c = (np.arange(_most(n, rows, population) + 1) for rows in (only_first, only_second))
-    b = b[:, None]
-    others = n - b - c  # drawn rows on which the two agree
-    possible = (b - c >= d) & (others >= 0) & (others <= both)
-    of_both = _log_choose(both, np.arange(min(n, both) + 1))
-    log = _log_choose(only_first, b) + _log_choose(only_second, c) + of_both[np.clip(others, 0, len(of_both) - 1)]
-    return float(np.exp(log[possible] - _log_choose(population, np.array(n))).sum()) + _ROUNDING
-
-
-def _most(n: int, rows: int, population: int) -> int:
-    """As many of some rows as n drawn ones hold, but for a chance that is less than what is added for rounding."""
-    mean = n * rows / population
-    return min(n, rows, int(mean + 8 * mean**0.5 + 20))
-
-
-def _log_choose(n: int, k: NDArray[Any]) -> Floats:
-    return gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)

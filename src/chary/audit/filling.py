@@ -34,6 +34,9 @@ from chary.tables.formats.packing import state_of
 from chary.tables.table import Table
 from chary.tables.writing import write_table
 
+# One for each class, in the terminal and on the page; u, s, n and q undo, skip, name a class and quit.
+CLASS_KEYS = "123456789abcdefghijklmoprtvwxyz"
+
 
 class AnsweredElsewhereError(TableError):
     """A row that has another answer by now than whoever answers it has seen."""

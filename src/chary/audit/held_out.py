@@ -119,7 +119,7 @@ def judge_folds(
         else:
             others = np.setdiff1d(np.arange(len(labels.codes)), rows)
             model = fit_partly(clone(estimator), safe_indexing(X, others), labels.part(others))
-        parts.append(judge(model, X, labels, rows))
+        parts.append(judge_rows(model, X, labels, rows))
         if keep is not None:
             keep.append((model, rows))
     return HeldOut(*(np.concatenate(part) for part in zip(*parts, strict=True)))
@@ -135,19 +135,24 @@ def fit_without(estimator: Any, X: Any, labels: Labels, rows: Rows) -> Any:
     return fit_partly(clone(estimator), X, labels.without(rows))
 
 
-def judge(model: Any, X: Any, labels: Labels, rows: Rows) -> HeldOut:
+def judge_rows(model: Any, X: Any, labels: Labels, rows: Rows) -> HeldOut:
     """Some labelled rows, judged by a fitted model."""
     X_rows = safe_indexing(X, rows)
-    prediction = model.predict(X_rows)
     given = labels.classes[labels.codes[rows]]
     probability = own = np.full(len(rows), np.nan)
-    if hasattr(model, "predict_proba") or hasattr(model, "decision_function"):
-        probs = probabilities(model, X_rows)
+    if hasattr(model, "predict_scores") and hasattr(model, "predict_proba"):  # in one pass
+        probs, confidence = model.predict_scores(X_rows)
+        prediction = model.classes_[probs.argmax(axis=1)]
+    else:
+        prediction, confidence = model.predict(X_rows), confidence_of(model, X_rows)
+        has_probs = hasattr(model, "predict_proba") or hasattr(model, "decision_function")
+        probs = probabilities(model, X_rows) if has_probs else None
+    if probs is not None:
         known = {name: place for place, name in enumerate(np.asarray(model.classes_).tolist())}
         places = np.array([known.get(name, -1) for name in given.tolist()])  # -1: a class that the model lacks
         probability = max_probability(probs)
         own = np.where(places >= 0, probs[np.arange(len(rows)), places], 0.0)
-    return HeldOut(prediction, prediction == given, confidence_of(model, X_rows), probability, given, own, rows)
+    return HeldOut(prediction, prediction == given, confidence, probability, given, own, rows)
 
 
 def confidence_of(model: Any, X: Any) -> Floats:

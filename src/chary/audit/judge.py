@@ -5,17 +5,19 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from chary._words import Parameter, Step, shown
+from chary._words import Parameter, Step, listed, shown
 from chary.audit.acceptance import Acceptor, ConfidenceHistogram, check_error
 from chary.audit.answers import Audit, AuditAnswers, known_class, match_answers
 from chary.audit.drawing import DrawnSheet, draw, draw_sheet
@@ -25,16 +27,23 @@ from chary.audit.figures import (
     Score,
     Slice,
     difference,
+    holm,
     judge_labels,
+    kappa,
+    pair_counts,
     promised_score,
     slice_scores,
 )
 from chary.audit.sheet import (
+    MOST_SHOWN,
+    ROW,
     SKIPPED,
     DrawPool,
     SheetOrigin,
     TableCells,
     as_texts,
+    column_texts,
+    parse_token,
     read_origin,
     read_sheet,
     sheet_origin,
@@ -44,7 +53,7 @@ from chary.tables import TableError
 from chary.tables.cells import all_as_typed, label_texts
 from chary.tables.frames import from_dataframe
 from chary.tables.source import Source
-from chary.tables.table import can_be_text, texts
+from chary.tables.table import Table, can_be_text, texts
 from chary.tables.target import (
     MAX_CLASSES,
     chosen_spellings,
@@ -53,15 +62,37 @@ from chary.tables.target import (
     is_marker,
     markers_of,
     refuse_doubtful,
-    says_classes,
 )
 
 TRUTH = "chary_truth"  # the column of a sheet that a person fills in
 EMPTY = "(empty)"  # what rows without a value in the column of a slice are called
-_MOST_SLICES = 200
+_MOST_SLICES, _MOST_COLUMNS = 200, 10
+# A column gives labels away: rows looked at, fewest that tell, classes looked for in texts; rows that must be told
+# beyond the commonest label, that must hold a class, and the kappa of a column of classes.
+_LOOKED_AT, _FEWEST_ROWS, _MOST_NAMED, _TOLD, _MOST_ROWS, _SAME = 2_000, 20, 50, 0.8, 0.9, 0.2
 # Of a draw from a table that chary labelled. Another than that of an audit: with the same, the labels would be
 # judged by rows whose answers they were made from, and look better than they are.
 _SEED_OF_OWN = 1
+
+
+class LabelPair(NamedTuple):
+    """Two columns of labels: who is right on the audited rows, and how far they agree on all rows."""
+
+    first: str
+    second: str
+    difference: Difference  # of their accuracies
+    p_value: float  # that they err equally often, corrected for all pairs (Holm)
+    classes: list[str]
+    counts: NDArray[np.int64]  # (C, C) rows of the table by what the first and the second say
+    differing: dict[tuple[str, str], tuple[int, int, int]]  # audited rows by both labels: all, right by each
+
+    @property
+    def kappas(self) -> dict[str, float | None]:
+        """Agreement beyond chance on each class against all others, on all rows."""
+        own, total = np.diag(self.counts), self.counts.sum()
+        first, second = self.counts.sum(axis=1), self.counts.sum(axis=0)
+        tables = np.array([[own, first - own], [second - own, total - first - second + own]])
+        return {name: kappa(tables[:, :, i]) for i, name in enumerate(self.classes)}
 
 
 class JudgedColumn(NamedTuple):
@@ -70,7 +101,8 @@ class JudgedColumn(NamedTuple):
     name: str
     judgement: Judgement
     always: Score  # the accuracy, with limits that hold at whichever moment one looks
-    correct: NDArray[np.bool_]  # (k,) by audited row; False where skipped
+    labels: NDArray[Any]  # (k,) by audited row; None where there is none
+    correct: NDArray[np.bool_]  # (k,) whether each is right; False where skipped
     n_missing: int  # rows of the table without a label, which count as wrong
 
 
@@ -82,7 +114,7 @@ class JudgedTable(Audit):
     options: Options
     columns: list[JudgedColumn]
     slices: dict[str, dict[Any, Slice]]  # by column, by value; of the first column of labels
-    difference: Difference | None  # the first column of labels against the second
+    pairs: list[LabelPair]  # every two columns of labels
     notes: list[str]
     warnings: list[str]
 
@@ -90,6 +122,16 @@ class JudgedTable(Audit):
     def n_rows(self) -> int:
         """Rows of the table."""
         return self.population
+
+    @property
+    def trusted(self) -> dict[str, list[tuple[str, Score]]]:
+        """Of each class, how often each column is right where it says so: best first, unknown ones left out."""
+        found: dict[str, list[tuple[str, Score]]] = {}
+        for name in dict.fromkeys(str(name) for column in self.columns for name in column.judgement.classes):
+            said = [(column.name, column.judgement.classes.get(name)) for column in self.columns]
+            known = [(column, judged.precision) for column, judged in said if judged and judged.precision]
+            found[name] = sorted(known, key=lambda one: (-one[1].share, -one[1].n))
+        return found
 
     def accepted(self) -> NDArray[np.bool_] | None:
         """(n,) Which rows can be accepted at the error asked for; None if none was.
@@ -126,13 +168,11 @@ def draw_to_judge(
         How many rows it shall hold in the end.
     """
     tested = read_labels_under_test(source, options)
-    hidden = {*options.labels, *options.hide, options.confidence} - {None}
-    for name in hidden:
-        source.column_named(str(name))
+    hidden, revealing = hidden_columns(source, tested, options)
     told = None
     with suppress(TableError):  # nothing there, or no sheet: said where it is in the way
         told = None if options.force else read_origin(read_sheet(path))
-    visible = _visible(source, hidden, told)
+    visible = _visible(source, {*hidden, *revealing}, told)
     if not visible:
         raise TableError(f"{source.table.name} has no column that a person could label a row by; give it one.")
     origin = sheet_origin(
@@ -148,8 +188,65 @@ def draw_to_judge(
     seed, is_own = options.seed, any(name.startswith("chary_") for name in source.names)
     if seed is None and is_own and (options.force or not os.path.lexists(path)):
         seed = _SEED_OF_OWN
-    pool = DrawPool(source.table, origin, cells_by_row(source, visible), np.zeros(source.n_rows, dtype=bool))
-    return draw_sheet(path, pool, k, seed=seed, overwrite=options.force), tested.classes
+    closed = np.zeros(source.n_rows, dtype=bool)
+    cells, never = cells_by_row(source, visible), frozenset({*hidden, *revealing})
+    drawn = draw_sheet(
+        path, DrawPool(source.table, origin, cells, closed, never), k, seed=seed, overwrite=options.force
+    )
+    return drawn._replace(hidden=tuple(revealing)), tested.classes
+
+
+def hidden_columns(source: Source, tested: LabelsUnderTest, options: Options) -> tuple[list[str], list[str]]:
+    """What a person who answers must not see: labels and what was said to hide; and what gives the labels away.
+
+    The second are columns from which a label can be told, looked for in up to 2,000 rows: those that hold the same
+    classes and mostly agree with it, those of which each value goes with one label, and texts that name it. A
+    column of measurements is none of them: a rule may be made of it, and a person needs it, too. What ``show``
+    names is left out of them, and all of them are if nothing else would be left to label a row by.
+    """
+    hidden = list(dict.fromkeys([*options.labels, *options.hide, *filter(None, [options.confidence])]))
+    for name in [*hidden, *options.show]:
+        source.column_named(name)
+    others = [name for name in source.names if name not in hidden and not name.startswith("chary_")]
+    candidates = [name for name in others if name not in options.show]
+    if len("".join(others)) >= MOST_SHOWN:  # too many for a sheet to remember which it shows
+        return hidden, []
+    some = np.sort(draw(np.zeros(source.n_rows, dtype=bool), min(_LOOKED_AT, source.n_rows), 0)).tolist()
+    cells, revealing = source.rows(some, [*options.labels, *candidates]), set[str]()
+    for column in options.labels:
+        every = tested.of(cells[column])
+        labels, rows = [label for label in every if label], cells.filter([label is not None for label in every])
+        revealing |= {name for name in candidates if _gives_away(rows[name], labels, tested.classes)}
+    found = [name for name in candidates if name in revealing]
+    return hidden, found if len(found) < len(others) else []
+
+
+def _gives_away(cells: pl.Series, labels: Sequence[str], classes: Sequence[str]) -> bool:
+    """Whether the labels of some rows can be told from their cells."""
+    usual = max(Counter(labels).values(), default=0) / max(1, len(labels))
+    if len(labels) < _FEWEST_ROWS or usual >= 1 or not can_be_text(cells.dtype):
+        return False
+    said = [folded(text) for text in texts(cells).fill_null("")]
+    by_name = {folded(name): name for name in classes}
+    if sum(text in by_name for text in said) >= _MOST_ROWS * len(said):
+        agreed = kappa(pair_counts([by_name.get(text) for text in said], labels, classes))
+        return agreed is not None and agreed >= _SAME
+    by_cell: dict[str, Counter[str]] = {}
+    for text, label in zip(said, labels, strict=True):
+        by_cell.setdefault(text, Counter())[label] += 1
+    n_told = 0  # rows whose label most others with the same cell have: a cell of its own tells nothing
+    for counts in by_cell.values():
+        n, rival = [*(n for _, n in counts.most_common(2)), 0][:2]
+        n_told += n * (n - 1 > rival)
+    keys = {name: _words(name) for name in classes if len(_words(name)) > 4} if len(classes) <= _MOST_NAMED else {}
+    n_named = 0  # rows of which the text names the label, and no other
+    for text, label in zip(map(_words, said), labels, strict=True):
+        n_named += [name for name, key in keys.items() if key in text] == [label]
+    return max(n_told, n_named) / len(labels) >= usual + _TOLD * (1 - usual)
+
+
+def _words(text: str) -> str:
+    return " " + " ".join(re.split(r"[\W_]+", folded(text))).strip() + " "
 
 
 def judge_table(source: Source, truth: Any, options: Options, level: float = 0.95) -> JudgedTable:
@@ -204,7 +301,7 @@ def judge_table(source: Source, truth: Any, options: Options, level: float = 0.9
         options=options,
         columns=columns,
         slices={name: _slices(source, name, cells[name], first, answers, level, len(by)) for name in by},
-        difference=difference(first.correct, columns[1].correct, n_rows, level) if len(columns) > 1 else None,
+        pairs=_pairs(source, columns, answers, tested, level),
         notes=[*source.table.notes, *tested.notes, *answers.notes, *missing],
         warnings=answers.warnings,
     )
@@ -239,24 +336,23 @@ def read_labels_under_test(source: Source, options: Options) -> LabelsUnderTest:
     names, exact = _label_columns(source, options.labels), options.exact_labels
     markers = markers_of(options.unlabeled)
     own = frozenset(name for name in names if source.table.format == "csv" and name.startswith("chary_"))
-    spelled = {name: _spelled(source, name, own) for name in names}
+    spelled: dict[str, dict[Any, int]] = {name: _spelled(source, name, own) for name in names}
     every: Counter[str] = Counter()
     for name, counts in spelled.items():
         known = {text: n for text, n in counts.items() if text is not None and not is_marker(text, markers, exact)}
-        if not says_classes(options.unlabeled):
-            refuse_doubtful(name, known, bool(markers), options.classes)
+        refuse_doubtful(name, known, bool(markers), options.classes)
         _refuse_no_labels(name, known, source.n_rows)
         every.update(known)
     chosen = {text: text for text in every} if exact else chosen_spellings(every)
     found: dict[str, Counter[str | None]] = {name: Counter() for name in names}
+    notes: list[str] = []
     for name, counts in spelled.items():
-        for text, n in counts.items():
-            found[name][chosen.get(text)] += n  # type: ignore[arg-type]
-    spellings: dict[str, dict[str, int]] = {}
-    for text, n in sorted(every.items(), key=lambda item: (item[0] != chosen[item[0]], -item[1])):
-        spellings.setdefault(chosen[text], {})[text] = n
-    several = {name: of for name, of in spellings.items() if len(of) > 1}
-    notes = fold_sentences(several, names[0])
+        spellings: dict[str, dict[str, int]] = {}
+        for text, n in sorted(counts.items(), key=lambda item: (item[0] != chosen.get(item[0]), -item[1])):
+            found[name][chosen.get(text)] += n
+            if text in chosen:
+                spellings.setdefault(chosen[text], {})[text] = n
+        notes += fold_sentences({one: of for one, of in spellings.items() if len(of) > 1}, name)
     return LabelsUnderTest(sorted(set(chosen.values())), dict(found), chosen, notes, own)
 
 
@@ -269,8 +365,9 @@ def labels_of_sheet(source: Source, origin: SheetOrigin, numbers: Sequence[int])
 
 
 def _label_columns(source: Source, labels: Sequence[str]) -> list[str]:
-    if not 1 <= len(labels) <= 2 or len(set(labels)) < len(labels):
-        raise TableError(f"One column of labels can be judged, or two compared; {len(labels)} were given.")
+    if not 1 <= len(labels) <= _MOST_COLUMNS or len(set(labels)) < len(labels):
+        given = listed([shown(name) for name in labels]) if labels else "none"
+        raise TableError(f"Give up to {_MOST_COLUMNS} columns of labels, each once; {given} was given.")
     return [source.column_named(name) for name in labels]
 
 
@@ -330,6 +427,8 @@ def _read_truth(source: Source, truth: Any, tested: LabelsUnderTest, options: Op
     is_name = isinstance(truth, str) and truth in source.names
     if isinstance(truth, (str, os.PathLike)) and not is_name:
         return _read_sheet(source, truth, tested, options)
+    if options.annotator or options.settled is not None:
+        raise TableError("Answers of several people are read from sheets; pass the path of the first.")
     if is_name and truth in options.labels:
         raise TableError(f"Column {shown(truth)} holds the labels under test; the truth must come from elsewhere.")
     column = source.columns([truth])[truth] if is_name else from_dataframe({"truth": truth})["truth"]
@@ -345,9 +444,16 @@ def _read_sheet(source: Source, path: Any, tested: LabelsUnderTest, options: Opt
             Step("judge", "a draw to judge labels"),
             ".",
         )
-    cells = cells_by_row(source, _visible(source, {*options.labels, options.confidence}, origin))
-    markers = markers_of(options.unlabeled)
-    found = match_answers(sheet, origin, cells, TRUTH, tested.classes, markers, options.exact_labels)
+    kept = Options.kept(origin.options) if origin is not None else Options()
+    never = {*options.labels, options.confidence, *options.hide, *kept.hide}
+    cells = cells_by_row(source, _visible(source, never, origin))
+    markers, people = markers_of(options.unlabeled), dict[str, tuple[Table, str]]()
+    for who in options.annotator:
+        people[who] = (sheet, who) if who in sheet.frame.columns else (read_sheet(who), TRUTH)
+    settled = None if options.settled is None else read_sheet(options.settled)
+    found = match_answers(
+        sheet, origin, cells, TRUTH, tested.classes, markers, options.exact_labels, others=people, settled=settled
+    )
     warnings = [
         f"Column {shown(name)} was shown on the sheet, so the answers may follow it: its figures may be too good."
         for name in options.labels
@@ -355,6 +461,23 @@ def _read_sheet(source: Source, path: Any, tested: LabelsUnderTest, options: Opt
     ]
     drawn = _all_drawn(found, origin, source.n_rows, sheet.name)
     return replace(found, drawn=drawn, warnings=[*warnings, *found.warnings])
+
+
+def settling_sheet(path: str | os.PathLike[str], answers: AuditAnswers) -> Table:
+    """The rows of a sheet on which people differ and that nobody has settled, with what each of them said."""
+    sheet, people = read_sheet(path), answers.annotators
+    if people is None:
+        raise ValueError("one person's answers need not be settled.")
+    places = [parse_token(token, sheet.name).place if token else 0 for token in column_texts(sheet, ROW)]
+    lines = [line for line, place in enumerate(places) if place in set(people.unsettled)]
+    frame = sheet.frame.cast(pl.String)[lines].drop(people.names, strict=False)
+    said = [
+        pl.Series(f"chary_answer_{i}", [told.get(places[line], "") for line in lines], dtype=pl.String)
+        for i, told in enumerate(people.answers, start=1)
+    ]
+    before = frame.columns.index(TRUTH) + 1
+    cells = frame.with_columns(pl.Series(TRUTH, [None] * len(lines), dtype=pl.String)).get_columns()
+    return replace(sheet, frame=pl.DataFrame([*cells[:before], *said, *cells[before:]]), lines=None)
 
 
 def _all_drawn(answers: AuditAnswers, origin: SheetOrigin | None, n_rows: int, name: str) -> NDArray[np.intp]:
@@ -404,7 +527,28 @@ def _judged(
     judgement = judge_labels(answers.truth, labels, counts, skipped=skipped, level=level)
     correct = ~skipped & (labels == answers.truth)
     always = promised_score(correct, skipped, sum(counts.values()), level, stopped=True)
-    return JudgedColumn(name, judgement, always, correct, counts.get(None, 0))
+    return JudgedColumn(name, judgement, always, labels, correct, counts.get(None, 0))
+
+
+def _pairs(
+    source: Source, columns: Sequence[JudgedColumn], answers: AuditAnswers, tested: LabelsUnderTest, level: float
+) -> list[LabelPair]:
+    """Every two columns of labels compared."""
+    every, pairs = list(combinations(columns, 2)), []
+    found = [difference(one.correct, other.correct, source.n_rows, level) for one, other in every]
+    for (one, other), differs, p_value in zip(
+        every, found, holm([one.comparison.p_value for one in found]), strict=True
+    ):
+        both = source.columns([one.name, other.name]).group_by(one.name, other.name).len("chary_rows")
+        said = [tested.of(both[column.name]) for column in (one, other)]
+        counts = pair_counts(said[0], said[1], tested.classes, both["chary_rows"].to_numpy())
+        differing: dict[tuple[str, str], tuple[int, int, int]] = {}
+        for a, b, *right in zip(one.labels, other.labels, one.correct, other.correct, strict=True):
+            if a != b:
+                before = differing.get((a, b), (0, 0, 0))
+                differing[a, b] = before[0] + 1, before[1] + int(right[0]), before[2] + int(right[1])
+        pairs.append(LabelPair(one.name, other.name, differs, p_value, tested.classes, counts, differing))
+    return pairs
 
 
 def _slices(

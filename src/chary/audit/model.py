@@ -14,11 +14,11 @@ from sklearn.utils import check_consistent_length, indexable
 from chary.audit.acceptance import Acceptor, ConfidenceHistogram
 from chary.audit.answers import Audit, AuditAnswers
 from chary.audit.figures import Comparison, Score, balanced_score, class_scores, compare
-from chary.audit.held_out import HeldOut, confidence_of, encode_for, fit_without, judge, judge_folds
+from chary.audit.held_out import HeldOut, confidence_of, encode_for, fit_without, judge_folds, judge_rows
 from chary.audit.intervals import clopper_pearson
-from chary.method import SelfTrainingClassifier
 from chary.method.estimators import in_blocks_of_rows
 from chary.method.labels import Labels
+from chary.method.self_training import SelfTrainingClassifier
 
 _CLEAR = 0.05
 
@@ -161,7 +161,7 @@ def fit_with_audit(
         unaudited_model=unaudited_model,
         rows=rows,
         labels=labels.classes[labels.codes[rows]],
-        before=judge(unaudited_model, X, labels, rows),
+        before=judge_rows(unaudited_model, X, labels, rows),
         after=after.part(order),
         n_folds=len(folds),
     )

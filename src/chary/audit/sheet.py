@@ -53,7 +53,7 @@ _FIELDS = {
     "stopped": _STOPPED,
     "options": _OPTIONS,
 }
-_MOST_SHOWN = 20_000  # characters of names, or of options; a cell of a spreadsheet holds 32,767
+MOST_SHOWN = 20_000  # characters of names, or of options; a cell of a spreadsheet holds 32,767
 _TOKEN = re.compile(r"(check )?(\d{1,9})/(\d{1,9}): row (\d{1,12}) of x[0-9a-f]{10}")
 
 
@@ -131,8 +131,8 @@ def _saying(audit: Table, key: str, value: Any) -> Table:
 def _origin_cells(origin: SheetOrigin, places: Sequence[int]) -> pl.Series:
     """A cell for each row: all that ``read_origin`` reads, and the row's place, to be held against its token."""
     unlabeled, tables = origin.unlabeled, [origin.table, *origin.more_tables]
-    shown = origin.shown if len("".join(origin.shown)) < _MOST_SHOWN else ()
-    options = origin.options if len(json.dumps(origin.options)) < _MOST_SHOWN else {}
+    shown = origin.shown if len("".join(origin.shown)) < MOST_SHOWN else ()
+    options = origin.options if len(json.dumps(origin.options)) < MOST_SHOWN else {}
     said, defaults = origin._replace(shown=shown, options=options)._asdict(), origin._field_defaults
     about: dict[str, Any] = {
         origin.target: list(origin.classes),
@@ -180,7 +180,7 @@ class TableCells(NamedTuple):
 def cells_of(table: Table, target: str, source: Source | None = None) -> TableCells:
     """A table, by row number: any change in it outside the target column changes every token.
 
-    Where ``table`` is a sample, from ``sample_rows`` with its checksum, rows are read from ``source``.
+    Where ``table`` is a sample, from ``sample_of_table`` with its checksum, rows are read from ``source``.
     """
     taken = table.taken
     checksum = table_checksum(table, target) if taken is None else taken.checksum
@@ -195,7 +195,7 @@ def cells_of(table: Table, target: str, source: Source | None = None) -> TableCe
     return TableCells(table.name, table.n_rows, cells, lambda cells: [checksum] * cells.height)
 
 
-def sample_rows(source: Source, target: str, k: int, *, checksum: bool = False, **options: Any) -> Table:
+def sample_of_table(source: Source, target: str, k: int, *, checksum: bool = False, **options: Any) -> Table:
     """As ``chary.tables.sampling.sample_rows``; ``taken`` has the checksum of all rows, if it is asked for."""
     if not checksum:
         return sampling.sample_rows(source, target, k, **options)
@@ -247,6 +247,7 @@ class DrawPool(NamedTuple):
     origin: SheetOrigin  # what the sheet shall say of it
     cells: TableCells
     closed: NDArray[np.bool_]  # (n,) rows that are not to be drawn
+    hidden: frozenset[str] = frozenset()  # columns that an older sheet may still show, and a person must not see
 
 
 def unlabelled_rows(
@@ -290,7 +291,7 @@ def write_audit(
 
 def write_sheet(pool: DrawPool, rows: NDArray[Any], file: BinaryIO, guesses: Guesses = None) -> None:
     """Write chosen rows, by number, with an empty column called as the origin's target."""
-    table, origin, cells, _ = pool
+    table, origin, cells = pool.table, pool.origin, pool.cells
     frame = _fresh_rows(origin, cells, rows, 1, guesses)
     if frame.width > MAX_COLUMNS:
         raise TableError(
@@ -327,8 +328,10 @@ def enlarge_sheet(
     told = read_origin(sheet)
     if told is not None and told.options != origin.options:
         sheet = _saying(sheet, _OPTIONS, origin.options)
-    fresh = _fresh_rows(origin, cells, new, n_before + 1, guesses)
-    frame = pl.concat([sheet.frame.cast(pl.String), fresh], how="diagonal").select(sheet.frame.columns)
+    frame = sheet.frame.cast(pl.String)
+    if len(new):
+        fresh = _fresh_rows(origin, cells, new, n_before + 1, guesses)
+        frame = pl.concat([frame, fresh], how="diagonal").select(frame.columns)
     write_table(replace(sheet, frame=frame, lines=None), {}, file)
 
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from chary._words import percent
 from chary.audit.figures import Score, score
 from chary.audit.intervals import sequence
 from chary.audit.sheet import SKIPPED
@@ -104,7 +105,7 @@ class Stopping:
         low, high = self.limits(answers)
         if not len(low):
             return f"The interval is shown after {LOOKS} rows, then after every {LOOKS}.", False
-        share = f"between {low[-1]:.0%} and {high[-1]:.0%} of the labels are right"
+        share = f"between {percent(low[-1])} and {percent(high[-1])} of the labels are right"
         now = f"By {len(low)} rows, {share}, whenever you stop."
         found = settled(low, high, above=self.above, width=self.width)
         if found is None:

@@ -1,5 +1,5 @@
 """The commands that are typed after ``chary``."""
 
-from chary.cli.app import app, main
+from chary.cli.app import main
 
-__all__ = ["app", "main"]
+__all__ = ["main"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 import shutil
-import string
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from chary._words import shown, visible
+from chary._words import listed, percent, shown, visible
 from chary.cli.console import (
     TABLE,
     heed_interrupts,
@@ -34,9 +33,8 @@ if TYPE_CHECKING:
     from chary.audit.sheet import SheetOrigin
     from chary.audit.stopping import Stopping
 
-_UNDO, _SKIP, _NAME, _QUIT = "usnq"
+_UNDO, _SKIP, _NAME, _QUIT = "usnq"  # on the page, too; ``CLASS_KEYS`` has the others
 _ESCAPE = "\x1b"
-_CLASS_KEYS = "123456789" + "".join(c for c in string.ascii_lowercase if c not in (_UNDO, _SKIP, _NAME, _QUIT))
 
 
 @takes_options("draw")
@@ -53,16 +51,17 @@ def draw_command(file: TABLE, options: Options) -> None:
     require_readable(*file)
     from chary._files import folders_for
     from chary.audit.drawing import draw_sheet
-    from chary.audit.sheet import sample_rows, unlabelled_rows
+    from chary.audit.sheet import sample_of_table, unlabelled_rows
     from chary.tables import Table
+    from chary.tables.table import with_names_of
     from chary.tables.target import target_labels
 
-    target = str(options.target)
-    reading = options.target_reading
-    told: dict[str, Any] = {"unlabeled": options.unlabeled, "exact_labels": options.exact_labels}
     table, large = open_table(file, replace(options, sample=None, format=None)), None
+    options = with_names_of(table if isinstance(table, Table) else table.table, options)
+    target, reading = str(options.target), options.target_reading
+    told: dict[str, Any] = {"unlabeled": options.unlabeled, "exact_labels": options.exact_labels}
     if not isinstance(table, Table):
-        large, table = table, sample_rows(table, target, 1, **reading, room=table.memory // 3, checksum=True)
+        large, table = (table, sample_of_table(table, target, 1, **reading, room=table.memory // 3, checksum=True))
     labels = target_labels(table, target, **reading)
     kept = options.to_keep("label")
     pool = unlabelled_rows(table, target, labels, **told, source=large, options=kept)
@@ -78,18 +77,21 @@ def say_drawn(drawn: DrawnSheet, n_open: int, of_what: str, classes: list[str], 
     from chary.audit import interval
 
     k = drawn.n_drawn
-    low, high = interval(round(0.9 * k), k)
+    low, high = map(percent, interval(round(0.9 * k), k))
     named = ", ".join(shown(name, 30) for name in classes[:12]) + (", ..." if len(classes) > 12 else "")
     there = f"{k} of {n_open:,} {of_what}, drawn at random: {path}"
     if drawn.enlarged:
         there = (
-            f"{drawn.n_new} rows more, drawn at random, are in {path}: {k} of {n_open:,} {of_what} now, and the "
-            f"{drawn.n_answered} answers that it held are as they were."
+            f"{drawn.n_new} more rows were drawn at random. {path} now holds {k} of {n_open:,} {of_what} and "
+            f"keeps its {drawn.n_answered} answers."
         )
+    if drawn.hidden:
+        names = listed([shown(name, 40) for name in drawn.hidden])
+        there += f"\nNot on the sheet, because the label can be told from it: {names}. Show it with --show COLUMN."
     say(
         f"{there}\n"
         f"Label them ({named}), hard ones too: a row that is skipped counts as wrong.\n"
-        f"If {round(0.9 * k)} of {k} prove right, accuracy is between {low:.0%} and {high:.0%} (95% interval).\n"
+        f"If {round(0.9 * k)} of {k} prove right, accuracy is between {low} and {high} (95% interval).\n"
     )
     say(f"Next:  {Options().command('audit fill', [path])}", "bold")
 
@@ -138,6 +140,7 @@ def _stopping(filling: Filling, width: float | None, above: float | None) -> Sto
     from chary.audit.judge import labels_of_sheet
     from chary.audit.stopping import Stopping
     from chary.tables import open_source
+    from chary.tables.source import flattened
 
     origin, path = filling.origin, filling.path
     if not origin.judged:
@@ -148,7 +151,7 @@ def _stopping(filling: Filling, width: float | None, above: float | None) -> Sto
     if not Path(origin.table).exists():
         raise ValueError(f"The table that {path} was drawn from, {origin.table}, is not there; put it back.")
     reading: dict[str, Any] = {**origin.read_with, "reserved": ()}
-    scan = open_source([origin.table, *origin.more_tables], **reading)
+    scan = flattened(open_source([origin.table, *origin.more_tables], **reading))
     numbers = [row.number for row in filling.rows]
     if not all(0 <= number < scan.n_rows for number in numbers):
         raise ValueError(
@@ -179,11 +182,12 @@ class Sheet:
     def __init__(self, filling: Filling, stopping: Stopping | None = None) -> None:
         from rich.console import Console
 
+        from chary.audit.filling import CLASS_KEYS
         from chary.audit.sheet import CLASSES, ROW
 
         self.filling, self.stopping = filling, stopping
         self.target, self.classes = filling.origin.target, filling.origin.classes
-        self.keys = dict(zip(_CLASS_KEYS, self.classes, strict=False))  # further classes are chosen by name
+        self.keys = dict(zip(CLASS_KEYS, self.classes, strict=False))  # further classes are chosen by name
         self.remark = ""  # on what was typed last
         self.place = 0
         columns = filling.sheet.frame.columns

@@ -8,7 +8,6 @@ import inspect
 import json
 import math
 import os
-import shlex
 import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -21,7 +20,7 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 import typer
 
 from chary._files import atomic_writes, folders_for, probe, why_unreadable
-from chary._words import Parameter, Step, listed, visible
+from chary._words import Parameter, Step, command_line, listed, visible
 from chary.options import FORMATS, OUTPUT, Options, flag_of
 
 if TYPE_CHECKING:
@@ -86,10 +85,10 @@ def sentence(error: BaseException) -> str:
 
 def _typed(part: str | Parameter | Step) -> str:
     if isinstance(part, Parameter):
-        value = [] if part.value is None else [shlex.quote(visible(part.value, 60))]
+        value = [] if part.value is None else [command_line([visible(part.value, 60)])]
         return " ".join([flag_of(part.name), *value])
     if isinstance(part, Step):
-        return " ".join(["chary", _COMMANDS[part.name], *([shlex.quote(part.path)] if part.path else [])])
+        return " ".join(["chary", _COMMANDS[part.name], *([command_line([part.path])] if part.path else [])])
     return part
 
 
@@ -162,18 +161,33 @@ def writing(paths: Iterable[Path], force: bool) -> Iterator[list[BinaryIO]]:
 
 @contextmanager
 def steps() -> Iterator[Callable[[str], None]]:
-    """A spinner on the error stream that names the step at hand; nothing where that is not a terminal."""
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    """A bar on the error stream with the step at hand, the share done and the time left; nothing in a file."""
+    from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TextColumn
+    from rich.text import Text
 
     heed_interrupts()
     console = stderr()
-    columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
     if not console.is_terminal:  # a disabled bar of an older Rich still ends its line
         yield lambda step: None
         return
+    from chary.labelling.label import Pace
+
+    pace = Pace()
+
+    class Left(ProgressColumn):
+        def render(self, task: Task) -> Text:
+            task.completed = pace.share
+            return Text(pace.words)
+
+    columns = SpinnerColumn(), TextColumn("{task.description}"), BarColumn(24), Left()
     with Progress(*columns, console=console, transient=True) as progress:
-        task = progress.add_task("")
-        yield lambda step: progress.update(task, description=step)
+        bar = progress.add_task("", total=1.0)
+
+        def step(name: str) -> None:
+            pace.step(name)
+            progress.update(bar, description=name)
+
+        yield step
 
 
 def heed_interrupts() -> None:

@@ -16,12 +16,13 @@ from chary.cli.console import (
     quietly,
     require_free,
     require_readable,
+    say,
     steps,
     takes_options,
     tell,
     writing,
 )
-from chary.options import Options
+from chary.options import AUDIT_SIZE, SECONDS_PER_ROW, Options, minutes
 
 if TYPE_CHECKING:
     from chary.report.summary import Hints, Summary
@@ -47,14 +48,21 @@ def judge_command(file: TABLE, options: Options, as_json: JSON = False) -> None:
         file = file[1:]
     require_readable(*file, *([] if options.audit is None else [options.audit]))
     from chary.tables import open_source
+    from chary.tables.source import flattened
+    from chary.tables.table import with_names_of
 
     with steps() as step:
         step("Reading")
         with quietly():
-            scan = open_source(file, reserved=(), **options.reading)
-        if options.audit is not None:
+            plain = open_source(file, reserved=(), **options.reading)
+            scan = flattened(plain)
+            options = with_names_of(scan.table, options)
+        if options.audit is not None and options.plan is None:
             step("Judging")
-            summary, hints, paths = _judge(scan, file, options)
+            summary, hints, paths = _judge(scan, plain, file, options)
+    if options.plan is not None:
+        _plan(scan, options, as_json)
+        return
     if options.audit is None:
         _draw(scan, options, as_json)
         return
@@ -63,6 +71,34 @@ def judge_command(file: TABLE, options: Options, as_json: JSON = False) -> None:
     tell(summary, lambda console: show_judged(console, summary, hints), as_json, paths)
     if summary["required"] is not None:
         raise typer.Exit(_EXIT_CODES[summary["required"]["outcome"]])
+
+
+def _plan(scan: Source, options: Options, as_json: bool) -> None:
+    """How many rows a person has to label for what is wanted, by how many labels may be right."""
+    from chary.audit.intervals import planned_sizes
+
+    what, share = options.plan or ("", 0.0)
+    sizes = [(right, n) for right, n in planned_sizes(what, share) if n is None or n <= scan.n_rows]
+    if as_json:
+        print_json({what: share, "sizes": [{"accuracy": right, "rows": n} for right, n in sizes]})
+        return
+    goal = {
+        "width": f"an interval of the accuracy at most {share:.0%} wide",
+        "accuracy": f"showing that at least {share:.0%} of the labels are right",
+        "error": f"accepting labels with at most {share:.0%} wrong",
+    }[what]
+    say(f"Rows to label for {goal}, and how long that takes at {SECONDS_PER_ROW} seconds a row:\n")
+    for right, n in sizes:
+        say(f"  if {100 * right:.3g}% of the labels are right: {_rows_and_time(n)}")
+    if what == "error":
+        say("\nTo have every answer count, put the rows that you want to accept into a file and judge that.")
+    enough = [n for _, n in sizes if n is not None]
+    again = {"plan": None, "k": max(2, enough[:2][-1]) if enough else AUDIT_SIZE}
+    say(f"\nNext:  {options.command('judge', [scan.table.path or scan.table.name], **again)}", "bold")
+
+
+def _rows_and_time(n: int | None) -> str:
+    return "no number of rows is enough" if n is None else f"{n:,} rows, about {minutes(n)}"
 
 
 def _draw(scan: Source, options: Options, as_json: bool) -> None:
@@ -83,9 +119,12 @@ def _draw(scan: Source, options: Options, as_json: bool) -> None:
         say_drawn(drawn, scan.n_rows, "rows", classes, path)
 
 
-def _judge(scan: Source, files: Sequence[str], options: Options) -> tuple[Summary, Hints, dict[str, Path]]:
+def _judge(
+    scan: Source, plain: Source, files: Sequence[str], options: Options
+) -> tuple[Summary, Hints, dict[str, Path]]:
     """Judge, then write the report and, with an error, the table, which takes its name last."""
     from chary.audit import judge_table
+    from chary.audit.judge import settling_sheet
     from chary.labelling.score import refuse_taken
     from chary.report.page import render_judged
     from chary.report.summary import Hints, summarize_judged
@@ -103,8 +142,16 @@ def _judge(scan: Source, files: Sequence[str], options: Options) -> tuple[Summar
     result = judge_table(scan, options.audit, options)
     hints = Hints.typed_to_judge(options, files, result)
     summary = summarize_judged(result)
-    with writing(reversed(paths.values()), options.force) as (*judged, report):
-        for stream in judged:
-            write_table(scan.read().written_as(options.format), {ACCEPT: result.accepted()}, stream)
-        report.write(render_judged(summary, hints).encode("utf-8", "backslashreplace"))
+    people = result.answers.annotators
+    if people is not None and people.unsettled and options.settled is None:
+        paths["settle"] = folder / f"{table.stem}.settle.csv"
+        require_free([paths["settle"]], options.force)
+    with writing(reversed(paths.values()), options.force) as streams:
+        for name, stream in zip(reversed(paths), streams, strict=True):
+            if name == "report":
+                stream.write(render_judged(summary, hints).encode("utf-8", "backslashreplace"))
+            elif name == "settle":
+                write_table(settling_sheet(str(options.audit), result.answers), {}, stream)
+            else:
+                write_table(plain.read().written_as(options.format), {ACCEPT: result.accepted()}, stream)
     return summary, hints, paths

@@ -44,7 +44,7 @@ def label_command(file: TABLE, options: Options, as_json: JSON = False) -> None:
     A table that would take more than --memory is read in parts: the model learns from the labelled rows and a
     random sample of the others, and then labels every row.
     """
-    labelled = label_files(file, options)
+    labelled = label_and_write(file, options)
     tell(labelled.summary, labelled.show, as_json, labelled.paths)
 
 
@@ -59,11 +59,13 @@ def diagnose_command(file: TABLE, options: Options, as_json: JSON = False) -> No
     from chary.report.summary import Hints, summarize_diagnosis
     from chary.report.terminal import show_diagnosis
     from chary.tables import read_table
+    from chary.tables.table import with_names_of
 
     with steps() as step:
         step("Reading")
         with quietly():
             table = read_table(file, **options.reading)
+        options = with_names_of(table, options)
         diagnosed = diagnose_table(table, options, progress=step)
     summary = summarize_diagnosis(diagnosed)
     tell(summary, lambda console: show_diagnosis(console, summary, Hints.typed(options, file, 0)), as_json)
@@ -84,7 +86,7 @@ class Labelled(NamedTuple):
         show_labels(console, self.summary, self.hints)
 
 
-def label_files(files: Sequence[str | os.PathLike[str]], options: Options) -> Labelled:
+def label_and_write(files: Sequence[str | os.PathLike[str]], options: Options) -> Labelled:
     """Read, label, write: in parts what does not fit in memory, or if that is asked for by a sample."""
     require_readable(*files)
     from chary.labelling import label_table
@@ -94,6 +96,7 @@ def label_files(files: Sequence[str | os.PathLike[str]], options: Options) -> La
     from chary.report.page import render_page
     from chary.report.summary import Hints, summarize
     from chary.tables import Table
+    from chary.tables.table import with_names_of
     from chary.tables.target import target_labels
     from chary.tables.writing import least_bytes, require_writable
 
@@ -101,6 +104,7 @@ def label_files(files: Sequence[str | os.PathLike[str]], options: Options) -> La
         step("Reading")
         source = open_table(files, options)
         table = source if isinstance(source, Table) else source.table
+        options = with_names_of(table, options)
         if source is table:  # a wrong target is said first
             labels = target_labels(table, str(options.target), **options.target_reading)
             refuse_taken(table, probability_names(labels.classes) if options.probabilities else ())

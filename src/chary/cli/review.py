@@ -15,10 +15,12 @@ def review_command(file: TABLE, options: Options) -> None:
     terminal and spreadsheet. Ctrl-C ends it; the command it prints goes on where you stopped.
     """
     require_readable(*file)
-    if (options.target is None) == (not options.labels):
-        raise ValueError("Give --target, the column to label, or --labels, the column to judge: one of the two.")
+    if options.target is not None and options.labels:
+        raise ValueError("Give --target, the column to label, or --labels, the column to judge, not both.")
     if options.confidence is not None and not options.labels:
-        raise ValueError("--confidence goes with --labels; leave it out, or judge labels that are there already.")
+        raise ValueError("--confidence goes with --labels; leave it out, or name the labels to judge.")
+    if not options.labels and (options.hide or options.show or options.annotator or options.settled):
+        raise ValueError("--hide, --show, --annotator and --settled go with --labels; leave them out.")
     heed_interrupts()
     from chary.review import begin, serve
 
@@ -28,4 +30,4 @@ def review_command(file: TABLE, options: Options) -> None:
     serve(bench, options.port, browser=not options.no_browser, opened=opened)
     there = [str(path) for path in (bench.paths.audit, bench.paths.check) if path.exists()]
     kept = f"Your answers are in {' and '.join(there)}." if there else "No answer was given."
-    say(f"\nThe page has ended. {kept}\nGo on:  {options.command('review', file)}")
+    say(f"\nThe page has ended. {kept}\nGo on:  {bench.options.command('review', file)}")

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from chary.audit.held_out import HeldOut
-from chary.labelling.diagnose import Floats, some_of
+from chary.labelling.diagnose import Floats, few_of
 
 # Labels listed at most, how much more probable than the given one the other class must be, and how many labels
 # must have been judged for the probabilities to mean something: see ``benchmarks/second_look.py``.
@@ -43,8 +43,8 @@ def rows_to_label(
     to the nearest row labelled or chosen before.
     """
     rng = np.random.default_rng(random_state)
-    unlabeled = some_of(np.flatnonzero(~labeled), _MOST_UNLABELED, rng)
-    reference = X[some_of(np.flatnonzero(labeled), _MOST_LABELED, rng)]
+    unlabeled = few_of(np.flatnonzero(~labeled), _MOST_UNLABELED, rng)
+    reference = X[few_of(np.flatnonzero(labeled), _MOST_LABELED, rng)]
     lacking = 1 - confidence[unlabeled] + 1e-9
     blocks = np.split(unlabeled, np.arange(_BLOCK, len(unlabeled), _BLOCK))
     nearest = np.concatenate([cdist(X[block], reference).min(axis=1) for block in blocks])

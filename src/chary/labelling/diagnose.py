@@ -18,13 +18,15 @@ from scipy.special import expit, logit
 from sklearn.utils import check_array, check_consistent_length
 
 from chary._threads import same_warnings
+from chary._words import day
 from chary.audit.held_out import stratified_folds
 from chary.method.estimators import one_thread
 from chary.method.labels import Labels
 from chary.options import Options
 from chary.tables import Table, TablePreparation
-from chary.tables.columns.column import Column
+from chary.tables.columns.column import DATE, NUMBER, UNREADABLE, Column
 from chary.tables.columns.embeddings import with_features
+from chary.tables.preparation import Feature
 from chary.tables.target import read_target
 
 Floats = NDArray[np.floating[Any]]
@@ -163,7 +165,7 @@ def diagnose(
     if min(n_labeled, n_unlabeled) < _MIN_ROWS:
         return Diagnosis(UNKNOWN, None, None, [], None, {}, n_labeled, n_unlabeled)
     rng = np.random.default_rng(random_state)
-    rows = np.concatenate([some_of(np.flatnonzero(side), _MAX_ROWS, rng) for side in (mask, ~mask)])
+    rows = np.concatenate([few_of(np.flatnonzero(side), _MAX_ROWS, rng) for side in (mask, ~mask)])
     sample, is_labeled = features[rows].astype(np.float64), mask[rows]
     standardized = _standardized(sample)
     separation, likeness = separate(standardized, is_labeled, rng)
@@ -190,6 +192,7 @@ class Contrast(NamedTuple):
     labeled: list[float]
     unlabeled: list[float]
     missing: tuple[float, float]  # shares of cells, labelled and other rows, that the shares above leave out
+    unit: str = NUMBER  # of the edges
 
 
 @dataclass(frozen=True)
@@ -361,7 +364,7 @@ def feature_shifts(X: Floats, labeled: NDArray[np.bool_], names: Sequence[str]) 
     return [FeatureShift(j, names[j], *found) for j, found in zip(order.tolist(), values, strict=True)]
 
 
-def some_of(rows: NDArray[np.intp], n_most: int, rng: np.random.Generator) -> NDArray[np.intp]:
+def few_of(rows: NDArray[np.intp], n_most: int, rng: np.random.Generator) -> NDArray[np.intp]:
     """At most so many of the rows, in their order."""
     return rows if len(rows) <= n_most else np.sort(rng.choice(rows, n_most, replace=False))
 
@@ -464,7 +467,7 @@ def contrasts(
     features = preparation.features()
     first: dict[str, int] = {}  # by column, the feature that differs most
     for shift in diagnosis.shifts:
-        if shift.p_value <= _UNLIKELY:
+        if shift.p_value <= _UNLIKELY and features[shift.feature].unit != UNREADABLE:
             first.setdefault(features[shift.feature].column, shift.feature)
     truths = {column.name: column.categories for column in preparation.columns_ if column.kind == "boolean"}
     found = []
@@ -472,14 +475,14 @@ def contrasts(
         own = [k for k, feature in enumerate(features) if feature.column == column]
         numbers = [k for k in own if not features[k].indicator]
         if not numbers:
-            found.append(_of_groups(X, column, {features[k].name: k for k in own}, labeled))
+            found.append(_of_groups(X, column, {features[k].words: k for k in own}, labeled))
             continue
         told = [k for k in own if features[k].indicator]  # tells where its cells are missing
         missing = X[:, told[0]] > 0.5 if told else np.zeros(len(X), dtype=bool)
         j = j if j in numbers else numbers[0]
         standardized: Any = X[:, j].astype(np.float64)
         values: Any = features[j].in_units(standardized)
-        contrast = _of_numbers(column, features[j].name, values, missing, labeled)
+        contrast = _of_numbers(features[j], values, missing, labeled)
         if column in truths and contrast.groups == ["0", "1"]:
             yes = "".join(truths[column][:1])
             contrast = contrast._replace(groups=[f"not {yes}", yes])
@@ -501,7 +504,7 @@ def _of_groups(X: NDArray[Any], column: str, own: dict[str, int], labeled: NDArr
 
 
 def _of_numbers(
-    column: str, name: str, values: NDArray[Any], missing: NDArray[np.bool_], labeled: NDArray[np.bool_]
+    feature: Feature, values: NDArray[Any], missing: NDArray[np.bool_], labeled: NDArray[np.bool_]
 ) -> Contrast:
     """Shares of bins of equal width; of the values themselves where these are few."""
     absent = float(missing[labeled].mean()), float(missing[~labeled].mean())
@@ -515,13 +518,14 @@ def _of_numbers(
     if len(distinct) <= _FEW_VALUES:
         counts = [(np.round((side - low) / step)[:, None] == distinct).sum(axis=0) for side in sides]
         digits = -1 - math.floor(math.log10(step))  # those that are certain
-        groups = [f"{round(low + step * place, digits) + 0.0:.6g}" for place in distinct.tolist()]
+        numbers = [round(low + step * place, digits) + 0.0 for place in distinct.tolist()]
+        groups = [day(number) if feature.unit == DATE else f"{number:.6g}" for number in numbers]
     else:
         low, high = _ends(*(side for side in sides if len(side)))
         counts = [np.histogram(np.clip(side, low, high), _N_BINS, (low, high))[0] for side in sides]
         edges = np.linspace(low, high, _N_BINS + 1).tolist()
     shares = [(count / max(1, count.sum())).tolist() for count in counts]
-    return Contrast(column, name, groups, edges, shares[0], shares[1], absent)
+    return Contrast(feature.column, feature.words, groups, edges, shares[0], shares[1], absent, feature.unit)
 
 
 def _ends(*sides: NDArray[Any]) -> tuple[float, float]:

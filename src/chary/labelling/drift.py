@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import date, timedelta
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,12 +16,12 @@ from numpy.typing import NDArray
 from scipy.special import chdtrc, ndtr, xlogy
 from sklearn.pipeline import Pipeline
 
-from chary._words import percent, shown, visible
-from chary.labelling.diagnose import SIGNIFICANCE, STRONG_AUC, some_of
+from chary._words import day, percent, shown, visible
+from chary.labelling.diagnose import SIGNIFICANCE, STRONG_AUC, few_of
 from chary.method.estimators import one_thread
 from chary.model_file import N_CUTS, DriftReference
 from chary.tables import TablePreparation
-from chary.tables.columns.column import Column
+from chary.tables.columns.column import DATE, TOPIC, UNREADABLE, Column
 from chary.tables.preparation import Feature
 
 Floats = NDArray[np.floating[Any]]
@@ -95,12 +94,12 @@ class RowComparison:
         one = self.n_rows == 1
         rows = "the row" if one else f"the {self.n_rows:,} rows"
         if self.verdict == UNCHECKED:
-            why = "there are none" if not self.n_rows else "the model holds no sketch of those"
-            return f"whether {rows} look{'s' * one} like those the model learned from cannot be told: {why}"
+            why = "there are no rows" if not self.n_rows else "the model file has no figures to compare with"
+            return f"{rows} could not be compared with those the model learned from: {why}"
         if self.verdict == ALIKE:
             compared = self.n_rows * self.n_seen / (self.n_rows + self.n_seen)
             few = _MANY_ERRORS * np.sqrt(0.25 / compared) > _NOTICED
-            doubt = ", as far as so few can tell" if few else ""
+            doubt = " (as far as so few rows can show)" if few else ""
             return f"{rows} look{'s' * one} like those the model learned from{doubt}"
         differ = f"{rows} differ{'s' * one} from those the model learned from"
         named = [
@@ -113,7 +112,7 @@ class RowComparison:
     @property
     def sentence(self) -> str:
         """What was found, and what it means."""
-        end = "; labels and confidence may be off." if self.alike is False else "."
+        end = ". Labels and confidence may be wrong." if self.alike is False else "."
         return self.finding[0].upper() + self.finding[1:] + end
 
     def figures(self) -> dict[str, Any]:
@@ -144,7 +143,7 @@ def with_drift_reference(model: Pipeline, X: NDArray[np.floating[Any]], missing:
     cuts = find_cuts(X[:, events.numbers], events.once)
     seen = events.count(X, missing, cuts)
     most = min(_GRAM_ROWS, max(_SUMMED_ROWS, _GRAM_CELLS // max(1, len(events.column))))  # as many as fit
-    rows = some_of(np.arange(len(X)), most, np.random.default_rng(0))
+    rows = few_of(np.arange(len(X)), most, np.random.default_rng(0))
     with one_thread("blas"):
         spectrum = measure_spectrum(events.hold(X[rows], cuts), seen.shares, events.column)
     model.drift_reference_ = DriftReference(len(X), cuts, seen.counts, *spectrum)
@@ -346,7 +345,7 @@ def find_cuts(X: Floats, once: NDArray[np.bool_]) -> NDArray[np.float32]:
     A cut lies halfway between two values, so it is none of them, and rounding moves no value across. Features of
     few values have fewer cuts, then infinity.
     """
-    rows = some_of(np.arange(len(X)), _CUT_ROWS, np.random.default_rng(0))
+    rows = few_of(np.arange(len(X)), _CUT_ROWS, np.random.default_rng(0))
     cuts = np.full((X.shape[1], N_CUTS), np.inf, np.float32)
     for j in range(X.shape[1]):
         values, n_cuts = np.sort(X[rows, j]), 1 if once[j] else N_CUTS
@@ -445,12 +444,14 @@ def _above(column: Column, feature: Feature, cut: float) -> str:
     """A number above a cut, in units of the table."""
     if column.kind == "boolean":
         return visible("".join(column.categories[:1]), 40)
-    part = feature.name.removeprefix(column.name).strip(" :~")
-    if column.kind == "words":
-        return visible(f"more of topic {part}", 60)
+    part = feature.words.removeprefix(column.name).strip(" :,")
+    if feature.unit == TOPIC:
+        return visible(f"more {part}", 60)
+    if feature.unit == UNREADABLE:
+        return f"certain {part}s"
     value = feature.in_units(cut)
-    if part == "elapsed days" and abs(value) < 10**6:
-        return f"after {date(1970, 1, 1) + timedelta(days=int(np.floor(value)))}"
+    if feature.unit == DATE:
+        return f"after {day(value)}"
     return f"{part} above {_short(value)}".strip()
 
 

@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from chary._words import visible
 from chary.audit.held_out import HeldOut
 from chary.method.estimators import probabilities
 from chary.tables import Table, TablePreparation
@@ -30,6 +31,9 @@ _ROWS = 5_000  # explained at a time
 _BLOCK_CELLS, _PART_CELLS = 2**22, 2**19
 # Probabilities nearer to 0 or 1 than this count as this: log-odds stay finite.
 _FLOOR = 1e-6
+# Words of a text that are left out one by one, the longest first; how many are named at most; the share of the
+# first one's effect that another needs; and what a word is.
+_MOST_WORDS, _NAMED_WORDS, _BESIDE_WORD, _WORD = 40, 3, 0.5, r"[\p{L}\p{N}][\p{L}\p{M}\p{N}'’-]+"
 # Effects are told to so many digits, far above what the size of a block changes in them.
 _DIGITS = 4
 # A group is decisive beside the first if its effect is at least this share of the first one's.
@@ -57,6 +61,7 @@ class Explainer(NamedTuple):
     """What explains the labels of a table."""
 
     classifier: Any  # of features
+    preparation: TablePreparation  # that made them
     importance: list[ColumnImportance]  # the most important first
     n_columns: int  # that were used; above ``len(importance)``: some were not looked at
     n_rows: int  # that the importance was measured on
@@ -68,25 +73,71 @@ class Explainer(NamedTuple):
         """How much each of ``columns`` speaks for the class of each row, (n, G)."""
         return effects(self.classifier, X, codes, self.background, self.groups)
 
-    def cells(self, found: NDArray[Any], frame: pl.DataFrame) -> list[list[Cell]]:
-        """The two or three cells that decide each row, by its ``effects`` (n, G); ``frame`` holds the cells."""
+    def cells(
+        self, X: NDArray[Any], codes: NDArray[np.intp], frame: pl.DataFrame, found: NDArray[Any]
+    ) -> list[list[Cell]]:
+        """The two or three cells that decide each row, by its ``effects`` (n, G); ``frame`` holds the cells.
+
+        Of a text the words that decide are shown: those without which the model is less sure.
+        """
         chosen = decisive(found)  # (n, k) places in ``columns``, -1 none
         texts: dict[int, list[str | None]] = {}
         shown: dict[int, list[str]] = {}
+        kinds = {column.name: column.kind for column in self.preparation.columns_}
         for k in np.unique(chosen[chosen >= 0]).tolist():
             name = self.columns[k]
             beside = name not in frame.columns  # the column is that of a file beside the table
             texts[k] = [None] * len(found) if beside else cell_texts(frame[name]).to_list()
             shown[k] = [name] * len(found) if beside else shown_cells(frame[name]).to_list()
+            if kinds[name] == "words" and not beside:
+                rows = np.flatnonzero((chosen == k).any(axis=1))
+                said = self._words(k, X[rows], codes[rows], frame[name].gather(rows))
+                for row, words in zip(rows.tolist(), said, strict=True):
+                    shown[k][row] = f"{visible(name, 40)}: {', '.join(words)}" if words else shown[k][row]
         return [
             [Cell(self.columns[k], texts[k][row], float(found[row, k]), shown[k][row]) for k in places if k >= 0]
             for row, places in enumerate(chosen.tolist())
         ]
 
-    def texts(self, found: NDArray[Any], frame: pl.DataFrame) -> pl.Series:
+    def texts(
+        self, X: NDArray[Any], codes: NDArray[np.intp], frame: pl.DataFrame, found: NDArray[Any]
+    ) -> pl.Series:
         """The same as a text for each row, null where no cell stands out: ``income = 12,000; region = north``."""
-        said = ["; ".join(cell.shown for cell in row) or None for row in self.cells(found, frame)]
+        said = ["; ".join(cell.shown for cell in row) or None for row in self.cells(X, codes, frame, found)]
         return pl.Series(said, dtype=pl.String)
+
+    def _words(self, k: int, X: NDArray[Any], codes: NDArray[np.intp], cells: pl.Series) -> list[list[str]]:
+        """Of each text the words that decide: the class is less probable, in log-odds, if one is left out."""
+        alone = self.preparation.without(dict.fromkeys(self._others(k), ""))
+        rows = pl.DataFrame({"row": np.arange(len(cells)), "word": cells.cast(pl.String).str.extract_all(_WORD)})
+        words = rows.explode("word").drop_nulls().with_columns(key=pl.col("word").str.to_lowercase())
+        once = words.unique(["row", "key"], keep="first", maintain_order=True)
+        longest = pl.col("key").str.len_chars().rank("ordinal", descending=True).over("row")
+        left_out = once.filter(longest <= _MOST_WORDS).rename({"key": "left"})
+        without = left_out.select("row", "left").join(words.select("row", "key", "word"), on="row")
+        without = without.group_by("row", "left", maintain_order=True).agg(
+            pl.col("word").filter(pl.col("key") != pl.col("left")).str.join(" ")
+        )
+        whole = words.group_by("row", maintain_order=True).agg(pl.col("word").str.join(" "))
+        row = np.concatenate([whole["row"].to_numpy(), without["row"].to_numpy()])
+        changed = X[row]
+        frame = pl.DataFrame({cells.name: pl.concat([whole["word"], without["word"]])})
+        changed[:, self.groups[k]] = alone.part(frame, alone.forms())
+        odds = _log_odds(probabilities(self.classifier, changed), codes[row])
+        own = np.zeros(len(cells))
+        own[whole["row"].to_numpy()] = odds[: len(whole)]
+        lost = without.select("row", "left").with_columns(
+            lost=np.round(own[without["row"].to_numpy()] - odds[len(whole) :], _DIGITS)
+        )
+        named = left_out.join(lost, on=["row", "left"]).filter(
+            (pl.col("lost") > 0) & (pl.col("lost") >= _BESIDE_WORD * pl.col("lost").max().over("row"))
+        )
+        best = named.sort("row", "lost", descending=[False, True], maintain_order=True)
+        by_row = dict(best.group_by("row", maintain_order=True).agg(pl.col("word").head(_NAMED_WORDS)).iter_rows())
+        return [[f'"{visible(word, 30)}"' for word in by_row.get(row, [])] for row in range(len(cells))]
+
+    def _others(self, k: int) -> list[str]:
+        return [c.name for c in self.preparation.columns_ if c.used and c.name != self.columns[k]]
 
 
 def explainer(
@@ -106,6 +157,7 @@ def explainer(
     figures = zip(looked_at[order], change[order].tolist(), flipped[order].tolist(), strict=True)
     return Explainer(
         classifier=classifier,
+        preparation=preparation,
         importance=[ColumnImportance(names[k], *both) for k, *both in figures],
         n_columns=len(names),
         n_rows=n_rows,
@@ -119,7 +171,8 @@ def reasons_of(
     explained: Explainer, X: NDArray[Any], table: Table, codes: NDArray[np.intp], rows: NDArray[np.intp]
 ) -> dict[int, list[Cell]]:
     """By row, the cells that decide the class ``codes`` (n,) has for it: a few rows, as a report shows them."""
-    cells = explained.cells(explained.effects(X[rows], codes[rows]), table.frame[rows])
+    X, codes = X[rows], codes[rows]
+    cells = explained.cells(X, codes, table.frame[rows], explained.effects(X, codes))
     return dict(zip(rows.tolist(), cells, strict=True))
 
 
@@ -157,7 +210,8 @@ def every_reason(
     for start in range(0, len(rows), _ROWS):
         progress(f"Explaining rows: {start:,} of {len(rows):,}")
         part = rows[start : start + _ROWS]
-        parts.append(explained.texts(explained.effects(X[part], codes[part]), frame[part]))
+        some, of = X[part], codes[part]
+        parts.append(explained.texts(some, of, frame[part], explained.effects(some, of)))
     return pl.Series([None], dtype=pl.String).new_from_index(0, len(codes)).scatter(rows, pl.concat(parts))
 
 

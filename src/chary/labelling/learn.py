@@ -30,8 +30,8 @@ from chary.labelling.diagnose import (
     Diagnosis,
     Prepared,
     compare_rows,
+    few_of,
     prepare,
-    some_of,
 )
 from chary.labelling.drift import with_drift_reference
 from chary.labelling.explain import Explainer, explainer
@@ -57,11 +57,11 @@ from chary.tables.preparation import Feature
 from chary.tables.target import Target, read_target
 
 AUTO, MIXED, NETWORK, LINEAR, BOOSTING = "auto", "mixed", "network", "linear", "boosting"
-# Who learns from an audit, too: docs/audit.md has the figures.
+# Who learns from an audit, too: docs/explanation/bias.md has the figures.
 WITH_AUDIT = MIXED
 
 # Where labels are strongly biased and the class shares of the mixture differ so much from those that it finds on
-# held-out labels, it has collapsed, and the network is ahead of it: docs/label.md has the figures.
+# held-out labels, it has collapsed, and the network is ahead of it: docs/explanation/defaults.md has the figures.
 _COLLAPSED, _NARROW = 0.4, 0.9
 # Unlabelled rows on which a collapse is looked for, and those that take part while labels are held out.
 _GUARD_ROWS, _GUARD_POOL = 20_000, 500
@@ -313,7 +313,7 @@ def columns_beyond_labels(
     seed : int, default=0
     """
     rng = np.random.default_rng(seed)
-    rest = some_of(np.flatnonzero(~known), _COVERAGE_ROWS, rng)
+    rest = few_of(np.flatnonzero(~known), _COVERAGE_ROWS, rng)
     rows = np.sort(np.concatenate([np.flatnonzero(known), rest]))
     X, is_known = prepared.X[rows], known[rows]
     owners = np.array([feature.column for feature in prepared.preparation.features()])
@@ -357,7 +357,7 @@ def useless_texts(prepared: Prepared, labels: Labels, seed: int = 0) -> dict[str
 
 def _held_out_rows(labels: Labels, seed: int) -> NDArray[np.intp]:
     """All labelled rows, and some others beside them."""
-    some = some_of(labels.rest, _GUARD_POOL, np.random.default_rng(seed))
+    some = few_of(labels.rest, _GUARD_POOL, np.random.default_rng(seed))
     return np.sort(np.concatenate([np.flatnonzero(labels.labeled), some]))
 
 
@@ -460,7 +460,7 @@ def choose(diagnosis: Diagnosis, *, learner: Any = AUTO, rounds: int | None = No
     if name == AUTO:
         many = diagnosis.n_labeled > _MOST_LABELED
         name, why = (BOOSTING, f"there are more than {_MOST_LABELED:,} labels") if many else (MIXED, "")
-    usual = 1 if name == NETWORK else 0  # others gain nothing from their own labels: docs/label.md
+    usual = 1 if name == NETWORK else 0  # others gain nothing from their own labels: docs/explanation/defaults.md
     chosen = Choice("own", found, 0) if found else Choice(name, LEARNERS[name], usual, why)
     return chosen if rounds is None else chosen._replace(rounds=rounds)
 
@@ -559,7 +559,7 @@ def collapsed(
     labels have not collapsed.
     """
     n_classes = len(labels.classes)
-    rest = some_of(labels.rest, _GUARD_ROWS, np.random.default_rng(seed))
+    rest = few_of(labels.rest, _GUARD_ROWS, np.random.default_rng(seed))
     # By the likeliest labels, whatever is aimed at: moved boundaries hide a collapse and do not mend it.
     predicted = np.searchsorted(labels.classes, model.predict(X[rest]))
     known = [labels.codes[labels.labeled], out_of_fold]

@@ -1,7 +1,7 @@
 """Labels and confidence for a batch of rows, with a model that takes tables.
 
-``score`` is what every way to label rows comes to: tables in memory, files of any size, record batches of Dask,
-Spark and Ray, and the page in the browser.
+``score_rows`` is what every way to label rows comes to: tables in memory, files of any size, record batches of
+Dask, Spark and Ray, and the page in the browser.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from chary.tables import Table, TableError, TablePreparation
 from chary.tables.columns.embeddings import with_features
 from chary.tables.formats.base import Batch
 from chary.tables.frames import from_dataframe
+from chary.tables.memory import resident_bytes
 from chary.tables.source import in_blocks
 from chary.tables.table import ACCEPT, CONFIDENCE, LABEL
 
@@ -94,7 +95,7 @@ class Scored(NamedTuple):
 
 
 @same_warnings()
-def score(model: Pipeline, frame: pl.DataFrame) -> Scored:
+def score_rows(model: Pipeline, frame: pl.DataFrame) -> Scored:
     """Label a batch of rows, and count what there is to know of them.
 
     What a cell means does not depend on the batch that it is in. Whether a column is written as the model knows
@@ -128,7 +129,7 @@ def score_batches(
 
     def score_one(frame: pl.DataFrame) -> Scored:
         with one_thread("openmp"):
-            return score(model, frame)
+            return score_rows(model, frame)
 
     blocks = in_blocks(iter(batches), block_rows(model))
     waiting: deque[tuple[Batch, Future[Scored]]] = deque()
@@ -155,16 +156,6 @@ def refuse_memory(name: str, memory: int, needed: float = 0) -> None:
         raise TableError(
             f"{name} takes more than the {memory >> 20:,} MiB allowed; pass more with ", Parameter("memory"), "."
         )
-
-
-def resident_bytes() -> int:
-    """Memory of this process that is no file's: 0 where the system does not tell."""
-    try:
-        with open("/proc/self/statm") as file:
-            _, resident, shared, *_ = map(int, file.read().split())
-        return (resident - shared) * os.sysconf("SC_PAGE_SIZE")
-    except (OSError, ValueError, AttributeError):
-        return 0
 
 
 def predict_table(
@@ -196,7 +187,7 @@ def _score_blocks(model: Pipeline, frame: pl.DataFrame, counts: RowCounts) -> It
     """Score the rows of a frame block by block, each with the place of its first row, and count them."""
     size = block_rows(model)
     for start in range(0, max(1, frame.height), size):
-        scored = score(model, frame.slice(start, size))
+        scored = score_rows(model, frame.slice(start, size))
         counts.add(scored.counts)
         yield start, scored
 
@@ -233,7 +224,7 @@ class Predictor:
     ) -> None:
         if threshold is not None and not 0 <= threshold <= 1:
             raise TableError(
-                f"The threshold {shown(threshold)} is no confidence; pass one from 0 to 1, such as ",
+                f"The threshold {shown(threshold)} is not a confidence; pass a number from 0 to 1, such as ",
                 Parameter("threshold", "0.8"),
                 ".",
             )
@@ -344,7 +335,7 @@ def load_table_model(path: str | os.PathLike[str]) -> Pipeline:
 
 def _require_table_model(model: Any, name: str) -> Pipeline:
     if not isinstance(model, Pipeline) or not isinstance(model[0], TablePreparation):
-        raise TableError(f"{shown(name)} holds no table model; use one that was made from a table.")
+        raise TableError(f"{shown(name)} is not a model of a table; use one that chary label or chary.label made.")
     return model
 
 

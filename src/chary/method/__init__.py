@@ -1,8 +1,6 @@
-"""The method: classifiers, policies and confidences on arrays."""
+"""The method, on arrays: classifiers and policies, which ``chary`` itself exports, and confidences."""
 
 from chary.method.confidence import CONFIDENCES, entropy, margin, max_probability, t_share, t_similarity
-from chary.method.diverse import DiverseEnsembleClassifier
-from chary.method.linear import LinearDiverseEnsemble
 from chary.method.metrics import (
     ReliabilityCurve,
     RiskCoverageCurve,
@@ -11,44 +9,20 @@ from chary.method.metrics import (
     reliability_curve,
     risk_coverage_curve,
 )
-from chary.method.mixture import Member, MixedEnsembleClassifier, boosted_trees, default_members, linear_model
-from chary.method.model_selection import LabeledScorer, LabeledStratifiedKFold
-from chary.method.policies import (
-    ClassBalanced,
-    Curriculum,
-    Decision,
-    FixedThreshold,
-    Policy,
-    RisingShare,
-    Round,
-    TopK,
-    TransductiveBound,
-)
+from chary.method.mixture import Member, boosted_trees, default_members, linear_model
+from chary.method.policies import Decision, Policy, Round
 from chary.method.priors import Sensitivity, balanced_shares, sensitivity
-from chary.method.self_training import SelfTrainingClassifier
 from chary.method.simulated_bias import iid, selection_biased
 
 __all__ = [
     "CONFIDENCES",
-    "ClassBalanced",
-    "Curriculum",
     "Decision",
-    "DiverseEnsembleClassifier",
-    "FixedThreshold",
-    "LabeledScorer",
-    "LabeledStratifiedKFold",
-    "LinearDiverseEnsemble",
     "Member",
-    "MixedEnsembleClassifier",
     "Policy",
     "ReliabilityCurve",
-    "RisingShare",
     "RiskCoverageCurve",
     "Round",
-    "SelfTrainingClassifier",
     "Sensitivity",
-    "TopK",
-    "TransductiveBound",
     "balanced_shares",
     "boosted_trees",
     "confidence_auroc",

@@ -24,7 +24,7 @@ _CHOICE_ROWS = 2_000  # on which the class is chosen whose share matters most
 _CHOICE_CLASSES = 10  # doubled odds move less than the share of a class, so that a rare one flips few labels
 _NAMED_CLASSES = 6  # of more, a sentence names the largest
 
-# Of balanced_shares, chosen on real tables: docs/class-prior.md says how.
+# Of balanced_shares, chosen on real tables: docs/explanation/defaults.md says how.
 SPREAD = 4.0  # of the scores, before probabilities are made of them
 HALF_WAY = 0.5  # from the shares that the predictions have to those of the most informative ones
 _DEEPEST = 7.0  # a score is no further below the highest of its row: the logarithm of 0 would drown all others
@@ -64,7 +64,7 @@ def align(scores: ArrayLike, prior: ArrayLike) -> Floats:
     >>> (scores + offset).argmax(axis=1)
     array([0, 0, 1, 1])
     """
-    columns = as_columns(scores)  # (C, n)
+    columns = score_columns(scores)  # (C, n)
     target = _checked_shares(prior, len(columns))
     wanted = target > 0
     offset = np.full(len(columns), -np.inf)
@@ -343,7 +343,7 @@ def balanced_shares(scores: ArrayLike, prior: ArrayLike | None = None) -> Floats
     >>> balanced_shares(scores).round(1)
     array([0.9, 0.1])
     """
-    columns = as_columns(scores)  # (C, n)
+    columns = score_columns(scores)  # (C, n)
     n_classes, n_rows = columns.shape
     own = np.bincount(columns.argmax(axis=0), minlength=n_classes) / n_rows
     z = _on_common_scale(_some_rows(columns))
@@ -488,7 +488,7 @@ def match_means(columns: Floats, shares: Floats, offset: Floats, tolerance: floa
     return offset
 
 
-def as_columns(scores: ArrayLike) -> Floats:
+def score_columns(scores: ArrayLike) -> Floats:
     """Scores (n, C), checked, as contiguous columns (C, n): a pass over a class is a pass over memory."""
     columns = np.ascontiguousarray(np.asarray(scores, dtype=np.float64).T)
     if columns.ndim != 2 or columns.shape[0] < 2 or columns.shape[1] < 1:

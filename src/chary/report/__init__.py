@@ -1,31 +1,5 @@
 """chary in Python, and what terminals, programs, pages and notebooks show of a result."""
 
-from chary.report.api import (
-    Diagnosed,
-    Judged,
-    Plots,
-    Result,
-    TableModel,
-    diagnose,
-    draw_rows,
-    explain,
-    judge,
-    label,
-    load,
-    predictor,
-)
+from chary.report.api import Diagnosed, Judged, Plots, Result, TableModel
 
-__all__ = [
-    "Diagnosed",
-    "Judged",
-    "Plots",
-    "Result",
-    "TableModel",
-    "diagnose",
-    "draw_rows",
-    "explain",
-    "judge",
-    "label",
-    "load",
-    "predictor",
-]
+__all__ = ["Diagnosed", "Judged", "Plots", "Result", "TableModel"]

@@ -35,7 +35,8 @@ from chary.report.terminal import show_diagnosis, show_judged, show_labels
 from chary.tables import Source, Table, TableError, open_source
 from chary.tables.frames import alone, extended, like
 from chary.tables.memory import free_memory
-from chary.tables.table import ACCEPT, LABEL, WHY
+from chary.tables.source import flattened
+from chary.tables.table import ACCEPT, LABEL, WHY, with_names_of
 
 _DRAW = "result.draw('audit.csv'), fill in its column {}, then label again with audit='audit.csv'"
 _PRE = "<pre style='white-space: pre-wrap; line-height: 1.25'>{code}</pre>"
@@ -101,10 +102,9 @@ def label(
         A NumPy file (.npy) with further numbers for each row of the table, as a model for images or text makes
         them. To label new rows with the model, such a file is needed for them, too.
     learner : {"auto", "mixed", "network", "linear", "boosting"} or classifier, default="auto"
-        Who learns. "mixed": unlike learners, a linear model, trees and boosting. "network": the one with diverse
-        heads. "auto": unlike learners, unless strongly biased labels make them fail (``docs/label.md`` says when)
-        or there are more than 20,000 labels, from which boosting learns alone. Any classifier of scikit-learn's
-        kind is cloned and fitted to the features of the labelled rows.
+        The model. "mixed": a linear model, trees and boosting together. "network": that of the paper.
+        "auto": "mixed", unless strongly biased labels make it fail, or "boosting" above 20,000 labels
+        (``docs/explanation/defaults.md``). A scikit-learn classifier is cloned and fitted to chary's features.
     rounds : int, default=None
         How often the model is fitted anew with its own most trusted labels. None: the network once, others not
         at all; with an audit only if once proves clearly better on it.
@@ -118,7 +118,7 @@ def label(
     aim : {"accuracy", "balanced"}, default="accuracy"
         Are rare classes as important as common ones? Then "balanced": boundaries between classes are moved so that
         a larger share of each class is found on average. Plain accuracy may fall. Whoever learns, and with a class
-        prior or an audit, too: ``docs/class-prior.md`` says how.
+        prior or an audit, too: ``docs/how-to/rare-classes.md`` says how.
     error : float, default=None
         The largest share of wrong labels among those to be accepted, such as 0.1. Needs an audit. Which rows can
         be accepted is in ``accept`` and in the column ``chary_accept`` then; given and audited labels always can.
@@ -155,7 +155,8 @@ def label(
     """
     settings = {name: value for name, value in locals().items() if name != "data"}
     options = Options.of(**settings | {"target": str(target)})
-    return Result(data, label_table(_table(data, **options.reading), options))
+    table = _table(data, **options.reading)
+    return Result(data, label_table(table, with_names_of(table, options)))
 
 
 def diagnose(data: Any, target: Any, **options: Any) -> Diagnosed:
@@ -183,7 +184,8 @@ def diagnose(data: Any, target: Any, **options: Any) -> Diagnosed:
     'representative'
     """
     chosen = Options.of("diagnose", target=str(target), **options)
-    result = diagnose_table(_table(data, **chosen.reading), chosen)
+    table = _table(data, **chosen.reading)
+    result = diagnose_table(table, with_names_of(table, chosen))
     return Diagnosed(result.diagnosis, summarize_diagnosis(result))
 
 
@@ -195,7 +197,7 @@ def judge(data: Any, labels: Any, truth: Any, *, level: float = 0.95, **options:
     data : DataFrame of pandas, polars or Arrow, dict of columns, path, or Table
         It is not changed.
     labels : str, or two of them
-        The column of labels under test; two are also compared.
+        The column of labels under test; several are also compared.
     truth : path, column name or array of shape (n,)
         A sheet of ``draw_to_judge`` with a person's answers. Or answers for all rows, missing where nobody looked:
         then the figures hold only if the rows looked at were drawn at random from all, which cannot be checked.
@@ -203,8 +205,9 @@ def judge(data: Any, labels: Any, truth: Any, *, level: float = 0.95, **options:
         Of the intervals.
     **options
         ``confidence``, a column of numbers, the larger the surer the label; ``by``, columns to slice by;
-        ``error``, the largest share of wrong labels among those to accept; ``unlabeled`` and ``exact_labels`` as
-        in ``label``; for a path also ``delimiter``, ``encoding``, ``sheet`` and ``header_row``.
+        ``error``, the largest share of wrong labels among those to accept; ``annotator``, further people's sheets;
+        ``settled``, the sheet of rows on which they differ; ``unlabeled`` and ``exact_labels`` as in ``label``;
+        for a path also ``delimiter``, ``encoding``, ``sheet`` and ``header_row``.
 
     Examples
     --------
@@ -215,8 +218,8 @@ def judge(data: Any, labels: Any, truth: Any, *, level: float = 0.95, **options:
     (34, 42)
     """
     chosen = Options.of("judge", labels=labels, **options)
-    source = _source(data, reserved=(), **chosen.reading)
-    return Judged(data, judge_table(source, truth, chosen, level))
+    source = flattened(_source(data, reserved=(), **chosen.reading))
+    return Judged(data, judge_table(source, truth, with_names_of(source.table, chosen), level))
 
 
 def draw_rows(
@@ -237,7 +240,7 @@ def draw_rows(
     ----------
     data : DataFrame of pandas, polars or Arrow, dict of columns, path, or Table
         As in ``judge``.
-    labels : str or list of two
+    labels : str or list
         The columns under test, which the sheet does not show.
     path : path
         Of the sheet.
@@ -246,18 +249,21 @@ def draw_rows(
     overwrite : bool, default=False
         Whether to draw anew in place of what is there.
     **options
-        ``confidence`` and ``hide``, columns that the sheet does not show either; ``seed``; ``unlabeled`` and
+        ``confidence`` and ``hide``, columns that the sheet does not show either; ``show``, columns that it shows
+        although the label can be told from them; ``seed``; ``unlabeled`` and
         ``exact_labels`` as in ``label``; for a path also ``delimiter``, ``encoding``, ``sheet``, ``header_row``.
     """
     chosen = Options.of("judge", labels=labels, force=overwrite, **options)
-    draw_to_judge(_source(data, reserved=(), **chosen.reading), path, chosen, k)
+    source = flattened(_source(data, reserved=(), **chosen.reading))
+    draw_to_judge(source, path, with_names_of(source.table, chosen), k)
 
 
 def load(path: str | os.PathLike[str]) -> TableModel:
     """Read a model that was made from a table: ``result.save(path)``, or by the command line.
 
     Opening a file from a stranger runs no code, as it holds arrays and JSON alone (no pickle), and a damaged one
-    is refused; whether it predicts well, or honestly, nobody can tell from the file (``docs/reliability.md``).
+    is refused. Nobody can tell from the file whether it predicts well or honestly
+    (``docs/reference/reliability.md``).
 
     Parameters
     ----------
@@ -377,7 +383,8 @@ def explain(model: Any, rows: Any = None, *, background: Any = None, **reading: 
     of = {name: effects[:, k] for k, name in enumerate(explained.columns)}
     columns = {name: of[name] for name in dict.fromkeys([*frame.columns, *of]) if name in of}
     labels = np.asarray(pipeline.classes_).astype(str)[codes].tolist()
-    return like(data, {LABEL: labels, WHY: explained.texts(effects, frame).to_list(), **columns}, own)
+    why = explained.texts(X, codes, frame, effects).to_list()
+    return like(data, {LABEL: labels, WHY: why, **columns}, own)
 
 
 class _Shown:

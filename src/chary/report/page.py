@@ -9,12 +9,23 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from chary._words import number, p_value, percent, ratio, visible
-from chary.report.summary import EVIDENCE, Hints, Summary, aim_question, next_step, prior_advice
+from chary.report.summary import (
+    EVIDENCE,
+    Hints,
+    Summary,
+    aim_question,
+    in_unit,
+    next_step,
+    next_steps,
+    prior_advice,
+    quality,
+)
+from chary.tables.columns.column import TOPIC
 
 # The sections of either page in their order: a template of that name shows each.
 _SECTIONS = (
-    *("audit", "bias", "classes", "importance", "prior", "confidence", "accept", "rounds", "next"),
-    *("second_look", "columns", "settings", "limits"),
+    *("audit", "accept", "bias", "classes", "next", "second_look", "importance", "confidence"),
+    *("prior", "columns", "settings", "limits"),
 )
 _JUDGED_SECTIONS = ("accuracy", "compared", "classes", "shares", "slices", "accept", "limits")
 
@@ -29,6 +40,9 @@ def render_page(summary: Summary, hints: Hints = Hints()) -> str:  # noqa: B008 
             **summary,
             sections=[f"sections/{name}.html" for name in _SECTIONS],
             hints=hints,
+            quality=quality(summary),
+            steps=next_steps(summary, hints),
+            largest_classes=largest_classes(summary["classes"]),
             evidence=EVIDENCE,
             advice=prior_advice(diagnosis, hints, summary["class_prior"]["told"]),
             question=aim_question(hints, summary["aim"]["name"]),
@@ -68,9 +82,16 @@ def _templates() -> Environment:
         "fraction": ratio,
         "number": number,
         "p_value": p_value,
-        "own_units": number_in_units,
     }
     return environment
+
+
+def largest_classes(classes: list[dict[str, Any]], most: int = 6) -> list[dict[str, Any]]:
+    """The classes that most rows were given, each with how many and the length of its bar."""
+    found = [{**one, "new": one["learned"] + one["predicted"]} for one in classes]
+    found = sorted(found, key=lambda one: -one["new"])[:most]
+    lengths = bar_lengths([one["new"] for one in found])
+    return [{**one, "length": length} for one, length in zip(found, lengths, strict=True)]
 
 
 def _most_predicted(prior: dict[str, Any], most: int = 6) -> list[int]:
@@ -86,17 +107,6 @@ def _most_important(importance: dict[str, Any] | None, most: int = 15) -> list[d
     columns = [column for column in (importance or {"columns": []})["columns"] if column["change"] > 0][:most]
     lengths = bar_lengths([column["change"] for column in columns])
     return [{**column, "length": length} for column, length in zip(columns, lengths, strict=True)]
-
-
-def number_in_units(number: float, is_share: bool = False) -> str:
-    """The mean of a feature as its column writes it.
-
-    >>> number_in_units(0.1, True), number_in_units(12345.6, False), number_in_units(-0.1, False)
-    ('10%', '12,346', '-0.1')
-    """
-    if is_share:
-        return percent(number)
-    return f"{number:,.0f}" if abs(number) >= 10_000 else f"{number:.4g}"
 
 
 def density_outlines(density: dict[str, list[float]] | None, width: int = 640, height: int = 180) -> Any:
@@ -134,7 +144,12 @@ def contrast_picture(contrast: dict[str, Any], width: int = 320, height: int = 1
 
     return {
         "outlines": {"labeled": outline(sides[0]), "unlabeled": outline(sides[1])},
-        "ends": [contrast["edges"][0], contrast["edges"][-1]],
+        "ends": ["less", "more"]
+        if contrast["unit"] == TOPIC
+        else [
+            f"{sign} {in_unit(end, contrast['unit'])}"
+            for sign, end in zip("≤≥", (contrast["edges"][0], contrast["edges"][-1]), strict=True)
+        ],
     }
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import platform
-import shlex
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any, NamedTuple
@@ -17,9 +17,11 @@ import numpy as np
 import sklearn
 
 from chary import __version__
-from chary._words import listed, shown, visible
+from chary._words import command_line, day, listed, number, percent, shown, visible
 from chary.audit import Acceptance, Score, smallest_audit
-from chary.audit.judge import JudgedColumn, JudgedTable
+from chary.audit.answers import Annotators
+from chary.audit.figures import kappa
+from chary.audit.judge import JudgedColumn, JudgedTable, LabelPair
 from chary.labelling import Diagnosis, LabeledTable
 from chary.labelling.diagnose import MILD, REPRESENTATIVE, STRONG, Contrast, DiagnosedTable
 from chary.labelling.result import SOURCES
@@ -27,7 +29,7 @@ from chary.method import expected_calibration_error
 from chary.method.priors import ACCURACY
 from chary.options import Options, flag_of
 from chary.tables.cells import codes_noted
-from chary.tables.columns.column import Column
+from chary.tables.columns.column import DATE, NUMBER, TOPIC, UNREADABLE, Column
 from chary.tables.preparation import Feature
 from chary.tables.table import ACCEPT
 
@@ -35,9 +37,11 @@ Summary = dict[str, Any]
 
 _N_BINS, _N_SHIFTS = 20, 20
 # Of the rows to check: columns, those of them that name the row, and characters of a cell.
-_N_CELLS, _N_NAMES, _CELL = 6, 2, 20
+_N_CELLS, _N_NAMES, _CELL = 6, 2, 1_000
 _OF_ROUNDS = ("round", "n_pool", "mean_confidence")
 _CLEAR = 0.05
+_GOOD = 0.9  # accuracy that is shown in green, or ruled out in red
+_NO_LABEL = "(no label)"  # what rows without one are called beside the classes
 
 
 # ------------------------------------------------------------ labels that chary made
@@ -142,16 +146,42 @@ def _diagnosis(diagnosis: Diagnosis, features: list[Feature], contrasts: list[Co
 
 
 def _shifts(diagnosis: Diagnosis, features: list[Feature]) -> list[dict[str, Any]]:
-    """Means also as the table writes them; of a category or an indicator they are shares."""
-    shifts = []
-    for shift in diagnosis.shifts[:_N_SHIFTS]:
+    """What differs most, as a person calls it, with means as the table writes them.
+
+    Where a person can read one of several features that say the same, such as the month, the others are left out.
+    """
+    readable = {feature.words for feature in features if feature.unit != UNREADABLE}
+    shifts: dict[str, dict[str, Any]] = {}
+    for shift in diagnosis.shifts:
         feature = features[shift.feature]
-        own = {
-            "labeled": feature.in_units(shift.labeled_mean),
-            "unlabeled": feature.in_units(shift.unlabeled_mean),
+        if feature.words in (readable if feature.unit == UNREADABLE else shifts) or len(shifts) == _N_SHIFTS:
+            continue
+        means = feature.in_units(shift.labeled_mean), feature.in_units(shift.unlabeled_mean)
+        sides = ("more", "less") if shift.difference > 0 else ("less", "more")
+        words = [in_unit(mean, feature.unit, feature.indicator) for mean in means]
+        shown = sides if feature.unit == TOPIC else words
+        shifts[feature.words] = {
+            **shift._asdict(),
+            "name": feature.words,
+            "is_share": feature.indicator,
+            **dict(
+                zip(("labeled", "unlabeled", "labeled_words", "unlabeled_words"), (*means, *shown), strict=True)
+            ),
         }
-        shifts.append({**shift._asdict(), **own, "is_share": feature.indicator})
-    return shifts
+    return list(shifts.values())
+
+
+def in_unit(value: float, unit: str = NUMBER, is_share: bool = False) -> str:
+    """A number of a feature as a person reads it.
+
+    >>> in_unit(0.1, is_share=True), in_unit(12345.6), in_unit(17_722.5, "date"), in_unit(0.3, "unreadable")
+    ('10%', '12,346', '2018-07-10', '–')
+    """
+    if unit == UNREADABLE:
+        return "–"
+    if unit == DATE:
+        return day(value)
+    return percent(value) if is_share else f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:.4g}"
 
 
 def _classes(result: LabeledTable) -> list[dict[str, Any]]:
@@ -284,7 +314,9 @@ def summarize_judged(result: JudgedTable) -> Summary:
         "stopped": answers.stopped,  # whether the person was told when it was enough
         "notes": [{"text": text, "warning": warning} for text, warning in notes],
         "columns": [_judged_column(column, result) for column in result.columns],
-        "comparison": _comparison(result),
+        "pairs": [_pair(pair, result) for pair in result.pairs],
+        "trusted": _trusted(result),
+        "annotators": _annotators(result.answers.annotators),
         "slices": [
             {
                 "column": name,
@@ -340,7 +372,8 @@ def _judged_column(column: JudgedColumn, result: JudgedTable) -> dict[str, Any]:
         "always": {"low": column.always.low, "high": column.always.high},
         "promised": {"low": low, "high": high},
         "answered": _score(found.answered),
-        "agreement": _plain(found.agreement),
+        "kappa": found.kappa,
+        "matrix": _matrix(found),
         "classes": [_judged_class(str(name), one) for name, one in found.classes.items()],
         "confusions": [
             {"truth": str(truth), "label": None if label is None else str(label), "rows": rows}
@@ -374,20 +407,77 @@ def _judged_class(name: str, found: Any) -> dict[str, Any]:
     }
 
 
-def _comparison(result: JudgedTable) -> dict[str, Any] | None:
-    """Of the first two columns, with the difference of their accuracies."""
-    if result.difference is None:
-        return None
-    found, low, high = result.difference.comparison, result.difference.low, result.difference.high
-    first, second = (shown(column.name) for column in result.columns[:2])
+def _matrix(found: Any) -> dict[str, Any]:
+    """Audited rows by the class of the answer and of the label, of the classes that any of them has."""
+    pairs = Counter({(str(truth), str(label or _NO_LABEL)): n for (truth, label), n in found.confusions.items()})
+    right = {str(name): one.precision.correct for name, one in found.classes.items() if one.precision}
+    pairs.update({(name, name): n for name, n in right.items() if n})
+    order = [*map(str, found.classes), _NO_LABEL]
+    rows = [name for name in order if any(truth == name for truth, _ in pairs)]
+    labels = [name for name in order if name in rows or any(label == name for _, label in pairs)]
+    most = max(pairs.values(), default=1)
+    return {
+        "classes": rows,
+        "labels": labels,
+        "counts": [[pairs[truth, label] for label in labels] for truth in rows],
+        "shade": [[round(45 * pairs[truth, label] / most) for label in labels] for truth in rows],
+    }
+
+
+def _pair(pair: LabelPair, result: JudgedTable) -> dict[str, Any]:
+    """Two columns of labels: which is right more often, by how much, and where they say different things."""
+    found, differs = pair.difference.comparison, pair.difference
+    first, second = shown(pair.first), shown(pair.second)
     better = first if found.only_first > found.only_second else second
-    outcome = f"{better} is better" if found.p_value < _CLEAR else "the audit does not tell which is better"
-    sentence = (
-        f"Of the audited rows {first} alone is right on {found.only_first} rows and {second} alone on "
-        f"{found.only_second} (p = {found.p_value:.3f}): {outcome}. The accuracy of {first} less that of {second} "
-        f"is between {100 * low:+.1f} and {100 * high:+.1f} points."
-    )
-    return {**found._asdict(), "share": result.difference.share, "low": low, "high": high, "sentence": sentence}
+    outcome = f"{better} is better" if pair.p_value < _CLEAR else "the audit does not tell which is better"
+    corrected = ", corrected for all pairs" if len(result.pairs) > 1 else ""
+    agreement = kappa(pair.counts)
+    same, both = int(np.trace(pair.counts)), int(pair.counts.sum())
+    off = [
+        {"first": a, "second": b, "rows": int(pair.counts[i, j]), "audited": audited, "right": right}
+        for i, a in enumerate(pair.classes)
+        for j, b in enumerate(pair.classes)
+        if i != j and pair.counts[i, j]
+        for audited, *right in [pair.differing.get((a, b), (0, 0, 0))]
+    ]
+    return {
+        **found._asdict(),
+        "first": pair.first,
+        "second": pair.second,
+        "p_value": pair.p_value,
+        "share": differs.share,
+        "low": differs.low,
+        "high": differs.high,
+        "kappa": agreement,
+        "kappas": pair.kappas,
+        "differing": sorted(off, key=lambda one: -one["rows"]),
+        "sentence": (
+            f"Of the audited rows {first} alone is right on {found.only_first} and {second} alone on "
+            f"{found.only_second} (p = {pair.p_value:.3f}{corrected}): {outcome}. The accuracy of {first} less "
+            f"that of {second} is between {100 * differs.low:+.1f} and {100 * differs.high:+.1f} points. "
+            f"They agree on {same:,} of {both:,} rows{'' if agreement is None else f' (kappa {agreement:.2f})'}."
+        ),
+    }
+
+
+def _annotators(found: Annotators | None) -> dict[str, Any] | None:
+    """Who answered, and on how many rows they differ, if several did; the notes say how far they agree."""
+    if found is None:
+        return None
+    return {"names": found.names, "differing": len(found.differing), "unsettled": len(found.unsettled)}
+
+
+def _trusted(result: JudgedTable) -> list[dict[str, Any]]:
+    """Of each class, the column of labels to trust where it says so, and whether the audit is clear about that."""
+    if len(result.columns) < 2:
+        return []
+    chosen = []
+    for name, ranked in result.trusted.items():
+        if ranked:
+            (column, best), *others = ranked
+            clear = bool(others) and all(best.low > other.high for _, other in others)
+            chosen.append({"name": name, "column": column, "precision": _score(best), "is_clear": clear})
+    return chosen
 
 
 def _accepted_judged(result: JudgedTable) -> dict[str, Any] | None:
@@ -457,6 +547,7 @@ class Hints(NamedTuple):
     error: str = "error={share:g}"  # asks for the rows to be marked; {percent} stands for 100 times the share
     aim: str = "pass aim='balanced'"
     missing: str = ""  # the option that names a code for nothing; empty: a parameter does
+    settle: str = ""  # goes on once rows on which people differ were settled
 
     @classmethod
     def typed(cls, options: Options, files: Sequence[str | os.PathLike[str]], audit_size: int) -> Hints:
@@ -469,9 +560,14 @@ class Hints(NamedTuple):
     ) -> Hints:
         """The same for labels that are judged: a draw twice as large keeps the answers."""
         n_drawn, n_rows = result.answers.n_drawn, result.n_rows
-        again = {"k": min(2 * n_drawn, n_rows), "audit": None, "require": None, "force": False}
+        again: dict[str, Any] = {"k": min(2 * n_drawn, n_rows), "audit": None, "require": None, "force": False}
+        again |= {"annotator": (), "settled": None}
         more = options.command("judge", files, **again) if n_drawn < n_rows else ""
-        return cls._typed(more, options.command("audit fill", [str(options.audit)]))
+        table = result.source.table
+        sheet = options.settled or options.folder(table.folder) / f"{table.stem}.settle.csv"
+        then = command_line([flag_of("settled"), str(sheet)])
+        settle = f"{options.command('audit fill', [sheet])}, then add {then}"
+        return cls._typed(more, options.command("audit fill", [str(options.audit)]))._replace(settle=settle)
 
     @classmethod
     def _typed(cls, draw: str, fill: str = "") -> Hints:
@@ -482,6 +578,55 @@ class Hints(NamedTuple):
     def at(self, error: float) -> str:
         """What asks for the rows to be marked that can be accepted at an error."""
         return self.error.format(share=error, percent=100 * error)
+
+
+def quality(summary: Summary) -> dict[str, Any]:
+    """How good the new labels are: a headline, a sentence, and the intervals to draw, if there is an audit."""
+    audit, held_out = summary["audit"], summary["held_out"]
+    if audit is None:
+        sentence = "Your labels were not picked at random, so no figure computed from them can tell."
+        if not summary["audit_size"]:
+            sentence += " There are so few rows without a label that you can look at each."
+        return {"tone": "fair", "headline": "Not known yet", "sentence": sentence, "bars": []}
+    after, before = audit["after"], audit["before"]
+    promised = held_out["accuracy"] if held_out else None
+    bars = [
+        {"words": "These labels", **after, "mark": promised},
+        {"words": "Without the audit's answers", **before, "mark": promised},
+    ]
+    sentence = (
+        f"95% intervals from {before['n']} random rows that a person labelled; the first is approximate, as the "
+        "model also learned from these rows."
+    )
+    if promised is not None:
+        sentence += f" Your own labels promised {percent(promised)} (blue mark), which is not an estimate."
+    tone = "good" if after["low"] >= _GOOD else "bad" if after["high"] < _GOOD else "fair"
+    headline = f"{percent(after['low'])} to {percent(after['high'])} right"
+    return {"tone": tone, "headline": headline, "sentence": sentence, "bars": bars}
+
+
+def next_steps(summary: Summary, hints: Hints) -> list[dict[str, str]]:
+    """What to do next, the most useful first: in words, and how."""
+    audit, steps = summary["audit"], list[tuple[str, str]]()
+    if audit is None and summary["audit_size"]:
+        labels = f"Label {number(summary['audit_size']).lower()} rows drawn at random"
+        steps.append((f"{labels}. They tell how good the labels are, and the model learns from them.", hints.draw))
+    if audit is not None and summary["accept"] is not None:
+        steps.append((summary["accept"]["sentence"], ""))
+    elif audit is not None:
+        found = next((one for one in audit["accept"] if one["n_accepted"]), None)
+        if found is not None:
+            which = f"Accept {found['n_accepted']:,} labels with at most {percent(found['error'])} wrong"
+            steps.append(
+                (f"{which} ({percent(found['level'])} sure). To have them marked:", hints.at(found["error"]))
+            )
+        else:
+            steps.append(("Enlarge the audit: it is too small to accept any label.", ""))
+    if n := len(summary["second_look"]):
+        these = "one label of yours that contradicts" if n == 1 else f"{n} labels of yours that contradict"
+        steps.append((f"Look again at {these} a confident prediction.", ""))
+    steps.append(("Check the rows that the model is least sure of.", ""))
+    return [{"words": words, "command": command} for words, command in steps]
 
 
 def missing_codes(columns: Sequence[dict[str, Any]], hints: Hints) -> list[str]:
@@ -507,7 +652,7 @@ def missing_codes(columns: Sequence[dict[str, Any]], hints: Hints) -> list[str]:
             [f"{name}={code}" for name in names for code in codes] if len(names) <= _FEW_COLUMNS else list(codes)
         )
         one, it = ("looks like a code", "it is") if len(codes) == 1 else ("look like codes", "they are")
-        how = shlex.join([word for text in told for word in (hints.missing, text)])
+        how = command_line([word for text in told for word in (hints.missing, text)])
         how = f"add {how}" if hints.missing else f"pass missing={told}"
         sentences.append(f"{', '.join(said)}: {listed(codes)} {one} for missing; if {it}, {how}.")
     return sentences
@@ -541,6 +686,8 @@ def next_step(summary: Summary, hints: Hints) -> str:
             f"{summary['left']} of the rows drawn have no label yet; they would make the intervals narrower",
             hints.fill,
         )
+    if (people := summary["annotators"]) and people["unsettled"]:
+        words, how = f"Settle the {people['unsettled']} rows on which people differ", hints.settle
     return f"{words}:  {how}" if how else f"{words}."
 
 

@@ -173,16 +173,19 @@ def show_judged(console: Console, summary: Summary, hints: Hints) -> None:
         low, high = column["promised"]["low"], column["promised"]["high"]
         colour = "green" if low >= 0.9 else "red" if high < 0.9 else "yellow"
         console.print(_panel(column["sentence"], f"{_limits(low, high)} right", colour))
+        if len(summary["columns"]) > 1:
+            continue  # classes and confusions of each are in the report
         console.print(_judged_classes(column["classes"]))
         _show_confusions(console, column["confusions"])
-        if column["agreement"] is not None:
-            kappa = "{kappa:.2f} ({low:.2f} to {high:.2f})".format(**column["agreement"])
-            _say(console, f"Agreement beyond chance (kappa): {kappa}.")
+        if column["kappa"] is not None:
+            _say(console, f"Agreement with the answers beyond chance (kappa): {column['kappa']:.2f}.")
         if not summary["stopped"]:
             looked = "If you looked at the figures and stopped when they were good enough: "
             _say(console, looked + "between {low:.1%} and {high:.1%} are right.".format(**column["always"]))
-    if summary["comparison"] is not None:
-        _say(console, summary["comparison"]["sentence"], "bold")
+    for pair in summary["pairs"]:
+        _say(console, pair["sentence"], "bold")
+    if summary["trusted"]:
+        console.print(_trusted(summary["trusted"]))
     for slices in summary["slices"]:
         console.print(_slices(slices))
     if summary["required"] is not None:
@@ -197,7 +200,7 @@ def show_judged(console: Console, summary: Summary, hints: Hints) -> None:
 
 
 def _judged_classes(classes: list[dict[str, Any]]) -> Grid:
-    grid = _grid("Class", "Labelled so", "Really, by the audit", "Right where said", "Found of it")
+    grid = _grid("Class", "Labelled so", "Really, by the audit", "Precision", "Recall")
     for one in sorted(classes, key=lambda one: -one["labelled"])[:_N_CLASSES]:
         really = f"{one['low']:,} to {one['high']:,}"
         grid.add_row(
@@ -209,6 +212,14 @@ def _judged_classes(classes: list[dict[str, Any]]) -> Grid:
         )
     if len(classes) > _N_CLASSES:
         grid.add_row(Text(f"and {len(classes) - _N_CLASSES} more"))
+    return grid
+
+
+def _trusted(trusted: list[dict[str, Any]]) -> Grid:
+    grid = _grid("Where the label is", "most often right", "Precision there", "Clearly better than the others")
+    for one in trusted[:_N_CLASSES]:
+        clear = "yes" if one["is_clear"] else "not clear from these rows"
+        grid.add_row(Text(visible(one["name"], 40)), _plain(one["column"]), _score(one["precision"]), clear)
     return grid
 
 

@@ -41,7 +41,7 @@ from chary.review.doubt import check, doubt_page
 from chary.review.errors import ConflictError, NotHereError, page_sentence
 from chary.review.result import output_file, result_page, write
 from chary.review.safety import LOG, REPORT_POLICY, Safety, read_body
-from chary.review.start import change, overview, relearn, start_page
+from chary.review.start import change, choose_labels, overview, relearn, start_page
 from chary.review.state import Page, Workbench
 from chary.review.truth import accept, truth_page
 from chary.tables import TableError
@@ -60,6 +60,7 @@ READS: dict[str, Page] = {
 # Each with what is shown where something has changed meanwhile.
 WRITES: dict[str, tuple[Page, Page]] = {
     "/api/settings": (change, start_page),
+    "/api/labels": (choose_labels, start_page),
     "/api/audit/draw": (draw, audit_page),
     "/api/audit": (answer, audit_page),
     "/api/accept": (accept, truth_page),
@@ -73,6 +74,7 @@ _ASSETS = {
     "/assets/icon.svg": "image/svg+xml",
 }
 _PATIENCE = 0.5  # seconds for a connection to ask something; asyncio takes further ones after a whole one
+_WAITING = 128  # connections that may wait to be taken; asyncio tries as many again where files run out
 _DOOR = "chary-review-"  # a folder of temporary files, with what a browser opens first
 _DOWNLOADS = ("/download/labels", "/download/model", "/download/report")
 
@@ -83,6 +85,8 @@ def create_app(bench: Workbench, token: str, port: int) -> Safety:
     async def page(request: Request) -> Response:
         path, job = request.scope["path"], bench.job
         pages = {address: name for address, name in PAGES.items() if name != "review" or job.kind == "label"}
+        if job.kind == "choose":
+            pages = {"/": "choose"}
         if path not in pages:
             raise NotHereError("There is no such page here.")
         name = pages[path]
@@ -90,11 +94,17 @@ def create_app(bench: Workbench, token: str, port: int) -> Safety:
         shell = _templates().get_template(f"{name}.html").render(**context)
         return Response(shell.encode("utf-8", "backslashreplace"), media_type="text/html")
 
+    def require_chosen(path: str) -> None:
+        if bench.job.kind == "choose" and path not in ("/api/state", "/api/start", "/api/labels"):
+            raise ConflictError("Choose on the page Start which column holds the labels.")
+
     async def reading(request: Request) -> Response:
+        require_chosen(request.scope["path"])
         query = {key[:100]: value[:2000] for key, value in request.query_params.items()}
         return _json(await run_in_threadpool(READS[request.scope["path"]], bench, query))
 
     async def writing(request: Request) -> Response:
+        require_chosen(request.scope["path"])
         body = await read_body(request)
         try:
             told = json.loads(body)
@@ -105,6 +115,7 @@ def create_app(bench: Workbench, token: str, port: int) -> Safety:
         return _json(await run_in_threadpool(WRITES[request.scope["path"]][0], bench, told))
 
     async def download(request: Request) -> Response:
+        require_chosen(request.scope["path"])
         path = output_file(bench, request.scope["path"].removeprefix("/download/"))
         return FileResponse(path, media_type="application/octet-stream", filename=path.name)
 
@@ -181,7 +192,13 @@ def serve(
     url = f"http://{HOST}:{port}/?token={token}"
     app = create_app(bench, token, port)
     config = uvicorn.Config(
-        app, log_config=None, access_log=False, lifespan="off", server_header=False, timeout_graceful_shutdown=2
+        app,
+        log_config=None,
+        access_log=False,
+        lifespan="off",
+        server_header=False,
+        timeout_graceful_shutdown=2,
+        backlog=_WAITING,
     )
     server = _Server(config)
     _log_to_the_error_stream()
@@ -204,6 +221,8 @@ class _Server(uvicorn.Server):
 
     def _heed(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         """Where connections take all files that may be open, let the idle ones go; that is said once."""
+        if self._has_shed and isinstance(context.get("exception"), ValueError):
+            return  # asyncio wants to open the door again, and it is closed for good
         if getattr(context.get("exception"), "errno", None) not in (errno.EMFILE, errno.ENFILE):
             loop.default_exception_handler(context)
             return
@@ -231,7 +250,7 @@ def _bind(port: int) -> socket.socket:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         bound.bind((HOST, port))
-        bound.listen(128)  # who is early waits
+        bound.listen(_WAITING)
     except OSError as error:
         bound.close()
         raise TableError(

@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from chary._words import shown
-from chary.audit.filling import Filling
+from chary._words import percent, shown
+from chary.audit.filling import CLASS_KEYS, Filling
 from chary.audit.sheet import SKIPPED
 from chary.review.errors import ConflictError
 from chary.review.state import LIVE, PLANNED, Workbench, locked
@@ -22,9 +22,6 @@ _MOST_ANSWER = 200  # characters of an answer
 MOST_CHARACTERS, MOST_FIELDS = 10_000, 300
 _LONG = 80  # characters from which on a text is read in lines
 _NUMBER = re.compile(r"[-+]?(\d[\d.,' _]*|[.,]\d+)(e[-+]?\d+)?\s?(%|[a-zA-Z€$£]{1,4})?")
-
-# The keys of the terminal: digits, then letters without those that do something.
-CLASS_KEYS = "123456789" + "abcdefghijklmoprtvwxyz"
 
 
 @locked
@@ -146,7 +143,7 @@ def _interval(bench: Workbench, filling: Filling) -> dict[str, Any] | None:
         return {**found, "words": "The interval is shown once the model of the given labels is learned."}
     if not live:
         score = stopping.planned(filling.answers)
-        share = f"between {score.low:.0%} and {score.high:.0%} of the labels are right"
+        share = f"between {percent(score.low)} and {percent(score.high)} of the labels are right"
         words = f"{score.correct} of {score.n} rows are right: {share} (95% interval)."
         return {"low": score.low, "high": score.high, "n": score.n, "words": words, "enough": True}
     low, high = stopping.limits(filling.answers)

@@ -29,12 +29,12 @@ def doubt_page(bench: Workbench, query: Mapping[str, str]) -> dict[str, Any]:
     row, after = (_row_in(query, name, bench.job.table.frame.height) for name in ("row", "after"))
     if bench.result is None:
         filters: dict[str, list[str]] = {"labels": [], "sources": []}
-        return {"left": 0, "mended": len(checked), "filters": filters, "row": None, "keys": []}
+        return {"left": 0, "checked": len(checked), "filters": filters, "row": None, "keys": []}
     doubt = _doubt(bench)
     mask = doubt.wanted(query, [*audited, *checked])
     page = {
         "left": int(mask.sum()),
-        "mended": len(checked),
+        "checked": len(checked),
         "filters": {"labels": doubt.classes, "sources": doubt.sources},
         "keys": keys_of(list(dict.fromkeys([*doubt.classes, *sorted(checked.values())]))),
     }
@@ -53,7 +53,7 @@ def check(bench: Workbench, body: Mapping[str, Any]) -> dict[str, Any]:
     bench.require_unchanged()
     row = whole_number(body.get("row")) - 1
     if bench.result is None:
-        raise ConflictError("There are no labels to mend yet; they are being learned.")
+        raise ConflictError("There are no labels to correct yet; the model is still learning.")
     doubt, there = _doubt(bench), bench.sheets.check
     is_checked = there is not None and there.place_of(row) is not None
     if row in bench.sheets.audited_rows() or not (is_checked or doubt.has(row)):
@@ -75,7 +75,7 @@ def _doubt(bench: Workbench) -> Doubt:
 
 def _require_label_mode(bench: Workbench) -> None:
     if bench.job.kind != "label":
-        raise NotHereError("Labels under test are not mended here.")
+        raise NotHereError("Labels that are judged cannot be corrected here.")
 
 
 def _row_in(query: Mapping[str, str], name: str, n_rows: int) -> int | None:
@@ -147,12 +147,10 @@ class Doubt:
         classifier, code = result.model[-1], int(result.codes[row])
         probs = classifier.predict_proba(X)[0]
         others = [c for c in np.argsort(-probs, kind="stable").tolist() if c != code]
-        runner_up = {"name": classes[others[0]], "probability": _round(probs[others[0]])} if others else None
         return {
             "proposed": classes[code],
             "confidence": _round(result.confidence[row]),
-            "probability": _round(probs[code]),
-            "runner_up": runner_up,
+            "runner_up": classes[others[0]] if others else None,
             "source": str(result.source[row]),
             "votes": self._votes(X),
             "neighbours": self._nearest(X),
@@ -194,7 +192,8 @@ class Doubt:
         explained = self.result.explainer
         if explained is None:
             return []
-        (cells,) = explained.cells(explained.effects(X, self.result.codes[[row]]), self.result.table.frame[[row]])
+        codes, frame = self.result.codes[[row]], self.result.table.frame[[row]]
+        (cells,) = explained.cells(X, codes, frame, explained.effects(X, codes))
         return [
             {"column": cell.column, "text": cell.text or "", "effect": round(cell.effect, 3), "shown": cell.shown}
             for cell in cells

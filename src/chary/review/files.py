@@ -29,6 +29,7 @@ KINDS = {
 }
 SETTINGS = ("class_prior", "aim", "error")  # options that can be chosen on the page, besides the kinds of columns
 Writer = Callable[[BinaryIO], None]
+_ABOUT = ("target", "labels", "confidence", "unlabeled", "classes")  # which labels the settings are for
 _VERSION = 1
 _MOST_BYTES = 4 << 20
 
@@ -115,23 +116,31 @@ class Kept(NamedTuple):
     own: bool = True  # whether it is of this page, and may be written
 
 
+def resumed(path: Path, options: Options) -> Options:
+    """With the column and the classes that were chosen when the page was open last, unless some are typed."""
+    try:
+        about = _mapping(_parsed(path)["about"])
+        typed = options.target is not None or bool(options.labels)
+        if (typed and _of(about) != _of(_about(options))) or options.unlabeled or options.classes:
+            return options
+        return Options.of(**{**vars(options), **{name: about.get(name) for name in _ABOUT}})
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return options  # what is wrong with it, ``read_settings`` says
+
+
 def read_settings(path: Path, options: Options, columns: Sequence[str], classes: Sequence[str]) -> Kept:
     """What a page kept when it was open last; a file that is damaged, or of something else, is said and let be."""
     try:
-        if path.stat().st_size > _MOST_BYTES:
-            raise ValueError
-        found = json.loads(path.read_text("utf-8"))
-        if found["chary_review"] != _VERSION:
-            raise ValueError
+        found = _parsed(path)
         written = {str(name): str(digest) for name, digest in _mapping(found["written"]).items()}
-        chosen, about = _mapping(found["settings"]), found["about"]
+        chosen, about = _mapping(found["settings"]), _mapping(found["about"])
     except FileNotFoundError:
         lost = f"{path.name} is a link that leads nowhere; what you choose here is not kept."
         return Kept(options, notice=lost, own=False) if path.is_symlink() else Kept(options)
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         notice = f"{path.name} is damaged, or was not written by this page; the usual settings are used."
         return Kept(options, notice=notice, own=False)
-    if about != _about(options):
+    if _of(about) != _of(_about(options)):
         return Kept(options, written, f"{path.name} holds settings for other labels; the usual ones are used.")
     try:
         kept = with_settings(options, chosen, columns, classes)
@@ -201,8 +210,23 @@ def _class_prior(value: Any, classes: Sequence[str]) -> dict[str, float] | None:
     return {name: float(shares[name]) for name in classes}
 
 
+def _parsed(path: Path) -> Any:
+    if path.stat().st_size > _MOST_BYTES:
+        raise ValueError
+    found = json.loads(path.read_text("utf-8"))
+    if found["chary_review"] != _VERSION:
+        raise ValueError
+    return found
+
+
 def _about(options: Options) -> dict[str, Any]:
-    return {"target": options.target, "labels": list(options.labels), "confidence": options.confidence}
+    found = {name: getattr(options, name) for name in _ABOUT}
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in found.items()}
+
+
+def _of(about: Mapping[str, Any]) -> list[Any]:
+    """Whose settings they are: the columns."""
+    return [about.get(name) for name in _ABOUT[:3]]
 
 
 def _is_number(value: Any) -> bool:

@@ -1,8 +1,8 @@
-"""What a page is about: a table to label, or labels to judge; both answer to the same names."""
+"""What a page is about: a table to label, or labels to judge; or a table of which that is still to be chosen."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -11,39 +11,41 @@ from typing import Any, BinaryIO
 import numpy as np
 import polars as pl
 
+from chary._words import listed, shown
 from chary.audit import draw_to_judge, judge_table
 from chary.audit.drawing import draw_sheet
 from chary.audit.filling import Filling
-from chary.audit.judge import JudgedTable, labels_of_sheet, read_labels_under_test
+from chary.audit.judge import JudgedTable, hidden_columns, labels_of_sheet, read_labels_under_test
 from chary.audit.sheet import DOUBT, GUESS, cells_of, enlarge_sheet, sheet_rows, unlabelled_rows, write_audit
 from chary.audit.stopping import Stopping
 from chary.labelling import LabeledTable, label_table
+from chary.labelling.score import refuse_taken
 from chary.model_file import model_bytes
 from chary.options import Options
 from chary.report.page import render_judged, render_page
 from chary.report.summary import Hints, summarize, summarize_judged
 from chary.review.files import Writer
 from chary.tables import Table, open_source, write_table
-from chary.tables.cells import cell_texts
-from chary.tables.table import ACCEPT, LABEL
-from chary.tables.target import read_target
+from chary.tables.cells import cell_texts, label_texts, target_texts
+from chary.tables.table import ACCEPT, ADDED_COLUMNS, LABEL, column_named, has_texts
+from chary.tables.target import Value, read_target, target_values
 
 Progress = Callable[[str], None]
 _EXAMPLES, _LOOKED_AT = 3, 200
+_FEW_VALUES, _LOOKED_AT_TO_CHOOSE = 30, 20_000  # of a column that is offered first, and cells that are looked at
 
 
 class _Job:
     """What both kinds of page have in common."""
 
-    kind: str  # "label" or "judge"
-    target: str  # the column that holds the labels
+    kind: str  # "label", "judge" or "choose"
+    target = ""  # the column that holds the labels
     question: str  # what a person is asked for
-    hidden: tuple[str, ...]  # columns that a person who audits must not see
-    classes: list[str]
-    counts: dict[str, int]  # rows with a label, by class
+    hidden: tuple[str, ...] = ()  # columns that a person who audits must not see
+    classes: Sequence[str] = ()
+    values: Sequence[Value] = ()  # of the column that holds the labels
     population: int  # rows that an audit is drawn from
-    notes: list[str]  # how the labels were read, a sentence each
-    spellings: dict[str, dict[str, int]]  # of classes that have several
+    notes: Sequence[str] = ()  # how the labels were read, a sentence each
 
     def __init__(self, table: Table, options: Options) -> None:
         self.table, self.options = table, options
@@ -68,6 +70,30 @@ class _Job:
         return found
 
 
+class ChooseJob(_Job):
+    """A page on which a person says which column holds the labels, and which of its values are labels."""
+
+    kind = "choose"
+
+    def columns_to_choose(self) -> list[dict[str, Any]]:
+        """Every column that could hold labels; first those of few values with most empty cells, as targets are."""
+        found = []
+        for name in self.table.frame.columns:
+            if not has_texts(self.table.frame[name]):
+                continue
+            cells = self.table.frame[name]
+            some = label_texts(target_texts(cells.gather_every(max(1, len(cells) // _LOOKED_AT_TO_CHOOSE))))
+            n_values, empty = some.drop_nulls().n_unique(), some.null_count() / max(1, len(some))
+            fits = 2 <= n_values <= _FEW_VALUES
+            about = {"name": name, "values": n_values, "empty": empty, "examples": self.examples[name]}
+            found.append((not fits, -empty, about))
+        return [about for *_, about in sorted(found, key=lambda one: one[:2])]
+
+    def values_of(self, name: str) -> list[Value]:
+        """The values of a column, as they are read with what was typed."""
+        return target_values(self.table.frame[column_named(self.table, name)], **self.options.target_reading)
+
+
 class LabelJob(_Job):
     """A page that labels a table."""
 
@@ -75,17 +101,20 @@ class LabelJob(_Job):
 
     def __init__(self, table: Table, options: Options) -> None:
         super().__init__(table, options)
+        refuse_taken(table, ADDED_COLUMNS)
         self.target = self.question = str(options.target)
         self.hidden = (self.target,)
         read = read_target(table, self.target, **options.target_reading)
-        self.labels, self.notes, self.spellings = read.labels, read.notes, read.spellings
+        self.labels, self.notes = read.labels, read.notes
         self.classes = [str(name) for name in self.labels.classes]
-        found = np.bincount(self.labels.codes[self.labels.labeled], minlength=len(self.classes)).tolist()
-        self.counts = dict(zip(self.classes, found, strict=True))
-        self.population = table.frame.height - sum(found)
+        self.values = target_values(table.frame[self.target], **options.target_reading)
+        self.population = table.frame.height - int(self.labels.labeled.sum())
         self.cells = cells_of(table, self.target)
-        self._read_with: dict[str, Any] = {"unlabeled": options.unlabeled, "exact_labels": options.exact_labels}
-        self._read_with["options"] = options.to_keep("label")
+
+    @property
+    def _read_with(self) -> dict[str, Any]:
+        told = {"unlabeled": self.options.unlabeled, "exact_labels": self.options.exact_labels}
+        return {**told, "options": self.options.to_keep("label")}
 
     def draw(self, path: Path, k: int) -> None:
         """Draw a sheet of random rows, or enlarge the one that is there."""
@@ -110,7 +139,7 @@ class LabelJob(_Job):
         """How to write each output, the table last."""
 
         def report(stream: BinaryIO) -> None:
-            hints = Hints.typed(self.options, self.files, result.audit_size)
+            hints = Hints.typed(result.options, self.files, result.audit_size)
             stream.write(render_page(summarize(result), hints).encode("utf-8", "backslashreplace"))
 
         return {
@@ -143,11 +172,18 @@ class JudgeJob(_Job):
     def __init__(self, table: Table, options: Options) -> None:
         super().__init__(table, options)
         self.target, self.source = options.labels[0], open_source(table, reserved=())
-        self.hidden = (*options.labels, *filter(None, [options.confidence]))
         tested = read_labels_under_test(self.source, options)
-        self.classes, self.notes, self.population = tested.classes, tested.notes, self.source.n_rows
-        self.spellings = {}  # told in the notes
-        self.counts = {str(name): n for name, n in tested.counts[self.target].items() if name is not None}
+        hidden, revealing = hidden_columns(self.source, tested, options)
+        self.hidden, self.notes = (*hidden, *revealing), tested.notes
+        if revealing:
+            names = listed([shown(name, 40) for name in revealing])
+            self.notes = [
+                *tested.notes,
+                f"Not shown while you label, because the label can be told from it: {names}.",
+            ]
+        self.classes, self.population = tested.classes, self.source.n_rows
+        counts = {str(name): n for name, n in tested.counts[self.target].items() if name is not None}
+        self.values = [Value(name, n, True, False) for name, n in counts.items()]
 
     def check_sheet(self, filling: Filling) -> None:
         """Nothing to do: it is checked where the answers are read."""
@@ -184,7 +220,15 @@ class JudgeJob(_Job):
         accepted, frame = None if result is None else result.accepted(), self.table.frame
         if accepted is not None:
             frame = frame.with_columns(pl.Series(ACCEPT, accepted))
-        return frame, [*self.hidden, ACCEPT], self.target
+        first = [*self.options.labels, *filter(None, [self.options.confidence]), ACCEPT]
+        return frame, first, self.target
 
 
-Job = LabelJob | JudgeJob
+Job = LabelJob | JudgeJob | ChooseJob
+
+
+def job_of(table: Table, options: Options) -> Job:
+    """What these options ask for."""
+    if options.labels:
+        return JudgeJob(table, options)
+    return ChooseJob(table, options) if options.target is None else LabelJob(table, options)

@@ -37,6 +37,7 @@ def result_page(bench: Workbench, query: Mapping[str, str]) -> dict[str, Any]:
         "files": bench.outputs.files([kind for kind in bench.outputs.paths if kind in kinds], bench.files_made_of),
         "commands": [options.command(job.kind, job.files)],
         "quality": quality_of(bench),
+        "stale": bench.is_stale,
     }
 
 

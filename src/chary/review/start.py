@@ -1,21 +1,25 @@
-"""The page Start: columns, classes, bias and the questions that only a person can answer; and what to do next."""
+"""The page Start: which column holds the labels, classes, columns, bias and questions; and what to do next."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
+from chary._words import percent
 from chary.audit import interval
 from chary.labelling.diagnose import MILD, REPRESENTATIVE
-from chary.options import AUDIT_SIZE
-from chary.report.page import density_outlines, number_in_units
+from chary.options import AUDIT_SIZE, minutes
+from chary.report.page import density_outlines
 from chary.report.summary import Hints, aim_question, prior_advice
 from chary.review.audit import MOST_DRAWN, progress_of
 from chary.review.files import KINDS, SETTINGS, kinds_of
-from chary.review.state import FEWEST, LIVE, Workbench, locked
+from chary.review.jobs import ChooseJob
+from chary.review.state import Workbench, locked
 from chary.tables import TableError
+from chary.tables.target import MAX_CLASSES
 
 _CONTRASTS = 5
+_SIZES = (20, 30, 50, 100, 200, 400)  # of draws to choose from
 _HINTS = Hints(class_prior="choose its share below", aim="choose “every class counts the same”")
 _UNKNOWN = {"kind": "", "used": True, "note": "", "doubtful": False}
 
@@ -24,21 +28,38 @@ _UNKNOWN = {"kind": "", "used": True, "note": "", "doubtful": False}
 def start_page(bench: Workbench, query: Mapping[str, str]) -> dict[str, Any]:
     """What was read, what it is taken for, and what can be chosen."""
     job, options, summary = bench.job, bench.options, bench.diagnosis
+    if isinstance(job, ChooseJob):
+        return _to_choose(job, query.get("target") or next(iter([*options.labels, options.target or ""])))
     prior = aim = ""
     if job.kind == "label":
         aim = aim_question(_HINTS, options.aim)
         prior = "" if summary is None else prior_advice(summary, _HINTS, options.class_prior is not None)
     return {
         "columns": _columns(bench),
-        "classes": [{"name": name, "labels": n} for name, n in job.counts.items()],
+        "values": [one._asdict() for one in job.values],
+        "classes": list(job.classes),
+        "fixed": job.kind != "label" or bench.is_begun,  # whether which values are labels can no longer be chosen
         "rows": job.table.frame.height,
-        "labelled": sum(job.counts.values()),
+        "labelled": sum(one.rows for one in job.values if one.is_label),
         "notes": [*job.table.notes, *job.notes],
-        "spellings": job.spellings,
         "diagnosis": None if summary is None else _diagnosis(summary),
         "settings": {name: getattr(options, name) for name in SETTINGS},
         "questions": {"prior": prior, "aim": aim},
         "planned": planned_draw(min(job.population, MOST_DRAWN)),
+    }
+
+
+def _to_choose(job: ChooseJob, target: str) -> dict[str, Any]:
+    """The columns that may hold the labels, and the values of one."""
+    values = job.values_of(target) if target else []
+    return {
+        "columns": job.columns_to_choose(),
+        "target": target,
+        "task": "judge" if job.options.labels else "label",
+        "values": [one._asdict() for one in values[:MAX_CLASSES]],
+        "more": max(0, len(values) - MAX_CLASSES),
+        "rows": job.table.frame.height,
+        "notes": list(job.table.notes),
     }
 
 
@@ -49,6 +70,23 @@ def change(bench: Workbench, body: Mapping[str, Any]) -> dict[str, Any]:
     if bench.job.kind == "judge" and set(body) - {"error"}:
         raise TableError("That cannot be chosen here.")
     bench.choose(body)
+    return start_page(bench, {})
+
+
+@locked
+def choose_labels(bench: Workbench, body: Mapping[str, Any]) -> dict[str, Any]:
+    """Choose the column that holds the labels and what to do with it, or which of its values are labels."""
+    bench.require_unchanged()
+    task, name = body.get("task"), body.get("target")
+    lists = {one: body[one] for one in ("unlabeled", "classes") if one in body}
+    texts = [text for values in lists.values() for text in (values if isinstance(values, list) else [None])]
+    if not all(isinstance(text, str) for text in [*texts, name or ""]) or task not in (None, "label", "judge"):
+        raise TableError("What was chosen has another form than this page gives it.")
+    chosen: dict[str, Any] = {key: tuple(values) for key, values in lists.items()}
+    if task is not None or "target" in body:  # without a task: back to where it is chosen
+        chosen |= {"target": name if task == "label" else None, "labels": (name,) if task == "judge" else ()}
+        chosen |= {"confidence": None}
+    bench.choose_labels(**chosen)
     return start_page(bench, {})
 
 
@@ -83,11 +121,7 @@ def _diagnosis(summary: dict[str, Any]) -> dict[str, Any]:
         "level": level,
         "outlines": density_outlines(summary["density"]),
         "contrasts": [
-            {
-                "feature": shift["name"],
-                "labeled": number_in_units(shift["labeled"], shift["is_share"]),
-                "unlabeled": number_in_units(shift["unlabeled"], shift["is_share"]),
-            }
+            {"feature": shift["name"], "labeled": shift["labeled_words"], "unlabeled": shift["unlabeled_words"]}
             for shift in summary["shifts"][:_CONTRASTS]
         ],
     }
@@ -97,9 +131,13 @@ def planned_draw(population: int) -> dict[str, Any]:
     """How many rows to draw, and what they will tell."""
     k = max(2, min(AUDIT_SIZE, population))
     right = round(0.9 * k)
-    low, high = interval(right, k)
-    words = f"If {right} of {k} prove right, accuracy is between {low:.0%} and {high:.0%} (95% interval)."
-    return {"k": k, "most": population, "words": words}
+    low, high = map(percent, interval(right, k))
+    words = f"If {right} of {k} prove right, accuracy is between {low} and {high} (95% interval)."
+    sizes = []
+    for n in [n for n in _SIZES if n <= population]:
+        low, high = map(percent, interval(round(0.9 * n), n, population))
+        sizes.append({"rows": n, "time": minutes(n), "interval": f"{low} to {high}"})
+    return {"k": k, "most": population, "words": words, "sizes": sizes}
 
 
 # ------------------------------------------------------------ what every page shows
@@ -108,46 +146,31 @@ def planned_draw(population: int) -> dict[str, Any]:
 @locked
 def overview(bench: Workbench, query: Mapping[str, str]) -> dict[str, Any]:
     """How far everything is."""
-    audit = bench.sheets.audit
+    choosing = bench.job.kind == "choose"
+    audit = None if choosing else bench.sheets.audit
     told: dict[str, Any] = {
         "kind": bench.job.kind,
         "version": bench.version,
         "work": bench.background.view(),
         "audit": None if audit is None else progress_of(audit, bench.rule),
-        "checked": len(bench.sheets.checked_rows()),
         "learned": bench.result is not None,
-        "stale": bench.is_stale,
-        "written": bench.paths.labels.exists() or bench.paths.report.exists(),
+        "stale": not choosing and bench.is_stale,
         "notices": bench.notices,
     }
-    return {**told, "next": next_step(told), "done": done_pages(told)}
+    return {**told, "next": next_page(told)}
 
 
-def done_pages(state: dict[str, Any]) -> list[str]:
-    """The pages of which what they are for is done."""
-    audit, fresh = state["audit"], state["learned"] and not state["stale"]
-    complete = audit is not None and not audit["left"]
-    live = audit is not None and audit["rule"] == LIVE and audit["answered"] >= FEWEST
-    done = {
-        "/": audit is not None,
-        "/audit": complete,
-        "/truth": fresh and (complete or live),
-        "/review": state["checked"] > 0,
-        "/result": fresh and state["written"] and complete,
-    }
-    return [page for page, is_done in done.items() if is_done]
-
-
-def next_step(state: dict[str, Any]) -> dict[str, str]:
+def next_page(state: dict[str, Any]) -> dict[str, str]:
     """What to do next, in a few words, and where."""
     audit = state["audit"]
     if audit is None:
-        return {"page": "/", "words": "Draw random rows to label"}
+        choosing = state["kind"] == "choose"
+        return {"page": "/", "words": "Choose the labels" if choosing else "Draw random rows to label"}
     if audit["left"]:
         rows = "row" if audit["left"] == 1 else "rows"
         return {"page": "/audit", "words": f"Label {audit['left']:,} more random {rows}"}
     if state["work"]["running"]:
-        return {"page": "/truth", "words": "See how many labels are right, as soon as they are judged"}
+        return {"page": "/truth", "words": "Wait for the result of the audit"}
     if state["stale"] or not state["learned"]:
         return {"page": "/review" if state["kind"] == "label" else "/truth", "words": "Learn from your answers"}
     return {"page": "/truth", "words": "See how many labels are right"}

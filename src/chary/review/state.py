@@ -17,23 +17,28 @@ from typing import Any, NamedTuple
 from chary._files import atomic_rewrite, atomic_write, sole_writer, sweep
 from chary.audit.filling import Filling
 from chary.labelling import LabeledTable
+from chary.labelling.label import Pace
 from chary.options import Options
 from chary.report.summary import summarize_diagnosis
 from chary.review.errors import ConflictError, page_sentence
 from chary.review.files import (
+    KINDS,
     Kept,
     Outputs,
     Paths,
     kinds_of,
     paths_of,
     read_settings,
+    resumed,
     with_settings,
     write_settings,
 )
-from chary.review.jobs import Job, JudgeJob, LabelJob, Progress
+from chary.review.jobs import ChooseJob, Job, LabelJob, Progress, job_of
 from chary.tables import TableError, open_source
 from chary.tables.formats.packing import state_of
-from chary.tables.table import ADDED_COLUMNS
+from chary.tables.source import flattened
+from chary.tables.table import with_names_of
+from chary.tables.target import UndecidedError
 from chary.tables.writing import require_writable
 
 PLANNED, LIVE = "planned", "live"  # when the interval of an audit is shown
@@ -45,18 +50,35 @@ Page = Callable[["Workbench", Mapping[str, Any]], dict[str, Any]]
 
 def begin(files: Sequence[str], options: Options) -> Workbench:
     """Read a table, and go on where somebody stopped."""
-    if (options.target is None) == (not options.labels):
-        raise TableError("Give either the column to label or the column of labels to judge.")
+    if options.target is not None and options.labels:
+        raise TableError("Give the column to label or the column of labels to judge, not both.")
     if "-" in files:
         raise TableError("A page needs a table that it can read again; save standard input in a file first.")
-    judged = options.target is None
-    table = open_source(list(files), reserved=() if judged else ADDED_COLUMNS, **options.reading).read()
+    source = open_source(list(files), reserved=(), **options.reading)
+    table = (flattened(source) if options.labels else source).read()
+    options = with_names_of(table, options)
     require_writable(table)
-    job: Job = JudgeJob(table, options) if judged else LabelJob(table, options)
-    paths = paths_of(table, judged)
-    typed = {"kinds": kinds_of(options)}
-    with_settings(options, typed, job.columns, job.classes)  # refuses columns that are not there
-    return Workbench(job, read_settings(paths.settings, options, job.columns, job.classes), paths)
+    settings, notice = paths_of(table, False).settings, ""
+    chosen = resumed(settings, options)
+    job: Job
+    try:
+        job = job_of(table, chosen)
+    except UndecidedError:  # which of them are labels is said on the page
+        job = ChooseJob(table, chosen)
+    except TableError as error:
+        if options.target is not None or options.labels:
+            raise
+        job, notice = (
+            ChooseJob(table, options),
+            page_sentence(error),
+        )  # the column that was chosen last is no longer fit
+    with_settings(
+        options, {"kinds": kinds_of(options)}, job.columns, job.classes
+    )  # refuses columns that are not there
+    kept = Kept(job.options, notice=notice)
+    if job.kind != "choose":
+        kept = read_settings(settings, chosen, job.columns, job.classes)
+    return Workbench(job, kept)
 
 
 def locked(function: Page) -> Page:
@@ -81,23 +103,29 @@ class Given(NamedTuple):
 class Workbench:
     """The state behind the pages; nothing is learned before ``learn``."""
 
-    def __init__(self, job: Job, kept: Kept, paths: Paths) -> None:
-        self.job, self.options, self.paths = job, kept.options, paths
-        self.lock, self._writing = RLock(), Lock()
-        self.sheets, self.background = Sheets(job, paths), Background()
-        made = {"labels": paths.labels, "report": paths.report}
-        made |= {"model": paths.model} if job.kind == "label" else {}
+    def __init__(self, job: Job, kept: Kept) -> None:
+        self.lock, self._writing, self.background = RLock(), Lock(), Background()
+        self._read = {path: state_of(path) for path in (Path(file).absolute() for file in job.table.files)}
+        self.version = 0  # changes with anything that a page shows
+        self._take_up(job, kept)
+        sweep(self.paths.settings.parent)
+
+    def _take_up(self, job: Job, kept: Kept) -> None:
+        """Begin with this, and forget what was learned for another."""
+        self.job: Any = job  # of a ChooseJob only the page Start is shown
+        self.options, self.paths = kept.options, paths_of(job.table, job.kind == "judge")
+        self.sheets = Sheets(job, self.paths)
+        made = {"labels": self.paths.labels, "report": self.paths.report}
+        made |= {"model": self.paths.model} if job.kind == "label" else {}
         self.outputs = Outputs(made, kept.written)
         self._notices = [kept.notice] if kept.notice else []
         self._keeps = kept.own  # a file of that name that somebody else wrote stays as it is
-        self._read = {path: state_of(path) for path in (Path(file).absolute() for file in job.table.files)}
-        self.version = 0  # changes with anything that a page shows
         self.result: Any = None  # LabeledTable or JudgedTable
         self.made_of: list[Any] | None = None  # what the result depends on
         self._views: dict[str, Any] = {}  # what pages have worked out from the result
         self.diagnosis: dict[str, Any] | None = None
         self._alone: tuple[list[Any], LabeledTable] | None = None  # labels without an audit, and what of
-        sweep(paths.settings.parent)
+        self.version += 1
 
     # ------------------------------------------------------------ what was given
 
@@ -138,13 +166,36 @@ class Workbench:
             return None
         return self._alone[1]
 
+    @property
+    def is_begun(self) -> bool:
+        """Whether a person has drawn or checked rows: then which labels there are stays as it is."""
+        return self.job.kind != "choose" and bool(self.sheets.audit or self.sheets.checked_rows())
+
+    def choose_labels(self, **chosen: Any) -> None:
+        """Choose another column, or which of its values are labels; counts once it is on the disk."""
+        if self.is_begun:
+            raise TableError(
+                f"Rows are drawn for these classes already ({self.paths.audit.name}, {self.paths.check.name}); to "
+                "choose others, end the page and put those files elsewhere."
+            )
+        options = replace(self.options, **chosen, class_prior=None, error=None)
+        taken = {options.target, *options.labels}
+        kinds: dict[str, Any] = {
+            name: tuple(one for one in getattr(options, name) if one not in taken) for name in KINDS.values()
+        }
+        options = replace(options, **kinds)
+        job = job_of(self.job.table, options)
+        self._keep(options)
+        self._take_up(job, Kept(options, self.outputs.digests, own=self._keeps))
+        self.learn()
+
     def choose(self, body: Mapping[str, Any]) -> None:
         """Choose other settings, which count once they are on the disk; learn again if labels depend on them."""
         options = with_settings(self.options, body, self.job.columns, self.job.classes)
         if options == self.options:
             return
         self._keep(options)
-        self.options = options
+        self.options = self.job.options = options
         if set(body) != {"error"} or not isinstance(self.result, LabeledTable):
             self.learn()
             return
@@ -173,32 +224,37 @@ class Workbench:
     def learn(self) -> None:
         """Learn from all that is given, in the background; what is being learned is let go."""
         self.version += 1
-        self.background.start(self._learn)
+        if self.job.kind != "choose":
+            self.background.start(self._learn)
 
     def _learn(self, progress: Progress) -> None:
         with self.lock:
+            job = self.job
             options, made_of, made_of_alone = self.given()
             needs_alone = options.audit is None or (self.rule == LIVE and self.labels_alone is None)
-        if isinstance(self.job, LabelJob) and needs_alone:
-            alone = self.job.run(replace(options, audit=None, error=None), progress, self._diagnosed)
-            self._adopt(progress, alone, made_of_alone)
-            self._alone = made_of_alone, alone
-        if options.audit is not None:
-            self._adopt(progress, self.job.run(options, progress, self._diagnosed), made_of)
+
+        def diagnosed(found: Any) -> None:
+            summary = summarize_diagnosis(found)
+            with self.lock:
+                progress("Learning")
+                self.diagnosis = summary
+                self.version += 1
+
+        if isinstance(job, LabelJob) and needs_alone:
+            alone = job.run(replace(options, audit=None, error=None), progress, diagnosed)
+            self._adopt(progress, alone, made_of_alone, alone=True)
+        if options.audit is not None and not isinstance(job, ChooseJob):
+            self._adopt(progress, job.run(options, progress, diagnosed), made_of)
         if self.result is not None:
             self._write(progress)
 
-    def _diagnosed(self, found: Any) -> None:
-        summary = summarize_diagnosis(found)
-        with self.lock:
-            self.diagnosis = summary
-            self.version += 1
-
-    def _adopt(self, progress: Progress, result: Any, made_of: list[Any]) -> None:
+    def _adopt(self, progress: Progress, result: Any, made_of: list[Any], alone: bool = False) -> None:
         """Show this from now on, unless other work was asked for."""
-        progress("Looking at the labels")
         with self.lock:
+            progress("Looking at the labels")
             self.result, self.made_of, self._views = result, made_of, {}
+            if alone:
+                self._alone = made_of, result
             self._apply_error()
             self.version += 1
 
@@ -224,10 +280,10 @@ class Workbench:
         """Write what may be written; returns the names of those that were not. Answers go on meanwhile."""
         with self._writing:
             with self.lock:
-                result, made_of = self.result, self.files_made_of
-            if self._trouble():
+                job, result, made_of, outputs = self.job, self.result, self.files_made_of, self.outputs
+            if result is None or isinstance(job, ChooseJob) or self._trouble():
                 return []
-            left = self.outputs.write(self.job.writers(result), made_of, overwrite)
+            left = outputs.write(job.writers(result), made_of, overwrite)
             with self.lock:
                 self._keep(self.options)
             return left
@@ -342,12 +398,14 @@ class Background:
         self._thread: Thread | None = None
         self.running = False
         self._step, self._since, self._error = "", 0.0, ""
+        self._pace = Pace()
 
     def start(self, task: Callable[[Progress], None]) -> None:
         """Do this as soon as possible, in place of whatever is being done."""
         with self._lock:
             self._ticket += 1
             self.running, self._step, self._since, self._error = True, "Waiting", monotonic(), ""
+            self._pace = Pace()
             self._thread = Thread(target=self._work, args=(task, self._ticket), daemon=True)
             self._thread.start()
 
@@ -359,6 +417,8 @@ class Background:
                 "running": self.running,
                 "step": step,
                 "seconds": round(seconds, 1),
+                "share": round(self._pace.share, 3) if self.running else 0.0,
+                "left": self._pace.words if self.running else "",
                 "error": self._error or None,
             }
 
@@ -383,6 +443,7 @@ class Background:
             with self._lock:
                 if ticket != self._ticket:
                     raise Superseded
+                self._pace.step(step)
                 if step != self._step:
                     self._step, self._since = step, monotonic()
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from chary._words import percent
+from chary._words import percent, shown
 from chary.audit import Score, count_interval, smallest_audit
 from chary.audit.judge import JudgedTable
 from chary.labelling import LabeledTable
@@ -18,6 +18,7 @@ from chary.tables.table import ACCEPT
 
 ERRORS = tuple(k / 100 for k in range(1, 31))
 _LEVEL = 0.9
+_MOST_IN_MATRIX = 15  # classes that are shown by answer and label
 _BEFOREHAND = (
     "Decide how many wrong labels you allow before you look at what each choice would accept: the promise is for "
     "one."
@@ -61,7 +62,7 @@ def quality_of(bench: Workbench) -> str:
     """One sentence on the table of labels: how many are right, or that nobody knows."""
     truth = truth_page(bench, {})
     if not truth["ready"]:
-        return "How many of these labels are right is not known: label some random rows first."
+        return f"How many of these labels are right is not known yet. {truth['why_not']}"
     found = truth["after"] or truth["accuracy"]
     return f"Between {percent(found['low'])} and {percent(found['high'])} of the labels are right (95% interval)."
 
@@ -72,7 +73,7 @@ def truth_of_labels(result: LabeledTable) -> dict[str, Any]:
     new, before, after, acceptor = ~result.labels.labeled, audit.accuracy, audit.after, audit.acceptor
     how = "holds whenever you stopped" if audit.answers.stopped else "exact"
     mended = result.options.checked is not None
-    alone = "Your labels, with those you mended, make" if mended else "Your labels alone make"
+    alone = "Your labels, with those you corrected, make" if mended else "Your labels alone make"
     right = f"{alone} a model that is right on {before.correct:,} of {before.n:,} random rows"
     held_out = None
     if len(result.judged.correct):
@@ -99,6 +100,7 @@ def truth_of_labels(result: LabeledTable) -> dict[str, Any]:
         "rows_to_accept": n_new,
         "shares": _shares(result),
         "classes": [_recall(name, found) for name, found in audit.classes.items()],
+        "matrix": None,
         "notes": [*audit.notes, _BEFOREHAND],
     }
 
@@ -109,7 +111,9 @@ def truth_of_judged(result: JudgedTable) -> dict[str, Any]:
     column, acceptor = summary["columns"][0], result.acceptor
     n_rows = 0 if acceptor is None else acceptor.rest.n
     levels = [] if acceptor is None else [_acceptance(acceptor, n_rows, result.accuracy.n, e) for e in ERRORS]
-    more = [] if summary["comparison"] is None else [summary["comparison"]["sentence"]]
+    more = [pair["sentence"] for pair in summary["pairs"]]
+    more += [other["sentence"] for other in summary["columns"][1:]]
+    more += [_trust(one) for one in summary["trusted"]]
     accuracy = {"right": column["accuracy"]["correct"], "n": column["accuracy"]["n"], "words": column["sentence"]}
     return {
         "accuracy": {**column["promised"], **accuracy},
@@ -122,8 +126,16 @@ def truth_of_judged(result: JudgedTable) -> dict[str, Any]:
             for c in column["classes"]
         ],
         "classes": [_recall(str(name), found) for name, found in result.classes.items()],
+        "matrix": column["matrix"] if 1 < len(column["matrix"]["labels"]) <= _MOST_IN_MATRIX else None,
         "notes": [*more, *(note["text"] for note in summary["notes"]), *([_BEFOREHAND] if levels else [])],
     }
+
+
+def _trust(one: dict[str, Any]) -> str:
+    """Which column of labels to trust where it gives a class."""
+    found, clear = one["precision"], "clearly" if one["is_clear"] else "not clearly"
+    right = f"{found['correct']} of {found['n']} right"
+    return f"Where the label is {shown(one['name'])}, {shown(one['column'])} is best ({right}), {clear} so."
 
 
 def _why_not(bench: Workbench) -> str:
@@ -159,8 +171,8 @@ def _acceptance(acceptor: Any, n_rows: int, n_audited: int, error: float) -> dic
     found, needs = acceptor.at(error), smallest_audit(error, _LEVEL)
     if found.n_accepted:
         words = (
-            f"{found.n_accepted:,} of {n_rows:,} labels, those of confidence {found.threshold:.4f} and more, with "
-            f"at most {percent(error)} wrong (level {_LEVEL:.0%})."
+            f"{found.n_accepted:,} of {n_rows:,} labels, those with a confidence of {found.threshold:.2%} or "
+            f"more, with at most {percent(error)} wrong (level {_LEVEL:.0%})."
         )
     elif needs > n_audited:
         words = f"None: {needs} audited rows or more are needed for {percent(error)}, and there are {n_audited}."

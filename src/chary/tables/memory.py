@@ -18,24 +18,26 @@ _GROUP = Path("/sys/fs/cgroup")
 
 
 def free_memory() -> int:
-    """Bytes that are free now, on this machine or in this container; two gibibytes where nobody tells."""
-    found = []
-    with suppress(OSError, ValueError, IndexError, StopIteration):
-        found.append(_number_of("MemAvailable:", Path("/proc/meminfo")) << 10)
-    with suppress(OSError, ValueError):
-        used = int((_GROUP / "memory.current").read_text())
-        with suppress(
-            OSError, ValueError, IndexError, StopIteration
-        ):  # of files that were read, and would make room
-            used -= _number_of("inactive_file", _GROUP / "memory.stat")
-        found.append(int((_GROUP / "memory.max").read_text()) - used)
-    return max(0, min(found, default=2 << 30))
+    """Bytes that are free now, on this machine or in this container."""
+    import psutil
+
+    found = [int(psutil.virtual_memory().available)]
+    with suppress(OSError, ValueError, StopIteration):
+        used = int((_GROUP / "memory.current").read_text(encoding="ascii"))
+        limit = int((_GROUP / "memory.max").read_text(encoding="ascii"))
+        found.append(limit - used)
+        lines = (_GROUP / "memory.stat").read_text(encoding="ascii").splitlines()
+        # Files that were read, and would make room.
+        found[1] += next(int(line.split()[1]) for line in lines if line.startswith("inactive_file "))
+    return max(0, min(found))
 
 
-def _number_of(name: str, path: Path) -> int:
-    """The number beside a name, in a file that the system keeps."""
-    lines = path.read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith(f"{name} "))
+def resident_bytes() -> int:
+    """Memory of this process, without that of files where the system tells it apart."""
+    import psutil
+
+    info = psutil.Process().memory_info()
+    return int(info.rss - getattr(info, "shared", 0))
 
 
 def refuse_large(frame: pl.DataFrame, name: str) -> None:

@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from chary._words import Parameter, shown
 from chary.tables.cells import codes_of, filled_cells, without_codes
 from chary.tables.columns import find_column, kind_of
-from chary.tables.columns.column import DROPPED, READABLE, Column, Kind, plain
+from chary.tables.columns.column import DROPPED, NUMBER, READABLE, Column, Kind, plain
 from chary.tables.errors import TableError
 from chary.tables.frames import from_dataframe
 from chary.tables.table import MAX_COLUMNS, column_hint, comparable_name
@@ -40,11 +40,13 @@ Statistics = dict[str, NDArray[np.float64]]
 class Feature(NamedTuple):
     """What a feature was made of, and how it turns back into the table's own numbers."""
 
-    name: str  # for a person
+    name: str  # of its own
     column: str
     indicator: bool  # 1 or 0: whether a cell is missing, or belongs to a group; otherwise a number
     mean: float = 0.0
     scale: float = 1.0
+    words: str = ""  # what a person calls it; several features of a date may share them
+    unit: str = NUMBER  # how a person reads it: see ``Kind.feature_words``
 
     def in_units(self, value: float) -> float:
         """The number of the table that a value of the feature stands for."""
@@ -264,13 +266,15 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         found: list[Feature] = []
         for place in self._layout.numbers:
             mean, scale = (self.statistics_[which][place.here].tolist() for which in ("mean", "scale"))
+            words = place.kind.feature_words(place.column)
             found += [
-                Feature(name, place.column.name, False, mean[i], scale[i]) for i, name in enumerate(place.names)
+                Feature(name, place.column.name, False, mean[i], scale[i], *words[i])
+                for i, name in enumerate(place.names)
             ]
         told = [place.column.name for place in self._layout.numbers if place.told is not None]
-        found += [Feature(f"{column} is missing", column, indicator=True) for column in told]
+        found += [Feature(name := f"{column} is missing", column, indicator=True, words=name) for column in told]
         for place in self._layout.groups:
-            found += [Feature(name, place.column.name, indicator=True) for name in place.names]
+            found += [Feature(name, place.column.name, indicator=True, words=name) for name in place.names]
         return found
 
     def _without_codes(self, frame: pl.DataFrame, known: Sequence[str]) -> pl.DataFrame:

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import copy
 import glob
+import io
 import os
 import re
 import sys
+import urllib.request
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -22,9 +24,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from chary._files import why_unreadable
+from chary._files import is_address, why_unreadable
 from chary._words import Parameter, shown
-from chary.tables.errors import TableError
+from chary.tables.errors import TableError, reason
 from chary.tables.formats import FORMATS, look_into
 from chary.tables.formats.base import Batch, Format, Reading
 from chary.tables.formats.packing import File
@@ -34,6 +36,7 @@ from chary.tables.table import ADDED_COLUMNS, MAX_COLUMNS, Lines, Table, column_
 from chary.tables.target import folded
 
 STDIN = "-"
+_PATIENCE = 60.0  # seconds without a byte from an address
 MOST_BYTES = 64 << 20  # of text in a block
 GivenPath = str | os.PathLike[str]
 # What chary itself writes next to a table, which is no part of the next one.
@@ -65,8 +68,9 @@ def open_source(
     ----------
     data : Table, path, sequence of paths, mapping of columns, or data frame of any library that speaks Arrow
         A path may be a file of any kind, also one in gzip or alone in a ZIP archive; a folder, or a pattern such
-        as ``"in/*.csv"``: files of one kind with the same columns, one table in the order of their names; or
-        ``"-"``, standard input.
+        as ``"in/*.csv"``: files of one kind with the same columns, one table in the order of their names;
+        ``"-"``, standard input; or an address that Polars reads, such as ``"https://..."``, ``"s3://..."``,
+        ``"gs://..."`` or ``"hf://..."``, with the credentials that you have set up for it.
     delimiter : str, default=None
         One character; None finds out among comma, semicolon, tab and bar.
     encoding : str, default=None
@@ -107,7 +111,7 @@ def open_source(
     found, notes = find_files(given)
     if name and len(found) == 1 and found[0].path is not None:
         found = [replace(found[0], name=name)]
-    looked_into = [look_into(file if file.path else replace(file, data=sys.stdin.buffer.read())) for file in found]
+    looked_into = [look_into(file if file.path else _fetched(file.name)) for file in found]
     for file, format in looked_into:
         if sheet is not None and format.name != "xlsx":
             raise TableError(
@@ -121,6 +125,32 @@ def open_source(
         "read_with": how.as_given(),
     }
     return Source(files, formats, how, reserved, memory, facts, notes)
+
+
+def flattened(source: Source) -> Source:
+    """The same table with the fields of records as columns of their own, as ``output.label``, if it has records.
+
+    It is read as a whole then.
+
+    >>> flattened(open_source(pl.DataFrame({"id": [1], "output": [{"label": "a"}]}))).names
+    ['id', 'output.label']
+    """
+    if not any(isinstance(dtype, pl.Struct) for dtype in source.table.frame.dtypes):
+        return source
+    table = source.read()
+    frame = table.frame
+    while records := [cells.name for cells in frame if isinstance(cells.dtype, pl.Struct)]:
+        parts: list[pl.Series] = []
+        for cells in frame:
+            fields = cells.struct.fields if cells.name in records else []
+            parts += [cells.struct.field(name).alias(f"{cells.name}.{name}") for name in fields] or [cells] * (
+                cells.name not in records
+            )
+        names = [part.name for part in parts]
+        if len(set(names)) < len(names):
+            raise TableError(f"{table.name} has a column and a field of the same name; rename one of them.")
+        frame = pl.DataFrame(parts)
+    return open_source(replace(table, frame=frame, lines=None), reserved=())
 
 
 def read_table(
@@ -475,19 +505,21 @@ def _usable(table: Table, reserved: Sequence[str]) -> Table:
 def find_files(given: Sequence[str]) -> tuple[list[File], list[str]]:
     """The files that paths, folders and patterns mean, in order, and a note on what was passed over."""
     if STDIN in given and len(given) > 1:
-        raise TableError("Standard input is one table; give it alone, or the files alone.")
+        raise TableError("Standard input cannot be combined with files; give one or the other.")
     notes: list[str] = []
     found = [file for path in given for file in _files_of(path, notes)]
-    seen = set[Path | None]()
+    seen = set[Path | str]()
     for file in found:
-        if file.path in seen:
-            raise TableError(f"{shown(file.path, 200)} is given twice; each row counts once: give each file once.")
-        seen.add(file.path)
+        if (own := file.path or file.name) in seen:
+            raise TableError(f"{shown(own, 200)} is given twice; each row counts once: give each file once.")
+        seen.add(own)
     return found, notes
 
 
 def file_kind(path: GivenPath) -> Table:
     """How a file is written, by its first bytes: a table without columns, for what one made of it is called."""
+    if is_address(os.fspath(path)):
+        raise TableError(f"{shown(path, 200)} is not a file on this machine; download it first.")
     file, format = look_into(_file(os.fspath(path)))
     own = str(path)
     return Table(pl.DataFrame(), file.name, format=format.name, packed=file.packed, path=own, files=(own,))
@@ -500,8 +532,8 @@ def _are_paths(data: Any) -> bool:
 
 
 def _files_of(given: str, notes: list[str]) -> list[File]:
-    if given == STDIN:
-        return [File("standard input")]
+    if given == STDIN or is_address(given):
+        return [File(given)]
     try:
         is_there = os.path.exists(given)
     except ValueError:  # a name that no file can have
@@ -521,6 +553,26 @@ def _file(given: str) -> File:
     if not path.is_file():
         raise TableError(f"{path} is not a regular file; save the table in one first.")
     return File.at(path)
+
+
+def _fetched(given: str) -> File:
+    """What comes from standard input, or is at an address."""
+    if given == STDIN:
+        return File("standard input", data=sys.stdin.buffer.read())
+    return File(given.partition("?")[0].rstrip("/").rpartition("/")[2], data=_bytes_at(given))
+
+
+def _bytes_at(given: str) -> bytes:
+    try:
+        if given.lower().startswith(("http://", "https://")):
+            with urllib.request.urlopen(given, timeout=_PATIENCE) as answer:
+                return bytes(answer.read())
+        if given.lower().endswith((".parquet", ".pq")):
+            pl.read_parquet(given).write_parquet(buffer := io.BytesIO())
+            return buffer.getvalue()
+        return "\n".join(pl.read_lines(given).to_series()).encode()
+    except (Exception, pl.exceptions.PanicException) as error:
+        raise TableError(f"{shown(given, 200)} cannot be read ({reason(error)}); check the address.") from None
 
 
 def _in_folder(folder: Path, notes: list[str]) -> list[File]:

@@ -14,8 +14,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
+from chary._files import is_address
 from chary._words import listed, shown
-from chary.options import FORMATS
+from chary.options import COLUMN_OPTIONS, FORMATS, Options
 from chary.tables.errors import TableError
 
 MAX_COLUMNS = 4096
@@ -114,13 +115,14 @@ class Table:
             return "stdin"
         if self._is_folder:
             return Path(self.path).resolve().name or "table"
-        first, _ = _name_and_ending(self.files[0] if self.files else self.path or self.name)
+        own = self.path.partition("?")[0] if is_address(self.path) else self.path
+        first, _ = _name_and_ending(self.files[0] if self.files else own or self.name)
         return f"{first}-and-{len(self.files) - 1}-more" if len(self.files) > 1 else first
 
     @property
     def folder(self) -> Path:
         """Where a file made of this one goes: next to it; the current folder if it was no file."""
-        if self.path in ("", "-"):
+        if self.path in ("", "-") or is_address(self.path):
             return Path()
         if self._is_folder:
             return Path(self.path, "..") if Path(self.path).name in ("", "..") else Path(self.path).parent
@@ -183,6 +185,27 @@ def column_hint(name: str, columns: Sequence[str]) -> str:
     near = difflib.get_close_matches(name[:200], [column[:200] for column in columns[:500]], n=1, cutoff=0.6)
     listed = ", ".join(shown(column) for column in columns[:8]) + (", ..." if len(columns) > 8 else "")
     return f"did you mean {shown(near[0])}?" if near else f"it has {listed}."
+
+
+def with_names_of(table: Table, options: Options) -> Options:
+    """Options in which columns are called as in the table, where they were typed in another Unicode form."""
+    called: dict[str, list[str]] = {}
+    for name in table.frame.columns:
+        called.setdefault(comparable_name(name), []).append(name)
+
+    def own(text: str) -> str:
+        """A name, or a name and what is said of that column."""
+        for end in (len(text), text.rfind("=")):
+            found = called.get(comparable_name(text[:end]), []) if end > 0 else []
+            if text[:end] not in table.frame.columns and len(found) == 1:
+                return found[0] + text[end:]
+        return text
+
+    changed: dict[str, Any] = {}
+    for field_name in COLUMN_OPTIONS:
+        given = getattr(options, field_name)
+        changed[field_name] = own(given) if isinstance(given, str) else given and tuple(map(own, given))
+    return replace(options, **changed)
 
 
 def comparable_name(name: str) -> str:

@@ -21,6 +21,10 @@ _MAX_LABEL_BYTES = 2**31  # of all labels in an array of fixed width
 _SHOWN = 6  # spellings of a class that are named in a sentence
 
 
+class UndecidedError(TableError):
+    """A column holds values of which only a person can tell whether they are labels."""
+
+
 class Target(NamedTuple):
     """The target column of a table."""
 
@@ -46,8 +50,7 @@ def read_target(
         The table, and the name of one of its columns.
     unlabeled : str or sequence of str, default=None
         What means "no label", in upper or lower case. Cells that look like it without being empty (NA, ?, -1,
-        unknown, 99 beside 0 to 10) are refused unless they are named here or among the classes; an empty text
-        makes them all classes.
+        unknown, 99 beside 0 to 10) are refused unless they are named here or among the classes.
     exact_labels : bool, default=False
         Whether labels that differ in nothing but case and white space are different classes. If not, they are one
         class, called by its most frequent spelling, and ``spellings`` and ``notes`` say so.
@@ -60,8 +63,7 @@ def read_target(
     raw, markers = target_texts(table.frame[target]), markers_of(unlabeled)
     cells, counts, none = _counted(raw, markers, exact_labels)
     counts = {text: count for text, count in counts.items() if text not in set(none)}
-    if not says_classes(unlabeled):
-        refuse_doubtful(target, counts, bool(markers), classes, missing)
+    refuse_doubtful(target, counts, bool(markers), classes, missing)
     chosen = {text: text for text in counts} if exact_labels else chosen_spellings(counts)
     by_class: Counter[str] = Counter()
     for text, count in counts.items():
@@ -75,6 +77,37 @@ def read_target(
     odd = [text for text in none if text not in markers and folded(text)]
     notes = [f"In column {shown(target)}, {shown(text)} counts as unlabelled too." for text in odd]
     return Target(encode(labels, unlabeled=None), spellings, fold_sentences(spellings, target) + notes)
+
+
+class Value(NamedTuple):
+    """A value of a column that may hold labels, whichever way it is spelled."""
+
+    name: str
+    rows: int
+    is_label: bool
+    is_doubtful: bool  # whether it looks like a missing answer
+
+
+def target_values(
+    column: pl.Series,
+    unlabeled: str | Sequence[str] | None = None,
+    *,
+    exact_labels: bool = False,
+    classes: Sequence[str] = (),
+    missing: Sequence[str] = (),
+) -> list[Value]:
+    """What a column holds, the most frequent value first, for a person to say which values are labels.
+
+    The parameters are those of ``read_target``, which refuses what here is doubtful.
+    """
+    _, counts, none = _counted(target_texts(column), markers_of(unlabeled), exact_labels)
+    chosen = {text: text for text in counts} if exact_labels else chosen_spellings(counts)
+    doubtful = {chosen[text] for text in doubtful_labels(counts, codes_of(column.name, missing))}
+    rows: Counter[str] = Counter()
+    for text, n in counts.items():
+        rows[chosen[text]] += n
+    unticked = {chosen[text] for text in none} | {text for text in doubtful if not is_marker(text, classes)}
+    return [Value(name, n, name not in unticked, name in doubtful) for name, n in rows.most_common()]
 
 
 def target_labels(table: Table, target: str, unlabeled: str | Sequence[str] | None = None, **told: Any) -> Labels:
@@ -109,18 +142,17 @@ class GivenCells:
         missing: Sequence[str] = (),
     ) -> None:
         self._target, self._markers, self._exact = target, markers_of(unlabeled), exact_labels
-        self._all_classes, self._told = says_classes(unlabeled), (classes, missing)
+        self._told = classes, missing
         self._counts: Counter[str] = Counter()  # of all labels, as long as there are few enough to be classes
 
     def see(self, cells: pl.Series) -> NDArray[np.bool_]:
         """Where some cells hold a label; such as may mean none are counted, not taken."""
         found, counts, none = _counted(target_texts(cells), self._markers, self._exact)
-        if not self._all_classes:
-            left = {text: n for text, n in counts.items() if text not in none}
-            doubtful = [text for text in left if may_be_unlabeled(text) and not is_marker(text, self._told[0])]
-            few = len(self._counts) <= MAX_CLASSES
-            self._counts.update(left if few else {text: left[text] for text in doubtful})
-            none += doubtful
+        left = {text: n for text, n in counts.items() if text not in none}
+        doubtful = [text for text in left if may_be_unlabeled(text) and not is_marker(text, self._told[0])]
+        few = len(self._counts) <= MAX_CLASSES
+        self._counts.update(left if few else {text: left[text] for text in doubtful})
+        none += doubtful
         return (found.is_not_null() & ~found.is_in(none).fill_null(False)).to_numpy()
 
     def refuse(self) -> None:
@@ -165,7 +197,7 @@ def refuse_doubtful(
     rest += [f"{len(others) - _SHOWN} more"] * (len(others) > _SHOWN)
     does, is_one = ("it does", "it is a class") if len(found) == 1 else ("they do", "they are classes")
     also = "also " if told else ""
-    raise TableError(
+    raise UndecidedError(
         f"Column {shown(target)} holds {listed(said)}, which may or may not mean unlabelled; pass {also}",
         *_each("unlabeled", found),
         f" if {does}, or ",
@@ -212,12 +244,14 @@ def folded(text: str) -> str:
 def chosen_spellings(counts: Mapping[str, int]) -> dict[str, str]:
     """For each text the spelling of its class: the most frequent one, of equally frequent ones the first by value.
 
-    >>> chosen_spellings({"yes": 3, "Yes": 5, "no": 2})
-    {'yes': 'Yes', 'Yes': 'Yes', 'no': 'no'}
+    The 1.0 of a text file is the 1 that it is in a file of numbers.
+
+    >>> chosen_spellings({"yes": 3, "Yes": 5, "1.0": 2})
+    {'yes': 'Yes', 'Yes': 'Yes', '1.0': '1'}
     """
     best: dict[str, str] = {}
     for text in sorted(counts, key=lambda text: (-counts[text], text)):
-        best.setdefault(folded(text), text)
+        best.setdefault(folded(text), as_whole(text))
     return {text: best[folded(text)] for text in counts}
 
 
@@ -243,12 +277,6 @@ def markers_of(unlabeled: str | Sequence[str] | None) -> tuple[str, ...]:
     """
     given = [unlabeled] if isinstance(unlabeled, str) else list(unlabeled or ())
     return tuple(dict.fromkeys(text.strip() for text in given if text.strip()))
-
-
-def says_classes(unlabeled: str | Sequence[str] | None) -> bool:
-    """Whether whatever looks like "no label", and is not named, was said to be a class: by an empty text."""
-    given = [unlabeled] if isinstance(unlabeled, str) else list(unlabeled or ())
-    return any(not text.strip() for text in given)
 
 
 def is_marker(text: str, markers: Sequence[str], exact: bool = False) -> bool:

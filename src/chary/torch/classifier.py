@@ -31,9 +31,8 @@ from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, Dataset, default_collate
 
 from chary._sklearn import Interval, StrOptions, check_sample_weight
-from chary.method import DiverseEnsembleClassifier
 from chary.method.confidence import Floats
-from chary.method.diverse import check_same_classes, class_order_of, content_order
+from chary.method.diverse import DiverseEnsembleClassifier, check_same_classes, class_order_of, content_order
 from chary.method.labels import encode
 from chary.method.network import default_hidden_sizes, draw_batches
 from chary.torch.heads import DiverseHeads, DiverseNetwork, diverse_losses
@@ -44,6 +43,8 @@ BatchLoss = Callable[[nn.Module, int, Tensor], tuple[Tensor, dict[str, Tensor]]]
 LossFactory = Callable[[Tensor, Tensor, Tensor, int], BatchLoss]
 
 _SCORED_ROWS = 256  # at a time
+# With early stopping: looks at the labels held out, and looks without a gain before training ends.
+_LOOKS, _PATIENCE = 50, 10
 
 
 class TorchDiverseClassifier(DiverseEnsembleClassifier):
@@ -74,10 +75,15 @@ class TorchDiverseClassifier(DiverseEnsembleClassifier):
         Number of mini-batches.
     batch_size, unlabeled_batch_size : int, default=32
         Labelled and unlabelled rows in a mini-batch (of all processes together); all where there are fewer.
+    early_stopping : bool, default=False
+        Hold out a tenth of the labels of each class, look at their loss fifty times in a training, end it after
+        ten looks without a better one, and keep the best weights. Some class must have ten labels or more.
     device : {"auto", "cpu", "cuda", "mps"}, default="auto"
-        "auto" takes the first there is of cuda, mps, cpu.
+        "auto" takes the first there is of cuda, mps, cpu. This project's tests run on a CPU alone: nobody has run
+        it on "cuda" or "mps" yet.
     dtype : {"float32", "float64", "bfloat16"}, default="float32"
-        Precision; "bfloat16" is mixed: weights in float32, the backbone's products in bfloat16.
+        Precision; "bfloat16" is mixed: weights in float32, the backbone's products in bfloat16. Tested on a CPU,
+        where it is no faster; not run on a GPU.
     num_workers : int, default=0
         Processes that load the batches, as in ``DataLoader``.
     unlabeled : label or None, default=-1
@@ -94,7 +100,7 @@ class TorchDiverseClassifier(DiverseEnsembleClassifier):
     network_ : nn.Module
         The trained network with its parts ``backbone`` and ``heads``, in evaluation mode.
     loss_curve_ : dict of arrays, one number for each step
-        ``supervised``, ``ensemble`` and ``similarity`` on the mini-batch of every step.
+        ``supervised``, ``ensemble`` and ``similarity`` on the mini-batch of every step that was taken.
 
     See Also
     --------
@@ -127,6 +133,7 @@ class TorchDiverseClassifier(DiverseEnsembleClassifier):
         "n_steps": [Interval(Integral, 1, None, closed="left")],
         "batch_size": [Interval(Integral, 1, None, closed="left")],
         "unlabeled_batch_size": [Interval(Integral, 1, None, closed="left")],
+        "early_stopping": ["boolean"],
         "device": [StrOptions({"auto", "cpu", "cuda", "mps"})],
         "dtype": [StrOptions({"float32", "float64", "bfloat16"})],
         "num_workers": [Interval(Integral, 0, None, closed="left")],
@@ -147,6 +154,7 @@ class TorchDiverseClassifier(DiverseEnsembleClassifier):
         n_steps: int = 500,
         batch_size: int = 32,
         unlabeled_batch_size: int = 32,
+        early_stopping: bool = False,
         device: str = "auto",
         dtype: str = "float32",
         num_workers: int = 0,
@@ -163,6 +171,7 @@ class TorchDiverseClassifier(DiverseEnsembleClassifier):
         self.n_steps = n_steps
         self.batch_size = batch_size
         self.unlabeled_batch_size = unlabeled_batch_size
+        self.early_stopping = early_stopping
         self.device = device
         self.dtype = dtype
         self.num_workers = num_workers
@@ -280,18 +289,25 @@ class TorchDiverseClassifier(DiverseEnsembleClassifier):
         rng: np.random.Generator,
     ) -> None:
         rank = np.argsort(class_order_of(codes[labeled]))
+        held_out = tenth_of_each_class(codes, labeled, rng) if self.early_stopping else labeled[:0]
+        labeled = labeled[~np.isin(labeled, held_out)]
         picks = own_share(labeled[draw_batches(len(labeled), self.batch_size, self.n_steps, rng)])
         extra = own_share(draw_batches(len(unlabeled), self.unlabeled_batch_size, self.n_steps, rng))
         device = next(network.parameters()).device
         targets = torch.as_tensor(rank[codes[picks]], device=device)  # (n_steps, B)
         batch_weights = torch.as_tensor(weights[picks] / weights[labeled].mean(), dtype=self._float, device=device)
 
-        self.loss_curve_ = train(
+        def held_out_loss() -> float:
+            logits = torch.cat([logits[:, 0] for logits in self._logits(network.eval(), rows, held_out)])
+            return float(functional.cross_entropy(logits, torch.as_tensor(rank[codes[held_out]])))
+
+        self.loss_curve_ = train_network(
             network,
             rows.batches(np.hstack([picks, unlabeled[extra]]), self.num_workers),  # (B + U, ...)
             make_loss(targets, batch_weights, torch.as_tensor(extra, device=device), len(unlabeled)),
             torch.optim.AdamW(network.parameters(), self.learning_rate, weight_decay=self.weight_decay),
             n_steps=self.n_steps,
+            held_out_loss=held_out_loss if self.early_stopping else None,
             verbose=self.verbose,
         )
         network.heads.reorder_classes(torch.as_tensor(rank, device=device))
@@ -391,13 +407,14 @@ class TorchDiverseClassifier(DiverseEnsembleClassifier):
 # -- Training ------------------------------------------------------------------------------------------------
 
 
-def train(
+def train_network(
     network: nn.Module,
     batches: Iterable[Tensor],
     loss: BatchLoss,
     optimizer: torch.optim.Optimizer,
     *,
     n_steps: int,
+    held_out_loss: Callable[[], float] | None = None,
     verbose: bool = False,
 ) -> dict[str, NDArray[np.float64]]:
     """Train a network in place, one step for each batch.
@@ -410,12 +427,14 @@ def train(
     loss : callable
         (module, step, rows) -> what to minimise, and the terms to record by name.
     optimizer : of ``network``'s parameters
+    held_out_loss : callable, default=None
+        Of the network as it is. With it, training may end early, and the best weights are put back.
     verbose : bool
         Show a progress bar.
 
     Returns
     -------
-    dict of arrays of shape (n_steps,)
+    dict of arrays of shape (n_steps,), shorter where training ended early
         The terms of the loss.
     """
     module = DistributedDataParallel(network) if n_processes() > 1 else network
@@ -423,6 +442,8 @@ def train(
     curve: list[Tensor] = []
     names: list[str] = []
     quiet = not verbose or (n_processes() > 1 and distributed.get_rank() > 0)
+    best: tuple[float, int, dict[str, Tensor]] = np.inf, 0, {}
+    every = max(1, n_steps // _LOOKS)
     for X_batch in track(batches, "Training", n_steps, console=Console(stderr=True), disable=quiet):
         network.train()
         value, terms = loss(module, len(curve), X_batch.to(device))
@@ -431,6 +452,13 @@ def train(
         optimizer.step()
         names = list(terms)
         curve.append(torch.stack([term.detach() for term in terms.values()]))
+        if held_out_loss is not None and (len(curve) % every == 0 or len(curve) == n_steps):
+            if (now := held_out_loss()) < best[0]:
+                best = now, len(curve), {name: value.clone() for name, value in network.state_dict().items()}
+            if len(curve) - best[1] >= _PATIENCE * every:
+                break
+    if best[2]:
+        network.load_state_dict(best[2])
     values = torch.stack(curve).cpu().double().numpy()  # (n_steps, number of terms)
     finite = np.isfinite(values).all(axis=1)
     if not finite.all():
@@ -474,6 +502,20 @@ class Rows(Dataset[Tensor]):
             self, sampler=list(numbers), batch_size=None, num_workers=num_workers, generator=torch.Generator()
         )
         return loader
+
+
+def tenth_of_each_class(
+    codes: NDArray[np.intp], labeled: NDArray[np.intp], rng: np.random.Generator
+) -> NDArray[np.intp]:
+    """A random tenth of the labelled rows of each class, rounded down."""
+    drawn = rng.permutation(labeled)
+    by_class = [drawn[codes[drawn] == code] for code in np.unique(codes[labeled])]
+    held_out = np.concatenate([rows[: len(rows) // 10] for rows in by_class])
+    if not len(held_out):
+        raise ValueError(
+            "early_stopping holds out a tenth of the labels of each class, and no class has ten; leave it out."
+        )
+    return held_out
 
 
 def find_device(name: str) -> torch.device:

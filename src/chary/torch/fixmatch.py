@@ -1,4 +1,4 @@
-"""FixMatch and FlexMatch: a network trained to agree with itself across two views of a row."""
+"""FixMatch and FreeMatch: a network trained to agree with itself across two views of a row."""
 
 from __future__ import annotations
 
@@ -22,10 +22,12 @@ from chary.torch.classifier import BatchLoss, TorchDiverseClassifier
 from chary.torch.heads import diversity_loss, ensemble_loss
 
 Augmentation = Callable[[Tensor], Tensor]
+# What a batch moves the running means by: they are of about the last hundred batches.
+_PACE = 0.01
 
 
 class FixMatchTrainer(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
-    r"""Consistency training (FixMatch, FlexMatch) in which T-similarity decides what to trust.
+    r"""Consistency training (FixMatch, FreeMatch) in which T-similarity decides what to trust.
 
     In every step the network labels a weak view of U unlabelled rows, and where it is confident it learns that
     label on a strong view of them. With c the confidence, h_0 the prediction head and yhat its label for the weak
@@ -46,12 +48,11 @@ class FixMatchTrainer(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         which ``classifier.random_state`` seeds. None: no change.
     confidence : {"t_similarity", "max_probability", "softmax"}, default="t_similarity"
         ``max_probability`` (also ``softmax``), the published choice, is the prediction head's.
-    threshold : float, default=0.95
-        tau, on the scale of the confidence.
-    per_class : bool, default=False
-        FlexMatch: lower the threshold of a class that few rows were confidently given so far, to
-        tau b / (2 - b) with b its count as a share of the largest one (rows still undecided being a class, too).
-        With several processes each counts its own rows.
+    threshold : "adaptive" or float, default="adaptive"
+        tau. "adaptive", as in FreeMatch: the mean confidence of recent unlabelled rows, times p_c / max p for
+        class c, with p the mean probabilities of the same rows; half of the rows or more are confident, whatever
+        the scale. With several processes each goes by its own rows. A number is the same for all classes, on the
+        scale of the confidence: FixMatch has 0.95 for ``max_probability``, which T-similarity hardly ever reaches.
     consistency_weight : float, default=1.0
         lambda.
 
@@ -67,7 +68,7 @@ class FixMatchTrainer(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     References
     ----------
-    Sohn et al.: FixMatch. NeurIPS 2020. Zhang et al.: FlexMatch. NeurIPS 2021.
+    Sohn et al.: FixMatch. NeurIPS 2020. Wang et al.: FreeMatch. ICLR 2023.
 
     Examples
     --------
@@ -79,7 +80,7 @@ class FixMatchTrainer(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     >>> def shaken(batch):
     ...     return batch + 0.1 * torch.randn_like(batch)
     >>> network = TorchDiverseClassifier(lambda: nn.Linear(4, 16), n_steps=20, device="cpu", random_state=0)
-    >>> model = FixMatchTrainer(network, strong=shaken, threshold=0.8).fit(X.astype("float32"), y)
+    >>> model = FixMatchTrainer(network, strong=shaken).fit(X.astype("float32"), y)
     >>> model.predict(X[:2].astype("float32")).shape
     (2,)
     """
@@ -89,8 +90,7 @@ class FixMatchTrainer(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         "strong": [callable],
         "weak": [callable, None],
         "confidence": [StrOptions({"t_similarity", "max_probability", "softmax"})],
-        "threshold": [Interval(Real, 0, 1, closed="both")],
-        "per_class": ["boolean"],
+        "threshold": [StrOptions({"adaptive"}), Interval(Real, 0, 1, closed="both")],
         "consistency_weight": [Interval(Real, 0, None, closed="left")],
     }
 
@@ -101,8 +101,7 @@ class FixMatchTrainer(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         weak: Augmentation | None = None,
         *,
         confidence: str = "t_similarity",
-        threshold: float = 0.95,
-        per_class: bool = False,
+        threshold: float | str = "adaptive",
         consistency_weight: float = 1.0,
     ) -> None:
         self.classifier = classifier
@@ -110,7 +109,6 @@ class FixMatchTrainer(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self.weak = weak
         self.confidence = confidence
         self.threshold = threshold
-        self.per_class = per_class
         self.consistency_weight = consistency_weight
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> FixMatchTrainer:
@@ -160,16 +158,19 @@ class FixMatchTrainer(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             if not n_unlabeled:
                 return classifier._make_loss(targets, weights, extra, n_unlabeled)
             B, U = targets.shape[1], extra.shape[1]
-            trusted = ConfidentClasses(n_unlabeled, len(classifier.classes_), self.threshold, extra.device)
+            adaptive = AdaptiveThresholds(len(classifier.classes_), extra.device)
 
             def loss(module: Any, step: int, X: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
                 weak = self.weak or (lambda batch: batch)
                 # Weak views of unlabelled rows stand last: they move no backbone.
                 views = torch.cat([weak(X[:B]), self.strong(X[B:]), weak(X[B:])])
                 logits, head_logits = classifier._forward(module, views, B + U)
-                labels, confidence = self._judge(logits[B + U :].detach(), head_logits[B + U :].detach())
-                accepted = confidence >= (trusted.thresholds()[labels] if self.per_class else self.threshold)
-                trusted.update(extra[step], labels, confidence)
+                probs = logits[B + U :].detach().softmax(dim=-1)  # (U, C)
+                top, labels = probs.max(dim=-1)  # (U,) each
+                if self.confidence == "t_similarity":
+                    top = t_similarity(head_logits[B + U :].detach().softmax(dim=-1))
+                tau = adaptive.updated(top, probs)[labels] if isinstance(self.threshold, str) else self.threshold
+                accepted = top >= tau
 
                 strong_loss = functional.cross_entropy(logits[B : B + U], labels, reduction="none")
                 consistency = (strong_loss * accepted).mean()
@@ -186,38 +187,27 @@ class FixMatchTrainer(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
         return make_loss
 
-    def _judge(self, logits: Tensor, head_logits: Tensor) -> tuple[Tensor, Tensor]:
-        """Labels and confidences of weak views, each (U,)."""
-        top, labels = logits.softmax(dim=-1).max(dim=-1)
-        return labels, t_similarity(head_logits.softmax(dim=-1)) if self.confidence == "t_similarity" else top
-
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags = get_tags(self.classifier).input_tags
         return tags
 
 
-class ConfidentClasses:
-    """The class each unlabelled row was last confidently given, and FlexMatch's thresholds that follow.
+class AdaptiveThresholds:
+    """FreeMatch's thresholds of the classes: running means over the unlabelled rows, from 1 / C on.
 
     Parameters
     ----------
-    n_rows, n_classes : int
-    threshold : float
-        tau, at which a row is confident.
+    n_classes : int
     device : torch device
     """
 
-    def __init__(self, n_rows: int, n_classes: int, threshold: float, device: Any = "cpu") -> None:
-        self.n_classes, self.threshold = n_classes, threshold
-        self.last = torch.full((n_rows,), -1, device=device)  # -1: never confident
+    def __init__(self, n_classes: int, device: Any = "cpu") -> None:
+        self.mean = torch.tensor(1 / n_classes, device=device)
+        self.shares = torch.full((n_classes,), 1 / n_classes, device=device)
 
-    def update(self, rows: Tensor, labels: Tensor, confidence: Tensor) -> None:
-        """Note the labels (U,) of these rows where they are confident."""
-        self.last[rows] = torch.where(confidence >= self.threshold, labels, self.last[rows])
-
-    def thresholds(self) -> Tensor:
-        """The threshold of every class, (C,)."""
-        counts = torch.bincount(self.last + 1, minlength=self.n_classes + 1)  # the first: never confident
-        learned = counts[1:] / counts.max()
-        return self.threshold * learned / (2 - learned)
+    def updated(self, confidence: Tensor, probs: Tensor) -> Tensor:
+        """The thresholds (C,) after some more rows, of this confidence (U,) and these probabilities (U, C)."""
+        self.mean = self.mean.lerp(confidence.mean().float(), _PACE)
+        self.shares = self.shares.lerp(probs.mean(dim=0).float(), _PACE)
+        return self.mean * self.shares / self.shares.max()

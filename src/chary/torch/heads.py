@@ -43,6 +43,11 @@ class DiverseHeads(nn.Module):
 
     def forward(self, features: Tensor) -> tuple[Tensor, Tensor]:
         """The ``features`` (n, h) -> logits (n, C) of the prediction head, (n, M, C) of the diverse heads."""
+        if features.ndim != 2 or features.shape[1] != self.linear.in_features:
+            raise ValueError(
+                f"DiverseHeads has in_features={self.linear.in_features}, but the features that it is given have "
+                f"the shape {tuple(features.shape)}; expected (rows, {self.linear.in_features})."
+            )
         weight, bias, C = self.linear.weight, self.linear.bias, self.n_classes
         logits = functional.linear(features, weight[:C], bias[:C])  # (n, C)
         shared = features if self.joint else features.detach()

@@ -34,8 +34,15 @@ def test_an_interval_is_drawn_where_it_is(judged):
 
 
 def test_what_was_not_asked_for_has_no_section(judged):
-    summary = {**summarize_judged(judged), "comparison": None, "slices": [], "confidence": None, "stopped": True}
+    summary = {**summarize_judged(judged), "pairs": [], "slices": [], "confidence": None, "stopped": True}
     page = render_judged(summary)
     for gone in ('id="compared"', 'id="slices"', 'id="accept"'):
         assert gone not in page
     assert "could stop: the limits above hold" in page
+
+
+def test_which_column_to_trust_is_clear_only_where_it_is(judged):
+    summary = summarize_judged(judged)
+    for clear in (True, False):
+        page = render_judged({**summary, "trusted": [{**one, "is_clear": clear} for one in summary["trusted"]]})
+        assert ("not clear from these rows" in page) is not clear

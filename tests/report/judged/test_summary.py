@@ -3,6 +3,8 @@
 import json
 from dataclasses import replace
 
+import numpy as np
+
 from chary.report.summary import summarize_judged
 
 
@@ -19,8 +21,17 @@ def test_it_is_plain_data_and_adds_up(judged):
     spam = next(one for one in second["classes"] if one["name"] == "spam")
     assert spam["off"] == "too many"
     assert spam["labelled_share"] > spam["high_share"]
-    assert "'rule' is better" in summary["comparison"]["sentence"]
-    assert summary["comparison"]["low"] > 0
+    pair = summary["pairs"][0]
+    assert "'rule' is better" in pair["sentence"]
+    assert pair["low"] > 0
+    frame = judged.source.read().frame
+    assert sum(one["rows"] for one in pair["differing"]) == (frame["rule"] != frame["other"]).sum()
+    best = summary["trusted"][1]
+    assert (best["name"], best["column"], best["is_clear"]) == ("spam", "rule", True)
+    assert best["precision"] == next(one["precision"] for one in first["classes"] if one["name"] == "spam")
+    counts = np.array(first["matrix"]["counts"])
+    assert first["matrix"]["classes"] == ["<b>ham</b>", "spam", "fox"]
+    assert (counts.sum(), np.trace(counts[:, :2])) == (115, first["accuracy"]["correct"])
     rare = next(part for part in summary["slices"][0]["parts"] if part["value"] == "rare")
     assert rare["score"] is None
 

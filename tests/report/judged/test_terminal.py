@@ -11,14 +11,17 @@ from chary.report.terminal import next_step, show_judged
 def test_every_question_has_its_answer(judged):
     console = Console(file=StringIO(), width=100, color_system=None)
     summary = summarize_judged(judged)
-    show_judged(console, summary, Hints(draw="chary judge t.csv -k 60", error="--error {percent:g}%"))
+    hints = Hints(draw="chary judge t.csv -k 60", error="--error {percent:g}%")
+    show_judged(console, summary, hints)
+    show_judged(console, {**summary, "columns": summary["columns"][:1]}, hints)
     out = console.file.getvalue()
     for said in (
-        summary["comparison"]["sentence"],
+        summary["pairs"][0]["sentence"],
+        "not clear from these rows",
         "Really, by the audit",
         "too few audited rows to say",
         "x '<b>ham</b>' was labelled 'spam'",
-        "Agreement beyond chance (kappa)",
+        "beyond chance (kappa)",
         summary["accept"]["sentence"],
         "NEW CLASS",
         "keeps the answers there are:  chary judge t.csv -k 60",
@@ -44,7 +47,7 @@ def test_the_error_named_is_the_one_that_the_sentence_speaks_of(judged):
 
 def test_who_looked_is_told_the_interval_that_holds_all_along_unless_it_is_the_one_shown(judged):
     summary = summarize_judged(judged)
-    summary["columns"][0]["always"] = {"low": 0.123, "high": 0.987}
+    summary["columns"] = [{**summary["columns"][0], "always": {"low": 0.123, "high": 0.987}}]
     line = "If you looked at the figures and stopped when they were good enough: between 12.3% and 98.7%"
     assert line in shown(summary)
     assert "If you looked" not in shown({**summary, "stopped": True})

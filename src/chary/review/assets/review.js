@@ -40,9 +40,11 @@ const count = (n) => n.toLocaleString("en");
 const many = (n, one, more = `${one}s`) => `${count(n)} ${n === 1 ? one : more}`;
 const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
-/** A share in percent, with a digit more where it is small: as the report writes it. */
+/** A share in percent, a half rounded up, with a digit more where it is small: as `percent` of _words.py has it. */
 function percent(share) {
-  return share > 0 && share < 0.095 ? `${(100 * share).toFixed(1)}%` : `${(100 * share).toFixed(0)}%`;
+  const small = share > 0 && share < 0.1;
+  const tenths = Math.floor((small ? 1000 : 100) * share + 0.5 + 1e-9);
+  return small && tenths < 100 ? `${(tenths / 10).toFixed(1)}%` : `${small ? 10 : tenths}%`;
 }
 
 const interval = (low, high) => `${percent(low)} to ${percent(high)}`;
@@ -72,6 +74,14 @@ class Refused extends Error {
   }
 }
 
+const SLOW = 300; // milliseconds
+
+/** A key meant for the row before must not answer the one that a slow answer brings. */
+function pauseKeys() {
+  $("content").setAttribute("aria-busy", "true");
+  setTimeout(() => $("content").removeAttribute("aria-busy"), SLOW);
+}
+
 /** What the server answers to a question, or to a body that it is sent. */
 async function ask(path, body) {
   const options = { credentials: "same-origin", cache: "no-store" };
@@ -79,10 +89,12 @@ async function ask(path, body) {
     Object.assign(options, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
   }
   let answer;
+  const asked = performance.now();
   try {
     answer = await fetch(path, options);
+    if (body && performance.now() - asked > SLOW) pauseKeys();
   } catch {
-    const error = "No answer from chary: is it still running in the terminal? What you last did may not be saved.";
+    const error = "chary does not answer. Is it still running in the terminal? Your last change may not be saved.";
     throw new Refused(0, { error });
   }
   const found = await answer.json().catch(() => ({}));
@@ -181,20 +193,24 @@ async function watch() {
   watch.timer = setTimeout(watch, document.hidden ? 3 * pause : pause);
 }
 
-function showState({ work, done, notices, stale }) {
+function showState({ kind, work, next, notices, stale }) {
+  if (kind !== document.body.dataset.kind) return location.assign("/"); // somebody chose another column
   const line = $("work");
   const words = work.error ? seen(work.error) : work.running ? capital(work.step) : "";
   if (line.dataset.words !== words) {
     line.dataset.words = words; // a screen reader hears the step, not every second of it
-    line.replaceChildren(words, make("span", { "aria-hidden": "true", class: "seconds" }));
+    line.replaceChildren(words, make("span", { "aria-hidden": "true", class: "seconds" }), make("progress", { max: 1, "aria-hidden": "true" }));
   }
   line.classList.toggle("running", work.running);
   line.classList.toggle("error", Boolean(work.error));
-  if (work.running && line.lastChild) line.lastChild.textContent = `: ${Math.round(work.seconds)} s. You can go on meanwhile.`;
-  show(line, Boolean(words));
-  for (const link of document.querySelectorAll(".steps a")) {
-    show(link.querySelector(".done"), done.includes(link.getAttribute("href")));
+  if (line.lastChild) {
+    const [, left, bar] = line.childNodes;
+    left.textContent = work.running ? `: ${work.left}. You can go on meanwhile. ` : "";
+    bar.value = work.share;
+    show(bar, work.running);
   }
+  show(line, Boolean(words));
+  for (const link of document.querySelectorAll(".steps a")) show(link.querySelector(".next"), next.page === link.getAttribute("href"));
   show($("stale"), stale && !work.running && document.body.dataset.page !== "audit");
   for (const notice of notices) notify(notice);
 }
@@ -231,6 +247,7 @@ function listenToKeys() {
     const pressable = event.target.closest?.("a, button, summary");
     if (inPlace || (pressable && ["Enter", " "].includes(event.key)) || (!on.checked && event.key.length === 1)) return;
     if (event.key === "?") help.showModal();
+    else if ($("content").hasAttribute("aria-busy")) return;
     else if (frame.keys(event)) event.preventDefault();
     else if (event.key === "Enter") nextStep()?.click();
     else return;
@@ -395,6 +412,9 @@ function drawForm({ planned, audit }) {
   rows.min = audit ? audit.drawn + 1 : 1;
   if (document.activeElement !== rows) rows.value = audit ? Math.min(planned.most, audit.drawn + 20) : planned.k;
   const words = () => say($("draw-words"), Number(rows.value) === planned.k && !audit ? seen(planned.words) : `Out of ${many(planned.most, "row")}.`);
+  const sizes = $("draw-sizes");
+  show(sizes, planned.sizes.length);
+  sizes.querySelector("tbody").replaceChildren(...planned.sizes.map((one) => make("tr", {}, ...[one.rows, one.time, one.interval].map((text) => make("td", {}, String(text))))));
   rows.oninput = words;
   words();
   say($("draw-button"), audit ? "Draw more rows" : "Draw rows at random");
@@ -423,18 +443,18 @@ async function startPage() {
 
   const render = (data) => {
     page.data = data;
-    const { rows, labelled, classes, settings } = data;
+    const { rows, labelled, settings } = data;
     const judged = document.body.dataset.kind === "judge";
     say($("read"), judged ? `${many(rows, "row")}, ${count(labelled)} of them with a label to be judged.` : `${many(rows, "row")}, ${count(labelled)} of them with a label. The other ${count(rows - labelled)} are to get one.`);
     showClasses();
-    list($("notes"), [...data.notes, ...spelledOut(data.spellings)]);
+    list($("notes"), data.notes);
     showColumns();
     if (!judged) {
       showDiagnosis(data.diagnosis);
       say($("aim-words"), seen(data.questions.aim));
-      say($("prior-words"), seen(data.questions.prior || "Labels are then moved until the shares are met. If you are not sure, leave it open."));
+      say($("prior-words"), seen(data.questions.prior || "The labels are then adjusted to these shares. If you are not sure, choose no."));
       for (const radio of $("aim-form").elements.aim) radio.checked = radio.value === settings.aim;
-      if (!$("prior-form").contains(document.activeElement)) showShares(classes, settings.class_prior);
+      if (!$("prior-form").contains(document.activeElement)) showShares(data.classes, settings.class_prior);
     }
     showNext(frame.state);
   };
@@ -456,14 +476,14 @@ async function startPage() {
   };
 
   const showClasses = () => {
-    const { classes } = page.data;
-    const most = Math.max(1, ...classes.map(({ labels }) => labels));
-    $("classes").replaceChildren(...classes.slice(0, page.classes).map(({ name, labels }) =>
-      make("li", {}, make("span", { dir: "auto" }, seen(name, 80)), bar(labels / most, "second"), make("span", { class: "n" }, many(labels, "label")))));
-    more($("more-classes"), classes.length - page.classes, "class", "classes", () => {
+    const { values, fixed } = page.data;
+    showValues($("classes"), values.slice(0, page.classes), !fixed && (() => save(chosenValues(values), null, $("classes-error"), "/api/labels")));
+    more($("more-classes"), values.length - page.classes, "value", "values", () => {
       page.classes += 100;
       showClasses();
     });
+    if ($("ticks-words")) show($("ticks-words"), !fixed);
+    show($("other-column"), !fixed || (document.body.dataset.kind === "judge" && !frame.state?.audit));
   };
 
   const showColumns = () => {
@@ -485,8 +505,8 @@ async function startPage() {
 
   const columnRow = (column) => {
     const { name, kind, used, note, doubtful, examples, choices, chosen } = column;
-    const same = { numeric: "number", categorical: "category" }[kind] ?? kind;
-    const own = make("option", { value: "" }, chosen ? "as chary sees it" : kind || (choices.length ? "being looked at" : "not needed"));
+    const same = { numeric: "number", categorical: "category", words: "text" }[kind] ?? kind;
+    const own = make("option", { value: "" }, chosen ? "as chary sees it" : same || (choices.length ? "being looked at" : "not needed"));
     const others = choices.filter((choice) => chosen || choice !== same).map((choice) => make("option", { value: choice, selected: choice === chosen }, choice));
     const select = make("select", { "aria-label": `Kind of ${seen(name, 80)}`, disabled: choices.length === 0 }, own, ...others);
     select.addEventListener("change", () => choose(name, select.value || null, select));
@@ -497,13 +517,14 @@ async function startPage() {
       make("td", {}, used ? "" : "left out: ", seen(note, 200), doubtful ? make("span", { class: "doubtful" }, ` Doubtful: ${seen(doubtful, 300)}`) : ""));
   };
 
-  const save = async (settings, said, error) => {
+  const save = async (settings, said, error, path = "/api/settings") => {
     say(error);
     try {
-      render(await ask("/api/settings", settings));
-      if (said) say(said, "Saved. Learning again with it.");
+      render(await ask(path, settings));
+      if (said) say(said, "Saved. The model learns again with it.");
       watch();
     } catch (refused) {
+      if (path === "/api/labels") render(await ask("/api/start"));
       say(error, seen(refused.message));
     }
   };
@@ -518,7 +539,7 @@ async function startPage() {
 
   const showShares = (classes, prior) => {
     for (const radio of $("prior-form").elements.known) radio.checked = (radio.value === "yes") === Boolean(prior);
-    $("share-fields").replaceChildren(...classes.map(({ name }, i) => {
+    $("share-fields").replaceChildren(...classes.map((name, i) => {
       const value = prior ? Number((100 * (prior[name] ?? 0)).toFixed(4)) : "";
       const input = make("input", { type: "number", id: `share-${i}`, min: 0, max: 100, step: "any", value, required: true, "data-name": name });
       return make("div", { class: "field" }, make("label", { for: `share-${i}`, dir: "auto" }, `${seen(name, 60)} (%)`), input);
@@ -547,6 +568,14 @@ async function startPage() {
       make("tr", {}, make("th", { scope: "row", dir: "auto" }, seen(feature, 80)), make("td", { class: "n" }, seen(labeled, 40)), make("td", { class: "n" }, seen(unlabeled, 40)))));
   };
 
+  $("other-column").addEventListener("click", async () => {
+    try {
+      await ask("/api/labels", { target: null, unlabeled: [], classes: [] });
+      location.reload();
+    } catch (refused) {
+      say($("classes-error"), seen(refused.message));
+    }
+  });
   $("find-column").addEventListener("input", () => {
     page.columns = COLUMNS_AT_ONCE;
     showColumns();
@@ -580,9 +609,94 @@ function more(button, n, one, others, act) {
   show(button, n > 0);
 }
 
-function spelledOut(spellings) {
-  const entries = Object.entries(spellings ?? {});
-  return entries.map(([name, others]) => `Read as “${seen(name, 40)}”: ${[others].flat().map((other) => `“${seen(other, 40)}”`).join(", ")}.`);
+/** The values of a column that holds labels; with `onTick` each has a tick that says whether it is one. */
+function showValues(place, values, onTick) {
+  const most = Math.max(1, ...values.map(({ rows }) => rows));
+  place.replaceChildren(...values.map((value) => {
+    const { name, rows, is_label: isLabel, is_doubtful: doubtful } = value;
+    const tick = onTick ? make("input", { type: "checkbox", checked: isLabel }) : null;
+    const words = make("span", { dir: "auto" }, seen(name, 80));
+    tick?.addEventListener("change", () => {
+      value.is_label = tick.checked;
+      onTick();
+    });
+    const named = tick ? make("label", { class: "choice" }, tick, words) : words;
+    return make("li", { class: isLabel ? null : "soft" }, named, bar(isLabel ? rows / most : 0, "second"), make("span", { class: "n" }, many(rows, "row")), doubtful && onTick ? make("span", { class: "also doubtful" }, "This looks like a missing answer.") : null);
+  }));
+}
+
+/** What the ticks say, as the server is told it. */
+const chosenValues = (values) => ({
+  unlabeled: values.filter((one) => !one.is_label).map(({ name }) => name),
+  classes: values.filter((one) => one.is_label && one.is_doubtful).map(({ name }) => name),
+});
+
+// ---- Which column holds the labels, where the command did not say ---------------------------------------------------------
+
+const TARGETS_AT_ONCE = 8;
+
+async function choosePage() {
+  const form = $("choose");
+  let now = null;
+  let shown = TARGETS_AT_ONCE;
+
+  const render = (data) => {
+    now = data;
+    const { rows, columns, target, values, more: others } = data;
+    say($("read"), `${many(rows, "row")}, ${many(columns.length, "column")}.`);
+    list($("notes"), data.notes);
+    const place = columns.findIndex(({ name }) => name === target);
+    shown = Math.max(shown, place + 1);
+    $("targets").replaceChildren(...columns.slice(0, shown).map(columnChoice));
+    more($("more-targets"), columns.length - shown, "column", "columns", () => {
+      shown += 50;
+      render(now);
+    });
+    show($("values-part"), Boolean(target));
+    showValues($("values"), values, showTask);
+    say($("values-words"), others ? `It has ${many(others, "more value")} than can be classes. Choose a column whose values repeat.` : "");
+    form.elements.task.value = data.task;
+    showTask();
+  };
+
+  const columnChoice = ({ name, values, empty, examples }) => {
+    const radio = make("input", { type: "radio", name: "target", value: name, checked: name === now.target });
+    const about = `${many(values, "value")}${empty ? `, ${percent(empty)} empty` : ", no empty cell"}: ${examples.join(", ")}`;
+    return make("label", { class: "choice" }, radio, make("span", { dir: "auto" }, make("b", {}, seen(name, 120)), " ", make("span", { class: "soft" }, seen(about, 120))));
+  };
+
+  const showTask = () => {
+    const labelled = now.values.reduce((n, { rows, is_label: isLabel }) => n + (isLabel ? rows : 0), 0);
+    const open = now.rows - labelled;
+    say($("to-label"), open ? `Label the ${many(open, "row")} that have no label` : "Label rows: none is without a label");
+    say($("to-judge"), `Find out how good the ${many(labelled, "label")} are that the column holds`);
+    form.elements.task[0].disabled = open === 0;
+    if (!open) form.elements.task.value = "judge";
+  };
+
+  form.addEventListener("change", async (event) => {
+    if (event.target.name === "task") now.task = event.target.value;
+    if (event.target.name !== "target") return;
+    say($("choose-error"));
+    try {
+      const { task } = now;
+      render({ ...(await ask(address("/api/start", { target: event.target.value }))), task });
+    } catch (refused) {
+      say($("choose-error"), seen(refused.message));
+    }
+  });
+  form.addEventListener("submit", oneAtATime(async (event) => {
+    event.preventDefault();
+    say($("choose-error"));
+    try {
+      const { target, task } = Object.fromEntries(new FormData(form));
+      await ask("/api/labels", { target, task, ...chosenValues(now.values) });
+      location.reload();
+    } catch (refused) {
+      say($("choose-error"), seen(refused.message));
+    }
+  }));
+  render(await ask("/api/start"));
 }
 
 // ---- Audit -----------------------------------------------------------------------------------------------------------
@@ -683,6 +797,7 @@ async function truthPage() {
     show($("known"), data.ready);
     if (!data.ready) return showWhyNot();
     showAccuracy();
+    showMatrix();
     showAcceptance();
     show($("shares-section"), data.shares.length > 0);
     intervals($("shares-picture"), data.shares.slice(0, 40).map(({ name, labels, low, high }) => ({ name, low, high, mark: labels, figure: low == null ? "" : interval(low, high) })));
@@ -713,6 +828,17 @@ async function truthPage() {
     show($("promise-words"), lines.some(({ mark }) => mark != null));
     list($("truth-words"), [accuracy?.words, after?.words].filter(Boolean));
     list($("truth-notes"), [held?.words, promised?.words, ...data.notes].filter(Boolean));
+  };
+
+  const showMatrix = () => {
+    const { matrix } = data;
+    show($("matrix-section"), matrix);
+    if (!matrix) return;
+    const heads = matrix.labels.map((name) => make("th", { scope: "col" }, seen(name, 24)));
+    const cell = (truth, label, n, shade) => make("td", { class: label === truth ? "right" : "wrong", "data-shade": Math.ceil(shade / 9) }, n ? String(n) : "");
+    const rows = matrix.classes.map((truth, i) => make("tr", {}, make("th", { scope: "row" }, seen(truth, 24)),
+      ...matrix.labels.map((label, j) => cell(truth, label, matrix.counts[i][j], matrix.shade[i][j]))));
+    $("matrix").replaceChildren(make("thead", {}, make("tr", {}, make("td"), ...heads)), make("tbody", {}, ...rows));
   };
 
   const showAcceptance = () => {
@@ -787,14 +913,14 @@ async function reviewPage() {
 
   const render = (data) => {
     now = data;
-    const { row, left, mended } = data;
+    const { row, left, checked } = data;
     fillFilters(data.filters);
-    say($("doubt-words"), `${many(left, "row")} left, most doubtful first; ${count(mended)} mended or confirmed.`);
+    say($("doubt-words"), `${many(left, "row")} left, most doubtful first; ${count(checked)} checked.`);
     show($("doubt"), Boolean(row));
     show($("answers"), Boolean(row));
     show($("empty"), !row);
     $("undo").disabled = given.length === 0;
-    if (!row) return say($("empty-words"), Object.keys(filters).length ? "No row is left that fits what you asked for." : frame.state?.learned ? "You have been through all of them." : "The labels are not there yet; they are shown here as soon as they are.");
+    if (!row) return say($("empty-words"), Object.keys(filters).length ? "No row is left that fits what you asked for." : frame.state?.learned ? "You have checked all of them." : "The labels are not there yet. They will be shown here.");
     say($("row-title"), `Row ${count(row.number)} of the table`);
     showFields(row, async () => render(await ask(address("/api/doubt", { row: row.number, all: "true" }))));
     showProposal(data);
@@ -803,13 +929,12 @@ async function reviewPage() {
   };
 
   const showProposal = (data) => {
-    const { proposed, confidence, probability, runner_up: second, source, votes, neighbours, why, row } = data;
+    const { proposed, confidence, runner_up: second, source, votes, neighbours, why, row } = data;
     say($("proposed"), seen(proposed, 80));
-    const likely = second && probability != null ? `the model gives it ${percent(probability)}, and “${seen(second.name, 60)}” ${percent(second.probability)}; ` : "";
-    say($("proposed-words"), `${likely}confidence ${percent(confidence)}, ${seen(source)}`);
+    say($("proposed-words"), `${seen(source)}, confidence ${percent(confidence)}${second ? `; second choice: “${seen(second, 60)}”` : ""}`);
     say($("answer-now"), row.answer ? `You said “${seen(row.answer, 60)}”.` : "");
     show($("answer-now"), Boolean(row.answer));
-    $("accept-label").replaceChildren(make("span", {}, "Accept “", make("bdi", {}, seen(proposed, 60)), "”"), make("kbd", {}, "Enter"));
+    $("confirm-label").replaceChildren(make("span", {}, "Confirm “", make("bdi", {}, seen(proposed, 60)), "”"), make("kbd", {}, "Enter"));
     show($("votes-part"), votes.length > 0);
     $("votes").replaceChildren(...votes.map(({ learner, label, probability }) =>
       make("li", {}, make("span", {}, seen(learner, 40)), bar(probability, label === proposed ? "" : "second"), make("span", { class: "n", dir: "auto" }, `${seen(label, 30)} ${percent(probability)}`))));
@@ -877,7 +1002,7 @@ async function reviewPage() {
   const give = (name) => now?.row && send(now.row.number, name, now.row.answer);
   const skip = () => now?.row && move({ after: now.row.number });
   const answers = new Answers(give);
-  $("accept-label").addEventListener("click", () => give(now.proposed));
+  $("confirm-label").addEventListener("click", () => give(now.proposed));
   $("skip").addEventListener("click", skip);
   $("undo").addEventListener("click", undo);
   onFilters($("filter-form"), (wanted) => {
@@ -1001,18 +1126,19 @@ async function resultPage() {
     $("columns-after").disabled = end >= columns.length;
   };
 
-  const showFiles = ({ files, quality }) => {
+  const showFiles = ({ files, quality, stale }) => {
     const behind = files.filter((file) => !file.written || file.stale);
     say($("quality"), quality);
-    say($("files-words"), filesWords(files.length, behind.length));
+    say($("files-words"), filesWords(files.length, behind.length, stale));
     $("files").replaceChildren(...files.map(fileOf));
     show($("write"), behind.length > 0);
     show($("report-link"), files.some(({ kind, written }) => kind === "report" && written));
   };
 
-  const filesWords = (n, nBehind) => {
-    if (n === 0) return "They are written beside the table as soon as there are labels.";
-    return nBehind ? "What you see is saved when you write the files beside the table." : "Written beside the table, and up to date.";
+  const filesWords = (n, nBehind, stale) => {
+    if (n === 0) return "They are written next to the table as soon as there are labels.";
+    if (nBehind) return "What you see here is not in all files yet: write them next to the table.";
+    return stale ? "Written next to the table, without your newest answers: learn again to include them." : "Written next to the table.";
   };
 
   const fileOf = ({ kind, name, written, ours, stale }) => {
@@ -1085,7 +1211,7 @@ async function resultPage() {
 
 // ---- And go ----------------------------------------------------------------------------------------------------------
 
-const PAGES = { start: startPage, audit: auditPage, truth: truthPage, review: reviewPage, result: resultPage };
+const PAGES = { choose: choosePage, start: startPage, audit: auditPage, truth: truthPage, review: reviewPage, result: resultPage };
 
 listenToKeys();
 $("learn").addEventListener("click", learn);

@@ -88,7 +88,11 @@ def _first_kind(filled: pl.Series, n_rows: int, dates: str) -> Column:
     # Moments first: in nanoseconds they are as long as what names rows.
     if (named := find_epoch(filled) or find_identifier(filled, n_rows)) is not None:
         return named
-    kinds = (Dates(dates), *KINDS[1:])
+    kinds = [Dates(dates), *KINDS[1:]]
+    if filled.dtype == pl.String and not (numbers := filled.cast(pl.Float64, strict=False)).null_count():
+        # Most columns of a wide table: no time of day, and a date only as in 20240131.
+        no_dates = [Dates] * (numbers.min() < 19_000_000)  # type: ignore[operator]
+        kinds = [kind for kind in kinds if type(kind) not in (TimesOfDay, Durations, *no_dates)]
     column = next(filter(None, (kind.find(filled) for kind in kinds)), None) or of_no_kind(filled)
     if column.kind in _MAY_HOLD_NUMBERS and (reason := why_no_numbers(filled)):
         return replace(column, note=", ".join(filter(None, [column.note, reason])), doubtful=True)

@@ -17,6 +17,8 @@ IDENTIFIER, TEXT, CONSTANT, DROPPED, UNSUPPORTED = "identifier", "text", "consta
 # A column is numeric, or a date, if at least this share of its filled cells reads as one; the rest is missing.
 READABLE = 0.98
 
+# How a person reads a feature: as a number, as a date, as a topic (more or less of it), or not at all.
+NUMBER, DATE, TOPIC, UNREADABLE = "number", "date", "topic", "unreadable"
 
 FEW, MANY = 200, 20_000  # cells that show what most cells of a column are like, and how they are written
 
@@ -82,6 +84,10 @@ class Kind:
     def feature_names(self, column: Column) -> list[str]:
         """A name for each of the k numbers, or for each group."""
         return [column.name]
+
+    def feature_words(self, column: Column) -> list[tuple[str, str]]:
+        """What a person calls each of them, and the unit that a person reads it in."""
+        return [(name, NUMBER) for name in self.feature_names(column)]
 
     def read(self, cells: pl.Series, column: Column) -> NDArray[np.float64]:
         """The numbers (n, k) of cells; NaN where they are missing or written otherwise than in this column."""

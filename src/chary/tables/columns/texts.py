@@ -24,10 +24,10 @@ from scipy.sparse import csr_matrix, diags_array, vstack
 from sklearn.utils.extmath import randomized_svd
 
 from chary.tables.cells import missing_cells
-from chary.tables.columns.column import IDENTIFIER, TEXT, Column, Kind
+from chary.tables.columns.column import IDENTIFIER, TEXT, TOPIC, Column, Kind
 from chary.tables.table import texts
 
-# Chosen on twenty tables: docs/label.md, "Free text".
+# Chosen on twenty tables: docs/explanation/defaults.md.
 _N_TOPICS = 30
 _MOST_NGRAMS = 2**14  # that are kept, the most frequent ones
 _MOST_TEXTS = 20_000  # different ones, from which the topics are learned
@@ -68,6 +68,10 @@ class Texts(Kind):
         """A number for each topic, and its heaviest words."""
         words = enumerate(column.categories, 1)
         return [f"{column.name} ~ {i}" + (f" ({heavy})" if heavy else "") for i, heavy in words]
+
+    def feature_words(self, column: Column) -> list[tuple[str, str]]:
+        about = [heavy or f"topic {i}" for i, heavy in enumerate(column.categories, 1)]
+        return [(f"{column.name}, about: {heavy}", TOPIC) for heavy in about]
 
     def read(self, cells: pl.Series, column: Column) -> NDArray[np.float64]:
         """How far a cell is about each topic; a cell without any n-gram that was seen is about none."""

@@ -116,7 +116,7 @@ def as_columns(added: Mapping[str, Any]) -> pl.DataFrame:
     return pl.DataFrame([pl.Series(name, values) for name, values in added.items()])
 
 
-def extended(frame: pl.DataFrame, added: pl.DataFrame) -> pl.DataFrame:
+def with_added(frame: pl.DataFrame, added: pl.DataFrame) -> pl.DataFrame:
     """A frame with columns on the right, which replace its own of the same names."""
     more = added.get_columns()
     taken = any(name in frame.columns for name in added.columns)

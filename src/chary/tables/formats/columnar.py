@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 import polars as pl
 
 from chary.tables.errors import TableError, reason
-from chary.tables.formats.base import Appender, Batch, Format, Reading, as_columns, extended
+from chary.tables.formats.base import Appender, Batch, Format, Reading, as_columns, with_added
 from chary.tables.formats.packing import File
 from chary.tables.memory import refuse_large
 from chary.tables.table import Table, refuse_duplicates
@@ -89,7 +89,7 @@ class Parquet(Format):
         return dtype != pl.Object
 
     def write(self, table: Table, added: pl.DataFrame, stream: BinaryIO, first: bool = True) -> None:
-        extended(table.frame, added).write_parquet(stream)
+        with_added(table.frame, added).write_parquet(stream)
 
     def appender(self, stream: BinaryIO, group_rows: int) -> Appender:
         # The default level of compression, 3, takes up to twice the time and makes files a twentieth smaller.
@@ -112,7 +112,7 @@ class Arrow(Format):
             from pyarrow import ipc
         except ImportError:
             raise TableError(
-                f"{file.name} is an Arrow file, for which the package pyarrow is needed; install it with "
+                f"{file.name} is an Arrow file, which needs the package pyarrow; install it with "
                 "pip install 'chary[arrow]', or write the table as Parquet."
             ) from None
         data = file.read()
@@ -130,7 +130,7 @@ class Arrow(Format):
     def write(self, table: Table, added: pl.DataFrame, stream: BinaryIO, first: bool = True) -> None:
         """Such that pandas and pyarrow read it too."""
         oldest = pl.CompatLevel.oldest()
-        extended(table.frame, added).write_ipc(stream, compression="lz4", compat_level=oldest)
+        with_added(table.frame, added).write_ipc(stream, compression="lz4", compat_level=oldest)
 
     def appender(self, stream: BinaryIO, group_rows: int) -> Appender:
         oldest = pl.CompatLevel.oldest()
@@ -171,7 +171,7 @@ class _Columns(Appender):
     def append(self, table: Table, added: Mapping[str, Any]) -> None:
         from polars.io.plugins import register_io_source
 
-        frame = extended(table.frame, as_columns(added))
+        frame = with_added(table.frame, as_columns(added))
         if self.writer is None:
             rows = register_io_source(self._rows, schema=frame.schema, is_pure=False)
             self.writer = self.pool.submit(self.sink, rows)

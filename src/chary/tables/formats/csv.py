@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from chary._words import Parameter, shown
 from chary.tables.cells import without_formulas
 from chary.tables.errors import TableError, reason
-from chary.tables.formats.base import CHUNK, Batch, Format, Reading, extended, refuse_endless, text_chunks
+from chary.tables.formats.base import CHUNK, Batch, Format, Reading, refuse_endless, text_chunks, with_added
 from chary.tables.formats.header import ROWS, find_header
 from chary.tables.formats.packing import File
 from chary.tables.table import MAX_COLUMNS, Table, can_be_text, refuse_duplicates
@@ -62,7 +62,7 @@ class Csv(Format):
     def write(self, table: Table, added: pl.DataFrame, stream: BinaryIO, first: bool = True) -> None:
         """Cells as the table's are; in the columns that are added nothing runs as a formula."""
         texts = [without_formulas(name) for name, dtype in added.schema.items() if dtype == pl.String]
-        frame = extended(table.frame, added.with_columns(texts))
+        frame = with_added(table.frame, added.with_columns(texts))
         how: Any = {"separator": table.delimiter, "include_header": first, "line_terminator": table.newline}
         if table.encoding == "utf-8":
             frame.write_csv(stream, include_bom=table.bom and first, **how)

@@ -15,7 +15,7 @@ import polars as pl
 
 from chary._words import shown
 from chary.tables.errors import TableError, reason
-from chary.tables.formats.base import CHUNK, Batch, Format, Reading, extended, refuse_endless, text_chunks
+from chary.tables.formats.base import CHUNK, Batch, Format, Reading, refuse_endless, text_chunks, with_added
 from chary.tables.formats.packing import File
 from chary.tables.table import Lines, Table, common_type
 
@@ -61,7 +61,7 @@ class Jsonl(Format):
         """Lines as they were with the added keys last; a table that was no JSON lines is written anew."""
         lines = table.lines
         if lines is None or lines.frame is not table.frame or set(added.columns) & set(table.frame.columns):
-            extended(table.frame, added).write_ndjson(stream)
+            with_added(table.frame, added).write_ndjson(stream)
             return
         whole = lines.texts
         if added.width:

@@ -19,7 +19,7 @@ import polars as pl
 
 from chary._words import Parameter, shown
 from chary.tables.errors import TableError, reason
-from chary.tables.formats.base import Appender, Format, Reading, as_columns, extended
+from chary.tables.formats.base import Appender, Format, Reading, as_columns, with_added
 from chary.tables.formats.header import ROWS, find_header
 from chary.tables.formats.packing import File, opened_zip, refuse_bomb
 from chary.tables.table import Table, can_be_text, refuse_duplicates
@@ -68,7 +68,7 @@ class Xlsx(Format):
         whole = io.BytesIO()  # the package goes back and forth, which a compressed file does not
         with _xlsxwriter().Workbook(whole, {"in_memory": True, **as_text}) as workbook:
             sheet = workbook.add_worksheet("table")
-            for j, cells in enumerate(extended(table.frame, added)):
+            for j, cells in enumerate(with_added(table.frame, added)):
                 sheet.write_string(0, j, cells.name)
                 _write_column(workbook, sheet, j, cells)
         stream.write(whole.getvalue())
@@ -85,7 +85,7 @@ class _Sheet(Appender):
         self.parts: list[pl.DataFrame] = []
 
     def append(self, table: Table, added: Mapping[str, Any]) -> None:
-        self.parts.append(extended(table.frame, as_columns(added)))
+        self.parts.append(with_added(table.frame, as_columns(added)))
 
     def close(self) -> None:
         frame = pl.concat(self.parts)
@@ -99,7 +99,7 @@ def _read_sheet(data: bytes, name: str, how: Reading) -> tuple[pl.DataFrame, tup
         import fastexcel
     except ImportError:
         raise TableError(
-            f"{name} is an Excel workbook, for which the package fastexcel is needed; install it with "
+            f"{name} is an Excel workbook, which needs the package fastexcel; install it with "
             "pip install 'chary[excel]', or save the sheet as CSV."
         ) from None
     try:
@@ -143,7 +143,7 @@ def _xlsxwriter() -> Any:
         import xlsxwriter
     except ImportError:
         raise TableError(
-            "To write an Excel workbook the package xlsxwriter is needed; install it with pip install "
+            "Writing an Excel workbook needs the package xlsxwriter; install it with pip install "
             "'chary[excel]', or choose ",
             Parameter("format", "csv"),
             ".",

@@ -1,0 +1,135 @@
+"""Windows, macOS, and anything else that lacks what Linux has: each branch is run here with that taken away."""
+
+import errno
+import os
+import signal
+import socket
+import sys
+from pathlib import Path
+
+import polars as pl
+import psutil
+import pytest
+
+import chary
+from chary import _files, _threads, _words
+from chary._files import OutputError, atomic_write, is_left, probe, sole_writer, sweep, why_unreadable
+from chary.cli.app import heeded_signals, main
+from chary.options import Options
+from chary.tables import memory, read_table
+from chary.tables.table import Table
+
+LACKING = [(os, "O_DIRECTORY"), (os, "link"), (os, "chown"), (signal, "SIGHUP")]
+
+
+@pytest.fixture
+def elsewhere(monkeypatch):
+    """A system without locks, links, owners, folders that can be opened, /proc and control groups."""
+    monkeypatch.setattr(_files, "fcntl", None)
+    monkeypatch.setattr(sys.modules["chary.cli.app"], "resource", None)
+    for module, name in LACKING:
+        monkeypatch.delattr(module, name, raising=False)
+    monkeypatch.setattr(memory, "_GROUP", Path("/nowhere"))
+    monkeypatch.setattr(_threads, "Path", lambda path: Path("/nowhere"))
+
+
+@pytest.fixture
+def windows(elsewhere, monkeypatch):
+    monkeypatch.setattr(_files, "_WINDOWS", True)
+    monkeypatch.setattr(_words, "_WINDOWS", True)
+
+
+def a_table(folder):
+    frame = pl.DataFrame({"x": [i % 10 for i in range(80)], "z": [i % 7 for i in range(80)]})
+    frame = frame.with_columns(y=pl.Series([("ab"[i % 10 > 4] if i % 4 else None) for i in range(80)]))
+    frame.write_csv(folder / "t.csv", line_terminator="\r\n")
+    return folder / "t.csv"
+
+
+def test_a_table_is_labelled_where_much_is_lacking(tmp_path, windows):
+    path = a_table(tmp_path)
+    assert main(["label", str(path), "--target", "y", "--rounds", "0"]) == 0
+    assert {one.name for one in tmp_path.iterdir()} == {
+        "t.csv", "t.labeled.csv", "t.model.chary", "t.report.html"
+    }  # fmt: skip
+    lines = (tmp_path / "t.labeled.csv").read_bytes().split(b"\n")
+    assert all(line.endswith(b"\r") for line in lines[:-1])  # line ends are kept
+
+
+def test_files_are_whole_and_never_replaced_unasked(tmp_path, elsewhere, monkeypatch):
+    for windows in (False, True):
+        monkeypatch.setattr(_files, "_WINDOWS", windows)
+        path = tmp_path / f"{windows}.txt"
+        with sole_writer(path), atomic_write(path) as file:
+            file.write(b"one")
+        with pytest.raises(FileExistsError, match="exists already"), atomic_write(path):
+            pass
+        with atomic_write(path, overwrite=True) as file:
+            file.write(b"two")
+        assert path.read_bytes() == b"two"
+        probe([path], overwrite=True)
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_what_appears_meanwhile_is_left_alone_without_links(tmp_path, elsewhere):
+    path = tmp_path / "a.txt"
+    with pytest.raises(FileExistsError, match="exists already"), atomic_write(path):
+        path.write_bytes(b"somebody else's")
+    assert path.read_bytes() == b"somebody else's"
+
+
+def test_remains_of_the_dead_are_swept_on_windows_alone(tmp_path, elsewhere, monkeypatch):
+    pid = next(pid for pid in range(2**22 + 1, 2**23) if not psutil.pid_exists(pid))
+    for owner in (pid, os.getpid()):
+        (tmp_path / f".a@{socket.gethostname()[:40]}@{owner}@0123456789abcdef.part").write_bytes(b"half")
+    assert sweep(tmp_path) == 0  # nobody can tell whether it is held
+    monkeypatch.setattr(_files, "_WINDOWS", True)
+    assert is_left(next(tmp_path.iterdir()))
+    assert sweep(tmp_path) == 1
+
+
+@pytest.mark.parametrize("name", ["con.csv", "NUL", "lpt1.tar.gz", "a:b.csv", "what?.csv", "end.", "end "])
+def test_names_that_windows_does_not_allow_are_refused(tmp_path, windows, name):
+    with pytest.raises(OutputError, match="Windows does not allow the file name"), atomic_write(tmp_path / name):
+        pass
+    for fine in ("console.csv", "com.csv", "a b.csv"):
+        probe([tmp_path / fine])
+
+
+def test_a_workbook_that_is_open_elsewhere_is_said_to_be(tmp_path, windows, monkeypatch):
+    path = tmp_path / "book.xlsx"
+    path.write_bytes(b"old")
+
+    def locked(*_):
+        raise PermissionError(errno.EACCES, "Access is denied")
+
+    monkeypatch.setattr(os, "replace", locked)
+    with (
+        pytest.raises(OutputError, match=r"book.xlsx cannot be replaced; close it if another program, such as Ex"),
+        atomic_write(path, overwrite=True) as file,
+    ):
+        file.write(b"new")
+    monkeypatch.setattr("builtins.open", locked)
+    assert "close it if another program, such as Excel, has it open" in why_unreadable(path)
+
+
+def test_commands_are_quoted_for_the_shell_they_are_typed_in(windows):
+    said = Options(target="my target").command("label", [r"C:\Users\Ann Lee\t.csv"])
+    assert said == r'chary label "C:\Users\Ann Lee\t.csv" --target "my target"'
+
+
+def test_drive_letters_and_backslashes_are_paths_and_not_addresses(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("C:\\data\\t.csv", "C:/data/t.csv", "C:t.csv"):
+        with pytest.raises(chary.tables.TableError, match="cannot be read"):
+            read_table(name)
+    table = Table(pl.DataFrame({"a": [1]}), "t", path="data\\t.csv")
+    assert table.stem.endswith("t")
+
+
+def test_memory_and_signals_are_asked_of_whatever_there_is(elsewhere):
+    assert memory.free_memory() > 1 << 20
+    assert memory.resident_bytes() > 1 << 20
+    with heeded_signals():
+        pass
+    _threads._before_a_fork()
