@@ -85,4 +85,4 @@ $(VENV)/.installed-docs: pyproject.toml constraints.txt
 	@$(INSTALL) ".[docs]" && touch $@
 
 clean:
-	rm -rf $(VENV) build docs/results docs/gallery docs/api/generated .coverage .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build docs/results docs/reference/cli.md docs/gallery docs/api/generated .coverage .mypy_cache .pytest_cache .ruff_cache .hypothesis

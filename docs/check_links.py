@@ -1,4 +1,4 @@
-"""The folder of a built site in; every link that leads nowhere, and every resource from elsewhere, out.
+"""Finds links of a built site that lead nowhere, and resources that are loaded from elsewhere.
 
     python docs/check_links.py build/site     exit code 1 if there is any
 

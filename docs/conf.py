@@ -1,4 +1,4 @@
-"""The pages of ``docs/``, the docstrings and the scripts of ``examples/`` in; the site in ``build/site`` out.
+"""How Sphinx builds the site in ``build/site`` from the pages of ``docs/``, the docstrings and ``examples/``.
 
 ``make docs`` builds it, without a network. Pages are Markdown that a forge shows, too: what a forge and a site
 want differently is turned over in ``_ext/forge_links.py``.
@@ -29,6 +29,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "forge_links",
     "stored_results",
+    "cli_reference",
     "mathtext_svg",
 ]
 root_doc = "index"

@@ -1,6 +1,6 @@
 """The studies of the repository: the paper's tables and figures, and what chary's defaults rest on.
 
-``python -m studies list`` shows them; :mod:`docs/studies.md <studies>` says how to run one and how to add one.
+``python -m studies list`` shows them; ``docs/how-to/studies.md`` says how to run one and how to add one.
 """
 
 from __future__ import annotations

@@ -143,7 +143,7 @@ def plain(draw: Draw, kind: str, audited: int = 0) -> Labelled:
 
 
 def ten_lines(draw: Draw) -> Labelled:
-    """Boosting on the cells as they are, texts as ordinal numbers: docs/studies.md has it in ten lines."""
+    """Boosting on the cells as they are, texts as ordinal numbers: docs/how-to/studies.md has it in ten lines."""
     assert draw.table is not None
     cells = ordinal_codes(draw.table.frame.drop(draw.table.facts.target))
     cells[:, np.isnan(cells[draw.labeled]).all(axis=0)] = 0  # boosting fails on a column that it has no cell of

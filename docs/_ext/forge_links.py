@@ -1,4 +1,4 @@
-"""A Markdown page as a forge shows it in; the same page with the links and pictures that a site wants out.
+"""Turns the links of a Markdown page, written for a forge, into links of the site.
 
 On a forge a link may lead to any file of the repository. On the site the README is the home page, a stored report
 is a page, and any other file is copied beside the pages, to be read in the browser.
@@ -7,13 +7,15 @@ is a page, and any other file is copied beside the pages, to be read in the brow
 import re
 from typing import Any
 
+# Files of the repository that are pages of the site. From a page, the file is one folder further up.
 PAGES = {
-    "../README.md": "index.md",
-    "../CONTRIBUTING.md": "contributing.md",
-    "../CHANGELOG.md": "changelog.md",
-    "../SECURITY.md": "security.md",
-    "../examples)": "gallery/index.rst)",
+    "README.md": "index.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "CHANGELOG.md": "changelog.md",
+    "SECURITY.md": "security.md",
+    "examples": "gallery/index.rst",
 }
+LINK = re.compile(r"\]\(\.\./((?:\.\./)*)(" + "|".join(map(re.escape, PAGES)) + r")(?=[#)])")
 PICTURE = re.compile(
     r'<picture><source media="\(prefers-color-scheme: dark\)" srcset="(?P<dark>[^"]+)">'
     r'<img src="(?P<light>[^"]+)" alt="(?P<alt>[^"]*)"></picture>'
@@ -27,11 +29,12 @@ def for_the_site(text: str) -> str:
 
 
 def _rewritten(text: str) -> str:
-    for given, page in PAGES.items():
-        text = text.replace(f"]({given}", f"]({page}")
+    text = LINK.sub(lambda link: f"]({link[1]}{PAGES[link[2]]}", text)
     # A picture of a study is shown where it stands; a link to it, or to its folder, leads to a page.
-    text = re.sub(r"(?<!!)(\[[^\]]*\])\(\.\./studies/results/([\w-]+)/[\w.]+\)", r"\1(results/\2.md)", text)
-    text = re.sub(r"\]\(\.\./studies/results/?\)", "](results/index.md)", text)
+    text = re.sub(
+        r"(?<!!)(\[[^\]]*\])\(\.\./((?:\.\./)*)studies/results/([\w-]+)/[\w.]+\)", r"\1(\2results/\3.md)", text
+    )
+    text = re.sub(r"\]\(\.\./((?:\.\./)*)studies/results/?\)", r"](\1results/index.md)", text)
     return PICTURE.sub(r"![\g<alt>](\g<light>){.only-light}\n![\g<alt>](\g<dark>){.only-dark}", text)
 
 
@@ -41,8 +44,8 @@ def _read(app: Any, docname: str, source: list[str]) -> None:
 
 
 def link_pages(lines: list[str]) -> list[str]:
-    """The lines of a docstring, in which ``docs/label.md`` is a link."""
-    return [re.sub(r"``docs/([\w-]+)\.md``", r":doc:`/\1`", line) for line in lines]
+    """The lines of a docstring, in which ``docs/how-to/audit.md`` is a link."""
+    return [re.sub(r"``docs/([\w/-]+)\.md``", r":doc:`/\1`", line) for line in lines]
 
 
 def _docstring(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
@@ -52,7 +55,7 @@ def _docstring(app: Any, what: str, name: str, obj: Any, options: Any, lines: li
 def _open_in_the_browser(
     app: Any, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
 ) -> None:
-    """Results and sources that a page links to are texts: shown, not saved (those of the gallery are saved)."""
+    """Show results and sources that a page links to, instead of saving them (those of the gallery are saved)."""
     if "body" in context and not pagename.startswith("gallery/"):
         context["body"] = context["body"].replace(' download=""', "")
 

@@ -1,4 +1,4 @@
-"""A formula of a docstring in; a drawing of it, in the colour of the text, out: no script is loaded for it."""
+"""Draws the formulas of docstrings as SVG in the colour of the text, so that the site needs no script for them."""
 
 import io
 import re

@@ -1,4 +1,4 @@
-"""The folders of ``studies/results`` in; a page for each of them out, in ``docs/results``: nothing is run."""
+"""Writes a page in ``docs/results`` for each folder of ``studies/results``; nothing is run."""
 
 import re
 import shutil
@@ -11,9 +11,8 @@ PAGES = DOCS / "results"
 
 HEAD = """# Stored results
 
-Every study that was run, as `python -m studies report NAME` wrote it: tables and findings are computed from the
-stored cells, and a build of these pages runs nothing. [The paper, run again](../reproduction.md) goes through
-those of the paper, [Studies](../studies.md) says how to run one.
+Every study, as `python -m studies report NAME` wrote it. Building these pages runs nothing. See also
+[The paper, run again](../explanation/paper.md) and [Run and extend a study](../how-to/studies.md).
 
 """
 

@@ -97,7 +97,7 @@ def model_bytes(model: Any) -> bytes:
         packed = _pack(model, arrays)
     except _UnsoundError as error:
         kind = type(model).__name__
-        raise ModelFileError(f"This {kind} is not saved, as it would not load: {error}") from error
+        raise ModelFileError(f"This {kind} was not saved, as it could not be loaded again: {error}") from error
     description = json.dumps({"versions": _versions(), "model": packed}, allow_nan=False)
     return _file(arrays, {"format": FORMAT, "description": description, "sha256": _checksum(description, arrays)})
 

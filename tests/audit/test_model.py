@@ -1,8 +1,5 @@
 """A model fitted with an audit: what it is judged by, that nothing leaks, nothing is chosen by peeking."""
 
-import doctest
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -24,8 +21,6 @@ from chary.audit.held_out import confidence_of
 from chary.audit.intervals import clopper_pearson
 from chary.audit.model import audit_model, cross_fitted_score, fit_with_audit, merge
 from chary.method.labels import encode
-
-DOCS = Path(__file__).parents[2] / "docs" / "audit.md"
 
 
 class Memory(ClassifierMixin, BaseEstimator):
@@ -191,13 +186,6 @@ def test_refuses_audited_rows_without_label(table):
     y[rows[:4]] = -1
     with pytest.raises(ValueError, match="4 of the 30 audited rows have no label"):
         fit_with_audit(LogisticRegression(), X, y, rows)
-
-
-@pytest.mark.skipif(not DOCS.exists(), reason="the documentation is not part of the installed package")
-def test_the_examples_of_the_documentation_say_what_they_print():
-    found = doctest.testfile(str(DOCS), module_relative=False)
-    assert found.attempted > 10
-    assert found.failed == 0
 
 
 def make(rounds):

@@ -76,7 +76,9 @@ def test_many_files_have_an_output_each_and_are_not_made_twice(model, months, tm
     (out / "jan.csv").write_text("something else")
     code, said, err = run("predict", model, months, "--out", out)
     assert code == 1
-    assert "jan.csv is not as it was written; pass --force to write it again, or write elsewhere." in err
+    assert (
+        "jan.csv was changed after it was written; pass --force to overwrite it, or choose another folder." in err
+    )
     assert "3 files finished before and verified" in said
     assert (out / "jan.csv").read_text() == "something else"
     assert run("predict", model, months, "--out", out, "--force")[0] == 0
@@ -110,7 +112,7 @@ def test_shards_share_the_files_out(model, months, tmp_path, run):
 def test_what_does_not_go_together_is_said_before_any_work(model, months, tmp_path, run):
     for words, said in [
         (["--memory", "much"], "--memory 'much' is no size"),
-        (["--memory", "1MB"], "1 at a time need 400 MiB at least, and 0 MiB are allowed; pass fewer with --jobs"),
+        (["--memory", "1MB"], "1 at a time need at least 400 MiB, but only 0 MiB are allowed; ask for fewer"),
         (["--engine", "ray"], "There is no engine 'ray'; pass --engine process or 'dask'."),
         (["--features", tmp_path / "x.npy"], "--features belongs to the rows of one table; give one FILE."),
         (["--out", months], "would take the place of an input; choose another folder with --out."),
@@ -145,19 +147,19 @@ def test_predict_says_whether_the_rows_are_like_those_learned_from(model, table,
     new = table.parent / "new.csv"
     code, out, _ = run("predict", model, table, "--strict")
     assert code == 0
-    assert "The 80 rows look like those the model learned from, as far as so few can tell." in re.sub(
+    assert "The 80 rows look like those the model learned from (as far as so few rows can show)." in re.sub(
         r"\s+", " ", out
     )
     new.write_text("colour;age\n" + "purple;61,5\n" * 60)
     code, out, err = run("predict", model, new, "--strict")
     assert (code, out, err.count("\n")) == (1, "", 1)
     assert err.startswith("chary: new.csv: the 60 rows differ from those the model learned from: 'colour' most (")
-    assert err.endswith("so nothing was written; leave --strict out to label them all the same.\n")
+    assert err.endswith("so nothing was written; leave --strict out to label them anyway.\n")
     assert not (table.parent / "new.predicted.csv").exists()
     code, out, _ = run("predict", model, new)
     assert code == 0
     assert "'colour' most (" in out
-    assert "labels and confidence may be off." in re.sub(r"\s+", " ", out)
+    assert "Labels and confidence may be wrong." in re.sub(r"\s+", " ", out)
     code, out, _ = run("predict", model, new, "--force", "--json")
     figures = json.loads(out)["new_rows"]
     assert (figures["verdict"], figures["rows"], figures["rows_then"]) == ("very different", 60, 80)
@@ -169,12 +171,12 @@ def test_a_model_of_an_older_version_cannot_tell_and_strict_refuses(tmp_path, ru
     golden = Path(__file__).parents[1] / "fixtures" / "golden"
     code, out, _ = run("predict", golden / "label-network.chary", golden / "rows.csv", "--out", tmp_path)
     assert code == 0
-    assert "cannot be told: the model holds no sketch of those." in re.sub(r"\s+", " ", out)
+    assert "the model file has no figures to compare with." in re.sub(r"\s+", " ", out)
     code, _, err = run(
         "predict", golden / "label-network.chary", golden / "rows.csv", "--out", tmp_path / "b", "--strict"
     )
     assert code == 1
-    assert "cannot be told: the model holds no sketch of those, so nothing was written" in err
+    assert "the model file has no figures to compare with, so nothing was written" in err
 
 
 def test_of_many_files_those_that_differ_are_named_and_strict_refuses_them_alone(model, months, tmp_path, run):

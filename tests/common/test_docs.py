@@ -1,8 +1,10 @@
-"""What the documentation shows, happens: ``pycon`` and ``console`` blocks are run and their output compared."""
+"""The documentation is true: its blocks are run and their output compared, and its figures are the stored ones."""
 
 import csv
+import dataclasses
 import doctest
 import functools
+import importlib.util
 import os
 import re
 import runpy
@@ -17,11 +19,16 @@ import pytest
 
 from chary import DiverseEnsembleClassifier, MixedEnsembleClassifier
 from chary.cli import main
+from chary.options import Options, flag_of
 
 ROOT = Path(__file__).parents[2]
-PAGES = [
-    page for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))] if "```pycon" in page.read_text()
+FOLDERS = ("", "tutorials", "how-to", "explanation", "reference")
+BUILT = {"docs/reference/cli.md"}
+FILES = [
+    ROOT / "README.md",
+    *(page for folder in FOLDERS for page in sorted((ROOT / "docs" / folder).glob("*.md"))),
 ]
+TEXTS = {name: page.read_text() for page in FILES if (name := str(page.relative_to(ROOT))) not in BUILT}
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -47,18 +54,15 @@ def remembered(fit):
     return fit_or_take_over
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_examples_of_the_documentation(page, tmp_path, monkeypatch):
+@pytest.mark.parametrize("name", [name for name, text in TEXTS.items() if "```pycon" in text])
+def test_examples_of_the_documentation(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    blocks = re.findall(r"```pycon\n(.*?)```", page.read_text(), flags=re.DOTALL)
-    example = doctest.DocTestParser().get_doctest("\n".join(blocks), {}, page.name, str(page), 0)
+    blocks = re.findall(r"```pycon\n(.*?)```", TEXTS[name], flags=re.DOTALL)
+    example = doctest.DocTestParser().get_doctest("\n".join(blocks), {}, name, name, 0)
     output = []
     result = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(example, out=output.append)
     assert result.attempted > 0
     assert result.failed == 0, "".join(output)
-
-
-TEXTS = {page.name: page.read_text() for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]}
 
 
 # Not run: lines for a person (sh), what something shows or needs that is not here (text, py).
@@ -118,22 +122,6 @@ def beside_the_paper(study):
         return [row for row in csv.DictReader(file) if row["metric"] == "accuracy" and row["paper_mean"]]
 
 
-def test_the_table_of_biased_labels_is_the_stored_result():
-    text = TEXTS["reproduction.md"].partition("## Biased labels, every number")[2].partition("\n## ")[0]
-    shown = re.findall(r"^\| [A-Z][\w-]+ \| \d.*\|$", text, flags=re.MULTILINE)
-    numbers = [[float(text) for text in re.findall(r"\d+\.\d", line)] for line in shown]
-    stored = {}
-    for ours, theirs in zip(beside_the_paper("table-ssb"), beside_the_paper("table-ssb-authors"), strict=True):
-        both = [ours["mean"], theirs["mean"]] if ours["method"].startswith(("pl", "csta")) else [ours["mean"]]
-        stored.setdefault(ours["dataset"], []).extend(map(float, [*both, ours["paper_mean"]]))
-        assert (ours["method"], ours["dataset"]) == (theirs["method"], theirs["dataset"])
-    assert len(numbers) == len(stored) == 13
-    np.testing.assert_allclose(numbers, list(stored.values()), atol=0.0501)
-    means = re.search(r"^\| \*\*Mean\*\* .*$", text, flags=re.MULTILINE)[0]
-    found = [float(text) for text in re.findall(r"\d+\.\d", means)]
-    np.testing.assert_allclose(found, np.mean(list(stored.values()), axis=0), atol=0.0501)
-
-
 @pytest.mark.parametrize(
     ("words", "study", "column"),
     [
@@ -152,8 +140,10 @@ def test_the_means_of_the_readme_are_the_stored_result(words, study, column):
     np.testing.assert_allclose(shown, [np.mean(of_method) for of_method in stored.values()], atol=0.0501)
 
 
-def test_the_readme_is_short():
-    assert len(TEXTS["README.md"].splitlines()) <= 150
+def test_the_readme_and_the_guides_are_short():
+    assert len(TEXTS["README.md"].splitlines()) <= 100
+    guides = {name: len(text.split()) for name, text in TEXTS.items() if name.startswith("docs/how-to/")}
+    assert not {name: words for name, words in guides.items() if words > 700}
 
 
 @pytest.mark.parametrize(
@@ -166,7 +156,7 @@ def test_the_readme_is_short():
     ],
 )
 def test_how_near_the_paper_we_say_we_are_is_the_stored_result(words, study):
-    line = next(line for line in TEXTS["reproduction.md"].splitlines() if line.startswith(f"| {words}"))
+    line = next(line for line in TEXTS["docs/explanation/paper.md"].splitlines() if line.startswith(f"| {words}"))
     _, _, deviation, n_near, pairs, _ = line.split("|")
     rows = beside_the_paper(study)
     off = np.array([float(row["mean"]) - float(row["paper_mean"]) for row in rows])
@@ -189,7 +179,17 @@ def test_no_page_is_unfinished(name):
 
 @pytest.mark.parametrize("name", TEXTS)
 def test_links_of_the_documentation_lead_somewhere(name):
-    folder = ROOT if name == "README.md" else ROOT / "docs"
+    folder = (ROOT / name).parent
     targets = re.findall(r"\]\((?!http)([^)#]+)[^)]*\)|<img src=\"([^\"]+)\"", TEXTS[name])
     for target in (markdown or image for markdown, image in targets):
         assert (folder / target).exists(), target
+
+
+def test_the_page_of_all_options_names_every_command_and_option():
+    spec = importlib.util.spec_from_file_location("cli_reference", ROOT / "docs/_ext/cli_reference.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    page = module.written()
+    for command in ("label", "diagnose", "audit draw", "audit fill", "judge", "predict", "review", "demo"):
+        assert f"## chary {command}\n" in page
+    assert all(f"`{flag_of(field.name)}`" in page for field in dataclasses.fields(Options))

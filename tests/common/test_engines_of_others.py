@@ -1,4 +1,4 @@
-"""The recipes of docs/scale.md: short, and run where their engine is installed."""
+"""The recipes of docs/how-to/engines.md: short, and run where their engine is installed."""
 
 import re
 import sys
@@ -9,7 +9,7 @@ import pytest
 
 import chary
 
-PAGE = (Path(__file__).parents[2] / "docs" / "scale.md").read_text()
+PAGE = (Path(__file__).parents[2] / "docs/how-to/engines.md").read_text()
 RECIPES = dict(re.findall(r"```py\n# (\w+)\n(.*?)```", PAGE, flags=re.DOTALL))
 
 

@@ -1,10 +1,10 @@
-"""The figures of docs/scale.md are those that benchmarks/predict.py stored."""
+"""The figures of docs/how-to/large-tables.md are those that benchmarks/predict.py stored."""
 
 import re
 from pathlib import Path
 
 HERE = Path(__file__).parents[2]
-PAGE = (HERE / "docs" / "scale.md").read_text()
+PAGE = (HERE / "docs/how-to/large-tables.md").read_text()
 STORED = (HERE / "benchmarks" / "results" / "predict.txt").read_text()
 NAMES = {
     "Polars, read and write, the limit": "Polars, read and write",

@@ -11,7 +11,12 @@ from chary.report.summary import STUDIED
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 # Written by a build.
-BUILT = {"gallery/index", "results/index"}
+BUILT = {"gallery/index", "results/index", "reference/cli"}
+PAGES = [
+    page
+    for folder in ("", "tutorials/", "how-to/", "explanation/", "reference/")
+    for page in DOCS.glob(f"{folder}*.md")
+]
 
 
 def load(name):
@@ -24,7 +29,7 @@ def load(name):
 def in_toctrees():
     """The pages that the lists of contents name, by folder and name."""
     named = set()
-    for page in [*DOCS.glob("*.md"), *DOCS.glob("api/*.rst")]:
+    for page in [*PAGES, *DOCS.glob("api/*.rst")]:
         text = page.read_text()
         trees = re.findall(r"```\{toctree\}\n(.*?)```", text, flags=re.DOTALL)
         trees += re.findall(r"^\.\. toctree::\n((?:   .*\n|\n)+)", text, flags=re.MULTILINE)
@@ -33,12 +38,12 @@ def in_toctrees():
                 line.strip() for line in tree.splitlines() if line.strip() and not line.strip().startswith(":")
             ]
             entries = [re.sub(r"^.*<(.*)>$", r"\1", line) for line in lines]
-            named |= {str((page.parent / entry).relative_to(DOCS)) for entry in entries}
+            named |= {str((page.parent / entry).resolve().relative_to(DOCS)) for entry in entries}
     return named
 
 
 def test_every_page_is_in_a_list_of_contents():
-    pages = {str(page.relative_to(DOCS).with_suffix("")) for page in [*DOCS.glob("*.md"), *DOCS.glob("api/*.rst")]}
+    pages = {str(page.relative_to(DOCS).with_suffix("")) for page in [*PAGES, *DOCS.glob("api/*.rst")]}
     assert in_toctrees() == (pages - {"index"}) | BUILT
 
 
@@ -49,6 +54,9 @@ def test_links_to_the_repository_become_links_of_the_site():
     assert turn("[a study](../studies/results/audit/report.md)") == "[a study](results/audit.md)"
     assert turn("[a link](../studies/results/audit/figure.png)") == "[a link](results/audit.md)"
     assert turn("[all](../studies/results)") == "[all](results/index.md)"
+    assert turn("[deeper](../../studies/results/audit/report.md)") == "[deeper](../results/audit.md)"
+    assert turn("[deeper](../../SECURITY.md#reporting)") == "[deeper](../security.md#reporting)"
+    assert turn("[gallery](../../examples)") == "[gallery](../gallery/index.rst)"
     for kept in ("![shown](../studies/results/audit/figure.png)", "```text\n[home](../README.md)\n```\n"):
         assert turn(kept) == kept
     dark = '<source media="(prefers-color-scheme: dark)" srcset="d.png">'
@@ -57,11 +65,13 @@ def test_links_to_the_repository_become_links_of_the_site():
 
 
 def test_pages_that_docstrings_name_become_links_and_are_there():
-    assert load("_ext/forge_links.py").link_pages(["See ``docs/label.md``."]) == ["See :doc:`/label`."]
+    assert load("_ext/forge_links.py").link_pages(["See ``docs/how-to/audit.md``."]) == [
+        "See :doc:`/how-to/audit`."
+    ]
     named = {
         name
         for file in (ROOT / "src").rglob("*.py")
-        for name in re.findall(r"``docs/([\w-]+\.md)``", file.read_text())
+        for name in re.findall(r"``docs/([\w/-]+\.md)``", file.read_text())
     }
     assert named
     assert all((DOCS / name).exists() for name in named)
@@ -69,7 +79,7 @@ def test_pages_that_docstrings_name_become_links_and_are_there():
 
 def test_no_picture_of_two_themes_is_left_for_the_forge_alone():
     turn = load("_ext/forge_links.py").for_the_site
-    assert not [page.name for page in DOCS.glob("*.md") if "<picture>" in turn(page.read_text())]
+    assert not [page.name for page in PAGES if "<picture>" in turn(page.read_text())]
 
 
 def test_every_stored_study_gets_a_page(tmp_path, monkeypatch):
@@ -134,7 +144,7 @@ WORDS = {
     "report/templates/sections/audit.html": ["Recognised", "Cross-validation on your own labels"],
     "report/templates/sections/importance.html": ["Change of probability"],
     "report/templates/sections/prior.html": ["Labels that change"],
-    "report/templates/sections/second_look.html": ["How sure"],
+    "report/templates/sections/second_look.html": ["Labels of yours worth a second look"],
     "report/templates/judged/accuracy.html": ["answered rows alone"],
     "report/summary.py": ["can be accepted with"],
 }
@@ -143,7 +153,7 @@ WORDS = {
 @pytest.mark.parametrize("file", WORDS)
 def test_what_may_be_quoted_is_called_as_chary_calls_it(file):
     """A figure that is renamed has to be renamed on the page that says what it promises."""
-    shown, page = (ROOT / "src/chary" / file).read_text(), (DOCS / "quote.md").read_text()
+    shown, page = (ROOT / "src/chary" / file).read_text(), (DOCS / "reference/numbers.md").read_text()
     for words in WORDS[file]:
         assert words in shown
         assert words in page
@@ -152,8 +162,8 @@ def test_what_may_be_quoted_is_called_as_chary_calls_it(file):
 def test_what_it_quotes_of_the_studies_is_what_they_found():
     """The same numbers as in the report of ``chary label``, and on the pages that say how they were made."""
     page, other = (
-        (DOCS / "quote.md").read_text(),
-        {name: (DOCS / name).read_text() for name in ("label.md", "judge.md")},
+        (DOCS / "reference/numbers.md").read_text(),
+        {name: (DOCS / name).read_text() for name in ("explanation/defaults.md", "explanation/intervals.md")},
     )
     sentence = (
         "on {n_tables} real tables {surest_half_true} % of the surest half were wrong where it said "
@@ -164,7 +174,7 @@ def test_what_it_quotes_of_the_studies_is_what_they_found():
     assert "says 87.5, the truth is 70.3, and its 95 % interval covers the truth in 32 %" in audits
     assert "it said 87.5 % where 70.3 % was true, and its interval held in 32 % of cases" in page
     for name, numbers in (
-        ("label.md", ("57.4 %", "68.1 %", "63 %")),
-        ("judge.md", ("94 to 100 %", "73.6 to 97.8 %")),
+        ("explanation/defaults.md", ("57.4 %", "68.1 %")),
+        ("explanation/intervals.md", ("94 to 100 %", "73.6 to 97.8 %")),
     ):
         assert all(number in page and number in other[name].replace("\n", " ") for number in numbers)

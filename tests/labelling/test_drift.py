@@ -265,7 +265,7 @@ def test_what_differs_most_is_named(model):
         assert found.sentence.startswith(
             f"The 300 rows differ from those the model learned from: '{column}' most ("
         )
-        assert found.sentence.endswith("; labels and confidence may be off.")
+        assert found.sentence.endswith(". Labels and confidence may be wrong.")
 
 
 def test_texts_differ_by_what_they_are_about(model):
@@ -288,7 +288,7 @@ def test_two_columns_are_named_and_more_are_figures(model):
 
 def test_a_few_rows_prove_little(model):
     assert compared(model, new_rows(1, 4)).finding.startswith("the row looks like those")
-    assert compared(model, new_rows(20, 4)).finding.endswith(", as far as so few can tell")
+    assert compared(model, new_rows(20, 4)).finding.endswith(" (as far as so few rows can show)")
     assert compared(model, new_rows(5, 4, region=pl.lit("east"))).alike is False
 
 
@@ -313,10 +313,10 @@ def test_a_model_without_a_reference_says_that_it_cannot_tell(model):
     old = Pipeline(model.steps)
     found = compared(old, new_rows(30, 6), new_rows(10, 7))
     assert (found.alike, found.verdict, found.n_rows) == (None, UNCHECKED, 40)
-    sentence = "Whether the 40 rows look like those the model learned from cannot be told: "
-    assert found.sentence == sentence + "the model holds no sketch of those."
-    assert compare_with_reference(model, EventCounts()).sentence.endswith("cannot be told: there are none.")
-    assert RowComparison(UNCHECKED, 1).finding.startswith("whether the row looks like")
+    sentence = "The 40 rows could not be compared with those the model learned from: "
+    assert found.sentence == sentence + "the model file has no figures to compare with."
+    assert compare_with_reference(model, EventCounts()).sentence.endswith(": there are no rows.")
+    assert RowComparison(UNCHECKED, 1).finding.startswith("the row could not be compared")
 
 
 # ---------------------------------------------------------------- the model file

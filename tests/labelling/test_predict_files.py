@@ -194,16 +194,16 @@ def test_whatever_else_is_there_is_refused_in_one_sentence(tmp_path, predictor, 
     kept = {path: path.read_bytes() for path in (source, output, record)}
     content = json.loads(kept[record])
     for path, text, why in [
-        (output, b"torn", "is not as it was written"),
-        (output, kept[output].replace(b"Ulm", b"Rom"), "is not as it was written"),
-        (source, kept[source].replace(b"Ulm", b"Rom"), "has changed since .* was made of it"),
-        (source, b"a\n2\n3\n", "has changed since .* was made of it"),
-        *((record, text, "no run of this kind wrote it") for text in (b"{", b"[]", b'{"version": 99}')),
+        (output, b"torn", "was changed after it was written"),
+        (output, kept[output].replace(b"Ulm", b"Rom"), "was changed after it was written"),
+        (source, kept[source].replace(b"Ulm", b"Rom"), "has changed since .* was written"),
+        (source, b"a\n2\n3\n", "has changed since .* was written"),
+        *((record, text, "was not written by this command") for text in (b"{", b"[]", b'{"version": 99}')),
         (record, json.dumps(content | {"model_sha256": "n"}).encode(), "was made with another model"),
         (record, json.dumps(content | {"settings": {"format": "jsonl"}}).encode(), "was made with other settings"),
     ]:
         path.write_bytes(text)
-        with pytest.raises(TableError, match=f"{why}; pass the parameter overwrite to write it again"):
+        with pytest.raises(TableError, match=f"{why}; pass the parameter overwrite to overwrite it"):
             finished(output, source, predictor.digest, task.settings)
         path.write_bytes(kept[path])
 
@@ -376,10 +376,10 @@ def test_what_a_run_may_use(predictor, monkeypatch):
     assert Resources.of(100, None, GIB)[:2] == (2, 4)
     assert Resources.of(100, 4, 4 * GIB) == (4, 2, GIB)
     assert Resources.of(0, None, GIB).jobs == 1
-    with pytest.raises(TableError, match=r"4 at a time need 1,600 MiB at least, and 1,024 MiB are allowed"):
+    with pytest.raises(TableError, match=r"4 at a time need at least 1,600 MiB, but only 1,024 MiB are allowed"):
         Resources.of(100, 4, GIB)
     with pytest.raises(TableError, match="There is no engine 'spark'"):
         label_files(predictor, [], Resources(1, 1, GIB), engine="spark")
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(TableError, match=r"needs a package more: pip install 'chary\[dask\]'"):
+    with pytest.raises(TableError, match=r"needs the package dask: pip install 'chary\[dask\]'"):
         label_files(predictor, [], Resources(1, 1, GIB), engine="dask")

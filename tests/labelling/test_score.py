@@ -185,7 +185,7 @@ def test_a_model_that_takes_no_tables_is_refused(tmp_path):
     model = make_pipeline(StandardScaler(), DiverseEnsembleClassifier(n_steps=3, random_state=0)).fit(X, y)
     for number, one in enumerate((model, model[-1])):
         save(one, tmp_path / f"{number}.chary")
-        with pytest.raises(TableError, match=r".chary' holds no table model; use one that was made from a table"):
+        with pytest.raises(TableError, match=r".chary' is not a model of a table; use one that"):
             load_table_model(tmp_path / f"{number}.chary")
 
 

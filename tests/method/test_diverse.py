@@ -545,7 +545,5 @@ def test_weights_of_other_columns_or_classes_or_of_nothing_are_refused():
     ):
         model().fit(X, y + 3, start_from=first)
     for other in (model(), StandardScaler()):
-        with pytest.raises(
-            ValueError, match=rf"holds no trained network, but a {type(other).__name__}; give a fitted"
-        ):
+        with pytest.raises(ValueError, match=rf"start_from is a {type(other).__name__}; give a fitted"):
             model().fit(X, y, start_from=other)

@@ -571,7 +571,7 @@ def test_a_classifier_without_weights_to_start_from_is_refused():
 
 def test_an_initial_classifier_of_another_kind_gives_no_weights():
     model = SelfTrainingClassifier(network(), confidence="softmax", warm_start=True, max_rounds=1)
-    with pytest.raises(ValueError, match="start_from holds no trained network, but a LogisticRegression"):
+    with pytest.raises(ValueError, match="start_from is a LogisticRegression"):
         model.fit(X, y, initial=LogisticRegression(max_iter=1000).fit(X[y >= 0], y[y >= 0]))
 
 

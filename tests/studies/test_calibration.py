@@ -43,7 +43,7 @@ def test_the_stored_results_contradict_the_paper():
 
 
 def test_the_page_on_the_paper_shows_the_stored_errors():
-    page = (ROOT / "docs" / "reproduction.md").read_text()
+    page = (ROOT / "docs/explanation/paper.md").read_text()
     shown = re.findall(r"^\| (random|biased) \| (\d) \| (.*) \|$", page, flags=re.MULTILINE)
     results = import_results(ROOT / "studies" / "results" / "figure-calibration" / "cells.json.gz")
     stored = {

@@ -94,12 +94,12 @@ class RowComparison:
         one = self.n_rows == 1
         rows = "the row" if one else f"the {self.n_rows:,} rows"
         if self.verdict == UNCHECKED:
-            why = "there are none" if not self.n_rows else "the model holds no sketch of those"
-            return f"whether {rows} look{'s' * one} like those the model learned from cannot be told: {why}"
+            why = "there are no rows" if not self.n_rows else "the model file has no figures to compare with"
+            return f"{rows} could not be compared with those the model learned from: {why}"
         if self.verdict == ALIKE:
             compared = self.n_rows * self.n_seen / (self.n_rows + self.n_seen)
             few = _MANY_ERRORS * np.sqrt(0.25 / compared) > _NOTICED
-            doubt = ", as far as so few can tell" if few else ""
+            doubt = " (as far as so few rows can show)" if few else ""
             return f"{rows} look{'s' * one} like those the model learned from{doubt}"
         differ = f"{rows} differ{'s' * one} from those the model learned from"
         named = [
@@ -112,7 +112,7 @@ class RowComparison:
     @property
     def sentence(self) -> str:
         """What was found, and what it means."""
-        end = "; labels and confidence may be off." if self.alike is False else "."
+        end = ". Labels and confidence may be wrong." if self.alike is False else "."
         return self.finding[0].upper() + self.finding[1:] + end
 
     def figures(self) -> dict[str, Any]:

@@ -55,11 +55,11 @@ from chary.tables.preparation import Feature
 from chary.tables.target import Target, read_target
 
 AUTO, MIXED, NETWORK, LINEAR, BOOSTING = "auto", "mixed", "network", "linear", "boosting"
-# Who learns from an audit, too: docs/audit.md has the figures.
+# Who learns from an audit, too: docs/explanation/bias.md has the figures.
 WITH_AUDIT = MIXED
 
 # Where labels are strongly biased and the class shares of the mixture differ so much from those that it finds on
-# held-out labels, it has collapsed, and the network is ahead of it: docs/label.md has the figures.
+# held-out labels, it has collapsed, and the network is ahead of it: docs/explanation/defaults.md has the figures.
 _COLLAPSED, _NARROW = 0.4, 0.9
 # Unlabelled rows on which a collapse is looked for, and those that take part while labels are held out for it.
 _GUARD_ROWS, _GUARD_POOL = 20_000, 500
@@ -415,7 +415,7 @@ def choose(diagnosis: Diagnosis, *, learner: Any = AUTO, rounds: int | None = No
     if name == AUTO:
         many = diagnosis.n_labeled > _MOST_LABELED
         name, why = (BOOSTING, f"there are more than {_MOST_LABELED:,} labels") if many else (MIXED, "")
-    usual = 1 if name == NETWORK else 0  # others gain nothing from their own labels: docs/label.md
+    usual = 1 if name == NETWORK else 0  # others gain nothing from their own labels: docs/explanation/defaults.md
     chosen = Choice("own", found, 0) if found else Choice(name, LEARNERS[name], usual, why)
     return chosen if rounds is None else chosen._replace(rounds=rounds)
 

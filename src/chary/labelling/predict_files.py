@@ -64,10 +64,10 @@ class Resources(NamedTuple):
             jobs = max(1, min(cores, n_files, memory // _LEAST_MEMORY))
         if memory // jobs < _LEAST_MEMORY:
             raise TableError(
-                f"{jobs} at a time need {jobs * _LEAST_MEMORY >> 20:,} MiB at least, and {memory >> 20:,} MiB are "
-                "allowed; pass fewer with ",
+                f"{jobs} at a time need at least {jobs * _LEAST_MEMORY >> 20:,} MiB, but only {memory >> 20:,} "
+                "MiB are allowed; ask for fewer with ",
                 Parameter("jobs"),
-                ", or more with ",
+                ", or allow more with ",
                 Parameter("memory"),
                 ".",
             )
@@ -184,7 +184,7 @@ def label_file(
             raise TableError(
                 f"{table.name}: {compared.finding}, so nothing was written; leave ",
                 Parameter("strict"),
-                " out to label them all the same.",
+                " out to label them anyway.",
             )
         opened.refuse_changed()
         notes = list(opened.table.notes)
@@ -267,7 +267,7 @@ def finished(output: Path, source: Path, model_sha256: str, settings: dict[str, 
     """
     if not os.path.lexists(output):
         return None
-    more = "; pass ", Parameter("overwrite"), " to write it again, or write elsewhere."
+    more = "; pass ", Parameter("overwrite"), " to overwrite it, or choose another folder."
     try:
         record = json.loads(_record_path(output).read_text())
         if record["version"] != _RECORD_VERSION:
@@ -277,7 +277,7 @@ def finished(output: Path, source: Path, model_sha256: str, settings: dict[str, 
         model, made_with, *made_of = (record[name] for name in names)
         size, digest = record["output_bytes"], record["output_sha256"]
     except (OSError, ValueError, TypeError, KeyError):
-        raise TableError(f"{output} exists already and no run of this kind wrote it", *more) from None
+        raise TableError(f"{output} exists already and was not written by this command", *more) from None
     if model != model_sha256:
         raise TableError(f"{output} was made with another model", *more)
     if made_with != settings:
@@ -285,9 +285,9 @@ def finished(output: Path, source: Path, model_sha256: str, settings: dict[str, 
     status = source.stat()
     # By size and time, as make has it; where only the time is another, by content.
     if status.st_size != made_of[0] or (status.st_mtime_ns != made_of[1] and _digest(source) != made_of[2]):
-        raise TableError(f"{shown(source, 200)} has changed since {output} was made of it", *more)
+        raise TableError(f"{shown(source, 200)} has changed since {output} was written", *more)
     if output.stat().st_size != size or _digest(output) != digest:
-        raise TableError(f"{output} is not as it was written", *more)
+        raise TableError(f"{output} was changed after it was written", *more)
     return found
 
 
@@ -491,7 +491,7 @@ def _dask(predictor: Predictor, jobs: int, address: str | None) -> Iterator[Subm
     try:
         dask, distributed = importlib.import_module("dask"), importlib.import_module("distributed")
     except ImportError as error:
-        raise TableError("The engine 'dask' needs a package more: pip install 'chary[dask]'.") from error
+        raise TableError("The engine 'dask' needs the package dask: pip install 'chary[dask]'.") from error
     # Without an address of its own the page of an older Dask is open to other machines.
     own: dict[str, Any] = dict.fromkeys(("dashboard_address", "worker_dashboard_address"), "127.0.0.1:0")
     own |= {"n_workers": jobs, "threads_per_worker": 1}

@@ -224,7 +224,7 @@ class Predictor:
     ) -> None:
         if threshold is not None and not 0 <= threshold <= 1:
             raise TableError(
-                f"The threshold {shown(threshold)} is no confidence; pass one from 0 to 1, such as ",
+                f"The threshold {shown(threshold)} is not a confidence; pass a number from 0 to 1, such as ",
                 Parameter("threshold", "0.8"),
                 ".",
             )
@@ -335,7 +335,7 @@ def load_table_model(path: str | os.PathLike[str]) -> Pipeline:
 
 def _require_table_model(model: Any, name: str) -> Pipeline:
     if not isinstance(model, Pipeline) or not isinstance(model[0], TablePreparation):
-        raise TableError(f"{shown(name)} holds no table model; use one that was made from a table.")
+        raise TableError(f"{shown(name)} is not a model of a table; use one that chary label or chary.label made.")
     return model
 
 

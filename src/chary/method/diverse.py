@@ -33,7 +33,7 @@ class DiverseEnsembleClassifier(ClassifierMixin, BaseEstimator):
 
     A small multilayer perceptron is trained on the labelled rows. Beside its prediction head it carries M linear
     heads that fit the same labels while disagreeing as much as they can on the unlabelled rows. Where they agree
-    all the same, the prediction is safe: that agreement is the T-similarity, given by ``predict_confidence``.
+    anyway, the prediction is safe: that agreement is the T-similarity, given by ``predict_confidence``.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class DiverseEnsembleClassifier(ClassifierMixin, BaseEstimator):
         a column that holds nothing but 0 and 1, as a category does, stays as it is.
     class_prior : None, "labeled", mapping or array-like, default=None
         Class proportions of all rows, if you know them: unlabelled rows are predicted so that all rows together
-        have them. "labeled": they are those of the labelled rows. ``docs/class-prior.md`` says when that hurts.
+        have them. "labeled": those of the labelled rows. When that hurts: ``docs/how-to/class-shares.md``.
     aim : {"accuracy", "balanced"}, default="accuracy"
         "balanced": a rare class is as important as a common one. Boundaries between classes are moved for it,
         see ``chary.method.balanced_shares``; plain accuracy may fall.
@@ -313,10 +313,7 @@ def _chunks(n_rows: int, width: int) -> Iterator[slice]:
 def _weights_to_start_from(other: Any, network: Network, classes: NDArray[Any]) -> Floats:
     """The weights of a fitted classifier, once it is sure that they mean the same in this network."""
     if not isinstance(getattr(other, "network_", None), Network):
-        raise ValueError(
-            f"start_from holds no trained network, but a {type(other).__name__}; give a fitted "
-            "DiverseEnsembleClassifier."
-        )
+        raise ValueError(f"start_from is a {type(other).__name__}; give a fitted DiverseEnsembleClassifier.")
     theirs, ours = (
         f"{net.n_features} columns, hidden_sizes={net.hidden_sizes} and n_heads={net.n_heads}"
         for net in (other.network_, network)

@@ -93,7 +93,7 @@ class LinearDiverseEnsemble(ClassifierMixin, BaseEstimator):
     References
     ----------
     .. [1] Leveraging Ensemble Diversity for Robust Self-Training in the Presence of Sample Selection Bias,
-       AISTATS 2024. What its theory says and does not say: ``docs/theory.md``.
+       AISTATS 2024. What its theory says and does not say: ``docs/explanation/theory.md``.
 
     Examples
     --------

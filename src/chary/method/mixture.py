@@ -142,7 +142,7 @@ class MixedEnsembleClassifier(ClassifierMixin, BaseEstimator):
         ExtraTrees, which counts twice, and gradient boosting.
     class_prior : None, "labeled", mapping or array-like, default=None
         Class proportions of all rows, if you know them: unlabelled rows are predicted so that all rows together
-        have them. "labeled": they are those of the labelled rows. ``docs/class-prior.md`` says when that hurts.
+        have them. "labeled": those of the labelled rows. When that hurts: ``docs/how-to/class-shares.md``.
     aim : {"accuracy", "balanced"}, default="accuracy"
         "balanced": a rare class is as important as a common one. Boundaries between classes are moved for it,
         see ``chary.method.balanced_shares``; plain accuracy may fall.

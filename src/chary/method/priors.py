@@ -24,7 +24,7 @@ _CHOICE_ROWS = 2_000  # on which the class is chosen whose share matters most
 _CHOICE_CLASSES = 10  # doubled odds move less than the share of a class, so that a rare one flips few labels
 _NAMED_CLASSES = 6  # of more, a sentence names the largest
 
-# Of balanced_shares, chosen on real tables: docs/class-prior.md says how.
+# Of balanced_shares, chosen on real tables: docs/explanation/defaults.md says how.
 SPREAD = 4.0  # of the scores, before probabilities are made of them
 HALF_WAY = 0.5  # from the shares that the predictions have to those of the most informative ones
 _DEEPEST = 7.0  # a score is no further below the highest of its row: the logarithm of 0 would drown all others

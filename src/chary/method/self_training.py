@@ -73,7 +73,7 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
     class_prior : None, "labeled", mapping or array-like, default=None
         Class proportions of all rows, if you know them: in every round and at the end, unlabelled rows are
         predicted so that all rows together have them. "labeled": they are those of the labelled rows.
-        ``docs/class-prior.md`` says when that hurts.
+        ``docs/how-to/class-shares.md`` says when that hurts.
     aim : {"accuracy", "balanced"}, default="accuracy"
         "balanced": a rare class is as important as a common one. When the rounds are over, boundaries between
         classes are moved for it, see ``chary.method.balanced_shares``; plain accuracy may fall.

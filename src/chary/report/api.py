@@ -102,10 +102,9 @@ def label(
         A NumPy file (.npy) with further numbers for each row of the table, as a model for images or text makes
         them. To label new rows with the model, such a file is needed for them, too.
     learner : {"auto", "mixed", "network", "linear", "boosting"} or classifier, default="auto"
-        Who learns. "mixed": unlike learners, a linear model, trees and boosting. "network": the one with diverse
-        heads. "auto": unlike learners, unless strongly biased labels make them fail (``docs/label.md`` says when)
-        or there are more than 20,000 labels, from which boosting learns alone. Any classifier of scikit-learn's
-        kind is cloned and fitted to the features of the labelled rows.
+        The model. "mixed": a linear model, trees and boosting together. "network": that of the paper.
+        "auto": "mixed", unless strongly biased labels make it fail, or "boosting" above 20,000 labels
+        (``docs/explanation/defaults.md``). A scikit-learn classifier is cloned and fitted to chary's features.
     rounds : int, default=None
         How often the model is fitted anew with its own most trusted labels. None: the network once, others not
         at all; with an audit only if once proves clearly better on it.
@@ -119,7 +118,7 @@ def label(
     aim : {"accuracy", "balanced"}, default="accuracy"
         Are rare classes as important as common ones? Then "balanced": boundaries between classes are moved so that
         a larger share of each class is found on average. Plain accuracy may fall. Whoever learns, and with a class
-        prior or an audit, too: ``docs/class-prior.md`` says how.
+        prior or an audit, too: ``docs/how-to/rare-classes.md`` says how.
     error : float, default=None
         The largest share of wrong labels among those to be accepted, such as 0.1. Needs an audit. Which rows can
         be accepted is in ``accept`` and in the column ``chary_accept`` then; given and audited labels always can.
@@ -263,7 +262,8 @@ def load(path: str | os.PathLike[str]) -> TableModel:
     """Read a model that was made from a table: ``result.save(path)``, or by the command line.
 
     Opening a file from a stranger runs no code, as it holds arrays and JSON alone (no pickle), and a damaged one
-    is refused; whether it predicts well, or honestly, nobody can tell from the file (``docs/reliability.md``).
+    is refused. Nobody can tell from the file whether it predicts well or honestly
+    (``docs/reference/reliability.md``).
 
     Parameters
     ----------

@@ -27,7 +27,7 @@ from chary.tables.cells import missing_cells
 from chary.tables.columns.column import IDENTIFIER, TEXT, TOPIC, Column, Kind
 from chary.tables.table import texts
 
-# Chosen on twenty tables: docs/label.md, "Free text".
+# Chosen on twenty tables: docs/explanation/defaults.md.
 _N_TOPICS = 30
 _MOST_NGRAMS = 2**14  # that are kept, the most frequent ones
 _MOST_TEXTS = 20_000  # different ones, from which the topics are learned
