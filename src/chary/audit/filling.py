@@ -18,15 +18,13 @@ from chary._files import atomic_rewrite, sole_writer
 from chary._words import shown
 from chary.audit.sheet import (
     CLASSES,
-    ROW,
     SKIPPED,
     SheetOrigin,
     SheetRow,
-    column_texts,
-    parse_token,
+    named_rows,
     read_origin,
     read_sheet,
-    with_stopping,
+    with_origin,
 )
 from chary.tables.cells import as_typed, guarded
 from chary.tables.errors import TableError
@@ -138,7 +136,7 @@ class Filling:
         with sole_writer(self.path):
             self.refresh()
             if not self.origin.stopped:
-                self._write(with_stopping(self.sheet), self.answers)
+                self._write(with_origin(self.sheet, "stopped", True), self.answers)
                 self.origin = self.origin._replace(stopped=True)
 
     def _row(self, place: int) -> SheetRow:
@@ -156,15 +154,8 @@ class Filling:
                 "fill in the target in a spreadsheet, or draw again."
             )
         self.origin = origin
-        tokens = enumerate(column_texts(self.sheet, ROW), start=1)
-        rows = [
-            parse_token(token, f"Row {line} of {self.sheet.name}")._replace(line=line)
-            for line, token in tokens
-            if token
-        ]
-        self.rows = sorted(rows, key=lambda row: (row.place, row.number))
-        written = column_texts(self.sheet, self.origin.target)
-        self.answers = [as_typed(written[row.line - 1]) for row in self.rows]
+        self.rows = sorted(named_rows(self.sheet, origin.target), key=lambda row: (row.place, row.number))
+        self.answers = [as_typed(row.answer) for row in self.rows]
 
     def _write(self, sheet: Table, answers: list[str]) -> None:
         """Have these answers in the file, and only then here: what a full disk refuses was never answered."""
