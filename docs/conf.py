@@ -86,7 +86,7 @@ nitpick_ignore_regex = [("py:.*", r"(sklearn|numpy|np|polars|pl|pandas|torch|das
 # Fields of records are words beside a name, no docstrings (tests/common/test_documented.py looks after them).
 RECORDS = {
     name
-    for room in ("method", "evaluation", "tables", "jobs", "studies", "torch")
+    for room in ("method", "audit", "tables", "labelling", "report", "torch")
     for name, found in vars(import_module(f"chary.{room}")).items()
     if isinstance(found, type) and (issubclass(found, tuple) or is_dataclass(found))
 }
