@@ -28,7 +28,7 @@ pytestmark = pytest.mark.usefixtures("quick_learners")
         (["label", "{file}"], "Missing option '--target'"),
         (["label", "{file}", "-t", "churn", "--seed", "x"], "Invalid value for '--seed'"),
         (["label", "{file}", "-t", "churn", "--format", "doc"], "The format 'doc' is not known; choose csv,"),
-        (["label", "{file}", "-", "-t", "churn"], "Standard input is one table; give it alone"),
+        (["label", "{file}", "-", "-t", "churn"], "Standard input cannot be combined with files"),
         (
             ["label", "{file}", "-t", "churn", "--sheet", "a"],
             "is a text table, which has no sheets; leave --sheet out",

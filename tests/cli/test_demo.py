@@ -3,6 +3,7 @@
 import re
 
 import numpy as np
+import polars as pl
 import pytest
 
 from chary.cli.demo import N_LABELED, TARGET, hide_labels
@@ -10,14 +11,26 @@ from chary.cli.demo import N_LABELED, TARGET, hide_labels
 pytestmark = pytest.mark.usefixtures("quick_learners")
 
 
-def test_the_demo_tells_what_the_user_could_not_know(tmp_path, run):
+def test_the_demo_tells_what_the_user_could_not_know(tmp_path, run, monkeypatch):
+    monkeypatch.setattr("chary.cli.demo.N_DRAWS", 1)
     folder = tmp_path / "demo"
     code, out, _ = run("demo", "--out", folder)
     assert code == 0
-    assert "strongly biased" in out
-    assert re.search(r"\d+% of the hidden labels were found", " ".join(out.split()))
-    assert (folder / "tumours.report.html").exists()
-    assert f"chary review {folder}/tumours.csv --target diagnosis" in out
+    said = " ".join(out.split())
+    assert "differ strongly" in said
+    promised = int(re.search(r"promise that (\d+)%", said)[1])
+    true, lifted = (int(share) for share in re.findall(r"cannot know: (\d+)%", said))
+    low, high = map(int, re.search(r"Of the labels above, (\d+)% to (\d+)% are right", said).groups())
+    labelled = pl.read_csv(folder / "tumours.labeled.csv")
+    new = (labelled["chary_source"] != "given").to_numpy()
+    right = labelled["chary_label"].to_numpy() == hide_labels(0)[1]
+    assert true == round(100 * right[new].mean())
+    assert promised > true
+    assert low < true < high
+    assert lifted > true
+    assert "logistic regression" in said
+    assert (folder / "audited" / "tumours.report.html").exists()
+    assert f"chary review {folder}/tumours.csv --target diagnosis" in said
 
 
 def test_labels_are_hidden_in_the_table_and_kept_in_the_truth():

@@ -41,7 +41,7 @@ WRITTEN_OTHERWISE = [
     (["5.4 km", "7 km"] * 30, ["5 mi"], "holds '5 mi': 1 of 1 .* numbers in km such as 1,234.5 km"),
     (["12 %", "7 %"] * 30, [0.12, 0.07], "holds '0.12': 2 of 2 .* numbers in percent"),
     (["12:30", "7:15"] * 30, ["half past"], "times of day such as 12:30"),
-    (["2h 30m", "45m"] * 30, ["02:30:00"], "durations such as 1h 30m"),
+    (["26:30:00", "0:45:00"] * 30, ["2h 30m"], "durations such as 01:30:00"),
     (["2024-01-31 10:30", "2024-02-01 7:00"] * 30, ["2024-01-31"], "with a time of day such as 2024-01-31 10:30"),
 ]
 
@@ -287,7 +287,7 @@ def awkward(n=120, seed=0):
             "zip": rng.choice([10115.0, 89073.0, 53111.0], n),
             "day": [f"{1 + k % 28:02d}.{1 + k % 12:02d}.20{10 + k % 9}" for k in range(n)],
             "clock": [f"{k % 24}:{k % 60:02d}" for k in range(n)],
-            "took": [f"{k % 5} h {k % 60} min" for k in range(n)],
+            "took": [f"{k % 5}:{k % 60:02d}:00" for k in range(n)],
             "ok": rng.choice(["Yes", "no", "?"], n).tolist(),
             "said": [" ".join(rng.choice(words, 3)) + str(k % 7) for k in range(n)],
             "vector": rng.normal(size=(n, 3)).tolist(),

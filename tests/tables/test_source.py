@@ -212,7 +212,7 @@ def test_rows_of_parquet_are_the_same_however_much_is_read_at_a_time(tmp_path, m
 
 
 def test_a_file_that_is_not_what_its_name_says_is_told_of(tmp_path):
-    said = "is a Parquet file, whatever its name says, and was read as such."
+    said = "is a Parquet file despite its name, and was read as one."
     buffer, archive = io.BytesIO(), tmp_path / "u.zip"
     FRAME.write_parquet(buffer)
     (tmp_path / "t.csv").write_bytes(buffer.getvalue())
@@ -348,7 +348,7 @@ def test_files_stand_in_the_order_of_their_names_or_as_given(folder):
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (["-", "a.csv"], "Standard input is one table; give it alone"),
+        (["-", "a.csv"], "Standard input cannot be combined with files"),
         (["{}/*.parquet"], r"^No file is called '.*\*.parquet'; check the pattern.$"),
         (["{}/nothing.csv"], "cannot be read .no such file"),
         (["{}/a.csv", "{}/?.csv"], "a.csv' is given twice"),

@@ -161,18 +161,33 @@ def writing(paths: Iterable[Path], force: bool) -> Iterator[list[BinaryIO]]:
 
 @contextmanager
 def steps() -> Iterator[Callable[[str], None]]:
-    """A spinner on the error stream that names the step at hand; nothing where that is not a terminal."""
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    """A bar on the error stream with the step at hand, the share done and the time left; nothing in a file."""
+    from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TextColumn
+    from rich.text import Text
 
     heed_interrupts()
     console = stderr()
-    columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
     if not console.is_terminal:  # a disabled bar of an older Rich still ends its line
         yield lambda step: None
         return
+    from chary.labelling.label import Pace
+
+    pace = Pace()
+
+    class Left(ProgressColumn):
+        def render(self, task: Task) -> Text:
+            task.completed = pace.share
+            return Text(pace.words)
+
+    columns = SpinnerColumn(), TextColumn("{task.description}"), BarColumn(24), Left()
     with Progress(*columns, console=console, transient=True) as progress:
-        task = progress.add_task("")
-        yield lambda step: progress.update(task, description=step)
+        bar = progress.add_task("", total=1.0)
+
+        def step(name: str) -> None:
+            pace.step(name)
+            progress.update(bar, description=name)
+
+        yield step
 
 
 def heed_interrupts() -> None:

@@ -6,11 +6,13 @@ learned from, and once to label and write every row. One that fits is its own sa
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from itertools import pairwise
-from time import perf_counter
+from time import monotonic, perf_counter
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -270,6 +272,70 @@ def _unused_classes(fit: Fit, counts: Counts) -> list[str]:
     more = [f"{len(unused) - _NAMED} more"] if len(unused) > _NAMED else []
     names = listed([*unused[:_NAMED], *more])
     return [f"Of these classes labels were given (how many, in brackets), but no row received one: {names}."]
+
+
+# How long the steps of labelling usually take, in parts of the whole; ``Pace`` learns from those that are over.
+_USUAL = {
+    "Reading": 2,
+    "Preparing columns": 3,
+    "Comparing labelled and unlabelled rows": 8,
+    "Training": 15,
+    "Checking against held-out labels": 60,
+    "Trying other class proportions": 1,
+    "Finding what decides the labels": 3,
+    "Labelling": 3,
+    "Choosing rows to check": 5,
+}
+
+
+class Pace:
+    """The share of the work that is done and the seconds left, guessed from the names of the steps.
+
+    A step says how far it is by itself, as in "Labelling: 2,000 of 8,000 rows", or is as long as usual beside
+    those before it. Work of another kind is one step of its own.
+    """
+
+    def __init__(self, clock: Callable[[], float] = monotonic) -> None:
+        self._clock, self._start, self._since = clock, clock(), clock()
+        self._begun, self._width = 0.0, 0.0
+        self._counted: float | None = None
+
+    def step(self, name: str) -> None:
+        """A step begins, or goes on."""
+        kind, _, counts = name.partition(":")
+        found = re.search(r"([\d,]+) of ([\d,]+)", counts)
+        done, of = (int(text.replace(",", "")) for text in found.groups()) if found else (0, 0)
+        whole, before = sum(_USUAL.values()), 0.0
+        if kind in _USUAL:
+            before = sum(list(_USUAL.values())[: list(_USUAL).index(kind)]) / whole
+        if before < self._begun:  # the work begins anew
+            self._start = self._clock()
+        if before != self._begun or not self._width:
+            self._since = self._clock()
+        self._begun, self._width = before, _USUAL.get(kind, whole) / whole
+        self._counted = done / of if of else None
+
+    @property
+    def share(self) -> float:
+        """Of the work, from 0 to 1."""
+        if self._counted is not None:
+            return self._begun + self._width * self._counted
+        before, now = self._since - self._start, self._clock() - self._since
+        if not self._begun or not before:
+            return self._begun
+        return self._begun + self._width * -math.expm1(-now * self._begun / (before * self._width))
+
+    @property
+    def left(self) -> float | None:
+        """Seconds; None: too early to tell."""
+        took = self._clock() - self._start
+        return took * (1 - self.share) / self.share if took > 1 and self.share > 0 else None
+
+    @property
+    def words(self) -> str:
+        """Both, for a person."""
+        left = "" if self.left is None else f", about {self.left:.0f} s left"
+        return f"{self.share:.0%}{left}"
 
 
 class _Watch:

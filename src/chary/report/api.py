@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from io import BytesIO, StringIO
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 from rich.console import Console
+from sklearn.base import ClassifierMixin
 from sklearn.pipeline import Pipeline
 
 from chary._files import atomic_write
@@ -24,12 +27,12 @@ from chary.audit.sheet import unlabelled_rows
 from chary.labelling import Diagnosis, LabeledTable, Predictor, diagnose_table, label_table, predict_table
 from chary.labelling.drift import RowComparison, compare_with_reference, count_events
 from chary.labelling.explain import explainer
+from chary.labelling.label import Pace
 from chary.labelling.result import write_rows_to_check
 from chary.labelling.score import load_table_model
-from chary.method.priors import ACCURACY
 from chary.model_file import model_bytes
 from chary.options import AUDIT_SIZE, Options
-from chary.report.page import render_judged, render_page
+from chary.report.page import notebook_picture, render_card, render_judged, render_page
 from chary.report.summary import Hints, Summary, summarize, summarize_diagnosis, summarize_judged
 from chary.report.terminal import show_diagnosis, show_judged, show_labels
 from chary.tables import Source, Table, TableError, open_source
@@ -45,7 +48,7 @@ _LABELLED, _OTHER = "#c96400", "#2f6fbf"  # rows with a label, and the others, i
 
 def label(
     data: Any,
-    target: Any,
+    target: str,
     *,
     unlabeled: str | Sequence[str] | None = None,
     classes: str | Sequence[str] = (),
@@ -58,12 +61,12 @@ def label(
     dates: str | Sequence[str] = (),
     text: Sequence[str] = (),
     features: str | os.PathLike[str] | None = None,
-    learner: Any = "auto",
+    learner: Literal["auto", "mixed", "network", "linear", "boosting"] | ClassifierMixin = "auto",
     rounds: int | None = None,
     audit: str | os.PathLike[str] | None = None,
     checked: str | os.PathLike[str] | None = None,
     class_prior: Any = None,
-    aim: str = ACCURACY,
+    aim: Literal["accuracy", "balanced"] = "accuracy",
     error: float | None = None,
     explain: bool = False,
     seed: int = 0,
@@ -156,10 +159,11 @@ def label(
     settings = {name: value for name, value in locals().items() if name != "data"}
     options = Options.of(**settings | {"target": str(target)})
     table = _table(data, **options.reading)
-    return Result(data, label_table(table, with_names_of(table, options)))
+    with _notebook_bar() as step:
+        return Result(data, label_table(table, with_names_of(table, options), progress=step))
 
 
-def diagnose(data: Any, target: Any, **options: Any) -> Diagnosed:
+def diagnose(data: Any, target: str, **options: Any) -> Diagnosed:
     """Tell whether the labelled rows of a table are like the rest.
 
     Parameters
@@ -387,11 +391,34 @@ def explain(model: Any, rows: Any = None, *, background: Any = None, **reading: 
     return like(data, {LABEL: labels, WHY: why, **columns}, own)
 
 
+@contextmanager
+def _notebook_bar() -> Iterator[Callable[[str], None]]:
+    """A bar with the share done and the time left while a notebook waits; nothing elsewhere."""
+    if "ipykernel" not in sys.modules:
+        yield lambda step: None
+        return
+    from IPython.display import HTML, display
+
+    pace, handle = Pace(), display(HTML(""), display_id=True)
+
+    def step(name: str) -> None:
+        pace.step(name)
+        handle.update(HTML(f"<progress max='1' value='{pace.share:.3f}'></progress> {name}: {pace.words}"))
+
+    try:
+        yield step
+    finally:
+        handle.update(HTML(""))
+
+
 class _Shown:
     """Something that shows itself at a prompt and in a notebook as the command line does in a terminal."""
 
     def _show(self, console: Console) -> None:
         raise NotImplementedError
+
+    def _picture(self) -> str:
+        return ""
 
     def _recorded(self) -> Console:
         console = Console(file=StringIO(), width=100, record=True, force_jupyter=False)
@@ -402,7 +429,10 @@ class _Shown:
         return "\n".join(line.rstrip() for line in self._recorded().export_text().splitlines()).strip("\n")
 
     def _repr_html_(self) -> str:
-        return self._recorded().export_html(inline_styles=True, code_format=_PRE)
+        return self._picture() + self._recorded().export_html(inline_styles=True, code_format=_PRE)
+
+    def __dir__(self) -> list[str]:
+        return [name for name in super().__dir__() if not name.startswith("_")]
 
 
 class Diagnosed(_Shown):
@@ -437,6 +467,9 @@ class Diagnosed(_Shown):
 
     def _show(self, console: Console) -> None:
         show_diagnosis(console, self.summary, Hints())
+
+    def _picture(self) -> str:
+        return notebook_picture(self.summary)
 
 
 class Result(_Shown):
@@ -520,6 +553,21 @@ class Result(_Shown):
         """Write the whole report to ``path``: one HTML page; an existing file only with ``overwrite``."""
         _write(path, render_page(self.summary, self._hints).encode("utf-8", "backslashreplace"), overwrite)
 
+    def predict(self, data: Any, *, probabilities: bool = False, **reading: Any) -> Any:
+        """Label new rows: the kind of frame that ``data`` is, with ``chary_label`` and ``chary_confidence``.
+
+        With ``probabilities`` also ``chary_p_`` of each class; ``reading`` as in ``read_table``, for a file.
+        """
+        return self.model.predict_frame(data, probabilities=probabilities, **reading)
+
+    def card(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write a model card to ``path``: Markdown with the front matter of Hugging Face.
+
+        It tells of the data, the labels, their bias, the audit, the intended use and the limits.
+        ``overwrite`` as in ``report``.
+        """
+        _write(path, render_card(self.summary, self._hints).encode("utf-8", "backslashreplace"), overwrite)
+
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Write the model to ``path``, for ``chary.load`` and the commands; ``overwrite`` as in ``report``."""
         _write(path, model_bytes(self.details.model), overwrite)
@@ -560,6 +608,9 @@ class Result(_Shown):
 
     def _show(self, console: Console) -> None:
         show_labels(console, self.summary, self._hints)
+
+    def _picture(self) -> str:
+        return notebook_picture(self.summary)
 
 
 class TableModel:

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from chary._files import atomic_rewrite, atomic_write, sole_writer, sweep
 from chary.audit.filling import Filling
 from chary.labelling import LabeledTable
+from chary.labelling.label import Pace
 from chary.options import Options
 from chary.report.summary import summarize_diagnosis
 from chary.review.errors import ConflictError, page_sentence
@@ -397,12 +398,14 @@ class Background:
         self._thread: Thread | None = None
         self.running = False
         self._step, self._since, self._error = "", 0.0, ""
+        self._pace = Pace()
 
     def start(self, task: Callable[[Progress], None]) -> None:
         """Do this as soon as possible, in place of whatever is being done."""
         with self._lock:
             self._ticket += 1
             self.running, self._step, self._since, self._error = True, "Waiting", monotonic(), ""
+            self._pace = Pace()
             self._thread = Thread(target=self._work, args=(task, self._ticket), daemon=True)
             self._thread.start()
 
@@ -414,6 +417,8 @@ class Background:
                 "running": self.running,
                 "step": step,
                 "seconds": round(seconds, 1),
+                "share": round(self._pace.share, 3) if self.running else 0.0,
+                "left": self._pace.words if self.running else "",
                 "error": self._error or None,
             }
 
@@ -438,6 +443,7 @@ class Background:
             with self._lock:
                 if ticket != self._ticket:
                     raise Superseded
+                self._pace.step(step)
                 if step != self._step:
                     self._step, self._since = step, monotonic()
 

@@ -505,7 +505,7 @@ def _usable(table: Table, reserved: Sequence[str]) -> Table:
 def find_files(given: Sequence[str]) -> tuple[list[File], list[str]]:
     """The files that paths, folders and patterns mean, in order, and a note on what was passed over."""
     if STDIN in given and len(given) > 1:
-        raise TableError("Standard input is one table; give it alone, or the files alone.")
+        raise TableError("Standard input cannot be combined with files; give one or the other.")
     notes: list[str] = []
     found = [file for path in given for file in _files_of(path, notes)]
     seen = set[Path | str]()

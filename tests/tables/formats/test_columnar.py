@@ -115,7 +115,7 @@ def test_a_size_that_no_table_has_asks_for_no_memory():
 
 def test_what_an_arrow_file_needs_is_said(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(TableError, match=r"pyarrow is needed; install it with pip install 'chary\[arrow\]'"):
+    with pytest.raises(TableError, match=r"pyarrow; install it with pip install 'chary\[arrow\]'"):
         read_arrow(arrow_bytes(), "t")
 
 

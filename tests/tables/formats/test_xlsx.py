@@ -173,7 +173,7 @@ def test_a_table_larger_than_a_sheet_is_refused():
 @pytest.mark.parametrize("package", ["fastexcel", "xlsxwriter"])
 def test_without_the_package_one_sentence_says_what_to_install(monkeypatch, package):
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(TableError, match=rf"{package} is needed; install it with pip install 'chary\[excel\]'"):
+    with pytest.raises(TableError, match=rf"{package}; install it with pip install 'chary\[excel\]'"):
         read_workbook(b"", "t", None) if package == "fastexcel" else FORMATS["xlsx"].refuse_unwritable(FRAME)
 
 

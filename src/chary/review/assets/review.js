@@ -199,11 +199,16 @@ function showState({ kind, work, next, notices, stale }) {
   const words = work.error ? seen(work.error) : work.running ? capital(work.step) : "";
   if (line.dataset.words !== words) {
     line.dataset.words = words; // a screen reader hears the step, not every second of it
-    line.replaceChildren(words, make("span", { "aria-hidden": "true", class: "seconds" }));
+    line.replaceChildren(words, make("span", { "aria-hidden": "true", class: "seconds" }), make("progress", { max: 1, "aria-hidden": "true" }));
   }
   line.classList.toggle("running", work.running);
   line.classList.toggle("error", Boolean(work.error));
-  if (work.running && line.lastChild) line.lastChild.textContent = `: ${Math.round(work.seconds)} s. You can go on meanwhile.`;
+  if (line.lastChild) {
+    const [, left, bar] = line.childNodes;
+    left.textContent = work.running ? `: ${work.left}. You can go on meanwhile. ` : "";
+    bar.value = work.share;
+    show(bar, work.running);
+  }
   show(line, Boolean(words));
   for (const link of document.querySelectorAll(".steps a")) show(link.querySelector(".next"), next.page === link.getAttribute("href"));
   show($("stale"), stale && !work.running && document.body.dataset.page !== "audit");

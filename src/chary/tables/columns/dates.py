@@ -376,26 +376,7 @@ _CLOCK = (
     r"(?P<seconds>\d{2}(?:[.,]\d+)?)$"
 )
 _CLOCK_TIME = rf"^{_TIME}{_ZONE}$"
-_UNITS = {
-    "weeks": (604_800, r"w|wks?|weeks?"),
-    "days": (86_400, r"d|days?"),
-    "hours": (3600, r"h|hrs?|hours?"),
-    "minutes": (60, r"m|mins?|minutes?"),
-    "seconds": (1, r"s|secs?|seconds?"),
-}
-_NUMBER = r"\d+(?:[.,]\d+)?"
-_WORDS = "".join(
-    rf"(?:(?P<{unit}>{_NUMBER}) ?(?:{words})\.?,? ?(?:and )?)?" for unit, (_, words) in _UNITS.items()
-)
-_ISO = (
-    r"^(?P<sign>-)?P(?:(?P<weeks>\d+)W)?(?:(?P<days>\d+)D)?"
-    r"(?:T(?:(?P<hours>\d+)H)?(?:(?P<minutes>\d+)M)?(?:(?P<seconds>\d+(?:[.,]\d+)?)S)?)?$"
-)
-_FORMS = {
-    "clock": (_CLOCK, "01:30:00"),
-    "words": (rf"(?i)^(?P<sign>-)?{_WORDS}$", "1h 30m"),
-    "iso": (_ISO, "PT1H30M"),
-}
+_UNITS = {"days": 86_400, "hours": 3600, "minutes": 60, "seconds": 1}
 
 
 class TimesOfDay(Kind):
@@ -427,34 +408,28 @@ class TimesOfDay(Kind):
 
 
 class Durations(Kind):
-    """How long something took in each cell; in a:b, a counts minutes and b seconds."""
+    """How long something took in each cell, as 1:30:00 or as a type of its own; in a:b, b counts seconds."""
 
     name = "duration"
 
     def find(self, filled: pl.Series, forced: bool = False) -> Column | None:
-        """Times that are called a duration or exceed a day; or several units of time."""
+        """Times that are called a duration or exceed a day."""
         if filled.dtype == pl.Duration:
             return Column(filled.name, self.name, "in seconds")
         if filled.dtype != pl.String or not len(filled):
             return None
-        for form in _FORMS:
-            column = _find_by(
-                _FORMS[form][0],
-                lambda cells, form=form: _read_durations(cells, form),  # type: ignore[misc]
-                filled,
-                self.name,
-                "a duration, in seconds",
-                form,
-            )
-            if column is not None and _is_meant(filled, form):
-                return column
-        return None
+        column = _find_by(_CLOCK, _read_durations, filled, self.name, "a duration, in seconds", "clock")
+        if column is None or _DURATION_NAME.search(filled.name):
+            return column
+        fields = _fields(filled, _CLOCK)
+        first = fields["hours"].fill_null(fields["minutes"]).cast(pl.Float64, strict=False)
+        return column if fields["days"].is_not_null().any() or bool((first >= 24).any()) else None
 
     def read(self, cells: pl.Series, column: Column) -> NDArray[np.float64]:
-        return _read_durations(cells, column.form).to_numpy()[:, None]
+        return _read_durations(cells).to_numpy()[:, None]
 
     def expected(self, column: Column) -> str:
-        return f"durations such as {_FORMS.get(column.form, _FORMS['clock'])[1]}"
+        return "durations such as 01:30:00"
 
 
 def _find_by(
@@ -478,30 +453,13 @@ def _clock_hours(cells: pl.Series) -> pl.Series:
     return _hours(_fields(cells, _CLOCK_TIME)) if cells.dtype == pl.String else nulls(cells)
 
 
-def _read_durations(cells: pl.Series, form: str) -> pl.Series:
+def _read_durations(cells: pl.Series) -> pl.Series:
     """Seconds, null where there are none."""
     if isinstance(cells.dtype, pl.Duration):
         return cells.dt.total_microseconds().cast(pl.Float64) / 1e6
-    if cells.dtype != pl.String or form not in _FORMS:
+    if cells.dtype != pl.String:
         return nulls(cells)
-    fields = _fields(cells, _FORMS[form][0])
-    total = pl.Series(cells.name, [0.0]).new_from_index(0, len(cells))
-    told = pl.Series([False]).new_from_index(0, len(cells))
-    for unit, (seconds, _) in _UNITS.items():
-        if unit in fields.columns:
-            number = fields[unit].str.replace(",", ".", literal=True).cast(pl.Float64, strict=False)
-            total, told = total + seconds * number.fill_null(0.0), told | number.is_not_null()
-    total = total * (1 - 2 * fields["sign"].is_not_null().cast(pl.Int8))
-    return total.set(~told, None)
-
-
-def _is_meant(filled: pl.Series, form: str) -> bool:
-    """Whether it is a duration: 01:30:00 may be a time of day, and 5 m metres, unless something says otherwise."""
-    if form == "iso":
-        return True
-    fields = filled.str.extract_groups(_FORMS[form][0]).struct.unnest()
-    if form == "words":
-        return sum(fields[unit].is_not_null().any() for unit in _UNITS) > 1
-    first = fields["hours"].fill_null(fields["minutes"]).cast(pl.Float64, strict=False)
-    long = fields["days"].is_not_null().any() or bool((first >= 24).any())
-    return long or _DURATION_NAME.search(filled.name) is not None
+    fields = _fields(cells, _CLOCK)
+    numbers = [fields[unit].str.replace(",", ".", literal=True).cast(pl.Float64) * n for unit, n in _UNITS.items()]
+    total = sum((part.fill_null(0.0) for part in numbers[:-1]), numbers[-1])
+    return total * (1 - 2 * fields["sign"].is_not_null().cast(pl.Int8))

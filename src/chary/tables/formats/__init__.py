@@ -66,7 +66,7 @@ def look_into(file: File) -> tuple[File, Format]:
         )
     if said == format.name or file.path is None:
         return file, format
-    note = f"{promised} is {format.words}, whatever its name says, and was read as such."
+    note = f"{promised} is {format.words} despite its name, and was read as one."
     return replace(file, notes=(note,)), format
 
 

@@ -112,7 +112,7 @@ class Arrow(Format):
             from pyarrow import ipc
         except ImportError:
             raise TableError(
-                f"{file.name} is an Arrow file, for which the package pyarrow is needed; install it with "
+                f"{file.name} is an Arrow file, which needs the package pyarrow; install it with "
                 "pip install 'chary[arrow]', or write the table as Parquet."
             ) from None
         data = file.read()

@@ -99,7 +99,7 @@ def _read_sheet(data: bytes, name: str, how: Reading) -> tuple[pl.DataFrame, tup
         import fastexcel
     except ImportError:
         raise TableError(
-            f"{name} is an Excel workbook, for which the package fastexcel is needed; install it with "
+            f"{name} is an Excel workbook, which needs the package fastexcel; install it with "
             "pip install 'chary[excel]', or save the sheet as CSV."
         ) from None
     try:
@@ -143,7 +143,7 @@ def _xlsxwriter() -> Any:
         import xlsxwriter
     except ImportError:
         raise TableError(
-            "To write an Excel workbook the package xlsxwriter is needed; install it with pip install "
+            "Writing an Excel workbook needs the package xlsxwriter; install it with pip install "
             "'chary[excel]', or choose ",
             Parameter("format", "csv"),
             ".",
