@@ -191,9 +191,7 @@ class AuditFigures(Audit):
             )
         if self.comparison is None:
             return [*notes, f"Rounds of self-training: {self.rounds}, as asked."]
-        outcome = (
-            "clearly helped on the audit, so it is on" if self.rounds else "did not clearly help, so it is off"
-        )
+        outcome = "clearly helped, so it is on" if self.rounds else "did not clearly help, so it is off"
         return [*notes, f"On the audit, self-training {outcome} (p = {self.comparison.p_value:.2f})."]
 
     def of_rest(self, rest: ConfidenceHistogram) -> AuditFigures:
