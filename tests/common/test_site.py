@@ -131,7 +131,7 @@ def test_dead_links_and_foreign_resources_are_found(tmp_path):
 
 WORDS = {
     "report/terminal.py": [
-        "cross-validation on your labels",
+        "cross-validation",
         "model without the audit",
         "model that learned from it",
         "Estimated by the audit",

@@ -53,7 +53,7 @@ def test_the_verdict_and_the_way_to_the_truth(summary):
 
 def test_few_rows_can_be_looked_at_each(summary):
     assert "so few rows without a label" in screen(show_labels, {**summary, "audit_size": 0}, Hints())
-    assert "7 labels of rows" in screen(show_labels, {**summary, "audit_size": 7}, Hints())
+    assert "Label 7 random rows" in screen(show_labels, {**summary, "audit_size": 7}, Hints())
 
 
 SCORE = {"share": 0.9, "correct": 27, "n": 30, "low": 0.735, "high": 0.979, "level": 0.95}
@@ -76,7 +76,7 @@ def test_an_audit_is_shown_beside_what_the_labels_promised(summary, accept, said
     note = {"text": "a note", "warning": True}
     audit = {"before": SCORE, "after": SCORE, "notes": [note], "accept": accept}
     text = screen(show_labels, {**summary, "audit": audit}, Hints())
-    for words in ("cross-validation on your labels", "90.0% 73.5% to 97.9% exact, 30 random rows", "a note", said):
+    for words in ("cross-validation", "90.0% 73.5% to 97.9% exact, 30 random rows", "a note", said):
         assert words in text
 
 

@@ -145,9 +145,9 @@ def _invitation(summary: Summary) -> str:
 
 def _show_audit(console: Console, audit: dict[str, Any], held_out: dict[str, Any] | None, aim: str) -> None:
     promised = f"{held_out['accuracy']:.1%}" if held_out else "-"
-    grid = Grid("Accuracy on the other rows", "", "95% interval", "", box=box.SIMPLE)
+    grid = Grid("Accuracy, other rows", "", "95% interval", "", box=box.SIMPLE)
     grid.columns[1].justify = "right"
-    grid.add_row("cross-validation on your labels", promised, "", "no estimate: not random", style="dim")
+    grid.add_row("cross-validation", promised, "", "no estimate: not random", style="dim")
     for name, found, kind in (
         ("model without the audit", audit["before"], f"exact, {audit['before']['n']} random rows"),
         ("model that learned from it", audit["after"], "approximate, cross-fitted"),

@@ -40,7 +40,7 @@ def test_the_error_named_is_the_one_that_the_sentence_speaks_of(judged):
     ]
     summary = {**summarize_judged(judged), "accept": None, "acceptance": levels}
     out = shown(summary, Hints(error="--error {percent:g}%"))
-    assert "at most 20% wrong (level 90%, if that is the error you had decided on)" in out
+    assert "at most 20% wrong (level 90%, if you chose that error beforehand)" in out
     assert "to have them marked: --error 20%." in out
     assert "to have them marked: error=0.2." in shown(summary, Hints())
 
