@@ -154,7 +154,7 @@ def refuse_memory(name: str, memory: int, needed: float = 0) -> None:
     """Refuse a table for which more memory is ``needed``, or is in use by now, than is allowed."""
     if max(needed, resident_bytes()) > memory:
         raise TableError(
-            f"{name} takes more than the {memory >> 20:,} MiB allowed; pass more with ", Parameter("memory"), "."
+            f"{name} takes more than the {memory >> 20:,} MiB allowed; pass more with {Parameter('memory')}."
         )
 
 
@@ -224,9 +224,8 @@ class Predictor:
     ) -> None:
         if threshold is not None and not 0 <= threshold <= 1:
             raise TableError(
-                f"The threshold {shown(threshold)} is not a confidence; pass a number from 0 to 1, such as ",
-                Parameter("threshold", "0.8"),
-                ".",
+                f"The threshold {shown(threshold)} is not a confidence; pass a number from 0 to 1, such as "
+                f"{Parameter('threshold', '0.8')}."
             )
         if isinstance(columns, str):
             raise TableError("The columns to keep are one text; pass a list of names.")

@@ -1,20 +1,25 @@
-"""What was found in a file and what to do in; one sentence out, for Python as it is and for ``cli`` in parts."""
+"""Errors about tables: one sentence that Python, the command line and the page each show in their own words."""
 
 from __future__ import annotations
 
-from chary._words import Parameter, Step, visible
+from chary._words import Parameter, Step, parts_of, visible
 
 
 class TableError(ValueError):
     """A table that cannot be used: what was found, where, and what to do.
 
-    Made of the parts of a sentence: text, and the parameters and steps it speaks of.
+    Its ``args`` are the parts of the sentence: text, and the parameters and steps it speaks of.
 
-    >>> print(TableError("There are too many columns; leave some out with ", Parameter("drop"), "."))
+    >>> error = TableError(f"There are too many columns; leave some out with {Parameter('drop')}.")
+    >>> print(error)
     There are too many columns; leave some out with the parameter drop.
     """
 
     args: tuple[str | Parameter | Step, ...]
+
+    def __init__(self, *parts: str | Parameter | Step) -> None:
+        each = [parts_of(part) if isinstance(part, str) else [part] for part in parts]
+        super().__init__(*(part for several in each for part in several))
 
     def __str__(self) -> str:
         return "".join(map(str, self.args))

@@ -139,9 +139,7 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         if layout.n_features > MAX_COLUMNS:
             raise TableError(
                 f"The columns become {layout.n_features:,} features; chary takes up to {MAX_COLUMNS:,}: leave "
-                "some columns out with ",
-                Parameter("drop"),
-                ".",
+                f"some columns out with {Parameter('drop')}."
             )
         self.columns_, self.ordered_, self._layout = columns, ordered, layout
         self.statistics_ = _statistics(frame, layout)

@@ -128,15 +128,10 @@ class _Kept:
     def _refuse(self, certain: int) -> None:
         if certain > self.room / 2:
             raise TableError(
-                f"The labelled rows of {self.name} alone take {certain >> 20:,} MiB and more; pass more with ",
-                Parameter("memory"),
-                ", or leave some labels out.",
+                f"The labelled rows of {self.name} alone take {certain >> 20:,} MiB and more; pass more with "
+                f"{Parameter('memory')}, or leave some labels out."
             )
         raise TableError(
             f"{self.k:,} rows of {self.name} to learn from take more than the {self.room >> 20:,} MiB that there "
-            "are for them; pass fewer with ",
-            Parameter("sample"),
-            ", or more with ",
-            Parameter("memory"),
-            ".",
+            f"are for them; pass fewer with {Parameter('sample')}, or more with {Parameter('memory')}."
         )

@@ -98,9 +98,7 @@ def open_source(
     if not _are_paths(data):
         name = name or "the table"
         if told := how.as_given():
-            raise TableError(
-                f"{name} is no file, so ", Parameter(next(iter(told))), " has no meaning; leave it out."
-            )
+            raise TableError(f"{name} is no file, so {Parameter(next(iter(told)))} has no meaning; leave it out.")
         table = Table(from_dataframe(data), name, given=data)
         return Source([], [], how, reserved, memory, _kept=_usable(table, reserved))
     if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n' or not delimiter.isascii()):
@@ -115,7 +113,7 @@ def open_source(
     for file, format in looked_into:
         if sheet is not None and format.name != "xlsx":
             raise TableError(
-                f"{file.name} is {format.words}, which has no sheets; leave ", Parameter("sheet"), " out."
+                f"{file.name} is {format.words}, which has no sheets; leave {Parameter('sheet')} out."
             )
     files, formats = [file for file, _ in looked_into], [format for _, format in looked_into]
     facts = {
@@ -419,9 +417,7 @@ class Source:
             if file.size * _WHOLE_GROWTH > self.memory:
                 raise TableError(
                     f"{file.name} has to be read as a whole, and its {file.size >> 20:,} MiB take more memory "
-                    "than is allowed; write it as Parquet or CSV, or pass more with ",
-                    Parameter("memory"),
-                    ".",
+                    f"than is allowed; write it as Parquet or CSV, or pass more with {Parameter('memory')}."
                 )
         return self.read()
 

@@ -120,9 +120,7 @@ def require_target(table: Table, target: str) -> None:
     if table.frame.width < 2:
         raise TableError(
             f"{table.name} has one column only, {shown(table.frame.columns[0])}; chary needs a target and "
-            "features (if the columns are separated by an unusual character, pass ",
-            Parameter("delimiter"),
-            ").",
+            f"features (if the columns are separated by an unusual character, pass {Parameter('delimiter')})."
         )
     column_named(table, target)
     if not has_texts(table.frame[target]):

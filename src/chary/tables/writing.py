@@ -62,9 +62,8 @@ def require_writable(table: Table) -> None:
     for name, dtype in table.frame.schema.items():
         if not format.holds(dtype):
             raise TableError(
-                f"A file of the format {table.format} cannot hold column {shown(name)}, which is {dtype}; choose ",
-                Parameter("format", "parquet"),
-                ".",
+                f"A file of the format {table.format} cannot hold column {shown(name)}, which is {dtype}; choose "
+                f"{Parameter('format', 'parquet')}."
             )
 
 

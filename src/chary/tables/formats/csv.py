@@ -80,9 +80,7 @@ def _encoded(text: str, table: Table, first: bool) -> bytes:
     except UnicodeEncodeError as error:
         raise TableError(
             f"{table.name} is in {table.encoding}, which has no {shown(text[error.start])}, so that it cannot be "
-            "written as it was read; write it as UTF-8 first, or choose ",
-            Parameter("format", "parquet"),
-            ".",
+            f"written as it was read; write it as UTF-8 first, or choose {Parameter('format', 'parquet')}."
         ) from None
 
 
@@ -240,9 +238,8 @@ class _Records:
         nul = int(np.argmin(self.cells))
         if self.cells[nul] == 0:
             raise TableError(
-                f"{self.where(nul)}: a NUL character, which text tables do not have; if the file is UTF-16, pass ",
-                Parameter("encoding", "utf-16"),
-                ".",
+                f"{self.where(nul)}: a NUL character, which text tables do not have; if the file is UTF-16, pass "
+                f"{Parameter('encoding', 'utf-16')}."
             )
 
     def check_quotes(self, delimiters: str) -> None:

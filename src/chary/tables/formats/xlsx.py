@@ -143,10 +143,8 @@ def _xlsxwriter() -> Any:
         import xlsxwriter
     except ImportError:
         raise TableError(
-            "Writing an Excel workbook needs the package xlsxwriter; install it with pip install "
-            "'chary[excel]', or choose ",
-            Parameter("format", "csv"),
-            ".",
+            "Writing an Excel workbook needs the package xlsxwriter; install it with pip install 'chary[excel]', "
+            f"or choose {Parameter('format', 'csv')}."
         ) from None
     return xlsxwriter
 
@@ -169,7 +167,7 @@ def _sheet_name(names: list[str], sheet: str | None, name: str) -> str:
         return names[0]
     held = ", ".join(shown(one, 40) for one in names[:12]) + (", ..." if len(names) > 12 else "")
     if sheet is None:
-        raise TableError(f"{name} has the sheets {held}; name one with ", Parameter("sheet"), ".")
+        raise TableError(f"{name} has the sheets {held}; name one with {Parameter('sheet')}.")
     if sheet not in names:
         raise TableError(f"{name} has no sheet {shown(sheet)}; it has {held}.")
     return sheet
@@ -288,7 +286,7 @@ def _refuse_unwritable(cells: pl.Series) -> None:
 
 def _cannot(why: str) -> TableError:
     return TableError(
-        f"An Excel workbook cannot hold this table: {why}; choose another format with ", Parameter("format"), "."
+        f"An Excel workbook cannot hold this table: {why}; choose another format with {Parameter('format')}."
     )
 
 
