@@ -32,11 +32,10 @@ from chary.labelling.score import Predictor, RowCounts, about, refuse_memory, sc
 from chary.options import Options
 from chary.tables import Table, TableError, open_source
 from chary.tables.columns.embeddings import with_features
+from chary.tables.formats import GROUP_ROWS, appending
 from chary.tables.formats.base import Batch
-from chary.tables.memory import total_bytes
 from chary.tables.source import file_kind, find_files
-from chary.tables.table import comparable_name
-from chary.tables.writing import GROUP_ROWS, appending
+from chary.tables.table import comparable_name, total_bytes
 
 ENGINES = ("process", "dask")
 _MOST_DEATHS = 3  # of Dask workers on one file, which is then given up

@@ -30,9 +30,8 @@ from chary.tables import Table, TableError, TablePreparation
 from chary.tables.columns.embeddings import with_features
 from chary.tables.formats.base import Batch
 from chary.tables.frames import from_dataframe
-from chary.tables.memory import resident_bytes
 from chary.tables.source import in_blocks
-from chary.tables.table import ACCEPT, CONFIDENCE, LABEL
+from chary.tables.table import ACCEPT, CONFIDENCE, LABEL, resident_bytes
 
 # Rows scored at a time, and features that they have together at most.
 _BLOCK_ROWS, _BLOCK_NUMBERS = 2**15, 2**20

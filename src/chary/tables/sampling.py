@@ -15,10 +15,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from chary._words import Parameter
-from chary.tables.errors import TableError
-from chary.tables.memory import row_bytes, total_bytes
 from chary.tables.source import Source
-from chary.tables.table import Table, Taken
+from chary.tables.table import Table, TableError, Taken, row_bytes, total_bytes
 from chary.tables.target import GivenCells, require_target
 
 # Keeps the numbers apart from those of an audit, or of anyone who makes a table from the same seed.

@@ -26,13 +26,22 @@ import polars as pl
 
 from chary._files import is_address, why_unreadable
 from chary._words import Parameter, shown
-from chary.tables.errors import TableError, reason
 from chary.tables.formats import FORMATS, look_into
 from chary.tables.formats.base import Batch, Format, Reading
 from chary.tables.formats.packing import File
 from chary.tables.frames import from_dataframe
-from chary.tables.memory import row_bytes, total_bytes
-from chary.tables.table import ADDED_COLUMNS, MAX_COLUMNS, Lines, Table, column_named, common_type
+from chary.tables.table import (
+    ADDED_COLUMNS,
+    MAX_COLUMNS,
+    Lines,
+    Table,
+    TableError,
+    column_named,
+    common_type,
+    reason,
+    row_bytes,
+    total_bytes,
+)
 from chary.tables.target import folded
 
 STDIN = "-"

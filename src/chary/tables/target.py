@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from chary._words import Parameter, listed, shown
 from chary.method.labels import Labels, encode
 from chary.tables.cells import as_whole, codes_of, doubtful_labels, label_texts, may_be_unlabeled, target_texts
-from chary.tables.errors import TableError
-from chary.tables.table import Table, column_named, composed, has_texts, told_apart
+from chary.tables.table import Table, TableError, column_named, composed, has_texts, told_apart
 
 MAX_CLASSES = 1000  # more are no labels, and would cost more than they tell
 _MAX_LABEL_BYTES = 2**31  # of all labels in an array of fixed width

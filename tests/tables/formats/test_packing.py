@@ -6,9 +6,9 @@ import zipfile
 
 import pytest
 
-from chary.tables.errors import TableError
 from chary.tables.formats import packing as module
 from chary.tables.formats.packing import File, opened_zip, packing, refuse_bomb
+from chary.tables.table import TableError
 
 DATA = b"a,b\n1,2\n" * 50
 

@@ -17,8 +17,7 @@ from chary.tables.columns.dates import WRITTEN, Dates, Durations, TimesOfDay, fi
 from chary.tables.columns.embeddings import Embeddings
 from chary.tables.columns.numbers import Booleans, Numbers, why_no_numbers
 from chary.tables.columns.texts import Texts
-from chary.tables.errors import TableError
-from chary.tables.table import has_texts
+from chary.tables.table import TableError, has_texts
 from chary.tables.table import texts as as_texts
 
 # In the order in which they are asked.

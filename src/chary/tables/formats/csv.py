@@ -14,11 +14,19 @@ from numpy.typing import NDArray
 
 from chary._words import Parameter, shown
 from chary.tables.cells import without_formulas
-from chary.tables.errors import TableError, reason
-from chary.tables.formats.base import CHUNK, Batch, Format, Reading, refuse_endless, text_chunks, with_added
-from chary.tables.formats.header import ROWS, find_header
+from chary.tables.formats.base import (
+    CHUNK,
+    ROWS,
+    Batch,
+    Format,
+    Reading,
+    find_header,
+    refuse_endless,
+    text_chunks,
+    with_added,
+)
 from chary.tables.formats.packing import File
-from chary.tables.table import MAX_COLUMNS, Table, can_be_text, refuse_duplicates
+from chary.tables.table import MAX_COLUMNS, Table, TableError, can_be_text, reason, refuse_duplicates
 
 _WHOLE_CHUNK = 8 << 20  # bytes read at a time of a file that is kept
 _HEAD = 1 << 20  # bytes that tell the delimiter and where the column names are

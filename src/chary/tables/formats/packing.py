@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from chary._words import listed, shown
-from chary.tables.errors import TableError, reason
+from chary.tables.table import TableError, reason
 
 GZIP, ZIP = "gz", "zip"
 PACKED_WORDS = {GZIP: "a gzip file", ZIP: "a ZIP archive"}

@@ -18,11 +18,9 @@ from typing import Any, BinaryIO
 import polars as pl
 
 from chary._words import Parameter, shown
-from chary.tables.errors import TableError, reason
-from chary.tables.formats.base import Appender, Format, Reading, as_columns, with_added
-from chary.tables.formats.header import ROWS, find_header
+from chary.tables.formats.base import ROWS, Appender, Format, Reading, as_columns, find_header, with_added
 from chary.tables.formats.packing import File, opened_zip, refuse_bomb
-from chary.tables.table import Table, can_be_text, refuse_duplicates
+from chary.tables.table import Table, TableError, can_be_text, reason, refuse_duplicates
 
 _MOST_ROWS, _MOST_COLUMNS, _MOST_CHARACTERS = 2**20, 2**14, 2**15 - 1
 _WHOLE = 2**53  # beyond, a workbook keeps no whole number exactly
