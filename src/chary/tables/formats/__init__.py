@@ -16,7 +16,7 @@ from chary.tables.formats.base import Appender, Format, as_columns
 from chary.tables.formats.columnar import Arrow, Parquet
 from chary.tables.formats.csv import Csv
 from chary.tables.formats.jsonl import Jsonl
-from chary.tables.formats.packing import GZIP, PACKED_WORDS, ZIP, File, packing
+from chary.tables.formats.packing import GZIP, PACKED_WORDS, ZIP, File, packed_stream
 from chary.tables.formats.xlsx import Xlsx
 from chary.tables.table import Table, TableError
 
@@ -115,7 +115,7 @@ def write_table(table: Table, added: Mapping[str, Any], file: BinaryIO) -> None:
         Open for writing.
     """
     require_writable(table)
-    with packing(file, table.packed, f"{table.stem}.{table.format}") as stream:
+    with packed_stream(file, table.packed, f"{table.stem}.{table.format}") as stream:
         FORMATS[table.format].write(table, as_columns(added), stream)
 
 
@@ -126,7 +126,7 @@ def appending(table: Table, file: BinaryIO, group_rows: int = GROUP_ROWS) -> Ite
     It is written as the table is, or as ``Table.written_as`` says.
     """
     require_writable(table)
-    with packing(file, table.packed, f"{table.stem}.{table.format}") as stream:
+    with packed_stream(file, table.packed, f"{table.stem}.{table.format}") as stream:
         appender = FORMATS[table.format].appender(stream, group_rows)
         try:
             yield appender

@@ -180,7 +180,7 @@ def _only(archive: zipfile.ZipFile, name: str) -> zipfile.ZipInfo:
 
 
 @contextmanager
-def packing(file: BinaryIO, packed: str, name: str) -> Iterator[BinaryIO]:
+def packed_stream(file: BinaryIO, packed: str, name: str) -> Iterator[BinaryIO]:
     """A file to write to, so that its bytes end up compressed; the same bytes every time."""
     if not packed:
         yield file
