@@ -12,7 +12,7 @@ from scipy.special import bdtr
 
 from chary._words import Parameter, shown
 from chary.audit.intervals import Floats, at_least
-from chary.tables.errors import TableError
+from chary.tables.table import TableError
 
 if TYPE_CHECKING:
     from chary.audit.answers import Audit
