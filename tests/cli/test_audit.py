@@ -132,7 +132,7 @@ def test_label_with_an_audit_says_what_it_found(drawn, animals, run, keys, row_n
     assert "cross-fitted" in out
     page = path.with_name("animals.report.html").read_text()
     assert "does not estimate it: your labels are no random sample" in page
-    assert "needs an audit of 299 rows or more" in page
+    assert "needs an audit of 230 rows or more" in page
     labeled = pl.read_csv(path.with_name("animals.labeled.csv"))
     rows = row_numbers(path)
     assert labeled["chary_label"][rows].to_list() == truth
@@ -196,7 +196,7 @@ def test_label_marks_the_rows_that_can_be_accepted_at_an_error(animals, run, row
     assert code == 0
     said = " ".join(out.split())
     assert (
-        "No new label can be accepted with at most 1% wrong: the audit has 60 rows, and 299 or more are needed"
+        "No new label can be accepted with at most 1% wrong: the audit has 60 rows, and 230 or more are needed"
         in said
     )
     labeled = pl.read_csv(path.with_name("animals.labeled.csv"))
@@ -412,8 +412,8 @@ def test_filling_in_tells_when_it_is_enough_and_the_report_knows(judged, run, ke
     )
     code, out, err = run("audit", "fill", judged, "--until-above", "70%")
     assert code == 0, err
-    assert "By 45 rows, between" in out
-    assert "ENOUGH: accuracy is at least 70%" in out
+    assert "After 45 rows: between" in out
+    assert "Done: accuracy is at least 70%" in out
     assert f"Next:  chary judge {judged.with_name('t.csv')} --labels rule --audit {judged}" in out.replace(
         "\n", ""
     )

@@ -85,7 +85,7 @@ def test_chary_judges_its_own_labels(tickets, run):
     ("words", "said"),
     [
         (["-l", "rul"], "did you mean 'rule'?"),
-        (["-l", "text"], "holds no classes; give the column that holds the labels"),
+        (["-l", "text"], "holds no classes; choose another"),
         (["-l", "rule", "-k", 501], "501 rows cannot be drawn from 500"),
         (["-l", "rule", "--confidence", "nope"], "no column 'nope'"),
         (["-l", "rule", "--audit", "nowhere.csv"], "cannot be read"),
@@ -106,7 +106,7 @@ def test_sheets_are_not_taken_for_one_another(tickets, animals, drawn, run):
     run("judge", animals[0], "-l", "animal", "-k", 5)
     code, _, err = run("label", animals[0], "-t", "animal", "--audit", animals[0].with_name("animals.judge.csv"))
     assert code == 1
-    assert "was drawn to judge the labels in column 'animal'" in err
+    assert "was drawn to judge column 'animal'" in err
 
 
 @pytest.mark.parametrize(

@@ -216,9 +216,7 @@ def check_error(error: float | None, audit: Any) -> None:
         raise TableError(f"The error {shown(error)} is no share of wrong labels; pass one such as ", example, ".")
     if audit is None:
         raise TableError(
-            "Only rows drawn at random and labelled by a person tell which rows can be accepted; pass them as ",
-            Parameter("audit"),
-            ".",
+            "Only an audit tells which rows can be accepted; pass its sheet as ", Parameter("audit"), "."
         )
 
 

@@ -117,17 +117,13 @@ class Filling:
             self.refresh()
             row = self._row(place)
             if row.token != before.token or number not in (None, row.number):
-                raise AnsweredElsewhereError(
-                    f"{self.path.name} is another sheet by now; look again before you answer."
-                )
+                raise AnsweredElsewhereError(f"{self.path.name} is another sheet by now; look again.")
             there, text = self.answers[place - 1], text.strip()
             if there == text:
                 return  # said already, by this answer itself if its receipt was lost
             if expected is not None and there != expected.strip():
                 said = f"has the answer {shown(there)} by now" if there else "has no answer any more"
-                raise AnsweredElsewhereError(
-                    f"Row {place} of {self.path.name} {said}; look again before you answer."
-                )
+                raise AnsweredElsewhereError(f"Row {place} of {self.path.name} {said}; look again.")
             self._write(self.sheet, [*self.answers[: place - 1], text, *self.answers[place:]])
 
     def mark_stopping(self) -> None:
@@ -149,8 +145,7 @@ class Filling:
         origin = read_origin(self.sheet)
         if origin is None:
             raise TableError(
-                f"{self.sheet.name} has no usable column {shown(CLASSES)}, which tells target and classes; "
-                "fill in the target in a spreadsheet, or draw again."
+                f"{self.sheet.name} has no usable column {shown(CLASSES)}; label in a spreadsheet, or draw again."
             )
         self.origin = origin
         self.rows = sorted(named_rows(self.sheet, origin.target), key=lambda row: (row.place, row.number))

@@ -268,11 +268,7 @@ def judge_table(source: Source, truth: Any, options: Options, level: float = 0.9
         source.column_named(name)
     check_error(error, truth)
     if error is not None and confidence is None:
-        raise TableError(
-            "Which rows can be accepted at an error, their order by confidence tells; name its column with ",
-            Parameter("confidence"),
-            ".",
-        )
+        raise TableError("To accept rows, name the column of their confidence with ", Parameter("confidence"), ".")
     tested = read_labels_under_test(source, options)
     answers = _read_truth(source, truth, tested, options)
     cells = source.rows(answers.drawn.tolist(), list(dict.fromkeys([*names, *by])))
@@ -313,14 +309,15 @@ class LabelsUnderTest(NamedTuple):
     counts: dict[str, dict[str | None, int]]  # by column: rows by class
     chosen: dict[str, str]  # by spelling: the class
     notes: list[str]  # what was folded, a sentence each
+    own: frozenset[str]  # columns that chary wrote into a CSV, apostrophes before formulas and all
 
     def of(self, cells: pl.Series) -> list[str | None]:
         """The class of each cell."""
-        return [self.chosen.get(text) for text in all_as_typed(label_texts(cells)).to_list()]
+        return [self.chosen.get(text) for text in _label_texts(cells, self.own).to_list()]
 
     def has_label(self, cells: pl.Series) -> pl.Series:
         """Whether each cell holds a class."""
-        return all_as_typed(label_texts(cells)).is_in(list(self.chosen)).fill_null(False)
+        return _label_texts(cells, self.own).is_in(list(self.chosen)).fill_null(False)
 
 
 def read_labels_under_test(source: Source, options: Options) -> LabelsUnderTest:
@@ -329,27 +326,27 @@ def read_labels_under_test(source: Source, options: Options) -> LabelsUnderTest:
     ``labels``, ``unlabeled`` and ``exact_labels`` of the options count. A column may hold numbers or truth values.
     """
     exact, markers = options.exact_labels, markers_of(options.unlabeled)
+    names = _label_columns(source, options.labels)
+    own = frozenset(name for name in names if source.table.format == "csv" and name.startswith("chary_"))
     spelled: dict[str, Counter[Any]] = {}
     every: Counter[str] = Counter()
-    for name in _label_columns(source, options.labels):
+    for name in names:
         dtype = source.table.frame.schema[name]
         if not can_be_text(dtype):
             raise TableError(f"Column {shown(name)} holds {dtype}, not labels; choose another.")
         counts = spelled[name] = Counter()
         values, n_rows = source.counts(name)
-        for text, n in zip(all_as_typed(label_texts(values)).to_list(), n_rows, strict=True):
+        for text, n in zip(_label_texts(values.alias(name), own).to_list(), n_rows, strict=True):
             counts[text] += n
         known = {text: n for text, n in counts.items() if text is not None and not is_marker(text, markers, exact)}
         refuse_doubtful(name, known, bool(markers), options.classes)
         n_labels = sum(known.values())
         if not known:
-            raise TableError(
-                f"Column {shown(name)} holds no label in {source.n_rows:,} rows; give the column that holds them."
-            )
+            raise TableError(f"Column {shown(name)} holds no label in {source.n_rows:,} rows; choose another.")
         if len(known) > MAX_CLASSES or len(known) > max(20, n_labels / 2):
             raise TableError(
                 f"Column {shown(name)} has {len(known):,} different values in {n_labels:,} rows, so it holds no "
-                "classes; give the column that holds the labels."
+                "classes; choose another."
             )
         every.update(known)
     chosen = {text: text for text in every} if exact else chosen_spellings(every)
@@ -362,7 +359,7 @@ def read_labels_under_test(source: Source, options: Options) -> LabelsUnderTest:
             if text in chosen:
                 spellings.setdefault(chosen[text], {})[text] = n
         notes += fold_sentences({one: of for one, of in spellings.items() if len(of) > 1}, name)
-    return LabelsUnderTest(sorted(set(chosen.values())), dict(found), chosen, notes)
+    return LabelsUnderTest(sorted(set(chosen.values())), dict(found), chosen, notes, own)
 
 
 def labels_of_sheet(source: Source, origin: SheetOrigin, numbers: Sequence[int]) -> list[str | None]:
@@ -378,6 +375,11 @@ def _label_columns(source: Source, labels: Sequence[str]) -> list[str]:
         given = listed([shown(name) for name in labels]) if labels else "none"
         raise TableError(f"Give up to {_MOST_COLUMNS} columns of labels, each once; {given} was given.")
     return [source.column_named(name) for name in labels]
+
+
+def _label_texts(cells: pl.Series, own: frozenset[str]) -> pl.Series:
+    found = label_texts(cells)
+    return all_as_typed(found) if cells.name in own else found
 
 
 # ---------------------------------------------------------------- the answers
@@ -413,31 +415,23 @@ def _read_truth(source: Source, truth: Any, tested: LabelsUnderTest, options: Op
         raise TableError(f"Column {shown(truth)} holds the labels under test; the truth must come from elsewhere.")
     column = source.columns([truth])[truth] if is_name else from_dataframe({"truth": truth})["truth"]
     if len(column) != source.n_rows:
-        raise TableError(
-            f"The truth has {len(column):,} values and the table {source.n_rows:,} rows; give one for each row."
-        )
+        raise TableError(f"The truth has {len(column):,} values for {source.n_rows:,} rows; give one for each.")
     given, notes, markers = label_texts(column), list[str](), markers_of(options.unlabeled)
     read = {text: known_class(text, tested.classes, notes, markers) for text in given.unique().drop_nulls()}
     told = given.replace_strict(read, default=None, return_dtype=pl.String)
     rows = (told.is_not_null() & (told != SKIPPED)).arg_true().to_numpy().astype(np.intp)
     if len(rows) < 2:
         raise TableError(f"The truth is known for {len(rows)} rows; two at least are needed.")
-    note = (
-        f"The truth was given for {len(rows):,} rows: the figures hold if these were drawn at random from all "
-        f"{source.n_rows:,}, which cannot be seen from here."
-    )
-    return AuditAnswers.of(rows, told.gather(rows).to_numpy(), len(rows), tested.classes, [note, *notes])
+    notes.insert(0, f"The figures hold only if the {len(rows):,} rows with a truth were drawn at random from all.")
+    return AuditAnswers.of(rows, told.gather(rows).to_numpy(), len(rows), tested.classes, notes)
 
 
 def _read_sheet(source: Source, path: Any, tested: LabelsUnderTest, options: Options) -> AuditAnswers:
     sheet = read_sheet(path)
     origin = read_origin(sheet)
     if origin is not None and not origin.judged:
-        raise TableError(
-            f"{sheet.name} was drawn from rows without a label, to audit a model; draw one from all rows with ",
-            Step("judge", "a draw to judge labels"),
-            ".",
-        )
+        draw_again = Step("judge", "a draw to judge labels")
+        raise TableError(f"{sheet.name} was drawn to audit a model; draw one from all rows with ", draw_again, ".")
     kept = Options.kept(origin.options) if origin is not None else Options()
     never = {*options.labels, options.confidence, *options.hide, *kept.hide}
     cells = cells_by_row(source, _visible(source, never, origin))
@@ -481,10 +475,7 @@ def _all_drawn(answers: AuditAnswers, origin: SheetOrigin | None, n_rows: int, n
     seed = origin.seed if origin is not None and origin.seed is not None else 0
     whole = draw(np.zeros(n_rows, dtype=bool), answers.n_drawn, seed)[: len(gone)]
     if (whole != answers.drawn)[~gone].any():
-        raise TableError(
-            f"{int(gone.sum())} rows were removed from {name}, and nothing tells which; put them back, and leave "
-            "those empty that you cannot label."
-        )
+        raise TableError(f"{int(gone.sum())} rows were removed from {name}; put them back, even without a label.")
     return whole
 
 
@@ -529,8 +520,7 @@ def _slices(
     values, counts = source.counts(name)
     if len(values) > _MOST_SLICES:
         raise TableError(
-            f"Column {shown(name)} has {len(values):,} different values, too many to look at each; give one with "
-            f"{_MOST_SLICES} or fewer."
+            f"Column {shown(name)} has {len(values):,} different values; give one with {_MOST_SLICES} or fewer."
         )
     rows, own = dict(zip(_named(values), counts, strict=True)), _named(cells)
     found = slice_scores(judged.correct, own, rows, skipped=answers.skipped, level=1 - (1 - level) / m)
@@ -551,9 +541,7 @@ def _acceptor(
     every, has_label = _confidences(source, options, tested)
     has_label &= np.isfinite(every)
     if not has_label.any():
-        raise TableError(
-            f"Column {shown(options.confidence)} holds no numbers beside labels; give the one with the confidence."
-        )
+        raise TableError(f"Column {shown(options.confidence)} holds no numbers beside labels; choose another.")
     rows, pool = answers.drawn, ConfidenceHistogram.exact(every[has_label])
     counted = has_label[rows]
     return Acceptor(every[rows][counted], judged.correct[counted], pool, pool)
@@ -567,8 +555,6 @@ def _confidences(
     cells = source.columns(list(dict.fromkeys([confidence, labels])))
     dtype = cells.schema[confidence]
     if not (dtype.is_numeric() or dtype in (pl.String, pl.Boolean)):
-        raise TableError(
-            f"Column {shown(confidence)} holds {dtype}, no numbers; give the one with the confidence."
-        )
+        raise TableError(f"Column {shown(confidence)} holds {dtype}, not numbers; choose another.")
     numbers = cells[confidence].cast(pl.Float64, strict=False).fill_null(float("nan")).to_numpy()
     return numbers, tested.has_label(cells[labels]).to_numpy()

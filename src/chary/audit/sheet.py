@@ -28,7 +28,7 @@ from chary.tables import sampling
 from chary.tables.cells import as_typed, guarded
 from chary.tables.formats import write_table
 from chary.tables.source import Source, read_table
-from chary.tables.table import MAX_COLUMNS, Table, TableError, column_named, has_texts, texts
+from chary.tables.table import Table, TableError, column_named, has_texts, texts
 from chary.tables.target import folded, markers_of
 
 # Columns of a sheet: which row is which, where the sheet comes from, and a model's opinion.
@@ -281,11 +281,6 @@ def write_sheet(pool: DrawPool, rows: NDArray[Any], file: BinaryIO, guesses: Gue
     """Write chosen rows, by number, with an empty column called as the origin's target."""
     table, origin, cells = pool.table, pool.origin, pool.cells
     frame = _fresh_rows(origin, cells, rows, 1, guesses)
-    if frame.width > MAX_COLUMNS:
-        raise TableError(
-            f"An audit file of {table.name} would have {frame.width:,} columns, and chary reads up to "
-            f"{MAX_COLUMNS:,}; leave some out of the table."
-        )
     delimiter = table.delimiter if table.delimiter in (",", ";") else ","  # what a .csv is opened with
     bom, encoding = table.bom, table.encoding
     if encoding != "utf-8":
@@ -330,9 +325,7 @@ def _fresh_rows(
     others, places = cells.texts(rows.tolist()), range(first, first + len(rows))
     taken = [name for name in (ROW, CLASSES, GUESS) if name in others.columns]
     if taken:
-        raise TableError(
-            f"{cells.name} already has a column {shown(taken[0])}, written by chary; remove or rename it."
-        )
+        raise TableError(f"{cells.name} already has a column {shown(taken[0])}; remove or rename it.")
     tokens = [
         _token(place, places[-1], number + 1, checksum, origin.chosen)
         for place, number, checksum in zip(places, rows.tolist(), cells.checksums(others), strict=True)
@@ -422,7 +415,7 @@ def sheet_rows(audit: Table, cells: TableCells, target: str, chosen: str = RANDO
         if checksum is None or row.token != _token(row.place, row.of, row.number + 1, checksum, chosen):
             raise TableError(
                 f"{audit.name} does not match {cells.name} (row {row.line}): the table has changed, or column "
-                f"{shown(ROW)} was edited. Use the original table, restore the column, or draw a new sheet."
+                f"{shown(ROW)} was edited; use the original table, restore the column, or draw a new sheet."
             )
     by_place, notes = _by_place(rows, audit), _refuse_moved(audit, own, rows)
     return SheetRows(by_place, max(row.of for row in rows), notes)
@@ -449,7 +442,7 @@ def _by_place(rows: Sequence[SheetRow], audit: Table) -> dict[int, SheetRow]:
 def _mixed(audit: Table, row: SheetRow, column: str) -> TableError:
     return TableError(
         f"Row {row.line} of {audit.name} mixes cells of two rows (column {shown(column)}): some columns were "
-        "probably sorted without the others. Undo that, or draw a new sheet."
+        "probably sorted without the others; undo that, or draw a new sheet."
     )
 
 
