@@ -223,4 +223,4 @@ def test_why_nothing_is_known_yet_is_said(browser):
     assert why() == "Fewer than two random rows have a label yet."
     assert "was not said" in browser.post("/api/accept", 400)["error"]
     assert "(planned) or all along" in browser.post("/api/audit/draw", 400, k=3, rule="often")["error"]
-    assert "nobody labels more" in browser.post("/api/audit/draw", 400, k=5_001)["error"]
+    assert "At most 5,000 rows" in browser.post("/api/audit/draw", 400, k=5_001)["error"]

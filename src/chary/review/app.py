@@ -9,7 +9,6 @@ import asyncio
 import errno
 import json
 import logging
-import math
 import os
 import secrets
 import signal
@@ -35,14 +34,14 @@ from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Route
 
 from chary._files import hold, is_left
+from chary._words import finite
 from chary.audit.filling import AnsweredElsewhereError
 from chary.review.audit import answer, audit_page, draw
 from chary.review.doubt import check, doubt_page
-from chary.review.errors import ConflictError, NotHereError, page_sentence
 from chary.review.result import output_file, result_page, write
 from chary.review.safety import LOG, REPORT_POLICY, Safety, read_body
 from chary.review.start import change, choose_labels, overview, relearn, start_page
-from chary.review.state import Page, Workbench
+from chary.review.state import ConflictError, NotHereError, Page, Workbench, page_sentence
 from chary.review.truth import accept, truth_page
 from chary.tables import TableError
 
@@ -164,16 +163,7 @@ async def _http_error(request: Request, error: HTTPException) -> Response:
 
 
 def _json(content: Any, status: int = 200) -> Response:
-    return JSONResponse(_finite(content), status)
-
-
-def _finite(value: Any) -> Any:
-    """The same with null for numbers that JSON does not have."""
-    if isinstance(value, dict):
-        return {str(key): _finite(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_finite(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    return JSONResponse(finite(content), status)
 
 
 # ------------------------------------------------------------ start and end
