@@ -22,8 +22,6 @@ from chary.cli.console import (
 from chary.options import Options
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from chary.labelling import LabeledTable
     from chary.report.summary import Hints, Summary
     from chary.tables import Table
@@ -45,7 +43,10 @@ def label_command(file: TABLE, options: Options, as_json: JSON = False) -> None:
     random sample of the others, and then labels every row.
     """
     labelled = label_and_write(file, options)
-    tell(labelled.summary, labelled.show, as_json, labelled.paths)
+    from chary.report.terminal import show_labels
+
+    show = lambda console: show_labels(console, labelled.summary, labelled.hints)  # noqa: E731
+    tell(labelled.summary, show, as_json, labelled.paths)
 
 
 @takes_options("diagnose")
@@ -78,12 +79,6 @@ class Labelled(NamedTuple):
     summary: Summary
     hints: Hints
     paths: dict[str, Path]
-
-    def show(self, console: Console) -> None:
-        """For a person."""
-        from chary.report.terminal import show_labels
-
-        show_labels(console, self.summary, self.hints)
 
 
 def label_and_write(files: Sequence[str | os.PathLike[str]], options: Options) -> Labelled:

@@ -17,7 +17,6 @@ import tempfile
 import webbrowser
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from functools import cache
 from html import escape
 from importlib.resources import files
 from pathlib import Path
@@ -25,7 +24,6 @@ from threading import Thread, current_thread, main_thread
 from typing import Any
 
 import uvicorn
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -36,6 +34,7 @@ from starlette.routing import Route
 from chary._files import hold, is_left
 from chary._words import finite
 from chary.audit.filling import AnsweredElsewhereError
+from chary.report.page import templates_of
 from chary.review.audit import answer, audit_page, draw
 from chary.review.doubt import check, doubt_page
 from chary.review.result import output_file, result_page, write
@@ -90,7 +89,7 @@ def create_app(bench: Workbench, token: str, port: int) -> Safety:
             raise NotHereError("There is no such page here.")
         name = pages[path]
         context = {"page": name, "pages": pages, "name": job.table.name, "target": job.target, "kind": job.kind}
-        shell = _templates().get_template(f"{name}.html").render(**context)
+        shell = templates_of("chary.review").get_template(f"{name}.html").render(**context)
         return Response(shell.encode("utf-8", "backslashreplace"), media_type="text/html")
 
     def require_chosen(path: str) -> None:
@@ -141,14 +140,6 @@ def create_app(bench: Workbench, token: str, port: int) -> Safety:
     handlers: dict[Any, Any] = dict.fromkeys((ValueError, OSError, MemoryError, Exception), refused)
     handlers[HTTPException] = _http_error
     return Safety(Starlette(routes=routes, exception_handlers=handlers), token, port)
-
-
-@cache
-def _templates() -> Environment:
-    loader = PackageLoader("chary.review")
-    return Environment(
-        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
 
 
 async def _asset(request: Request) -> Response:
