@@ -77,6 +77,8 @@ def labelled_rows(
 ) -> NDArray[np.intp] | None:
     """Rows that keep their label, as the collections' own notes say; None where there is no such group."""
     rng, n = np.random.default_rng(seed), int(facts["n_labeled"])
+    if way == "random" and (collection == "tables" or seed > 0):
+        return rng.permutation(len(frame))[:n]
     if collection == "tables":
         if way == "group":
             if not facts["group_column"]:

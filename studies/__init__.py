@@ -49,18 +49,18 @@ STUDIES: Mapping[str, Study] = {study.name: study for study in _ALL}
 # Those that need PyTorch are imported when asked for.
 _WITH_TORCH = {
     "figure-calibration-authors": ("studies.authors", "STUDY"),
+    "erm-authors": ("studies.authors", "ERM_WITH_THEIR_DRAWS"),
     "deep": ("studies.deep", "DEEP"),
     "deep-joint": ("studies.deep", "JOINT"),
 }
 NAMES = (*STUDIES, *_WITH_TORCH)
-_BEYOND = ("peers", "orderings", "deep", "deep-joint", "table-balanced", *(s.name for s in (AUDIT, *PRIORS)))
-_REAL = tuple(study.name for study in _OF_TABLES)
+_BEYOND = ("peers", "orderings", "deep", "deep-joint", "table-balanced", "audit", *(s.name for s in PRIORS))
 #: As ``python -m studies list`` shows them.
 GROUPS: Mapping[str, tuple[str, ...]] = {
-    "Tables of the paper": ("table-ssb", "table-iid", "failure-of-softmax"),
+    "Tables of the paper": ("table-ssb", "table-iid", "failure-of-softmax", "erm-authors"),
     "Figures of the paper": tuple(n for n in NAMES if n.startswith("figure") and not n.endswith("-authors")),
     "Beyond the paper": _BEYOND,
-    "Real tables": _REAL,
+    "Real tables": tuple(study.name for study in _OF_TABLES),
 }
 
 

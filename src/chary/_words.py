@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
+import re
 import shlex
 from collections.abc import Iterable, Sequence
 from datetime import date, timedelta
@@ -12,6 +14,7 @@ from subprocess import list2cmdline
 from typing import Any, NamedTuple
 
 _WINDOWS = os.name == "nt"
+_MARKED = re.compile(r"""\x00(\["\w+", (?:null|"[^\x00]*")\])\x00""")
 
 
 def visible(text: object, limit: int = 80) -> str:
@@ -139,6 +142,10 @@ class Parameter(NamedTuple):
     def __str__(self) -> str:
         return f"the parameter {self.name}" if self.value is None else f"{self.name}={shown(self.value)}"
 
+    def __format__(self, spec: str) -> str:
+        """Marked in the text of a sentence, from which ``parts_of`` takes it out again."""
+        return f"\x00{json.dumps(self)}\x00"
+
 
 class Step(NamedTuple):
     """Something else that a person does with a table or a sheet, in plain words; typed, it is a command."""
@@ -149,3 +156,13 @@ class Step(NamedTuple):
 
     def __str__(self) -> str:
         return self.words
+
+
+def parts_of(sentence: str) -> list[str | Parameter]:
+    """The text of a sentence, and the parameters that were put into it.
+
+    >>> parts_of(f"Pass {Parameter('drop')}.")
+    ['Pass ', Parameter(name='drop', value=None), '.']
+    """
+    pieces = _MARKED.split(sentence)
+    return [Parameter(*json.loads(piece)) if i % 2 else piece for i, piece in enumerate(pieces) if piece]

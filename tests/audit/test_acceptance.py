@@ -20,20 +20,20 @@ from chary.tables import TableError
 
 def brute_force_threshold(confidence, correct, pool, error, level):
     """The walk, one threshold at a time, in fractions of the risk."""
-    k, shares = len(confidence), np.geomspace(0.2, 1, 40)
-    of_all, of_strictest = min(0.8, max(0.5, 2000 / k**2)), min(0.1, k / 5000)
-    middle = next(share for share in shares if share >= 0.6)
-    best, carried = math.inf, 0.0
-    for share in shares:
+    best, carried, started, stricter = math.inf, 0.0, False, set()
+    for share in np.geomspace(0.1, 1, 40):
         threshold = np.sort(pool)[min(round((1 - share) * len(pool)), len(pool) - 1)]
         above = confidence >= threshold
-        part = {shares[0]: of_strictest, middle: 1 - of_all - of_strictest, 1.0: of_all}.get(share, 0.0)
-        carried += part * (1 - level)
         n, wrong = int(above.sum()), int((above & ~correct).sum())
+        if not started and (share == 1 or (1 - error) ** n <= 0.8 * (1 - level) + 1e-12):
+            started = True
+            carried += 0.8 * (1 - level) * (wrong == 0 or stricter <= {0, n})
+        carried += 0.2 * (1 - level) * (share == 1)
         if n and stats.binomtest(wrong, n, error, "less").pvalue <= carried + 1e-12:
             best = threshold
         else:
             carried = 0.0
+        stricter.add(n)
     return best
 
 
@@ -62,7 +62,7 @@ def test_accepts_everything_where_nothing_is_wrong_and_nothing_where_all_is():
 def test_smallest_audit_is_where_a_faultless_one_begins_to_allow_anything(error):
     k = smallest_audit(error)
     pool = np.linspace(0, 1, 10 * k)
-    assert stats.binom.cdf(0, k, error) <= 0.1 * min(0.8, max(0.5, 2000 / k**2))
+    assert stats.binom.cdf(0, k, error) <= 0.1 < stats.binom.cdf(0, k - 1, error)
     assert accept_threshold(pool[-k:], np.ones(k, bool), pool, error).n_accepted == len(pool)
     assert accept_threshold(pool[1 - k :], np.ones(k - 1, bool), pool, error).n_accepted == 0
 

@@ -127,7 +127,7 @@ def test_label_with_an_audit_says_what_it_found(drawn, animals, run, keys, row_n
     run("audit", "fill", path)
     code, out, _ = run("label", animals[0], "-t", "animal", "--audit", path, *QUICK)
     assert code == 0
-    assert "promised by your labels" in out
+    assert "cross-validation" in out
     assert "exact, 8 random rows" in out
     assert "cross-fitted" in out
     page = path.with_name("animals.report.html").read_text()
@@ -196,7 +196,7 @@ def test_label_marks_the_rows_that_can_be_accepted_at_an_error(animals, run, row
     assert code == 0
     said = " ".join(out.split())
     assert (
-        "No new label can be accepted with at most 1% wrong: the audit has 60 rows, and 299 or more are needed"
+        "No new label can be accepted with at most 1% wrong: this needs at least 299 audited rows, and there are 60"
         in said
     )
     labeled = pl.read_csv(path.with_name("animals.labeled.csv"))

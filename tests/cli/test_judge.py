@@ -41,14 +41,14 @@ def test_the_whole_way_by_the_commands_that_are_suggested(tickets, run, keys):
     sheet = path.with_name("my tickets.judge.csv")
     code, out, _ = run("judge", path, "--labels", "rule", "--confidence", "sure")
     assert code == 0
-    assert "30 of 500 rows, drawn at random" in out
+    assert "Drew 30 of 500 rows at random" in out
     assert pl.read_csv(sheet).columns == ["chary_row", "chary_truth", "text", "region", "chary_classes"]
     press(keys, sheet, truth)
     code, out, _ = run(*next_command(out))
     assert "30 labelled, 0 skipped, 0 left" in out
     code, out, err = run(*next_command(out), "--by", "region")
     assert (code, err) == (0, "")
-    assert "of 30 rows drawn at random are labelled right" in " ".join(out.replace("│", " ").split())
+    assert "of 30 random rows have the right label" in " ".join(out.replace("│", " ").split())
     assert path.with_name("my tickets.judged.html").exists()
     assert not path.with_name("my tickets.judged.csv").exists()
     enlarge = shlex.split(out.partition("answers there are:")[2].split("\n")[0])[1:]
@@ -149,7 +149,7 @@ def test_a_requirement_before_any_answer_is_refused(tickets, run):
 def test_drawing_can_be_said_with_a_word(animals, run):
     path, _ = animals
     code, out, _ = run("judge", "draw", path, "-l", "animal", "--rows", 7)
-    assert (code, "7 of 300 rows, drawn at random" in out) == (0, True)
+    assert (code, "Drew 7 of 300 rows at random" in out) == (0, True)
     code, _, err = run("judge", "draw", path, "-l", "animal", "--audit", path.with_name("animals.judge.csv"))
     assert (code, "takes no --audit" in err) == (1, True)
 

@@ -19,8 +19,11 @@ from chary.labelling.learn import (
     choose,
     collapsed,
     columns_beyond_labels,
+    fit_learner,
     prior_figures,
     prior_of_part,
+    useless_texts,
+    weigh_members,
 )
 from chary.method.labels import Labels
 from chary.tables import Table
@@ -87,8 +90,9 @@ def two_ends(noise):
 def test_one_class_for_all_other_rows_is_a_collapse_unless_held_out_labels_get_it_too(noise):
     X, labels = two_ends(noise)
     model = SimpleNamespace(predict=lambda X: np.full(len(X), "b"))
-    assert collapsed(model, X, labels) is not noise
-    assert not collapsed(SimpleNamespace(predict=lambda X: np.resize(["a", "b"], len(X))), X, labels)
+    found = weigh_members(X, labels).out_of_fold
+    assert collapsed(model, X, labels, found) is not noise
+    assert not collapsed(SimpleNamespace(predict=lambda X: np.resize(["a", "b"], len(X))), X, labels, found)
 
 
 def test_predictions_more_even_than_the_labels_are_far_from_them_and_no_collapse():
@@ -96,8 +100,72 @@ def test_predictions_more_even_than_the_labels_are_far_from_them_and_no_collapse
     codes = np.concatenate([np.repeat([0, 1, 2], [36, 2, 2]), np.full(300, -1)])
     X = np.where(codes < 0, 0, codes)[:, None] + 0.01 * rng.normal(size=(340, 1))
     labels = Labels(np.array(["a", "b", "c"]), codes, codes >= 0)
-    assert not collapsed(SimpleNamespace(predict=lambda X: np.resize(["a", "b", "c"], len(X))), X, labels)
-    assert not collapsed(SimpleNamespace(predict=lambda X: np.resize(["b", "c"], len(X))), X, labels)
+    found = codes[:40]
+    assert not collapsed(SimpleNamespace(predict=lambda X: np.resize(["a", "b", "c"], len(X))), X, labels, found)
+    assert not collapsed(SimpleNamespace(predict=lambda X: np.resize(["b", "c"], len(X))), X, labels, found)
+
+
+def partly(codes, n_labeled):
+    labeled = np.arange(len(codes)) < n_labeled
+    return Labels(np.array(["a", "b"]), np.where(labeled, codes, -1), labeled)
+
+
+def test_a_member_that_fails_on_held_out_labels_counts_less_but_never_nothing():
+    X = np.random.default_rng(0).uniform(-1, 1, (500, 2))
+    labels = partly((X[:, 0] * X[:, 1] > 0).astype(int), 150)  # no straight line tells these apart
+    weights = weigh_members(X, labels).weights
+    assert weights.sum() == pytest.approx(1)
+    assert 0.02 < weights[0] < 0.15  # 0.25 by itself
+    assert weights[1] + weights[2] > 0.85
+
+
+def test_where_columns_tell_nothing_labels_lean_towards_the_most_frequent_class():
+    rng = np.random.default_rng(0)
+    X, codes = rng.normal(size=(600, 4)), (rng.random(600) < 0.3).astype(int)
+    labels = partly(codes, 100)
+    strong = diagnosis(STRONG)
+    choice, model = fit_learner(X, labels, strong)
+    assert choice.name == "mixed"
+    assert choice.lean > 1
+    plain = LEARNERS["mixed"].classifier(0, 0).fit(X, labels)
+    right, before = (
+        np.mean(np.asarray(m.predict(X[100:])) == np.array(["a", "b"])[codes[100:]]) for m in (model, plain)
+    )
+    assert right > before + 0.03
+    assert fit_learner(X, labels, strong, aim="balanced")[0].lean == 0
+    assert fit_learner(X, labels, strong, class_prior={"a": 0.5, "b": 0.5})[0].lean == 0
+    assert weigh_members(np.column_stack([codes, codes]) + X[:, :2] / 4, labels).lean == 0
+
+
+def test_texts_are_left_out_only_where_held_out_labels_are_guessed_better_without():
+    rng = np.random.default_rng(0)
+    words = np.array(
+        [
+            "red",
+            "green",
+            "blue",
+            "large",
+            "small",
+            "round",
+            "flat",
+            "soft",
+            "hard",
+            "new",
+            "old",
+            "warm",
+            "cold",
+            "dry",
+            "wet",
+        ]
+    )
+    texts = [" ".join(rng.choice(words, 6)) for _ in range(400)]
+    x, word = rng.normal(size=400), np.array(["warm" in text for text in texts])
+    for truth, expected in ((x > 0, ["text"]), (word, [])):
+        labels = partly(truth.astype(int), 80)
+        prepared = prepare(Table(pl.DataFrame({"x": x, "text": texts, "y": truth}), "t"), "y")
+        left_out = useless_texts(prepared, labels)
+        assert list(left_out) == expected
+        assert prepared.without(left_out).X.shape[1] == (1 if expected else prepared.X.shape[1])
 
 
 def part_of_many(n_others):

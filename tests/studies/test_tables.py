@@ -30,7 +30,6 @@ from studies.tables import (
     held_out_and_truth,
     importance_weighted,
     labels_and_confidence,
-    learner,
     plain,
     promised_errors,
     report,
@@ -59,8 +58,6 @@ def test_chary_without_a_word_is_chary_label(draw, outcome):
     assert found.said == {"verdict": outcome.diagnosis.verdict, "learner": outcome.settings["learner"]}
     assert (draw.classes[found.codes] == outcome.labels.classes[outcome.codes[rest]]).all()
     np.testing.assert_allclose(found.confidence, outcome.confidence[rest], rtol=1e-9)
-    named = learner(draw, outcome.settings["learner"])
-    assert (named.codes == found.codes).all()
 
 
 def test_chary_with_an_audit_is_chary_label_with_its_sheet(draw, tmp_path):

@@ -17,8 +17,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from chary.model_file import load, save
-from chary.tables.errors import TableError
 from chary.tables.preparation import TablePreparation
+from chary.tables.table import TableError
 
 N = 60
 RNG = np.random.default_rng(0)

@@ -21,9 +21,8 @@ from chary.tables import Table, TableError, open_source, read_table, write_table
 from chary.tables import source as module
 from chary.tables.formats import base, columnar, csv, jsonl
 from chary.tables.formats.base import Batch
-from chary.tables.memory import row_bytes
 from chary.tables.source import file_kind, find_files, in_blocks
-from chary.tables.table import Lines
+from chary.tables.table import Lines, row_bytes
 
 ROWS = 300
 FRAME = pl.DataFrame({

@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chary._words import Parameter
-from chary.tables.errors import TableError
-from chary.tables.table import Table
+from chary.tables.table import Table, TableError
 from chary.tables.target import GivenCells, chosen_spellings, folded, read_target, target_labels
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
 from numbers import Real
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,7 +12,7 @@ from scipy.special import bdtr
 
 from chary._words import Parameter, shown
 from chary.audit.intervals import Floats, at_least
-from chary.tables.errors import TableError
+from chary.tables.table import TableError
 
 if TYPE_CHECKING:
     from chary.audit.answers import Audit
@@ -22,8 +21,8 @@ if TYPE_CHECKING:
 # The errors at which a report says what can be accepted, and the level of each statement.
 ERRORS, LEVEL = (0.01, 0.02, 0.05, 0.1, 0.2), 0.9
 STEPS = 10_000  # of a confidence: the four digits that files show
-# Shares of the pool at which rows may be accepted: the strictest, the one with most of the risk after all rows.
-_STRICTEST, _MOST, _N_THRESHOLDS = 0.2, 0.6, 40
+# Shares of the pool at which rows may be accepted: the strictest, and how many; the part of the risk at the start.
+_STRICTEST, _N_THRESHOLDS, _PART_OF_START = 0.1, 40, 0.8
 _ROUNDING = 1e-12
 _SHARES = (1.0, 0.9, 0.75, 0.5, 0.25, 0.1)
 _FEWEST = 10  # held-out rows that say anything
@@ -55,26 +54,29 @@ def accept_threshold(
     .. math:: p_t = P(\mathrm{Bin}(n_t, error) \le w_t)
 
     is an exact p-value against "the error above t exceeds ``error``". The thresholds are fixed shares of the pool,
-    whatever the error and the answers are. They are walked from strict to lax by the fallback procedure (Wiens,
-    2003; the graphs of Bretz et al., 2009): each has its own part of the risk 1 - level, and one that is passed
-    hands what it had on to the next laxer one,
+    whatever the answers are. They are walked from strict to lax by the fallback procedure (Wiens, 2003; the graphs
+    of Bretz et al., 2009): each has its own part of the risk 1 - level, and one that is passed hands what it had
+    on to the next laxer one,
 
     .. math:: \alpha_t = v_t (1 - level) + \alpha_{t-1} [p_{t-1} \le \alpha_{t-1}], \qquad \sum_t v_t = 1.
 
-    The laxest threshold with p_t at most alpha_t is returned. Parts v_t: all rows get most of the risk, because
-    that is what most people hope for; three fifths of the rows nearly all that is left; and a fifth a little,
-    where the audit is large enough for so few rows to tell something.
+    The laxest threshold with p_t at most alpha_t is returned. Four fifths of the risk go to the start: the
+    strictest threshold with enough audited rows to be passed if all of them are right, or all rows if none has
+    enough. It counts only if all of them are right, unless no stricter threshold has any audited row. The last
+    fifth goes to accepting all rows.
 
     What holds: with probability ``level`` over the draw of the audit, at most a share ``error`` of the pool's
     rows from the returned threshold on is wrong, although the threshold was chosen with the audit, with no
-    assumption on the confidence, the model or its training labels. Proof: if thresholds are passed whose error is
-    too high, let t be the strictest of them and s the next stricter one whose error is too high. It was not
-    passed, so alpha_t holds no more than the parts after s up to t. Each part belongs to one such t alone, so the
-    chances of these events add up to 1 - level at most.
+    assumption on the confidence, the model or its training labels. Proof, given how many audited rows each
+    threshold has, which tells nothing about their answers: if thresholds are passed whose error is too high, let t
+    be the strictest of them and s the next stricter one whose error is too high. It was not passed, so alpha_t
+    holds no more than the parts after s up to t. Each part belongs to one such t alone, so the chances of these
+    events add up to 1 - level at most.
 
     A larger error never accepts fewer rows, and nor does a right answer in place of a wrong one. Proof: p_t falls
-    with the error and rises with w_t, and nothing else changes. By induction from strict to lax, smaller p_t pass
-    the same thresholds and more, each with an alpha_t at least as large.
+    with the error and rises with w_t. A larger error may also move the start to a stricter threshold. Then the old
+    start was passed with no wrong row, so the new one is passed too, and so are all thresholds between them. From
+    there on, by induction, smaller p_t pass the same thresholds and more, each with an alpha_t at least as large.
 
     What does not hold: ``n_wrong / n_audited`` and ``score`` of those rows, which are optimistic because the
     threshold was chosen for them; and the best of several errors asked in turn: fix one beforehand.
@@ -97,7 +99,7 @@ def accept_threshold(
     >>> audited = pool[::10]
     >>> found = accept_threshold(audited, audited > 0.3, pool, error=0.1)
     >>> found.n_accepted, found.n_audited, found.n_wrong
-    (720, 72, 2)
+    (702, 71, 1)
     """
     if not (0 < error < 1 and 0 < level < 1):
         raise ValueError(f"error={error} and level={level} must be shares, above 0 and below 1.")
@@ -110,13 +112,16 @@ def accept_threshold(
     if not k:
         return nothing
     shares = np.geomspace(_STRICTEST, 1, _N_THRESHOLDS)
-    parts = np.zeros(_N_THRESHOLDS)
-    parts[0], parts[-1] = min(0.1, k / 5_000), _part_of_all(k)
-    parts[np.searchsorted(shares, _MOST)] = 1 - parts.sum()
     thresholds = rows.smallest(np.minimum(np.round((1 - shares) * rows.n).astype(int), rows.n - 1))
     order = np.argsort(-confidence, kind="stable")
     n = np.searchsorted(-confidence[order], -thresholds, side="right")  # audited rows from each threshold on
     n_wrong = np.append(0, np.cumsum(wrong[order]))[n]
+    enough = bdtr(0, n[:-1], error) <= _PART_OF_START * (1 - level) + _ROUNDING
+    start = int(np.argmax(np.append(enough, True)))
+    parts = np.zeros(_N_THRESHOLDS)
+    if not n_wrong[start] or not ((n > 0) & (n < n[start])).any():
+        parts[start] = _PART_OF_START
+    parts[-1] += 1 - _PART_OF_START
     reached, alpha = -1, 0.0
     for t, p_value in enumerate(bdtr(n_wrong, n, error).tolist()):
         alpha += parts[t] * (1 - level)
@@ -130,8 +135,6 @@ def accept_threshold(
 def smallest_audit(error: float, level: float = 0.9) -> int:
     """Fewest audited rows, all of them right, with which any row can be accepted at this error.
 
-    With so many all rows can; with fewer, none, since no other threshold has as large a part of the risk.
-
     Parameters
     ----------
     error : float
@@ -142,23 +145,9 @@ def smallest_audit(error: float, level: float = 0.9) -> int:
     Examples
     --------
     >>> smallest_audit(0.1), smallest_audit(0.05), smallest_audit(0.01)
-    (24, 50, 299)
+    (22, 45, 230)
     """
-
-    def is_enough(n: int) -> bool:
-        return n * math.log1p(-error) <= math.log(_part_of_all(n) * (1 - level)) + _ROUNDING
-
-    most = math.ceil(math.log(_part_of_all(10**9) * (1 - level)) / math.log1p(-error))
-    return bisect_left(range(most), True, key=is_enough)
-
-
-def _part_of_all(k: int) -> float:
-    """The part of the risk that accepting all rows gets, by the number of audited rows.
-
-    Four fifths up to fifty rows, so that fifty right ones are enough for an error of 5 %; then less, down to a
-    half from 64 rows on, so slowly that one more right row never hurts.
-    """
-    return min(0.8, max(0.5, 2_000 / max(1, k) ** 2))
+    return math.ceil(math.log(1 - level + _ROUNDING) / math.log1p(-error))
 
 
 class Acceptor(NamedTuple):

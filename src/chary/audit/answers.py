@@ -30,8 +30,7 @@ from chary.audit.sheet import (
 )
 from chary.method.labels import Labels
 from chary.tables.cells import as_typed, is_no_answer
-from chary.tables.errors import TableError
-from chary.tables.table import Table
+from chary.tables.table import Table, TableError
 from chary.tables.target import chosen_spellings, folded, is_marker, markers_of
 
 

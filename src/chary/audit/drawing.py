@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from chary._files import atomic_rewrite, atomic_write, sole_writer
 from chary._words import Parameter
 from chary.audit.sheet import DrawPool, SheetRows, enlarge_sheet, read_origin, read_sheet, sheet_rows, write_sheet
-from chary.tables.errors import TableError
+from chary.tables.table import TableError
 
 _BLOCK = 1_000_000  # rows that are given their random numbers at a time
 # Keeps the numbers apart from those of anyone who makes a table, or a model, from the same seed.

@@ -407,7 +407,7 @@ def difference(
     --------
     >>> found = difference([True] * 10 + [False] * 50, [False] * 10 + [True] * 2 + [False] * 48, population=5_000)
     >>> round(found.share, 3), round(found.low, 3), round(found.high, 3)
-    (0.133, 0.003, 0.318)
+    (0.133, 0.003, 0.336)
     """
     comparison = compare(first_correct, second_correct)
     b, n, m = comparison.only_first, np.size(first_correct), comparison.only_first + comparison.only_second

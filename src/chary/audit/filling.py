@@ -29,10 +29,9 @@ from chary.audit.sheet import (
     with_stopping,
 )
 from chary.tables.cells import as_typed, guarded
-from chary.tables.errors import TableError
+from chary.tables.formats import write_table
 from chary.tables.formats.packing import state_of
-from chary.tables.table import Table
-from chary.tables.writing import write_table
+from chary.tables.table import Table, TableError
 
 # One for each class, in the terminal and on the page; u, s, n and q undo, skip, name a class and quit.
 CLASS_KEYS = "123456789abcdefghijklmoprtvwxyz"

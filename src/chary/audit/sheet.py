@@ -26,11 +26,10 @@ from chary._words import Parameter, Step, shown
 from chary.method.labels import Labels
 from chary.tables import sampling
 from chary.tables.cells import as_typed, guarded
-from chary.tables.errors import TableError
+from chary.tables.formats import write_table
 from chary.tables.source import Source, read_table
-from chary.tables.table import MAX_COLUMNS, Table, column_named, has_texts, texts
+from chary.tables.table import MAX_COLUMNS, Table, TableError, column_named, has_texts, texts
 from chary.tables.target import folded, markers_of
-from chary.tables.writing import write_table
 
 # Columns of a sheet: which row is which, where the sheet comes from, and a model's opinion.
 ROW, CLASSES, GUESS = "chary_row", "chary_classes", "chary_guess"

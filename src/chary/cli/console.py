@@ -110,7 +110,7 @@ def open_table(files: Sequence[str | os.PathLike[str]], options: Options) -> Tab
     What Polars itself says of a damaged file, before it raises, is not repeated.
     """
     from chary.tables import open_source
-    from chary.tables.memory import free_memory
+    from chary.tables.table import free_memory
 
     given, allowed = [os.fspath(file) for file in files], options.memory or free_memory() // 2
     if options.sample is not None and "-" in given:

@@ -20,6 +20,7 @@ TARGET = "diagnosis"
 # As many labels as a person gives in an hour, and the strength of the bias in the paper's studies.
 N_LABELED, STRENGTH = 30, 2.0
 N_DRAWS = 10
+OWN = "chary's mixture of models"
 
 
 @takes_options("demo")
@@ -108,7 +109,7 @@ def _show_draws(console: Any, seed: int) -> None:
     for column in grid.columns[1:]:
         column.justify = "right"
     for name, (before, after) in means.items():
-        grid.add_row(name, f"{before:.1%}", f"{after:.1%}", style="bold" if name == "chary" else "")
+        grid.add_row(name, f"{before:.1%}", f"{after:.1%}", style="bold" if name == OWN else "")
     console.print(grid)
 
 
@@ -132,11 +133,11 @@ def _accuracies(seed: int) -> dict[str, tuple[float, float]]:
     answered[np.random.default_rng(seed).choice(rest, AUDIT_SIZE, replace=False)] = True
 
     X = prepare(Table(frame, "tumours.csv", ","), TARGET).X
-    model = LEARNERS[WITH_AUDIT].classifier(0, seed)  # what chary label learns with
+    model = LEARNERS[WITH_AUDIT].classifier(0, seed)  # with the weights that chary label begins with
     labels = [Labels(classes.astype(str), np.where(known, codes, -1), known) for known in (given, answered)]
     predicted = [model.fit(X, known).predict(X[~answered]) for known in labels]
     before, after = (float((found == truth[~answered]).mean()) for found in predicted)
-    compared = {"chary": (before, after)}
+    compared = {OWN: (before, after)}
     rivals = {
         "logistic regression": LogisticRegression(max_iter=1000),
         "self-training, logistic regression": SelfTrainingClassifier(LogisticRegression(max_iter=1000)),

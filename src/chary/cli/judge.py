@@ -129,8 +129,8 @@ def _judge(
     from chary.report.page import render_judged
     from chary.report.summary import Hints, summarize_judged
     from chary.tables import write_table
+    from chary.tables.formats import require_writable
     from chary.tables.table import ACCEPT
-    from chary.tables.writing import require_writable
 
     table, folder = scan.table.written_as(options.format), options.folder(scan.table.folder)
     paths = {"report": folder / f"{table.stem}.judged.html"}

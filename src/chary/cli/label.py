@@ -91,9 +91,9 @@ def label_and_write(files: Sequence[str | os.PathLike[str]], options: Options) -
     from chary.report.page import render_page
     from chary.report.summary import Hints, summarize
     from chary.tables import Table
+    from chary.tables.formats import least_bytes, require_writable
     from chary.tables.table import with_names_of
     from chary.tables.target import target_labels
-    from chary.tables.writing import least_bytes, require_writable
 
     with steps() as step:
         step("Reading")

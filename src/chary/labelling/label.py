@@ -46,8 +46,8 @@ from chary.method.estimators import in_blocks_of_rows
 from chary.method.priors import ACCURACY
 from chary.options import Options
 from chary.tables import Source, Table, TableError, write_table
-from chary.tables.memory import free_memory
-from chary.tables.writing import appending
+from chary.tables.formats import appending
+from chary.tables.table import free_memory
 
 SAMPLE = 100_000  # rows without a label to learn with, of a table that is read in parts
 # What a process needs besides the rows that it keeps, how much these grow on the way, and the least of all.
@@ -136,18 +136,13 @@ def _sampled(source: Source, options: Options, memory: int, progress: Progress) 
     """The rows of a table to learn from: those with a label, those named by sheets, and a sample of the others."""
     if options.features is not None:
         raise TableError(
-            "A file of features is read as a whole, and this table in parts; leave ",
-            Parameter("sample"),
-            " out, pass more with ",
-            Parameter("memory"),
-            ", or put the numbers into the table as a column of lists.",
+            f"A file of features is read as a whole, and this table in parts; leave {Parameter('sample')} out, "
+            f"pass more with {Parameter('memory')}, or put the numbers into the table as a column of lists."
         )
     if memory < _LEAST:
         raise TableError(
-            f"A table that is read in parts needs {_LEAST >> 20:,} MiB at least, and {memory >> 20:,} "
-            "MiB are allowed; pass more with ",
-            Parameter("memory"),
-            ".",
+            f"A table that is read in parts needs {_LEAST >> 20:,} MiB at least, and {memory >> 20:,} MiB are "
+            f"allowed; pass more with {Parameter('memory')}."
         )
     sheets = [path for path in (options.audit, options.checked) if path is not None]
     return sample_of_table(

@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import entr
+from scipy.special import entr, logsumexp
 from sklearn.base import clone, is_classifier
+from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.tree import DecisionTreeClassifier
 
@@ -51,6 +52,7 @@ from chary.method.priors import (
 from chary.method.self_training import SelfTrainingClassifier
 from chary.options import Options
 from chary.tables import Table, TableError
+from chary.tables.columns.texts import Texts
 from chary.tables.preparation import Feature
 from chary.tables.target import Target, read_target
 
@@ -61,8 +63,14 @@ WITH_AUDIT = MIXED
 # Where labels are strongly biased and the class shares of the mixture differ so much from those that it finds on
 # held-out labels, it has collapsed, and the network is ahead of it: docs/explanation/defaults.md has the figures.
 _COLLAPSED, _NARROW = 0.4, 0.9
-# Unlabelled rows on which a collapse is looked for, and those that take part while labels are held out for it.
+# Unlabelled rows on which a collapse is looked for, and those that take part while labels are held out.
 _GUARD_ROWS, _GUARD_POOL = 20_000, 500
+# How fast a member's weight falls with its log loss on held-out labels; the most that its logarithm changes.
+_PER_LOSS, _MOST_CHANGE = 4.0, 1.0
+# Factors of logarithmic probabilities among which the best for held-out labels is looked for.
+_SCALES = (0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.5, 7.0)
+# Trees that are enough to tell whether texts are of use.
+_FEW_TREES = 40
 # Unlike learners cost more, the more labels there are, and gain less; beyond so many boosting learns alone.
 _MOST_LABELED = 20_000
 # Rows beyond the labels that make a column suspect; by how much class shares must be nearer without such columns.
@@ -114,7 +122,7 @@ def learn(
     step("Preparing columns")
     check_error(options.error, options.audit)
     if options.aim not in AIMS:
-        raise TableError(Parameter("aim", str(options.aim)), f" is not known; give {' or '.join(AIMS)}.")
+        raise TableError(f"{Parameter('aim', str(options.aim))} is not known; give {' or '.join(AIMS)}.")
     given, every, answers, read = read_labels(table, options)
     seed, n_rows = options.seed or 0, table.n_rows
     prepared = prepare(table, str(options.target), options.features, **options.kinds)
@@ -133,12 +141,17 @@ def learn(
     step("Training")
     if options.learner == AUTO and diagnosis.verdict == STRONG:
         prepared = prepared.without(columns_beyond_labels(prepared, given, every.labeled, seed))
+    if options.learner == AUTO:
+        prepared = prepared.without(useless_texts(prepared, given, seed))
         X = prepared.X
     rounds, aim = options.rounds, options.aim
     prior = prior_of_part(options.class_prior, given, n_rows)
     choice, classifier = fit_learner(
         X, given, diagnosis, learner=options.learner, rounds=rounds, class_prior=prior, aim=aim, seed=seed
     )
+    if choice.lean:
+        said = "Held-out labels are guessed worse than by always naming the most frequent class"
+        notes = [*notes, f"{said}, so labels lean towards it."]
     audit, unaudited = None, choice
     if answers is not None:
         audited = Choice(WITH_AUDIT, LEARNERS[WITH_AUDIT], 0) if options.learner == AUTO else choice
@@ -211,9 +224,7 @@ def read_labels(table: Table, options: Options) -> tuple[Labels, Labels, AuditAn
     if answers.new_classes and (isinstance(options.class_prior, Mapping) or np.ndim(options.class_prior)):  # type: ignore[arg-type]
         raise TableError(
             f"The audit found the class {shown(next(iter(answers.new_classes)))}, which none of your labels has, "
-            "so the shares given for the known ones cannot be right; leave ",
-            Parameter("class_prior"),
-            " out.",
+            f"so the shares given for the known ones cannot be right; leave {Parameter('class_prior')} out."
         )
     given, every = merge(labels, answers)
     if every.labeled.all():
@@ -317,6 +328,37 @@ def columns_beyond_labels(
     return notes if nearer >= _NEARER else {}
 
 
+def useless_texts(prepared: Prepared, labels: Labels, seed: int = 0) -> dict[str, str]:
+    """Columns of free text, all of them, each with a note, where held-out labels are guessed better without.
+
+    Thirty topics of each can outvote a few good columns. What counts is the mean log loss of a linear model and
+    some trees, with and without them.
+    """
+    kinds = {column.name: column.kind for column in prepared.preparation.columns_}
+    is_text = np.array([kinds[feature.column] == Texts.name for feature in prepared.preparation.features()])
+    if is_text.all() or not is_text.any():
+        return {}
+    rows = _held_out_rows(labels, seed)
+    trees = ExtraTreesClassifier(_FEW_TREES, max_features=0.5)
+    quick = MixedEnsembleClassifier(
+        [("linear", linear_model()), ("trees", trees)], unlabeled=None, random_state=seed
+    )
+    losses = []
+    for kept in (np.ones_like(is_text), ~is_text):
+        own = held_out(quick, prepared.X[np.ix_(rows, kept)], labels.part(rows), random_state=seed).own
+        losses.append(-np.log(np.maximum(own, np.finfo(float).tiny)).mean() if len(own) else 0.0)
+    if losses[1] >= losses[0]:
+        return {}
+    note = "free text; held-out labels are guessed better without it"
+    return {name: note for name, kind in kinds.items() if kind == Texts.name}
+
+
+def _held_out_rows(labels: Labels, seed: int) -> NDArray[np.intp]:
+    """All labelled rows, and some others beside them."""
+    some = few_of(labels.rest, _GUARD_POOL, np.random.default_rng(seed))
+    return np.sort(np.concatenate([np.flatnonzero(labels.labeled), some]))
+
+
 def _share_beyond(X: NDArray[Any], known: NDArray[np.bool_]) -> float:
     """Share of rows without a label that a tree puts where no label is."""
     leaf_rows = max(1, math.ceil(_LABELS_OF_LEAF * len(known) / known.sum()))
@@ -394,6 +436,7 @@ class Choice(NamedTuple):
     learner: Learner
     rounds: int
     why: str = ""  # half a sentence, where the network was taken because of what was seen
+    lean: float = 0.0  # of the mixture towards the most frequent label
 
     def classifier(self, seed: int, class_prior: Any = None, aim: str = ACCURACY) -> SelfTrainingClassifier:
         """Not fitted."""
@@ -437,39 +480,88 @@ def fit_learner(
     has ``collapsed``.
     """
     choice = choose(diagnosis, learner=learner, rounds=rounds)
+    is_mixture = learner == AUTO and choice.name == MIXED
+    if is_mixture:
+        tried = weigh_members(X, labels, seed, may_lean=class_prior is None and aim == ACCURACY)
+        weighted = partial(choice.learner.estimator, weights=tried.weights, lean=tried.lean)
+        choice = choice._replace(learner=choice.learner._replace(estimator=weighted), lean=tried.lean)
     classifier = choice.classifier(seed, class_prior, aim).fit(X, labels)
     # Only where nobody chose the learner, and nothing is known that keeps a collapse from happening.
-    is_guarded = choice.name == MIXED and class_prior is None and diagnosis.verdict == STRONG
-    if learner == AUTO and is_guarded and collapsed(classifier.estimator_, X, labels, seed):
+    is_guarded = is_mixture and class_prior is None and diagnosis.verdict == STRONG
+    if is_guarded and collapsed(classifier.estimator_, X, labels, tried.out_of_fold, seed):
         why = "the mixture found other class shares than for held-out labels"
         choice = Choice(NETWORK, LEARNERS[NETWORK], 1 if rounds is None else rounds, why)
         classifier = choice.classifier(seed, class_prior, aim).fit(X, labels)
     return choice, classifier
 
 
-def collapsed(model: MixedEnsembleClassifier, X: NDArray[Any], labels: Labels, seed: int = 0) -> bool:
+class Weighed(NamedTuple):
+    """What labels that were held out in turn say of the mixture."""
+
+    weights: NDArray[np.float64] | None  # (M,) of its members; None: their own
+    lean: float  # towards the most frequent label
+    out_of_fold: NDArray[np.intp]  # (k,) class codes that the mixture gives held-out labels
+
+
+def weigh_members(X: NDArray[Any], labels: Labels, seed: int = 0, *, may_lean: bool = True) -> Weighed:
+    r"""Weights of the mixture's members, and whether it should lean, by labels held out in turn.
+
+    With :math:`\ell_m` the mean log loss of member m, its logits multiplied by what suits them best, its weight is
+
+    .. math:: w_m \propto w_m^0 \exp(-4 (\ell_m - \bar\ell)), \qquad |4 (\ell_m - \bar\ell)| \le 1,
+
+    which stays near the fixed weights :math:`w^0`: labelled rows are not like the others. Where the mixture names
+    fewer held-out labels than whoever always names the most frequent one, it leans towards that, by the inverse of
+    the factor that suits its logits best beside the logarithms of the class shares.
+    """
+    rows, judges = _held_out_rows(labels, seed), list[Any]()
+    part = labels.part(rows)
+    fresh = LEARNERS[MIXED].estimator(random_state=seed).set_params(unlabeled=None)
+    held_out(fresh, X[rows], part, random_state=seed, keep=judges)
+    if not judges:
+        return Weighed(None, 0.0, np.zeros(0, np.intp))
+    logits = np.concatenate(
+        [log_of(model.predict_head_proba(X[rows[fold]])) for model, fold in judges]
+    )  # (k, M, C)
+    given = part.codes[np.concatenate([fold for _, fold in judges])]
+    losses = np.array([min(_log_loss(a * z, given) for a in _SCALES) for z in logits.transpose(1, 0, 2)])
+    change = np.clip(-_PER_LOSS * (losses - losses.mean()), -_MOST_CHANGE, _MOST_CHANGE)
+    weights = judges[0][0].weights_ * np.exp(change)
+    weights /= weights.sum()
+    scores = np.einsum("m,kmc->kc", weights, logits)
+    counts = np.bincount(labels.codes[labels.labeled], minlength=len(labels.classes))
+    lean = 0.0
+    if may_lean and np.mean(scores.argmax(axis=1) == given) < np.mean(given == counts.argmax()):
+        of_shares = np.log(counts / counts.sum())
+        lean = 1 / min(_SCALES, key=lambda a: _log_loss(a * scores + of_shares, given))
+        scores = scores + lean * of_shares
+    return Weighed(weights, lean, scores.argmax(axis=1))
+
+
+def _log_loss(scores: NDArray[Any], codes: NDArray[np.intp]) -> float:
+    return float(np.mean(logsumexp(scores, axis=1) - scores[np.arange(len(codes)), codes]))
+
+
+def collapsed(
+    model: MixedEnsembleClassifier, X: NDArray[Any], labels: Labels, out_of_fold: NDArray[np.intp], seed: int = 0
+) -> bool:
     r"""Whether a fitted mixture gives unlabelled rows other class shares than labelled ones that are held out.
 
     On rows far from any label unlike learners may find hardly anything but some of the classes. With a weak signal
     they do so everywhere, which is no fault: the likeliest class is the best guess. It is a collapse if the class
-    shares of the predictions are far from those of the labels, and from those of labels predicted out of fold:
+    shares of the predictions are far from those of the labels, and from those of labels predicted ``out_of_fold``:
 
     .. math:: \tfrac12 \textstyle\sum_c |\hat\pi_c - \pi_c| \ge 0.4, \qquad H(\hat\pi) \le 0.9\, H(\pi)
 
     for the shares :math:`\pi` of either and their entropy H: predictions that are spread more evenly than the
     labels have not collapsed.
     """
-    n_classes, rng = len(labels.classes), np.random.default_rng(seed)
-    rest = few_of(labels.rest, _GUARD_ROWS, rng)
+    n_classes = len(labels.classes)
+    rest = few_of(labels.rest, _GUARD_ROWS, np.random.default_rng(seed))
     # By the likeliest labels, whatever is aimed at: moved boundaries hide a collapse and do not mend it.
     predicted = np.searchsorted(labels.classes, model.predict(X[rest]))
-    if not _is_narrower(predicted, labels.codes[labels.labeled], n_classes):
-        return False
-    rows = np.sort(np.concatenate([np.flatnonzero(labels.labeled), few_of(labels.rest, _GUARD_POOL, rng)]))
-    fresh = MixedEnsembleClassifier(unlabeled=None, random_state=seed)
-    judged = held_out(fresh, X[rows], labels.part(rows), random_state=seed)
-    out_of_fold = np.searchsorted(labels.classes, judged.prediction)
-    return len(out_of_fold) > 0 and _is_narrower(predicted, out_of_fold, n_classes)
+    known = [labels.codes[labels.labeled], out_of_fold]
+    return all(len(codes) > 0 and _is_narrower(predicted, codes, n_classes) for codes in known)
 
 
 def _is_narrower(predicted: NDArray[np.intp], codes: NDArray[np.intp], n_classes: int) -> bool:
@@ -487,9 +579,8 @@ def _own(learner: Any) -> Learner | None:
         return None
     if isinstance(learner, str | type) or not hasattr(learner, "fit") or not is_classifier(learner):
         raise TableError(
-            f"There is no learner {shown(learner)}; pass ",
-            Parameter("learner", AUTO),
-            f", one of {listed([repr(name) for name in LEARNERS])}, or a classifier of scikit-learn's kind.",
+            f"There is no learner {shown(learner)}; pass {Parameter('learner', AUTO)}, one of "
+            f"{listed([repr(name) for name in LEARNERS])}, or a classifier of scikit-learn's kind."
         )
 
     def clone_of(random_state: int) -> Any:  # the self-training around it seeds what has no seed

@@ -30,9 +30,8 @@ from chary.tables import Table, TableError, TablePreparation
 from chary.tables.columns.embeddings import with_features
 from chary.tables.formats.base import Batch
 from chary.tables.frames import from_dataframe
-from chary.tables.memory import resident_bytes
 from chary.tables.source import in_blocks
-from chary.tables.table import ACCEPT, CONFIDENCE, LABEL
+from chary.tables.table import ACCEPT, CONFIDENCE, LABEL, resident_bytes
 
 # Rows scored at a time, and features that they have together at most.
 _BLOCK_ROWS, _BLOCK_NUMBERS = 2**15, 2**20
@@ -154,7 +153,7 @@ def refuse_memory(name: str, memory: int, needed: float = 0) -> None:
     """Refuse a table for which more memory is ``needed``, or is in use by now, than is allowed."""
     if max(needed, resident_bytes()) > memory:
         raise TableError(
-            f"{name} takes more than the {memory >> 20:,} MiB allowed; pass more with ", Parameter("memory"), "."
+            f"{name} takes more than the {memory >> 20:,} MiB allowed; pass more with {Parameter('memory')}."
         )
 
 
@@ -224,9 +223,8 @@ class Predictor:
     ) -> None:
         if threshold is not None and not 0 <= threshold <= 1:
             raise TableError(
-                f"The threshold {shown(threshold)} is not a confidence; pass a number from 0 to 1, such as ",
-                Parameter("threshold", "0.8"),
-                ".",
+                f"The threshold {shown(threshold)} is not a confidence; pass a number from 0 to 1, such as "
+                f"{Parameter('threshold', '0.8')}."
             )
         if isinstance(columns, str):
             raise TableError("The columns to keep are one text; pass a list of names.")

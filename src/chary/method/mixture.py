@@ -34,7 +34,7 @@ _FOR_BOOSTING = 30
 # Classes, each of which takes a tree a round, and features, each of which is binned, beyond which it is left out.
 _MOST_BOOSTED_CLASSES, _MOST_BOOSTED_FEATURES = 100, 2_000
 # Trees of the forest, as long as their leaves, about one for each label, hold no more shares of classes than this.
-_N_TREES, _MOST_SHARES = 200, 2**26
+_N_TREES, _MOST_SHARES = 100, 2**26
 
 
 class Member(NamedTuple):
@@ -131,7 +131,7 @@ class MixedEnsembleClassifier(ClassifierMixin, BaseEstimator):
 
     .. math:: s(x) = \bar a \sum_m w_m z_m(x) / a_m + b, \qquad \bar a = \sum_m w_m a_m, \qquad \sum_m w_m = 1
 
-    with b the offset of a class prior, or of the aim "balanced" (0 without either).
+    with b the offset of a class prior, or of the aim "balanced" (0 without either), and of ``lean``.
 
     Parameters
     ----------
@@ -140,6 +140,11 @@ class MixedEnsembleClassifier(ClassifierMixin, BaseEstimator):
         the last are fitted on all rows, labelled or not, where they can do without labels; the last step, like
         any other classifier, on the labelled rows. None: those of ``default_members``: logistic regression,
         ExtraTrees, which counts twice, and gradient boosting.
+    weights : sequence of M floats, default=None
+        How much each member counts, in place of its own weight.
+    lean : float, default=0
+        So many times the logarithm of its share among the labels is added to the score of a class: where columns
+        hardly tell the classes apart, a lean of 1 or more keeps to the common ones.
     class_prior : None, "labeled", mapping or array-like, default=None
         Class proportions of all rows, if you know them: unlabelled rows are predicted so that all rows together
         have them. "labeled": those of the labelled rows. When that hurts: ``docs/how-to/class-shares.md``.
@@ -164,7 +169,7 @@ class MixedEnsembleClassifier(ClassifierMixin, BaseEstimator):
         w_m, summing to 1.
     class_prior_ : array of shape (C,), or None
     class_bias_ : array of shape (C,)
-        b; zeros without a prior and with the aim "accuracy".
+        b; zeros without a prior or a lean, and with the aim "accuracy".
 
     See Also
     --------
@@ -185,6 +190,8 @@ class MixedEnsembleClassifier(ClassifierMixin, BaseEstimator):
 
     _parameter_constraints = {  # noqa: RUF012
         "members": [list, tuple, None],
+        "weights": ["array-like", None],
+        "lean": [Interval(Real, 0, None, closed="left")],
         "class_prior": "no_validation",
         "aim": [StrOptions(set(AIMS))],
         "n_jobs": [Integral, None],
@@ -196,6 +203,8 @@ class MixedEnsembleClassifier(ClassifierMixin, BaseEstimator):
         self,
         members: list[Any] | None = None,
         *,
+        weights: ArrayLike | None = None,
+        lean: float = 0.0,
         class_prior: Any = None,
         aim: str = ACCURACY,
         n_jobs: int | None = None,
@@ -203,6 +212,8 @@ class MixedEnsembleClassifier(ClassifierMixin, BaseEstimator):
         random_state: Any = None,
     ) -> None:
         self.members = members
+        self.weights = weights
+        self.lean = lean
         self.class_prior = class_prior
         self.aim = aim
         self.n_jobs = n_jobs
@@ -236,7 +247,14 @@ class MixedEnsembleClassifier(ClassifierMixin, BaseEstimator):
         self.members_ = Parallel(n_jobs=self.n_jobs)(
             delayed(_fitted)(member, X, labels, names, weights) for member in members
         )
-        raw_weights = np.array([member.weight for member in members], dtype=float)
+        of_members = [member.weight for member in members] if self.weights is None else self.weights
+        raw_weights = np.asarray(of_members, dtype=float)
+        if raw_weights.shape != (len(members),) or not (
+            (raw_weights >= 0).all() and 0 < raw_weights.sum() < np.inf
+        ):
+            raise ValueError(
+                f"weights={self.weights!r} are not those of {len(members)} members; give one for each."
+            )
         self.weights_ = raw_weights / raw_weights.sum()
 
         rest = labels.rest
@@ -245,6 +263,9 @@ class MixedEnsembleClassifier(ClassifierMixin, BaseEstimator):
         self.scales_ = np.sqrt(np.average(squares, axis=0, weights=None if weights is None else weights[rest]))
         self.class_prior_ = prior.shares
         self.class_bias_ = prior.offset(lambda: self._mean_scores(logits))
+        if self.lean:
+            counts = np.bincount(labels.codes[labels.labeled], minlength=len(labels.classes))
+            self.class_bias_ = self.class_bias_ + self.lean * np.log(counts / counts.sum())
         return self
 
     def _seeded_members(self, labels: Labels) -> list[Member]:

@@ -37,9 +37,8 @@ from chary.report.summary import Hints, Summary, summarize, summarize_diagnosis,
 from chary.report.terminal import show_diagnosis, show_judged, show_labels
 from chary.tables import Source, Table, TableError, open_source
 from chary.tables.frames import alone, extended, like
-from chary.tables.memory import free_memory
 from chary.tables.source import flattened
-from chary.tables.table import ACCEPT, LABEL, WHY, with_names_of
+from chary.tables.table import ACCEPT, LABEL, WHY, free_memory, with_names_of
 
 _DRAW = "result.draw('audit.csv'), fill in its column {}, then label again with audit='audit.csv'"
 _PRE = "<pre style='white-space: pre-wrap; line-height: 1.25'>{code}</pre>"

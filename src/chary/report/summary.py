@@ -233,11 +233,14 @@ def _aim(result: LabeledTable) -> dict[str, str]:
     aim = result.settings.get("aim", ACCURACY)
     if aim == ACCURACY:
         return {"name": aim, "sentence": "Optimised for overall accuracy."}
-    sentence = (
-        "Optimised for balanced accuracy: every class counts the same. This finds more of the rare classes and "
-    )
-    shares = " The new labels do not have the class shares that you gave." * result.prior.told
-    return {"name": aim, "sentence": f"{sentence}costs some overall accuracy.{shares}"}
+    how = "The new labels do not have the class shares that you gave. " if result.prior.told else ""
+    return {
+        "name": aim,
+        "sentence": (
+            "Optimised for balanced accuracy: every class counts the same. More rows of rare classes are found, "
+            f"and overall accuracy may be lower. {how}Probabilities and confidence are shifted, too."
+        ),
+    }
 
 
 def _suspect_labels(result: LabeledTable, names: list[str]) -> list[dict[str, Any]]:
@@ -656,8 +659,8 @@ def aim_question(hints: Hints, aim: str = ACCURACY) -> str:
     if aim != ACCURACY:
         return ""
     return (
-        f"If rare classes matter as much as common ones, {hints.aim}: it finds more of them, with more errors in "
-        "the common ones."
+        f"If rare classes matter as much as common ones, {hints.aim}: more of them are found, at the cost of some "
+        "errors in the common ones."
     )
 
 

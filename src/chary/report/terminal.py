@@ -11,18 +11,9 @@ from rich.table import Column
 from rich.table import Table as Grid
 from rich.text import Text
 
-from chary._words import p_value, percent, visible
+from chary._words import number, p_value, percent, visible
 from chary.method.priors import ACCURACY
-from chary.report.summary import (
-    Hints,
-    Summary,
-    aim_question,
-    missing_codes,
-    next_step,
-    next_steps,
-    prior_advice,
-    quality,
-)
+from chary.report.summary import Hints, Summary, aim_question, missing_codes, next_step, prior_advice
 from chary.tables.cells import codes_noted
 
 _WIDTH, _N_SHIFTS, _N_NAMED, _N_NOTES = 100, 10, 20, 12
@@ -49,9 +40,7 @@ def show_labels(console: Console, summary: Summary, hints: Hints) -> None:
         these = "One of your labels looks" if doubted == 1 else f"{doubted} of your labels look"
         console.print(f"{these} unusual but may be right: see the report.\n")
     if summary["audit"] is None:
-        words = [quality(summary)["sentence"]]
-        words += [next_steps(summary, hints)[0]["words"]] if summary["audit_size"] else []
-        console.print(_panel(" ".join(words), "how accurate?"))
+        console.print(_panel(_invitation(summary), "how accurate?"))
         if hints.draw:  # not in the box, whose edges would be copied with it, nor cut
             console.print(Text(f"Next:  {visible(hints.draw, len(hints.draw))}\n", "bold"), soft_wrap=True)
     else:
@@ -143,11 +132,19 @@ def _show_verdict(console: Console, diagnosis: dict[str, Any], remark: str) -> N
         console.print(Text(f"{visible(remark, 500)}\n"))
 
 
+def _invitation(summary: Summary) -> str:
+    nobody = "Nobody knows yet: your labels are not a random sample."
+    if not summary["audit_size"]:
+        return f"{nobody} There are so few rows without a label that you can look at each."
+    size = number(summary["audit_size"]).lower()
+    return f"{nobody} Label {size} random rows to find out. The model learns from them, too."
+
+
 def _show_audit(console: Console, audit: dict[str, Any], held_out: dict[str, Any] | None, aim: str) -> None:
     promised = f"{held_out['accuracy']:.1%}" if held_out else "-"
-    grid = Grid("Accuracy on the other rows", "", "95% interval", "", box=box.SIMPLE)
+    grid = Grid("Accuracy, other rows", "", "95% interval", "", box=box.SIMPLE)
     grid.columns[1].justify = "right"
-    grid.add_row("cross-validation on your labels", promised, "", "not an estimate: not random", style="dim")
+    grid.add_row("cross-validation", promised, "", "no estimate: not random", style="dim")
     for name, found, kind in (
         ("model without the audit", audit["before"], f"exact, {audit['before']['n']} random rows"),
         ("model that learned from it", audit["after"], "approximate, cross-fitted"),
@@ -204,7 +201,7 @@ def _judged_classes(classes: list[dict[str, Any]]) -> Grid:
     for one in sorted(classes, key=lambda one: -one["labelled"]):
         really = Text(f"{one['low']:,} to {one['high']:,}", "bold red" if one["off"] else "")
         rows.append([one["name"], f"{one['labelled']:,}", really, _score(one["precision"]), _score(one["recall"])])
-    return _grid(["Class", "Labelled", "Estimated (audit)", "Precision", "Recall"], rows, _N_CLASSES)
+    return _grid(["Class", "Labelled", "Estimated by the audit", "Precision", "Recall"], rows, _N_CLASSES)
 
 
 def _trusted(trusted: list[dict[str, Any]]) -> Grid:
@@ -239,7 +236,7 @@ def _slices(slices: dict[str, Any]) -> Grid:
             right = f"{score['correct']} of {score['n']}"
             found = right, _limits(score["low"], score["high"]), p_value(part["p_value"])
         rows.append([part["value"], f"{part['rows']:,}", f"{part['audited']:,}", *found])
-    names = [visible(slices["column"], 40), "Rows", "Audited", "Right", "95% interval (joint)", "p"]
+    names = [visible(slices["column"], 40), "Rows", "Audited", "Right", "95% intervals, together", "p"]
     return _grid(names, rows, _N_PARTS)
 
 

@@ -20,9 +20,8 @@ from chary._words import Parameter, shown
 from chary.tables.cells import codes_of, filled_cells, without_codes
 from chary.tables.columns import find_column, kind_of
 from chary.tables.columns.column import DROPPED, NUMBER, READABLE, Column, Kind, plain
-from chary.tables.errors import TableError
 from chary.tables.frames import from_dataframe
-from chary.tables.table import MAX_COLUMNS, column_hint, comparable_name
+from chary.tables.table import MAX_COLUMNS, TableError, column_hint, comparable_name
 
 # Medians, means and standard deviations come from at most so many rows and cells.
 _STATISTICS_ROWS, _STATISTICS_CELLS = 100_000, 2**26
@@ -139,9 +138,7 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         if layout.n_features > MAX_COLUMNS:
             raise TableError(
                 f"The columns become {layout.n_features:,} features; chary takes up to {MAX_COLUMNS:,}: leave "
-                "some columns out with ",
-                Parameter("drop"),
-                ".",
+                f"some columns out with {Parameter('drop')}."
             )
         self.columns_, self.ordered_, self._layout = columns, ordered, layout
         self.statistics_ = _statistics(frame, layout)

@@ -15,10 +15,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from chary._words import Parameter
-from chary.tables.errors import TableError
-from chary.tables.memory import row_bytes, total_bytes
 from chary.tables.source import Source
-from chary.tables.table import Table, Taken
+from chary.tables.table import Table, TableError, Taken, row_bytes, total_bytes
 from chary.tables.target import GivenCells, require_target
 
 # Keeps the numbers apart from those of an audit, or of anyone who makes a table from the same seed.
@@ -128,15 +126,10 @@ class _Kept:
     def _refuse(self, certain: int) -> None:
         if certain > self.room / 2:
             raise TableError(
-                f"The labelled rows of {self.name} alone take {certain >> 20:,} MiB and more; pass more with ",
-                Parameter("memory"),
-                ", or leave some labels out.",
+                f"The labelled rows of {self.name} alone take {certain >> 20:,} MiB and more; pass more with "
+                f"{Parameter('memory')}, or leave some labels out."
             )
         raise TableError(
             f"{self.k:,} rows of {self.name} to learn from take more than the {self.room >> 20:,} MiB that there "
-            "are for them; pass fewer with ",
-            Parameter("sample"),
-            ", or more with ",
-            Parameter("memory"),
-            ".",
+            f"are for them; pass fewer with {Parameter('sample')}, or more with {Parameter('memory')}."
         )

@@ -26,13 +26,22 @@ import polars as pl
 
 from chary._files import is_address, why_unreadable
 from chary._words import Parameter, shown
-from chary.tables.errors import TableError, reason
 from chary.tables.formats import FORMATS, look_into
 from chary.tables.formats.base import Batch, Format, Reading
 from chary.tables.formats.packing import File
 from chary.tables.frames import from_dataframe
-from chary.tables.memory import row_bytes, total_bytes
-from chary.tables.table import ADDED_COLUMNS, MAX_COLUMNS, Lines, Table, column_named, common_type
+from chary.tables.table import (
+    ADDED_COLUMNS,
+    MAX_COLUMNS,
+    Lines,
+    Table,
+    TableError,
+    column_named,
+    common_type,
+    reason,
+    row_bytes,
+    total_bytes,
+)
 from chary.tables.target import folded
 
 STDIN = "-"
@@ -88,6 +97,8 @@ def open_source(
     reserved : sequence of str
         Names that no column may have.
 
+    Examples
+    --------
     >>> source = open_source({"age": [31, 47, 23], "city": ["Ulm", None, "Bonn"]})
     >>> source.n_rows, source.rows([2, 0], ["age"])["age"].to_list()
     (3, [23, 31])
@@ -98,9 +109,7 @@ def open_source(
     if not _are_paths(data):
         name = name or "the table"
         if told := how.as_given():
-            raise TableError(
-                f"{name} is no file, so ", Parameter(next(iter(told))), " has no meaning; leave it out."
-            )
+            raise TableError(f"{name} is no file, so {Parameter(next(iter(told)))} has no meaning; leave it out.")
         table = Table(from_dataframe(data), name, given=data)
         return Source([], [], how, reserved, memory, _kept=_usable(table, reserved))
     if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n' or not delimiter.isascii()):
@@ -115,7 +124,7 @@ def open_source(
     for file, format in looked_into:
         if sheet is not None and format.name != "xlsx":
             raise TableError(
-                f"{file.name} is {format.words}, which has no sheets; leave ", Parameter("sheet"), " out."
+                f"{file.name} is {format.words}, which has no sheets; leave {Parameter('sheet')} out."
             )
     files, formats = [file for file, _ in looked_into], [format for _, format in looked_into]
     facts = {
@@ -419,9 +428,7 @@ class Source:
             if file.size * _WHOLE_GROWTH > self.memory:
                 raise TableError(
                     f"{file.name} has to be read as a whole, and its {file.size >> 20:,} MiB take more memory "
-                    "than is allowed; write it as Parquet or CSV, or pass more with ",
-                    Parameter("memory"),
-                    ".",
+                    f"than is allowed; write it as Parquet or CSV, or pass more with {Parameter('memory')}."
                 )
         return self.read()
 

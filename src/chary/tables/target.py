@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from chary._words import Parameter, listed, shown
 from chary.method.labels import Labels, encode
 from chary.tables.cells import as_whole, codes_of, doubtful_labels, label_texts, may_be_unlabeled, target_texts
-from chary.tables.errors import TableError
-from chary.tables.table import Table, column_named, composed, has_texts, told_apart
+from chary.tables.table import Table, TableError, column_named, composed, has_texts, told_apart
 
 MAX_CLASSES = 1000  # more are no labels, and would cost more than they tell
 _MAX_LABEL_BYTES = 2**31  # of all labels in an array of fixed width
@@ -120,9 +119,7 @@ def require_target(table: Table, target: str) -> None:
     if table.frame.width < 2:
         raise TableError(
             f"{table.name} has one column only, {shown(table.frame.columns[0])}; chary needs a target and "
-            "features (if the columns are separated by an unusual character, pass ",
-            Parameter("delimiter"),
-            ").",
+            f"features (if the columns are separated by an unusual character, pass {Parameter('delimiter')})."
         )
     column_named(table, target)
     if not has_texts(table.frame[target]):

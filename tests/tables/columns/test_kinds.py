@@ -13,9 +13,9 @@ from chary.tables import columns
 from chary.tables.columns import KINDS, find_column, kind_of
 from chary.tables.columns.categories import Categories, find_constant, find_counting, find_identifier, of_no_kind
 from chary.tables.columns.column import Column, Kind, plain
-from chary.tables.errors import TableError
 from chary.tables.frames import from_dataframe
 from chary.tables.preparation import TablePreparation
+from chary.tables.table import TableError
 
 N = 60
 RNG = np.random.default_rng(0)

@@ -27,8 +27,8 @@ from chary.tables.columns.texts import (
     alike,
     count_ngrams,
 )
-from chary.tables.errors import TableError
 from chary.tables.preparation import TablePreparation
+from chary.tables.table import TableError
 
 KIND = Texts()
 

@@ -5,9 +5,9 @@ import gzip
 import pytest
 
 from chary import options
-from chary.tables.errors import TableError
 from chary.tables.formats import FORMATS, look_into
 from chary.tables.formats.packing import File
+from chary.tables.table import TableError
 
 
 def look(head, name="t"):

@@ -6,9 +6,9 @@ import zipfile
 
 import pytest
 
-from chary.tables.errors import TableError
 from chary.tables.formats import packing as module
-from chary.tables.formats.packing import File, opened_zip, packing, refuse_bomb
+from chary.tables.formats.packing import File, opened_zip, packed_stream, refuse_bomb
+from chary.tables.table import TableError
 
 DATA = b"a,b\n1,2\n" * 50
 
@@ -35,7 +35,7 @@ def test_what_is_packed_is_unpacked_and_the_same_bytes_every_time(kind):
     written = []
     for cut in (1, 7):
         buffer = io.BytesIO()
-        with packing(buffer, kind, "t.csv") as stream:
+        with packed_stream(buffer, kind, "t.csv") as stream:
             for start in range(0, len(DATA), cut * 60):
                 stream.write(DATA[start : start + cut * 60])
         written.append(buffer.getvalue())

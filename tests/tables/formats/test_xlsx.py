@@ -11,11 +11,10 @@ import polars as pl
 import pytest
 
 from chary.tables import read_table
-from chary.tables.errors import TableError
 from chary.tables.formats import FORMATS
 from chary.tables.formats.base import Reading
 from chary.tables.formats.packing import File
-from chary.tables.table import Table
+from chary.tables.table import Table, TableError
 
 needs_excel = pytest.mark.skipif(
     not (find_spec("fastexcel") and find_spec("xlsxwriter")), reason="needs chary[excel]: fastexcel and xlsxwriter"

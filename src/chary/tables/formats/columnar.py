@@ -13,11 +13,9 @@ from typing import Any, BinaryIO
 
 import polars as pl
 
-from chary.tables.errors import TableError, reason
 from chary.tables.formats.base import Appender, Batch, Format, Reading, as_columns, with_added
 from chary.tables.formats.packing import File
-from chary.tables.memory import refuse_large
-from chary.tables.table import Table, refuse_duplicates
+from chary.tables.table import Table, TableError, reason, refuse_duplicates, refuse_large
 
 # What Polars says of decimal256, which it does not read: of Parquet, of Arrow.
 _TOO_WIDE = ("precision must be between", "Int256")

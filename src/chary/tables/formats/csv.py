@@ -14,11 +14,19 @@ from numpy.typing import NDArray
 
 from chary._words import Parameter, shown
 from chary.tables.cells import without_formulas
-from chary.tables.errors import TableError, reason
-from chary.tables.formats.base import CHUNK, Batch, Format, Reading, refuse_endless, text_chunks, with_added
-from chary.tables.formats.header import ROWS, find_header
+from chary.tables.formats.base import (
+    CHUNK,
+    ROWS,
+    Batch,
+    Format,
+    Reading,
+    find_header,
+    refuse_endless,
+    text_chunks,
+    with_added,
+)
 from chary.tables.formats.packing import File
-from chary.tables.table import MAX_COLUMNS, Table, can_be_text, refuse_duplicates
+from chary.tables.table import MAX_COLUMNS, Table, TableError, can_be_text, reason, refuse_duplicates
 
 _WHOLE_CHUNK = 8 << 20  # bytes read at a time of a file that is kept
 _HEAD = 1 << 20  # bytes that tell the delimiter and where the column names are
@@ -80,9 +88,7 @@ def _encoded(text: str, table: Table, first: bool) -> bytes:
     except UnicodeEncodeError as error:
         raise TableError(
             f"{table.name} is in {table.encoding}, which has no {shown(text[error.start])}, so that it cannot be "
-            "written as it was read; write it as UTF-8 first, or choose ",
-            Parameter("format", "parquet"),
-            ".",
+            f"written as it was read; write it as UTF-8 first, or choose {Parameter('format', 'parquet')}."
         ) from None
 
 
@@ -240,9 +246,8 @@ class _Records:
         nul = int(np.argmin(self.cells))
         if self.cells[nul] == 0:
             raise TableError(
-                f"{self.where(nul)}: a NUL character, which text tables do not have; if the file is UTF-16, pass ",
-                Parameter("encoding", "utf-16"),
-                ".",
+                f"{self.where(nul)}: a NUL character, which text tables do not have; if the file is UTF-16, pass "
+                f"{Parameter('encoding', 'utf-16')}."
             )
 
     def check_quotes(self, delimiters: str) -> None:

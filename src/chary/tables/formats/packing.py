@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from chary._words import listed, shown
-from chary.tables.errors import TableError, reason
+from chary.tables.table import TableError, reason
 
 GZIP, ZIP = "gz", "zip"
 PACKED_WORDS = {GZIP: "a gzip file", ZIP: "a ZIP archive"}
@@ -180,7 +180,7 @@ def _only(archive: zipfile.ZipFile, name: str) -> zipfile.ZipInfo:
 
 
 @contextmanager
-def packing(file: BinaryIO, packed: str, name: str) -> Iterator[BinaryIO]:
+def packed_stream(file: BinaryIO, packed: str, name: str) -> Iterator[BinaryIO]:
     """A file to write to, so that its bytes end up compressed; the same bytes every time."""
     if not packed:
         yield file

@@ -18,11 +18,9 @@ from typing import Any, BinaryIO
 import polars as pl
 
 from chary._words import Parameter, shown
-from chary.tables.errors import TableError, reason
-from chary.tables.formats.base import Appender, Format, Reading, as_columns, with_added
-from chary.tables.formats.header import ROWS, find_header
+from chary.tables.formats.base import ROWS, Appender, Format, Reading, as_columns, find_header, with_added
 from chary.tables.formats.packing import File, opened_zip, refuse_bomb
-from chary.tables.table import Table, can_be_text, refuse_duplicates
+from chary.tables.table import Table, TableError, can_be_text, reason, refuse_duplicates
 
 _MOST_ROWS, _MOST_COLUMNS, _MOST_CHARACTERS = 2**20, 2**14, 2**15 - 1
 _WHOLE = 2**53  # beyond, a workbook keeps no whole number exactly
@@ -143,10 +141,8 @@ def _xlsxwriter() -> Any:
         import xlsxwriter
     except ImportError:
         raise TableError(
-            "Writing an Excel workbook needs the package xlsxwriter; install it with pip install "
-            "'chary[excel]', or choose ",
-            Parameter("format", "csv"),
-            ".",
+            "Writing an Excel workbook needs the package xlsxwriter; install it with pip install 'chary[excel]', "
+            f"or choose {Parameter('format', 'csv')}."
         ) from None
     return xlsxwriter
 
@@ -169,7 +165,7 @@ def _sheet_name(names: list[str], sheet: str | None, name: str) -> str:
         return names[0]
     held = ", ".join(shown(one, 40) for one in names[:12]) + (", ..." if len(names) > 12 else "")
     if sheet is None:
-        raise TableError(f"{name} has the sheets {held}; name one with ", Parameter("sheet"), ".")
+        raise TableError(f"{name} has the sheets {held}; name one with {Parameter('sheet')}.")
     if sheet not in names:
         raise TableError(f"{name} has no sheet {shown(sheet)}; it has {held}.")
     return sheet
@@ -288,7 +284,7 @@ def _refuse_unwritable(cells: pl.Series) -> None:
 
 def _cannot(why: str) -> TableError:
     return TableError(
-        f"An Excel workbook cannot hold this table: {why}; choose another format with ", Parameter("format"), "."
+        f"An Excel workbook cannot hold this table: {why}; choose another format with {Parameter('format')}."
     )
 
 

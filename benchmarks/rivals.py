@@ -1,0 +1,280 @@
+"""``chary.label`` beside other people's learners on two collections of real tables, labels drawn in three ways.
+
+    python benchmarks/rivals.py rivals.jsonl [seeds [methods]] > benchmarks/results/rivals.txt
+
+such as ``rivals.jsonl 0,1,2 chary,catboost``. What was run before is read from the file; a rival that is not
+installed is skipped (``pip install catboost skrub``). The tables are those of the folders ``tables`` and
+``tables2`` in ``CHARY_DATA``; of each the labelled rows and others, 3,000 in all, are given to everybody. CatBoost
+(100 trees), which reads neither, gets dates as numbers and texts as thirty components of TF-IDF, learned from all
+rows; logistic regression the same, with categories one-hot and numbers scaled; skrub prepares the table.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import warnings
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from time import process_time
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+from defaults import DATA, labelled_rows
+from numpy.typing import NDArray
+from sklearn.decomposition import TruncatedSVD
+from sklearn.ensemble import ExtraTreesClassifier
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from chary.labelling import label_table
+from chary.method import confidence_auroc
+from chary.options import Options
+from chary.tables import open_source
+
+COLLECTIONS = ("tables", "tables2")
+WAYS = ("random", "group", "column")
+ROWS = 3_000
+MOST_CATEGORIES = 50
+DATES = ("%Y/%m/%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d", "%m/%d/%y %H:%M", "%Y/%m/%d")
+Answer = tuple[NDArray[Any], NDArray[np.float64]]  # labels of the unlabelled rows as text, and how sure they are
+
+
+class Draw(NamedTuple):
+    """A table of which some rows have a label."""
+
+    name: str
+    frame: pl.DataFrame  # without the target; the labelled rows come first
+    y: NDArray[Any]  # (l,) their labels
+    truth: NDArray[Any]  # (u,) of the others
+    seed: int
+
+
+def draws(seeds: list[int]) -> Iterator[tuple[str, Callable[[], Draw]]]:
+    """Every draw that the collections allow: its name, and how to make it; shuffled, so a part is a fair one."""
+    facts = {c: pl.read_csv(DATA / c / "tables.csv", infer_schema=False).to_dicts() for c in COLLECTIONS}
+    for seed in seeds:
+        every = [(c, way, row) for c in COLLECTIONS for way in WAYS for row in facts[c]]
+        order = np.random.default_rng(seed).permutation(len(every))
+        for c, way, row in sorted((every[k] for k in order), key=lambda drawn: drawn[1] == "random"):
+            name = f"{c} {way} {row['name']} {seed}"
+            yield name, lambda name=name, row=row: _draw(name, row)
+
+
+def _draw(name: str, facts: dict[str, str]) -> Draw | None:
+    collection, way, _, seed = name.split()
+    frame = pl.read_parquet(DATA / collection / f"{facts['name']}.parquet")
+    rows = labelled_rows(collection, frame, facts, way, int(seed))
+    if rows is None:
+        return None
+    truth = frame[facts["target"]].cast(pl.String).fill_null("(none)").to_numpy().astype(str)
+    rest = np.random.default_rng(int(seed)).permutation(np.setdiff1d(np.arange(len(truth)), rows))
+    rest = np.sort(rest[: ROWS - len(rows)])
+    features = frame.drop(facts["target"])[np.concatenate([rows, rest])]
+    return Draw(name, features, truth[rows], truth[rest], int(seed))
+
+
+# ---------------------------------------------------------------- who labels
+
+
+def chary(draw: Draw, **asked: Any) -> Answer:
+    """``chary label`` as it is."""
+    n = len(draw.truth)
+    target = pl.Series("target of the benchmark", [*draw.y.tolist(), *[None] * n], dtype=pl.String)
+    table = open_source(draw.frame.with_columns(target), name="table").read()
+    outcome = label_table(table, Options.of(target=target.name, seed=draw.seed, **asked))
+    return outcome.labels.classes[outcome.codes[-n:]].astype(str), outcome.confidence[-n:]
+
+
+def majority(draw: Draw) -> Answer:
+    """The most frequent label everywhere."""
+    values, counts = np.unique(draw.y, return_counts=True)
+    return np.repeat(values[[counts.argmax()]], len(draw.truth)), np.ones(len(draw.truth))
+
+
+def catboost(draw: Draw) -> Answer:
+    """CatBoost, 100 trees, with dates and texts prepared."""
+    from catboost import CatBoostClassifier
+
+    numbers, groups = by_hand(draw.frame)
+    frame = numbers.hstack(groups).to_pandas()
+    settings = {
+        "border_count": 32,
+        "max_ctr_complexity": 1,
+        "thread_count": 1,
+        "verbose": 0,
+        "allow_writing_files": False,
+    }
+    model = CatBoostClassifier(iterations=100, random_seed=draw.seed, **settings)
+    model.fit(frame[: len(draw.y)], draw.y, cat_features=groups.columns)
+    return _answer(model, frame[len(draw.y) :])
+
+
+def logistic(draw: Draw) -> Answer:
+    """Logistic regression of scaled numbers and one-hot categories."""
+    numbers, groups = by_hand(draw.frame)
+    marks = []
+    for column in groups:
+        frequent = column.value_counts(sort=True).head(MOST_CATEGORIES)[column.name]
+        marks.append((column.to_numpy()[:, None] == frequent.to_numpy()[None]).astype(float))
+    impute = make_pipeline(SimpleImputer(add_indicator=True, keep_empty_features=True), StandardScaler())
+    X = np.column_stack([impute.fit_transform(numbers.to_numpy().reshape(draw.frame.height, -1)), *marks])
+    model = LogisticRegression(max_iter=1000).fit(X[: len(draw.y)], draw.y)
+    return _answer(model, X[len(draw.y) :])
+
+
+def skrub_trees(draw: Draw) -> Answer:
+    """skrub's pipeline around extra trees."""
+    return _skrub(draw, ExtraTreesClassifier(random_state=draw.seed))
+
+
+def skrub_default(draw: Draw) -> Answer:
+    """skrub's pipeline as it comes: gradient boosting."""
+    return _skrub(draw, "classifier")
+
+
+def _skrub(draw: Draw, learner: Any) -> Answer:
+    from skrub import tabular_pipeline
+
+    frame = draw.frame.to_pandas()
+    return _answer(tabular_pipeline(learner).fit(frame[: len(draw.y)], draw.y), frame[len(draw.y) :])
+
+
+def _answer(model: Any, X: Any) -> Answer:
+    probs = model.predict_proba(X)
+    return model.classes_[probs.argmax(axis=1)].astype(str), probs.max(axis=1)
+
+
+METHODS: dict[str, Callable[[Draw], Answer]] = {
+    "chary": chary,
+    "chary-balanced": lambda draw: chary(draw, aim="balanced"),
+    "catboost": catboost,
+    "skrub-trees": skrub_trees,
+    "skrub": skrub_default,
+    "logistic": logistic,
+    "majority": majority,
+}
+RIVALS = ("catboost", "skrub-trees", "skrub", "logistic")
+
+
+def by_hand(frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Numbers, dates as numbers and texts as topics; and categories, as text."""
+    numbers, groups = [], []
+    for cells in frame:
+        if cells.dtype == pl.String:
+            cells = _read(cells)
+        if cells.dtype.is_temporal():
+            cells = cells.cast(pl.Datetime("us"))
+            parts = {"": cells.dt.epoch("d"), "month": cells.dt.month(), "weekday": cells.dt.weekday()}
+            parts |= {"year": cells.dt.year(), "hour": cells.dt.hour()}
+            numbers += [part.cast(pl.Float64).alias(f"{cells.name} {name}") for name, part in parts.items()]
+        elif cells.dtype.is_numeric() or cells.dtype == pl.Boolean:
+            numbers.append(cells.cast(pl.Float64))
+        elif (n_unique := cells.n_unique()) > MOST_CATEGORIES and n_unique > len(cells) / 20:
+            numbers += _topics(cells)
+        else:
+            groups.append(cells.fill_null("(none)"))
+    return pl.DataFrame(numbers), pl.DataFrame(groups)
+
+
+def _read(cells: pl.Series) -> pl.Series:
+    """Text as numbers or dates, if nearly all of it is one."""
+    plain = cells.str.replace_all(r"^[$€]\s*|,|\s*(%|ct|L|mpg|bn)$", "").cast(pl.Float64, strict=False)
+    for found in (plain, *(cells.str.to_datetime(form, strict=False, exact=False) for form in DATES)):
+        if found.null_count() - cells.null_count() <= 0.05 * len(cells) and found.n_unique() > 2:
+            return found
+    return cells
+
+
+def _topics(cells: pl.Series) -> list[pl.Series]:
+    words = cells.fill_null("").to_list()
+    try:
+        weights = TfidfVectorizer(min_df=2, sublinear_tf=True).fit_transform(words)
+    except ValueError:  # no word comes up again
+        return []
+    topics = TruncatedSVD(min(30, weights.shape[1] - 1), random_state=0).fit_transform(weights)
+    return [pl.Series(f"{cells.name} {k}", topics[:, k]) for k in range(topics.shape[1])]
+
+
+# ---------------------------------------------------------------- what is kept and shown
+
+
+def measured(draw: Draw, method: str) -> dict[str, Any]:
+    start = process_time()
+    said, confidence = METHODS[method](draw)
+    seconds, right = process_time() - start, said == draw.truth
+    sure = np.argsort(-confidence, kind="stable")[: len(right) // 2]
+    recalls = [right[draw.truth == name].mean() for name in np.unique(draw.truth)]
+    return {
+        "accuracy": 100 * float(right.mean()),
+        "balanced": 100 * float(np.mean(recalls)),
+        "auroc": float(confidence_auroc(confidence, right)),
+        "error of the surer half": 100 * float(1 - right[sure].mean()),
+        "seconds": seconds,
+    }
+
+
+def run(cache: Path, seeds: list[int], methods: list[str]) -> dict[str, dict[str, dict[str, float]]]:
+    """The figures by draw and method; what is not in the file is computed and added to it."""
+    found: dict[str, dict[str, Any]] = defaultdict(dict)
+    for line in cache.read_text().splitlines() if cache.exists() else []:
+        name, method, figures = json.loads(line)
+        found[name][method] = figures
+    wanted: dict[str, dict[str, Any]] = {}
+    for name, make in draws(seeds):
+        todo = [method for method in methods if method not in found[name]]
+        draw = make() if todo else None
+        for method in todo if draw is not None else []:
+            try:
+                figures = measured(draw, method)
+            except ImportError as error:
+                print(f"{method} is skipped: {error}", file=sys.stderr)
+                methods = [other for other in methods if other != method]
+                continue
+            found[name][method] = figures
+            with cache.open("a") as file:
+                file.write(json.dumps([name, method, figures]) + "\n")
+        if found[name]:
+            wanted[name] = {method: found[name][method] for method in methods}
+    return wanted
+
+
+def show(found: dict[str, dict[str, dict[str, float]]], methods: list[str]) -> None:
+    """Means over the draws of each way, and how often chary is far behind."""
+    figures = ("accuracy", "balanced", "auroc", "error of the surer half", "seconds")
+    for collection in (*COLLECTIONS, "both"):
+        here = [name for name in found if collection in (name.split()[0], "both")]
+        for figure in figures if collection == "both" else figures[:2]:
+            print(f"\n{figure}, {collection}".ljust(44) + "".join(way.rjust(10) for way in WAYS))
+            for method in methods:
+                values = [
+                    np.nanmean([found[name][method][figure] for name in here if name.split()[1] == way])
+                    for way in WAYS
+                ]
+                print(
+                    f"  {method}".ljust(43)
+                    + "".join(f"{value:10.{3 if figure == 'auroc' else 1}f}" for value in values)
+                )
+        rivals = [method for method in RIVALS if method in methods]
+        if "chary" not in methods or "majority" not in methods or not rivals:
+            continue
+        own = np.array([found[name]["chary"]["accuracy"] for name in here])
+        median = np.median([[found[name][rival]["accuracy"] for rival in rivals] for name in here], axis=1)
+        most = np.array([found[name]["majority"]["accuracy"] for name in here])
+        print(
+            f"\n{collection}, {len(here)} draws: more than 3 points below the median rival "
+            f"{np.mean(own < median - 3):.1%}, more than 1 below the majority of the labels "
+            f"{np.mean(own < most - 1):.1%}"
+        )
+
+
+if __name__ == "__main__":
+    warnings.filterwarnings("ignore")
+    cache, seeds, methods = [*sys.argv[1:], *["rivals.jsonl", "0,1,2", ",".join(METHODS)][len(sys.argv) - 1 :]]
+    names = methods.split(",")
+    show(run(Path(cache), [int(seed) for seed in seeds.split(",")], names), names)
