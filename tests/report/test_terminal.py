@@ -85,7 +85,7 @@ def test_a_diagnosis_shows_columns_differences_and_advice(result):
     text = screen(show_diagnosis, summarize_diagnosis(diagnosed), Hints(class_prior="say so"))
     assert "[b]x numeric" in text
     assert "A model tells labelled from other rows: AUC" in text
-    assert "share of each class among all rows, say so: on 20 real tables" in text
+    assert "in the whole table? Then say so: on 20 real tables" in text
 
 
 def test_of_a_labelled_table_doubtful_columns_are_named(summary):

@@ -179,7 +179,7 @@ def test_labels_of_a_model(labelled):
 def test_what_can_be_accepted_is_what_the_job_would_accept(labelled):
     levels = {one["error"]: one for one in truth_of_labels(labelled)["acceptance"]}
     assert tuple(levels) == ERRORS
-    assert "this needs at least 299 audited rows" in levels[0.01]["words"]
+    assert "this needs at least 230 audited rows" in levels[0.01]["words"]
     for error in (0.2, 0.3):
         asked = labelled.at_error(error)
         assert levels[error]["count"] == int((asked.accept & ~labelled.labels.labeled).sum())

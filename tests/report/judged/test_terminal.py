@@ -24,7 +24,7 @@ def test_every_question_has_its_answer(judged):
         "beyond chance (kappa)",
         summary["accept"]["sentence"],
         "NEW CLASS",
-        "keeps the answers there are:  chary judge t.csv -k 60",
+        "(your answers are kept):  chary judge t.csv -k 60",
     ):
         assert said in out
 
@@ -42,7 +42,7 @@ def test_the_error_named_is_the_one_that_the_sentence_speaks_of(judged):
     ]
     summary = {**summarize_judged(judged), "accept": None, "acceptance": levels}
     out = shown(summary, Hints(error="--error {percent:g}%"))
-    assert "at most 20% wrong (level 90%, if you chose that error beforehand)" in out
+    assert "at most 20% wrong (90% level, if you chose that error beforehand)" in out
     assert "To mark them, add --error 20%." in out
     assert "To mark them, add error=0.2." in shown(summary, Hints())
 
