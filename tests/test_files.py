@@ -290,7 +290,7 @@ def test_what_could_not_be_written_is_found_before(tmp_path, monkeypatch):
     with pytest.raises(OutputError, match=r"has room for [\d,]+ bytes, and 1[,0]+ or more are to be written"):
         probe([tmp_path / "a"], n_bytes=10**18)
     monkeypatch.setattr(os, "fsync", lambda descriptor: raising(OSError(errno.ENOSPC, "full")))
-    with pytest.raises(OutputError, match=r"\(no space left on device\); mend that, or write elsewhere"):
+    with pytest.raises(OutputError, match=r"\(no space left on device\); fix that, or write elsewhere"):
         probe([tmp_path / "a"])
     assert contents(tmp_path) == {"file": b"x"}
 
@@ -345,7 +345,7 @@ def test_folders_made_for_files_go_where_that_fails(tmp_path):
     ],
 )
 def test_a_full_disk_is_one_sentence(tmp_path, error):
-    with pytest.raises(OutputError, match=r"Nothing was written in .* \(no space left on device\); mend that"):
+    with pytest.raises(OutputError, match=r"Nothing was written in .* \(no space left on device\); fix that"):
         write_three(tmp_path, then=lambda: raising(error))
     assert contents(tmp_path) == {}
 

@@ -324,7 +324,7 @@ def _one_sentence(paths: Sequence[Path], only: Sequence[int] = ()) -> Iterator[N
         if number == errno.ENOENT and not folder.is_dir():
             why = "the folder is not there"
         raise OutputError(
-            f"Nothing was written in {shown(folder, 200)} ({why}); mend that, or write elsewhere."
+            f"Nothing was written in {shown(folder, 200)} ({why}); fix that, or write elsewhere."
         ) from None
 
 

@@ -131,7 +131,7 @@ def test_label_with_an_audit_says_what_it_found(drawn, animals, run, keys, row_n
     assert "exact, 8 random rows" in out
     assert "cross-fitted" in out
     page = path.with_name("animals.report.html").read_text()
-    assert "does not estimate it: your labels are no random sample" in page
+    assert "does not estimate it: your labels are not a random sample" in page
     assert "needs an audit of 230 rows or more" in page
     labeled = pl.read_csv(path.with_name("animals.labeled.csv"))
     rows = row_numbers(path)

@@ -374,7 +374,7 @@ def test_outputs_that_cannot_be_written_are_found_before_the_work(table, run, mo
     long.rename(table)
     monkeypatch.setattr(os, "fsync", lambda descriptor: os.write(os.open("/dev/full", os.O_WRONLY), b"x"))
     code, _, err = run("label", table, "-t", "churn", "--out", table.parent / "new")
-    assert "(no space left on device); mend that, or write elsewhere." in err
+    assert "(no space left on device); fix that, or write elsewhere." in err
     assert [path.name for path in table.parent.iterdir()] == ["customers.csv"]
 
 
