@@ -95,7 +95,7 @@ def read_share(text: str, option: str, what: str = "share") -> float:
     """
     share = _share(text)
     if not 0 < share < 1:
-        raise ValueError(f"{option} {text!r} is no {what}; give one such as 10% or 0.1.")
+        raise ValueError(f"{option} {text!r} is not a {what}; give one such as 10% or 0.1.")
     return share
 
 
@@ -148,14 +148,10 @@ def read_prior(texts: Sequence[str]) -> dict[str, float] | str | None:
         problem = ""
         if not name or not math.isfinite(share):
             problem = (
-                "is not understood; give NAME=SHARE, such as yes=0.3 or yes=30%, once for each class, or the word "
-                "labeled"
+                "is not understood; give NAME=SHARE, such as yes=30%, once for each class, or the word labeled"
             )
         elif _SEVERAL_SHARES.search(name):
-            problem = (
-                "holds more than one class; repeat the option for each, as in --class-prior yes=30% "
-                "--class-prior no=70%"
-            )
+            problem = "holds more than one class; repeat the option for each, as in --class-prior yes=30%"
         elif share > 1 and "%" not in number:
             problem = f"is more than all rows; write {text.strip()}% if you mean per cent, or a share such as 0.3"
         elif name in shares:
@@ -176,7 +172,7 @@ def read_size(text: str) -> int:
     power = " kmgt".index((found[2] or " ").lower()) if found else 0
     size = int(float(found[1]) * (1024 if found[3] else 1000) ** power) if found else 0
     if not size:
-        raise ValueError(f"--memory {text!r} is no size; give one such as 2GB or 1.5GiB.")
+        raise ValueError(f"--memory {text!r} is not a size; give one such as 2GB or 1.5GiB.")
     return size
 
 

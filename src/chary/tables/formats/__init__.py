@@ -64,12 +64,8 @@ def look_into(file: File) -> tuple[File, Format]:
     format = next(kind for kind in FORMATS.values() if kind.matches(head))
     said = _PROMISED.get(Path(promised).suffix.lower(), format.name)
     if format.name == "csv" and said != "csv":
-        found = (
-            "nothing that chary knows" if _BINARY.search(head) else "text, perhaps a CSV: call it .csv if it is"
-        )
-        raise TableError(
-            f"{file.name} is not {_WORDS[said]} (its first bytes say so) but {found}; check how it was written."
-        )
+        found = "unknown data" if _BINARY.search(head) else "text (if it is a CSV, call it .csv)"
+        raise TableError(f"{file.name} is named as {_WORDS[said]} but contains {found}; check how it was written.")
     if said == format.name or file.path is None:
         return file, format
     note = f"{promised} is {format.words} despite its name, and was read as one."

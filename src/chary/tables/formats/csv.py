@@ -118,10 +118,8 @@ def _batches(file: File, how: Reading, size: int, columns: Sequence[str] | None 
             header = data[:first]
             before -= header.count(b"\n")
         notes = head.notes
-        if how.encoding is None and chunk.encoding in ("cp1252", "utf-16-le", "utf-16-be"):  # not said by a mark
-            notes += (
-                f"{file.name} is not UTF-8 and was read as {chunk.encoding}, as some spreadsheets write it.",
-            )
+        if how.encoding is None and chunk.encoding == "cp1252":
+            notes += (f"{file.name} is not UTF-8 and was read as cp1252, as some spreadsheets write it.",)
         table = replace(table, bom=chunk.bom, encoding=chunk.encoding, newline=head.newline, notes=notes)
         yield Batch(table, chunk.share)
 

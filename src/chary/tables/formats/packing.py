@@ -143,8 +143,8 @@ def refuse_bomb(size: int, packed: int, name: str, whole: bool = True) -> None:
     """Refuse what would fill the memory, by its size so far; read in parts, only how far it grows matters."""
     if (whole and size > _MOST) or size > max(_SMALL, _RATIO * packed):
         raise TableError(
-            f"{name} unpacks to {size >> 20:,} MiB or more from {max(1, packed >> 10):,} KiB, as no table does; "
-            "unpack it yourself if you trust it."
+            f"{name} would unpack from {max(1, packed >> 10):,} KiB to at least {size >> 20:,} MiB, which no "
+            "normal table does; unpack it yourself if you trust it."
         )
 
 
