@@ -39,6 +39,7 @@ from chary.tables.table import (
     column_named,
     common_type,
     reason,
+    refuse_taken,
     row_bytes,
     total_bytes,
 )
@@ -496,11 +497,7 @@ def _usable(table: Table, reserved: Sequence[str]) -> Table:
         raise TableError(f"{name} has {frame.width:,} columns; chary takes up to {MAX_COLUMNS:,}: select some.")
     if not frame.height:
         raise TableError(f"{name} has a header and no rows; chary needs labelled and unlabelled rows.")
-    for column in reserved:
-        if column in frame.columns:
-            raise TableError(
-                f"{name} already has a column {shown(column)}, written by chary; remove or rename it."
-            )
+    refuse_taken(table, reserved)
     return table
 
 

@@ -58,7 +58,7 @@ def look_into(file: File) -> tuple[File, Format]:
     _refuse_empty(file)
     file, promised = file.unpacked()
     head = _refuse_empty(file)
-    if twice := file.packed_twice:
+    if file.packed and (twice := file.packing()):
         raise TableError(f"{file.name} holds {_WORDS[twice]}, compressed twice; unpack it once.")
     _refuse_foreign(head, file.name)
     format = next(kind for kind in FORMATS.values() if kind.matches(head))
