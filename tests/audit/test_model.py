@@ -265,7 +265,7 @@ def test_self_training_is_off_unless_clearly_better(biased):
     model, figures = audit_model(make, X, every, answers)
     assert figures.comparison.p_value >= 0.05
     assert figures.rounds == model.max_rounds == 0
-    assert "not clearly better, so it is off" in figures.notes[-1]
+    assert "did not clearly help, so it is off" in figures.notes[-1]
 
 
 class LateLearner(ClassifierMixin, BaseEstimator):
@@ -299,7 +299,7 @@ def test_self_training_is_on_where_the_audit_shows_it_clearly():
     assert figures.after.share == 1
     assert figures.comparison.p_value < 0.05
     assert figures.rounds == model.max_rounds == 1
-    assert "clearly better, so it is on" in figures.notes[-1]
+    assert "clearly helped, so it is on" in figures.notes[-1]
 
 
 def test_skipped_rows_are_wrong_in_every_figure(biased):
@@ -316,7 +316,7 @@ def test_skipped_rows_are_wrong_in_every_figure(biased):
     assert (figures.accuracy.low, figures.accuracy.high) == limits
     assert figures.after.low <= figures.after.correct / 40
     assert figures.notes[0] == "ten skipped"
-    assert "10 skipped rows as wrong" in figures.notes[1]
+    assert "10 skipped rows count as wrong" in figures.notes[1]
     assert f"{figures.answered}" in figures.notes[1]
     unskipped = audit_model(make, X, every, AuditAnswers(told, truth[told], 30), rounds=0)[1]
     assert unskipped.answered == figures.answered

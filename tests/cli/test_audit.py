@@ -127,7 +127,7 @@ def test_label_with_an_audit_says_what_it_found(drawn, animals, run, keys, row_n
     run("audit", "fill", path)
     code, out, _ = run("label", animals[0], "-t", "animal", "--audit", path, *QUICK)
     assert code == 0
-    assert "promised by your labels" in out
+    assert "cross-validation" in out
     assert "exact, 8 random rows" in out
     assert "cross-fitted" in out
     page = path.with_name("animals.report.html").read_text()

@@ -41,7 +41,7 @@ def test_the_whole_way_by_the_commands_that_are_suggested(tickets, run, keys):
     sheet = path.with_name("my tickets.judge.csv")
     code, out, _ = run("judge", path, "--labels", "rule", "--confidence", "sure")
     assert code == 0
-    assert "30 of 500 rows, drawn at random" in out
+    assert "Drew 30 of 500 rows at random" in out
     assert pl.read_csv(sheet).columns == ["chary_row", "chary_truth", "text", "region", "chary_classes"]
     press(keys, sheet, truth)
     code, out, _ = run(*next_command(out))
@@ -149,7 +149,7 @@ def test_a_requirement_before_any_answer_is_refused(tickets, run):
 def test_drawing_can_be_said_with_a_word(animals, run):
     path, _ = animals
     code, out, _ = run("judge", "draw", path, "-l", "animal", "--rows", 7)
-    assert (code, "7 of 300 rows, drawn at random" in out) == (0, True)
+    assert (code, "Drew 7 of 300 rows at random" in out) == (0, True)
     code, _, err = run("judge", "draw", path, "-l", "animal", "--audit", path.with_name("animals.judge.csv"))
     assert (code, "takes no --audit" in err) == (1, True)
 

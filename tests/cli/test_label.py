@@ -79,12 +79,12 @@ def test_class_proportions_are_met_and_owned_up_to(table, run):
 def test_the_aim_is_asked_for_and_said(table, run):
     code, out, err = run("label", table, "-t", "churn", *QUICK, "--aim", "balanced")
     assert (code, err) == (0, "")
-    assert "Aimed at: every class, rare or common, counts the same." in re.sub(r"\s+", " ", out)
+    assert "Optimised for balanced accuracy: every class counts the same." in re.sub(r"\s+", " ", out)
     assert "Are rare classes" not in out
     page = (table.parent / "customers.report.html").read_text()
-    assert "Aimed at: every class, rare or common, counts the same." in page
+    assert "Optimised for balanced accuracy: every class counts the same." in page
     assert "balanced accuracy" in page
-    question = "Are rare classes as important as common ones? Then label with --aim balanced"
+    question = "If rare classes matter as much as common ones, label with --aim balanced"
     for words in (["label", *QUICK, "--force"], ["diagnose"]):
         code, out, _ = run(words[0], table, "-t", "churn", *words[1:])
         assert code == 0

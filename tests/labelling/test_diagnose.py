@@ -202,22 +202,22 @@ def test_the_verdict_needs_significance_and_its_degree_the_auc():
 
 def test_the_sentence_says_why_and_what_to_do():
     said = {
-        REPRESENTATIVE: "look like those of the rest (AUC 0.62, p = 0.020). Whether a class means the same",
+        REPRESENTATIVE: "The labelled rows look like the rest (AUC 0.62, p = 0.020). A class may still mean",
         MILD: "differ mildly from the rest (AUC 0.62, p = 0.020), and 25% of the other rows",
         STRONG: "differ strongly",
     }
     for verdict, words in said.items():
         diagnosis = Diagnosis(verdict, Separation(0.62, 0.5, 0.7, 0.02), 0.75, [], None, {}, 20, 80)
         assert words in diagnosis.sentence
-        assert "off either way" in diagnosis.sentence.replace(", either", " either")
-        assert "label some rows drawn at random" in diagnosis.sentence
-        assert "trust the figures of the audit" in replace(diagnosis, audited=True).sentence
+        assert ("may not hold" if verdict == REPRESENTATIVE else "too high or too low") in diagnosis.sentence
+        assert "label some random rows" in diagnosis.sentence
+        assert "trust the audit" in replace(diagnosis, audited=True).sentence
 
 
 def test_rows_that_lie_far_from_labels_are_named_only_where_they_are_more_than_chance_gives():
     covered = Diagnosis(STRONG, Separation(0.9, 0.8, 0.95, 0.001), 0.96, [], None, {}, 20, 80)
     assert "far from any label" not in covered.sentence
-    assert "10% of the other rows lie far from any label" in replace(covered, coverage=0.9).sentence
+    assert "10% of the other rows are far from any label" in replace(covered, coverage=0.9).sentence
 
 
 def test_random_labels_are_representative_and_biased_ones_are_not(few_permutations):

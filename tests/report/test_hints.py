@@ -19,5 +19,5 @@ def test_the_words_are_those_of_the_caller():
 
 
 def test_who_has_said_that_every_class_counts_is_not_asked():
-    assert "Are rare classes as important as common ones? Then pass aim='balanced'" in aim_question(Hints())
+    assert "If rare classes matter as much as common ones, pass aim='balanced'" in aim_question(Hints())
     assert aim_question(Hints(), "balanced") == ""

@@ -46,14 +46,14 @@ def test_the_verdict_and_the_way_to_the_truth(summary):
     text = screen(show_labels, summary, Hints(draw="draw them so"))
     assert "strongly biased" in text
     assert summary["diagnosis"]["sentence"] in text
-    assert "Thirty labels of rows drawn at random can, and the model learns from them." in text
+    assert "Label thirty random rows to find out. The model learns from them, too." in text
     assert text.endswith("Next: draw them so")
     assert "Next:" not in screen(show_labels, summary, Hints())
 
 
 def test_few_rows_can_be_looked_at_each(summary):
     assert "so few rows without a label" in screen(show_labels, {**summary, "audit_size": 0}, Hints())
-    assert "7 labels of rows" in screen(show_labels, {**summary, "audit_size": 7}, Hints())
+    assert "Label 7 random rows" in screen(show_labels, {**summary, "audit_size": 7}, Hints())
 
 
 SCORE = {"share": 0.9, "correct": 27, "n": 30, "low": 0.735, "high": 0.979, "level": 0.95}
@@ -76,7 +76,7 @@ def test_an_audit_is_shown_beside_what_the_labels_promised(summary, accept, said
     note = {"text": "a note", "warning": True}
     audit = {"before": SCORE, "after": SCORE, "notes": [note], "accept": accept}
     text = screen(show_labels, {**summary, "audit": audit}, Hints())
-    for words in ("promised by your labels", "90.0% 73.5% to 97.9% exact, 30 random rows", "a note", said):
+    for words in ("cross-validation", "90.0% 73.5% to 97.9% exact, 30 random rows", "a note", said):
         assert words in text
 
 
@@ -128,7 +128,7 @@ def test_what_is_doubtful_is_told_apart_from_what_is_only_read_otherwise(summary
 def test_too_few_rows_to_tell_are_said_so(result):
     frame = result.table.frame.head(12).with_columns(y=pl.Series(["a", "b", *[None] * 10]))
     few = replace(result.table, frame=frame)
-    assert "cannot be told" in screen(
+    assert "too few rows to compare" in screen(
         show_diagnosis, summarize_diagnosis(diagnose_table(few, Options.of(target="y"))), Hints()
     )
 

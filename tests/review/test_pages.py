@@ -48,12 +48,12 @@ def test_the_diagnosis_is_that_of_the_report(bench):
 
 
 def test_a_draw_says_what_it_will_tell():
-    assert planned_draw(7900)["words"].startswith("If 27 of 30 prove right, accuracy is between 75% and 97%")
+    assert planned_draw(7900)["words"].startswith("If, say, 27 of 30 are right, accuracy is between 75% and 97%")
     low, high = interval(5, 6)
     assert planned_draw(6) == {
         "k": 6,
         "most": 6,
-        "words": f"If 5 of 6 prove right, accuracy is between {low:.0%} and {high:.0%} (95% interval).",
+        "words": f"If, say, 5 of 6 are right, accuracy is between {low:.0%} and {high:.0%} (95% interval).",
         "sizes": [],
     }
     assert planned_draw(7900)["sizes"][1] == {"rows": 30, "time": "10 minutes", "interval": "75% to 97%"}

@@ -186,18 +186,13 @@ class AuditFigures(Audit):
         notes = [*self.answers.notes, *self.answers.warnings]
         if self.answers.n_skipped:
             notes.append(
-                f"Every figure counts the {self.answers.n_skipped} skipped rows as wrong; on the answered ones "
-                f"alone the model of your labels is right on {self.answered}."
+                f"The {self.answers.n_skipped} skipped rows count as wrong. On the answered rows alone, the model "
+                f"without the audit is right on {self.answered}."
             )
         if self.comparison is None:
             return [*notes, f"Rounds of self-training: {self.rounds}, as asked."]
-        first, second, p_value = self.comparison
-        outcome = "clearly better, so it is on" if self.rounds else "not clearly better, so it is off"
-        notes.append(
-            f"On the audit, one round of self-training alone was right on {first} rows and the plain model alone "
-            f"on {second} (p = {p_value:.2f}): {outcome}."
-        )
-        return notes
+        outcome = "clearly helped, so it is on" if self.rounds else "did not clearly help, so it is off"
+        return [*notes, f"On the audit, self-training {outcome} (p = {self.comparison.p_value:.2f})."]
 
     def of_rest(self, rest: ConfidenceHistogram) -> AuditFigures:
         """The same with the rows to accept counted among these, not those at hand: the thresholds stay."""

@@ -232,15 +232,13 @@ def _aim(result: LabeledTable) -> dict[str, str]:
     """What the labels are to be good at: its name, and a sentence that says what it means."""
     aim = result.settings.get("aim", ACCURACY)
     if aim == ACCURACY:
-        return {"name": aim, "sentence": "Aimed at: as many right labels as possible, whatever their class."}
-    how = "without knowing how frequent each class is"
-    if result.prior.told:
-        how = "by the class shares that you gave, which the new labels therefore do not have"
+        return {"name": aim, "sentence": "Optimised for overall accuracy."}
+    how = "The new labels do not have the class shares that you gave. " if result.prior.told else ""
     return {
         "name": aim,
         "sentence": (
-            "Aimed at: every class, rare or common, counts the same. The boundaries between classes were moved "
-            f"for it, {how}. Fewer labels may be right in all; probabilities and confidence are moved likewise."
+            "Optimised for balanced accuracy: every class counts the same. More rows of rare classes are found, "
+            f"and overall accuracy may be lower. {how}Probabilities and confidence are shifted, too."
         ),
     }
 
@@ -663,8 +661,8 @@ def aim_question(hints: Hints, aim: str = ACCURACY) -> str:
     if aim != ACCURACY:
         return ""
     return (
-        f"Are rare classes as important as common ones? Then {hints.aim}: more of each rare class is found, at "
-        "the cost of errors among the common ones."
+        f"If rare classes matter as much as common ones, {hints.aim}: more of them are found, at the cost of some "
+        "errors in the common ones."
     )
 
 

@@ -136,21 +136,21 @@ def _show_verdict(console: Console, diagnosis: dict[str, Any], remark: str) -> N
 
 
 def _invitation(summary: Summary) -> str:
-    nobody = "No figure computed from labels that were not drawn at random can tell."
+    nobody = "Nobody knows yet: your labels are not a random sample."
     if not summary["audit_size"]:
         return f"{nobody} There are so few rows without a label that you can look at each."
-    labels = f"{number(summary['audit_size'])} labels of rows drawn at random can"
-    return f"{nobody} {labels}, and the model learns from them."
+    size = number(summary["audit_size"]).lower()
+    return f"{nobody} Label {size} random rows to find out. The model learns from them, too."
 
 
 def _show_audit(console: Console, audit: dict[str, Any], held_out: dict[str, Any] | None, aim: str) -> None:
     promised = f"{held_out['accuracy']:.1%}" if held_out else "-"
-    grid = Grid("Accuracy elsewhere", "", "95% interval", "", box=box.SIMPLE)
+    grid = Grid("Accuracy, other rows", "", "95% interval", "", box=box.SIMPLE)
     grid.columns[1].justify = "right"
-    grid.add_row("promised by your labels", promised, "", "no estimate: not random", style="dim")
+    grid.add_row("cross-validation", promised, "", "no estimate: not random", style="dim")
     for name, found, kind in (
-        ("model of your labels", audit["before"], f"exact, {audit['before']['n']} random rows"),
-        ("model of all labels", audit["after"], "approximate, cross-fitted"),
+        ("model without the audit", audit["before"], f"exact, {audit['before']['n']} random rows"),
+        ("model that learned from it", audit["after"], "approximate, cross-fitted"),
     ):
         grid.add_row(name, f"{found['share']:.1%}", f"{found['low']:.1%} to {found['high']:.1%}", kind)
     if aim != ACCURACY:
@@ -180,7 +180,7 @@ def show_judged(console: Console, summary: Summary, hints: Hints) -> None:
         if column["kappa"] is not None:
             _say(console, f"Agreement with the answers beyond chance (kappa): {column['kappa']:.2f}.")
         if not summary["stopped"]:
-            looked = "If you looked at the figures and stopped when they were good enough: "
+            looked = "If you looked at the results while labelling and then stopped: "
             _say(console, looked + "between {low:.1%} and {high:.1%} are right.".format(**column["always"]))
     for pair in summary["pairs"]:
         _say(console, pair["sentence"], "bold")
@@ -191,7 +191,7 @@ def show_judged(console: Console, summary: Summary, hints: Hints) -> None:
     if summary["required"] is not None:
         _say(console, summary["required"]["sentence"], "bold")
     if summary["confidence"] is not None:
-        when = "if that is the error you had decided on"
+        when = "if you chose that error beforehand"
         _show_accepted(console, summary["accept"], summary["acceptance"], "labels", when, hints)
     for note in summary["notes"]:
         _say(console, note["text"], "bold red" if note["warning"] else "")
@@ -200,7 +200,7 @@ def show_judged(console: Console, summary: Summary, hints: Hints) -> None:
 
 
 def _judged_classes(classes: list[dict[str, Any]]) -> Grid:
-    grid = _grid("Class", "Labelled so", "Really, by the audit", "Precision", "Recall")
+    grid = _grid("Class", "Labelled", "Estimated by the audit", "Precision", "Recall")
     for one in sorted(classes, key=lambda one: -one["labelled"])[:_N_CLASSES]:
         really = f"{one['low']:,} to {one['high']:,}"
         grid.add_row(
@@ -238,7 +238,7 @@ def _show_confusions(console: Console, confusions: list[dict[str, Any]]) -> None
 
 
 def _slices(slices: dict[str, Any]) -> Grid:
-    grid = _grid(visible(slices["column"], 40), "Rows", "Audited", "Right", "All intervals hold together", "p")
+    grid = _grid(visible(slices["column"], 40), "Rows", "Audited", "Right", "95% intervals, together", "p")
     for part in slices["parts"][:_N_PARTS]:
         found, score = ("", "too few audited rows to say", ""), part["score"]
         if score is not None:

@@ -98,6 +98,8 @@ def open_source(
     reserved : sequence of str
         Names that no column may have.
 
+    Examples
+    --------
     >>> source = open_source({"age": [31, 47, 23], "city": ["Ulm", None, "Bonn"]})
     >>> source.n_rows, source.rows([2, 0], ["age"])["age"].to_list()
     (3, [23, 31])
