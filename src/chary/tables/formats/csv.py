@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, BinaryIO, NamedTuple
 
@@ -141,13 +142,10 @@ def _header_first(data: bytes, how: Reading, name: str) -> tuple[bytes, _Head]:
     separator = how.delimiter or records.sniff()
     lines = records.data[: records.ends[: max(ROWS, how.header_row or 0)][-1] + 1].decode()
     newline = "\r\n" if 2 * lines.count("\r\n") > lines.count("\n") else "\n"
-    try:
+    found = None
+    with suppress(csv.Error):  # that, and quotes in the middle of cells, is said with its line later on
         rows = list(csv.reader(io.StringIO(lines, newline=""), delimiter=separator))
-    except csv.Error:  # said with its line later on
-        return data, _Head(separator, 0, newline)
-    if len(rows) != len(records.ends[: len(rows)]):  # quotes in the middle of cells: said with their line later on
-        return data, _Head(separator, 0, newline)
-    found = find_header(rows, how.header_row, name)
+        found = find_header(rows, how.header_row, name) if len(rows) <= len(records.ends) else None
     if found is None:
         return data, _Head(separator, 0, newline)
     text = io.StringIO()
