@@ -131,8 +131,8 @@ def test_label_with_an_audit_says_what_it_found(drawn, animals, run, keys, row_n
     assert "exact, 8 random rows" in out
     assert "cross-fitted" in out
     page = path.with_name("animals.report.html").read_text()
-    assert "does not estimate it: your labels are no random sample" in page
-    assert "needs an audit of 299 rows or more" in page
+    assert "does not estimate it: your labels are not a random sample" in page
+    assert "needs an audit of 230 rows or more" in page
     labeled = pl.read_csv(path.with_name("animals.labeled.csv"))
     rows = row_numbers(path)
     assert labeled["chary_label"][rows].to_list() == truth
@@ -196,7 +196,7 @@ def test_label_marks_the_rows_that_can_be_accepted_at_an_error(animals, run, row
     assert code == 0
     said = " ".join(out.split())
     assert (
-        "No new label can be accepted with at most 1% wrong: the audit has 60 rows, and 299 or more are needed"
+        "No new label can be accepted with at most 1% wrong: the audit has 60 rows, and 230 or more are needed"
         in said
     )
     labeled = pl.read_csv(path.with_name("animals.labeled.csv"))

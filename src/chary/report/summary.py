@@ -361,7 +361,7 @@ def _judged_column(column: JudgedColumn, result: JudgedTable) -> dict[str, Any]:
     low, high = promised.low, promised.high
     how = "whenever you stopped" if result.answers.stopped else "exact"
     at_least = (
-        "" if result.answers.stopped else f" If only that is asked for: at least {accuracy.at_least:.1%} are."
+        "" if result.answers.stopped else f" If you only need a lower limit: at least {accuracy.at_least:.1%} are."
     )
     return {
         "name": column.name,
@@ -678,7 +678,7 @@ def prior_advice(diagnosis: dict[str, Any], hints: Hints, told: bool = False) ->
 
 def next_step(summary: Summary, hints: Hints) -> str:
     """What would make the figures of judged labels better."""
-    words, how = "A larger audit makes the intervals narrower, and keeps the answers there are", hints.draw
+    words, how = "To narrow the intervals, label more rows (your answers are kept)", hints.draw
     if summary["left"]:
         words, how = (
             f"{summary['left']} of the rows drawn have no label yet; they would make the intervals narrower",

@@ -80,7 +80,7 @@ def truth_of_labels(result: LabeledTable) -> dict[str, Any]:
         accuracy = float(result.judged.correct.mean())
         words = (
             f"Cross-validation on your own labels says {percent(accuracy)}, which is no estimate of the rest: "
-            "your labels are no random sample."
+            "your labels are not a random sample."
         )
         held_out = {"accuracy": accuracy, "words": words}
     confidence, n_new = float(result.confidence[new].mean()), int(new.sum())
@@ -89,7 +89,7 @@ def truth_of_labels(result: LabeledTable) -> dict[str, Any]:
         "promised": {
             "held_out": held_out,
             "confidence": round(confidence, 4),
-            "words": f"The mean confidence of the new labels is {percent(confidence)}, which is no accuracy.",
+            "words": f"The mean confidence of the new labels is {percent(confidence)}, which is not its accuracy.",
         },
         "after": _score(
             after,

@@ -41,7 +41,7 @@ def test_what_was_asked_for_is_said_whatever_came_out(judged):
     assert f"{found['n_accepted']:,} of 800 labels can be accepted with at most 20% wrong" in found["sentence"]
     said = summarize_judged(replace(judged, error=0.01))["accept"]["sentence"]
     assert said == (
-        "No label can be accepted with at most 1% wrong: the audit has 115 rows, and 299 or more are needed. "
+        "No label can be accepted with at most 1% wrong: the audit has 115 rows, and 230 or more are needed. "
         "Enlarge the audit."
     )
 

@@ -24,7 +24,7 @@ def test_every_question_has_its_answer(judged):
         "beyond chance (kappa)",
         summary["accept"]["sentence"],
         "NEW CLASS",
-        "keeps the answers there are:  chary judge t.csv -k 60",
+        "label more rows (your answers are kept):  chary judge t.csv -k 60",
     ):
         assert said in out
 
