@@ -427,7 +427,7 @@ def test_of_a_model_yet_to_be_made_nothing_can_be_told(drawn, run):
     code, _, err = run("audit", "fill", drawn[0], "--until-width", "0.2")
     assert code == 1
     assert "when it is enough can be told of a sheet of chary judge alone" in err
-    assert "is no share" in run("audit", "fill", drawn[0], "--until-width", "20")[2]
+    assert "is not a share" in run("audit", "fill", drawn[0], "--until-width", "20")[2]
 
 
 def test_without_its_table_nothing_can_be_told(judged, run):

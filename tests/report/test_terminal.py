@@ -39,7 +39,7 @@ def summary(result):
 def test_names_from_a_file_are_no_markup(summary):
     text = screen(show_labels, summary, Hints())
     assert "[red]yes" in text
-    assert "Left out: id (a number that counts or names the rows)." in text
+    assert "Left out: id (looks like a row number or an ID)." in text
 
 
 def test_the_verdict_and_the_way_to_the_truth(summary):

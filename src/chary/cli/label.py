@@ -86,13 +86,13 @@ def label_and_write(files: Sequence[str | os.PathLike[str]], options: Options) -
     require_readable(*files)
     from chary.labelling import label_table
     from chary.labelling.result import write_rows_to_check
-    from chary.labelling.score import probability_names, refuse_taken
+    from chary.labelling.score import probability_names
     from chary.model_file import model_bytes
     from chary.report.page import render_page
     from chary.report.summary import Hints, summarize
     from chary.tables import Table
     from chary.tables.formats import least_bytes, require_writable
-    from chary.tables.table import with_names_of
+    from chary.tables.table import refuse_taken, with_names_of
     from chary.tables.target import target_labels
 
     with steps() as step:

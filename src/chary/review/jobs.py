@@ -19,7 +19,6 @@ from chary.audit.judge import JudgedTable, hidden_columns, labels_of_sheet, read
 from chary.audit.sheet import DOUBT, GUESS, cells_of, enlarge_sheet, sheet_rows, unlabelled_rows, write_audit
 from chary.audit.stopping import Stopping
 from chary.labelling import LabeledTable, label_table
-from chary.labelling.score import refuse_taken
 from chary.model_file import model_bytes
 from chary.options import Options
 from chary.report.page import render_judged, render_page
@@ -27,7 +26,7 @@ from chary.report.summary import Hints, summarize, summarize_judged
 from chary.review.files import Writer
 from chary.tables import Table, open_source, write_table
 from chary.tables.cells import cell_texts, label_texts, target_texts
-from chary.tables.table import ACCEPT, ADDED_COLUMNS, LABEL, column_named, has_texts
+from chary.tables.table import ACCEPT, ADDED_COLUMNS, LABEL, column_named, has_texts, refuse_taken
 from chary.tables.target import Value, read_target, target_values
 
 Progress = Callable[[str], None]
