@@ -29,6 +29,7 @@ FILES, COLUMNS, LEARNING, AUDIT, OUTPUT = "Files", "Target and columns", "Learni
 _FIRST = None
 _LABELLING = "label diagnose review draw"  # a draw remembers what labels shall be made with
 _ALL = f"{_LABELLING} judge"
+_READ, _WRITE = f"{_ALL} predict", "label draw judge predict"
 # What a sheet says in another way, or what concerns the draw alone.
 _NOT_KEPT = ("target", "labels", "unlabeled", "exact_labels", "k", "force", "plan")
 # What labels depend on: others than those that a sheet was drawn with are said.
@@ -56,10 +57,11 @@ def _option(
     """A field of ``Options``.
 
     The help lists it in ``group``. ``commands`` are those that take it, with ! those that cannot do without it.
-    ``typed`` is how it is typed: its flags, if these are not its name, and a word for what follows. ``kind`` is
-    the type of that: with a bool as default it is a flag, with a tuple an option that can be repeated, with a
-    ``min`` a whole number. ``read`` turns what was typed into the value and ``write`` turns it back (into a list
-    if the option is repeated). ``typer`` are further parameters of ``typer.Option``.
+    ``typed`` is how it is typed: its flags, if these are not its name, and a word for what follows. What ``help``
+    says last, in [ ], is what happens without it. ``kind`` is the type of what is typed: with a bool as default it
+    is a flag, with a tuple an option that can be repeated, with a ``min`` a whole number. ``read`` turns what was
+    typed into the value and ``write`` turns it back (into a list if the option is repeated). ``typer`` are further
+    parameters of ``typer.Option``.
     """
     if isinstance(default, bool):
         kind = bool
@@ -68,6 +70,8 @@ def _option(
     elif isinstance(default, tuple):
         kind, read, write = list[str], tuple, list
     flags = [word for word in typed.split() if word.startswith("-")]
+    if help.endswith("]"):
+        help, _, typer["show_default"] = help[:-1].rpartition(" [")
     typer |= {"rich_help_panel": group, "metavar": " ".join(typed.split()[len(flags) :]) or None}
     required = [word.removesuffix("!") for word in commands.split() if word.endswith("!")]
     about = {"commands": commands.replace("!", "").split(), "required": required, "help": help, "kind": kind}
@@ -95,7 +99,7 @@ def read_share(text: str, option: str, what: str = "share") -> float:
     """
     share = _share(text)
     if not 0 < share < 1:
-        raise ValueError(f"{option} {text!r} is no {what}; give one such as 10% or 0.1.")
+        raise ValueError(f"{option} {text!r} is not a {what}; give one such as 10% or 0.1.")
     return share
 
 
@@ -148,14 +152,10 @@ def read_prior(texts: Sequence[str]) -> dict[str, float] | str | None:
         problem = ""
         if not name or not math.isfinite(share):
             problem = (
-                "is not understood; give NAME=SHARE, such as yes=0.3 or yes=30%, once for each class, or the word "
-                "labeled"
+                "is not understood; give NAME=SHARE, such as yes=30%, once for each class, or the word labeled"
             )
         elif _SEVERAL_SHARES.search(name):
-            problem = (
-                "holds more than one class; repeat the option for each, as in --class-prior yes=30% "
-                "--class-prior no=70%"
-            )
+            problem = "holds more than one class; repeat the option for each, as in --class-prior yes=30%"
         elif share > 1 and "%" not in number:
             problem = f"is more than all rows; write {text.strip()}% if you mean per cent, or a share such as 0.3"
         elif name in shares:
@@ -176,7 +176,7 @@ def read_size(text: str) -> int:
     power = " kmgt".index((found[2] or " ").lower()) if found else 0
     size = int(float(found[1]) * (1024 if found[3] else 1000) ** power) if found else 0
     if not size:
-        raise ValueError(f"--memory {text!r} is no size; give one such as 2GB or 1.5GiB.")
+        raise ValueError(f"--memory {text!r} is not a size; give one such as 2GB or 1.5GiB.")
     return size
 
 
@@ -188,24 +188,16 @@ class Options:
         _FIRST, "label! diagnose! review draw!", None, "--target -t COLUMN", "The column with the labels."
     )
     labels: tuple[str, ...] = _option(
-        _FIRST,
-        "judge! review",
-        (),
-        "--labels -l COLUMN",
-        "The column of labels to judge; give more to compare them.",
+        _FIRST, "judge! review", (), "--labels -l COLUMN", "A column of labels to judge; give two to compare them."
     )
     confidence: str | None = _option(
-        _FIRST, "judge review", None, "COLUMN", "How sure each label is: a column of numbers."
+        _FIRST, "judge review", None, "COLUMN", "A column of numbers: the larger, the more certain the label."
     )
     unlabeled: tuple[str, ...] = _option(
-        _FIRST, _ALL, (), "VALUE", "A value that means: no label, like an empty cell."
+        _FIRST, _ALL, (), "VALUE", "A value that means no label, like an empty cell."
     )
     classes: tuple[str, ...] = _option(
-        COLUMNS,
-        _ALL,
-        (),
-        "--class VALUE",
-        "A value that is a class, although it looks like a missing answer (unknown, 99).",
+        COLUMNS, _ALL, (), "--class VALUE", "A value that is a class although it looks missing (unknown, 99)."
     )
     exact_labels: bool = _option(
         COLUMNS, _ALL, False, "", "Treat labels that differ only in case or white space as different classes."
@@ -216,11 +208,7 @@ class Options:
     )
     numeric: tuple[str, ...] = _option(COLUMNS, _LABELLING, (), "COLUMN", "A column of numbers.")
     identifier: tuple[str, ...] = _option(
-        COLUMNS,
-        _LABELLING,
-        (),
-        "--identifier --id COLUMN",
-        "A column that only identifies rows; it is not learned from.",
+        COLUMNS, _LABELLING, (), "--identifier --id COLUMN", "A column that only identifies rows."
     )
     missing: tuple[str, ...] = _option(
         COLUMNS, _LABELLING, (), "[COLUMN=]CODE", "A value to treat as missing, such as -9 or age=-9."
@@ -238,25 +226,20 @@ class Options:
         f"{_LABELLING} predict",
         None,
         "FILE.npy",
-        "More numbers for each row of FILE, such as embeddings of images or texts.",
+        "More numbers for each row of FILE, such as embeddings.",
         kind=Path,
     )
     audit: str | os.PathLike[str] | None = _option(
-        _FIRST, "label judge", None, "FILE", "The sheet of random rows that a person labelled.", kind=Path
+        _FIRST, "label judge", None, "FILE", "The filled-in sheet of random rows.", kind=Path
     )
     k: int = _option(
         _FIRST, "draw judge", AUDIT_SIZE, "-k --rows ROWS", "How many rows to draw. Decide before you look.", min=2
     )
     checked: str | os.PathLike[str] | None = _option(
-        AUDIT,
-        "label draw",
-        None,
-        "FILE",
-        "The sheet of doubtful rows (--check-sheet) that a person has labelled.",
-        kind=Path,
+        AUDIT, "label draw", None, "FILE", "The filled-in sheet of doubtful rows, from --check-sheet.", kind=Path
     )
     check_sheet: bool = _option(
-        AUDIT, "label draw", False, "", "Also write FILE.check.csv: doubtful rows for you to check and correct."
+        AUDIT, "label draw", False, "", "Also write FILE.check.csv: doubtful rows to correct."
     )
     class_prior: Mapping[Any, float] | str | None = _option(
         LEARNING,
@@ -307,11 +290,7 @@ class Options:
         AUDIT, "judge review", (), "COLUMN", "Show a column although it gives the label away."
     )
     annotator: tuple[str, ...] = _option(
-        AUDIT,
-        "judge review",
-        (),
-        "FILE",
-        "Another person's answers: a filled copy of the sheet, or a column in it.",
+        AUDIT, "judge review", (), "FILE", "Another person's answers: a filled-in sheet, or a column in it."
     )
     settled: str | os.PathLike[str] | None = _option(
         AUDIT,
@@ -333,80 +312,48 @@ class Options:
         "label draw",
         None,
         "N",
-        "Rounds of self-training: how often to learn from its own most certain labels.",
+        "Rounds of self-training. [0, 1 or 5, depending on the labels]",
         min=0,
         max=20,
-        show_default="0, 1 or 5, depending on the labels",
     )
     probabilities: bool = _option(OUTPUT, "label draw predict", False, "", "Add the probability of each class.")
     explain: bool = _option(
         OUTPUT, "label draw", False, "", "Add the cells that decided each new label; slow on large tables."
     )
-    delimiter: str | None = _option(
-        FILES,
-        f"{_ALL} predict",
-        None,
-        "CHARACTER",
-        "What separates the columns of a CSV.",
-        show_default="found out",
-    )
-    encoding: str | None = _option(
-        FILES, f"{_ALL} predict", None, "NAME", "The encoding of a CSV, such as cp1252.", show_default="found out"
-    )
-    sheet: str | None = _option(FILES, f"{_ALL} predict", None, "NAME", "Which sheet of an Excel workbook.")
+    delimiter: str | None = _option(FILES, _READ, None, "CHARACTER", "The delimiter of a CSV. [detected]")
+    encoding: str | None = _option(FILES, _READ, None, "NAME", "The encoding of a CSV, such as cp1252. [detected]")
+    sheet: str | None = _option(FILES, _READ, None, "NAME", "Which sheet of an Excel workbook.")
     header_row: int | None = _option(
-        FILES,
-        f"{_ALL} predict",
-        None,
-        "N",
-        "Which row of a CSV or Excel sheet holds the column names.",
-        min=1,
-        show_default="found out",
+        FILES, _READ, None, "N", "The row that holds the column names. [detected]", min=1
     )
     memory: int | None = _option(
         FILES,
         "label draw predict",
         None,
         "SIZE",
-        "The most memory to use, such as 2GB.",
+        "The most memory to use, such as 2GB. [half of what is free]",
         read=read_size,
-        show_default="half of what is free",
     )
     sample: int | None = _option(
         FILES,
         "label draw",
         None,
         "ROWS",
-        "Read the table in parts and learn from so many unlabelled rows.",
+        "Read the table in parts; learn from this many unlabelled rows. [100,000 if it exceeds the memory]",
         min=100,
-        show_default="100,000 if the table does not fit into memory",
     )
     seed: int | None = _option(
-        LEARNING,
-        f"{_ALL} demo",
-        None,
-        "N",
-        "The same seed gives the same result.",
-        min=0,
-        max=2**31 - 1,
-        show_default="0",
+        LEARNING, f"{_ALL} demo", None, "N", "The same seed gives the same result. [0]", min=0, max=2**31 - 1
     )
     out: str | os.PathLike[str] | None = _option(
-        _FIRST,
-        "label draw judge predict",
-        None,
-        "FOLDER",
-        "The folder to write to.",
-        kind=Path,
-        show_default="that of FILE",
+        _FIRST, _WRITE, None, "FOLDER", "The folder to write to. [that of FILE]", kind=Path
     )
     format: str | None = _option(
         OUTPUT,
-        "label draw judge predict",
+        _WRITE,
         None,
         "KIND",
-        f"The kind of table to write: {listed(FORMATS, 'or')}, or packed, as csv.gz.",
-        show_default="that of FILE",
+        f"The kind of table to write: {listed(FORMATS, 'or')}, or packed, as csv.gz. [that of FILE]",
     )
     until_width: float | None = _option(
         _FIRST,
@@ -510,6 +457,12 @@ class Options:
         }
         typed = replace(self, **odd).as_typed(command)
         return {name: texts for name, texts in typed.items() if name not in _NOT_KEPT}
+
+    @property
+    def for_sheet(self) -> dict[str, Any]:
+        """What a sheet of unlabelled rows says of how the table is read and labelled, by fields of its origin."""
+        told = {"unlabeled": self.unlabeled, "exact_labels": self.exact_labels}
+        return {**told, "options": self.to_keep("label")}
 
     @classmethod
     def kept(cls, said: Mapping[str, Any]) -> Options:

@@ -165,7 +165,7 @@ def test_numbers_and_truth_values_can_be_judged(tmp_path):
         ({"by": ["text"]}, "600 different values; give one with 200"),
         ({"confidence": "text"}, "holds no numbers beside labels"),
         ({"error": 0.1}, "name the column of their confidence"),
-        ({"error": 7, "confidence": "sure"}, "is no share of wrong labels"),
+        ({"error": 7, "confidence": "sure"}, "is not a share of wrong labels"),
         ({"truth": "rule"}, "the truth must come from elsewhere"),
         ({"truth": ["ham"]}, "1 values for 600 rows"),
         ({"truth": [None] * N}, "The truth is known for 0 rows"),
@@ -220,7 +220,7 @@ def test_numbers_and_truth_values_are_labels():
     ("values", "said"),
     [
         ([None, "", " "], "holds no label in 3 rows"),
-        (["yes", "NA"], "'NA' in 1 rows, which may or may not mean unlabelled"),
+        (["yes", "NA"], "holds 'NA' in 1 rows; pass"),
         ([f"v{i}" for i in range(60)], "60 different values in 60 rows, so it holds no classes"),
         ([[1], [2]], "holds List"),
     ],

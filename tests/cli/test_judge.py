@@ -48,10 +48,10 @@ def test_the_whole_way_by_the_commands_that_are_suggested(tickets, run, keys):
     assert "30 labelled, 0 skipped, 0 left" in out
     code, out, err = run(*next_command(out), "--by", "region")
     assert (code, err) == (0, "")
-    assert "of 30 rows drawn at random are labelled right" in " ".join(out.replace("│", " ").split())
+    assert "of 30 random rows have the right label" in " ".join(out.replace("│", " ").split())
     assert path.with_name("my tickets.judged.html").exists()
     assert not path.with_name("my tickets.judged.csv").exists()
-    enlarge = shlex.split(out.partition("answers there are:")[2].split("\n")[0])[1:]
+    enlarge = shlex.split(out.partition("answers are kept):")[2].split("\n")[0])[1:]
     assert enlarge[-6:] == ["--confidence", "sure", "-k", "60", "--by", "region"]
     code, out, _ = run(*enlarge)
     assert "30 more rows were drawn at random" in out

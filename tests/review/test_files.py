@@ -16,9 +16,9 @@ from chary._words import Parameter, Step
 from chary.options import Options
 from chary.review import begin
 from chary.review.audit import audit_page, draw
-from chary.review.errors import _PLACES, page_sentence
 from chary.review.files import Outputs, kinds_of, paths_of, read_settings, with_settings, write_settings
 from chary.review.start import overview
+from chary.review.state import _PLACES, page_sentence
 from chary.tables import Table, TableError
 
 

@@ -352,7 +352,7 @@ def test_what_a_full_disk_refuses_is_neither_answered_nor_chosen(browser, full_d
         before, shown = files_in(bench), {page: browser.get(page) for page in READS}
         with full_disk(moment):
             for _ in range(2):
-                assert "Nothing was written" in browser.post(path, 503, **body)["error"]
+                assert "Cannot write" in browser.post(path, 503, **body)["error"]
         now = {page: browser.get(page) for page in READS}
         assert files_in(bench) == before
         for told in (shown, now):

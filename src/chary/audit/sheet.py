@@ -24,12 +24,11 @@ from numpy.typing import NDArray
 from chary._files import sole_writer
 from chary._words import Parameter, Step, shown
 from chary.method.labels import Labels
-from chary.tables import sampling
 from chary.tables.cells import as_typed, guarded
 from chary.tables.formats import write_table
 from chary.tables.source import Source, read_table
 from chary.tables.table import Table, TableError, column_named, has_texts, texts
-from chary.tables.target import folded, markers_of
+from chary.tables.target import folded, markers_of, sample_rows
 
 # Columns of a sheet: which row is which, where the sheet comes from, and a model's opinion.
 ROW, CLASSES, GUESS = "chary_row", "chary_classes", "chary_guess"
@@ -184,11 +183,11 @@ def cells_of(table: Table, target: str, source: Source | None = None) -> TableCe
 
 
 def sample_of_table(source: Source, target: str, k: int, *, checksum: bool = False, **options: Any) -> Table:
-    """As ``chary.tables.sampling.sample_rows``; ``taken`` has the checksum of all rows, if it is asked for."""
+    """As ``chary.tables.target.sample_rows``; ``taken`` has the checksum of all rows, if it is asked for."""
     if not checksum:
-        return sampling.sample_rows(source, target, k, **options)
+        return sample_rows(source, target, k, **options)
     digest = Digest(target)
-    table = sampling.sample_rows(source, target, k, each=digest.add, **options)
+    table = sample_rows(source, target, k, each=digest.add, **options)
     return replace(table, taken=table.taken and table.taken._replace(checksum=digest.text()))
 
 

@@ -22,8 +22,6 @@ from chary.cli.console import (
 from chary.options import Options
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from chary.labelling import LabeledTable
     from chary.report.summary import Hints, Summary
     from chary.tables import Table
@@ -45,7 +43,10 @@ def label_command(file: TABLE, options: Options, as_json: JSON = False) -> None:
     random sample of the others, and then labels every row.
     """
     labelled = label_and_write(file, options)
-    tell(labelled.summary, labelled.show, as_json, labelled.paths)
+    from chary.report.terminal import show_labels
+
+    show = lambda console: show_labels(console, labelled.summary, labelled.hints)  # noqa: E731
+    tell(labelled.summary, show, as_json, labelled.paths)
 
 
 @takes_options("diagnose")
@@ -79,25 +80,19 @@ class Labelled(NamedTuple):
     hints: Hints
     paths: dict[str, Path]
 
-    def show(self, console: Console) -> None:
-        """For a person."""
-        from chary.report.terminal import show_labels
-
-        show_labels(console, self.summary, self.hints)
-
 
 def label_and_write(files: Sequence[str | os.PathLike[str]], options: Options) -> Labelled:
     """Read, label, write: in parts what does not fit in memory, or if that is asked for by a sample."""
     require_readable(*files)
     from chary.labelling import label_table
     from chary.labelling.result import write_rows_to_check
-    from chary.labelling.score import probability_names, refuse_taken
+    from chary.labelling.score import probability_names
     from chary.model_file import model_bytes
     from chary.report.page import render_page
     from chary.report.summary import Hints, summarize
     from chary.tables import Table
     from chary.tables.formats import least_bytes, require_writable
-    from chary.tables.table import with_names_of
+    from chary.tables.table import refuse_taken, with_names_of
     from chary.tables.target import target_labels
 
     with steps() as step:

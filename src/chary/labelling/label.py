@@ -41,13 +41,13 @@ from chary.labelling.result import (
     some_labels,
     with_given,
 )
-from chary.labelling.score import RowCounts, Scored, probability_names, refuse_memory, refuse_taken, score_batches
+from chary.labelling.score import RowCounts, Scored, probability_names, refuse_memory, score_batches
 from chary.method.estimators import in_blocks_of_rows
 from chary.method.priors import ACCURACY
 from chary.options import Options
 from chary.tables import Source, Table, TableError, write_table
 from chary.tables.formats import appending
-from chary.tables.table import free_memory
+from chary.tables.table import free_memory, refuse_taken
 
 SAMPLE = 100_000  # rows without a label to learn with, of a table that is read in parts
 # What a process needs besides the rows that it keeps, how much these grow on the way, and the least of all.

@@ -39,6 +39,7 @@ from chary.tables.table import (
     column_named,
     common_type,
     reason,
+    refuse_taken,
     row_bytes,
     total_bytes,
 )
@@ -109,7 +110,7 @@ def open_source(
     if not _are_paths(data):
         name = name or "the table"
         if told := how.as_given():
-            raise TableError(f"{name} is no file, so {Parameter(next(iter(told)))} has no meaning; leave it out.")
+            raise TableError(f"{Parameter(next(iter(told)))} only applies to files; leave it out.")
         table = Table(from_dataframe(data), name, given=data)
         return Source([], [], how, reserved, memory, _kept=_usable(table, reserved))
     if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n' or not delimiter.isascii()):
@@ -439,7 +440,7 @@ def _sum_at_the_end(table: Table) -> list[str]:
         last = cells[-1]
         if last is not None and folded(last).rstrip(":") in _SUMS and (cells == last).sum() == 1:
             said = f"The last row of {table.name} has {shown(last)} in column {shown(cells.name)}"
-            return [f"{said}, and was read like any other; delete it if it holds sums."]
+            return [f"{said}, and was read as an ordinary row; delete it if it is a total."]
     return []
 
 
@@ -498,11 +499,7 @@ def _usable(table: Table, reserved: Sequence[str]) -> Table:
         raise TableError(f"{name} has {frame.width:,} columns; chary takes up to {MAX_COLUMNS:,}: select some.")
     if not frame.height:
         raise TableError(f"{name} has a header and no rows; chary needs labelled and unlabelled rows.")
-    for column in reserved:
-        if column in frame.columns:
-            raise TableError(
-                f"{name} already has a column {shown(column)}, written by chary; remove or rename it."
-            )
+    refuse_taken(table, reserved)
     return table
 
 
@@ -600,9 +597,7 @@ def _chosen(paths: list[str], nothing: str, notes: list[str]) -> list[File]:
         raise TableError(nothing)
     if len(kept) < len(paths):
         n = len(paths) - len(kept)
-        notes.append(
-            f"{n} {'files' if n > 1 else 'file'} written by chary {'were' if n > 1 else 'was'} passed over."
-        )
+        notes.append(f"Skipped {n} file{'s' * (n > 1)} that chary wrote.")
     return [_file(path) for path in kept]
 
 

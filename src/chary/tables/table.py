@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -202,6 +202,14 @@ def column_named(table: Table, name: str) -> str:
     if name in table.frame.columns:
         return name
     raise TableError(f"{table.name} has no column {shown(name)}; {column_hint(name, table.frame.columns)}")
+
+
+def refuse_taken(table: Table, names: Iterable[str]) -> None:
+    """No column that is added may take the place of one of the table's own."""
+    if taken := [name for name in names if name in table.frame.columns]:
+        raise TableError(
+            f"{table.name} already has a column {shown(taken[0])}, written by chary; remove or rename it."
+        )
 
 
 def column_hint(name: str, columns: Sequence[str]) -> str:

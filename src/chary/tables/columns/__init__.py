@@ -103,7 +103,7 @@ def _as_numbers(filled: pl.Series) -> Column:
     column = (Booleans() if filled.dtype == pl.Boolean else Numbers()).find(filled, forced=True)
     if column is None:
         raise TableError(
-            f"Column {shown(filled.name)} holds {shown(filled.head(1).to_list()[0])} and no number at all; leave "
-            f"it out of {Parameter('numeric')}."
+            f"Column {shown(filled.name)} holds {shown(filled.head(1).to_list()[0])} and no numbers; remove it "
+            f"from {Parameter('numeric')}."
         )
     return column

@@ -33,19 +33,12 @@ _FOREIGN = {
     b"\xd0\xcf\x11\xe0": "an old Excel workbook; save the sheet as .xlsx or CSV",
     b"%PDF": "a PDF; export the table as CSV",
     b"SQLite format 3": "an SQLite database; export the table as CSV",
-    b"\x89PNG": "an image; chary needs a table",
-    b"\xff\xd8\xff": "an image; chary needs a table",
-    b"GIF8": "an image; chary needs a table",
+    **dict.fromkeys((b"\x89PNG", b"\xff\xd8\xff", b"GIF8"), "an image; chary needs a table"),
     b"FEA1": "a Feather file of the old version 1; write it again as version 2",
     b"\x93NUMPY": "a NumPy array, which has no columns; chary needs a table",
     b"\x89HDF": "an HDF5 file; write the table as Parquet",
-    b"\x80\x04": "a Python pickle, which chary never opens; write the table as Parquet",
-    b"\x80\x05": "a Python pickle, which chary never opens; write the table as Parquet",
-    b"BZh": "bzip2-compressed; unpack it first",
-    b"\xfd7zXZ": "xz-compressed; unpack it first",
-    b"\x28\xb5\x2f\xfd": "zstd-compressed; unpack it first",
-    b"7z\xbc\xaf": "a 7z archive; unpack it first",
-    b"Rar!": "a RAR archive; unpack it first",
+    **dict.fromkeys((b"\x80\x04", b"\x80\x05"), "a Python pickle, which chary never opens; write it as Parquet"),
+    **dict.fromkeys((b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd", b"7z\xbc\xaf", b"Rar!"), "packed; unpack it first"),
     b"version https://git-lfs": "a Git LFS pointer, not the file itself; fetch it with git lfs pull",
 }
 _PAGE = re.compile(rb"\s*<(!doctype html|html|head|body|\?xml)", re.IGNORECASE)
@@ -58,18 +51,14 @@ def look_into(file: File) -> tuple[File, Format]:
     _refuse_empty(file)
     file, promised = file.unpacked()
     head = _refuse_empty(file)
-    if twice := file.packed_twice:
+    if file.packed and (twice := file.packing()):
         raise TableError(f"{file.name} holds {_WORDS[twice]}, compressed twice; unpack it once.")
     _refuse_foreign(head, file.name)
     format = next(kind for kind in FORMATS.values() if kind.matches(head))
     said = _PROMISED.get(Path(promised).suffix.lower(), format.name)
     if format.name == "csv" and said != "csv":
-        found = (
-            "nothing that chary knows" if _BINARY.search(head) else "text, perhaps a CSV: call it .csv if it is"
-        )
-        raise TableError(
-            f"{file.name} is not {_WORDS[said]} (its first bytes say so) but {found}; check how it was written."
-        )
+        found = "unknown data" if _BINARY.search(head) else "text (if it is a CSV, call it .csv)"
+        raise TableError(f"{file.name} is named as {_WORDS[said]} but contains {found}; check how it was written.")
     if said == format.name or file.path is None:
         return file, format
     note = f"{promised} is {format.words} despite its name, and was read as one."

@@ -153,7 +153,7 @@ def text_chunks(file: File, encoding: str | None, size: int | None) -> Iterator[
                 encoding, data = "utf-8", data.removeprefix(codecs.BOM_UTF8)
             elif data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
                 encoding = "utf-16"
-            encoding = encoding or _utf_16_without_mark(data) or "utf-8"
+            encoding = encoding or "utf-8"
             codec = _codec(encoding)
             decoder = codecs.getincrementaldecoder(encoding)()
         held = decoder.getstate()[0]
@@ -163,25 +163,14 @@ def text_chunks(file: File, encoding: str | None, size: int | None) -> Iterator[
             encoded = data if as_it_is else text.encode()
         except (UnicodeError, ValueError) as error:
             whole = held + data
-            if given is None and codec == "utf-8" and not bom and ascii_only and _is_windows_1252(whole):
-                codec, decoder = "cp1252", codecs.getincrementaldecoder("cp1252")()
-                encoded = decoder.decode(whole, last).encode()
-                n_lines += 0 if last else encoded.count(b"\n")
-                yield Chunk(encoded, share, last, bom, codec)
-                continue
-            before = (held + data)[: getattr(error, "start", 0)]
-            raise _undecodable(file.name, codec, n_lines + before.count(b"\n") + 1, given) from None
+            if given is not None or codec != "utf-8" or bom or not ascii_only or not _is_windows_1252(whole):
+                line = n_lines + whole.count(b"\n", 0, getattr(error, "start", 0)) + 1
+                raise _undecodable(file.name, codec, line, given) from None
+            codec, decoder = "cp1252", codecs.getincrementaldecoder("cp1252")()
+            encoded = decoder.decode(whole, last).encode()
         ascii_only = ascii_only and data.isascii()
         n_lines += 0 if last else encoded.count(b"\n")
         yield Chunk(encoded, share, last, bom, "utf-8" if codec == "utf-8-sig" else codec)
-
-
-def _utf_16_without_mark(data: bytes) -> str:
-    """The encoding of text of which every other byte is zero, as of few letters beyond Latin ones; or none."""
-    zeros = [data[start:4000:2].count(0) for start in (0, 1)]
-    if len(data) < 4 or sorted(zeros)[1] < 0.3 * min(len(data), 4000) / 2 or min(zeros):
-        return ""
-    return "utf-16-le" if zeros[1] else "utf-16-be"
 
 
 def _is_windows_1252(data: bytes) -> bool:

@@ -191,7 +191,7 @@ class _Columns(Appender):
         while self.writer is not None:
             if self.writer.done():
                 self._result()
-                raise RuntimeError("The writer ended before its file.")
+                raise RuntimeError("Writing stopped early.")
             with suppress(queue.Full):
                 self.waiting.put(what, timeout=_PATIENCE)
                 return
@@ -209,4 +209,4 @@ class _Columns(Appender):
         while (frame := self.waiting.get()) is not None:
             yield frame
         if self.abandoned:
-            raise InterruptedError("Nobody wants the file any more.")
+            raise InterruptedError("Writing was stopped.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, BinaryIO, NamedTuple
 
@@ -118,10 +119,8 @@ def _batches(file: File, how: Reading, size: int, columns: Sequence[str] | None 
             header = data[:first]
             before -= header.count(b"\n")
         notes = head.notes
-        if how.encoding is None and chunk.encoding in ("cp1252", "utf-16-le", "utf-16-be"):  # not said by a mark
-            notes += (
-                f"{file.name} is not UTF-8 and was read as {chunk.encoding}, as some spreadsheets write it.",
-            )
+        if how.encoding is None and chunk.encoding == "cp1252":
+            notes += (f"{file.name} is not UTF-8 and was read as cp1252, as some spreadsheets write it.",)
         table = replace(table, bom=chunk.bom, encoding=chunk.encoding, newline=head.newline, notes=notes)
         yield Batch(table, chunk.share)
 
@@ -143,13 +142,10 @@ def _header_first(data: bytes, how: Reading, name: str) -> tuple[bytes, _Head]:
     separator = how.delimiter or records.sniff()
     lines = records.data[: records.ends[: max(ROWS, how.header_row or 0)][-1] + 1].decode()
     newline = "\r\n" if 2 * lines.count("\r\n") > lines.count("\n") else "\n"
-    try:
+    found = None
+    with suppress(csv.Error):  # that, and quotes in the middle of cells, is said with its line later on
         rows = list(csv.reader(io.StringIO(lines, newline=""), delimiter=separator))
-    except csv.Error:  # said with its line later on
-        return data, _Head(separator, 0, newline)
-    if len(rows) != len(records.ends[: len(rows)]):  # quotes in the middle of cells: said with their line later on
-        return data, _Head(separator, 0, newline)
-    found = find_header(rows, how.header_row, name)
+        found = find_header(rows, how.header_row, name) if len(rows) <= len(records.ends) else None
     if found is None:
         return data, _Head(separator, 0, newline)
     text = io.StringIO()

@@ -12,7 +12,7 @@ import html
 import io
 import re
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, BinaryIO
 
 import polars as pl
@@ -175,12 +175,10 @@ def _unseen(data: bytes, sheet: str, name: str) -> tuple[bytes, list[str]]:
     """The sheet as it is written, and what a person who looks at it sees otherwise: hidden rows, lost results."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         book = archive.read("xl/workbook.xml")
-        ids = {
-            html.unescape(own.decode()): key
-            for own, key in map(_attributes(b"name", b"r:id"), _SHEET.findall(book))
-        }
+        sheets = _SHEET.findall(book)
+        ids = {html.unescape(_attribute(b"name", one).decode()): _attribute(b"r:id", one) for one in sheets}
         links = _LINK.findall(archive.read("xl/_rels/workbook.xml.rels"))
-        targets = dict(map(_attributes(b"Id", b"Target"), links))
+        targets = {_attribute(b"Id", one): _attribute(b"Target", one) for one in links}
         member = targets.get(ids.get(sheet, b""), b"").decode().removeprefix("/").removeprefix("xl/")
         xml = archive.read(f"xl/{member}") if f"xl/{member}" in archive.namelist() else b""
     hidden, results = len(_HIDDEN.findall(xml)), _FORMULA.findall(xml)
@@ -219,14 +217,10 @@ def _number(letters: bytes) -> int:
     return number
 
 
-def _attributes(one: bytes, other: bytes) -> Callable[[bytes], tuple[bytes, bytes]]:
-    """What an element says of two things, empty where it does not."""
-    first, second = (re.compile(rb"\s" + name + rb'="([^"]*)"') for name in (one, other))
-
-    def found(pattern: re.Pattern[bytes], element: bytes) -> bytes:
-        return match[1] if (match := pattern.search(element)) else b""
-
-    return lambda element: (found(first, element), found(second, element))
+def _attribute(name: bytes, element: bytes) -> bytes:
+    """What an element says of something, empty where it does not."""
+    found = re.search(rb"\s" + name + rb'="([^"]*)"', element)
+    return found[1] if found else b""
 
 
 def _load(reader: Any, sheet: str, first: int) -> tuple[pl.DataFrame, list[int]]:
