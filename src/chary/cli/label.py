@@ -24,7 +24,6 @@ from chary.options import Options
 if TYPE_CHECKING:
     from chary.labelling import LabeledTable
     from chary.report.summary import Hints, Summary
-    from chary.tables import Table
 
 
 @takes_options("label")
@@ -103,7 +102,10 @@ def label_and_write(files: Sequence[str | os.PathLike[str]], options: Options) -
         if source is table:  # a wrong target is said first
             labels = target_labels(table, str(options.target), **options.target_reading)
             refuse_taken(table, probability_names(labels.classes) if options.probabilities else ())
-        paths = _paths(table, options)
+        endings = {"labeled": f"labeled{table.suffix}", "model": "model.chary", "report": "report.html"}
+        endings |= {"to check": "check.csv"} if options.check_sheet else {}
+        folder = options.folder(table.folder)
+        paths = {kind: folder / f"{table.stem}.{ending}" for kind, ending in endings.items()}
         require_free(paths.values(), options.force, least_bytes(table))
         require_writable(table)
         with writing(paths.values(), options.force) as (labeled, model, report, *to_check):
@@ -114,14 +116,3 @@ def label_and_write(files: Sequence[str | os.PathLike[str]], options: Options) -
             for stream in to_check:
                 write_rows_to_check(result, stream)
     return labelled
-
-
-def _paths(table: Table, options: Options) -> dict[str, Path]:
-    """Where each file goes, by what it is."""
-    folder = options.folder(table.folder)
-    return {
-        "labeled": folder / f"{table.stem}.labeled{table.suffix}",
-        "model": folder / f"{table.stem}.model.chary",
-        "report": folder / f"{table.stem}.report.html",
-        **({"to check": folder / f"{table.stem}.check.csv"} if options.check_sheet else {}),
-    }

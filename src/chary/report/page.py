@@ -156,15 +156,9 @@ def contrast_picture(contrast: dict[str, Any], width: int = 320, height: int = 1
         points = (f"{i * step:.1f},{y} {(i + 1) * step:.1f},{y}" for i, y in enumerate(tops))
         return f"0,{height} {' '.join(points)} {width},{height}"
 
-    return {
-        "outlines": {"labeled": outline(sides[0]), "unlabeled": outline(sides[1])},
-        "ends": ["less", "more"]
-        if contrast["unit"] == TOPIC
-        else [
-            f"{sign} {in_unit(end, contrast['unit'])}"
-            for sign, end in zip("≤≥", (contrast["edges"][0], contrast["edges"][-1]), strict=True)
-        ],
-    }
+    low, high = (in_unit(contrast["edges"][place], contrast["unit"]) for place in (0, -1))
+    ends = ["less", "more"] if contrast["unit"] == TOPIC else [f"≤ {low}", f"≥ {high}"]
+    return {"outlines": {"labeled": outline(sides[0]), "unlabeled": outline(sides[1])}, "ends": ends}
 
 
 def histogram_bars(counts: dict[str, list[int]], width: int = 640, height: int = 160) -> list[dict[str, Any]]:

@@ -172,16 +172,8 @@ def serve(
     port, token = bound.getsockname()[1], secrets.token_urlsafe(32)
     url = f"http://{HOST}:{port}/?token={token}"
     app = create_app(bench, token, port)
-    config = uvicorn.Config(
-        app,
-        log_config=None,
-        access_log=False,
-        lifespan="off",
-        server_header=False,
-        timeout_graceful_shutdown=2,
-        backlog=_WAITING,
-    )
-    server = _Server(config)
+    quiet: dict[str, Any] = {"log_config": None, "access_log": False, "lifespan": "off", "server_header": False}
+    server = _Server(uvicorn.Config(app, timeout_graceful_shutdown=2, backlog=_WAITING, **quiet))
     _log_to_the_error_stream()
     with _door(url) as door, _ended_by_signals(server):
         bench.learn()

@@ -11,7 +11,6 @@ from dataclasses import replace
 from functools import wraps
 from pathlib import Path
 from threading import Lock, RLock, Thread, current_thread
-from time import monotonic
 from typing import Any, NamedTuple
 
 from chary._files import atomic_rewrite, atomic_write, sole_writer, sweep
@@ -83,13 +82,8 @@ def begin(files: Sequence[str], options: Options) -> Workbench:
     except TableError as error:
         if options.target is not None or options.labels:
             raise
-        job, notice = (
-            ChooseJob(table, options),
-            page_sentence(error),
-        )  # the column that was chosen last is no longer fit
-    with_settings(
-        options, {"kinds": kinds_of(options)}, job.columns, job.classes
-    )  # refuses columns that are not there
+        job, notice = ChooseJob(table, options), page_sentence(error)  # what was chosen last no longer fits
+    with_settings(options, {"kinds": kinds_of(options)}, job.columns, job.classes)  # refuses unknown columns
     kept = Kept(job.options, notice=notice)
     if job.kind != "choose":
         kept = read_settings(settings, chosen, job.columns, job.classes)
@@ -195,10 +189,8 @@ class Workbench:
             )
         options = replace(self.options, **chosen, class_prior=None, error=None)
         taken = {options.target, *options.labels}
-        kinds: dict[str, Any] = {
-            name: tuple(one for one in getattr(options, name) if one not in taken) for name in KINDS.values()
-        }
-        options = replace(options, **kinds)
+        kinds = {name: [one for one in getattr(options, name) if one not in taken] for name in KINDS.values()}
+        options = Options.of(**{**vars(options), **kinds})
         job = job_of(self.job.table, options)
         self._keep(options)
         self._take_up(job, Kept(options, self.outputs.digests, own=self._keeps))
@@ -446,30 +438,25 @@ class Background:
         self._ticket = 0  # of the work asked for last
         self._thread: Thread | None = None
         self.running = False
-        self._step, self._since, self._error = "", 0.0, ""
+        self._step = self._error = ""
         self._pace = Pace()
 
     def start(self, task: Callable[[Progress], None]) -> None:
         """Do this as soon as possible, in place of whatever is being done."""
         with self._lock:
             self._ticket += 1
-            self.running, self._step, self._since, self._error = True, "Waiting", monotonic(), ""
+            self.running, self._step, self._error = True, "Waiting", ""
             self._pace = Pace()
             self._thread = Thread(target=self._work, args=(task, self._ticket), daemon=True)
             self._thread.start()
 
     def view(self) -> dict[str, Any]:
-        """Whether work is running, which step, for how many seconds, and what went wrong last."""
+        """Whether work is running, which step, how far it is, and what went wrong last."""
         with self._lock:
-            step, seconds = (self._step, monotonic() - self._since) if self.running else ("", 0.0)
-            return {
-                "running": self.running,
-                "step": step,
-                "seconds": round(seconds, 1),
-                "share": round(self._pace.share, 3) if self.running else 0.0,
-                "left": self._pace.words if self.running else "",
-                "error": self._error or None,
-            }
+            at = {"step": "", "share": 0.0, "left": ""}
+            if self.running:
+                at = {"step": self._step, "share": round(self._pace.share, 3), "left": self._pace.words}
+            return {"running": self.running, **at, "error": self._error or None}
 
     def wait(self, seconds: float) -> bool:
         """Until nothing is left to do; whether that is so by then."""
@@ -493,8 +480,7 @@ class Background:
                 if ticket != self._ticket:
                     raise Superseded
                 self._pace.step(step)
-                if step != self._step:
-                    self._step, self._since = step, monotonic()
+                self._step = step
 
         error = ""
         with self._turn:
