@@ -17,7 +17,7 @@ ROOT = HERE.parents[1]
 browsing = runpy.run_path(str(ROOT / "tests/review/browsing.py"))
 # Of each page: the report it ends with, the picture, and how much of the report is shown.
 PAGES = {
-    "csv": ("customers.report.html", "report.png", 680),
+    "csv": ("customers.report.html", "report.png", 612),
     "llm-labels": ("tumours.judged.html", "judge-report.png", 1000),
 }
 

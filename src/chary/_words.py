@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from datetime import date, timedelta
 from fractions import Fraction
 from subprocess import list2cmdline
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 _WINDOWS = os.name == "nt"
 _MARKED = re.compile(r"""\x00(\["\w+", (?:null|"[^\x00]*")\])\x00""")
@@ -114,6 +114,19 @@ def ratio(factor: float) -> str:
     ('2/3', '2')
     """
     return str(Fraction(factor).limit_denominator(10))
+
+
+def finite(value: Any) -> Any:
+    """The same for JSON, which lacks infinity and numbers that are none: they are None.
+
+    >>> finite({1: (0.5, float("inf"))})
+    {'1': [0.5, None]}
+    """
+    if isinstance(value, dict):
+        return {str(key): finite(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 class Parameter(NamedTuple):

@@ -458,6 +458,12 @@ class Options:
         typed = replace(self, **odd).as_typed(command)
         return {name: texts for name, texts in typed.items() if name not in _NOT_KEPT}
 
+    @property
+    def for_sheet(self) -> dict[str, Any]:
+        """What a sheet of unlabelled rows says of how the table is read and labelled, by fields of its origin."""
+        told = {"unlabeled": self.unlabeled, "exact_labels": self.exact_labels}
+        return {**told, "options": self.to_keep("label")}
+
     @classmethod
     def kept(cls, said: Mapping[str, Any]) -> Options:
         """From what ``to_keep`` gave, read from a file that anybody may have edited: what is odd is left out."""

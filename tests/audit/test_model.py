@@ -165,19 +165,11 @@ def test_widened_figure_holds_where_only_the_audit_knows_most_classes():
 
 
 @pytest.mark.parametrize(
-    ("audited", "said"),
-    [
-        (np.zeros(5, dtype=bool), "mask of shape"),
-        ([0], "two or more different rows"),
-        ([0.5, 1.5], "two or more different rows"),
-        ([1, 1], "two or more different rows"),
-        ([1, 600], "between 0 and 599"),
-        ([-1, 2], "between 0 and 599"),
-    ],
+    "audited", [np.zeros(5, dtype=bool), [0], [0.5, 1.5], [1, 1], [1, 600], [-1, 2], [[0, 1], [2, 3]]]
 )
-def test_refuses_an_audit_that_is_none(table, audited, said):
+def test_refuses_an_audit_that_is_none(table, audited):
     X, y, *_ = table
-    with pytest.raises(ValueError, match=said):
+    with pytest.raises(ValueError, match="audit must be a mask"):
         fit_with_audit(LogisticRegression(), X, y, audited)
 
 

@@ -195,10 +195,8 @@ def test_label_marks_the_rows_that_can_be_accepted_at_an_error(animals, run, row
     code, out, _ = run(*words, "--error", "1%")
     assert code == 0
     said = " ".join(out.split())
-    assert (
-        "No new label can be accepted with at most 1% wrong: the audit has 60 rows, and 230 or more are needed"
-        in said
-    )
+    why = "this needs at least 230 audited rows, and there are 60"
+    assert f"No new label can be accepted with at most 1% wrong: {why}" in said
     labeled = pl.read_csv(path.with_name("animals.labeled.csv"))
     assert (labeled["chary_accept"] == (labeled["chary_source"] == "given")).all()
     assert run(*words)[0] == 0
@@ -412,8 +410,8 @@ def test_filling_in_tells_when_it_is_enough_and_the_report_knows(judged, run, ke
     )
     code, out, err = run("audit", "fill", judged, "--until-above", "70%")
     assert code == 0, err
-    assert "By 45 rows, between" in out
-    assert "ENOUGH: accuracy is at least 70%" in out
+    assert "After 45 rows: between" in out
+    assert "Done: accuracy is at least 70%" in out
     assert f"Next:  chary judge {judged.with_name('t.csv')} --labels rule --audit {judged}" in out.replace(
         "\n", ""
     )

@@ -80,7 +80,7 @@ def test_the_aim_is_asked_for_and_said(table, run):
     code, out, err = run("label", table, "-t", "churn", *QUICK, "--aim", "balanced")
     assert (code, err) == (0, "")
     assert "Optimised for balanced accuracy: every class counts the same." in re.sub(r"\s+", " ", out)
-    assert "Are rare classes" not in out
+    assert "If rare classes" not in out
     page = (table.parent / "customers.report.html").read_text()
     assert "Optimised for balanced accuracy: every class counts the same." in page
     assert "balanced accuracy" in page

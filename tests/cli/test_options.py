@@ -405,5 +405,5 @@ def test_commands_speak_of_commands(tmp_path, capsys):
     write_audit(table, "y", target_labels(table, "y"), np.array([0, 3]), drawn)
     pl.read_csv(drawn.getvalue()).write_csv(sheet)
     assert main(["label", str(path), "-t", "y", "--audit", str(sheet)]) == 1
-    said = f"No row of t audit.csv has a label; at least two are needed: chary audit fill '{sheet}'"
+    said = f"t audit.csv has 0 labels, and at least 2 are needed: chary audit fill '{sheet}'"
     assert capsys.readouterr().err == f"chary: {said}\n"

@@ -64,11 +64,11 @@ SOME = {**NONE, "n_accepted": 1234, "threshold": 0.5, "error": 0.1}
 @pytest.mark.parametrize(
     ("accept", "said"),
     [
-        ([NONE], "On the word of this audit no label can be accepted at 20% error or less."),
+        ([NONE], "This audit is too small to accept any label at 20% error or less."),
         (
             [NONE, SOME],
-            "1,234 new labels, those of confidence 0.5 and more, can be accepted with at most 10% wrong "
-            "(level 90%, approximate); to have them marked: error=0.1.",
+            "1,234 new labels (confidence 0.5 or more) can be accepted with at most 10% wrong "
+            "(90% level, approximate). To mark them, add error=0.1.",
         ),
     ],
 )
@@ -84,8 +84,8 @@ def test_a_diagnosis_shows_columns_differences_and_advice(result):
     diagnosed = diagnose_table(result.table, Options.of(target="y"))
     text = screen(show_diagnosis, summarize_diagnosis(diagnosed), Hints(class_prior="say so"))
     assert "[b]x numeric" in text
-    assert "Telling labelled from other rows: AUC" in text
-    assert "share of each class among all rows, say so: on 20 real tables" in text
+    assert "A model tells labelled from other rows: AUC" in text
+    assert "in the whole table? Then say so: on 20 real tables" in text
 
 
 def test_of_a_labelled_table_doubtful_columns_are_named(summary):
@@ -146,7 +146,7 @@ def test_aimed_at_every_class_the_mean_over_them_stands_beside_the_accuracy(summ
 
 def test_a_terminal_asks_about_doubtful_labels(summary):
     assert "held-out prediction" not in screen(show_labels, summary, Hints())
-    for n, words in ((1, "One given label contradicts a confident"), (3, "3 given labels contradict confident")):
+    for n, words in ((1, "One of your labels looks unusual"), (3, "3 of your labels look unusual")):
         text = screen(show_labels, {**summary, "second_look": [{}] * n}, Hints())
         assert words in text
         assert "may be right" in text

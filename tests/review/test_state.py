@@ -147,7 +147,7 @@ def test_nothing_is_said_of_accuracy_before_the_planned_size(browser, animals):
         assert not set(row) & {"proposed", "confidence", "label"}
         page = browser.post("/api/audit", place=row["place"], answer=truth[row["row"] - 1], expected="")
     assert page["interval"]["n"] == 6
-    assert "in doubt" in browser.post("/api/doubt", 400, row=row["row"], answer="dog")["error"]
+    assert "being audited" in browser.post("/api/doubt", 400, row=row["row"], answer="dog")["error"]
     assert browser.get(f"/api/doubt?row={row['row']}")["row"] is None  # nor is an opinion shown of it
     browser.wait()
 
@@ -165,7 +165,7 @@ def test_live_the_interval_holds_whenever_one_stops_and_the_command_says_the_sam
         intervals.append(page["interval"]["n"])
     assert intervals == [0, 0, 0, 0, 5, 5, 5]
     refused = browser.post("/api/audit/draw", 400, k=12, rule="planned")
-    assert "stays" in refused["error"]
+    assert "cannot be changed" in refused["error"]
     browser.post("/api/learn")
     browser.wait()
     found = browser.get("/api/truth")["accuracy"]

@@ -218,9 +218,7 @@ def check_error(error: float | None, audit: Any) -> None:
         )
     if audit is None:
         raise TableError(
-            "Only rows drawn at random and labelled by a person tell which rows can be accepted; pass them as ",
-            Parameter("audit"),
-            ".",
+            "Only an audit tells which rows can be accepted; pass its sheet as ", Parameter("audit"), "."
         )
 
 

@@ -310,12 +310,11 @@ def _audited_rows(audit: ArrayLike, labeled: NDArray[np.bool_]) -> NDArray[np.in
     rows = np.asarray(audit)
     if rows.dtype == bool and rows.shape == labeled.shape:
         rows = np.flatnonzero(rows)
-    if rows.ndim != 1 or rows.dtype.kind not in "iu" or len(rows) < 2 or len(np.unique(rows)) < len(rows):
+    n_different = len(np.intersect1d(rows, np.arange(len(labeled))))
+    if rows.ndim != 1 or rows.dtype.kind not in "iu" or not 2 <= len(rows) == n_different:
         raise ValueError(
-            f"audit must be a mask of shape {labeled.shape} or numbers of two or more different rows."
+            f"audit must be a mask of all {len(labeled)} rows, or numbers of two or more different ones."
         )
-    if rows.min() < 0 or rows.max() >= len(labeled):
-        raise ValueError(f"audit must be rows between 0 and {len(labeled) - 1}.")
     if not labeled[rows].all():
         raise ValueError(
             f"{int((~labeled[rows]).sum())} of the {len(rows)} audited rows have no label in y; put in the labels "

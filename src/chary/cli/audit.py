@@ -59,12 +59,10 @@ def draw_command(file: TABLE, options: Options) -> None:
     table, large = open_table(file, replace(options, sample=None, format=None)), None
     options = with_names_of(table if isinstance(table, Table) else table.table, options)
     target, reading = str(options.target), options.target_reading
-    told: dict[str, Any] = {"unlabeled": options.unlabeled, "exact_labels": options.exact_labels}
     if not isinstance(table, Table):
         large, table = (table, sample_of_table(table, target, 1, **reading, room=table.memory // 3, checksum=True))
     labels = target_labels(table, target, **reading)
-    kept = options.to_keep("label")
-    pool = unlabelled_rows(table, target, labels, **told, source=large, options=kept)
+    pool = unlabelled_rows(table, target, labels, source=large, **options.for_sheet)
     path = options.folder(table.folder) / f"{table.stem}.audit.csv"
     require_free([path], force=True)
     with folders_for([path]):

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from chary._threads import same_warnings
 from chary._words import Parameter, listed, percent, shown
 from chary.audit.acceptance import acceptance_levels
-from chary.audit.sheet import numbers_named, sample_of_table
+from chary.audit.sheet import named_rows, read_sheet, sample_of_table
 from chary.labelling.checks import rows_to_label, suspect_labels
 from chary.labelling.diagnose import DiagnosedTable
 from chary.labelling.drift import recount_reference
@@ -150,7 +150,7 @@ def _sampled(source: Source, options: Options, memory: int, progress: Progress) 
         str(options.target),
         options.sample or SAMPLE,
         **options.target_reading,
-        keep=[number for path in sheets for number in numbers_named(path)],
+        keep=[row.number for path in sheets for row in named_rows(read_sheet(path))],
         seed=options.seed or 0,
         room=(memory - _BASE) // _GROWTH,
         checksum=options.check_sheet or bool(sheets),

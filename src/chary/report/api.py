@@ -585,9 +585,7 @@ class Result(_Shown):
         k = details.audit_size if k is None else k
         if k < 2:
             raise TableError(f"{k} rows are too few to judge by; look at each unlabelled row instead.")
-        options = details.options
-        told: dict[str, Any] = {"unlabeled": options.unlabeled, "exact_labels": options.exact_labels}
-        pool = unlabelled_rows(details.table, details.target, labels, **told, options=options.to_keep("label"))
+        pool = unlabelled_rows(details.table, details.target, labels, **details.options.for_sheet)
         draw_sheet(path, pool, k, seed=seed, overwrite=overwrite)
 
     def rows_to_check(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:

@@ -110,14 +110,9 @@ class LabelJob(_Job):
         self.population = table.frame.height - int(self.labels.labeled.sum())
         self.cells = cells_of(table, self.target)
 
-    @property
-    def _read_with(self) -> dict[str, Any]:
-        told = {"unlabeled": self.options.unlabeled, "exact_labels": self.options.exact_labels}
-        return {**told, "options": self.options.to_keep("label")}
-
     def draw(self, path: Path, k: int) -> None:
         """Draw a sheet of random rows, or enlarge the one that is there."""
-        draw_sheet(path, unlabelled_rows(self.table, self.target, self.labels, **self._read_with), k)
+        draw_sheet(path, unlabelled_rows(self.table, self.target, self.labels, **self.options.for_sheet), k)
 
     def check_sheet(self, filling: Filling) -> None:
         """Refuse a sheet of another table."""
@@ -159,7 +154,8 @@ class LabelJob(_Job):
         if filling is not None:
             enlarge_sheet(filling.sheet, filling.origin, self.cells, rows, stream, guesses)
             return
-        write_audit(self.table, self.target, self.labels, rows, stream, guesses, **self._read_with, chosen=DOUBT)
+        about = {**self.options.for_sheet, "chosen": DOUBT}
+        write_audit(self.table, self.target, self.labels, rows, stream, guesses, **about)
 
 
 class JudgeJob(_Job):

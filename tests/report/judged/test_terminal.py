@@ -20,18 +20,20 @@ def test_every_question_has_its_answer(judged):
         "not clear from these rows",
         "Estimated by the audit",
         "too few audited rows to say",
-        "x '<b>ham</b>' was labelled 'spam'",
+        "rows: '<b>ham</b>' labelled as 'spam'",
         "beyond chance (kappa)",
         summary["accept"]["sentence"],
         "NEW CLASS",
-        "label more rows (your answers are kept):  chary judge t.csv -k 60",
+        "(your answers are kept):  chary judge t.csv -k 60",
     ):
         assert said in out
 
 
 def test_rows_not_reached_come_first(judged):
     summary = {**summarize_judged(judged), "left": 4}
-    assert next_step(summary, Hints(fill="chary audit fill s.csv")).endswith("narrower:  chary audit fill s.csv")
+    assert next_step(summary, Hints(fill="chary audit fill s.csv")).endswith(
+        "no answer yet:  chary audit fill s.csv"
+    )
 
 
 def test_the_error_named_is_the_one_that_the_sentence_speaks_of(judged):
@@ -40,9 +42,9 @@ def test_the_error_named_is_the_one_that_the_sentence_speaks_of(judged):
     ]
     summary = {**summarize_judged(judged), "accept": None, "acceptance": levels}
     out = shown(summary, Hints(error="--error {percent:g}%"))
-    assert "at most 20% wrong (level 90%, if you chose that error beforehand)" in out
-    assert "to have them marked: --error 20%." in out
-    assert "to have them marked: error=0.2." in shown(summary, Hints())
+    assert "at most 20% wrong (90% level, if you chose that error beforehand)" in out
+    assert "To mark them, add --error 20%." in out
+    assert "To mark them, add error=0.2." in shown(summary, Hints())
 
 
 def test_who_looked_is_told_the_interval_that_holds_all_along_unless_it_is_the_one_shown(judged):
