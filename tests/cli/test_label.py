@@ -275,7 +275,7 @@ def test_every_marker_that_is_typed_counts(table, run):
     assert sorted(json.loads(out)["labels"]) == ["no", "yes"]
     code, _, err = run("label", table, "-t", "churn", "--force", "--unlabeled", "unknown")
     assert code == 1
-    assert "pass also --unlabeled NA if it does, or --class NA if it is a class." in err
+    assert "pass also --unlabeled NA if that means no label, or --class NA if that is a class." in err
     code, out, _ = run("label", table, "-t", "churn", *QUICK, "--force", *words)
     assert "--unlabeled NA --unlabeled unknown" in re.sub(r"[\s│]+", " ", out)
 

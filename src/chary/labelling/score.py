@@ -331,7 +331,7 @@ def load_table_model(path: str | os.PathLike[str]) -> Pipeline:
 
 def _require_table_model(model: Any, name: str) -> Pipeline:
     if not isinstance(model, Pipeline) or not isinstance(model[0], TablePreparation):
-        raise TableError(f"{shown(name)} is not a model of a table; use one that chary label or chary.label made.")
+        raise TableError(f"{shown(name)} is not a model of a table; use one that was made by labelling a table.")
     return model
 
 

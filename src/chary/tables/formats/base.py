@@ -194,12 +194,11 @@ def refuse_endless(record: bytes, name: str, before: int) -> None:
 
 
 def _undecodable(name: str, codec: str, line: int, given: str | None) -> EncodingError:
-    remedy, parameter = "pass the encoding it was written in with ", Parameter("encoding")
+    remedy = f"pass the encoding it was written in with {Parameter('encoding')}"
     codec = "utf-8" if codec.startswith("utf-8") else codec
     if given is not None and codec == "utf-8":
-        remedy = "if it was written by Excel or an older program, pass "
-        parameter = Parameter("encoding", "cp1252")
-    return EncodingError(f"{name}, line {line}: not valid {codec} text; {remedy}", parameter, ".")
+        remedy = f"if it was written by Excel or an older program, pass {Parameter('encoding', 'cp1252')}"
+    return EncodingError(f"{name}, line {line}: not valid {codec} text; {remedy}.")
 
 
 def _codec(encoding: str) -> str:
@@ -252,7 +251,8 @@ def find_header(rows: Rows, given: int | None, name: str) -> Header | None:
     texts = [[cell.strip() for cell in row] for row in rows]
     if given is not None and (given > len(texts) or not any(texts[given - 1])):
         what = "is empty" if given <= len(texts) else "is not among the first rows"
-        raise TableError(f"Row {given} of {name} {what}; pass the row of the column names with ", _PARAMETER, ".")
+        how = Parameter("header_row")
+        raise TableError(f"Row {given} of {name} {what}; pass the row of the column names with {how}.")
     width = max((len(row) for row in texts[:ROWS]), default=0)
     texts = [row + [""] * (width - len(row)) for row in texts]
     first = _first_row(texts, rows) if given is None else given - 1
@@ -271,9 +271,6 @@ def find_header(rows: Rows, given: int | None, name: str) -> Header | None:
         said = listed([shown(own) for own in list(called.values())[:5]] + ["so on"] * (len(blank) > 5))
         notes.append(f"{len(blank):,} columns of {name} have no name; they are called {said}.")
     return Header(names, first, last, tuple(notes))
-
-
-_PARAMETER = Parameter("header_row")
 
 
 def _first_row(texts: Rows, rows: Rows) -> int:

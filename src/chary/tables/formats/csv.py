@@ -32,7 +32,6 @@ from chary.tables.table import MAX_COLUMNS, Table, TableError, can_be_text, reas
 _WHOLE_CHUNK = 8 << 20  # bytes read at a time of a file that is kept
 _HEAD = 1 << 20  # bytes that tell the delimiter and where the column names are
 _DELIMITERS = (",", ";", "\t", "|")
-_OF_THE_HEADER = ("the row of the column names with ", Parameter("header_row"), ", or the delimiter with ")
 _QUOTE, _NEWLINE, _RETURN = b'"\n\r'
 
 
@@ -280,11 +279,10 @@ class _Records:
         ragged = np.flatnonzero((widths != widths[0]) & ~blank)
         if len(ragged):
             last = " (the file seems to be cut off)" if self.last and ragged[0] == len(widths) - 1 else ""
+            of_names = "" if ragged[0] > 1 or widths[1] < widths[0] else f", or {Parameter('header_row')}"
             raise TableError(
                 f"{self.where(int(starts[ragged[0]]))}: {widths[ragged[0]]:,} cells where the header has "
-                f"{widths[0]:,}{last}; quote cells that contain the delimiter, or pass ",
-                *(["the right one with "] if ragged[0] > 1 or widths[1] < widths[0] else _OF_THE_HEADER),
-                Parameter("delimiter"),
-                ".",
+                f"{widths[0]:,}{last}; quote cells that contain the delimiter, or pass the right one with "
+                f"{Parameter('delimiter')}{of_names}."
             )
         return np.flatnonzero(blank[1:])
