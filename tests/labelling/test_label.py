@@ -590,7 +590,7 @@ def test_an_audit_and_the_rows_to_check_are_of_the_whole_table(path, tmp_path):
 def test_what_cannot_be_done_in_parts_is_refused(path, tmp_path):
     with pytest.raises(TableError, match="A file of features is read as a whole"):
         in_parts(path, features=tmp_path / "f.npy")
-    with pytest.raises(TableError, match="needs 600 MiB at least, and 100 MiB are allowed"):
+    with pytest.raises(TableError, match="needs at least 600 MiB, but only 100 MiB are allowed"):
         in_parts(path, memory=100 << 20)
     whole = tmp_path / "whole.csv"
     biased_rows()[0].with_columns(y=pl.col("y").fill_null("no")).write_csv(whole)

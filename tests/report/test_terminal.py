@@ -128,7 +128,7 @@ def test_what_is_doubtful_is_told_apart_from_what_is_only_read_otherwise(summary
 def test_too_few_rows_to_tell_are_said_so(result):
     frame = result.table.frame.head(12).with_columns(y=pl.Series(["a", "b", *[None] * 10]))
     few = replace(result.table, frame=frame)
-    assert "cannot be told" in screen(
+    assert "Too few rows to compare" in screen(
         show_diagnosis, summarize_diagnosis(diagnose_table(few, Options.of(target="y"))), Hints()
     )
 

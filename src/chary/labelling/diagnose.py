@@ -102,36 +102,37 @@ class Diagnosis:
         """The verdict, why, what it means and what to do."""
         if self.separation is None or self.coverage is None:
             return (
-                f"Whether the {self.n_labeled:,} labelled rows are like the {self.n_unlabeled:,} others cannot be "
-                f"told: at least {_MIN_ROWS} of each are needed."
+                f"Too few rows to compare the {self.n_labeled:,} labelled with the {self.n_unlabeled:,} other "
+                f"rows: at least {_MIN_ROWS} of each are needed."
             )
         auc, p = self.separation.auc, self.separation.p_value
         figures = f"AUC {auc:.2f}, p {'<' if p <= 0.001 else '='} {max(p, 0.001):.3f}"
         if self.verdict == REPRESENTATIVE:
             return (
-                f"The columns of the labelled rows look like those of the rest ({figures}). Whether a class means "
-                "the same in both cannot be seen in them, so figures measured on the labelled rows may be off "
-                f"either way; {self._remedy}."
+                f"The labelled rows look like the rest ({figures}). That does not prove that accuracy measured on "
+                f"them holds for the others; {self._remedy}."
             )
         degree = "mildly" if self.verdict == MILD else "strongly"
-        far_off = "may be off either way" if self.verdict == MILD else "may be far off, either way"
+        far = "" if self.verdict == MILD else "far "
         outside = 1 - self.coverage
         uncovered = ""
         if round(outside, 9) >= 2 * _OUTSIDE_BY_CHANCE:
-            uncovered = f", and {outside:.0%} of the other rows lie far from any label (5% would by chance)"
+            uncovered = (
+                f", and {outside:.0%} of the other rows are far from any labelled row (5% is expected by chance)"
+            )
         return (
-            f"The labelled rows differ {degree} from the rest ({figures}){uncovered}: accuracy measured on them "
-            f"{far_off}; {self._remedy}."
+            f"The labelled rows differ {degree} from the rest ({figures}){uncovered}. Accuracy measured on the "
+            f"labelled rows may be {far}too high or too low: {self._remedy}."
         )
 
     @property
     def _remedy(self) -> str:
         if self.audited:
             return "trust the figures of the audit, which was drawn at random"
-        return "label some rows drawn at random before trusting any figure"
+        return "label some random rows before you trust it"
 
 
-def diagnose(
+def diagnose_rows(
     X: ArrayLike, labeled: ArrayLike, *, feature_names: Sequence[str] | None = None, random_state: Any = None
 ) -> Diagnosis:
     """Compare the labelled rows with the unlabelled ones.
@@ -151,9 +152,9 @@ def diagnose(
     --------
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(500, 3))
-    >>> diagnose(X, rng.random(500) < 0.2, random_state=0).verdict
+    >>> diagnose_rows(X, rng.random(500) < 0.2, random_state=0).verdict
     'representative'
-    >>> diagnose(X, X[:, 1] > 1, random_state=0).verdict
+    >>> diagnose_rows(X, X[:, 1] > 1, random_state=0).verdict
     'strongly biased'
     """
     features = check_array(X, dtype=(np.float32, np.float64))
@@ -273,7 +274,7 @@ def compare_rows(prepared: Prepared, labels: Labels, seed: int) -> tuple[Diagnos
     X, preparation, _ = prepared
     counts = np.bincount(labels.codes[labels.labeled], minlength=len(labels.classes)).tolist()
     with one_thread("blas"):  # of matrices of a thousand rows two threads spend most time waiting for each other
-        diagnosis = diagnose(
+        diagnosis = diagnose_rows(
             X, labels.labeled, feature_names=preparation.get_feature_names_out().tolist(), random_state=seed
         )
     diagnosis = replace(diagnosis, class_counts=dict(zip(labels.classes.tolist(), counts, strict=True)))
