@@ -1,4 +1,4 @@
-"""Built wheels and source archives in; a line for each file that one lacks, or should not hold, out.
+"""Checks built wheels and source archives for files that are missing or should not be there.
 
 python .ci/contents.py build/dist/chary-*
 """

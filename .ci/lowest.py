@@ -1,4 +1,4 @@
-"""The lowest versions that pyproject.toml states in; a constraints file of exactly these out.
+"""Writes a constraints file of the lowest versions that pyproject.toml states.
 
     python .ci/lowest.py plots,dask > lowest.txt      # of the package, and of these extras
 

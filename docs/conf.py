@@ -82,10 +82,16 @@ numpydoc_validation_checks = {
 # Aliases of types, members of the classes of others, and what a docstring gets from the library below it.
 nitpick_ignore_regex = [("py:.*", r"(sklearn|numpy|np|polars|pl|pandas|torch|dask|pyarrow)\..*")]
 # Fields of records are words beside a name, no docstrings (tests/common/test_documented.py looks after them).
+MODULES = {
+    line.split()[-1]
+    for page in sorted((Path(__file__).parent / "api").glob("*.rst"))
+    for line in page.read_text().splitlines()
+    if line.startswith(".. currentmodule::")
+}
 RECORDS = {
     name
-    for room in ("method", "evaluation", "tables", "jobs", "studies", "torch")
-    for name, found in vars(import_module(f"chary.{room}")).items()
+    for module in MODULES
+    for name, found in vars(import_module(module)).items()
     if isinstance(found, type) and (issubclass(found, tuple) or is_dataclass(found))
 }
 numpydoc_validation_exclude = {r"\.__", r"\.[A-Z]+$", rf"\.({'|'.join(sorted(RECORDS))})\.[a-z_]+$"}

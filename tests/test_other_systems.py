@@ -16,7 +16,8 @@ from chary import _files, _threads, _words
 from chary._files import OutputError, atomic_write, is_left, probe, sole_writer, sweep, why_unreadable
 from chary.cli.app import heeded_signals, main
 from chary.options import Options
-from chary.tables import memory, read_table
+from chary.tables import read_table
+from chary.tables import table as memory
 from chary.tables.table import Table
 
 LACKING = [(os, "O_DIRECTORY"), (os, "link"), (os, "chown"), (signal, "SIGHUP")]

@@ -290,13 +290,13 @@ def _refuse(path: Path, overwrite: bool) -> None:
     if _WINDOWS and _RESERVED.fullmatch(path.name):
         raise OutputError(f"Windows does not allow the file name {shown(path.name, 80)}; choose another.")
     if any(real == root or real.startswith(f"{root}/") for root in _OF_THE_SYSTEM):
-        raise OutputError(f"{real} belongs to the system and keeps no files; write {path.name} elsewhere.")
+        raise OutputError(f"{real} is a system folder; write {path.name} elsewhere.")
     if not os.path.lexists(path):
         return
     if not overwrite:
         raise _there(path)
     if not (os.path.isfile(path) or (path.is_symlink() and not path.exists())):
-        raise OutputError(f"{path} is there and is no file, so it is not replaced; choose another name.")
+        raise OutputError(f"{path} exists and is not a file, so it cannot be replaced; choose another name.")
 
 
 def _there(path: Path) -> FileExistsError:
@@ -324,7 +324,7 @@ def _one_sentence(paths: Sequence[Path], only: Sequence[int] = ()) -> Iterator[N
         if number == errno.ENOENT and not folder.is_dir():
             why = "the folder is not there"
         raise OutputError(
-            f"Nothing was written in {shown(folder, 200)} ({why}); mend that, or write elsewhere."
+            f"Cannot write in {shown(folder, 200)} ({why}); fix that, or choose another folder."
         ) from None
 
 
@@ -340,8 +340,8 @@ def _require_room(folder: Path, n_bytes: int) -> None:
     free = shutil.disk_usage(folder).free
     if free < n_bytes:
         raise OutputError(
-            f"{shown(folder, 200)} has room for {free:,} bytes, and {n_bytes:,} or more are to be written; make "
-            "room, or write elsewhere."
+            f"{shown(folder, 200)} has {free:,} bytes free, but at least {n_bytes:,} are needed; free some space "
+            "or write elsewhere."
         )
 
 

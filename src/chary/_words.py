@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
+import re
 import shlex
 from collections.abc import Iterable, Sequence
 from datetime import date, timedelta
 from fractions import Fraction
 from subprocess import list2cmdline
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 _WINDOWS = os.name == "nt"
+_MARKED = re.compile(r"""\x00(\["\w+", (?:null|"[^\x00]*")\])\x00""")
 
 
 def visible(text: object, limit: int = 80) -> str:
@@ -113,6 +116,19 @@ def ratio(factor: float) -> str:
     return str(Fraction(factor).limit_denominator(10))
 
 
+def finite(value: Any) -> Any:
+    """The same for JSON, which lacks infinity and numbers that are none: they are None.
+
+    >>> finite({1: (0.5, float("inf"))})
+    {'1': [0.5, None]}
+    """
+    if isinstance(value, dict):
+        return {str(key): finite(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
 class Parameter(NamedTuple):
     """A parameter that a sentence speaks of, and the value to pass if it names one; typed, it is an option.
 
@@ -126,6 +142,10 @@ class Parameter(NamedTuple):
     def __str__(self) -> str:
         return f"the parameter {self.name}" if self.value is None else f"{self.name}={shown(self.value)}"
 
+    def __format__(self, spec: str) -> str:
+        """Marked in the text of a sentence, from which ``parts_of`` takes it out again."""
+        return f"\x00{json.dumps(self)}\x00"
+
 
 class Step(NamedTuple):
     """Something else that a person does with a table or a sheet, in plain words; typed, it is a command."""
@@ -136,3 +156,13 @@ class Step(NamedTuple):
 
     def __str__(self) -> str:
         return self.words
+
+
+def parts_of(sentence: str) -> list[str | Parameter]:
+    """The text of a sentence, and the parameters that were put into it.
+
+    >>> parts_of(f"Pass {Parameter('drop')}.")
+    ['Pass ', Parameter(name='drop', value=None), '.']
+    """
+    pieces = _MARKED.split(sentence)
+    return [Parameter(*json.loads(piece)) if i % 2 else piece for i, piece in enumerate(pieces) if piece]

@@ -24,10 +24,12 @@ SECONDS_PER_ROW = 20  # that a person takes to label one
 # The kinds of files, by the extension of those that are written, and what people call them.
 FORMATS = {"csv": "CSV", "parquet": "Parquet", "jsonl": "JSON lines", "arrow": "Arrow", "xlsx": "Excel"}
 
-# The parts of a command's help, below the options that are used often.
+# The parts of a command's help; options that are used often stand above them.
 FILES, COLUMNS, LEARNING, AUDIT, OUTPUT = "Files", "Target and columns", "Learning", "Audit", "Output"
+_FIRST = None
 _LABELLING = "label diagnose review draw"  # a draw remembers what labels shall be made with
 _ALL = f"{_LABELLING} judge"
+_READ, _WRITE = f"{_ALL} predict", "label draw judge predict"
 # What a sheet says in another way, or what concerns the draw alone.
 _NOT_KEPT = ("target", "labels", "unlabeled", "exact_labels", "k", "force", "plan")
 # What labels depend on: others than those that a sheet was drawn with are said.
@@ -41,33 +43,38 @@ _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(?:([kmgt])(i?))?b?\s*", re.IGNORECASE
 
 
 def _option(
+    group: str | None,
     commands: str,
     default: Any,
+    typed: str,
     help: str,
     *,
     kind: Any = str,
-    flags: Sequence[str] = (),
-    required: str = "",
-    group: str = COLUMNS,
-    often: bool = False,
     read: Callable[[Any], Any] | None = None,
     write: Callable[[Any], str | list[str]] = str,
     **typer: Any,
 ) -> Any:
     """A field of ``Options``.
 
-    ``commands`` are those that take it, ``required`` those that cannot do without it. The help lists it under
-    ``group``, or among the first if it is used ``often``. ``kind`` is the type of what is typed: with a bool as
-    default it is a flag, with a tuple an option that can be repeated. ``flags`` is how it is typed if not by its
-    name. ``read`` turns what was typed into the value and ``write`` turns it back (into a list if the option is
-    repeated). ``typer`` are further parameters of ``typer.Option``.
+    The help lists it in ``group``. ``commands`` are those that take it, with ! those that cannot do without it.
+    ``typed`` is how it is typed: its flags, if these are not its name, and a word for what follows. What ``help``
+    says last, in [ ], is what happens without it. ``kind`` is the type of what is typed: with a bool as default it
+    is a flag, with a tuple an option that can be repeated, with a ``min`` a whole number. ``read`` turns what was
+    typed into the value and ``write`` turns it back (into a list if the option is repeated). ``typer`` are further
+    parameters of ``typer.Option``.
     """
     if isinstance(default, bool):
         kind = bool
+    elif "min" in typer:
+        kind = int
     elif isinstance(default, tuple):
         kind, read, write = list[str], tuple, list
-    about = {"commands": commands.split(), "required": required.split(), "help": help, "kind": kind}
-    typer["rich_help_panel"] = None if often else group
+    flags = [word for word in typed.split() if word.startswith("-")]
+    if help.endswith("]"):
+        help, _, typer["show_default"] = help[:-1].rpartition(" [")
+    typer |= {"rich_help_panel": group, "metavar": " ".join(typed.split()[len(flags) :]) or None}
+    required = [word.removesuffix("!") for word in commands.split() if word.endswith("!")]
+    about = {"commands": commands.replace("!", "").split(), "required": required, "help": help, "kind": kind}
     return field(default=default, metadata={**about, "flags": flags, "read": read, "write": write, "typer": typer})
 
 
@@ -92,7 +99,7 @@ def read_share(text: str, option: str, what: str = "share") -> float:
     """
     share = _share(text)
     if not 0 < share < 1:
-        raise ValueError(f"{option} {text!r} is no {what}; give one such as 10% or 0.1.")
+        raise ValueError(f"{option} {text!r} is not a {what}; give one such as 10% or 0.1.")
     return share
 
 
@@ -145,14 +152,10 @@ def read_prior(texts: Sequence[str]) -> dict[str, float] | str | None:
         problem = ""
         if not name or not math.isfinite(share):
             problem = (
-                "is not understood; give NAME=SHARE, such as yes=0.3 or yes=30%, once for each class, or the word "
-                "labeled"
+                "is not understood; give NAME=SHARE, such as yes=30%, once for each class, or the word labeled"
             )
         elif _SEVERAL_SHARES.search(name):
-            problem = (
-                "holds more than one class; repeat the option for each, as in --class-prior yes=30% "
-                "--class-prior no=70%"
-            )
+            problem = "holds more than one class; repeat the option for each, as in --class-prior yes=30%"
         elif share > 1 and "%" not in number:
             problem = f"is more than all rows; write {text.strip()}% if you mean per cent, or a share such as 0.3"
         elif name in shares:
@@ -173,7 +176,7 @@ def read_size(text: str) -> int:
     power = " kmgt".index((found[2] or " ").lower()) if found else 0
     size = int(float(found[1]) * (1024 if found[3] else 1000) ** power) if found else 0
     if not size:
-        raise ValueError(f"--memory {text!r} is no size; give one such as 2GB or 1.5GiB.")
+        raise ValueError(f"--memory {text!r} is not a size; give one such as 2GB or 1.5GiB.")
     return size
 
 
@@ -182,291 +185,197 @@ class Options:
     """What a user chose; see the help of each field in the source, or ``chary label --help``."""
 
     target: str | None = _option(
-        _LABELLING,
-        None,
-        "The column with the labels.",
-        flags=("--target", "-t"),
-        required="label diagnose draw",
-        often=True,
-        metavar="COLUMN",
+        _FIRST, "label! diagnose! review draw!", None, "--target -t COLUMN", "The column with the labels."
     )
     labels: tuple[str, ...] = _option(
-        "judge review",
-        (),
-        "The column of labels to judge; give more to compare them.",
-        flags=("--labels", "-l"),
-        required="judge",
-        often=True,
-        metavar="COLUMN",
+        _FIRST, "judge! review", (), "--labels -l COLUMN", "A column of labels to judge; give two to compare them."
     )
     confidence: str | None = _option(
-        "judge review", None, "How sure each label is: a column of numbers.", often=True, metavar="COLUMN"
+        _FIRST, "judge review", None, "COLUMN", "A column of numbers: the larger, the more certain the label."
     )
     unlabeled: tuple[str, ...] = _option(
-        _ALL, (), "A value that means: no label, like an empty cell.", often=True, metavar="VALUE"
+        _FIRST, _ALL, (), "VALUE", "A value that means no label, like an empty cell."
     )
     classes: tuple[str, ...] = _option(
-        _ALL,
-        (),
-        "A value that is a class, although it looks like a missing answer (unknown, 99).",
-        flags=("--class",),
-        metavar="VALUE",
+        COLUMNS, _ALL, (), "--class VALUE", "A value that is a class although it looks missing (unknown, 99)."
     )
     exact_labels: bool = _option(
-        _ALL, False, "Treat labels that differ only in case or white space as different classes."
+        COLUMNS, _ALL, False, "", "Treat labels that differ only in case or white space as different classes."
     )
-    drop: tuple[str, ...] = _option(_LABELLING, (), "Leave a column out.", often=True, metavar="COLUMN")
+    drop: tuple[str, ...] = _option(_FIRST, _LABELLING, (), "COLUMN", "Leave a column out.")
     categorical: tuple[str, ...] = _option(
-        _LABELLING, (), "A column of categories, such as postcodes.", often=True, metavar="COLUMN"
+        _FIRST, _LABELLING, (), "COLUMN", "A column of categories, such as postcodes."
     )
-    numeric: tuple[str, ...] = _option(_LABELLING, (), "A column of numbers.", metavar="COLUMN")
+    numeric: tuple[str, ...] = _option(COLUMNS, _LABELLING, (), "COLUMN", "A column of numbers.")
     identifier: tuple[str, ...] = _option(
-        _LABELLING,
-        (),
-        "A column that only identifies rows; it is not learned from.",
-        flags=("--identifier", "--id"),
-        metavar="COLUMN",
+        COLUMNS, _LABELLING, (), "--identifier --id COLUMN", "A column that only identifies rows."
     )
     missing: tuple[str, ...] = _option(
-        _LABELLING, (), "A value to treat as missing, such as -9 or age=-9.", metavar="[COLUMN=]CODE"
+        COLUMNS, _LABELLING, (), "[COLUMN=]CODE", "A value to treat as missing, such as -9 or age=-9."
     )
     dates: tuple[str, ...] = _option(
+        COLUMNS,
         _LABELLING,
         (),
+        "[COLUMN=]ORDER",
         "How to read 03/04/2024 if a column leaves it open: day-first, month-first or year-first.",
-        metavar="[COLUMN=]ORDER",
     )
-    text: tuple[str, ...] = _option(_LABELLING, (), "A column of free text.", metavar="COLUMN")
+    text: tuple[str, ...] = _option(COLUMNS, _LABELLING, (), "COLUMN", "A column of free text.")
     features: str | os.PathLike[str] | None = _option(
+        FILES,
         f"{_LABELLING} predict",
         None,
-        "More numbers for each row of FILE, such as embeddings of images or texts.",
-        group=FILES,
+        "FILE.npy",
+        "More numbers for each row of FILE, such as embeddings.",
         kind=Path,
-        metavar="FILE.npy",
     )
     audit: str | os.PathLike[str] | None = _option(
-        "label judge",
-        None,
-        "The sheet of random rows that a person labelled.",
-        often=True,
-        kind=Path,
-        metavar="FILE",
+        _FIRST, "label judge", None, "FILE", "The filled-in sheet of random rows.", kind=Path
     )
     k: int = _option(
-        "draw judge",
-        AUDIT_SIZE,
-        "How many rows to draw. Decide before you look.",
-        often=True,
-        kind=int,
-        flags=("-k", "--rows"),
-        metavar="ROWS",
-        min=2,
+        _FIRST, "draw judge", AUDIT_SIZE, "-k --rows ROWS", "How many rows to draw. Decide before you look.", min=2
     )
     checked: str | os.PathLike[str] | None = _option(
-        "label draw",
-        None,
-        "The sheet of doubtful rows (--check-sheet) that a person has labelled.",
-        group=AUDIT,
-        kind=Path,
-        metavar="FILE",
+        AUDIT, "label draw", None, "FILE", "The filled-in sheet of doubtful rows, from --check-sheet.", kind=Path
     )
     check_sheet: bool = _option(
-        "label draw", False, "Also write FILE.check.csv: doubtful rows for you to check and correct.", group=AUDIT
+        AUDIT, "label draw", False, "", "Also write FILE.check.csv: doubtful rows to correct."
     )
     class_prior: Mapping[Any, float] | str | None = _option(
+        LEARNING,
         "label draw",
         None,
+        "NAME=SHARE",
         "The share of a class among all rows, if you know it; once for each class.",
-        group=LEARNING,
         kind=list[str],
         read=read_prior,
         write=lambda given: given if isinstance(given, str) else [f"{one}={n:.10g}" for one, n in given.items()],
-        metavar="NAME=SHARE",
     )
     aim: str = _option(
-        "label draw", "accuracy", "accuracy, or balanced: every class counts the same.", often=True, metavar="AIM"
+        _FIRST, "label draw", "accuracy", "AIM", "accuracy, or balanced: every class counts the same."
     )
     error: float | None = _option(
+        _FIRST,
         "label draw judge",
         None,
+        "SHARE",
         "With --audit: accept rows with at most, say, 10% wrong.",
-        often=True,
         read=partial(read_share, option="--error", what="share of wrong labels"),
         write=_written_share,
-        metavar="SHARE",
     )
     require: float | None = _option(
+        AUDIT,
         "judge",
         None,
+        "TEXT",
         "For pipelines, with --audit: exit with 0 if the audit shows this, such as accuracy>=80%, with 4 if it "
         "rules it out, and with 3 if neither.",
-        group=AUDIT,
         read=read_requirement,
         write=lambda share: f"accuracy>={_written_share(share)}",
-        metavar="TEXT",
     )
     plan: tuple[str, float] | None = _option(
+        AUDIT,
         "judge",
         None,
+        "TEXT",
         "Only say how many rows to label for width<=20%, accuracy>=80% or, of labels to accept, error<=10%.",
         read=read_plan,
         write=lambda plan: f"{plan[0]}{'>=' if plan[0] == 'accuracy' else '<='}{100 * plan[1]:.10g}%",
-        group=AUDIT,
-        metavar="TEXT",
     )
-    by: tuple[str, ...] = _option(
-        "judge", (), "Show the accuracy for each value of a column.", group=AUDIT, metavar="COLUMN"
-    )
+    by: tuple[str, ...] = _option(AUDIT, "judge", (), "COLUMN", "Show the accuracy for each value of a column.")
     hide: tuple[str, ...] = _option(
-        "judge review", (), "Do not show a column to whoever labels the rows.", group=AUDIT, metavar="COLUMN"
+        AUDIT, "judge review", (), "COLUMN", "Do not show a column to whoever labels the rows."
     )
     show: tuple[str, ...] = _option(
-        "judge review", (), "Show a column although it gives the label away.", group=AUDIT, metavar="COLUMN"
+        AUDIT, "judge review", (), "COLUMN", "Show a column although it gives the label away."
     )
     annotator: tuple[str, ...] = _option(
-        "judge review",
-        (),
-        "Another person's answers: a filled copy of the sheet, or a column in it.",
-        group=AUDIT,
-        metavar="FILE",
+        AUDIT, "judge review", (), "FILE", "Another person's answers: a filled-in sheet, or a column in it."
     )
     settled: str | os.PathLike[str] | None = _option(
+        AUDIT,
         "judge review",
         None,
+        "FILE",
         "The sheet of the rows on which annotators differ, filled in.",
         kind=Path,
-        group=AUDIT,
-        metavar="FILE",
     )
     learner: Any = _option(
+        LEARNING,
         "label draw",
         "auto",
+        "NAME",
         "The model: auto, mixed (linear, trees and boosting together), network, linear or boosting.",
-        group=LEARNING,
-        metavar="NAME",
     )
     rounds: int | None = _option(
+        LEARNING,
         "label draw",
         None,
-        "Rounds of self-training: how often to learn from its own most certain labels.",
-        group=LEARNING,
-        kind=int,
+        "N",
+        "Rounds of self-training. [0, 1 or 5, depending on the labels]",
         min=0,
         max=20,
-        metavar="N",
-        show_default="0, 1 or 5, depending on the labels",
     )
-    probabilities: bool = _option("label draw predict", False, "Add the probability of each class.", group=OUTPUT)
+    probabilities: bool = _option(OUTPUT, "label draw predict", False, "", "Add the probability of each class.")
     explain: bool = _option(
-        "label draw", False, "Add the cells that decided each new label; slow on large tables.", group=OUTPUT
+        OUTPUT, "label draw", False, "", "Add the cells that decided each new label; slow on large tables."
     )
-    delimiter: str | None = _option(
-        f"{_ALL} predict",
-        None,
-        "What separates the columns of a CSV.",
-        group=FILES,
-        metavar="CHARACTER",
-        show_default="found out",
-    )
-    encoding: str | None = _option(
-        f"{_ALL} predict",
-        None,
-        "The encoding of a CSV, such as cp1252.",
-        group=FILES,
-        metavar="NAME",
-        show_default="found out",
-    )
-    sheet: str | None = _option(
-        f"{_ALL} predict", None, "Which sheet of an Excel workbook.", group=FILES, metavar="NAME"
-    )
+    delimiter: str | None = _option(FILES, _READ, None, "CHARACTER", "The delimiter of a CSV. [detected]")
+    encoding: str | None = _option(FILES, _READ, None, "NAME", "The encoding of a CSV, such as cp1252. [detected]")
+    sheet: str | None = _option(FILES, _READ, None, "NAME", "Which sheet of an Excel workbook.")
     header_row: int | None = _option(
-        f"{_ALL} predict",
-        None,
-        "Which row of a CSV or Excel sheet holds the column names.",
-        kind=int,
-        group=FILES,
-        min=1,
-        metavar="N",
-        show_default="found out",
+        FILES, _READ, None, "N", "The row that holds the column names. [detected]", min=1
     )
     memory: int | None = _option(
+        FILES,
         "label draw predict",
         None,
-        "The most memory to use, such as 2GB.",
-        group=FILES,
+        "SIZE",
+        "The most memory to use, such as 2GB. [half of what is free]",
         read=read_size,
-        metavar="SIZE",
-        show_default="half of what is free",
     )
     sample: int | None = _option(
+        FILES,
         "label draw",
         None,
-        "Read the table in parts and learn from so many unlabelled rows.",
-        group=FILES,
-        kind=int,
+        "ROWS",
+        "Read the table in parts; learn from this many unlabelled rows. [100,000 if it exceeds the memory]",
         min=100,
-        metavar="ROWS",
-        show_default="100,000 if the table does not fit into memory",
     )
     seed: int | None = _option(
-        f"{_ALL} demo",
-        None,
-        "The same seed gives the same result.",
-        group=LEARNING,
-        kind=int,
-        min=0,
-        max=2**31 - 1,
-        metavar="N",
-        show_default="0",
+        LEARNING, f"{_ALL} demo", None, "N", "The same seed gives the same result. [0]", min=0, max=2**31 - 1
     )
     out: str | os.PathLike[str] | None = _option(
-        "label draw judge predict",
-        None,
-        "The folder to write to.",
-        often=True,
-        kind=Path,
-        metavar="FOLDER",
-        show_default="that of FILE",
+        _FIRST, _WRITE, None, "FOLDER", "The folder to write to. [that of FILE]", kind=Path
     )
     format: str | None = _option(
-        "label draw judge predict",
+        OUTPUT,
+        _WRITE,
         None,
-        f"The kind of table to write: {listed(FORMATS, 'or')}, or packed, as csv.gz.",
-        group=OUTPUT,
-        metavar="KIND",
-        show_default="that of FILE",
+        "KIND",
+        f"The kind of table to write: {listed(FORMATS, 'or')}, or packed, as csv.gz. [that of FILE]",
     )
     until_width: float | None = _option(
+        _FIRST,
         "fill",
         None,
+        "SHARE",
         "For a sheet of chary judge: say when the interval is no wider than this, such as 20%.",
-        often=True,
         read=partial(read_share, option="--until-width"),
         write=_written_share,
-        metavar="SHARE",
     )
     until_above: float | None = _option(
+        _FIRST,
         "fill",
         None,
+        "SHARE",
         "For a sheet of chary judge: say when it is clear whether accuracy is above this, such as 90%.",
-        often=True,
         read=partial(read_share, option="--until-above"),
         write=_written_share,
-        metavar="SHARE",
     )
-    port: int = _option(
-        "review",
-        0,
-        "The port to listen on; 0 picks a free one.",
-        often=True,
-        kind=int,
-        min=0,
-        max=65535,
-        metavar="N",
-    )
-    no_browser: bool = _option("review", False, "Print the address instead of opening a browser.", often=True)
-    force: bool = _option("label draw judge predict demo", False, "Overwrite files that are there.", often=True)
+    port: int = _option(_FIRST, "review", 0, "N", "The port to listen on; 0 picks a free one.", min=0, max=65535)
+    no_browser: bool = _option(_FIRST, "review", False, "", "Print the address instead of opening a browser.")
+    force: bool = _option(_FIRST, "label draw judge predict demo", False, "", "Overwrite files that are there.")
 
     @classmethod
     def of(cls, command: str = "", /, **given: Any) -> Options:
@@ -548,6 +457,12 @@ class Options:
         }
         typed = replace(self, **odd).as_typed(command)
         return {name: texts for name, texts in typed.items() if name not in _NOT_KEPT}
+
+    @property
+    def for_sheet(self) -> dict[str, Any]:
+        """What a sheet of unlabelled rows says of how the table is read and labelled, by fields of its origin."""
+        told = {"unlabeled": self.unlabeled, "exact_labels": self.exact_labels}
+        return {**told, "options": self.to_keep("label")}
 
     @classmethod
     def kept(cls, said: Mapping[str, Any]) -> Options:

@@ -252,5 +252,5 @@ def test_an_error_without_an_audit_is_refused():
     check_error(None, None)
     check_error(0.1, "audit.csv")
     check_error(np.float32(0.1), "audit.csv")
-    with pytest.raises(TableError, match="Only rows drawn at random"):
+    with pytest.raises(TableError, match="Only an audit tells"):
         check_error(0.1, None)

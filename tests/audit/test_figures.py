@@ -194,8 +194,8 @@ def test_skipped_rows_are_wrong_in_their_slice():
 @pytest.mark.parametrize(
     ("truth", "labels", "counts", "complaint"),
     [
-        (["a"], ["a", "b"], {"a": 9, "b": 9}, "shapes"),
-        ([], [], {"a": 9}, "shapes"),
+        (["a"], ["a", "b"], {"a": 9, "b": 9}, "one value for each"),
+        ([], [], {"a": 9}, "one value for each"),
         (["a", "a"], ["a", "a"], {"a": 1}, "counts"),
         (["a"], ["b"], {"a": 1}, "counts"),
     ],

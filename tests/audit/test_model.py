@@ -165,19 +165,11 @@ def test_widened_figure_holds_where_only_the_audit_knows_most_classes():
 
 
 @pytest.mark.parametrize(
-    ("audited", "said"),
-    [
-        (np.zeros(5, dtype=bool), "mask of shape"),
-        ([0], "two or more different rows"),
-        ([0.5, 1.5], "two or more different rows"),
-        ([1, 1], "two or more different rows"),
-        ([1, 600], "between 0 and 599"),
-        ([-1, 2], "between 0 and 599"),
-    ],
+    "audited", [np.zeros(5, dtype=bool), [0], [0.5, 1.5], [1, 1], [1, 600], [-1, 2], [[0, 1], [2, 3]]]
 )
-def test_refuses_an_audit_that_is_none(table, audited, said):
+def test_refuses_an_audit_that_is_none(table, audited):
     X, y, *_ = table
-    with pytest.raises(ValueError, match=said):
+    with pytest.raises(ValueError, match="audit must be a mask"):
         fit_with_audit(LogisticRegression(), X, y, audited)
 
 
@@ -265,7 +257,7 @@ def test_self_training_is_off_unless_clearly_better(biased):
     model, figures = audit_model(make, X, every, answers)
     assert figures.comparison.p_value >= 0.05
     assert figures.rounds == model.max_rounds == 0
-    assert "not clearly better, so it is off" in figures.notes[-1]
+    assert "did not clearly help, so it is off" in figures.notes[-1]
 
 
 class LateLearner(ClassifierMixin, BaseEstimator):
@@ -299,7 +291,7 @@ def test_self_training_is_on_where_the_audit_shows_it_clearly():
     assert figures.after.share == 1
     assert figures.comparison.p_value < 0.05
     assert figures.rounds == model.max_rounds == 1
-    assert "clearly better, so it is on" in figures.notes[-1]
+    assert "clearly helped, so it is on" in figures.notes[-1]
 
 
 def test_skipped_rows_are_wrong_in_every_figure(biased):
@@ -316,7 +308,7 @@ def test_skipped_rows_are_wrong_in_every_figure(biased):
     assert (figures.accuracy.low, figures.accuracy.high) == limits
     assert figures.after.low <= figures.after.correct / 40
     assert figures.notes[0] == "ten skipped"
-    assert "10 skipped rows as wrong" in figures.notes[1]
+    assert "10 skipped rows count as wrong" in figures.notes[1]
     assert f"{figures.answered}" in figures.notes[1]
     unskipped = audit_model(make, X, every, AuditAnswers(told, truth[told], 30), rounds=0)[1]
     assert unskipped.answered == figures.answered

@@ -127,12 +127,12 @@ def test_label_with_an_audit_says_what_it_found(drawn, animals, run, keys, row_n
     run("audit", "fill", path)
     code, out, _ = run("label", animals[0], "-t", "animal", "--audit", path, *QUICK)
     assert code == 0
-    assert "promised by your labels" in out
+    assert "cross-validation" in out
     assert "exact, 8 random rows" in out
     assert "cross-fitted" in out
     page = path.with_name("animals.report.html").read_text()
-    assert "does not estimate it: your labels are no random sample" in page
-    assert "needs an audit of 299 rows or more" in page
+    assert "does not estimate it: your labels are not a random sample" in page
+    assert "needs an audit of 230 rows or more" in page
     labeled = pl.read_csv(path.with_name("animals.labeled.csv"))
     rows = row_numbers(path)
     assert labeled["chary_label"][rows].to_list() == truth
@@ -195,10 +195,8 @@ def test_label_marks_the_rows_that_can_be_accepted_at_an_error(animals, run, row
     code, out, _ = run(*words, "--error", "1%")
     assert code == 0
     said = " ".join(out.split())
-    assert (
-        "No new label can be accepted with at most 1% wrong: the audit has 60 rows, and 299 or more are needed"
-        in said
-    )
+    why = "this needs at least 230 audited rows, and there are 60"
+    assert f"No new label can be accepted with at most 1% wrong: {why}" in said
     labeled = pl.read_csv(path.with_name("animals.labeled.csv"))
     assert (labeled["chary_accept"] == (labeled["chary_source"] == "given")).all()
     assert run(*words)[0] == 0
@@ -412,8 +410,8 @@ def test_filling_in_tells_when_it_is_enough_and_the_report_knows(judged, run, ke
     )
     code, out, err = run("audit", "fill", judged, "--until-above", "70%")
     assert code == 0, err
-    assert "By 45 rows, between" in out
-    assert "ENOUGH: accuracy is at least 70%" in out
+    assert "After 45 rows: between" in out
+    assert "Done: accuracy is at least 70%" in out
     assert f"Next:  chary judge {judged.with_name('t.csv')} --labels rule --audit {judged}" in out.replace(
         "\n", ""
     )
@@ -429,7 +427,7 @@ def test_of_a_model_yet_to_be_made_nothing_can_be_told(drawn, run):
     code, _, err = run("audit", "fill", drawn[0], "--until-width", "0.2")
     assert code == 1
     assert "when it is enough can be told of a sheet of chary judge alone" in err
-    assert "is no share" in run("audit", "fill", drawn[0], "--until-width", "20")[2]
+    assert "is not a share" in run("audit", "fill", drawn[0], "--until-width", "20")[2]
 
 
 def test_without_its_table_nothing_can_be_told(judged, run):

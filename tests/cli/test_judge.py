@@ -41,17 +41,17 @@ def test_the_whole_way_by_the_commands_that_are_suggested(tickets, run, keys):
     sheet = path.with_name("my tickets.judge.csv")
     code, out, _ = run("judge", path, "--labels", "rule", "--confidence", "sure")
     assert code == 0
-    assert "30 of 500 rows, drawn at random" in out
+    assert "Drew 30 of 500 rows at random" in out
     assert pl.read_csv(sheet).columns == ["chary_row", "chary_truth", "text", "region", "chary_classes"]
     press(keys, sheet, truth)
     code, out, _ = run(*next_command(out))
     assert "30 labelled, 0 skipped, 0 left" in out
     code, out, err = run(*next_command(out), "--by", "region")
     assert (code, err) == (0, "")
-    assert "of 30 rows drawn at random are labelled right" in " ".join(out.replace("│", " ").split())
+    assert "of 30 random rows have the right label" in " ".join(out.replace("│", " ").split())
     assert path.with_name("my tickets.judged.html").exists()
     assert not path.with_name("my tickets.judged.csv").exists()
-    enlarge = shlex.split(out.partition("answers there are:")[2].split("\n")[0])[1:]
+    enlarge = shlex.split(out.partition("answers are kept):")[2].split("\n")[0])[1:]
     assert enlarge[-6:] == ["--confidence", "sure", "-k", "60", "--by", "region"]
     code, out, _ = run(*enlarge)
     assert "30 more rows were drawn at random" in out
@@ -85,7 +85,7 @@ def test_chary_judges_its_own_labels(tickets, run):
     ("words", "said"),
     [
         (["-l", "rul"], "did you mean 'rule'?"),
-        (["-l", "text"], "holds no classes; give the column that holds the labels"),
+        (["-l", "text"], "holds no classes; choose another"),
         (["-l", "rule", "-k", 501], "501 rows cannot be drawn from 500"),
         (["-l", "rule", "--confidence", "nope"], "no column 'nope'"),
         (["-l", "rule", "--audit", "nowhere.csv"], "cannot be read"),
@@ -106,7 +106,7 @@ def test_sheets_are_not_taken_for_one_another(tickets, animals, drawn, run):
     run("judge", animals[0], "-l", "animal", "-k", 5)
     code, _, err = run("label", animals[0], "-t", "animal", "--audit", animals[0].with_name("animals.judge.csv"))
     assert code == 1
-    assert "was drawn to judge the labels in column 'animal'" in err
+    assert "was drawn to judge column 'animal'" in err
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ def test_a_requirement_before_any_answer_is_refused(tickets, run):
 def test_drawing_can_be_said_with_a_word(animals, run):
     path, _ = animals
     code, out, _ = run("judge", "draw", path, "-l", "animal", "--rows", 7)
-    assert (code, "7 of 300 rows, drawn at random" in out) == (0, True)
+    assert (code, "Drew 7 of 300 rows at random" in out) == (0, True)
     code, _, err = run("judge", "draw", path, "-l", "animal", "--audit", path.with_name("animals.judge.csv"))
     assert (code, "takes no --audit" in err) == (1, True)
 

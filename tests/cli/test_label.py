@@ -79,12 +79,12 @@ def test_class_proportions_are_met_and_owned_up_to(table, run):
 def test_the_aim_is_asked_for_and_said(table, run):
     code, out, err = run("label", table, "-t", "churn", *QUICK, "--aim", "balanced")
     assert (code, err) == (0, "")
-    assert "Aimed at: every class, rare or common, counts the same." in re.sub(r"\s+", " ", out)
-    assert "Are rare classes" not in out
+    assert "Optimised for balanced accuracy: every class counts the same." in re.sub(r"\s+", " ", out)
+    assert "If rare classes" not in out
     page = (table.parent / "customers.report.html").read_text()
-    assert "Aimed at: every class, rare or common, counts the same." in page
+    assert "Optimised for balanced accuracy: every class counts the same." in page
     assert "balanced accuracy" in page
-    question = "Are rare classes as important as common ones? Then label with --aim balanced"
+    question = "If rare classes matter as much as common ones, label with --aim balanced"
     for words in (["label", *QUICK, "--force"], ["diagnose"]):
         code, out, _ = run(words[0], table, "-t", "churn", *words[1:])
         assert code == 0
@@ -214,7 +214,7 @@ def test_several_files_are_one_table_and_said(table, tmp_path, run):
     assert f"auditdraw{folder}/jan.csv{folder}/feb.csv--targetchurn" in re.sub(r"[\s│]+", "", out)
     code, out, _ = run("label", f"{folder}/*.csv", "-t", "churn", *QUICK, "--json", "--out", tmp_path)
     assert code == 0
-    assert "1 file written by chary was passed over." in json.loads(out)["notes"]
+    assert "Skipped 1 file that chary wrote." in json.loads(out)["notes"]
     assert (tmp_path / "feb-and-1-more.labeled.csv").exists()
     (folder / "mar.csv").write_text("id;age;churn\n1;2;3\n")
     code, _, err = run("label", folder, "-t", "churn")
@@ -275,7 +275,7 @@ def test_every_marker_that_is_typed_counts(table, run):
     assert sorted(json.loads(out)["labels"]) == ["no", "yes"]
     code, _, err = run("label", table, "-t", "churn", "--force", "--unlabeled", "unknown")
     assert code == 1
-    assert "pass also --unlabeled NA if it does, or --class NA if it is a class." in err
+    assert "pass also --unlabeled NA if that means no label, or --class NA if that is a class." in err
     code, out, _ = run("label", table, "-t", "churn", *QUICK, "--force", *words)
     assert "--unlabeled NA --unlabeled unknown" in re.sub(r"[\s│]+", " ", out)
 
@@ -365,8 +365,8 @@ def test_outputs_that_cannot_be_written_are_found_before_the_work(table, run, mo
     table.rename(long)
     for words, said in (
         ([], "is too long a name for a file; choose a shorter one"),
-        (["--out", "/proc/self"], "belongs to the system and keeps no files"),
-        (["--out", "/dev"], "belongs to the system and keeps no files"),
+        (["--out", "/proc/self"], "is a system folder"),
+        (["--out", "/dev"], "is a system folder"),
     ):
         code, out, err = run("label", long, "-t", "churn", *words)
         assert (code, out) == (1, "")
@@ -374,7 +374,7 @@ def test_outputs_that_cannot_be_written_are_found_before_the_work(table, run, mo
     long.rename(table)
     monkeypatch.setattr(os, "fsync", lambda descriptor: os.write(os.open("/dev/full", os.O_WRONLY), b"x"))
     code, _, err = run("label", table, "-t", "churn", "--out", table.parent / "new")
-    assert "(no space left on device); mend that, or write elsewhere." in err
+    assert "(no space left on device); fix that, or choose another folder." in err
     assert [path.name for path in table.parent.iterdir()] == ["customers.csv"]
 
 
@@ -390,7 +390,7 @@ def test_where_one_output_fails_the_others_stay_as_they_were(table, run, monkeyp
     monkeypatch.setattr(chary.model_file, "model_bytes", fails)
     code, _, err = run(*words, "--force")
     assert code == 1
-    assert "Nothing was written in" in err
+    assert "Cannot write in" in err
     kept = {path.name: path.read_text() for path in folder.iterdir() if path != table}
     assert kept == {"customers.labeled.csv": "mine", "customers.report.html": "mine, too"}
 
@@ -487,7 +487,7 @@ def test_a_sample_asks_for_parts_and_other_formats_can_be_written(tmp_path, run)
         (("--sample", 200, "--memory", "100MB"), "but only 95 MiB are allowed; allow more with"),
         (("--sample", 200, "--features", "f.npy"), "leave --sample out, pass more with --memory, or put"),
         (("--sample", 200, "-t", "z"), "no column 'z'"),
-        (("--memory", "much"), "is no size"),
+        (("--memory", "much"), "is not a size"),
     ],
 )
 def test_what_cannot_be_done_in_parts_is_one_sentence(tmp_path, run, options, sentence):

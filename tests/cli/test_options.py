@@ -66,12 +66,12 @@ def test_class_proportions_that_cannot_be_are_said(texts, said):
 def test_shares_and_sizes_as_typed():
     assert read_share("5 %", "--error") == read_share("0.05", "--error") == 0.05
     for typed in ("ten", "", "0", "1", "100%", "-5%", "10", "nan", "%"):
-        with pytest.raises(ValueError, match=r"--error .* is no share; give one such as 10% or 0\.1"):
+        with pytest.raises(ValueError, match=r"--error .* is not a share; give one such as 10% or 0\.1"):
             read_share(typed, "--error")
     sizes = {"2GB": 2 * 10**9, "2 gib": 2**31, "1.5g": 1_500_000_000, "100": 100, "1TiB": 2**40}
     assert {typed: read_size(typed) for typed in sizes} == sizes
     for typed in ("", "GB", "-1GB", "0", "2 XB", "2ib", "1e9", "nan"):
-        with pytest.raises(ValueError, match="is no size; give one such as 2GB"):
+        with pytest.raises(ValueError, match="is not a size; give one such as 2GB"):
             read_size(typed)
 
 
@@ -370,8 +370,8 @@ LABELED = b"x,y\n" + b"".join(b"%d,%s\n" % (i % 7, b"ab"[i % 2 : i % 2 + 1] if i
         (
             b"x,y\n1,a\n2,b\n3,?\n",
             [],
-            "Column 'y' holds '?' in 1 rows, which may or may not mean unlabelled; pass --unlabeled '?' if it "
-            "does, or --class '?' if it is a class. Its other values are 'a' (1) and 'b' (1).",
+            "Column 'y' holds '?' in 1 rows; pass --unlabeled '?' if that means no label, or --class '?' if that "
+            "is a class. Its other values are 'a' (1) and 'b' (1).",
         ),
         (
             b"y\na\nb\n",
@@ -405,5 +405,5 @@ def test_commands_speak_of_commands(tmp_path, capsys):
     write_audit(table, "y", target_labels(table, "y"), np.array([0, 3]), drawn)
     pl.read_csv(drawn.getvalue()).write_csv(sheet)
     assert main(["label", str(path), "-t", "y", "--audit", str(sheet)]) == 1
-    said = f"No row of t audit.csv has a label; at least two are needed: chary audit fill '{sheet}'"
+    said = f"t audit.csv has 0 labels, and at least 2 are needed: chary audit fill '{sheet}'"
     assert capsys.readouterr().err == f"chary: {said}\n"

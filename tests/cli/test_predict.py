@@ -111,7 +111,7 @@ def test_shards_share_the_files_out(model, months, tmp_path, run):
 
 def test_what_does_not_go_together_is_said_before_any_work(model, months, tmp_path, run):
     for words, said in [
-        (["--memory", "much"], "--memory 'much' is no size"),
+        (["--memory", "much"], "--memory 'much' is not a size"),
         (["--memory", "1MB"], "1 at a time need at least 400 MiB, but only 0 MiB are allowed; ask for fewer"),
         (["--engine", "ray"], "There is no engine 'ray'; pass --engine process or 'dask'."),
         (["--features", tmp_path / "x.npy"], "--features belongs to the rows of one table; give one FILE."),

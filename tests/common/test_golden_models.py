@@ -30,7 +30,8 @@ def test_golden_models_predict_what_they_did(name):
         assert model[0].get_feature_names_out().tolist() == expected.pop("features")
     if "compare" in expected:
         seen = count_events(model, *model[0].transform_counted(rows))
-        assert compare_with_reference(model, seen).figures() == expected.pop("compare")
+        found = compare_with_reference(model, seen).figures()
+        assert {name: found[name] for name in found if name != "sentence"} == expected.pop("compare")
     confident = model[-1] if name.startswith("label-") else model
     features = model[0].transform(rows) if name.startswith("label-") else rows
     for method, numbers in expected.items():

@@ -200,15 +200,16 @@ def test_the_verdict_needs_significance_and_its_degree_the_auc():
 
 def test_the_sentence_says_why_and_what_to_do():
     said = {
-        REPRESENTATIVE: "look like the rest (AUC 0.62, p = 0.020). That does not prove",
+        REPRESENTATIVE: "The labelled rows look like the rest (AUC 0.62, p = 0.020). A class may still mean",
         MILD: "differ mildly from the rest (AUC 0.62, p = 0.020), and 25% of the other rows",
         STRONG: "may be far too high or too low",
     }
     for verdict, words in said.items():
         diagnosis = Diagnosis(verdict, Separation(0.62, 0.5, 0.7, 0.02), 0.75, [], None, {}, 20, 80)
         assert words in diagnosis.sentence
-        assert "label some random rows before you trust it" in diagnosis.sentence
-        assert "trust the figures of the audit" in replace(diagnosis, audited=True).sentence
+        assert ("may not hold" if verdict == REPRESENTATIVE else "too high or too low") in diagnosis.sentence
+        assert "label some random rows" in diagnosis.sentence
+        assert "trust the audit" in replace(diagnosis, audited=True).sentence
 
 
 def test_rows_that_lie_far_from_labels_are_named_only_where_they_are_more_than_chance_gives():

@@ -24,8 +24,7 @@ from chary.model_file import ModelFileError, load, save
 from chary.options import Options
 from chary.report.summary import summarize
 from chary.tables import Table, TableError, open_source, read_table, write_table
-from chary.tables.sampling import sample_rows
-from chary.tables.target import target_labels
+from chary.tables.target import sample_rows, target_labels
 
 pytestmark = pytest.mark.usefixtures("quick_learners")
 

@@ -14,9 +14,10 @@ from sklearn.preprocessing import StandardScaler
 
 from chary import DiverseEnsembleClassifier
 from chary.labelling import Predictor, predict_table
-from chary.labelling.score import load_table_model, probability_names, refuse_taken
+from chary.labelling.score import load_table_model, probability_names
 from chary.model_file import save
 from chary.tables import Table, TableError, TablePreparation
+from chary.tables.table import refuse_taken
 
 N = 200
 

@@ -29,7 +29,7 @@ def test_everything_that_holds_a_table_becomes_one(tmp_path):
 def test_settings_of_reading_are_for_files(tmp_path):
     (tmp_path / "t.csv").write_text("x|y\n1|a\n")
     assert given(tmp_path / "t.csv", delimiter="|", encoding="utf-8").frame.columns == ["x", "y"]
-    with pytest.raises(TableError, match="the table is no file, so the parameter delimiter has no meaning"):
+    with pytest.raises(TableError, match="the parameter delimiter only applies to files"):
         given({"x": [1]}, delimiter="|")
 
 

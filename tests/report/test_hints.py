@@ -9,15 +9,15 @@ def test_advice_is_for_those_with_biased_labels_who_told_nothing():
     unbiased = {"biased": False, "strongly": False}
     assert prior_advice(unbiased, Hints()) == prior_advice(STRONG, Hints(), told=True) == ""
     for diagnosis in (MILD, STRONG):
-        assert "If you are not sure, do not" in prior_advice(diagnosis, Hints())
+        assert "leave it out if you are not sure" in prior_advice(diagnosis, Hints())
         assert EVIDENCE["prior"] in prior_advice(diagnosis, Hints())
 
 
 def test_the_words_are_those_of_the_caller():
     assert "class_prior={name: share, ...}" in prior_advice(STRONG, Hints())
-    assert "all rows, type this: on 20" in prior_advice(STRONG, Hints(class_prior="type this"))
+    assert "table? Then type this: on 20" in prior_advice(STRONG, Hints(class_prior="type this"))
 
 
 def test_who_has_said_that_every_class_counts_is_not_asked():
-    assert "Are rare classes as important as common ones? Then pass aim='balanced'" in aim_question(Hints())
+    assert "If rare classes matter as much as common ones, pass aim='balanced'" in aim_question(Hints())
     assert aim_question(Hints(), "balanced") == ""

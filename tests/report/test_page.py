@@ -276,7 +276,7 @@ def test_a_report_without_figures_can_be_made():
     frame = pl.DataFrame({"x": range(12), "c": ["u", "v"] * 6, "y": ["a", "b", *[None] * 10]})
     page = page_of(label_table(Table(frame, "tiny.csv", ","), Options.of(target="y", rounds=0)))
     assert Tree(page).depth == 0
-    assert "Too few rows to compare" in page
+    assert "too few rows to compare" in page
     assert "The model learned from the given labels alone" in page
     assert "too few" in page
 
@@ -317,10 +317,10 @@ def test_what_can_be_accepted_is_said_where_it_was_asked(audited):
     assert "new labels can be accepted with at most 10% wrong" in page
     assert "--error 10%" not in page
     unasked = page_of(replace(audited, audit=replace(audited.audit, error=None)))
-    assert "To have them marked: <code>--error 10%</code>" in unasked
+    assert "To mark them: <code>--error 10%</code>" in unasked
     nothing = SimpleNamespace(at=lambda error: Acceptance(float("inf"), 0, 0, 0, error, 0.9))
     none = page_of(replace(audited, audit=replace(audited.audit, error=0.01, acceptor=nothing)))
-    assert "No new label can be accepted with at most 1% wrong: the audit has 30 rows, and 299 or more are" in none
+    assert "No new label can be accepted with at most 1% wrong: this needs at least 230 audited rows, and" in none
 
 
 # ---------------------------------------------------------------- for everybody's eyes

@@ -196,7 +196,7 @@ def test_an_audit_goes_round_in_python(tmp_path):
     assert result.summary["accept"]["sentence"] in " ".join(repr(result).split())
     strict = chary.label(frame, "churn", audit=sheet, error=0.01, learner="linear")
     assert (strict.frame["chary_accept"] == (strict.frame["chary_source"] == "given")).all()
-    assert "the audit has 30 rows, and 299 or more are needed" in strict.summary["accept"]["sentence"]
+    assert "this needs at least 230 audited rows, and there are 30" in strict.summary["accept"]["sentence"]
     again = tmp_path / "again.csv"
     strict.draw(again, 30, seed=2)
     assert pl.read_csv(again)["chary_row"].to_list() == answers["chary_row"].to_list()

@@ -39,21 +39,21 @@ def summary(result):
 def test_names_from_a_file_are_no_markup(summary):
     text = screen(show_labels, summary, Hints())
     assert "[red]yes" in text
-    assert "Left out: id (a number that counts or names the rows)." in text
+    assert "Left out: id (looks like a row number or an ID)." in text
 
 
 def test_the_verdict_and_the_way_to_the_truth(summary):
     text = screen(show_labels, summary, Hints(draw="draw them so"))
     assert "strongly biased" in text
     assert summary["diagnosis"]["sentence"] in text
-    assert "Thirty labels of rows drawn at random can, and the model learns from them." in text
+    assert "Label thirty random rows to find out. The model learns from them, too." in text
     assert text.endswith("Next: draw them so")
     assert "Next:" not in screen(show_labels, summary, Hints())
 
 
 def test_few_rows_can_be_looked_at_each(summary):
     assert "so few rows without a label" in screen(show_labels, {**summary, "audit_size": 0}, Hints())
-    assert "7 labels of rows" in screen(show_labels, {**summary, "audit_size": 7}, Hints())
+    assert "Label 7 random rows" in screen(show_labels, {**summary, "audit_size": 7}, Hints())
 
 
 SCORE = {"share": 0.9, "correct": 27, "n": 30, "low": 0.735, "high": 0.979, "level": 0.95}
@@ -64,11 +64,11 @@ SOME = {**NONE, "n_accepted": 1234, "threshold": 0.5, "error": 0.1}
 @pytest.mark.parametrize(
     ("accept", "said"),
     [
-        ([NONE], "On the word of this audit no label can be accepted at 20% error or less."),
+        ([NONE], "This audit is too small to accept any label at 20% error or less."),
         (
             [NONE, SOME],
-            "1,234 new labels, those of confidence 0.5 and more, can be accepted with at most 10% wrong "
-            "(level 90%, approximate); to have them marked: error=0.1.",
+            "1,234 new labels (confidence 0.5 or more) can be accepted with at most 10% wrong "
+            "(90% level, approximate). To mark them, add error=0.1.",
         ),
     ],
 )
@@ -76,7 +76,7 @@ def test_an_audit_is_shown_beside_what_the_labels_promised(summary, accept, said
     note = {"text": "a note", "warning": True}
     audit = {"before": SCORE, "after": SCORE, "notes": [note], "accept": accept}
     text = screen(show_labels, {**summary, "audit": audit}, Hints())
-    for words in ("promised by your labels", "90.0% 73.5% to 97.9% exact, 30 random rows", "a note", said):
+    for words in ("cross-validation", "90.0% 73.5% to 97.9% exact, 30 random rows", "a note", said):
         assert words in text
 
 
@@ -84,8 +84,8 @@ def test_a_diagnosis_shows_columns_differences_and_advice(result):
     diagnosed = diagnose_table(result.table, Options.of(target="y"))
     text = screen(show_diagnosis, summarize_diagnosis(diagnosed), Hints(class_prior="say so"))
     assert "[b]x numeric" in text
-    assert "Telling labelled from other rows: AUC" in text
-    assert "share of each class among all rows, say so: on 20 real tables" in text
+    assert "A model tells labelled from other rows: AUC" in text
+    assert "in the whole table? Then say so: on 20 real tables" in text
 
 
 def test_of_a_labelled_table_doubtful_columns_are_named(summary):
@@ -128,7 +128,7 @@ def test_what_is_doubtful_is_told_apart_from_what_is_only_read_otherwise(summary
 def test_too_few_rows_to_tell_are_said_so(result):
     frame = result.table.frame.head(12).with_columns(y=pl.Series(["a", "b", *[None] * 10]))
     few = replace(result.table, frame=frame)
-    assert "Too few rows to compare" in screen(
+    assert "too few rows to compare" in screen(
         show_diagnosis, summarize_diagnosis(diagnose_table(few, Options.of(target="y"))), Hints()
     )
 
@@ -146,7 +146,7 @@ def test_aimed_at_every_class_the_mean_over_them_stands_beside_the_accuracy(summ
 
 def test_a_terminal_asks_about_doubtful_labels(summary):
     assert "held-out prediction" not in screen(show_labels, summary, Hints())
-    for n, words in ((1, "One given label contradicts a confident"), (3, "3 given labels contradict confident")):
+    for n, words in ((1, "One of your labels looks unusual"), (3, "3 of your labels look unusual")):
         text = screen(show_labels, {**summary, "second_look": [{}] * n}, Hints())
         assert words in text
         assert "may be right" in text

@@ -1,4 +1,4 @@
-"""A number in; a table out that wants to be more than text in a page: tags, formulas, long cells, odd names."""
+"""Tables that try to be more than text in a page: tags, formulas, long cells, odd names."""
 
 import csv
 from pathlib import Path

@@ -16,9 +16,9 @@ from chary._words import Parameter, Step
 from chary.options import Options
 from chary.review import begin
 from chary.review.audit import audit_page, draw
-from chary.review.errors import _PLACES, page_sentence
 from chary.review.files import Outputs, kinds_of, paths_of, read_settings, with_settings, write_settings
 from chary.review.start import overview
+from chary.review.state import _PLACES, page_sentence
 from chary.tables import Table, TableError
 
 
@@ -151,8 +151,8 @@ def test_a_sheet_of_another_table_is_said_and_not_used(bench, animals, tmp_path)
     draw(begin([str(other / "animals.csv")], Options(target="animal")), {"k": 4})
     bench.paths.audit.write_bytes((other / "animals.audit.csv").read_bytes())
     assert bench.sheets.audit is None
-    assert "was not drawn from animals.csv as it is now" in overview(bench, {})["notices"][0]
-    with pytest.raises(TableError, match="was not drawn from"):
+    assert "does not match animals.csv" in overview(bench, {})["notices"][0]
+    with pytest.raises(TableError, match="does not match"):
         audit_page(bench, {})
     bench.paths.audit.unlink()
     assert overview(bench, {})["notices"] == []

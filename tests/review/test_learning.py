@@ -26,14 +26,7 @@ def test_work_tells_its_step_and_ends():
     go.set()
     assert background.wait(60)
     assert done == [True]
-    assert background.view() == {
-        "running": False,
-        "step": "",
-        "seconds": 0.0,
-        "share": 0.0,
-        "left": "",
-        "error": None,
-    }
+    assert background.view() == {"running": False, "step": "", "share": 0.0, "left": "", "error": None}
 
 
 def test_what_was_asked_for_last_is_done_and_what_was_before_let_go():

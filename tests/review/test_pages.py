@@ -48,12 +48,12 @@ def test_the_diagnosis_is_that_of_the_report(bench):
 
 
 def test_a_draw_says_what_it_will_tell():
-    assert planned_draw(7900)["words"].startswith("If 27 of 30 prove right, accuracy is between 75% and 97%")
+    assert planned_draw(7900)["words"].startswith("If, say, 27 of 30 are right, accuracy is between 75% and 97%")
     low, high = interval(5, 6)
     assert planned_draw(6) == {
         "k": 6,
         "most": 6,
-        "words": f"If 5 of 6 prove right, accuracy is between {low:.0%} and {high:.0%} (95% interval).",
+        "words": f"If, say, 5 of 6 are right, accuracy is between {low:.0%} and {high:.0%} (95% interval).",
         "sizes": [],
     }
     assert planned_draw(7900)["sizes"][1] == {"rows": 30, "time": "10 minutes", "interval": "75% to 97%"}
@@ -179,7 +179,7 @@ def test_labels_of_a_model(labelled):
 def test_what_can_be_accepted_is_what_the_job_would_accept(labelled):
     levels = {one["error"]: one for one in truth_of_labels(labelled)["acceptance"]}
     assert tuple(levels) == ERRORS
-    assert "299 audited rows or more are needed" in levels[0.01]["words"]
+    assert "this needs at least 230 audited rows" in levels[0.01]["words"]
     for error in (0.2, 0.3):
         asked = labelled.at_error(error)
         assert levels[error]["count"] == int((asked.accept & ~labelled.labels.labeled).sum())
@@ -223,4 +223,4 @@ def test_why_nothing_is_known_yet_is_said(browser):
     assert why() == "Fewer than two random rows have a label yet."
     assert "was not said" in browser.post("/api/accept", 400)["error"]
     assert "(planned) or all along" in browser.post("/api/audit/draw", 400, k=3, rule="often")["error"]
-    assert "nobody labels more" in browser.post("/api/audit/draw", 400, k=5_001)["error"]
+    assert "At most 5,000 rows" in browser.post("/api/audit/draw", 400, k=5_001)["error"]

@@ -147,7 +147,7 @@ def test_nothing_is_said_of_accuracy_before_the_planned_size(browser, animals):
         assert not set(row) & {"proposed", "confidence", "label"}
         page = browser.post("/api/audit", place=row["place"], answer=truth[row["row"] - 1], expected="")
     assert page["interval"]["n"] == 6
-    assert "in doubt" in browser.post("/api/doubt", 400, row=row["row"], answer="dog")["error"]
+    assert "being audited" in browser.post("/api/doubt", 400, row=row["row"], answer="dog")["error"]
     assert browser.get(f"/api/doubt?row={row['row']}")["row"] is None  # nor is an opinion shown of it
     browser.wait()
 
@@ -165,7 +165,7 @@ def test_live_the_interval_holds_whenever_one_stops_and_the_command_says_the_sam
         intervals.append(page["interval"]["n"])
     assert intervals == [0, 0, 0, 0, 5, 5, 5]
     refused = browser.post("/api/audit/draw", 400, k=12, rule="planned")
-    assert "stays" in refused["error"]
+    assert "cannot be changed" in refused["error"]
     browser.post("/api/learn")
     browser.wait()
     found = browser.get("/api/truth")["accuracy"]
@@ -352,7 +352,7 @@ def test_what_a_full_disk_refuses_is_neither_answered_nor_chosen(browser, full_d
         before, shown = files_in(bench), {page: browser.get(page) for page in READS}
         with full_disk(moment):
             for _ in range(2):
-                assert "Nothing was written" in browser.post(path, 503, **body)["error"]
+                assert "Cannot write" in browser.post(path, 503, **body)["error"]
         now = {page: browser.get(page) for page in READS}
         assert files_in(bench) == before
         for told in (shown, now):

@@ -1,4 +1,4 @@
-"""Two hundred hostile tables in; what came of the pages of ``chary review`` in a real browser out.
+"""Shows two hundred hostile tables on the pages of ``chary review`` in a real browser.
 
     python tests/stress/hostile_tables_in_browser.py [--tables 200] [--learn 8]
 

@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 from chary.tables import Table
-from chary.tables.errors import TableError
 from chary.tables.frames import alone, extended, from_dataframe, is_pandas, like
+from chary.tables.table import TableError
 
 
 def test_dataframes_of_all_kinds_are_the_same_table():

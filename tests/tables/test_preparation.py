@@ -17,8 +17,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from chary.model_file import load, save
-from chary.tables.errors import TableError
 from chary.tables.preparation import TablePreparation
+from chary.tables.table import TableError
 
 N = 60
 RNG = np.random.default_rng(0)
@@ -57,7 +57,7 @@ def test_cells_written_otherwise_than_learned_are_refused():
 def test_a_few_odd_cells_are_missing_as_they_are_when_learning():
     learned = [*[f"{i % 49}.5" for i in range(98)], "oops", "1,5"]
     preparation = TablePreparation().fit({"x": learned})
-    assert preparation.columns_[0].note == "2 cells that are no number count as missing"
+    assert preparation.columns_[0].note == "2 cells are not numbers and count as missing"
     assert preparation.transform({"x": learned})[-2:, 1].tolist() == [1, 1]
     assert preparation.transform({"x": [*["7"] * 20, "oops"]})[-1, 1] == 1
     assert preparation.transform({"x": ["", None, "NA"]})[:, 1].tolist() == [1, 1, 1]
@@ -154,7 +154,7 @@ def test_a_missing_column_is_named():
 
 
 def test_nothing_to_learn_from_is_refused():
-    with pytest.raises(TableError, match=r"No column is left to learn from \('x' is the same in every row"):
+    with pytest.raises(TableError, match=r"No column is left to learn from \('x': the same in every row"):
         TablePreparation().fit({"x": [1] * N})
 
 
@@ -250,7 +250,7 @@ def test_money_said_to_be_numeric_is_read_and_words_are_refused():
         preparation = TablePreparation(numeric=numeric).fit({"price": cells})
         numbers = preparation.features()[0].in_units(preparation.transform({"price": cells[:3]})[:, 0])
         np.testing.assert_allclose(numbers, [1200, 900, 15000], rtol=1e-5)
-    with pytest.raises(TableError, match="Column 'price' holds 'cheap' and no number at all"):
+    with pytest.raises(TableError, match="Column 'price' holds 'cheap' and no numbers"):
         TablePreparation(numeric=["price"]).fit({"price": ["cheap", "dear"] * 30})
 
 
@@ -267,7 +267,7 @@ def test_cells_that_hold_no_number_are_counted_by_column():
 def test_statistics_that_are_not_those_of_the_columns_are_refused():
     preparation = TablePreparation().fit({"a": [1.0, 2.0, 4.0], "b": [3.0, 5.0, 9.0]})
     for name, wrong in (("median", np.ones(3)), ("mean", np.ones((2, 1))), ("scale", np.array([1.0, 0.0]))):
-        with pytest.raises(TableError, match="The statistics of the columns are not theirs"):
+        with pytest.raises(TableError, match="does not fit its columns"):
             TablePreparation.restored({}, preparation.ordered_, {**preparation.statistics_, name: wrong})
 
 

@@ -21,9 +21,8 @@ from chary.tables import Table, TableError, open_source, read_table, write_table
 from chary.tables import source as module
 from chary.tables.formats import base, columnar, csv, jsonl
 from chary.tables.formats.base import Batch
-from chary.tables.memory import row_bytes
 from chary.tables.source import file_kind, find_files, in_blocks
-from chary.tables.table import Lines
+from chary.tables.table import Lines, row_bytes
 
 ROWS = 300
 FRAME = pl.DataFrame({
@@ -196,7 +195,7 @@ def test_a_row_without_end_a_bomb_and_what_is_too_large_for_memory(tmp_path, mon
     monkeypatch.setattr("chary.tables.formats.packing._SMALL", 1000)
     with gzip.open(tmp_path / "b.csv.gz", "wb") as file:
         file.write(b"a,b\n" + b"1,2\n" * 200_000)
-    with pytest.raises(TableError, match=r"unpacks to .* as no table does"):
+    with pytest.raises(TableError, match=r"would unpack from .* which no normal table does"):
         list(open_source(tmp_path / "b.csv.gz").batches())
     FRAME.write_ipc(tmp_path / "t.arrow")
     with pytest.raises(TableError, match=r"has to be read as a whole, .* pass more with the parameter memory"):
@@ -341,7 +340,7 @@ def test_files_stand_in_the_order_of_their_names_or_as_given(folder):
     assert names(folder / "b.csv", folder / "a.csv") == ["b.csv", "a.csv"]
     assert names(folder / "c[1].csv") == ["c[1].csv"]  # a name that looks like a pattern
     assert names(folder / "a.labeled.csv") == ["a.labeled.csv"]  # whoever names it means it
-    assert find_files([str(folder)])[1] == ["2 files written by chary were passed over."]
+    assert find_files([str(folder)])[1] == ["Skipped 2 files that chary wrote."]
     assert find_files([f"{folder}/?.csv"])[1] == []
 
 
@@ -502,9 +501,7 @@ def test_what_cannot_become_a_table_is_refused():
     assert open_source({"chary_label": [1]}, reserved=()).n_rows == 1
     with pytest.raises(TableError, match=r"^the table has 5,000 columns; chary takes up to 4,096: select some.$"):
         open_source({str(k): [1] for k in range(5000)})
-    with pytest.raises(
-        TableError, match=r"^the table is no file, so the parameter sheet has no meaning; leave it out.$"
-    ):
+    with pytest.raises(TableError, match=r"^the parameter sheet only applies to files; leave it out.$"):
         open_source({"a": [1]}, sheet="x")
 
 
@@ -512,8 +509,8 @@ def test_a_row_of_sums_at_the_end_is_said(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("city,n\nUlm,1\nBonn,2\nTotal:,3\n")
     assert read_table(path).notes == (
-        "The last row of t.csv has 'Total:' in column 'city', and was read like any other; delete it if it holds "
-        "sums.",
+        "The last row of t.csv has 'Total:' in column 'city', and was read as an ordinary row; delete it if it is "
+        "a total.",
     )
     path.write_text("kind,n\ntotal,1\npart,2\ntotal,3\n")  # a word of this column
     assert read_table(path).notes == ()

@@ -10,11 +10,23 @@ import pytest
 
 from chary._words import Parameter, Step, visible
 from chary.options import Options
-from chary.tables import memory, read_table
+from chary.tables import read_table
+from chary.tables import table as memory
 from chary.tables.cells import cell_texts, shown_cells
-from chary.tables.errors import EncodingError, TableError, reason
-from chary.tables.memory import free_memory, row_bytes, total_bytes
-from chary.tables.table import Table, column_named, has_texts, refuse_duplicates, texts, with_names_of
+from chary.tables.table import (
+    EncodingError,
+    Table,
+    TableError,
+    column_named,
+    free_memory,
+    has_texts,
+    reason,
+    refuse_duplicates,
+    row_bytes,
+    texts,
+    total_bytes,
+    with_names_of,
+)
 
 
 def test_a_column_that_is_not_there_is_named_with_the_nearest():

@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chary._words import Parameter
-from chary.tables.errors import TableError
-from chary.tables.table import Table
+from chary.tables.table import Table, TableError
 from chary.tables.target import GivenCells, chosen_spellings, folded, read_target, target_labels
 
 
@@ -62,8 +61,8 @@ def test_words_that_may_mean_unlabelled_are_asked_about():
         with pytest.raises(TableError) as caught:
             target_labels(table, "y")
         assert str(caught.value) == (
-            f"Column 'y' holds '{word}' in 2 rows, which may or may not mean unlabelled; pass unlabeled='{word}' "
-            f"if it does, or classes='{word}' if it is a class. Its other values are 'a' (1) and 'b' (1)."
+            f"Column 'y' holds '{word}' in 2 rows; pass unlabeled='{word}' if that means no label, or "
+            f"classes='{word}' if that is a class. Its other values are 'a' (1) and 'b' (1)."
         )
         assert target_labels(table, "y", word).classes.tolist() == ["a", "b"]
         assert len(target_labels(table, "y", classes=[word]).classes) == 3
@@ -198,8 +197,8 @@ def test_every_marker_counts_in_upper_or_lower_case():
     cells = ["a", "b", "NA", "unknown", "Unknown", "na", None]
     assert classes_of(cells, ["NA", "unknown"]) == ["a", "b", None, None, None, None, None]
     assert read_target(table_of(y=cells), "y", ("NA", "unknown")).notes == [
-        "In column 'y', 'Unknown' counts as unlabelled too.",
-        "In column 'y', 'na' counts as unlabelled too.",
+        "In column 'y', 'Unknown' is treated as unlabelled.",
+        "In column 'y', 'na' is treated as unlabelled.",
     ]
     exact = classes_of([*cells[:5], None], ["NA", "unknown"], exact_labels=True, classes=["Unknown"])
     assert exact[3:] == [None, "Unknown", None]
@@ -209,7 +208,7 @@ def test_every_marker_counts_in_upper_or_lower_case():
 def test_a_marker_does_not_settle_what_another_word_means():
     cells = ["a", "b", "NA", "unknown"]
     with pytest.raises(
-        TableError, match=r"holds 'NA' in 1 rows, .*; pass also unlabeled='NA' if it does, or classes='NA'"
+        TableError, match=r"holds 'NA' in 1 rows; pass also unlabeled='NA' if that means no label, or classes='NA'"
     ):
         target_labels(table_of(y=cells), "y", "unknown")
     assert classes_of(cells, ["unknown", ""], classes=["NA"]) == ["a", "b", "NA", None]
@@ -278,7 +277,7 @@ def test_what_nobody_can_see_is_no_label_and_does_not_hide_a_marker():
         -1,
         -1,
     ]
-    with pytest.raises(TableError, match="may or may not mean unlabelled"):
+    with pytest.raises(TableError, match="if that means no label"):
         target_labels(table_of(y=["a", "b", "N\u200bA"]), "y")
 
 

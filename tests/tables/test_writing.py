@@ -12,10 +12,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from chary.tables.cells import all_as_typed, as_typed, guarded
-from chary.tables.errors import TableError
+from chary.tables.formats import appending, least_bytes, require_writable, write_table
 from chary.tables.source import read_table
-from chary.tables.table import Lines, Table
-from chary.tables.writing import appending, least_bytes, require_writable, write_table
+from chary.tables.table import Lines, Table, TableError
 
 # NUL is refused in a CSV, and a lone surrogate is no text.
 text = st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"]), max_size=8)

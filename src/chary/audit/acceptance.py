@@ -12,7 +12,7 @@ from scipy.special import bdtr
 
 from chary._words import Parameter, shown
 from chary.audit.intervals import Floats, at_least
-from chary.tables.errors import TableError
+from chary.tables.table import TableError
 
 if TYPE_CHECKING:
     from chary.audit.answers import Audit
@@ -208,17 +208,17 @@ def acceptance_levels(rest: ConfidenceHistogram, judged: HeldOut) -> list[Accept
 
 
 def check_error(error: float | None, audit: Any) -> None:
-    """Refuse what is no share of wrong labels, and one that nothing can be held against."""
+    """Refuse what is not a share of wrong labels, and one that nothing can be held against."""
     if error is None:
         return
     if isinstance(error, bool) or not isinstance(error, Real) or not 0 < error < 1:
         example = Parameter("error", "0.1")
-        raise TableError(f"The error {shown(error)} is no share of wrong labels; pass one such as ", example, ".")
+        raise TableError(
+            f"The error {shown(error)} is not a share of wrong labels; pass one such as ", example, "."
+        )
     if audit is None:
         raise TableError(
-            "Only rows drawn at random and labelled by a person tell which rows can be accepted; pass them as ",
-            Parameter("audit"),
-            ".",
+            "Only an audit tells which rows can be accepted; pass its sheet as ", Parameter("audit"), "."
         )
 
 

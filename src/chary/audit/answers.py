@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from chary._words import Parameter, Step, shown
+from chary._words import Parameter, Step, listed, shown
 from chary.audit.acceptance import ERRORS, Acceptance, Acceptor
 from chary.audit.figures import Score, kappa, pair_counts, promised_score, score
 from chary.audit.sheet import (
@@ -30,8 +30,7 @@ from chary.audit.sheet import (
 )
 from chary.method.labels import Labels
 from chary.tables.cells import as_typed, is_no_answer
-from chary.tables.errors import TableError
-from chary.tables.table import Table
+from chary.tables.table import Table, TableError
 from chary.tables.target import chosen_spellings, folded, is_marker, markers_of
 
 
@@ -181,19 +180,23 @@ def read_audit(
     audit = read_sheet(path)
     origin, markers, classes = read_origin(audit), markers_of(unlabeled), labels.classes.tolist()
     if origin is not None and origin.judged:
-        raise TableError(
-            f"{audit.name} was drawn to judge the labels in column {shown(origin.judged[0])}, from all rows; draw "
-            "one from the rows without a label."
-        )
-    if chosen == RANDOM and origin is not None:
-        _check_markers(audit.name, origin, markers)
+        column = shown(origin.judged[0])
+        raise TableError(f"{audit.name} was drawn to judge column {column}; draw one from the unlabelled rows.")
+    if chosen == RANDOM and origin and set(map(folded, origin.markers)) != set(map(folded, markers)):
+        values = listed([shown(text) for text in origin.markers]) if origin.markers else "no value"
+        remedy = ", so its rows are not random among those unlabelled now; use the same, or draw again."
+        raise TableError(f"{audit.name} was drawn with {values} as ", Parameter("unlabeled"), remedy)
     found = match_answers(audit, origin, cells_of(table, target), target, classes, markers, exact_labels, chosen)
-    drawn = found.drawn
     if table.taken is not None:
-        drawn = drawn.copy()
-        drawn[drawn >= 0] = table.taken.places(drawn[drawn >= 0])
-    found = replace(found, drawn=drawn)
-    _check_given(found, labels, audit.name, table)
+        there = found.drawn >= 0
+        found.drawn[there] = table.taken.places(found.drawn[there])
+    rows, told = found.rows, found.labels
+    given = labels.classes[labels.codes[rows]].astype(object)
+    for i in np.flatnonzero(labels.labeled[rows] & (given != told))[:1]:  # labelled in the table since
+        raise TableError(
+            f"Row {table.numbers(rows)[i] + 1} of the table is labelled {shown(given[i])} there and "
+            f"{shown(told[i])} in {audit.name}; decide, and change one of them."
+        )
     return found
 
 
@@ -235,27 +238,18 @@ def match_answers(
         notes += annotators.sentences()
         told = annotators.counted(decided)
     last = max((place for place, text in told.items() if text), default=0)
-    truth = np.full(last, None, dtype=object)
-    for place, text in told.items():
-        if text not in ("", SKIPPED):
-            truth[place - 1] = text
+    in_order = [told.get(place, "") for place in range(1, last + 1)]
+    truth = np.array([None if text in ("", SKIPPED) else text for text in in_order], dtype=object)
     n_answers = sum(text is not None for text in truth)
-    if n_answers < (2 if chosen == RANDOM else 1):
-        few = "One row" if n_answers else "No row"
-        needed = "at least two are needed: " if chosen == RANDOM else "one at least is needed: "
+    if n_answers < (fewest := 2 if chosen == RANDOM else 1):
         fill = Step("fill", f"fill in column {shown(target)}.", audit.path)
-        raise TableError(f"{few} of {audit.name} has a label; {needed}", fill)
+        raise TableError(f"{audit.name} has {n_answers} labels, and at least {fewest} are needed: ", fill)
     if n_drawn > last:
         notes.append(f"{n_drawn - last} of the {n_drawn} rows drawn have no label yet.")
     if n_skipped := last - n_answers - (len(annotators.unsettled) if annotators else 0):
-        notes.append(
-            f"{n_skipped} of the {n_drawn} rows drawn were skipped; what is hard for a person is often hard for a "
-            "model, so they count as wrong."
-        )
-    drawn = np.full(last, -1, dtype=np.intp)
-    for place, row in by_place.items():
-        if place <= last:
-            drawn[place - 1] = row.number
+        notes.append(f"{n_skipped} of the {n_drawn} rows drawn were skipped; they count as wrong.")
+    numbers = {place: row.number for place, row in by_place.items()}
+    drawn = np.array([numbers.get(place, -1) for place in range(1, last + 1)], dtype=np.intp)
     answers = AuditAnswers.of(drawn, truth, n_drawn, classes, list(dict.fromkeys(notes)))
     options = origin.options if origin else {}
     return replace(answers, stopped=bool(origin and origin.stopped), options=options, annotators=annotators)
@@ -263,13 +257,11 @@ def match_answers(
 
 def known_class(answer: str, classes: Sequence[str], notes: list[str], markers: Sequence[str]) -> str:
     """The class that an answer means: itself, or a known class that a spreadsheet may have retyped."""
-    if answer in classes or not answer:
-        return answer
-    answer = as_typed(answer)
-    if answer.startswith("'") and answer[1:] in classes:
-        return answer[1:]
-    if answer in classes:
-        return answer
+    typed = as_typed(answer)
+    for text in (answer, typed, typed.removeprefix("'")):
+        if text in classes or not answer:
+            return text
+    answer = typed
     if is_marker(answer, markers):
         return SKIPPED
     same = [name for name in classes if _same(name, answer)]
@@ -294,41 +286,12 @@ def _with_new_classes_folded(
     """Spellings of classes that no label has, as one class each."""
     new = Counter(text for one in told for text in one.values() if text not in {"", SKIPPED, *classes})
     chosen = chosen_spellings(new)
-    notes += [
-        f"The answer {shown(text)} was read as {shown(name)}." for text, name in chosen.items() if text != name
-    ]
+    notes += [f"The answer {shown(a)} was read as {shown(b)}." for a, b in chosen.items() if a != b]
     return [{place: chosen.get(text, text) for place, text in one.items()} for one in told]
-
-
-def _check_markers(name: str, origin: SheetOrigin, markers: Sequence[str]) -> None:
-    """Rows drawn among others than those now unlabelled are no random draw of these."""
-    if set(map(folded, origin.markers)) == set(map(folded, markers)):
-        return
-    drawn, remedy, parts = "without", "leave it out", [Parameter("unlabeled")]
-    if origin.markers:
-        drawn, remedy, parts = "with", "pass the same", [Parameter("unlabeled", text) for text in origin.markers]
-    raise TableError(
-        f"{name} was drawn {drawn} ",
-        *[part for parameter in parts for part in (parameter, " ")][:-1],
-        f", so its rows are not random among those unlabelled now; {remedy}, or draw again.",
-    )
-
-
-def _check_given(answers: AuditAnswers, labels: Labels, name: str, table: Table) -> None:
-    """Rows labelled in the table since must say the same there."""
-    rows, told = answers.rows, answers.labels
-    given = labels.classes[labels.codes[rows]].astype(object)
-    for i in np.flatnonzero(labels.labeled[rows] & (given != told))[:1]:
-        raise TableError(
-            f"Row {table.numbers(rows)[i] + 1} of the table is labelled {shown(given[i])} there and "
-            f"{shown(told[i])} in {name}; decide, and change one of them."
-        )
 
 
 def _new_class(name: str, count: int, classes: Sequence[str]) -> str:
     near = get_close_matches(name, classes, n=1, cutoff=0.75)
     slip = f"a slip for {shown(near[0])}" if near else "a slip"
-    rows = f"{count} row{'s' * (count > 1)}"
-    return (
-        f"NEW CLASS: the audit found {shown(name)} in {rows}, and none of the labels. If it is {slip}, correct it."
-    )
+    rows = f"{count} row{'s' * (count > 1)}, and none of the labels"
+    return f"NEW CLASS: the audit found {shown(name)} in {rows}. If it is {slip}, correct it."

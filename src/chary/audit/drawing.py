@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from chary._files import atomic_rewrite, atomic_write, sole_writer
 from chary._words import Parameter
 from chary.audit.sheet import DrawPool, SheetRows, enlarge_sheet, read_origin, read_sheet, sheet_rows, write_sheet
-from chary.tables.errors import TableError
+from chary.tables.table import TableError
 
 _BLOCK = 1_000_000  # rows that are given their random numbers at a time
 # Keeps the numbers apart from those of anyone who makes a table, or a model, from the same seed.
@@ -49,7 +49,10 @@ def draw(labeled: ArrayLike, k: int, random_state: Any = None) -> NDArray[np.int
     n_unlabeled = len(labeled) - int(np.count_nonzero(labeled))
     if not 1 <= k <= n_unlabeled:
         raise ValueError(f"{k} rows cannot be drawn from {n_unlabeled:,} unlabelled rows; ask for fewer.")
-    numbers = _random_numbers(random_state)
+    if not isinstance(random_state, (int, np.integer)):
+        random_state = np.random.default_rng(random_state).integers(2**63)
+    # Raw 64-bit numbers stay the same over versions of NumPy, as those of its samplers need not.
+    numbers = np.random.PCG64(np.random.SeedSequence([int(random_state), _AUDIT]))
     rows, ranks = np.empty(0, dtype=np.intp), np.empty(0, dtype=np.uint64)
     for start in range(0, len(labeled), _BLOCK):
         part = labeled[start : start + _BLOCK]
@@ -98,7 +101,7 @@ def draw_sheet(
     n_open = len(pool.closed) - int(np.count_nonzero(pool.closed))
     if not 2 <= k <= n_open:
         raise TableError(
-            f"{k:,} rows cannot be drawn from {n_open:,}; ask for two or more, and no more than there are."
+            f"{k:,} rows cannot be drawn from {n_open:,}; ask for two or more, and no more than that."
         )
     with sole_writer(path):  # an answer given meanwhile would be lost
         if Path(path).exists() and not overwrite:
@@ -153,10 +156,3 @@ def _in_the_way(path: str | os.PathLike[str], *why: Any) -> TableError:
     return TableError(
         f"{os.fspath(path)} ", *why, ", or pass ", Parameter("overwrite"), " to draw anew in its place."
     )
-
-
-def _random_numbers(random_state: Any) -> np.random.PCG64:
-    """A stream of raw 64-bit numbers, which stays the same over versions of NumPy, as its samplers need not."""
-    if not isinstance(random_state, (int, np.integer)):
-        random_state = np.random.default_rng(random_state).integers(2**63)
-    return np.random.PCG64(np.random.SeedSequence([int(random_state), _AUDIT]))

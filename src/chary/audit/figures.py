@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import binomtest, fisher_exact
+from scipy.stats.contingency import crosstab
 
 from chary.audit.intervals import MOSTLY_RIGHT, NEUTRAL, at_least, count_interval, interval, sequence
 
@@ -326,7 +327,8 @@ def slice_scores(
     own = {value: _equal(values, value) for value in counts}
     told = [value for value in counts if own[value].sum() >= MIN_PER_CLASS]
     each = 1 - (1 - level) / max(1, len(told))
-    p_values = dict(zip(told, holm([_against_the_rest(right, own[value]) for value in told]), strict=True))
+    tables = [crosstab(own[value], right, levels=([True, False],) * 2).count for value in told]
+    p_values = dict(zip(told, holm([float(fisher_exact(table).pvalue) for table in tables]), strict=True))
     return {
         value: Slice(
             n_rows,
@@ -465,11 +467,6 @@ def _score_of(right: Mask, rows: Mask, unknown: Mask, population: int, level: fl
     return score(right[rows & ~unknown], level, skipped=n_skipped, population=population, prior=NEUTRAL)
 
 
-def _against_the_rest(right: Mask, own: Mask) -> float:
-    table = [[int((answer & rows).sum()) for answer in (right, ~right)] for rows in (own, ~own)]
-    return float(fisher_exact(table).pvalue)
-
-
 def holm(p_values: list[float]) -> list[float]:
     """Multiplied by the number of those not smaller, and in the same order as before."""
     order, left = np.argsort(p_values), np.arange(len(p_values), 0, -1)
@@ -484,9 +481,7 @@ def _rows(
     a, b = np.asarray(first, dtype=object), np.asarray(second, dtype=object)
     unknown = np.zeros(len(a), dtype=bool) if skipped is None else np.asarray(skipped)
     if not (a.shape == b.shape == unknown.shape and a.ndim == 1 and len(a) and unknown.dtype == bool):
-        raise ValueError(
-            f"one value for each audited row is needed; got shapes {a.shape}, {b.shape} and {unknown.shape}."
-        )
+        raise ValueError(f"one value for each audited row is needed; got {a.shape}, {b.shape}, {unknown.shape}.")
     return a, b, unknown
 
 
@@ -497,7 +492,4 @@ def _equal(values: NDArray[Any], other: Any) -> Mask:
 def _check_sample(values: NDArray[Any], counts: Mapping[Any, int]) -> None:
     for value, n in Counter(values.tolist()).items():
         if n > counts.get(value, 0):
-            raise ValueError(
-                f"{n} audited rows have {value!r}, and counts say that {counts.get(value, 0)} rows of the "
-                "table do; give the counts of the whole table."
-            )
+            raise ValueError(f"{n} audited rows have {value!r}, more than counts say of the whole table.")

@@ -18,21 +18,18 @@ from chary._files import atomic_rewrite, sole_writer
 from chary._words import shown
 from chary.audit.sheet import (
     CLASSES,
-    ROW,
     SKIPPED,
     SheetOrigin,
     SheetRow,
-    column_texts,
-    parse_token,
+    named_rows,
     read_origin,
     read_sheet,
-    with_stopping,
+    with_origin,
 )
 from chary.tables.cells import as_typed, guarded
-from chary.tables.errors import TableError
+from chary.tables.formats import write_table
 from chary.tables.formats.packing import state_of
-from chary.tables.table import Table
-from chary.tables.writing import write_table
+from chary.tables.table import Table, TableError
 
 # One for each class, in the terminal and on the page; u, s, n and q undo, skip, name a class and quit.
 CLASS_KEYS = "123456789abcdefghijklmoprtvwxyz"
@@ -120,17 +117,13 @@ class Filling:
             self.refresh()
             row = self._row(place)
             if row.token != before.token or number not in (None, row.number):
-                raise AnsweredElsewhereError(
-                    f"{self.path.name} is another sheet by now; look again before you answer."
-                )
+                raise AnsweredElsewhereError(f"{self.path.name} is another sheet by now; look again.")
             there, text = self.answers[place - 1], text.strip()
             if there == text:
                 return  # said already, by this answer itself if its receipt was lost
             if expected is not None and there != expected.strip():
                 said = f"has the answer {shown(there)} by now" if there else "has no answer any more"
-                raise AnsweredElsewhereError(
-                    f"Row {place} of {self.path.name} {said}; look again before you answer."
-                )
+                raise AnsweredElsewhereError(f"Row {place} of {self.path.name} {said}; look again.")
             self._write(self.sheet, [*self.answers[: place - 1], text, *self.answers[place:]])
 
     def mark_stopping(self) -> None:
@@ -138,7 +131,7 @@ class Filling:
         with sole_writer(self.path):
             self.refresh()
             if not self.origin.stopped:
-                self._write(with_stopping(self.sheet), self.answers)
+                self._write(with_origin(self.sheet, "stopped", True), self.answers)
                 self.origin = self.origin._replace(stopped=True)
 
     def _row(self, place: int) -> SheetRow:
@@ -152,19 +145,11 @@ class Filling:
         origin = read_origin(self.sheet)
         if origin is None:
             raise TableError(
-                f"{self.sheet.name} has no usable column {shown(CLASSES)}, which tells target and classes; "
-                "fill in the target in a spreadsheet, or draw again."
+                f"{self.sheet.name} has no usable column {shown(CLASSES)}; label in a spreadsheet, or draw again."
             )
         self.origin = origin
-        tokens = enumerate(column_texts(self.sheet, ROW), start=1)
-        rows = [
-            parse_token(token, f"Row {line} of {self.sheet.name}")._replace(line=line)
-            for line, token in tokens
-            if token
-        ]
-        self.rows = sorted(rows, key=lambda row: (row.place, row.number))
-        written = column_texts(self.sheet, self.origin.target)
-        self.answers = [as_typed(written[row.line - 1]) for row in self.rows]
+        self.rows = sorted(named_rows(self.sheet, origin.target), key=lambda row: (row.place, row.number))
+        self.answers = [as_typed(row.answer) for row in self.rows]
 
     def _write(self, sheet: Table, answers: list[str]) -> None:
         """Have these answers in the file, and only then here: what a full disk refuses was never answered."""

@@ -81,8 +81,7 @@ def interval(
     if population is not None:
         low, high = count_interval(correct, n, population, level, skipped, prior)
         return low / population, high / population
-    _check_counts(correct, n, skipped)
-    _check_level(level)
+    _check_counts(correct, n, skipped, level)
     if n > _MOST_ENUMERATED:
         return float(clopper_pearson(correct, n, level)[0]), float(clopper_pearson(correct + skipped, n, level)[1])
     low = _fewest_kept(correct, n, None, 1 - level, prior)
@@ -129,8 +128,7 @@ def count_interval(
     >>> count_interval(27, 30, 30)
     (27, 27)
     """
-    _check_counts(correct, n, skipped)
-    _check_level(level)
+    _check_counts(correct, n, skipped, level)
     if n > population:
         raise ValueError(f"{n:,} rows cannot be drawn from {population:,}; give the size of the whole pool.")
     wrong = n - correct - skipped
@@ -162,8 +160,7 @@ def at_least(correct: int, n: int, population: int | None = None, level: float =
     >>> round(at_least(27, 30), 3)
     0.761
     """
-    _check_counts(correct, n, 0)
-    _check_level(level)
+    _check_counts(correct, n, 0, level)
     if population is None:
         return float(clopper_pearson(correct, n, 2 * level - 1)[0])
     return _fewest(correct, n, population, 1 - level) / population
@@ -379,12 +376,10 @@ def _answers(values: ArrayLike) -> NDArray[np.bool_]:
     return answers
 
 
-def _check_counts(correct: int, n: int, skipped: int) -> None:
+def _check_counts(correct: int, n: int, skipped: int, level: float) -> None:
+    _check_level(level)
     if not (0 <= correct <= n - skipped and n >= 1 and skipped >= 0):
-        also = f", {skipped} of them skipped," if skipped else ""
-        raise ValueError(
-            f"{correct} of {n} rows{also} cannot be right; give a count of right rows and at least 1 row."
-        )
+        raise ValueError(f"{correct} of {n} rows, {skipped} of them skipped, cannot be right.")
 
 
 def _check_level(level: float) -> None:

@@ -36,14 +36,12 @@ from chary.audit.figures import (
 )
 from chary.audit.sheet import (
     MOST_SHOWN,
-    ROW,
     SKIPPED,
     DrawPool,
     SheetOrigin,
     TableCells,
     as_texts,
-    column_texts,
-    parse_token,
+    named_rows,
     read_origin,
     read_sheet,
     sheet_origin,
@@ -231,13 +229,11 @@ def _gives_away(cells: pl.Series, labels: Sequence[str], classes: Sequence[str])
     if sum(text in by_name for text in said) >= _MOST_ROWS * len(said):
         agreed = kappa(pair_counts([by_name.get(text) for text in said], labels, classes))
         return agreed is not None and agreed >= _SAME
-    by_cell: dict[str, Counter[str]] = {}
-    for text, label in zip(said, labels, strict=True):
-        by_cell.setdefault(text, Counter())[label] += 1
-    n_told = 0  # rows whose label most others with the same cell have: a cell of its own tells nothing
-    for counts in by_cell.values():
-        n, rival = [*(n for _, n in counts.most_common(2)), 0][:2]
-        n_told += n * (n - 1 > rival)
+    counts = pl.DataFrame({"cell": said, "label": labels}).group_by("cell", "label").len("n")
+    most = pl.col("n").sort(descending=True)
+    by_cell = counts.group_by("cell").agg(most=most.first(), rival=most.slice(1, 1).sum())
+    # Rows whose label most others with the same cell have: a cell of its own tells nothing.
+    n_told = by_cell.filter(pl.col("most") > pl.col("rival") + 1)["most"].sum()
     keys = {name: _words(name) for name in classes if len(_words(name)) > 4} if len(classes) <= _MOST_NAMED else {}
     n_named = 0  # rows of which the text names the label, and no other
     for text, label in zip(map(_words, said), labels, strict=True):
@@ -272,11 +268,7 @@ def judge_table(source: Source, truth: Any, options: Options, level: float = 0.9
         source.column_named(name)
     check_error(error, truth)
     if error is not None and confidence is None:
-        raise TableError(
-            "Which rows can be accepted at an error, their order by confidence tells; name its column with ",
-            Parameter("confidence"),
-            ".",
-        )
+        raise TableError("To accept rows, name the column of their confidence with ", Parameter("confidence"), ".")
     tested = read_labels_under_test(source, options)
     answers = _read_truth(source, truth, tested, options)
     cells = source.rows(answers.drawn.tolist(), list(dict.fromkeys([*names, *by])))
@@ -317,7 +309,7 @@ class LabelsUnderTest(NamedTuple):
     counts: dict[str, dict[str | None, int]]  # by column: rows by class
     chosen: dict[str, str]  # by spelling: the class
     notes: list[str]  # what was folded, a sentence each
-    own: frozenset[str] = frozenset()  # columns that chary wrote into a CSV, apostrophes before formulas and all
+    own: frozenset[str]  # columns that chary wrote into a CSV, apostrophes before formulas and all
 
     def of(self, cells: pl.Series) -> list[str | None]:
         """The class of each cell."""
@@ -333,18 +325,32 @@ def read_labels_under_test(source: Source, options: Options) -> LabelsUnderTest:
 
     ``labels``, ``unlabeled`` and ``exact_labels`` of the options count. A column may hold numbers or truth values.
     """
-    names, exact = _label_columns(source, options.labels), options.exact_labels
-    markers = markers_of(options.unlabeled)
+    exact, markers = options.exact_labels, markers_of(options.unlabeled)
+    names = _label_columns(source, options.labels)
     own = frozenset(name for name in names if source.table.format == "csv" and name.startswith("chary_"))
-    spelled: dict[str, dict[Any, int]] = {name: _spelled(source, name, own) for name in names}
+    spelled: dict[str, Counter[Any]] = {}
     every: Counter[str] = Counter()
-    for name, counts in spelled.items():
+    for name in names:
+        dtype = source.table.frame.schema[name]
+        if not can_be_text(dtype):
+            raise TableError(f"Column {shown(name)} holds {dtype}, not labels; choose another.")
+        counts = spelled[name] = Counter()
+        values, n_rows = source.counts(name)
+        for text, n in zip(_label_texts(values.alias(name), own).to_list(), n_rows, strict=True):
+            counts[text] += n
         known = {text: n for text, n in counts.items() if text is not None and not is_marker(text, markers, exact)}
         refuse_doubtful(name, known, bool(markers), options.classes)
-        _refuse_no_labels(name, known, source.n_rows)
+        n_labels = sum(known.values())
+        if not known:
+            raise TableError(f"Column {shown(name)} holds no label in {source.n_rows:,} rows; choose another.")
+        if len(known) > MAX_CLASSES or len(known) > max(20, n_labels / 2):
+            raise TableError(
+                f"Column {shown(name)} has {len(known):,} different values in {n_labels:,} rows, so it holds no "
+                "classes; choose another."
+            )
         every.update(known)
     chosen = {text: text for text in every} if exact else chosen_spellings(every)
-    found: dict[str, Counter[str | None]] = {name: Counter() for name in names}
+    found: dict[str, Counter[str | None]] = {name: Counter() for name in spelled}
     notes: list[str] = []
     for name, counts in spelled.items():
         spellings: dict[str, dict[str, int]] = {}
@@ -373,31 +379,7 @@ def _label_columns(source: Source, labels: Sequence[str]) -> list[str]:
 
 def _label_texts(cells: pl.Series, own: frozenset[str]) -> pl.Series:
     found = label_texts(cells)
-    return all_as_typed(found) if cells.name in own and found.dtype == pl.String else found
-
-
-def _spelled(source: Source, name: str, own: frozenset[str]) -> dict[str | None, int]:
-    """Rows by label as text, None where there is none."""
-    dtype = source.table.frame.schema[name]
-    if not can_be_text(dtype):
-        raise TableError(f"Column {shown(name)} holds {dtype}, not labels; choose another.")
-    values, counts = source.counts(name)
-    found: Counter[str | None] = Counter()
-    for text, n in zip(_label_texts(values.alias(name), own).to_list(), counts, strict=True):
-        found[text if text is not None and folded(text) else None] += n
-    return found
-
-
-def _refuse_no_labels(name: str, counts: dict[str, int], n_rows: int) -> None:
-    if not counts:
-        raise TableError(
-            f"Column {shown(name)} holds no label in {n_rows:,} rows; give the column that holds them."
-        )
-    if len(counts) > MAX_CLASSES or (len(counts) > 20 and len(counts) > sum(counts.values()) / 2):
-        raise TableError(
-            f"Column {shown(name)} has {len(counts):,} different values in {sum(counts.values()):,} rows, so it "
-            "holds no classes; give the column that holds the labels."
-        )
+    return all_as_typed(found) if cells.name in own else found
 
 
 # ---------------------------------------------------------------- the answers
@@ -432,18 +414,24 @@ def _read_truth(source: Source, truth: Any, tested: LabelsUnderTest, options: Op
     if is_name and truth in options.labels:
         raise TableError(f"Column {shown(truth)} holds the labels under test; the truth must come from elsewhere.")
     column = source.columns([truth])[truth] if is_name else from_dataframe({"truth": truth})["truth"]
-    return _read_values(source, column, tested, markers_of(options.unlabeled))
+    if len(column) != source.n_rows:
+        raise TableError(f"The truth has {len(column):,} values for {source.n_rows:,} rows; give one for each.")
+    given, notes, markers = label_texts(column), list[str](), markers_of(options.unlabeled)
+    read = {text: known_class(text, tested.classes, notes, markers) for text in given.unique().drop_nulls()}
+    told = given.replace_strict(read, default=None, return_dtype=pl.String)
+    rows = (told.is_not_null() & (told != SKIPPED)).arg_true().to_numpy().astype(np.intp)
+    if len(rows) < 2:
+        raise TableError(f"The truth is known for {len(rows)} rows; two at least are needed.")
+    notes.insert(0, f"The figures hold only if the {len(rows):,} rows with a truth were drawn at random from all.")
+    return AuditAnswers.of(rows, told.gather(rows).to_numpy(), len(rows), tested.classes, notes)
 
 
 def _read_sheet(source: Source, path: Any, tested: LabelsUnderTest, options: Options) -> AuditAnswers:
     sheet = read_sheet(path)
     origin = read_origin(sheet)
     if origin is not None and not origin.judged:
-        raise TableError(
-            f"{sheet.name} was drawn from rows without a label, to audit a model; draw one from all rows with ",
-            Step("judge", "a draw to judge labels"),
-            ".",
-        )
+        draw_again = Step("judge", "a draw to judge labels")
+        raise TableError(f"{sheet.name} was drawn to audit a model; draw one from all rows with ", draw_again, ".")
     kept = Options.kept(origin.options) if origin is not None else Options()
     never = {*options.labels, options.confidence, *options.hide, *kept.hide}
     cells = cells_by_row(source, _visible(source, never, origin))
@@ -468,15 +456,14 @@ def settling_sheet(path: str | os.PathLike[str], answers: AuditAnswers) -> Table
     sheet, people = read_sheet(path), answers.annotators
     if people is None:
         raise ValueError("one person's answers need not be settled.")
-    places = [parse_token(token, sheet.name).place if token else 0 for token in column_texts(sheet, ROW)]
-    lines = [line for line, place in enumerate(places) if place in set(people.unsettled)]
-    frame = sheet.frame.cast(pl.String)[lines].drop(people.names, strict=False)
+    rows = [row for row in named_rows(sheet) if row.place in set(people.unsettled)]
+    frame = sheet.frame.cast(pl.String)[[row.line - 1 for row in rows]].drop(people.names, strict=False)
     said = [
-        pl.Series(f"chary_answer_{i}", [told.get(places[line], "") for line in lines], dtype=pl.String)
+        pl.Series(f"chary_answer_{i}", [told.get(row.place, "") for row in rows], dtype=pl.String)
         for i, told in enumerate(people.answers, start=1)
     ]
     before = frame.columns.index(TRUTH) + 1
-    cells = frame.with_columns(pl.Series(TRUTH, [None] * len(lines), dtype=pl.String)).get_columns()
+    cells = frame.with_columns(pl.lit(None, dtype=pl.String).alias(TRUTH)).get_columns()
     return replace(sheet, frame=pl.DataFrame([*cells[:before], *said, *cells[before:]]), lines=None)
 
 
@@ -488,33 +475,8 @@ def _all_drawn(answers: AuditAnswers, origin: SheetOrigin | None, n_rows: int, n
     seed = origin.seed if origin is not None and origin.seed is not None else 0
     whole = draw(np.zeros(n_rows, dtype=bool), answers.n_drawn, seed)[: len(gone)]
     if (whole != answers.drawn)[~gone].any():
-        raise TableError(
-            f"{int(gone.sum())} rows were removed from {name}, and nothing tells which; put them back, and leave "
-            "those empty that you cannot label."
-        )
+        raise TableError(f"{int(gone.sum())} rows were removed from {name}; put them back, even without a label.")
     return whole
-
-
-def _read_values(
-    source: Source, column: pl.Series, tested: LabelsUnderTest, markers: Sequence[str]
-) -> AuditAnswers:
-    """Answers for all rows, missing where nobody looked."""
-    if len(column) != source.n_rows:
-        raise TableError(
-            f"The truth has {len(column):,} values and the table {source.n_rows:,} rows; give one for each row."
-        )
-    given, notes = label_texts(column), list[str]()
-    read = {text: known_class(text, tested.classes, notes, markers) for text in given.unique().drop_nulls()}
-    told = given.replace_strict(read, default=None, return_dtype=pl.String)
-    rows = (told.is_not_null() & (told != SKIPPED)).arg_true().to_numpy().astype(np.intp)
-    if len(rows) < 2:
-        raise TableError(f"The truth is known for {len(rows)} rows; two at least are needed.")
-    labels = told.gather(rows).to_numpy()
-    note = (
-        f"The truth was given for {len(rows):,} rows: the figures hold if these were drawn at random from all "
-        f"{source.n_rows:,}, which cannot be seen from here."
-    )
-    return AuditAnswers.of(rows, labels, len(rows), tested.classes, [note, *notes])
 
 
 # ---------------------------------------------------------------- the figures
@@ -558,8 +520,7 @@ def _slices(
     values, counts = source.counts(name)
     if len(values) > _MOST_SLICES:
         raise TableError(
-            f"Column {shown(name)} has {len(values):,} different values, too many to look at each; give one with "
-            f"{_MOST_SLICES} or fewer."
+            f"Column {shown(name)} has {len(values):,} different values; give one with {_MOST_SLICES} or fewer."
         )
     rows, own = dict(zip(_named(values), counts, strict=True)), _named(cells)
     found = slice_scores(judged.correct, own, rows, skipped=answers.skipped, level=1 - (1 - level) / m)
@@ -580,9 +541,7 @@ def _acceptor(
     every, has_label = _confidences(source, options, tested)
     has_label &= np.isfinite(every)
     if not has_label.any():
-        raise TableError(
-            f"Column {shown(options.confidence)} holds no numbers beside labels; give the one with the confidence."
-        )
+        raise TableError(f"Column {shown(options.confidence)} holds no numbers beside labels; choose another.")
     rows, pool = answers.drawn, ConfidenceHistogram.exact(every[has_label])
     counted = has_label[rows]
     return Acceptor(every[rows][counted], judged.correct[counted], pool, pool)
@@ -596,8 +555,6 @@ def _confidences(
     cells = source.columns(list(dict.fromkeys([confidence, labels])))
     dtype = cells.schema[confidence]
     if not (dtype.is_numeric() or dtype in (pl.String, pl.Boolean)):
-        raise TableError(
-            f"Column {shown(confidence)} holds {dtype}, no numbers; give the one with the confidence."
-        )
+        raise TableError(f"Column {shown(confidence)} holds {dtype}, not numbers; choose another.")
     numbers = cells[confidence].cast(pl.Float64, strict=False).fill_null(float("nan")).to_numpy()
     return numbers, tested.has_label(cells[labels]).to_numpy()

@@ -186,18 +186,13 @@ class AuditFigures(Audit):
         notes = [*self.answers.notes, *self.answers.warnings]
         if self.answers.n_skipped:
             notes.append(
-                f"Every figure counts the {self.answers.n_skipped} skipped rows as wrong; on the answered ones "
-                f"alone the model of your labels is right on {self.answered}."
+                f"The {self.answers.n_skipped} skipped rows count as wrong. On the answered rows alone, the model "
+                f"without the audit is right on {self.answered}."
             )
         if self.comparison is None:
             return [*notes, f"Rounds of self-training: {self.rounds}, as asked."]
-        first, second, p_value = self.comparison
-        outcome = "clearly better, so it is on" if self.rounds else "not clearly better, so it is off"
-        notes.append(
-            f"On the audit, one round of self-training alone was right on {first} rows and the plain model alone "
-            f"on {second} (p = {p_value:.2f}): {outcome}."
-        )
-        return notes
+        outcome = "clearly helped, so it is on" if self.rounds else "did not clearly help, so it is off"
+        return [*notes, f"On the audit, self-training {outcome} (p = {self.comparison.p_value:.2f})."]
 
     def of_rest(self, rest: ConfidenceHistogram) -> AuditFigures:
         """The same with the rows to accept counted among these, not those at hand: the thresholds stay."""
@@ -315,12 +310,11 @@ def _audited_rows(audit: ArrayLike, labeled: NDArray[np.bool_]) -> NDArray[np.in
     rows = np.asarray(audit)
     if rows.dtype == bool and rows.shape == labeled.shape:
         rows = np.flatnonzero(rows)
-    if rows.ndim != 1 or rows.dtype.kind not in "iu" or len(rows) < 2 or len(np.unique(rows)) < len(rows):
+    n_different = len(np.intersect1d(rows, np.arange(len(labeled))))
+    if rows.ndim != 1 or rows.dtype.kind not in "iu" or not 2 <= len(rows) == n_different:
         raise ValueError(
-            f"audit must be a mask of shape {labeled.shape} or numbers of two or more different rows."
+            f"audit must be a mask of all {len(labeled)} rows, or numbers of two or more different ones."
         )
-    if rows.min() < 0 or rows.max() >= len(labeled):
-        raise ValueError(f"audit must be rows between 0 and {len(labeled) - 1}.")
     if not labeled[rows].all():
         raise ValueError(
             f"{int((~labeled[rows]).sum())} of the {len(rows)} audited rows have no label in y; put in the labels "

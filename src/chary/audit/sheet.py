@@ -24,13 +24,11 @@ from numpy.typing import NDArray
 from chary._files import sole_writer
 from chary._words import Parameter, Step, shown
 from chary.method.labels import Labels
-from chary.tables import sampling
 from chary.tables.cells import as_typed, guarded
-from chary.tables.errors import TableError
+from chary.tables.formats import write_table
 from chary.tables.source import Source, read_table
-from chary.tables.table import MAX_COLUMNS, Table, column_named, has_texts, texts
-from chary.tables.target import folded, markers_of
-from chary.tables.writing import write_table
+from chary.tables.table import Table, TableError, column_named, has_texts, texts
+from chary.tables.target import folded, markers_of, sample_rows
 
 # Columns of a sheet: which row is which, where the sheet comes from, and a model's opinion.
 ROW, CLASSES, GUESS = "chary_row", "chary_classes", "chary_guess"
@@ -41,18 +39,11 @@ RANDOM, DOUBT = "random", "doubt"
 Guesses = Mapping[str, Any] | None  # columns with a model's opinion
 
 # In the cells of CLASSES, after the target and its classes; then fields of ``SheetOrigin`` that are no default.
-_UNLABELED, _TABLE, _READ_WITH = "chary_unlabeled", "chary_table", "chary_read_with"
-_SEED, _PLACE, _STOPPED = "chary_seed", "chary_place", "chary_stopped_when_enough"
-_OPTIONS = "chary_options"
+_UNLABELED, _TABLE, _READ_WITH, _PLACE = "chary_unlabeled", "chary_table", "chary_read_with", "chary_place"
 _FIELDS = {
-    "exact_labels": "chary_exact_labels",
-    "chosen": "chary_chosen",
-    "seed": _SEED,
-    "judged": "chary_judged",
-    "shown": "chary_shown",
-    "stopped": _STOPPED,
-    "options": _OPTIONS,
+    name: f"chary_{name}" for name in ("exact_labels", "chosen", "seed", "judged", "shown", "stopped", "options")
 }
+_FIELDS["stopped"] = "chary_stopped_when_enough"
 MOST_SHOWN = 20_000  # characters of names, or of options; a cell of a spreadsheet holds 32,767
 _TOKEN = re.compile(r"(check )?(\d{1,9})/(\d{1,9}): row (\d{1,12}) of x[0-9a-f]{10}")
 
@@ -115,16 +106,12 @@ def read_origin(audit: Table) -> SheetOrigin | None:
     return SheetOrigin(target, classes, unlabeled, tables[0], read_with, tables[1:], **more)
 
 
-def with_stopping(audit: Table) -> Table:
-    """A sheet that says that whoever fills it in is told when it is enough."""
-    return _saying(audit, _STOPPED, True)
-
-
-def _saying(audit: Table, key: str, value: Any) -> Table:
-    """A sheet of which every row says something more of where it comes from."""
+def with_origin(audit: Table, field: str, value: Any) -> Table:
+    """A sheet of which every row says something more of where it comes from: a field of ``SheetOrigin``."""
     if CLASSES not in audit.frame.columns:
         return audit
-    told = [json.dumps({**about, key: value}, ensure_ascii=False) if about else "" for about in _about(audit)]
+    said = {_FIELDS[field]: value}
+    told = [json.dumps({**about, **said}, ensure_ascii=False) if about else "" for about in _about(audit)]
     return replace(audit, frame=audit.frame.with_columns(pl.Series(CLASSES, told)))
 
 
@@ -196,11 +183,11 @@ def cells_of(table: Table, target: str, source: Source | None = None) -> TableCe
 
 
 def sample_of_table(source: Source, target: str, k: int, *, checksum: bool = False, **options: Any) -> Table:
-    """As ``chary.tables.sampling.sample_rows``; ``taken`` has the checksum of all rows, if it is asked for."""
+    """As ``chary.tables.target.sample_rows``; ``taken`` has the checksum of all rows, if it is asked for."""
     if not checksum:
-        return sampling.sample_rows(source, target, k, **options)
+        return sample_rows(source, target, k, **options)
     digest = Digest(target)
-    table = sampling.sample_rows(source, target, k, each=digest.add, **options)
+    table = sample_rows(source, target, k, each=digest.add, **options)
     return replace(table, taken=table.taken and table.taken._replace(checksum=digest.text()))
 
 
@@ -293,11 +280,6 @@ def write_sheet(pool: DrawPool, rows: NDArray[Any], file: BinaryIO, guesses: Gue
     """Write chosen rows, by number, with an empty column called as the origin's target."""
     table, origin, cells = pool.table, pool.origin, pool.cells
     frame = _fresh_rows(origin, cells, rows, 1, guesses)
-    if frame.width > MAX_COLUMNS:
-        raise TableError(
-            f"An audit file of {table.name} would have {frame.width:,} columns, and chary reads up to "
-            f"{MAX_COLUMNS:,}; leave some out of the table."
-        )
     delimiter = table.delimiter if table.delimiter in (",", ";") else ","  # what a .csv is opened with
     bom, encoding = table.bom, table.encoding
     if encoding != "utf-8":
@@ -327,7 +309,7 @@ def enlarge_sheet(
     n_before = sheet_rows(sheet, cells, origin.target, origin.chosen).n_drawn
     told = read_origin(sheet)
     if told is not None and told.options != origin.options:
-        sheet = _saying(sheet, _OPTIONS, origin.options)
+        sheet = with_origin(sheet, "options", origin.options)
     frame = sheet.frame.cast(pl.String)
     if len(new):
         fresh = _fresh_rows(origin, cells, new, n_before + 1, guesses)
@@ -342,9 +324,7 @@ def _fresh_rows(
     others, places = cells.texts(rows.tolist()), range(first, first + len(rows))
     taken = [name for name in (ROW, CLASSES, GUESS) if name in others.columns]
     if taken:
-        raise TableError(
-            f"{cells.name} already has a column {shown(taken[0])}, written by chary; remove or rename it."
-        )
+        raise TableError(f"{cells.name} already has a column {shown(taken[0])}; remove or rename it.")
     tokens = [
         _token(place, places[-1], number + 1, checksum, origin.chosen)
         for place, number, checksum in zip(places, rows.tolist(), cells.checksums(others), strict=True)
@@ -402,34 +382,26 @@ def column_texts(audit: Table, name: str) -> list[str]:
     return audit.frame[name].cast(pl.String).fill_null("").str.strip_chars().to_list()
 
 
-def parse_token(token: str, where: str) -> SheetRow:
-    """What a token says; ``where`` it stands is said if it is none."""
-    text = " ".join(token.split()).lower()
-    found = _TOKEN.fullmatch(text)
-    if found is None or int(found[4]) < 1:
-        raise TableError(
-            f"{where} has {shown(token)} in column {shown(ROW)}, which names no row of a table; put back what "
-            "chary wrote there, or remove the row."
-        )
-    return SheetRow(int(found[2]), int(found[3]), int(found[4]) - 1, DOUBT if found[1] else RANDOM, text)
-
-
-def numbers_named(path: str | os.PathLike[str]) -> list[int]:
-    """The rows of the table that a sheet speaks of, from 0."""
-    audit = read_sheet(path)
-    tokens = enumerate(column_texts(audit, ROW), start=1)
-    return [parse_token(token, f"Row {line} of {audit.name}").number for line, token in tokens if token]
+def named_rows(audit: Table, target: str = ROW) -> list[SheetRow]:
+    """The rows of a sheet, line by line, as their tokens name them; empty lines are passed over."""
+    rows, answers = [], column_texts(audit, target)
+    for line, (token, answer) in enumerate(zip(column_texts(audit, ROW), answers, strict=True), start=1):
+        text = " ".join(token.split()).lower()
+        found = _TOKEN.fullmatch(text)
+        if found is not None and int(found[4]) > 0:
+            chosen = DOUBT if found[1] else RANDOM
+            rows.append(SheetRow(int(found[2]), int(found[3]), int(found[4]) - 1, chosen, text, line, answer))
+        elif token or answer:
+            raise TableError(
+                f"Row {line} of {audit.name} has {shown(token)} in column {shown(ROW)}, which names no row of a "
+                "table; put back what chary wrote there, or remove the row."
+            )
+    return rows
 
 
 def sheet_rows(audit: Table, cells: TableCells, target: str, chosen: str = RANDOM) -> SheetRows:
     """The rows of a sheet by their place in the draw, if each is what it was when it was drawn."""
-    column_named(audit, target)
-    answers = column_texts(audit, target)
-    rows = [
-        parse_token(token, f"Row {line} of {audit.name}")._replace(line=line, answer=answer)
-        for line, (token, answer) in enumerate(zip(column_texts(audit, ROW), answers, strict=True), start=1)
-        if token or answer
-    ]
+    rows = named_rows(audit, column_named(audit, target))
     if not rows:
         raise TableError(f"{audit.name} holds no drawn row; draw again.")
     if any(row.chosen != chosen for row in rows):
@@ -437,18 +409,12 @@ def sheet_rows(audit: Table, cells: TableCells, target: str, chosen: str = RANDO
         if chosen == RANDOM:
             how, instead = "chosen for doubt, not drawn at random, so they measure nothing", Parameter("checked")
         raise TableError(f"The rows of {audit.name} were {how}; pass it as ", instead, ".")
-    there = [row for row in rows if row.number < cells.n_rows]
-    own = cells.texts([row.number for row in there])
-    tokens = [
-        _token(row.place, row.of, row.number + 1, checksum, row.chosen)
-        for row, checksum in zip(there, cells.checksums(own), strict=True)
-    ]
-    for row, token in zip_longest(rows, tokens):
-        if row.token != token:
+    own = cells.texts([row.number for row in rows if row.number < cells.n_rows])
+    for row, checksum in zip_longest(rows, cells.checksums(own)):
+        if checksum is None or row.token != _token(row.place, row.of, row.number + 1, checksum, chosen):
             raise TableError(
-                f"{audit.name} was not drawn from {cells.name} as it is now, or its column {shown(ROW)} was "
-                f"changed (row {row.line}); use the table it was drawn from, put back what chary wrote, or draw "
-                "again."
+                f"{audit.name} does not match {cells.name} (row {row.line}): the table has changed, or column "
+                f"{shown(ROW)} was edited; use the original table, restore the column, or draw a new sheet."
             )
     by_place, notes = _by_place(rows, audit), _refuse_moved(audit, own, rows)
     return SheetRows(by_place, max(row.of for row in rows), notes)
@@ -457,24 +423,26 @@ def sheet_rows(audit: Table, cells: TableCells, target: str, chosen: str = RANDO
 def _by_place(rows: Sequence[SheetRow], audit: Table) -> dict[int, SheetRow]:
     """Rows by place in the draw; refused are rows that are there twice, or of two draws, or sorted in part."""
     about = list(_about(audit))
-    seeds = {_like(None, said.get(_SEED)) for said in about} - {None}
+    seeds = {_like(None, said.get(_FIELDS["seed"])) for said in about} - {None}
     by_place: dict[int, SheetRow] = {}
     numbers: set[int] = set()
     for row in rows:
         if row.place in by_place or row.number in numbers or len(seeds) > 1:
             raise TableError(
-                f"{audit.name} has a row twice, or mixes two draws (row {row.line}); keep each row once, and the "
-                "rows of one draw."
+                f"{audit.name} has the same row twice, or rows of two draws (row {row.line}); keep each row once."
             )
-        told = _like(None, about[row.line - 1].get(_PLACE))
-        if told not in (None, row.place):
-            raise TableError(
-                f"Row {row.line} of {audit.name} begins as the {row.place}th row drawn and ends as the {told}th; "
-                "some columns were sorted without the others: undo it, or draw again."
-            )
+        if _like(None, about[row.line - 1].get(_PLACE)) not in (None, row.place):
+            raise _mixed(audit, row, CLASSES)
         by_place[row.place] = row
         numbers.add(row.number)
     return by_place
+
+
+def _mixed(audit: Table, row: SheetRow, column: str) -> TableError:
+    return TableError(
+        f"Row {row.line} of {audit.name} mixes cells of two rows (column {shown(column)}): some columns were "
+        "probably sorted without the others; undo that, or draw a new sheet."
+    )
 
 
 def _refuse_moved(audit: Table, own: pl.DataFrame, rows: Sequence[SheetRow]) -> list[str]:
@@ -485,22 +453,13 @@ def _refuse_moved(audit: Table, own: pl.DataFrame, rows: Sequence[SheetRow]) -> 
     """
     compared = [name for name in own.columns if name in audit.frame.columns]
     if own.columns and not compared:
-        return [
-            f"{audit.name} holds no column of the table beside the answers, so nothing shows whether rows were "
-            "mixed up."
-        ]
+        return [f"{audit.name} has no column of the table left, so nothing shows whether rows were mixed up."]
     for name in compared:
         every, wanted = column_texts(audit, name), [_plain(text or "") for text in own[name]]
         found = [_plain(every[row.line - 1]) for row in rows]
         moved = [i for i, cell in enumerate(found) if cell and not _same_cell(cell, wanted[i])]
         if moved and all(found[i] in wanted for i in moved):
-            row = rows[moved[0]]
-            raise TableError(
-                f"Row {row.line} of {audit.name} says that it is row {row.number + 1:,} of the table, but has "
-                f"{shown(every[row.line - 1], 30)} in column {shown(name)} where that has "
-                f"{shown(own[name][moved[0]] or '', 30)}; if some columns were sorted without the others, undo "
-                "it, and otherwise put the cell back."
-            )
+            raise _mixed(audit, rows[moved[0]], name)
     return []
 
 

@@ -106,11 +106,11 @@ class Stopping:
         if not len(low):
             return f"The interval is shown after {LOOKS} rows, then after every {LOOKS}.", False
         share = f"between {percent(low[-1])} and {percent(high[-1])} of the labels are right"
-        now = f"By {len(low)} rows, {share}, whenever you stop."
+        now = f"After {len(low)} rows: {share} (valid whenever you stop)."
         found = settled(low, high, above=self.above, width=self.width)
         if found is None:
             return now, False
         reached = f"the interval is {self.width:.0%} wide or less" if self.width is not None else ""
         if found.what in ("above", "below"):
             reached = f"accuracy is {'at least' if found.what == 'above' else 'below'} {self.above:.0%}"
-        return f"ENOUGH: {reached}, by {found.n} rows. {now}", True
+        return f"Done: {reached} after {found.n} rows. {now}", True

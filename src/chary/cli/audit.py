@@ -59,12 +59,10 @@ def draw_command(file: TABLE, options: Options) -> None:
     table, large = open_table(file, replace(options, sample=None, format=None)), None
     options = with_names_of(table if isinstance(table, Table) else table.table, options)
     target, reading = str(options.target), options.target_reading
-    told: dict[str, Any] = {"unlabeled": options.unlabeled, "exact_labels": options.exact_labels}
     if not isinstance(table, Table):
         large, table = (table, sample_of_table(table, target, 1, **reading, room=table.memory // 3, checksum=True))
     labels = target_labels(table, target, **reading)
-    kept = options.to_keep("label")
-    pool = unlabelled_rows(table, target, labels, **told, source=large, options=kept)
+    pool = unlabelled_rows(table, target, labels, source=large, **options.for_sheet)
     path = options.folder(table.folder) / f"{table.stem}.audit.csv"
     require_free([path], force=True)
     with folders_for([path]):
@@ -79,7 +77,7 @@ def say_drawn(drawn: DrawnSheet, n_open: int, of_what: str, classes: list[str], 
     k = drawn.n_drawn
     low, high = map(percent, interval(round(0.9 * k), k))
     named = ", ".join(shown(name, 30) for name in classes[:12]) + (", ..." if len(classes) > 12 else "")
-    there = f"{k} of {n_open:,} {of_what}, drawn at random: {path}"
+    there = f"Drew {k} of {n_open:,} {of_what} at random: {path}"
     if drawn.enlarged:
         there = (
             f"{drawn.n_new} more rows were drawn at random. {path} now holds {k} of {n_open:,} {of_what} and "
@@ -90,8 +88,8 @@ def say_drawn(drawn: DrawnSheet, n_open: int, of_what: str, classes: list[str], 
         there += f"\nNot on the sheet, because the label can be told from it: {names}. Show it with --show COLUMN."
     say(
         f"{there}\n"
-        f"Label them ({named}), hard ones too: a row that is skipped counts as wrong.\n"
-        f"If {round(0.9 * k)} of {k} prove right, accuracy is between {low} and {high} (95% interval).\n"
+        f"Label each one ({named}), even if it is hard: a skipped row counts as wrong.\n"
+        f"If, say, {round(0.9 * k)} of {k} are right, accuracy is between {low} and {high} (95% interval).\n"
     )
     say(f"Next:  {Options().command('audit fill', [path])}", "bold")
 

@@ -6,7 +6,6 @@ import functools
 import glob
 import inspect
 import json
-import math
 import os
 import signal
 import sys
@@ -20,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 import typer
 
 from chary._files import atomic_writes, folders_for, probe, why_unreadable
-from chary._words import Parameter, Step, command_line, listed, visible
+from chary._words import Parameter, Step, command_line, finite, listed, visible
 from chary.options import FORMATS, OUTPUT, Options, flag_of
 
 if TYPE_CHECKING:
@@ -111,7 +110,7 @@ def open_table(files: Sequence[str | os.PathLike[str]], options: Options) -> Tab
     What Polars itself says of a damaged file, before it raises, is not repeated.
     """
     from chary.tables import open_source
-    from chary.tables.memory import free_memory
+    from chary.tables.table import free_memory
 
     given, allowed = [os.fspath(file) for file in files], options.memory or free_memory() // 2
     if options.sample is not None and "-" in given:
@@ -214,7 +213,7 @@ def tell(
 
 def print_json(figures: dict[str, Any]) -> None:
     """Figures for a program; infinity, which JSON lacks, is null."""
-    sys.stdout.write(json.dumps(_finite(figures), indent=2) + "\n")
+    sys.stdout.write(json.dumps(finite(figures), indent=2) + "\n")
 
 
 def say(text: str, style: str = "") -> None:
@@ -253,11 +252,3 @@ def stderr() -> Console:
     from rich.console import Console
 
     return Console(file=sys.stderr)
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_finite(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value

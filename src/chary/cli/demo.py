@@ -35,7 +35,7 @@ def demo_command(
     frame, truth = hide_labels(seed)
     with writing([path], force) as (stream,):
         frame.write_csv(stream)
-    console, told = stdout(), Options(target=TARGET)
+    console = stdout()
 
     def say(text: str) -> None:
         console.print(text, soft_wrap=True, highlight=False)
@@ -66,7 +66,7 @@ def demo_command(
     )
     _show_draws(console, seed)
     say(f"Open the report: [bold]{plain(audited.paths['report'], 500)}[/bold]")
-    say(f"The same in the browser: [bold]{plain(told.command('review', [path]), 500)}[/bold]")
+    say(f"The same in the browser: [bold]{plain(Options(target=TARGET).command('review', [path]), 500)}[/bold]")
     say(f"[dim]{time.perf_counter() - start:.0f} seconds in all.[/dim]")
 
 

@@ -125,12 +125,11 @@ def _judge(
     """Judge, then write the report and, with an error, the table, which takes its name last."""
     from chary.audit import judge_table
     from chary.audit.judge import settling_sheet
-    from chary.labelling.score import refuse_taken
     from chary.report.page import render_judged
     from chary.report.summary import Hints, summarize_judged
     from chary.tables import write_table
-    from chary.tables.table import ACCEPT
-    from chary.tables.writing import require_writable
+    from chary.tables.formats import require_writable
+    from chary.tables.table import ACCEPT, refuse_taken
 
     table, folder = scan.table.written_as(options.format), options.folder(scan.table.folder)
     paths = {"report": folder / f"{table.stem}.judged.html"}

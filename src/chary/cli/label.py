@@ -22,11 +22,8 @@ from chary.cli.console import (
 from chary.options import Options
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from chary.labelling import LabeledTable
     from chary.report.summary import Hints, Summary
-    from chary.tables import Table
 
 
 @takes_options("label")
@@ -45,7 +42,10 @@ def label_command(file: TABLE, options: Options, as_json: JSON = False) -> None:
     random sample of the others, and then labels every row.
     """
     labelled = label_and_write(file, options)
-    tell(labelled.summary, labelled.show, as_json, labelled.paths)
+    from chary.report.terminal import show_labels
+
+    show = lambda console: show_labels(console, labelled.summary, labelled.hints)  # noqa: E731
+    tell(labelled.summary, show, as_json, labelled.paths)
 
 
 @takes_options("diagnose")
@@ -79,26 +79,20 @@ class Labelled(NamedTuple):
     hints: Hints
     paths: dict[str, Path]
 
-    def show(self, console: Console) -> None:
-        """For a person."""
-        from chary.report.terminal import show_labels
-
-        show_labels(console, self.summary, self.hints)
-
 
 def label_and_write(files: Sequence[str | os.PathLike[str]], options: Options) -> Labelled:
     """Read, label, write: in parts what does not fit in memory, or if that is asked for by a sample."""
     require_readable(*files)
     from chary.labelling import label_table
     from chary.labelling.result import write_rows_to_check
-    from chary.labelling.score import probability_names, refuse_taken
+    from chary.labelling.score import probability_names
     from chary.model_file import model_bytes
     from chary.report.page import render_page
     from chary.report.summary import Hints, summarize
     from chary.tables import Table
-    from chary.tables.table import with_names_of
+    from chary.tables.formats import least_bytes, require_writable
+    from chary.tables.table import refuse_taken, with_names_of
     from chary.tables.target import target_labels
-    from chary.tables.writing import least_bytes, require_writable
 
     with steps() as step:
         step("Reading")
@@ -108,7 +102,10 @@ def label_and_write(files: Sequence[str | os.PathLike[str]], options: Options) -
         if source is table:  # a wrong target is said first
             labels = target_labels(table, str(options.target), **options.target_reading)
             refuse_taken(table, probability_names(labels.classes) if options.probabilities else ())
-        paths = _paths(table, options)
+        endings = {"labeled": f"labeled{table.suffix}", "model": "model.chary", "report": "report.html"}
+        endings |= {"to check": "check.csv"} if options.check_sheet else {}
+        folder = options.folder(table.folder)
+        paths = {kind: folder / f"{table.stem}.{ending}" for kind, ending in endings.items()}
         require_free(paths.values(), options.force, least_bytes(table))
         require_writable(table)
         with writing(paths.values(), options.force) as (labeled, model, report, *to_check):
@@ -119,14 +116,3 @@ def label_and_write(files: Sequence[str | os.PathLike[str]], options: Options) -
             for stream in to_check:
                 write_rows_to_check(result, stream)
     return labelled
-
-
-def _paths(table: Table, options: Options) -> dict[str, Path]:
-    """Where each file goes, by what it is."""
-    folder = options.folder(table.folder)
-    return {
-        "labeled": folder / f"{table.stem}.labeled{table.suffix}",
-        "model": folder / f"{table.stem}.model.chary",
-        "report": folder / f"{table.stem}.report.html",
-        **({"to check": folder / f"{table.stem}.check.csv"} if options.check_sheet else {}),
-    }

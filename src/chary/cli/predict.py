@@ -112,7 +112,7 @@ def predict_command(
     parts = (1, 1) if shard is None else parse_part(shard)
     from chary.labelling.predict_files import FileTask, Resources, is_one_file, plan_files
     from chary.labelling.score import Predictor
-    from chary.tables.memory import free_memory
+    from chary.tables.table import free_memory
 
     predictor = Predictor.from_file(model_file, columns or (), options.probabilities, threshold)
     task, memory = FileTask("", "", options, strict=strict), options.memory or free_memory() // 2

@@ -102,33 +102,31 @@ class Diagnosis:
         """The verdict, why, what it means and what to do."""
         if self.separation is None or self.coverage is None:
             return (
-                f"Too few rows to compare the {self.n_labeled:,} labelled with the {self.n_unlabeled:,} other "
-                f"rows: at least {_MIN_ROWS} of each are needed."
+                f"There are too few rows to compare the {self.n_labeled:,} labelled ones with the "
+                f"{self.n_unlabeled:,} others: at least {_MIN_ROWS} of each are needed."
             )
         auc, p = self.separation.auc, self.separation.p_value
         figures = f"AUC {auc:.2f}, p {'<' if p <= 0.001 else '='} {max(p, 0.001):.3f}"
         if self.verdict == REPRESENTATIVE:
             return (
-                f"The labelled rows look like the rest ({figures}). That does not prove that accuracy measured on "
-                f"them holds for the others; {self._remedy}."
+                f"The labelled rows look like the rest ({figures}). A class may still mean something else there, "
+                f"so accuracy measured on the labelled rows may not hold: {self._remedy}."
             )
         degree = "mildly" if self.verdict == MILD else "strongly"
-        far = "" if self.verdict == MILD else "far "
+        far_off = "may be too high or too low" if self.verdict == MILD else "may be far too high or too low"
         outside = 1 - self.coverage
         uncovered = ""
         if round(outside, 9) >= 2 * _OUTSIDE_BY_CHANCE:
-            uncovered = (
-                f", and {outside:.0%} of the other rows are far from any labelled row (5% is expected by chance)"
-            )
+            uncovered = f", and {outside:.0%} of the other rows are far from any label (5% by chance)"
         return (
-            f"The labelled rows differ {degree} from the rest ({figures}){uncovered}. Accuracy measured on the "
-            f"labelled rows may be {far}too high or too low: {self._remedy}."
+            f"The labelled rows differ {degree} from the rest ({figures}){uncovered}. Accuracy measured on them "
+            f"{far_off}: {self._remedy}."
         )
 
     @property
     def _remedy(self) -> str:
         if self.audited:
-            return "trust the figures of the audit, which was drawn at random"
+            return "trust the audit, which was drawn at random"
         return "label some random rows before you trust it"
 
 

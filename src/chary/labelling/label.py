@@ -23,8 +23,9 @@ from scipy.spatial.distance import cdist
 from chary._threads import same_warnings
 from chary._words import Parameter, listed, percent, shown
 from chary.audit.acceptance import acceptance_levels
-from chary.audit.sheet import numbers_named, sample_of_table
-from chary.labelling.diagnose import DiagnosedTable, Floats, few_of
+from chary.audit.sheet import named_rows, read_sheet, sample_of_table
+from chary.labelling.checks import rows_to_label, suspect_labels
+from chary.labelling.diagnose import DiagnosedTable
 from chary.labelling.drift import recount_reference
 from chary.labelling.explain import every_reason, reasons_of, reasons_to_doubt
 from chary.labelling.learn import Fit, learn
@@ -42,13 +43,13 @@ from chary.labelling.result import (
     suspect_labels,
     with_given,
 )
-from chary.labelling.score import RowCounts, Scored, probability_names, refuse_memory, refuse_taken, score_batches
+from chary.labelling.score import RowCounts, Scored, probability_names, refuse_memory, score_batches
 from chary.method.estimators import in_blocks_of_rows
 from chary.method.priors import ACCURACY
 from chary.options import Options
 from chary.tables import Source, Table, TableError, write_table
-from chary.tables.memory import free_memory
-from chary.tables.writing import appending
+from chary.tables.formats import appending
+from chary.tables.table import free_memory, refuse_taken
 
 SAMPLE = 100_000  # rows without a label to learn with, of a table that is read in parts
 # What a process needs besides the rows that it keeps, how much these grow on the way, and the least of all.
@@ -140,18 +141,13 @@ def _sampled(source: Source, options: Options, memory: int, progress: Progress) 
     """The rows of a table to learn from: those with a label, those named by sheets, and a sample of the others."""
     if options.features is not None:
         raise TableError(
-            "A file of features is read as a whole, and this table in parts; leave ",
-            Parameter("sample"),
-            " out, pass more with ",
-            Parameter("memory"),
-            ", or put the numbers into the table as a column of lists.",
+            f"A file of features is read as a whole, and this table in parts; leave {Parameter('sample')} out, "
+            f"pass more with {Parameter('memory')}, or put the numbers into the table as a column of lists."
         )
     if memory < _LEAST:
         raise TableError(
-            f"Reading this table in parts needs at least {_LEAST >> 20:,} MiB, but only {memory >> 20:,} MiB are "
-            "allowed; allow more with ",
-            Parameter("memory"),
-            ".",
+            f"A table that is read in parts needs {_LEAST >> 20:,} MiB at least, and {memory >> 20:,} MiB are "
+            f"allowed; pass more with {Parameter('memory')}."
         )
     sheets = [path for path in (options.audit, options.checked) if path is not None]
     return sample_of_table(
@@ -159,7 +155,7 @@ def _sampled(source: Source, options: Options, memory: int, progress: Progress) 
         str(options.target),
         options.sample or SAMPLE,
         **options.target_reading,
-        keep=[number for path in sheets for number in numbers_named(path)],
+        keep=[row.number for path in sheets for row in named_rows(read_sheet(path))],
         seed=options.seed or 0,
         room=(memory - _BASE) // _GROWTH,
         checksum=options.check_sheet or bool(sheets),

@@ -122,7 +122,7 @@ def learn(
     step("Preparing columns")
     check_error(options.error, options.audit)
     if options.aim not in AIMS:
-        raise TableError(Parameter("aim", str(options.aim)), f" is not known; give {' or '.join(AIMS)}.")
+        raise TableError(f"{Parameter('aim', str(options.aim))} is not known; give {' or '.join(AIMS)}.")
     given, every, answers, read = read_labels(table, options)
     seed, n_rows = options.seed or 0, table.n_rows
     prepared = prepare(table, str(options.target), options.features, **options.kinds)
@@ -224,9 +224,7 @@ def read_labels(table: Table, options: Options) -> tuple[Labels, Labels, AuditAn
     if answers.new_classes and (isinstance(options.class_prior, Mapping) or np.ndim(options.class_prior)):  # type: ignore[arg-type]
         raise TableError(
             f"The audit found the class {shown(next(iter(answers.new_classes)))}, which none of your labels has, "
-            "so the shares given for the known ones cannot be right; leave ",
-            Parameter("class_prior"),
-            " out.",
+            f"so the shares given for the known ones cannot be right; leave {Parameter('class_prior')} out."
         )
     given, every = merge(labels, answers)
     if every.labeled.all():
@@ -581,9 +579,8 @@ def _own(learner: Any) -> Learner | None:
         return None
     if isinstance(learner, str | type) or not hasattr(learner, "fit") or not is_classifier(learner):
         raise TableError(
-            f"There is no learner {shown(learner)}; pass ",
-            Parameter("learner", AUTO),
-            f", one of {listed([repr(name) for name in LEARNERS])}, or a classifier of scikit-learn's kind.",
+            f"There is no learner {shown(learner)}; pass {Parameter('learner', AUTO)}, one of "
+            f"{listed([repr(name) for name in LEARNERS])}, or a classifier of scikit-learn's kind."
         )
 
     def clone_of(random_state: int) -> Any:  # the self-training around it seeds what has no seed

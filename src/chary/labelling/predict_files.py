@@ -32,11 +32,10 @@ from chary.labelling.score import Predictor, RowCounts, about, refuse_memory, sc
 from chary.options import Options
 from chary.tables import Table, TableError, open_source
 from chary.tables.columns.embeddings import with_features
+from chary.tables.formats import GROUP_ROWS, appending
 from chary.tables.formats.base import Batch
-from chary.tables.memory import total_bytes
 from chary.tables.source import file_kind, find_files
-from chary.tables.table import comparable_name
-from chary.tables.writing import GROUP_ROWS, appending
+from chary.tables.table import comparable_name, total_bytes
 
 ENGINES = ("process", "dask")
 _MOST_DEATHS = 3  # of Dask workers on one file, which is then given up
@@ -65,11 +64,8 @@ class Resources(NamedTuple):
         if memory // jobs < _LEAST_MEMORY:
             raise TableError(
                 f"{jobs} at a time need at least {jobs * _LEAST_MEMORY >> 20:,} MiB, but only {memory >> 20:,} "
-                "MiB are allowed; ask for fewer with ",
-                Parameter("jobs"),
-                ", or allow more with ",
-                Parameter("memory"),
-                ".",
+                f"MiB are allowed; ask for fewer with {Parameter('jobs')}, or allow more with "
+                f"{Parameter('memory')}."
             )
         jobs = max(1, min(jobs, n_files))
         return cls(jobs, max(1, cores // jobs), memory // jobs)
@@ -134,9 +130,7 @@ def label_files(
         workers on this machine, for the time of the run.
     """
     if engine not in ENGINES:
-        raise TableError(
-            f"There is no engine {shown(engine)}; pass ", Parameter("engine", "process"), " or 'dask'."
-        )
+        raise TableError(f"There is no engine {shown(engine)}; pass {Parameter('engine', 'process')} or 'dask'.")
     if engine == "dask":
         executor = _dask(predictor, resources.jobs, address)
         resources = resources._replace(jobs=1)  # of each worker
@@ -182,9 +176,8 @@ def label_file(
         compared = compare_with_reference(predictor.model, counts.events)
         if task.strict and not compared.alike:
             raise TableError(
-                f"{table.name}: {compared.finding}, so nothing was written; leave ",
-                Parameter("strict"),
-                " out to label them anyway.",
+                f"{table.name}: {compared.finding}, so nothing was written; leave {Parameter('strict')} out to "
+                "label them anyway."
             )
         opened.refuse_changed()
         notes = list(opened.table.notes)
@@ -394,9 +387,8 @@ def _refuse_clash(path: Path, output: Path, outputs: dict[str, Path], inputs: se
         )
     if name in inputs:
         raise TableError(
-            f"The output of {shown(path, 200)} would take the place of an input; choose another folder with ",
-            Parameter("out"),
-            ".",
+            f"The output of {shown(path, 200)} would take the place of an input; choose another folder with "
+            f"{Parameter('out')}."
         )
     outputs[name] = path
 

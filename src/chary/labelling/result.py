@@ -238,16 +238,6 @@ def _as_target(classes: pl.Series, dtype: pl.DataType) -> pl.Series:
 
 def write_rows_to_check(result: LabeledTable, file: BinaryIO) -> None:
     """A sheet of the rows of highest doubt, with the label that each has now: to be checked, not to measure by."""
-    guess = result.added_columns[LABEL].gather(result.next_rows)
-    write_audit(
-        result.table,
-        result.target,
-        result.labels,
-        result.next_rows,
-        file,
-        {GUESS: guess.cast(pl.String)},
-        unlabeled=result.options.unlabeled,
-        exact_labels=result.options.exact_labels,
-        chosen=DOUBT,
-        options=result.options.to_keep("label"),
-    )
+    guess = {GUESS: result.added_columns[LABEL].gather(result.next_rows).cast(pl.String)}
+    about = {**result.options.for_sheet, "chosen": DOUBT}
+    write_audit(result.table, result.target, result.labels, result.next_rows, file, guess, **about)

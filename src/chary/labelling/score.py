@@ -30,9 +30,8 @@ from chary.tables import Table, TableError, TablePreparation
 from chary.tables.columns.embeddings import with_features
 from chary.tables.formats.base import Batch
 from chary.tables.frames import from_dataframe
-from chary.tables.memory import resident_bytes
 from chary.tables.source import in_blocks
-from chary.tables.table import ACCEPT, CONFIDENCE, LABEL
+from chary.tables.table import ACCEPT, CONFIDENCE, LABEL, column_hint, refuse_taken, resident_bytes
 
 # Rows scored at a time, and features that they have together at most.
 _BLOCK_ROWS, _BLOCK_NUMBERS = 2**15, 2**20
@@ -109,7 +108,7 @@ def score_rows(model: Pipeline, frame: pl.DataFrame) -> Scored:
         At most ``block_rows(model)`` rows; columns are found by name.
     """
     counts = RowCounts(model)
-    X = model[0].part(_plain(frame), counts.forms)
+    X = model[0].part(frame, counts.forms)
     none: tuple[Floats, Floats] = np.empty((0, len(counts.classes))), np.empty(0)
     probs, confidence = predict_scores(model[-1], X) if len(X) else none
     codes = probs.argmax(axis=1)
@@ -154,7 +153,7 @@ def refuse_memory(name: str, memory: int, needed: float = 0) -> None:
     """Refuse a table for which more memory is ``needed``, or is in use by now, than is allowed."""
     if max(needed, resident_bytes()) > memory:
         raise TableError(
-            f"{name} takes more than the {memory >> 20:,} MiB allowed; pass more with ", Parameter("memory"), "."
+            f"{name} takes more than the {memory >> 20:,} MiB allowed; pass more with {Parameter('memory')}."
         )
 
 
@@ -224,9 +223,8 @@ class Predictor:
     ) -> None:
         if threshold is not None and not 0 <= threshold <= 1:
             raise TableError(
-                f"The threshold {shown(threshold)} is not a confidence; pass a number from 0 to 1, such as ",
-                Parameter("threshold", "0.8"),
-                ".",
+                f"The threshold {shown(threshold)} is not a confidence; pass a number from 0 to 1, such as "
+                f"{Parameter('threshold', '0.8')}."
             )
         if isinstance(columns, str):
             raise TableError("The columns to keep are one text; pass a list of names.")
@@ -305,9 +303,7 @@ class Predictor:
     def _require_kept(self, names: Sequence[str]) -> None:
         for name in self.columns:
             if name not in names:
-                raise TableError(
-                    f"There is no column {shown(name)} to keep; it has {', '.join(map(shown, names[:8]))}."
-                )
+                raise TableError(f"There is no column {shown(name)} to keep; {column_hint(name, names)}")
 
     def __reduce__(self) -> Any:
         return Predictor, (self.data, self.columns, self.probabilities, self.threshold)
@@ -335,7 +331,7 @@ def load_table_model(path: str | os.PathLike[str]) -> Pipeline:
 
 def _require_table_model(model: Any, name: str) -> Pipeline:
     if not isinstance(model, Pipeline) or not isinstance(model[0], TablePreparation):
-        raise TableError(f"{shown(name)} is not a model of a table; use one that chary label or chary.label made.")
+        raise TableError(f"{shown(name)} is not a model of a table; use one that was made by labelling a table.")
     return model
 
 
@@ -365,22 +361,7 @@ def probability_names(classes: ArrayLike) -> list[str]:
     return names
 
 
-def refuse_taken(table: Table, names: Iterable[str]) -> None:
-    """No column that is added may take the place of one of the table's own."""
-    taken = [name for name in names if name in table.frame.columns]
-    if taken:
-        raise TableError(
-            f"{table.name} already has a column {shown(taken[0])}, written by chary; remove or rename it."
-        )
-
-
 # ---------------------------------------------------------------- record batches
-
-
-def _plain(frame: pl.DataFrame) -> pl.DataFrame:
-    """What is kept in a dictionary of texts is text, as it may be in the next batch."""
-    coded = [name for name, dtype in frame.schema.items() if dtype in (pl.Categorical, pl.Enum)]
-    return frame.with_columns(pl.col(coded).cast(pl.String)) if coded else frame
 
 
 def _record_batch(batch: Any, columns: Sequence[str], added: dict[str, pl.Series]) -> Any:

@@ -37,9 +37,8 @@ from chary.report.summary import Hints, Summary, summarize, summarize_diagnosis,
 from chary.report.terminal import show_diagnosis, show_judged, show_labels
 from chary.tables import Source, Table, TableError, open_source
 from chary.tables.frames import alone, extended, like
-from chary.tables.memory import free_memory
 from chary.tables.source import flattened
-from chary.tables.table import ACCEPT, LABEL, WHY, with_names_of
+from chary.tables.table import ACCEPT, LABEL, WHY, free_memory, with_names_of
 
 _DRAW = "result.draw('audit.csv'), fill in its column {}, then label again with audit='audit.csv'"
 _PRE = "<pre style='white-space: pre-wrap; line-height: 1.25'>{code}</pre>"
@@ -586,9 +585,7 @@ class Result(_Shown):
         k = details.audit_size if k is None else k
         if k < 2:
             raise TableError(f"{k} rows are too few to judge by; look at each unlabelled row instead.")
-        options = details.options
-        told: dict[str, Any] = {"unlabeled": options.unlabeled, "exact_labels": options.exact_labels}
-        pool = unlabelled_rows(details.table, details.target, labels, **told, options=options.to_keep("label"))
+        pool = unlabelled_rows(details.table, details.target, labels, **details.options.for_sheet)
         draw_sheet(path, pool, k, seed=seed, overwrite=overwrite)
 
     def rows_to_check(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:

@@ -33,41 +33,36 @@ _JUDGED_SECTIONS = ("accuracy", "compared", "classes", "shares", "slices", "acce
 def render_page(summary: Summary, hints: Hints = Hints()) -> str:  # noqa: B008 - immutable
     """The report of a labelled table as HTML."""
     diagnosis = summary["diagnosis"]
-    return (
-        _templates()
-        .get_template("page.html")
-        .render(
-            **summary,
-            sections=[f"sections/{name}.html" for name in _SECTIONS],
-            hints=hints,
-            quality=quality(summary),
-            steps=next_steps(summary, hints),
-            largest_classes=largest_classes(summary["classes"]),
-            evidence=EVIDENCE,
-            advice=prior_advice(diagnosis, hints, summary["class_prior"]["told"]),
-            question=aim_question(hints, summary["aim"]["name"]),
-            outlines=density_outlines(diagnosis["density"]),
-            pictures=[{**contrast, **contrast_picture(contrast)} for contrast in diagnosis["contrasts"]],
-            lengths=bar_lengths([shift["difference"] for shift in diagnosis["shifts"][:10]]),
-            bars=histogram_bars(summary["confidence"]),
-            columns_that_matter=_most_important(summary["importance"]),
-            told_classes=_most_predicted(summary["class_prior"]),
-        )
+    page = templates_of("chary.report").get_template("page.html")
+    return page.render(
+        **summary,
+        sections=[f"sections/{name}.html" for name in _SECTIONS],
+        hints=hints,
+        quality=quality(summary),
+        steps=next_steps(summary, hints),
+        largest_classes=largest_classes(summary["classes"]),
+        evidence=EVIDENCE,
+        advice=prior_advice(diagnosis, hints, summary["class_prior"]["told"]),
+        question=aim_question(hints, summary["aim"]["name"]),
+        outlines=density_outlines(diagnosis["density"]),
+        pictures=[{**contrast, **contrast_picture(contrast)} for contrast in diagnosis["contrasts"]],
+        lengths=bar_lengths([shift["difference"] for shift in diagnosis["shifts"][:10]]),
+        bars=histogram_bars(summary["confidence"]),
+        columns_that_matter=_most_important(summary["importance"]),
+        told_classes=_most_predicted(summary["class_prior"]),
     )
 
 
 def render_judged(summary: Summary, hints: Hints = Hints()) -> str:  # noqa: B008 - immutable
     """The report of judged labels as HTML."""
-    page, sections = (
-        _templates().get_template("judged/page.html"),
-        [f"judged/{name}.html" for name in _JUDGED_SECTIONS],
-    )
+    page = templates_of("chary.report").get_template("judged/page.html")
+    sections = [f"judged/{name}.html" for name in _JUDGED_SECTIONS]
     return page.render(**summary, sections=sections, hints=hints, next_step=next_step(summary, hints))
 
 
 def render_card(summary: Summary, hints: Hints = Hints()) -> str:  # noqa: B008 - immutable
     """A model card of a labelled table: Markdown with the front matter of Hugging Face."""
-    card = _templates().overlay(autoescape=False).get_template("card.md")
+    card = templates_of("chary.report").overlay(autoescape=False).get_template("card.md")
     return card.render(**summary, quality=quality(summary), steps=next_steps(summary, hints))
 
 
@@ -88,23 +83,17 @@ def notebook_picture(summary: Summary) -> str:
 
 
 @cache
-def _templates() -> Environment:
-    """The templates of all pages, with the words that numbers and names are shown in."""
-    environment = Environment(
-        loader=PackageLoader("chary.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {
-        "visible": visible,
-        "percent": percent,
-        "count": "{:,}".format,
-        "fraction": ratio,
-        "number": number,
-        "p_value": p_value,
+def templates_of(package: str) -> Environment:
+    """The templates of all pages of a room, with the words that numbers and names are shown in."""
+    how: dict[str, Any] = {
+        "autoescape": True,
+        "undefined": StrictUndefined,
+        "trim_blocks": True,
+        "lstrip_blocks": True,
     }
+    environment = Environment(loader=PackageLoader(package), **how)
+    environment.filters |= {"visible": visible, "percent": percent, "count": "{:,}".format, "fraction": ratio}
+    environment.filters |= {"number": number, "p_value": p_value}
     return environment
 
 
@@ -112,8 +101,7 @@ def largest_classes(classes: list[dict[str, Any]], most: int = 6) -> list[dict[s
     """The classes that most rows were given, each with how many and the length of its bar."""
     found = [{**one, "new": one["learned"] + one["predicted"]} for one in classes]
     found = sorted(found, key=lambda one: -one["new"])[:most]
-    lengths = bar_lengths([one["new"] for one in found])
-    return [{**one, "length": length} for one, length in zip(found, lengths, strict=True)]
+    return _with_bars(found, "new")
 
 
 def _most_predicted(prior: dict[str, Any], most: int = 6) -> list[int]:
@@ -127,8 +115,12 @@ def _most_predicted(prior: dict[str, Any], most: int = 6) -> list[int]:
 def _most_important(importance: dict[str, Any] | None, most: int = 15) -> list[dict[str, Any]]:
     """The columns that change a label or a probability visibly, each with the length of its bar."""
     columns = [column for column in (importance or {"columns": []})["columns"] if column["change"] > 0][:most]
-    lengths = bar_lengths([column["change"] for column in columns])
-    return [{**column, "length": length} for column, length in zip(columns, lengths, strict=True)]
+    return _with_bars(columns, "change")
+
+
+def _with_bars(rows: list[dict[str, Any]], key: str) -> list[dict[str, Any]]:
+    lengths = bar_lengths([row[key] for row in rows])
+    return [{**row, "length": length} for row, length in zip(rows, lengths, strict=True)]
 
 
 def density_outlines(density: dict[str, list[float]] | None, width: int = 640, height: int = 180) -> Any:
@@ -164,15 +156,9 @@ def contrast_picture(contrast: dict[str, Any], width: int = 320, height: int = 1
         points = (f"{i * step:.1f},{y} {(i + 1) * step:.1f},{y}" for i, y in enumerate(tops))
         return f"0,{height} {' '.join(points)} {width},{height}"
 
-    return {
-        "outlines": {"labeled": outline(sides[0]), "unlabeled": outline(sides[1])},
-        "ends": ["less", "more"]
-        if contrast["unit"] == TOPIC
-        else [
-            f"{sign} {in_unit(end, contrast['unit'])}"
-            for sign, end in zip("≤≥", (contrast["edges"][0], contrast["edges"][-1]), strict=True)
-        ],
-    }
+    low, high = (in_unit(contrast["edges"][place], contrast["unit"]) for place in (0, -1))
+    ends = ["less", "more"] if contrast["unit"] == TOPIC else [f"≤ {low}", f"≥ {high}"]
+    return {"outlines": {"labeled": outline(sides[0]), "unlabeled": outline(sides[1])}, "ends": ends}
 
 
 def histogram_bars(counts: dict[str, list[int]], width: int = 640, height: int = 160) -> list[dict[str, Any]]:

@@ -232,15 +232,13 @@ def _aim(result: LabeledTable) -> dict[str, str]:
     """What the labels are to be good at: its name, and a sentence that says what it means."""
     aim = result.settings.get("aim", ACCURACY)
     if aim == ACCURACY:
-        return {"name": aim, "sentence": "Aimed at: as many right labels as possible, whatever their class."}
-    how = "without knowing how frequent each class is"
-    if result.prior.told:
-        how = "by the class shares that you gave, which the new labels therefore do not have"
+        return {"name": aim, "sentence": "Optimised for overall accuracy."}
+    how = "The new labels do not have the class shares that you gave. " if result.prior.told else ""
     return {
         "name": aim,
         "sentence": (
-            "Aimed at: every class, rare or common, counts the same. The boundaries between classes were moved "
-            f"for it, {how}. Fewer labels may be right in all; probabilities and confidence are moved likewise."
+            "Optimised for balanced accuracy: every class counts the same. More rows of rare classes are found, "
+            f"and overall accuracy may be lower. {how}Probabilities and confidence are shifted, too."
         ),
     }
 
@@ -285,14 +283,9 @@ def _cell(value: object) -> str:
 
 
 def _column(column: Column) -> dict[str, Any]:
-    return {
-        "name": column.name,
-        "kind": column.kind,
-        "used": column.used,
-        "note": column.note,
-        "doubtful": column.doubtful,
-        "read_otherwise": column.used and bool(column.form and column.note) and not column.doubtful,
-    }
+    told = {name: getattr(column, name) for name in ("name", "kind", "used", "note", "doubtful")}
+    otherwise = column.used and bool(column.form and column.note) and not column.doubtful
+    return {**told, "read_otherwise": otherwise}
 
 
 # ------------------------------------------------------------ labels that somebody else made
@@ -348,11 +341,11 @@ def _required(result: JudgedTable) -> dict[str, Any] | None:
         return None
     least = found.low if found.at_least is None else found.at_least
     wanted = f"at least {100 * share:.4g}% of the labels in column {shown(result.columns[0].name)} are right"
-    outcome, sentence = "open", f"Not shown that {wanted}: between {least:.1%} and {found.high:.1%} may be."
+    outcome, sentence = "open", f"Not shown: {wanted}. The interval is {least:.1%} to {found.high:.1%}."
     if least >= share:
         outcome, sentence = "shown", f"Shown: {wanted}."
     elif found.high < share:
-        outcome, sentence = "ruled out", f"Ruled out that {wanted}: it is {found.high:.1%} at most."
+        outcome, sentence = "ruled out", f"Ruled out: {wanted}. At most {found.high:.1%} are."
     return {"accuracy": share, "outcome": outcome, "at_least": least, "at_most": found.high, "sentence": sentence}
 
 
@@ -362,9 +355,7 @@ def _judged_column(column: JudgedColumn, result: JudgedTable) -> dict[str, Any]:
     promised = column.always if result.answers.stopped else accuracy
     low, high = promised.low, promised.high
     how = "whenever you stopped" if result.answers.stopped else "exact"
-    at_least = (
-        "" if result.answers.stopped else f" If only that is asked for: at least {accuracy.at_least:.1%} are."
-    )
+    at_least = f" If you only need a lower limit: at least {accuracy.at_least:.1%} are right."
     return {
         "name": column.name,
         "missing": column.n_missing,
@@ -381,8 +372,8 @@ def _judged_column(column: JudgedColumn, result: JudgedTable) -> dict[str, Any]:
         ],
         "sentence": (
             f"Between {low:.1%} and {high:.1%} of the {result.n_rows:,} labels in column {shown(column.name)} are "
-            f"right ({result.level:.0%} interval, {how}): {accuracy.correct:,} of {accuracy.n:,} rows "
-            f"drawn at random are labelled right.{at_least}"
+            f"right ({result.level:.0%} interval, {how}): {accuracy.correct:,} of {accuracy.n:,} random rows "
+            f"have the right label.{'' if result.answers.stopped else at_least}"
         ),
     }
 
@@ -429,10 +420,14 @@ def _pair(pair: LabelPair, result: JudgedTable) -> dict[str, Any]:
     found, differs = pair.difference.comparison, pair.difference
     first, second = shown(pair.first), shown(pair.second)
     better = first if found.only_first > found.only_second else second
-    outcome = f"{better} is better" if pair.p_value < _CLEAR else "the audit does not tell which is better"
+    outcome = f"{better} is better" if pair.p_value < _CLEAR else "The audit does not show which is better"
     corrected = ", corrected for all pairs" if len(result.pairs) > 1 else ""
+    low, high = (
+        f"{100 * abs(d):.1f} points {'lower' if d < 0 else 'higher'}" for d in (differs.low, differs.high)
+    )
     agreement = kappa(pair.counts)
-    same, both = int(np.trace(pair.counts)), int(pair.counts.sum())
+    same = f"{int(np.trace(pair.counts)):,} of {int(pair.counts.sum()):,} rows"
+    same += "" if agreement is None else f" (kappa {agreement:.2f})"
     off = [
         {"first": a, "second": b, "rows": int(pair.counts[i, j]), "audited": audited, "right": right}
         for i, a in enumerate(pair.classes)
@@ -452,10 +447,9 @@ def _pair(pair: LabelPair, result: JudgedTable) -> dict[str, Any]:
         "kappas": pair.kappas,
         "differing": sorted(off, key=lambda one: -one["rows"]),
         "sentence": (
-            f"Of the audited rows {first} alone is right on {found.only_first} and {second} alone on "
-            f"{found.only_second} (p = {pair.p_value:.3f}{corrected}): {outcome}. The accuracy of {first} less "
-            f"that of {second} is between {100 * differs.low:+.1f} and {100 * differs.high:+.1f} points. "
-            f"They agree on {same:,} of {both:,} rows{'' if agreement is None else f' (kappa {agreement:.2f})'}."
+            f"{outcome} (p = {pair.p_value:.3f}{corrected}): {first} alone is right on {found.only_first} rows, "
+            f"{second} alone on {found.only_second}. The accuracy of {first} is between {low} and {high} than "
+            f"that of {second}. They agree on {same}."
         ),
     }
 
@@ -504,15 +498,19 @@ def _accepted(
     found: Acceptance, n_audited: int, some: tuple[str, str, str], none: tuple[str, str]
 ) -> dict[str, Any]:
     """What can be accepted at the error asked for, in a sentence too, or why nothing can."""
-    at_most, needs = f"at most {100 * found.error:.3g}% wrong", smallest_audit(found.error, found.level)
-    which, level, marked = some
+    at_most, (which, level, marked) = f"at most {100 * found.error:.3g}% wrong", some
     sentence = f"{which} can be accepted with {at_most} ({level}): {marked}"
     if not found.n_accepted:
-        why = f"the {n_audited} audited rows do not rule out more"
-        if needs > n_audited:
-            why = f"the audit has {n_audited} rows, and {needs} or more are needed"
+        why = why_none_accepted(found.error, found.level, n_audited)
         sentence = f"{none[0]} can be accepted with {at_most}: {why}. {none[1]}"
     return {**_acceptance(found), "sentence": sentence}
+
+
+def why_none_accepted(error: float, level: float, n_audited: int) -> str:
+    """Why no label can be accepted at an error."""
+    if (needs := smallest_audit(error, level)) > n_audited:
+        return f"this needs at least {needs} audited rows, and there are {n_audited}"
+    return f"{n_audited} audited rows cannot rule out a larger error"
 
 
 def _score(score: Score | None) -> dict[str, Any] | None:
@@ -584,7 +582,7 @@ def quality(summary: Summary) -> dict[str, Any]:
     """How good the new labels are: a headline, a sentence, and the intervals to draw, if there is an audit."""
     audit, held_out = summary["audit"], summary["held_out"]
     if audit is None:
-        sentence = "Your labels were not picked at random, so no figure computed from them can tell."
+        sentence = "Your labels are not a random sample, so they cannot show how good the other labels are."
         if not summary["audit_size"]:
             sentence += " There are so few rows without a label that you can look at each."
         return {"tone": "fair", "headline": "Not known yet", "sentence": sentence, "bars": []}
@@ -609,17 +607,15 @@ def next_steps(summary: Summary, hints: Hints) -> list[dict[str, str]]:
     """What to do next, the most useful first: in words, and how."""
     audit, steps = summary["audit"], list[tuple[str, str]]()
     if audit is None and summary["audit_size"]:
-        labels = f"Label {number(summary['audit_size']).lower()} rows drawn at random"
-        steps.append((f"{labels}. They tell how good the labels are, and the model learns from them.", hints.draw))
+        labels = f"Label {number(summary['audit_size']).lower()} random rows"
+        steps.append((f"{labels}: they show how good the labels are, and the model learns from them.", hints.draw))
     if audit is not None and summary["accept"] is not None:
         steps.append((summary["accept"]["sentence"], ""))
     elif audit is not None:
         found = next((one for one in audit["accept"] if one["n_accepted"]), None)
         if found is not None:
             which = f"Accept {found['n_accepted']:,} labels with at most {percent(found['error'])} wrong"
-            steps.append(
-                (f"{which} ({percent(found['level'])} sure). To have them marked:", hints.at(found["error"]))
-            )
+            steps.append((f"{which} ({percent(found['level'])} level). To mark them:", hints.at(found["error"])))
         else:
             steps.append(("Enlarge the audit: it is too small to accept any label.", ""))
     if n := len(summary["second_look"]):
@@ -663,8 +659,8 @@ def aim_question(hints: Hints, aim: str = ACCURACY) -> str:
     if aim != ACCURACY:
         return ""
     return (
-        f"Are rare classes as important as common ones? Then {hints.aim}: more of each rare class is found, at "
-        "the cost of errors among the common ones."
+        f"If rare classes matter as much as common ones, {hints.aim}: more of them are found, at the cost of some "
+        "errors in the common ones."
     )
 
 
@@ -673,17 +669,17 @@ def prior_advice(diagnosis: dict[str, Any], hints: Hints, told: bool = False) ->
     if told or not diagnosis["biased"]:
         return ""
     return (
-        f"If you know the share of each class among all rows, {hints.class_prior}: {EVIDENCE['prior']} If you are "
-        "not sure, do not: a wrong share makes labels wrong."
+        f"Do you know how common each class is in the whole table? Then {hints.class_prior}: {EVIDENCE['prior']} "
+        "A wrong share makes labels wrong, so leave it out if you are not sure."
     )
 
 
 def next_step(summary: Summary, hints: Hints) -> str:
     """What would make the figures of judged labels better."""
-    words, how = "A larger audit makes the intervals narrower, and keeps the answers there are", hints.draw
+    words, how = "To narrow the intervals, label more rows (your answers are kept)", hints.draw
     if summary["left"]:
         words, how = (
-            f"{summary['left']} of the rows drawn have no label yet; they would make the intervals narrower",
+            f"To narrow the intervals, label the {summary['left']} rows that have no answer yet",
             hints.fill,
         )
     if (people := summary["annotators"]) and people["unsettled"]:
@@ -705,12 +701,12 @@ STUDIED = {
 _EVIDENCE = {
     "acceptance": (
         "On {n_tables} real tables whose labels came from one group of rows or were picked by a column, "
-        "{surest_half_true} % of the surest half were wrong where held-out labels had said {surest_half_said} %, "
-        "and the limit was passed in {limits_passed} % of cases."
+        "{surest_half_true} % of the most confident half were wrong where the held-out check had said "
+        "{surest_half_said} %, and the true error was above the limit in {limits_passed} % of cases."
     ),
     "prior": (
-        "on {n_tables} real tables with biased labels it was worth {prior_gain} points of accuracy, and "
-        "{prior_balanced_gain} where every class counts the same."
+        "on {n_tables} real tables with biased labels it added {prior_gain} points of accuracy and "
+        "{prior_balanced_gain} of balanced accuracy."
     ),
     "rounds": (
         "On real tables with labels from one group of rows five rounds of it changed accuracy by "

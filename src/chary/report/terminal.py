@@ -7,6 +7,7 @@ from typing import Any
 from rich import box
 from rich.console import Console
 from rich.panel import Panel
+from rich.table import Column
 from rich.table import Table as Grid
 from rich.text import Text
 
@@ -36,10 +37,8 @@ def show_labels(console: Console, summary: Summary, hints: Hints) -> None:
     aim = summary["aim"]
     console.print(Text(f"{aim['sentence']} {aim_question(hints, aim['name'])}".rstrip() + "\n"))
     if doubted := len(summary["second_look"]):
-        these = "One given label contradicts a" if doubted == 1 else f"{doubted} given labels contradict"
-        console.print(
-            f"{these} confident held-out prediction{'s' * (doubted > 1)} and may be right: see the report.\n"
-        )
+        these = "One of your labels looks" if doubted == 1 else f"{doubted} of your labels look"
+        console.print(f"{these} unusual but may be right: see the report.\n")
     if summary["audit"] is None:
         console.print(_panel(_invitation(summary), "how accurate?"))
         if hints.draw:  # not in the box, whose edges would be copied with it, nor cut
@@ -54,23 +53,26 @@ def show_diagnosis(console: Console, diagnosis: dict[str, Any], hints: Hints) ->
     """What each column was taken for, and how the labelled rows differ from the rest."""
     columns = Grid("Column", "Kind", "Note", box=box.SIMPLE)
     for column in diagnosis["columns"]:
-        columns.add_row(_plain(column["name"]), column["kind"], Text(visible(column["note"], 200)))
+        name, note = (Text(visible(column[key], most)) for key, most in (("name", 60), ("note", 200)))
+        columns.add_row(name, column["kind"], note)
     console.print(columns)
-    _show_classes(console, diagnosis["classes"])
+    counts = sorted(diagnosis["classes"].items(), key=lambda item: -item[1])
+    _show_some(console, "Classes, and how many labels of each", [(name, f"{n:,}") for name, n in counts])
     _show_codes(console, diagnosis["columns"], hints)
     _show_notes(console, diagnosis["notes"])
     if diagnosis["shifts"]:
-        grid = _grid("Feature", "Difference", "p")
-        for shift in diagnosis["shifts"][:_N_SHIFTS]:
-            grid.add_row(_plain(shift["name"]), f"{shift['difference']:+.2f}", p_value(shift["p_value"]))
+        shifts = [
+            [one["name"], f"{one['difference']:+.2f}", p_value(one["p_value"])]
+            for one in diagnosis["shifts"][:_N_SHIFTS]
+        ]
         console.print("What differs most between labelled and other rows, in standard deviations:")
-        console.print(grid)
+        console.print(_grid(["Feature", "Difference", "p"], shifts, _N_SHIFTS))
     separation, coverage = diagnosis["separation"], diagnosis["coverage"]
     if separation and coverage is not None:
         auc, low, high = (separation[name] for name in ("auc", "low", "high"))
         console.print(
-            f"Telling labelled from other rows: AUC {auc:.2f} ({low:.2f} to {high:.2f}; 0.5 is chance).\n"
-            f"Other rows that have a label near: {coverage:.0%} (95% if labels were drawn at random).\n",
+            f"A model tells labelled from other rows: AUC {auc:.2f} ({low:.2f} to {high:.2f}; 0.5 is chance).\n"
+            f"{coverage:.0%} of the other rows are close to a labelled one (95% if labels were random).\n",
             highlight=False,
         )
     _show_verdict(console, diagnosis, prior_advice(diagnosis, hints))
@@ -79,10 +81,9 @@ def show_diagnosis(console: Console, diagnosis: dict[str, Any], hints: Hints) ->
 
 def _counts(summary: Summary) -> Grid:
     """Rows by class and by where their label comes from."""
-    grid = _grid("Class", *(source.capitalize() for source in summary["sources"]))
-    for of_class in summary["classes"]:
-        counts = (f"{of_class[source]:,}" for source in summary["sources"])
-        grid.add_row(_plain(of_class["name"]), *counts)
+    sources = list(summary["sources"])
+    rows = [[one["name"], *(f"{one[source]:,}" for source in sources)] for one in summary["classes"]]
+    grid = _grid(["Class", *(source.capitalize() for source in sources)], rows, len(rows))
     grid.add_section()
     grid.add_row("all", *(f"{count:,}" for count in summary["sources"].values()))
     return grid
@@ -90,11 +91,7 @@ def _counts(summary: Summary) -> Grid:
 
 def _show_columns(console: Console, what: str, columns: list[dict[str, Any]]) -> None:
     """Some columns by name, each with why it is named."""
-    if not columns:
-        return
-    named = [f"{visible(one['name'], 40)} ({visible(one['note'], 120)})" for one in columns[:_N_NAMED]]
-    more = f" and {len(columns) - _N_NAMED} more" if len(columns) > _N_NAMED else ""
-    console.print(Text(f"{what}: {', '.join(named)}{more}.\n"))
+    _show_some(console, what, [(one["name"], visible(one["note"], 120)) for one in columns])
 
 
 def _doubtful(columns: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -111,12 +108,12 @@ def _show_codes(console: Console, columns: list[dict[str, Any]], hints: Hints) -
         console.print(Text(f"{visible(sentence, 2000)}\n"), soft_wrap=True)
 
 
-def _show_classes(console: Console, counts: dict[str, int]) -> None:
-    """The classes by how many labels each has."""
-    named = sorted(counts.items(), key=lambda item: -item[1])
-    said = [f"{visible(name, 40)} ({count:,})" for name, count in named[:_N_NAMED]]
+def _show_some(console: Console, what: str, named: list[tuple[str, str]]) -> None:
+    """Names, each with a remark in brackets."""
+    said = ", ".join(f"{visible(name, 40)} ({remark})" for name, remark in named[:_N_NAMED])
     more = f" and {len(named) - _N_NAMED} more" if len(named) > _N_NAMED else ""
-    console.print(Text(f"Classes, and how many labels of each: {', '.join(said)}{more}.\n"))
+    if said:
+        console.print(Text(f"{what}: {said}{more}.\n"))
 
 
 def _show_notes(console: Console, notes: list[str]) -> None:
@@ -136,21 +133,21 @@ def _show_verdict(console: Console, diagnosis: dict[str, Any], remark: str) -> N
 
 
 def _invitation(summary: Summary) -> str:
-    nobody = "No figure computed from labels that were not drawn at random can tell."
+    nobody = "Nobody knows yet: your labels are not a random sample."
     if not summary["audit_size"]:
         return f"{nobody} There are so few rows without a label that you can look at each."
-    labels = f"{number(summary['audit_size'])} labels of rows drawn at random can"
-    return f"{nobody} {labels}, and the model learns from them."
+    size = number(summary["audit_size"]).lower()
+    return f"{nobody} Label {size} random rows to find out. The model learns from them, too."
 
 
 def _show_audit(console: Console, audit: dict[str, Any], held_out: dict[str, Any] | None, aim: str) -> None:
     promised = f"{held_out['accuracy']:.1%}" if held_out else "-"
-    grid = Grid("Accuracy elsewhere", "", "95% interval", "", box=box.SIMPLE)
+    grid = Grid("Accuracy, other rows", "", "95% interval", "", box=box.SIMPLE)
     grid.columns[1].justify = "right"
-    grid.add_row("promised by your labels", promised, "", "no estimate: not random", style="dim")
+    grid.add_row("cross-validation", promised, "", "no estimate: not random", style="dim")
     for name, found, kind in (
-        ("model of your labels", audit["before"], f"exact, {audit['before']['n']} random rows"),
-        ("model of all labels", audit["after"], "approximate, cross-fitted"),
+        ("model without the audit", audit["before"], f"exact, {audit['before']['n']} random rows"),
+        ("model that learned from it", audit["after"], "approximate, cross-fitted"),
     ):
         grid.add_row(name, f"{found['share']:.1%}", f"{found['low']:.1%} to {found['high']:.1%}", kind)
     if aim != ACCURACY:
@@ -180,7 +177,7 @@ def show_judged(console: Console, summary: Summary, hints: Hints) -> None:
         if column["kappa"] is not None:
             _say(console, f"Agreement with the answers beyond chance (kappa): {column['kappa']:.2f}.")
         if not summary["stopped"]:
-            looked = "If you looked at the figures and stopped when they were good enough: "
+            looked = "If you looked at the results while labelling and then stopped: "
             _say(console, looked + "between {low:.1%} and {high:.1%} are right.".format(**column["always"]))
     for pair in summary["pairs"]:
         _say(console, pair["sentence"], "bold")
@@ -191,7 +188,7 @@ def show_judged(console: Console, summary: Summary, hints: Hints) -> None:
     if summary["required"] is not None:
         _say(console, summary["required"]["sentence"], "bold")
     if summary["confidence"] is not None:
-        when = "if that is the error you had decided on"
+        when = "if you chose that error beforehand"
         _show_accepted(console, summary["accept"], summary["acceptance"], "labels", when, hints)
     for note in summary["notes"]:
         _say(console, note["text"], "bold red" if note["warning"] else "")
@@ -200,27 +197,21 @@ def show_judged(console: Console, summary: Summary, hints: Hints) -> None:
 
 
 def _judged_classes(classes: list[dict[str, Any]]) -> Grid:
-    grid = _grid("Class", "Labelled so", "Really, by the audit", "Precision", "Recall")
-    for one in sorted(classes, key=lambda one: -one["labelled"])[:_N_CLASSES]:
-        really = f"{one['low']:,} to {one['high']:,}"
-        grid.add_row(
-            Text(visible(one["name"], 40)),
-            f"{one['labelled']:,}",
-            Text(really, "bold red" if one["off"] else ""),
-            _score(one["precision"]),
-            _score(one["recall"]),
-        )
-    if len(classes) > _N_CLASSES:
-        grid.add_row(Text(f"and {len(classes) - _N_CLASSES} more"))
-    return grid
+    rows = []
+    for one in sorted(classes, key=lambda one: -one["labelled"]):
+        really = Text(f"{one['low']:,} to {one['high']:,}", "bold red" if one["off"] else "")
+        rows.append([one["name"], f"{one['labelled']:,}", really, _score(one["precision"]), _score(one["recall"])])
+    return _grid(["Class", "Labelled", "Estimated by the audit", "Precision", "Recall"], rows, _N_CLASSES)
 
 
 def _trusted(trusted: list[dict[str, Any]]) -> Grid:
-    grid = _grid("Where the label is", "most often right", "Precision there", "Clearly better than the others")
-    for one in trusted[:_N_CLASSES]:
-        clear = "yes" if one["is_clear"] else "not clear from these rows"
-        grid.add_row(Text(visible(one["name"], 40)), _plain(one["column"]), _score(one["precision"]), clear)
-    return grid
+    names = ["Where the label is", "most often right", "Precision there", "Clearly better than the others"]
+    clear = {True: "yes", False: "not clear from these rows"}
+    rows = [
+        [one["name"], visible(one["column"], 60), _score(one["precision"]), clear[one["is_clear"]]]
+        for one in trusted
+    ]
+    return _grid(names, rows, _N_CLASSES)
 
 
 def _score(score: dict[str, Any] | None) -> str:
@@ -229,8 +220,8 @@ def _score(score: dict[str, Any] | None) -> str:
 
 def _show_confusions(console: Console, confusions: list[dict[str, Any]]) -> None:
     for one in confusions[:_N_CONFUSIONS]:
-        label = "had no label" if one["label"] is None else f"was labelled '{visible(one['label'], 40)}'"
-        _say(console, f"{one['rows']:>4} x '{visible(one['truth'], 40)}' {label}")
+        label = "without a label" if one["label"] is None else f"labelled as '{visible(one['label'], 40)}'"
+        _say(console, f"{one['rows']:>4} rows: '{visible(one['truth'], 40)}' {label}")
     if len(confusions) > _N_CONFUSIONS:
         _say(console, f"and {len(confusions) - _N_CONFUSIONS} more pairs: see the report.")
     if confusions:
@@ -238,16 +229,15 @@ def _show_confusions(console: Console, confusions: list[dict[str, Any]]) -> None
 
 
 def _slices(slices: dict[str, Any]) -> Grid:
-    grid = _grid(visible(slices["column"], 40), "Rows", "Audited", "Right", "All intervals hold together", "p")
-    for part in slices["parts"][:_N_PARTS]:
+    rows = []
+    for part in slices["parts"]:
         found, score = ("", "too few audited rows to say", ""), part["score"]
         if score is not None:
             right = f"{score['correct']} of {score['n']}"
             found = right, _limits(score["low"], score["high"]), p_value(part["p_value"])
-        grid.add_row(Text(visible(part["value"], 40)), f"{part['rows']:,}", f"{part['audited']:,}", *found)
-    if len(slices["parts"]) > _N_PARTS:
-        grid.add_row(Text(f"and {len(slices['parts']) - _N_PARTS} more"))
-    return grid
+        rows.append([part["value"], f"{part['rows']:,}", f"{part['audited']:,}", *found])
+    names = [visible(slices["column"], 40), "Rows", "Audited", "Right", "95% intervals, together", "p"]
+    return _grid(names, rows, _N_PARTS)
 
 
 # ------------------------------------------------------------ both
@@ -267,13 +257,10 @@ def _show_accepted(
         return
     found = next((one for one in levels if one["n_accepted"]), None)
     if found is None:
-        _say(
-            console,
-            f"On the word of this audit no label can be accepted at {levels[-1]['error']:.0%} error or less.",
-        )
+        _say(console, f"This audit is too small to accept any label at {levels[-1]['error']:.0%} error or less.")
         return
-    which = "{n_accepted:,} {what}, those of confidence {threshold:.4g} and more, can be accepted with at most "
-    level = "{error:.0%} wrong (level {level:.0%}, {caveat}); to have them marked: {how}."
+    which = "{n_accepted:,} {what} (confidence {threshold:.4g} or more) can be accepted with at most "
+    level = "{error:.0%} wrong ({level:.0%} level, {caveat}). To mark them, add {how}."
     _say(console, (which + level).format(**found, what=what, caveat=caveat, how=hints.at(found["error"])))
 
 
@@ -285,17 +272,15 @@ def _panel(text: str, title: str, colour: str = "none") -> Panel:
     return Panel(Text(text), title=Text(title), title_align="left", border_style=colour, width=_WIDTH)
 
 
-def _grid(first: str, *numbers: str) -> Grid:
-    """A name, and numbers that stand under each other."""
-    grid = Grid(first, *numbers, box=box.SIMPLE, title_justify="left")
-    for column in grid.columns[1:]:
-        column.justify = "right"
+def _grid(names: list[str], rows: list[list[Any]], most: int) -> Grid:
+    """Rows of a name, which may be from elsewhere, and of numbers that stand under each other; only so many."""
+    numbers = [Column(Text(name), justify="right") for name in names[1:]]
+    grid = Grid(Column(Text(names[0])), *numbers, box=box.SIMPLE)
+    for name, *cells in rows[:most]:
+        grid.add_row(Text(visible(name, 60)), *(Text(one) if isinstance(one, str) else one for one in cells))
+    if len(rows) > most:
+        grid.add_row(Text(f"and {len(rows) - most} more"))
     return grid
-
-
-def _plain(text: object) -> Text:
-    """Text from elsewhere: visible, short, and no markup."""
-    return Text(visible(text, 60))
 
 
 def _limits(low: float, high: float) -> str:

@@ -9,7 +9,6 @@ import asyncio
 import errno
 import json
 import logging
-import math
 import os
 import secrets
 import signal
@@ -18,7 +17,6 @@ import tempfile
 import webbrowser
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from functools import cache
 from html import escape
 from importlib.resources import files
 from pathlib import Path
@@ -26,7 +24,6 @@ from threading import Thread, current_thread, main_thread
 from typing import Any
 
 import uvicorn
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -35,14 +32,15 @@ from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Route
 
 from chary._files import hold, is_left
+from chary._words import finite
 from chary.audit.filling import AnsweredElsewhereError
+from chary.report.page import templates_of
 from chary.review.audit import answer, audit_page, draw
 from chary.review.doubt import check, doubt_page
-from chary.review.errors import ConflictError, NotHereError, page_sentence
 from chary.review.result import output_file, result_page, write
 from chary.review.safety import LOG, REPORT_POLICY, Safety, read_body
 from chary.review.start import change, choose_labels, overview, relearn, start_page
-from chary.review.state import Page, Workbench
+from chary.review.state import ConflictError, NotHereError, Page, Workbench, page_sentence
 from chary.review.truth import accept, truth_page
 from chary.tables import TableError
 
@@ -91,7 +89,7 @@ def create_app(bench: Workbench, token: str, port: int) -> Safety:
             raise NotHereError("There is no such page here.")
         name = pages[path]
         context = {"page": name, "pages": pages, "name": job.table.name, "target": job.target, "kind": job.kind}
-        shell = _templates().get_template(f"{name}.html").render(**context)
+        shell = templates_of("chary.review").get_template(f"{name}.html").render(**context)
         return Response(shell.encode("utf-8", "backslashreplace"), media_type="text/html")
 
     def require_chosen(path: str) -> None:
@@ -144,14 +142,6 @@ def create_app(bench: Workbench, token: str, port: int) -> Safety:
     return Safety(Starlette(routes=routes, exception_handlers=handlers), token, port)
 
 
-@cache
-def _templates() -> Environment:
-    loader = PackageLoader("chary.review")
-    return Environment(
-        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-
-
 async def _asset(request: Request) -> Response:
     content = files("chary.review").joinpath(request.scope["path"].lstrip("/")).read_bytes()
     return Response(content, media_type=_ASSETS[request.scope["path"]])
@@ -164,16 +154,7 @@ async def _http_error(request: Request, error: HTTPException) -> Response:
 
 
 def _json(content: Any, status: int = 200) -> Response:
-    return JSONResponse(_finite(content), status)
-
-
-def _finite(value: Any) -> Any:
-    """The same with null for numbers that JSON does not have."""
-    if isinstance(value, dict):
-        return {str(key): _finite(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_finite(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    return JSONResponse(finite(content), status)
 
 
 # ------------------------------------------------------------ start and end
@@ -191,16 +172,8 @@ def serve(
     port, token = bound.getsockname()[1], secrets.token_urlsafe(32)
     url = f"http://{HOST}:{port}/?token={token}"
     app = create_app(bench, token, port)
-    config = uvicorn.Config(
-        app,
-        log_config=None,
-        access_log=False,
-        lifespan="off",
-        server_header=False,
-        timeout_graceful_shutdown=2,
-        backlog=_WAITING,
-    )
-    server = _Server(config)
+    quiet: dict[str, Any] = {"log_config": None, "access_log": False, "lifespan": "off", "server_header": False}
+    server = _Server(uvicorn.Config(app, timeout_graceful_shutdown=2, backlog=_WAITING, **quiet))
     _log_to_the_error_stream()
     with _door(url) as door, _ended_by_signals(server):
         bench.learn()

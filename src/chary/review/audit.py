@@ -9,8 +9,7 @@ from typing import Any
 from chary._words import percent, shown
 from chary.audit.filling import CLASS_KEYS, Filling
 from chary.audit.sheet import SKIPPED
-from chary.review.errors import ConflictError
-from chary.review.state import LIVE, PLANNED, Workbench, locked
+from chary.review.state import LIVE, PLANNED, ConflictError, Workbench, locked
 from chary.review.truth import figures
 from chary.tables import TableError
 from chary.tables.cells import is_no_answer
@@ -70,11 +69,11 @@ def draw(bench: Workbench, body: Mapping[str, Any]) -> dict[str, Any]:
     if rule not in (PLANNED, LIVE):
         raise TableError("The interval is shown at the end (planned) or all along (live).")
     if k > MOST_DRAWN:
-        raise TableError(f"At most {MOST_DRAWN:,} rows are drawn here; nobody labels more one by one.")
+        raise TableError(f"At most {MOST_DRAWN:,} rows can be drawn here.")
     begun = there is not None and bool(there.n_answered + there.n_skipped)
     if there is not None and rule != bench.rule and (begun or bench.rule == LIVE):
         raise TableError(
-            "How the interval is shown was chosen before the first answer, and stays: otherwise it would not hold."
+            "When the interval is shown cannot be changed after the first answer: it would no longer be valid."
         )
     if there is None or len(there.rows) != k:
         bench.sheets.draw(k)
@@ -104,15 +103,10 @@ def answer(bench: Workbench, body: Mapping[str, Any]) -> dict[str, Any]:
 
 def progress_of(filling: Filling | None, rule: str) -> dict[str, Any]:
     """How far a person has come."""
-    if filling is None:
-        return {"drawn": 0, "answered": 0, "skipped": 0, "left": 0, "rule": rule}
-    return {
-        "drawn": len(filling.rows),
-        "answered": filling.n_answered,
-        "skipped": filling.n_skipped,
-        "left": filling.n_left,
-        "rule": rule,
-    }
+    drawn = 0 if filling is None else len(filling.rows)
+    answered, skipped = (0, 0) if filling is None else (filling.n_answered, filling.n_skipped)
+    left = drawn - answered - skipped
+    return {"drawn": drawn, "answered": answered, "skipped": skipped, "left": left, "rule": rule}
 
 
 def _required_sheet(bench: Workbench) -> Filling:
@@ -177,7 +171,11 @@ def expected_answer(body: Mapping[str, Any]) -> str | None:
 def fields_of(cells: Mapping[str, Any], order: Sequence[str], whole: bool = False) -> dict[str, Any]:
     """The cells of these columns, in this order, and how many more there are: none of a ``whole`` row."""
     most = len(order) if whole else MOST_FIELDS
-    fields = [_field(name, cells[name]) for name in order[:most]]
+    fields = []
+    for name in order[:most]:
+        text = text_of(cells[name])
+        kind = _kind(cells[name], text)
+        fields.append({"name": name, "text": text, "kind": kind, "empty": not text.strip()})
     return {"fields": fields, "more": max(0, len(order) - most)}
 
 
@@ -216,11 +214,6 @@ def whole_number(value: Any) -> int:
     if not isinstance(value, int) or isinstance(value, bool):
         raise TableError("How many, or which one, is a whole number.")
     return value
-
-
-def _field(name: str, value: Any) -> dict[str, Any]:
-    text = text_of(value)
-    return {"name": name, "text": text, "kind": _kind(value, text), "empty": not text.strip()}
 
 
 def _kind(value: Any, text: str) -> str:

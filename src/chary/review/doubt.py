@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from chary.audit.sheet import SKIPPED
 from chary.labelling import LabeledTable
 from chary.review.audit import checked_answer, expected_answer, fields_of, keys_of, number_in, whole_number
-from chary.review.errors import ConflictError, NotHereError
-from chary.review.state import Workbench, locked
+from chary.review.state import ConflictError, NotHereError, Workbench, locked
 from chary.tables import TableError
 from chary.tables.cells import cell_texts
 
@@ -57,7 +56,9 @@ def check(bench: Workbench, body: Mapping[str, Any]) -> dict[str, Any]:
     doubt, there = _doubt(bench), bench.sheets.check
     is_checked = there is not None and there.place_of(row) is not None
     if row in bench.sheets.audited_rows() or not (is_checked or doubt.has(row)):
-        raise TableError(f"Row {row + 1:,} is not in doubt: a person labels it elsewhere, or has.")
+        raise TableError(
+            f"Row {row + 1:,} cannot be corrected here: a person has labelled it, or it is being audited."
+        )
     text = checked_answer(body.get("answer"), doubt.classes, bench.options.unlabeled)
     if text == SKIPPED:
         raise TableError("To skip a row, go on to the next: nothing is written.")
@@ -149,7 +150,7 @@ class Doubt:
         others = [c for c in np.argsort(-probs, kind="stable").tolist() if c != code]
         return {
             "proposed": classes[code],
-            "confidence": _round(result.confidence[row]),
+            "confidence": round(float(result.confidence[row]), 4),
             "runner_up": classes[others[0]] if others else None,
             "source": str(result.source[row]),
             "votes": self._votes(X),
@@ -167,7 +168,7 @@ class Doubt:
         names = [f"head {m}" for m in range(1, len(probs) + 1)] if members is None else [m.name for m in members]
         best = probs.argmax(axis=1).tolist()
         return [
-            {"learner": name, "label": self.classes[code], "probability": _round(own[code])}
+            {"learner": name, "label": self.classes[code], "probability": round(float(own[code]), 4)}
             for name, own, code in zip(names, probs, best, strict=True)
         ]
 
@@ -215,7 +216,3 @@ class Doubt:
         if len(rows) > _MOST_LABELED:
             rows = rows[np.linspace(0, len(rows) - 1, _MOST_LABELED).astype(np.intp)]
         return rows, self.result.features(rows).astype(np.float32)
-
-
-def _round(share: Any) -> float:
-    return round(float(share), 4)

@@ -19,7 +19,6 @@ from chary.audit.judge import JudgedTable, hidden_columns, labels_of_sheet, read
 from chary.audit.sheet import DOUBT, GUESS, cells_of, enlarge_sheet, sheet_rows, unlabelled_rows, write_audit
 from chary.audit.stopping import Stopping
 from chary.labelling import LabeledTable, label_table
-from chary.labelling.score import refuse_taken
 from chary.model_file import model_bytes
 from chary.options import Options
 from chary.report.page import render_judged, render_page
@@ -27,7 +26,7 @@ from chary.report.summary import Hints, summarize, summarize_judged
 from chary.review.files import Writer
 from chary.tables import Table, open_source, write_table
 from chary.tables.cells import cell_texts, label_texts, target_texts
-from chary.tables.table import ACCEPT, ADDED_COLUMNS, LABEL, column_named, has_texts
+from chary.tables.table import ACCEPT, ADDED_COLUMNS, LABEL, column_named, has_texts, refuse_taken
 from chary.tables.target import Value, read_target, target_values
 
 Progress = Callable[[str], None]
@@ -111,14 +110,9 @@ class LabelJob(_Job):
         self.population = table.frame.height - int(self.labels.labeled.sum())
         self.cells = cells_of(table, self.target)
 
-    @property
-    def _read_with(self) -> dict[str, Any]:
-        told = {"unlabeled": self.options.unlabeled, "exact_labels": self.options.exact_labels}
-        return {**told, "options": self.options.to_keep("label")}
-
     def draw(self, path: Path, k: int) -> None:
         """Draw a sheet of random rows, or enlarge the one that is there."""
-        draw_sheet(path, unlabelled_rows(self.table, self.target, self.labels, **self._read_with), k)
+        draw_sheet(path, unlabelled_rows(self.table, self.target, self.labels, **self.options.for_sheet), k)
 
     def check_sheet(self, filling: Filling) -> None:
         """Refuse a sheet of another table."""
@@ -160,7 +154,8 @@ class LabelJob(_Job):
         if filling is not None:
             enlarge_sheet(filling.sheet, filling.origin, self.cells, rows, stream, guesses)
             return
-        write_audit(self.table, self.target, self.labels, rows, stream, guesses, **self._read_with, chosen=DOUBT)
+        about = {**self.options.for_sheet, "chosen": DOUBT}
+        write_audit(self.table, self.target, self.labels, rows, stream, guesses, **about)
 
 
 class JudgeJob(_Job):

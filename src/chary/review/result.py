@@ -12,8 +12,7 @@ import polars as pl
 
 from chary._words import shown
 from chary.review.audit import number_in, text_of
-from chary.review.errors import ConflictError, NotHereError
-from chary.review.state import Workbench, locked
+from chary.review.state import ConflictError, NotHereError, Workbench, locked
 from chary.review.truth import quality_of
 from chary.tables import TableError
 from chary.tables.table import ACCEPT, CONFIDENCE, SOURCE
@@ -70,7 +69,6 @@ class Pages:
         self.columns = [name for name in [*first, *others] if name in frame.columns][:_MOST_COLUMNS]
         self.label = label  # the column that a filter by label looks at
         self._order: tuple[dict[str, str], pl.Series] | None = None
-        self._numeric: dict[str, bool] = {}
 
     @cached_property
     def filters(self) -> dict[str, list[str]]:
@@ -98,8 +96,8 @@ class Pages:
         part = self.frame.select(self.columns)[rows]
         return {
             "columns": self.columns,
-            "numeric": [self._is_numeric(name) for name in self.columns],
-            "rows": [[_cell(value) for value in row] for row in part.rows()],
+            "numeric": self._numeric,
+            "rows": [[text_of(value, _MOST_CHARACTERS) for value in row] for row in part.rows()],
             "numbers": [row + 1 for row in rows],
             "total": self.frame.height,
             "matching": len(order),
@@ -152,29 +150,24 @@ class Pages:
     def _keys(self, name: str) -> pl.Series:
         """What a column is sorted by: numbers if it reads as such."""
         cells = self.frame[name]
-        if cells.dtype == pl.String and self._is_numeric(name):
+        if cells.dtype == pl.String and _reads_as_numbers(cells):
             return cells.str.strip_chars().cast(pl.Float64, strict=False)
         if not _has_text(cells.dtype):
             raise TableError(f"Column {shown(name)} holds {cells.dtype}, by which rows cannot be sorted.")
         return cells.str.to_lowercase() if cells.dtype == pl.String else cells
 
-    def _is_numeric(self, name: str) -> bool:
-        if name not in self._numeric:
-            cells = self.frame[name]
-            if cells.dtype == pl.String:
-                some = cells.gather_every(max(1, len(cells) // 1000)).drop_nulls().str.strip_chars()
-                some = some.filter(some != "")
-                n_read = some.cast(pl.Float64, strict=False).drop_nulls().len()
-                self._numeric[name] = bool(len(some)) and n_read >= _READS_AS_NUMBERS * len(some)
-            else:
-                self._numeric[name] = cells.dtype.is_numeric()
-        return self._numeric[name]
+    @cached_property
+    def _numeric(self) -> list[bool]:
+        return [_reads_as_numbers(self.frame[name]) for name in self.columns]
+
+
+def _reads_as_numbers(cells: pl.Series) -> bool:
+    if cells.dtype != pl.String:
+        return cells.dtype.is_numeric()
+    some = cells.gather_every(max(1, len(cells) // 1000)).drop_nulls().str.strip_chars()
+    some = some.filter(some != "")
+    return 0 < _READS_AS_NUMBERS * len(some) <= some.cast(pl.Float64, strict=False).count()
 
 
 def _has_text(dtype: pl.DataType) -> bool:
     return not dtype.is_nested() and dtype not in (pl.Binary, pl.Object)
-
-
-def _cell(value: Any) -> str:
-    text = text_of(value)
-    return text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]}…"

@@ -132,7 +132,7 @@ def planned_draw(population: int) -> dict[str, Any]:
     k = max(2, min(AUDIT_SIZE, population))
     right = round(0.9 * k)
     low, high = map(percent, interval(right, k))
-    words = f"If {right} of {k} prove right, accuracy is between {low} and {high} (95% interval)."
+    words = f"If, say, {right} of {k} are right, accuracy is between {low} and {high} (95% interval)."
     sizes = []
     for n in [n for n in _SIZES if n <= population]:
         low, high = map(percent, interval(round(0.9 * n), n, population))

@@ -11,16 +11,15 @@ from dataclasses import replace
 from functools import wraps
 from pathlib import Path
 from threading import Lock, RLock, Thread, current_thread
-from time import monotonic
 from typing import Any, NamedTuple
 
 from chary._files import atomic_rewrite, atomic_write, sole_writer, sweep
+from chary._words import Parameter, Step, shown
 from chary.audit.filling import Filling
 from chary.labelling import LabeledTable
 from chary.labelling.label import Pace
 from chary.options import Options
 from chary.report.summary import summarize_diagnosis
-from chary.review.errors import ConflictError, page_sentence
 from chary.review.files import (
     KINDS,
     Kept,
@@ -35,14 +34,29 @@ from chary.review.files import (
 )
 from chary.review.jobs import ChooseJob, Job, LabelJob, Progress, job_of
 from chary.tables import TableError, open_source
+from chary.tables.formats import require_writable
 from chary.tables.formats.packing import state_of
 from chary.tables.source import flattened
 from chary.tables.table import with_names_of
 from chary.tables.target import UndecidedError
-from chary.tables.writing import require_writable
 
 PLANNED, LIVE = "planned", "live"  # when the interval of an audit is shown
 FEWEST = 2  # answers that an audit can be made of
+
+# Where on the page, or before it opens, a parameter is chosen.
+_PLACES = {
+    "aim": "the aim on the page Start",
+    "audit": "the answers of the page Audit",
+    "categorical": "the kind “category” on the page Start",
+    "checked": "the answers of the page Review",
+    "class_prior": "the class shares on the page Start",
+    "drop": "“leave out” on the page Start",
+    "error": "the error on the page Truth",
+    "identifier": "the kind “identifier” on the page Start",
+    "numeric": "the kind “number” on the page Start",
+    "overwrite": "“draw anew”",
+    "text": "the kind “text” on the page Start",
+}
 
 # What answers a request: given the workbench, and what the address or the body says; returns what to show.
 Page = Callable[["Workbench", Mapping[str, Any]], dict[str, Any]]
@@ -68,13 +82,8 @@ def begin(files: Sequence[str], options: Options) -> Workbench:
     except TableError as error:
         if options.target is not None or options.labels:
             raise
-        job, notice = (
-            ChooseJob(table, options),
-            page_sentence(error),
-        )  # the column that was chosen last is no longer fit
-    with_settings(
-        options, {"kinds": kinds_of(options)}, job.columns, job.classes
-    )  # refuses columns that are not there
+        job, notice = ChooseJob(table, options), page_sentence(error)  # what was chosen last no longer fits
+    with_settings(options, {"kinds": kinds_of(options)}, job.columns, job.classes)  # refuses unknown columns
     kept = Kept(job.options, notice=notice)
     if job.kind != "choose":
         kept = read_settings(settings, chosen, job.columns, job.classes)
@@ -180,10 +189,8 @@ class Workbench:
             )
         options = replace(self.options, **chosen, class_prior=None, error=None)
         taken = {options.target, *options.labels}
-        kinds: dict[str, Any] = {
-            name: tuple(one for one in getattr(options, name) if one not in taken) for name in KINDS.values()
-        }
-        options = replace(options, **kinds)
+        kinds = {name: [one for one in getattr(options, name) if one not in taken] for name in KINDS.values()}
+        options = Options.of(**{**vars(options), **kinds})
         job = job_of(self.job.table, options)
         self._keep(options)
         self._take_up(job, Kept(options, self.outputs.digests, own=self._keeps))
@@ -381,6 +388,40 @@ class Sheets:
         return filling
 
 
+# ------------------------------------------------------------ what can go wrong
+
+
+class ConflictError(TableError):
+    """Something has changed meanwhile; the page is shown what it is now."""
+
+
+class NotHereError(TableError):
+    """There is no such thing in this mode, or not yet."""
+
+
+def page_sentence(error: BaseException) -> str:
+    """What an error says, for somebody who sees a page: no parameter of Python, no option.
+
+    >>> page_sentence(TableError("There are too many columns; leave some out with ", Parameter("drop"), "."))
+    'There are too many columns; leave some out with “leave out” on the page Start.'
+    >>> page_sentence(ZeroDivisionError("division by zero"))
+    'A mistake in chary itself (ZeroDivisionError: division by zero); please report it.'
+    """
+    if isinstance(error, MemoryError):
+        return "The table does not fit into memory; leave columns out on the page Start."
+    if not isinstance(error, (ValueError, OSError)):
+        return f"A mistake in chary itself ({type(error).__name__}: {error}); please report it."
+    in_parts = any(isinstance(part, Parameter | Step) for part in error.args)
+    return "".join(map(_in_words, error.args)) if in_parts else str(error)
+
+
+def _in_words(part: object) -> str:
+    if not isinstance(part, Parameter):
+        return str(part)  # a step is in plain words already
+    place = _PLACES.get(part.name, f"the setting “{part.name.replace('_', ' ')}”, when the page is started")
+    return place if part.value is None else f"{place}: {shown(part.value)}"
+
+
 class Superseded(Exception):  # noqa: N818 - no error
     """Other work was asked for; this is not wanted any more."""
 
@@ -397,30 +438,25 @@ class Background:
         self._ticket = 0  # of the work asked for last
         self._thread: Thread | None = None
         self.running = False
-        self._step, self._since, self._error = "", 0.0, ""
+        self._step = self._error = ""
         self._pace = Pace()
 
     def start(self, task: Callable[[Progress], None]) -> None:
         """Do this as soon as possible, in place of whatever is being done."""
         with self._lock:
             self._ticket += 1
-            self.running, self._step, self._since, self._error = True, "Waiting", monotonic(), ""
+            self.running, self._step, self._error = True, "Waiting", ""
             self._pace = Pace()
             self._thread = Thread(target=self._work, args=(task, self._ticket), daemon=True)
             self._thread.start()
 
     def view(self) -> dict[str, Any]:
-        """Whether work is running, which step, for how many seconds, and what went wrong last."""
+        """Whether work is running, which step, how far it is, and what went wrong last."""
         with self._lock:
-            step, seconds = (self._step, monotonic() - self._since) if self.running else ("", 0.0)
-            return {
-                "running": self.running,
-                "step": step,
-                "seconds": round(seconds, 1),
-                "share": round(self._pace.share, 3) if self.running else 0.0,
-                "left": self._pace.words if self.running else "",
-                "error": self._error or None,
-            }
+            at = {"step": "", "share": 0.0, "left": ""}
+            if self.running:
+                at = {"step": self._step, "share": round(self._pace.share, 3), "left": self._pace.words}
+            return {"running": self.running, **at, "error": self._error or None}
 
     def wait(self, seconds: float) -> bool:
         """Until nothing is left to do; whether that is so by then."""
@@ -444,8 +480,7 @@ class Background:
                 if ticket != self._ticket:
                     raise Superseded
                 self._pace.step(step)
-                if step != self._step:
-                    self._step, self._since = step, monotonic()
+                self._step = step
 
         error = ""
         with self._turn:

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from chary._words import percent, shown
-from chary.audit import Score, count_interval, smallest_audit
+from chary.audit import Score, count_interval
 from chary.audit.judge import JudgedTable
 from chary.labelling import LabeledTable
-from chary.report.summary import summarize_judged
+from chary.report.summary import summarize_judged, why_none_accepted
 from chary.review.state import FEWEST, PLANNED, Workbench, locked
 from chary.tables import TableError
 from chary.tables.table import ACCEPT
@@ -20,8 +20,7 @@ ERRORS = tuple(k / 100 for k in range(1, 31))
 _LEVEL = 0.9
 _MOST_IN_MATRIX = 15  # classes that are shown by answer and label
 _BEFOREHAND = (
-    "Decide how many wrong labels you allow before you look at what each choice would accept: the promise is for "
-    "one."
+    "Choose how many wrong labels you allow before you look at the results: the guarantee holds for one choice."
 )
 
 
@@ -79,8 +78,8 @@ def truth_of_labels(result: LabeledTable) -> dict[str, Any]:
     if len(result.judged.correct):
         accuracy = float(result.judged.correct.mean())
         words = (
-            f"Cross-validation on your own labels says {percent(accuracy)}, which is no estimate of the rest: "
-            "your labels are no random sample."
+            f"Cross-validation on your labels says {percent(accuracy)}. That does not apply to the other rows, "
+            "because your labels are not a random sample."
         )
         held_out = {"accuracy": accuracy, "words": words}
     confidence, n_new = float(result.confidence[new].mean()), int(new.sum())
@@ -89,7 +88,7 @@ def truth_of_labels(result: LabeledTable) -> dict[str, Any]:
         "promised": {
             "held_out": held_out,
             "confidence": round(confidence, 4),
-            "words": f"The mean confidence of the new labels is {percent(confidence)}, which is no accuracy.",
+            "words": f"The new labels have a mean confidence of {percent(confidence)}, which is not accuracy.",
         },
         "after": _score(
             after,
@@ -168,16 +167,12 @@ def _shares(result: LabeledTable) -> list[dict[str, Any]]:
 
 def _acceptance(acceptor: Any, n_rows: int, n_audited: int, error: float) -> dict[str, Any]:
     """How many rows, from which confidence on, in words that promise no more than the audit does."""
-    found, needs = acceptor.at(error), smallest_audit(error, _LEVEL)
+    found, words = acceptor.at(error), f"None: {why_none_accepted(error, _LEVEL, n_audited)}."
     if found.n_accepted:
         words = (
             f"{found.n_accepted:,} of {n_rows:,} labels, those with a confidence of {found.threshold:.2%} or "
             f"more, with at most {percent(error)} wrong (level {_LEVEL:.0%})."
         )
-    elif needs > n_audited:
-        words = f"None: {needs} audited rows or more are needed for {percent(error)}, and there are {n_audited}."
-    else:
-        words = f"None: the {n_audited} audited rows do not rule out more than {percent(error)} wrong."
     return {"error": error, "count": found.n_accepted, "words": words}
 
 

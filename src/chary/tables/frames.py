@@ -11,8 +11,7 @@ import polars as pl
 
 from chary.method.labels import is_missing
 from chary.tables.cells import target_texts
-from chary.tables.errors import TableError, reason
-from chary.tables.table import LABEL, Table, refuse_duplicates
+from chary.tables.table import LABEL, Table, TableError, reason, refuse_duplicates
 
 
 def from_dataframe(data: Any) -> pl.DataFrame:

@@ -20,9 +20,8 @@ from chary._words import Parameter, shown
 from chary.tables.cells import codes_of, filled_cells, without_codes
 from chary.tables.columns import find_column, kind_of
 from chary.tables.columns.column import DROPPED, NUMBER, READABLE, Column, Kind, plain
-from chary.tables.errors import TableError
 from chary.tables.frames import from_dataframe
-from chary.tables.table import MAX_COLUMNS, column_hint, comparable_name
+from chary.tables.table import MAX_COLUMNS, TableError, column_hint, comparable_name
 
 # Medians, means and standard deviations come from at most so many rows and cells.
 _STATISTICS_ROWS, _STATISTICS_CELLS = 100_000, 2**26
@@ -132,16 +131,14 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         dates = {name: (codes_of(name, self.dates) or [""])[-1] for name in frame.columns}
         columns = [find_column(frame[name], forced.get(name, ""), dates[name]) for name in frame.columns]
         if not any(column.used for column in columns):
-            reasons = "; ".join(f"{shown(column.name)} is {column.note}" for column in columns[:3])
+            reasons = "; ".join(f"{shown(column.name)}: {column.note}" for column in columns[:3])
             raise TableError(f"No column is left to learn from ({reasons}); add columns or override their kind.")
         ordered = sorted(columns, key=lambda column: column.name)
         layout = _Layout.of(ordered)
         if layout.n_features > MAX_COLUMNS:
             raise TableError(
                 f"The columns become {layout.n_features:,} features; chary takes up to {MAX_COLUMNS:,}: leave "
-                "some columns out with ",
-                Parameter("drop"),
-                ".",
+                f"some columns out with {Parameter('drop')}."
             )
         self.columns_, self.ordered_, self._layout = columns, ordered, layout
         self.statistics_ = _statistics(frame, layout)
@@ -153,19 +150,15 @@ class TablePreparation(TransformerMixin, BaseEstimator):
     ) -> TablePreparation:
         """A fitted preparation, of what a model file says of it: its ``ordered_`` columns and ``statistics_``."""
         n_numbers, n_known = 0, min(map(len, statistics.values()), default=0)
-        for column in columns:
-            kind = kind_of(column) if column.used else None
-            if kind is None or kind.whole(column):
-                n_numbers += len(kind.feature_names(column)) if kind is not None and not kind.grouped else 0
-                if n_numbers <= n_known:  # looked at on the way: a short note may promise thousands
-                    continue
-            lacks = "its statistics" if n_numbers > n_known else "what its kind goes by"
-            raise TableError(f"Column {shown(column.name)} lacks {lacks}; train the model again.")
-        if n_numbers and (
-            any(statistics[name].shape != (n_numbers,) for name in ("median", "mean", "scale"))
-            or not (statistics["scale"] > 0).all()
-        ):
-            raise TableError("The statistics of the columns are not theirs; train the model again.")
+        fits = True
+        for kind, column in [(kind_of(column), column) for column in columns if column.used]:
+            fits = fits and n_numbers <= n_known and kind.whole(column)  # a short note may promise thousands
+            n_numbers += len(kind.feature_names(column)) if fits and not kind.grouped else 0
+        if n_numbers:
+            shapes = {values.shape for values in statistics.values()}
+            fits = fits and shapes == {(n_numbers,)} and bool((statistics["scale"] > 0).all())
+        if not fits:
+            raise TableError("The model file does not fit its columns; train the model again.")
         preparation = cls(**params)
         preparation.columns_ = preparation.ordered_ = columns
         preparation.statistics_, preparation._layout = statistics, _Layout.of(columns)
@@ -421,5 +414,5 @@ class Forms:
                 continue
             raise TableError(
                 f"Column {shown(name)} holds {shown(self._first[why])}: {n_odd:,} of {n:,} cells cannot be read, "
-                f"because the model learned from {kind.expected(column)}; write them so."
+                f"because the model learned from {kind.expected(column)}; write them the same way."
             )

@@ -26,13 +26,23 @@ import polars as pl
 
 from chary._files import is_address, why_unreadable
 from chary._words import Parameter, shown
-from chary.tables.errors import TableError, reason
 from chary.tables.formats import FORMATS, look_into
 from chary.tables.formats.base import Batch, Format, Reading
 from chary.tables.formats.packing import File
 from chary.tables.frames import from_dataframe
-from chary.tables.memory import row_bytes, total_bytes
-from chary.tables.table import ADDED_COLUMNS, MAX_COLUMNS, Lines, Table, column_named, common_type
+from chary.tables.table import (
+    ADDED_COLUMNS,
+    MAX_COLUMNS,
+    Lines,
+    Table,
+    TableError,
+    column_named,
+    common_type,
+    reason,
+    refuse_taken,
+    row_bytes,
+    total_bytes,
+)
 from chary.tables.target import folded
 
 STDIN = "-"
@@ -88,6 +98,8 @@ def open_source(
     reserved : sequence of str
         Names that no column may have.
 
+    Examples
+    --------
     >>> source = open_source({"age": [31, 47, 23], "city": ["Ulm", None, "Bonn"]})
     >>> source.n_rows, source.rows([2, 0], ["age"])["age"].to_list()
     (3, [23, 31])
@@ -98,9 +110,7 @@ def open_source(
     if not _are_paths(data):
         name = name or "the table"
         if told := how.as_given():
-            raise TableError(
-                f"{name} is no file, so ", Parameter(next(iter(told))), " has no meaning; leave it out."
-            )
+            raise TableError(f"{Parameter(next(iter(told)))} only applies to files; leave it out.")
         table = Table(from_dataframe(data), name, given=data)
         return Source([], [], how, reserved, memory, _kept=_usable(table, reserved))
     if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n' or not delimiter.isascii()):
@@ -115,7 +125,7 @@ def open_source(
     for file, format in looked_into:
         if sheet is not None and format.name != "xlsx":
             raise TableError(
-                f"{file.name} is {format.words}, which has no sheets; leave ", Parameter("sheet"), " out."
+                f"{file.name} is {format.words}, which has no sheets; leave {Parameter('sheet')} out."
             )
     files, formats = [file for file, _ in looked_into], [format for _, format in looked_into]
     facts = {
@@ -419,9 +429,7 @@ class Source:
             if file.size * _WHOLE_GROWTH > self.memory:
                 raise TableError(
                     f"{file.name} has to be read as a whole, and its {file.size >> 20:,} MiB take more memory "
-                    "than is allowed; write it as Parquet or CSV, or pass more with ",
-                    Parameter("memory"),
-                    ".",
+                    f"than is allowed; write it as Parquet or CSV, or pass more with {Parameter('memory')}."
                 )
         return self.read()
 
@@ -432,7 +440,7 @@ def _sum_at_the_end(table: Table) -> list[str]:
         last = cells[-1]
         if last is not None and folded(last).rstrip(":") in _SUMS and (cells == last).sum() == 1:
             said = f"The last row of {table.name} has {shown(last)} in column {shown(cells.name)}"
-            return [f"{said}, and was read like any other; delete it if it holds sums."]
+            return [f"{said}, and was read as an ordinary row; delete it if it is a total."]
     return []
 
 
@@ -491,11 +499,7 @@ def _usable(table: Table, reserved: Sequence[str]) -> Table:
         raise TableError(f"{name} has {frame.width:,} columns; chary takes up to {MAX_COLUMNS:,}: select some.")
     if not frame.height:
         raise TableError(f"{name} has a header and no rows; chary needs labelled and unlabelled rows.")
-    for column in reserved:
-        if column in frame.columns:
-            raise TableError(
-                f"{name} already has a column {shown(column)}, written by chary; remove or rename it."
-            )
+    refuse_taken(table, reserved)
     return table
 
 
@@ -593,9 +597,7 @@ def _chosen(paths: list[str], nothing: str, notes: list[str]) -> list[File]:
         raise TableError(nothing)
     if len(kept) < len(paths):
         n = len(paths) - len(kept)
-        notes.append(
-            f"{n} {'files' if n > 1 else 'file'} written by chary {'were' if n > 1 else 'was'} passed over."
-        )
+        notes.append(f"Skipped {n} file{'s' * (n > 1)} that chary wrote.")
     return [_file(path) for path in kept]
 
 

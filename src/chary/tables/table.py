@@ -1,11 +1,12 @@
-"""Cells, and how the file that held them was written, in; a table, and the column that a name means, out."""
+"""A table: its cells and how its file was written, finding columns by name; and ``TableError``."""
 
 from __future__ import annotations
 
 import difflib
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,9 +16,8 @@ import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
 from chary._files import is_address
-from chary._words import listed, shown
+from chary._words import Parameter, Step, listed, parts_of, shown, visible
 from chary.options import COLUMN_OPTIONS, FORMATS, Options
-from chary.tables.errors import TableError
 
 MAX_COLUMNS = 4096
 PACKED = ("gz", "zip")
@@ -38,6 +38,38 @@ _WITHOUT_WIDTH, _FIXED = re.compile(f"[{NO_WIDTH}]"), re.compile(f"[{_FIXED_SPAC
 _ALSO_CALLED = {"ndjson": "jsonl", "feather": "arrow", "ipc": "arrow", "pq": "parquet", "excel": "xlsx"}
 _TEXTS = (".tsv", ".txt", ".tab")  # a text table keeps such an extension
 _ENDINGS = (*(f".{name}" for name in (*FORMATS, *_ALSO_CALLED)), *_TEXTS, ".json")
+
+
+class TableError(ValueError):
+    """A table that cannot be used: what was found, where, and what to do.
+
+    Its ``args`` are the parts of the sentence: text, and the parameters and steps it speaks of.
+
+    >>> error = TableError(f"There are too many columns; leave some out with {Parameter('drop')}.")
+    >>> print(error)
+    There are too many columns; leave some out with the parameter drop.
+    """
+
+    args: tuple[str | Parameter | Step, ...]
+
+    def __init__(self, *parts: str | Parameter | Step) -> None:
+        each = [parts_of(part) if isinstance(part, str) else [part] for part in parts]
+        super().__init__(*(part for several in each for part in several))
+
+    def __str__(self) -> str:
+        return "".join(map(str, self.args))
+
+
+class EncodingError(TableError):
+    """A file that is not text in the encoding it was read in."""
+
+
+def reason(error: BaseException) -> str:
+    """The first line of what a library said, short."""
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror.lower()
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return visible(lines[0] if lines else type(error).__name__, 100)
 
 
 class Lines(NamedTuple):
@@ -172,6 +204,14 @@ def column_named(table: Table, name: str) -> str:
     raise TableError(f"{table.name} has no column {shown(name)}; {column_hint(name, table.frame.columns)}")
 
 
+def refuse_taken(table: Table, names: Iterable[str]) -> None:
+    """No column that is added may take the place of one of the table's own."""
+    if taken := [name for name in names if name in table.frame.columns]:
+        raise TableError(
+            f"{table.name} already has a column {shown(taken[0])}, written by chary; remove or rename it."
+        )
+
+
 def column_hint(name: str, columns: Sequence[str]) -> str:
     """What may have been meant by a name that no column has.
 
@@ -295,3 +335,80 @@ def refuse_duplicates(names: Sequence[str], where: str) -> None:
                 f"{where}: columns {seen[name]} and {position} are both called {shown(name)}; rename one of them."
             )
         seen[name] = position
+
+
+# ---------------------------------------------------------------- memory
+
+# Bytes that are needed for one of a cell: cells of a dictionary share theirs until something is made of them.
+_GROWTH = 3
+_GROUP = Path("/sys/fs/cgroup")
+
+
+def free_memory() -> int:
+    """Bytes that are free now, on this machine or in this container."""
+    import psutil
+
+    found = [int(psutil.virtual_memory().available)]
+    with suppress(OSError, ValueError, StopIteration):
+        used = int((_GROUP / "memory.current").read_text(encoding="ascii"))
+        limit = int((_GROUP / "memory.max").read_text(encoding="ascii"))
+        found.append(limit - used)
+        lines = (_GROUP / "memory.stat").read_text(encoding="ascii").splitlines()
+        # Files that were read, and would make room.
+        found[1] += next(int(line.split()[1]) for line in lines if line.startswith("inactive_file "))
+    return max(0, min(found))
+
+
+def resident_bytes() -> int:
+    """Memory of this process, without that of files where the system tells it apart."""
+    import psutil
+
+    info = psutil.Process().memory_info()
+    return int(info.rss - getattr(info, "shared", 0))
+
+
+def refuse_large(frame: pl.DataFrame, name: str) -> None:
+    """Refuse a table that is small in its file and too large for memory once its cells are looked at."""
+    size = total_bytes(frame)
+    if size * _GROWTH <= (free := free_memory()):
+        return
+    longest = max(frame, key=lambda cells: total_bytes(cells.to_frame())).name
+    raise TableError(
+        f"{name} holds {size >> 20:,} MiB of cells, and what is made of them would take more than the "
+        f"{free >> 20:,} MiB of memory that are free; write it with fewer rows, or without {shown(longest)}, its "
+        "longest column."
+    )
+
+
+def total_bytes(frame: pl.DataFrame) -> int:
+    """What all cells take: the sum of ``row_bytes``."""
+    return int(row_bytes(frame).sum())
+
+
+def row_bytes(frame: pl.DataFrame) -> NDArray[np.int64]:
+    """What the cells of each row take, whatever they are kept in: text its length, anything else eight bytes.
+
+    >>> row_bytes(pl.DataFrame({"a": [1, 2], "b": ["xyz", None]})).tolist()
+    [11, 8]
+    """
+    total = np.zeros(frame.height, np.int64)
+    for cells in frame:
+        total += _cell_bytes(cells)
+    return total
+
+
+def _cell_bytes(cells: pl.Series) -> int | NDArray[np.int64]:
+    """What each cell of a column takes; one number where all take the same."""
+    if cells.dtype in (pl.Categorical, pl.Enum):
+        cells = cells.cast(pl.String)
+    if isinstance(cells.dtype, pl.Array):
+        return 8 + 8 * int(np.prod(cells.dtype.shape))
+    if isinstance(cells.dtype, pl.List):
+        sizes = 8 + 8 * cells.list.len().cast(pl.Int64).fill_null(0)
+    elif cells.dtype == pl.String:
+        sizes = cells.str.len_bytes().fill_null(0)
+    elif cells.dtype == pl.Binary:
+        sizes = cells.bin.size().fill_null(0)
+    else:
+        return 8
+    return sizes.to_numpy().astype(np.int64)

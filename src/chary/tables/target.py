@@ -1,10 +1,16 @@
-"""The target column of a table: its classes, which rows have a label, and spellings that are one class."""
+"""The target column of a table: its classes, which rows have a label, and spellings that are one class.
+
+Of a table of any size: its labelled rows, and a uniform random sample of the others. Every row has a random number
+that depends on the seed and its place alone; of the rows without a label those of the smallest are taken. So the
+sample is exact and uniform, and the same however the rows lie in files.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -13,8 +19,20 @@ from numpy.typing import NDArray
 from chary._words import Parameter, listed, shown
 from chary.method.labels import Labels, encode
 from chary.tables.cells import as_whole, codes_of, doubtful_labels, label_texts, may_be_unlabeled, target_texts
-from chary.tables.errors import TableError
-from chary.tables.table import Table, column_named, composed, has_texts, told_apart
+from chary.tables.table import (
+    Table,
+    TableError,
+    Taken,
+    column_named,
+    composed,
+    has_texts,
+    row_bytes,
+    told_apart,
+    total_bytes,
+)
+
+if TYPE_CHECKING:
+    from chary.tables.source import Source
 
 MAX_CLASSES = 1000  # more are no labels, and would cost more than they tell
 _MAX_LABEL_BYTES = 2**31  # of all labels in an array of fixed width
@@ -75,7 +93,7 @@ def read_target(
     labels = cells.replace_strict(chosen, default=None, return_dtype=pl.String)
     spellings = {} if exact_labels else _spellings(raw, labels)
     odd = [text for text in none if text not in markers and folded(text)]
-    notes = [f"In column {shown(target)}, {shown(text)} counts as unlabelled too." for text in odd]
+    notes = [f"In column {shown(target)}, {shown(text)} is treated as unlabelled." for text in odd]
     return Target(encode(labels, unlabeled=None), spellings, fold_sentences(spellings, target) + notes)
 
 
@@ -120,45 +138,11 @@ def require_target(table: Table, target: str) -> None:
     if table.frame.width < 2:
         raise TableError(
             f"{table.name} has one column only, {shown(table.frame.columns[0])}; chary needs a target and "
-            "features (if the columns are separated by an unusual character, pass ",
-            Parameter("delimiter"),
-            ").",
+            f"features (if the columns are separated by an unusual character, pass {Parameter('delimiter')})."
         )
     column_named(table, target)
     if not has_texts(table.frame[target]):
         raise TableError(f"Column {shown(target)} holds {table.frame[target].dtype}, not labels; choose another.")
-
-
-class GivenCells:
-    """Tells which cells of a target hold a label, part by part; at the end, whether all are surely any."""
-
-    def __init__(
-        self,
-        target: str,
-        unlabeled: str | Sequence[str] | None,
-        *,
-        exact_labels: bool = False,
-        classes: Sequence[str] = (),
-        missing: Sequence[str] = (),
-    ) -> None:
-        self._target, self._markers, self._exact = target, markers_of(unlabeled), exact_labels
-        self._told = classes, missing
-        self._counts: Counter[str] = Counter()  # of all labels, as long as there are few enough to be classes
-
-    def see(self, cells: pl.Series) -> NDArray[np.bool_]:
-        """Where some cells hold a label; such as may mean none are counted, not taken."""
-        found, counts, none = _counted(target_texts(cells), self._markers, self._exact)
-        left = {text: n for text, n in counts.items() if text not in none}
-        doubtful = [text for text in left if may_be_unlabeled(text) and not is_marker(text, self._told[0])]
-        few = len(self._counts) <= MAX_CLASSES
-        self._counts.update(left if few else {text: left[text] for text in doubtful})
-        none += doubtful
-        return (found.is_not_null() & ~found.is_in(none).fill_null(False)).to_numpy()
-
-    def refuse(self) -> None:
-        """Refuse cells of which only who wrote them can tell whether they are labels."""
-        most = dict(sorted(self._counts.items(), key=lambda item: (-item[1], item[0])))
-        refuse_doubtful(self._target, most, bool(self._markers), *self._told)
 
 
 def _counted(raw: pl.Series, markers: Sequence[str], exact: bool) -> tuple[pl.Series, dict[str, int], list[str]]:
@@ -195,19 +179,14 @@ def refuse_doubtful(
     said = [f"{shown(text)} in {counts[text]:,} rows" for text in found]
     rest = [f"{shown(text)} ({n:,})" for text, n in list(others.items())[:_SHOWN]]
     rest += [f"{len(others) - _SHOWN} more"] * (len(others) > _SHOWN)
-    does, is_one = ("it does", "it is a class") if len(found) == 1 else ("they do", "they are classes")
+    no_label, a_class = (
+        " ".join(f"{Parameter(name, text)}" for text in found) for name in ("unlabeled", "classes")
+    )
     also = "also " if told else ""
     raise UndecidedError(
-        f"Column {shown(target)} holds {listed(said)}, which may or may not mean unlabelled; pass {also}",
-        *_each("unlabeled", found),
-        f" if {does}, or ",
-        *_each("classes", found),
-        f" if {is_one}." + f" Its other values are {listed(rest)}." * bool(rest),
+        f"Column {shown(target)} holds {listed(said)}; pass {also}{no_label} if that means no label, or {a_class} "
+        "if that is a class." + f" Its other values are {listed(rest)}." * bool(rest)
     )
-
-
-def _each(name: str, values: Sequence[str]) -> list[Any]:
-    return [part for value in values for part in (Parameter(name, value), " ")][:-1]
 
 
 def _refuse_unlearnable(target: str, counts: Mapping[str, int]) -> None:
@@ -282,3 +261,149 @@ def markers_of(unlabeled: str | Sequence[str] | None) -> tuple[str, ...]:
 def is_marker(text: str, markers: Sequence[str], exact: bool = False) -> bool:
     """Whether a label stands for none, in upper or lower case unless that counts."""
     return text.strip() in markers if exact else folded(text) in {folded(marker) for marker in markers}
+
+
+# ---------------------------------------------------------------- the rows to learn from
+
+# Keeps the numbers apart from those of an audit, or of anyone who makes a table from the same seed.
+_SAMPLE = 0x73616D706C65
+_NEVER = np.uint64(2**64 - 1)
+
+
+def sample_rows(
+    source: Source,
+    target: str,
+    k: int,
+    *,
+    keep: Sequence[int] = (),
+    seed: int = 0,
+    room: int = 1 << 30,
+    each: Callable[[pl.DataFrame], None] = lambda frame: None,
+    seen: Callable[[int, float], None] = lambda rows, share: None,
+    **reading: Any,
+) -> Table:
+    """The rows of a table to learn from, in their order; ``taken`` says which they are.
+
+    Parameters
+    ----------
+    source : Source
+        It is read once.
+    target, reading : as in ``read_target``
+    k : int
+        How many rows without a label to draw, if there are as many.
+    keep : sequence of int, default=()
+        Further rows to take, by number from 0.
+    seed : int, default=0
+    room : int
+        Bytes that the cells of all these rows may take.
+    each : callable, default=nothing
+        Given all rows, some after the others.
+    seen : callable, default=nothing
+        Told how many rows were read by now, and which share of the files.
+    """
+    require_target(source.table, target)
+    cells = GivenCells(target, **reading)
+    # Raw random numbers, which stay the same over versions of NumPy.
+    generator = np.random.PCG64(np.random.SeedSequence([seed, _SAMPLE]))
+    kept, wanted, n_rows = _Kept(k, room, source.table.name), np.asarray(keep, np.int64), 0
+    for batch in source.batches():
+        frame = batch.table.frame
+        numbers = np.arange(n_rows, n_rows + frame.height)
+        labeled = cells.see(frame[target])
+        ranks = np.asarray(generator.random_raw(frame.height), dtype=np.uint64)
+        kept.add(_Rows(frame, numbers, np.where(labeled, _NEVER, ranks), labeled | np.isin(numbers, wanted)))
+        each(frame)
+        n_rows += frame.height
+        seen(n_rows, batch.share)
+    cells.refuse()
+    rows = kept.pruned()
+    return replace(source.table, frame=rows.frame.rechunk(), taken=Taken(rows.numbers, n_rows))
+
+
+class _Rows(NamedTuple):
+    frame: pl.DataFrame
+    numbers: NDArray[np.int64]
+    ranks: NDArray[np.uint64]  # of rows that may be drawn; of others _NEVER
+    certain: NDArray[np.bool_]  # taken in any case
+
+    def only(self, mask: NDArray[np.bool_]) -> _Rows:
+        return _Rows(self.frame.filter(mask), self.numbers[mask], self.ranks[mask], self.certain[mask])
+
+
+class _Kept:
+    """The rows to take, as far as they are known."""
+
+    def __init__(self, k: int, room: int, name: str) -> None:
+        self.k, self.room, self.name = k, room, name
+        self.parts: list[_Rows] = []
+        self.limit = _NEVER - 1  # of the ranks that can still be among the k smallest
+        self.n_drawn = self.n_bytes = 0
+
+    def add(self, rows: _Rows) -> None:
+        """Rows that follow."""
+        drawn = rows.ranks <= self.limit
+        self.parts.append(rows.only(drawn | rows.certain))
+        self.n_drawn += int(drawn.sum())
+        self.n_bytes += total_bytes(self.parts[-1].frame)
+        if self.n_drawn > 2 * self.k or self.n_bytes > self.room:
+            self.pruned()
+
+    def pruned(self) -> _Rows:
+        """All that is kept, less the rows that cannot be among the k smallest any more."""
+        _, *arrays = zip(*self.parts, strict=True)
+        whole = _Rows(pl.concat([part.frame for part in self.parts]), *map(np.concatenate, arrays))
+        order = np.argsort(whole.ranks, kind="stable")  # of equal ranks the first row
+        drawn = order[: min(self.k, int((whole.ranks != _NEVER).sum()))]
+        if len(drawn) == self.k:
+            self.limit = whole.ranks[drawn].max(initial=0)
+        taken = whole.certain.copy()
+        taken[drawn] = True
+        self.parts, self.n_drawn = [whole.only(taken)], len(drawn)
+        size = row_bytes(self.parts[0].frame)
+        self.n_bytes = int(size.sum())
+        if self.n_bytes > self.room:
+            self._refuse(int(size[self.parts[0].certain].sum()))
+        return self.parts[0]
+
+    def _refuse(self, certain: int) -> None:
+        if certain > self.room / 2:
+            raise TableError(
+                f"The labelled rows of {self.name} alone take {certain >> 20:,} MiB and more; pass more with "
+                f"{Parameter('memory')}, or leave some labels out."
+            )
+        raise TableError(
+            f"{self.k:,} rows of {self.name} to learn from take more than the {self.room >> 20:,} MiB that there "
+            f"are for them; pass fewer with {Parameter('sample')}, or more with {Parameter('memory')}."
+        )
+
+
+class GivenCells:
+    """Tells which cells of a target hold a label, part by part; at the end, whether all are surely any."""
+
+    def __init__(
+        self,
+        target: str,
+        unlabeled: str | Sequence[str] | None = None,
+        *,
+        exact_labels: bool = False,
+        classes: Sequence[str] = (),
+        missing: Sequence[str] = (),
+    ) -> None:
+        self._target, self._markers, self._exact = target, markers_of(unlabeled), exact_labels
+        self._told = classes, missing
+        self._counts: Counter[str] = Counter()  # of all labels, as long as there are few enough to be classes
+
+    def see(self, cells: pl.Series) -> NDArray[np.bool_]:
+        """Where some cells hold a label; such as may mean none are counted, not taken."""
+        found, counts, none = _counted(target_texts(cells), self._markers, self._exact)
+        left = {text: n for text, n in counts.items() if text not in none}
+        doubtful = [text for text in left if may_be_unlabeled(text) and not is_marker(text, self._told[0])]
+        few = len(self._counts) <= MAX_CLASSES
+        self._counts.update(left if few else {text: left[text] for text in doubtful})
+        none += doubtful
+        return (found.is_not_null() & ~found.is_in(none).fill_null(False)).to_numpy()
+
+    def refuse(self) -> None:
+        """Refuse cells of which only who wrote them can tell whether they are labels."""
+        most = dict(sorted(self._counts.items(), key=lambda item: (-item[1], item[0])))
+        refuse_doubtful(self._target, most, bool(self._markers), *self._told)

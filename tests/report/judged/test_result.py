@@ -22,7 +22,7 @@ def test_draw_label_judge(tmp_path):
     assert found.accuracy[1] == 1
     assert found.frame.columns == [*FRAME.columns, "chary_accept"]
     assert found.frame["chary_accept"].all()
-    assert "40 of 40 rows drawn at random are labelled right" in " ".join(repr(found).replace("│", " ").split())
+    assert "40 of 40 random rows have the right label" in " ".join(repr(found).replace("│", " ").split())
     assert "are right" in found._repr_html_()
     found.report(tmp_path / "r.html")
     assert "How good are the labels" in (tmp_path / "r.html").read_text()

@@ -17,7 +17,7 @@ def test_it_is_plain_data_and_adds_up(judged):
     assert first["promised"] == {"low": first["accuracy"]["low"], "high": first["accuracy"]["high"]}
     assert sum(one["labelled"] for one in first["classes"]) == 800
     assert sum(one["rows"] for one in first["confusions"]) == 115 - first["accuracy"]["correct"]
-    assert f"{first['accuracy']['correct']} of 115 rows drawn at random are labelled right" in first["sentence"]
+    assert f"{first['accuracy']['correct']} of 115 random rows have the right label" in first["sentence"]
     spam = next(one for one in second["classes"] if one["name"] == "spam")
     assert spam["off"] == "too many"
     assert spam["labelled_share"] > spam["high_share"]
@@ -41,7 +41,7 @@ def test_what_was_asked_for_is_said_whatever_came_out(judged):
     assert f"{found['n_accepted']:,} of 800 labels can be accepted with at most 20% wrong" in found["sentence"]
     said = summarize_judged(replace(judged, error=0.01))["accept"]["sentence"]
     assert said == (
-        "No label can be accepted with at most 1% wrong: the audit has 115 rows, and 299 or more are needed. "
+        "No label can be accepted with at most 1% wrong: this needs at least 230 audited rows, and there are 115. "
         "Enlarge the audit."
     )
 

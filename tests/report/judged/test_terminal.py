@@ -18,20 +18,22 @@ def test_every_question_has_its_answer(judged):
     for said in (
         summary["pairs"][0]["sentence"],
         "not clear from these rows",
-        "Really, by the audit",
+        "Estimated by the audit",
         "too few audited rows to say",
-        "x '<b>ham</b>' was labelled 'spam'",
+        "rows: '<b>ham</b>' labelled as 'spam'",
         "beyond chance (kappa)",
         summary["accept"]["sentence"],
         "NEW CLASS",
-        "keeps the answers there are:  chary judge t.csv -k 60",
+        "(your answers are kept):  chary judge t.csv -k 60",
     ):
         assert said in out
 
 
 def test_rows_not_reached_come_first(judged):
     summary = {**summarize_judged(judged), "left": 4}
-    assert next_step(summary, Hints(fill="chary audit fill s.csv")).endswith("narrower:  chary audit fill s.csv")
+    assert next_step(summary, Hints(fill="chary audit fill s.csv")).endswith(
+        "no answer yet:  chary audit fill s.csv"
+    )
 
 
 def test_the_error_named_is_the_one_that_the_sentence_speaks_of(judged):
@@ -40,15 +42,15 @@ def test_the_error_named_is_the_one_that_the_sentence_speaks_of(judged):
     ]
     summary = {**summarize_judged(judged), "accept": None, "acceptance": levels}
     out = shown(summary, Hints(error="--error {percent:g}%"))
-    assert "at most 20% wrong (level 90%, if that is the error you had decided on)" in out
-    assert "to have them marked: --error 20%." in out
-    assert "to have them marked: error=0.2." in shown(summary, Hints())
+    assert "at most 20% wrong (90% level, if you chose that error beforehand)" in out
+    assert "To mark them, add --error 20%." in out
+    assert "To mark them, add error=0.2." in shown(summary, Hints())
 
 
 def test_who_looked_is_told_the_interval_that_holds_all_along_unless_it_is_the_one_shown(judged):
     summary = summarize_judged(judged)
     summary["columns"] = [{**summary["columns"][0], "always": {"low": 0.123, "high": 0.987}}]
-    line = "If you looked at the figures and stopped when they were good enough: between 12.3% and 98.7%"
+    line = "If you looked at the results while labelling and then stopped: between 12.3% and 98.7%"
     assert line in shown(summary)
     assert "If you looked" not in shown({**summary, "stopped": True})
 

@@ -35,10 +35,10 @@ DAYS = [dt.date(2024, 1, 31), dt.date(2023, 12, 25), dt.date(2024, 2, 29)]
         (
             ["1/1/2024", "2/2/2024", "12/12/2024"],
             "dmy",
-            "day first assumed, month first would fit too (dates=month-first if so)",
+            "read as day first; month first is also possible (dates=month-first if so)",
         ),
         ([f"{i % 12 + 1}/{i % 28 + 1}/2024" for i in range(N)], "mdy", "month first"),
-        ([*["31.1.2024"] * 99, "soon"], "dmy", "day first, 1 cells that are no date count as missing"),
+        ([*["31.1.2024"] * 99, "soon"], "dmy", "day first, 1 cells are not dates and count as missing"),
         (DAYS, "", ""),
         ([dt.datetime(2024, 1, 1, 12)], "", ""),
         ([dt.datetime(2024, 1, 1, 12), dt.datetime(2024, 1, 1, 13)], "ymd time", "with the time of day"),
@@ -53,7 +53,7 @@ DAYS = [dt.date(2024, 1, 31), dt.date(2023, 12, 25), dt.date(2024, 2, 29)]
         (
             [*["2024-01-31 10:30", "2024-02-01 11:15"] * 50, "2024-02-01"],
             "ymd time",
-            "with the time of day, 1 cells that are no date count as missing",
+            "with the time of day, 1 cells are not dates and count as missing",
         ),
         (["31 Jan 2024", "1. Feb. 2024"], "dby", ""),
         ([20240131.0, 20240201.0], "compact", "dates such as 20240131"),
@@ -62,7 +62,7 @@ DAYS = [dt.date(2024, 1, 31), dt.date(2023, 12, 25), dt.date(2024, 2, 29)]
 )
 def test_forms_and_notes(cells, form, note):
     column = KIND.find(pl.Series("x", cells))
-    doubtful = "assumed" in note
+    doubtful = "also possible" in note
     assert column == Column("x", "date", note, form, missing="missing" in note, doubtful=doubtful)
 
 
@@ -101,7 +101,7 @@ def test_dates_that_can_be_read_in_several_ways_are_named_and_decided(cells, ord
         assert column.form.partition(":")[0] == order
         decided = bool(written) and order in WRITTEN[written]
         is_open = len(set(orders.values())) > 1 and not decided
-        assert (column.doubtful, "would fit too" in column.note) == (is_open, is_open)
+        assert (column.doubtful, "also possible" in column.note) == (is_open, is_open)
     with pytest.raises(TableError, match="choose day-first, month-first or year-first"):
         find_column(pl.Series("x", cells), dates="us")
 

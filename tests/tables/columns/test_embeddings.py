@@ -11,8 +11,8 @@ from chary.model_file import load, save
 from chary.tables.columns import embeddings
 from chary.tables.columns.column import Column
 from chary.tables.columns.embeddings import FEATURES, Embeddings, read_features, with_features
-from chary.tables.errors import TableError
 from chary.tables.preparation import TablePreparation
+from chary.tables.table import TableError
 
 KIND = Embeddings()
 N = 40
@@ -114,9 +114,9 @@ def test_a_column_of_impossible_width_is_refused():
     statistics = dict.fromkeys(("median", "mean", "scale"), np.ones(3))
     assert len(TablePreparation.restored({}, [Column("e", "embedding", form="3")], statistics).features()) == 3
     for form in ("", "x", "0", "-1", "99999999999", "²"):
-        with pytest.raises(TableError, match="Column 'e' lacks what its kind goes by"):
+        with pytest.raises(TableError, match="does not fit its columns"):
             TablePreparation.restored({}, [Column("e", "embedding", form=form)], statistics)
-    with pytest.raises(TableError, match="Column 'e' lacks its statistics"):
+    with pytest.raises(TableError, match="does not fit its columns"):
         TablePreparation.restored({}, [Column("e", "embedding", form="4")], statistics)
 
 

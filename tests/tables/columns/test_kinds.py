@@ -13,9 +13,9 @@ from chary.tables import columns
 from chary.tables.columns import KINDS, find_column, kind_of
 from chary.tables.columns.categories import Categories, find_constant, find_counting, find_identifier, of_no_kind
 from chary.tables.columns.column import Column, Kind, plain
-from chary.tables.errors import TableError
 from chary.tables.frames import from_dataframe
 from chary.tables.preparation import TablePreparation
+from chary.tables.table import TableError
 
 N = 60
 RNG = np.random.default_rng(0)
@@ -97,14 +97,14 @@ def test_one_number_is_enough_where_somebody_says_so():
     assert found([True, False] * 30, "numeric").kind == "boolean"
     assert found(["7"] * N, "numeric").kind == "constant"
     for none in (["a", "b"], ["12:30", "7:00"], [dt.date(2024, 1, 1), dt.date(2024, 1, 2)]):
-        with pytest.raises(TableError, match=r"^Column 'x' holds '.*' and no number at all; leave it out of t"):
+        with pytest.raises(TableError, match=r"^Column 'x' holds '.*' and no numbers; remove it from t"):
             found(none, "numeric")
 
 
 def test_what_might_have_been_numbers_says_why_it_is_not():
     column = found(["5 km", "3 mi"] * 30)
     assert (column.kind, column.doubtful) == ("categorical", True)
-    assert column.note == "2 values, no numbers: units differ ('km' and 'mi')"
+    assert column.note == "2 values, not read as numbers: units differ ('km' and 'mi')"
     assert not found(["red", "blue"] * 30).doubtful
     assert not found([f"{i} word" if i % 3 else "word" for i in range(N)]).used
 
@@ -169,11 +169,11 @@ def test_whole_numbers_of_which_chance_would_make_some_equal_name_the_rows_if_no
     """Of 1,000 numbers below 10,000, 50 pairs would be equal; below 100,000, 5."""
     rng = np.random.default_rng(0)
     column = find_counting("seqn", pl.Series(rng.permutation(10_000)[:1000]).cast(pl.Float64))
-    assert (column.kind, column.note) == ("identifier", "a number that counts or names the rows: no two are equal")
+    assert (column.kind, column.note) == ("identifier", "looks like a row number or an ID: all values differ")
     assert column.doubtful
     assert find_counting("seqn", pl.Series(rng.permutation(100_000)[:1000])) is None
     assert find_counting("seqn", pl.Series(rng.permutation(10_000)[:199])) is None  # few, as years are
-    assert "numeric if it is a rank" in find_counting("place", pl.Series(rng.permutation(1000) + 1)).note
+    assert "numeric if it is a quantity" in find_counting("place", pl.Series(rng.permutation(1000) + 1)).note
     assert find_counting("case", pl.Series(rng.permutation(1000) + 15_000)).kind == "identifier"
 
 
@@ -212,7 +212,7 @@ def test_whether_an_identifier_is_there_may_tell_something(n_rows, used):
     column = find_identifier(shuffled().alias("reply_id"), n_rows)
     assert (column.used, column.doubtful) == (used, used)
     if used:
-        assert column.note == "a number that counts or names the rows: only whether it is there is used"
+        assert column.note == "looks like a row number or an ID: only used as present or missing"
         codes = Categories().read(pl.Series(["17", None, "x"]), column)
         assert codes[:, 0].tolist() == [0, 1, 0]
         assert Categories().feature_names(column) == ["reply_id = (other)", "reply_id = (missing)"]
@@ -278,3 +278,11 @@ def test_a_new_kind_is_a_class_and_a_place_among_the_kinds(monkeypatch, tmp_path
     assert load(tmp_path / "m.chary").transform(table).tobytes() == features.tobytes()
     with pytest.raises(TableError, match=r"Column 'e' holds .*: 1 of 1 cells .* lists of 2 words"):
         preparation.transform({**table, "n": [1.0], "e": [["a"]], "c": ["u"]})
+
+
+def test_spellings_of_a_category_that_differ_in_case_or_white_space_are_one():
+    cells = pl.Series("how", ["E-Mail"] * 30 + ["e-MAIL "] * 20 + ["By  post", "by post"] * 25 + ["phone"] * 40)
+    column = find_column(cells)
+    assert column.categories == ("By  post", "E-Mail", "phone")
+    codes = kind_of(column).read(pl.Series("how", ["E-MAIL", "BY POST", "Phone", "fax"]), column)[:, 0]
+    assert codes.tolist() == [1, 0, 2, -1]

@@ -35,8 +35,8 @@ KIND = Numbers()
         ([*["900", "12"] * 100, "1,200"], "thousands separated by commas"),
         (["1,200", "15,000", "2,5"] * 20, "decimal comma"),
         (["1,200", "15,000", "0,125"] * 20, "decimal comma"),
-        ([*[str(i % 9) for i in range(N - 1)], "1 or 2"], "1 cells that are no number count as missing"),
-        ([*["1,5", "2"] * 100, "oops"], "decimal comma, 1 cells that are no number count as missing"),
+        ([*[str(i % 9) for i in range(N - 1)], "1 or 2"], "1 cells are not numbers and count as missing"),
+        ([*["1,5", "2"] * 100, "oops"], "decimal comma, 1 cells are not numbers and count as missing"),
     ],
 )
 def test_notes(cells, note):
@@ -56,7 +56,7 @@ def test_what_is_no_number():
 
 def test_one_number_is_enough_where_somebody_says_so():
     column = KIND.find(pl.Series("x", ["1,5", "a", "b"]), forced=True)
-    assert (column.form, column.note) == ("comma", "decimal comma, 2 cells that are no number count as missing")
+    assert (column.form, column.note) == ("comma", "decimal comma, 2 cells are not numbers and count as missing")
     assert KIND.find(pl.Series("x", ["a", "b"]), forced=True) is None
     assert KIND.find(pl.Series("id", range(N)), forced=True).kind == "numeric"
 
@@ -96,7 +96,7 @@ def test_another_unit_or_mark_is_written_otherwise(learned, new, odd, n_odd, exp
         preparation.transform({"x": new})
     assert str(caught.value) == (
         f"Column 'x' holds '{odd}': {n_odd} of {len(new)} cells cannot be read, because the model learned from "
-        f"{expected}; write them so."
+        f"{expected}; write them the same way."
     )
 
 
@@ -123,9 +123,9 @@ def test_why_there_are_no_numbers():
         (["red", "5"], ""),
         ([1, 2], ""),
         (["5", "6"], ""),
-        (["5 km", "3 mi", "4 km"], "no numbers: units differ ('km' and 'mi')"),
+        (["5 km", "3 mi", "4 km"], "not read as numbers: units differ ('km' and 'mi')"),
         (["5", "6", "T"], "67% of the cells are numbers, others such as 'T' are not"),
-        (["1-5", "6-10"], "most cells hold digits, but are no numbers"),
+        (["1-5", "6-10"], "contains digits but not numbers"),
     ):
         assert why_no_numbers(pl.Series(cells)) == why
 

@@ -27,8 +27,8 @@ from chary.tables.columns.texts import (
     alike,
     count_ngrams,
 )
-from chary.tables.errors import TableError
 from chary.tables.preparation import TablePreparation
+from chary.tables.table import TableError
 
 KIND = Texts()
 
@@ -238,7 +238,7 @@ def test_a_column_that_lacks_something_is_refused():
         {"topics": np.ones((2, 3), np.float32)},
         {"topics": np.ones(2, np.float32)},
     ):
-        with pytest.raises(TableError, match="lacks what its kind goes by"):
+        with pytest.raises(TableError, match="does not fit its columns"):
             TablePreparation.restored({}, [replace(column, learned={**right, **learned})], statistics)
 
 

@@ -13,12 +13,11 @@ import pyarrow as pa
 import pytest
 from pyarrow import feather, ipc, parquet
 
-from chary.tables.errors import TableError
 from chary.tables.formats import FORMATS
 from chary.tables.formats.base import Reading
 from chary.tables.formats.packing import File
 from chary.tables.source import open_source, read_table
-from chary.tables.table import Table
+from chary.tables.table import Table, TableError
 
 FRAME = pl.DataFrame({
     "a": [1, 2, 3] * 20,

@@ -2,8 +2,8 @@
 
 import pytest
 
-from chary.tables.errors import TableError
 from chary.tables.source import read_table
+from chary.tables.table import TableError
 
 ROWS = [("31", "Ulm, old town", "yes"), ("47", 'the "blue"\nhouse', ""), ("", "Köln", "no")]
 COLUMNS = ["age", "place", "churn"]

@@ -17,7 +17,6 @@ TEXT = "Straße;Größe;Wert\nÄpfelgäßchen;10 €;ja\nOst;12;nein\n"
         ("utf-8", b"", ""),
         ("utf-8", codecs.BOM_UTF8, ""),
         ("utf-16-le", codecs.BOM_UTF16_LE, ""),
-        ("utf-16-be", b"", "utf-16-be"),
         ("cp1252", b"", "cp1252"),
     ],
 )

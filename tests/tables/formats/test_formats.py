@@ -5,9 +5,9 @@ import gzip
 import pytest
 
 from chary import options
-from chary.tables.errors import TableError
 from chary.tables.formats import FORMATS, look_into
 from chary.tables.formats.packing import File
+from chary.tables.table import TableError
 
 
 def look(head, name="t"):
@@ -62,17 +62,17 @@ def test_what_is_no_table_is_called_by_its_name(head, said):
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("t.parquet", "t.parquet is not a Parquet file (its first bytes say so) but text, perhaps a CSV"),
-        ("t.XLSX", "t.XLSX is not an Excel workbook"),
-        ("t.jsonl", "t.jsonl is not JSON lines"),
-        ("t.gz", "t.gz is not a gzip file"),
+        ("t.parquet", "t.parquet is named as a Parquet file but contains text (if it is a CSV, call it .csv)"),
+        ("t.XLSX", "t.XLSX is named as an Excel workbook"),
+        ("t.jsonl", "t.jsonl is named as JSON lines"),
+        ("t.gz", "t.gz is named as a gzip file"),
     ],
 )
 def test_text_is_not_taken_for_what_a_name_promises(name, said):
     with pytest.raises(TableError) as caught:
         look(b"a,b\n1,2\n", name)
     assert said in str(caught.value)
-    with pytest.raises(TableError, match="but nothing that chary knows; check how it was written"):
+    with pytest.raises(TableError, match="but contains unknown data; check how it was written"):
         look(b"\x00\x01\x02", name)
     look(gzip.compress(b"a,b"), "t.csv.gz")  # what is in it may be a text table
     look(b"PAR1", name)  # and what is known is read

@@ -8,13 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chary.tables.errors import TableError
 from chary.tables.formats import FORMATS
 from chary.tables.formats import base as text_module
 from chary.tables.formats.base import Reading
 from chary.tables.formats.packing import File
 from chary.tables.source import open_source, read_table
-from chary.tables.table import Lines, Table
+from chary.tables.table import Lines, Table, TableError
 
 scalar = st.one_of(
     st.none(),

@@ -11,11 +11,10 @@ import polars as pl
 import pytest
 
 from chary.tables import read_table
-from chary.tables.errors import TableError
 from chary.tables.formats import FORMATS
 from chary.tables.formats.base import Reading
 from chary.tables.formats.packing import File
-from chary.tables.table import Table
+from chary.tables.table import Table, TableError
 
 needs_excel = pytest.mark.skipif(
     not (find_spec("fastexcel") and find_spec("xlsxwriter")), reason="needs chary[excel]: fastexcel and xlsxwriter"
@@ -138,7 +137,7 @@ def test_damaged_workbooks_are_one_sentence():
 def test_a_workbook_that_unpacks_to_more_than_a_table_is_refused(monkeypatch):
     monkeypatch.setattr("chary.tables.formats.packing._SMALL", 2**20)
     bomb = repacked(workbook(), lambda name, data: data + b" " * 2**24 if "sheet1" in name else data)
-    with pytest.raises(TableError, match="t unpacks to 16 MiB or more"):
+    with pytest.raises(TableError, match=r"t would unpack from .* to at least 16 MiB"):
         read_workbook(bomb, "t", None)
 
 

@@ -17,8 +17,7 @@ from chary.tables.columns.dates import WRITTEN, Dates, Durations, TimesOfDay, fi
 from chary.tables.columns.embeddings import Embeddings
 from chary.tables.columns.numbers import Booleans, Numbers, why_no_numbers
 from chary.tables.columns.texts import Texts
-from chary.tables.errors import TableError
-from chary.tables.table import has_texts
+from chary.tables.table import TableError, has_texts
 from chary.tables.table import texts as as_texts
 
 # In the order in which they are asked.
@@ -47,7 +46,7 @@ def find_column(cells: pl.Series, forced: str = "", dates: str = "") -> Column:
     """
     if dates and dates not in WRITTEN:
         raise TableError(
-            f"Dates cannot be {shown(dates)}; choose {listed(WRITTEN, 'or')} for ", Parameter("dates"), "."
+            f"Dates cannot be {shown(dates)}; choose {listed(WRITTEN, 'or')} for {Parameter('dates')}."
         )
     if forced in _LEFT_OUT:
         return Column(cells.name, *_LEFT_OUT[forced])
@@ -104,9 +103,7 @@ def _as_numbers(filled: pl.Series) -> Column:
     column = (Booleans() if filled.dtype == pl.Boolean else Numbers()).find(filled, forced=True)
     if column is None:
         raise TableError(
-            f"Column {shown(filled.name)} holds {shown(filled.head(1).to_list()[0])} and no number at all; leave "
-            "it out of ",
-            Parameter("numeric"),
-            ".",
+            f"Column {shown(filled.name)} holds {shown(filled.head(1).to_list()[0])} and no numbers; remove it "
+            f"from {Parameter('numeric')}."
         )
     return column

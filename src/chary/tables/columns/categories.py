@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from chary.tables.cells import missing_cells
 from chary.tables.columns.column import CONSTANT, FEW, IDENTIFIER, TEXT, UNSUPPORTED, Column, Kind
-from chary.tables.table import composed, has_texts, texts
+from chary.tables.table import all_composed, has_texts, texts
 
 # A column is categorical if its frequent values cover at least this share of its filled cells.
 _COVERED = 0.5
@@ -33,7 +34,10 @@ class Categories(Kind):
             return None
         smallest = 1 if forced else math.ceil(max(0.005 * len(filled), min(5, len(filled) / 10), 2))
         # Equally frequent ones by value: which are taken must not depend on the order of the rows.
-        counts = filled.alias("value").value_counts().sort("count", "value", descending=[True, False])
+        most_first: Any = {"by": ["count", "value"], "descending": [True, False]}
+        spelled = filled.alias("value").value_counts().sort(**most_first)
+        alike = spelled.group_by(_alike(spelled["value"]).alias("alike"), maintain_order=True)
+        counts = alike.agg(pl.col("value").first(), pl.col("count").sum()).sort(**most_first)
         frequent = counts.filter(pl.col("count") >= smallest).head(_MAX_CATEGORIES)
         if not len(frequent) or frequent["count"].sum() < (0 if forced else _COVERED) * len(filled):
             return None
@@ -60,13 +64,23 @@ def _codes(cells: pl.Series, column: Column) -> pl.Series:
     n_categories = len(column.categories)
     other = float(n_categories) if column.other else -1.0
     missing = float(n_categories + column.other) if column.missing else -1.0
-    code_of: dict[str, float] = {}
-    for code, value in enumerate(column.categories):
-        code_of.setdefault(composed(value), float(code))
-    keeps_zeros = any(value.endswith(".0") for value in column.categories)  # as models of old did
-    cells = (texts(cells) if keeps_zeros else category_texts(cells)).str.strip_chars()
+    # Models of old kept apart what is written in another case, and the .0 of whole numbers.
+    known = all_composed(pl.Series(column.categories, dtype=pl.String))
+    keeps_case, keeps_zeros = _alike(known).n_unique() < len(known), known.str.ends_with(".0").any()
+    cells = texts(cells) if keeps_zeros else category_texts(cells)
+    cells, known = (each.str.strip_chars() if keeps_case else _alike(each) for each in (cells, known))
+    code_of = {value: float(code) for code, value in reversed(list(enumerate(known)))}
     codes = cells.replace_strict(code_of, default=other, return_dtype=pl.Float64)
     return codes.set(missing_cells(cells), missing)
+
+
+def _alike(values: pl.Series) -> pl.Series:
+    """Values as they are compared: case and white space make no difference.
+
+    >>> _alike(pl.Series(["E-Mail", "e-MAIL ", "by  post"])).to_list()
+    ['e-mail', 'e-mail', 'by post']
+    """
+    return values.str.to_lowercase().str.replace_all(r"\s+", " ").str.strip_chars()
 
 
 def category_texts(cells: pl.Series) -> pl.Series:
@@ -92,8 +106,8 @@ _PERHAPS_ID_NAME = re.compile(r"(?i:(^|[_\W])(key|index|row|no|nr)$)")
 # Codes that only programs write: long numbers, hashes, UUIDs.
 _MACHINE_CODE = r"(?i)^(?:\d{15,}|[0-9a-f]{24,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$"
 _LONG = 10**14  # has 15 digits
-_COUNTS, _DIFFERENT = "a number that counts or names the rows", "different in every row"
-_COUNTS_UNNAMED = f"{_COUNTS}; say that it is numeric if it is a rank or another quantity"
+_COUNTS, _DIFFERENT = "looks like a row number or an ID", "different in every row"
+_COUNTS_UNNAMED = f"{_COUNTS}; say that it is numeric if it is a quantity"
 _FEWEST_ROWS = 20  # that numbers must count to be no coincidence
 _FEWEST_UNLIKE = 200  # that numbers must be to name the rows because none repeats
 _EQUAL_PAIRS = 10  # to be expected of measured numbers: that there is none happens once in 20,000 times
@@ -133,7 +147,7 @@ def find_identifier(filled: pl.Series, n_rows: int) -> Column | None:
         note = f"an identifier with {n_different:,} values in {n:,} cells"
     if not _GAPS * n_rows <= n <= (1 - _GAPS) * n_rows:
         return Column(filled.name, IDENTIFIER, note)
-    note += ": only whether it is there is used"
+    note += ": only used as present or missing"
     return Column(filled.name, Categories.name, note, other=True, missing=True, doubtful=True)
 
 
@@ -154,7 +168,7 @@ def find_counting(name: str, numbers: pl.Series) -> Column | None:
         return Column(name, IDENTIFIER, _COUNTS_UNNAMED)
     if n < _FEWEST_UNLIKE or n * (n - 1) / (2 * n_between) < _EQUAL_PAIRS:
         return None
-    return Column(name, IDENTIFIER, f"{_COUNTS}: no two are equal", doubtful=True)
+    return Column(name, IDENTIFIER, f"{_COUNTS}: all values differ", doubtful=True)
 
 
 def of_no_kind(filled: pl.Series) -> Column:

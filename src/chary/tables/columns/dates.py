@@ -206,7 +206,7 @@ def _find_written(filled: pl.Series, written: str) -> Column | None:
     if assumed:
         others = [_NOTES[order] for order in equal[1:]]
         how = others[0].replace(" ", "-")
-        notes = [f"{_NOTES[best]} assumed, {' or '.join(others)} would fit too (dates={how} if so)"]
+        notes = [f"read as {_NOTES[best]}; {' or '.join(others)} is also possible (dates={how} if so)"]
     n_read = readable[best]
     best, years, moved = _with_century(best, filled)
     notes += [years] * bool(years)
@@ -216,7 +216,7 @@ def _find_written(filled: pl.Series, written: str) -> Column | None:
     if not times and moments.hours.n_unique() > 2:  # nothing, and two times
         notes.append("the time of day, which some cells have, is not used")
     n_odd = len(filled) - (int(_read_times(filled, best + times).days.count()) if times else n_read)
-    notes += [f"{n_odd:,} cells that are no date count as missing"] * (n_odd > 0)
+    notes += [f"{n_odd:,} cells are not dates and count as missing"] * (n_odd > 0)
     return Column(
         filled.name, Dates.name, ", ".join(notes), best + times, missing=n_odd > 0, doubtful=assumed or moved
     )

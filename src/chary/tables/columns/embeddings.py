@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from chary._files import why_unreadable
 from chary._words import Parameter, listed, shown
 from chary.tables.columns.column import CONSTANT, Column, Kind
-from chary.tables.errors import TableError
-from chary.tables.table import MAX_COLUMNS
+from chary.tables.table import MAX_COLUMNS, TableError
 
 # The column that the numbers of a file become; a model knows by it that it learned from such a file.
 FEATURES = "(features)"
@@ -39,9 +38,7 @@ class Embeddings(Kind):
             some = listed([f"{width:,}" for width in widths[:3]]) + ", ..." * (len(widths) > 3)
             raise TableError(
                 f"Column {shown(filled.name)} holds lists of different lengths ({some}); make them of one length, "
-                "or leave the column out with ",
-                Parameter("drop", filled.name),
-                ".",
+                f"or leave the column out with {Parameter('drop', filled.name)}."
             )
         n_read, n_different = _different(filled, widths[0]) if widths else (0, 0)
         if n_different < 2 and (n_read == len(filled) or not n_read):
@@ -113,14 +110,13 @@ def with_features(
     """
     if known is not None and path is None and FEATURES in known and FEATURES not in frame.columns:
         raise TableError(
-            "The model learned from a NumPy file of features beside the table; give one for these rows with ",
-            Parameter("features"),
-            ".",
+            "The model learned from a NumPy file of features beside the table; give one for these rows with "
+            f"{Parameter('features')}."
         )
     if path is None:
         return frame
     if known is not None and FEATURES not in known:
-        raise TableError("The model learned from no file of features; leave ", Parameter("features"), " out.")
+        raise TableError(f"The model learned from no file of features; leave {Parameter('features')} out.")
     if FEATURES in frame.columns:
         raise TableError(f"The table has a column {shown(FEATURES)} already; rename it.")
     numbers = read_features(path, frame.height)

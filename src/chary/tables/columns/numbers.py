@@ -45,7 +45,7 @@ class Numbers(Kind):
             return identifier
         written = Form.of(form)
         notes, doubts = _notes(filled, written), _doubts(filled, form, numbers)
-        notes += [f"{n_odd:,} cells that are no number count as missing"] * (n_odd > 0)
+        notes += [f"{n_odd:,} cells are not numbers and count as missing"] * (n_odd > 0)
         is_measure = written.unit not in ("", "%") and not _currency(written.unit)
         doubtful = bool(doubts) or is_measure or not readable
         return Column(
@@ -100,12 +100,12 @@ def why_no_numbers(filled: pl.Series) -> str:
     meant = [_around(before, after, _factors_used(pairs)) for before, after, _ in pairs]
     units = list(dict.fromkeys(unit.name for unit in meant if unit is not None and unit.name))
     if len(units) > 1 and _share(_looks_numeric(filled)) >= READABLE:
-        return f"no numbers: units differ ({listed([shown(unit) for unit in units[:3]])})"
+        return f"not read as numbers: units differ ({listed([shown(unit) for unit in units[:3]])})"
     odd = filled.filter(_best(filled, forced=True)[1].is_null())
     if not len(odd):
         return ""
     if len(odd) > len(filled) / 2:
-        return "most cells hold digits, but are no numbers"
+        return "contains digits but not numbers"
     share = percent(1 - len(odd) / len(filled))
     return f"{share} of the cells are numbers, others such as {shown(odd[0], 20)} are not"
 
@@ -164,7 +164,7 @@ def _doubts(filled: pl.Series, text: str, numbers: pl.Series) -> list[str]:
         n_bare = len(filled) - read_numbers(filled, replace(form, bare=False).text).count()
         doubts += [f"{n_bare:,} cells without {visible(form.unit, 30)} taken as such"] * (n_bare > 0)
     if form.decimal == "" and form.unit:
-        doubts.append("points taken for marks between thousands")
+        doubts.append("points read as thousands separators")
     if text == "thousands" and filled.str.contains(_EITHER_MARK).all():
         first = str(filled.min())
         doubts.append(

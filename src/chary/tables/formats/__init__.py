@@ -1,18 +1,24 @@
-"""The file formats, one module each, and what a file is by its content, whatever its name says."""
+"""The file formats, one module each; what a file is by its content; and tables written back."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, BinaryIO
 
-from chary.tables.errors import TableError
-from chary.tables.formats.base import Format
+import polars as pl
+
+from chary._words import Parameter, shown
+from chary.tables.formats.base import Appender, Format, as_columns
 from chary.tables.formats.columnar import Arrow, Parquet
 from chary.tables.formats.csv import Csv
 from chary.tables.formats.jsonl import Jsonl
-from chary.tables.formats.packing import GZIP, PACKED_WORDS, ZIP, File
+from chary.tables.formats.packing import GZIP, PACKED_WORDS, ZIP, File, packed_stream
 from chary.tables.formats.xlsx import Xlsx
+from chary.tables.table import Table, TableError
 
 # In the order in which a file is looked at: what is nothing else is a CSV.
 FORMATS: dict[str, Format] = {kind.name: kind for kind in (Parquet(), Arrow(), Xlsx(), Jsonl(), Csv())}
@@ -27,19 +33,12 @@ _FOREIGN = {
     b"\xd0\xcf\x11\xe0": "an old Excel workbook; save the sheet as .xlsx or CSV",
     b"%PDF": "a PDF; export the table as CSV",
     b"SQLite format 3": "an SQLite database; export the table as CSV",
-    b"\x89PNG": "an image; chary needs a table",
-    b"\xff\xd8\xff": "an image; chary needs a table",
-    b"GIF8": "an image; chary needs a table",
+    **dict.fromkeys((b"\x89PNG", b"\xff\xd8\xff", b"GIF8"), "an image; chary needs a table"),
     b"FEA1": "a Feather file of the old version 1; write it again as version 2",
     b"\x93NUMPY": "a NumPy array, which has no columns; chary needs a table",
     b"\x89HDF": "an HDF5 file; write the table as Parquet",
-    b"\x80\x04": "a Python pickle, which chary never opens; write the table as Parquet",
-    b"\x80\x05": "a Python pickle, which chary never opens; write the table as Parquet",
-    b"BZh": "bzip2-compressed; unpack it first",
-    b"\xfd7zXZ": "xz-compressed; unpack it first",
-    b"\x28\xb5\x2f\xfd": "zstd-compressed; unpack it first",
-    b"7z\xbc\xaf": "a 7z archive; unpack it first",
-    b"Rar!": "a RAR archive; unpack it first",
+    **dict.fromkeys((b"\x80\x04", b"\x80\x05"), "a Python pickle, which chary never opens; write it as Parquet"),
+    **dict.fromkeys((b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd", b"7z\xbc\xaf", b"Rar!"), "packed; unpack it first"),
     b"version https://git-lfs": "a Git LFS pointer, not the file itself; fetch it with git lfs pull",
 }
 _PAGE = re.compile(rb"\s*<(!doctype html|html|head|body|\?xml)", re.IGNORECASE)
@@ -52,18 +51,14 @@ def look_into(file: File) -> tuple[File, Format]:
     _refuse_empty(file)
     file, promised = file.unpacked()
     head = _refuse_empty(file)
-    if twice := file.packed_twice:
+    if file.packed and (twice := file.packing()):
         raise TableError(f"{file.name} holds {_WORDS[twice]}, compressed twice; unpack it once.")
     _refuse_foreign(head, file.name)
     format = next(kind for kind in FORMATS.values() if kind.matches(head))
     said = _PROMISED.get(Path(promised).suffix.lower(), format.name)
     if format.name == "csv" and said != "csv":
-        found = (
-            "nothing that chary knows" if _BINARY.search(head) else "text, perhaps a CSV: call it .csv if it is"
-        )
-        raise TableError(
-            f"{file.name} is not {_WORDS[said]} (its first bytes say so) but {found}; check how it was written."
-        )
+        found = "unknown data" if _BINARY.search(head) else "text (if it is a CSV, call it .csv)"
+        raise TableError(f"{file.name} is named as {_WORDS[said]} but contains {found}; check how it was written.")
     if said == format.name or file.path is None:
         return file, format
     note = f"{promised} is {format.words} despite its name, and was read as one."
@@ -86,3 +81,67 @@ def _refuse_foreign(head: bytes, name: str) -> None:
         raise TableError(f"{name} is {kind}, not a table; get the CSV or Parquet file itself.")
     if _ARRAY.match(text):
         raise TableError(f"{name} is one JSON array; write it as JSON lines, an object on each line.")
+
+
+# ---------------------------------------------------------------- written back, with columns added on the right
+
+GROUP_ROWS = 2**17  # of a row group of Parquet, or of a record batch of Arrow
+
+
+def write_table(table: Table, added: Mapping[str, Any], file: BinaryIO) -> None:
+    """Write the table as it was read, or as ``Table.written_as`` says, with columns added on the right.
+
+    The table's own cells are unchanged; what a format cannot hold is refused. Text in added columns of a CSV that
+    a spreadsheet would run as a formula gets an apostrophe in front.
+
+    Parameters
+    ----------
+    table : Table
+        What was read.
+    added : mapping of str to column
+        Columns to add, by name.
+    file : binary file
+        Open for writing.
+    """
+    require_writable(table)
+    with packed_stream(file, table.packed, f"{table.stem}.{table.format}") as stream:
+        FORMATS[table.format].write(table, as_columns(added), stream)
+
+
+@contextmanager
+def appending(table: Table, file: BinaryIO, group_rows: int = GROUP_ROWS) -> Iterator[Appender]:
+    """Open a file that takes tables one after the other, as if they had been written at once.
+
+    It is written as the table is, or as ``Table.written_as`` says.
+    """
+    require_writable(table)
+    with packed_stream(file, table.packed, f"{table.stem}.{table.format}") as stream:
+        appender = FORMATS[table.format].appender(stream, group_rows)
+        try:
+            yield appender
+            appender.close()
+        except BaseException:
+            appender.abandon()
+            raise
+
+
+def require_writable(table: Table) -> None:
+    """Refuse, before any work is done, a table that its format cannot hold."""
+    format = FORMATS[table.format]
+    format.refuse_unwritable(table.frame)
+    for name, dtype in table.frame.schema.items():
+        if not format.holds(dtype):
+            raise TableError(
+                f"A file of the format {table.format} cannot hold column {shown(name)}, which is {dtype}; choose "
+                f"{Parameter('format', 'parquet')}."
+            )
+
+
+def least_bytes(table: Table) -> int:
+    """So many bytes at least the table takes as it will be written; 0 where compression makes it any number."""
+    if table.format not in ("csv", "jsonl") or table.packed:
+        return 0
+    frame = table.frame
+    texts = frame.select(pl.col(pl.String).str.len_bytes().sum())
+    signs = frame.width if table.format == "csv" else 1  # for each row: between cells, and at its end
+    return int(sum(texts.row(0))) + signs * frame.height

@@ -13,11 +13,9 @@ from typing import Any, BinaryIO
 
 import polars as pl
 
-from chary.tables.errors import TableError, reason
 from chary.tables.formats.base import Appender, Batch, Format, Reading, as_columns, with_added
 from chary.tables.formats.packing import File
-from chary.tables.memory import refuse_large
-from chary.tables.table import Table, refuse_duplicates
+from chary.tables.table import Table, TableError, reason, refuse_duplicates, refuse_large
 
 # What Polars says of decimal256, which it does not read: of Parquet, of Arrow.
 _TOO_WIDE = ("precision must be between", "Int256")
@@ -193,7 +191,7 @@ class _Columns(Appender):
         while self.writer is not None:
             if self.writer.done():
                 self._result()
-                raise RuntimeError("The writer ended before its file.")
+                raise RuntimeError("Writing stopped early.")
             with suppress(queue.Full):
                 self.waiting.put(what, timeout=_PATIENCE)
                 return
@@ -211,4 +209,4 @@ class _Columns(Appender):
         while (frame := self.waiting.get()) is not None:
             yield frame
         if self.abandoned:
-            raise InterruptedError("Nobody wants the file any more.")
+            raise InterruptedError("Writing was stopped.")

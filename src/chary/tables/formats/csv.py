@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, BinaryIO, NamedTuple
 
@@ -14,16 +15,23 @@ from numpy.typing import NDArray
 
 from chary._words import Parameter, shown
 from chary.tables.cells import without_formulas
-from chary.tables.errors import TableError, reason
-from chary.tables.formats.base import CHUNK, Batch, Format, Reading, refuse_endless, text_chunks, with_added
-from chary.tables.formats.header import ROWS, find_header
+from chary.tables.formats.base import (
+    CHUNK,
+    ROWS,
+    Batch,
+    Format,
+    Reading,
+    find_header,
+    refuse_endless,
+    text_chunks,
+    with_added,
+)
 from chary.tables.formats.packing import File
-from chary.tables.table import MAX_COLUMNS, Table, can_be_text, refuse_duplicates
+from chary.tables.table import MAX_COLUMNS, Table, TableError, can_be_text, reason, refuse_duplicates
 
 _WHOLE_CHUNK = 8 << 20  # bytes read at a time of a file that is kept
 _HEAD = 1 << 20  # bytes that tell the delimiter and where the column names are
 _DELIMITERS = (",", ";", "\t", "|")
-_OF_THE_HEADER = ("the row of the column names with ", Parameter("header_row"), ", or the delimiter with ")
 _QUOTE, _NEWLINE, _RETURN = b'"\n\r'
 
 
@@ -80,9 +88,7 @@ def _encoded(text: str, table: Table, first: bool) -> bytes:
     except UnicodeEncodeError as error:
         raise TableError(
             f"{table.name} is in {table.encoding}, which has no {shown(text[error.start])}, so that it cannot be "
-            "written as it was read; write it as UTF-8 first, or choose ",
-            Parameter("format", "parquet"),
-            ".",
+            f"written as it was read; write it as UTF-8 first, or choose {Parameter('format', 'parquet')}."
         ) from None
 
 
@@ -112,10 +118,8 @@ def _batches(file: File, how: Reading, size: int, columns: Sequence[str] | None 
             header = data[:first]
             before -= header.count(b"\n")
         notes = head.notes
-        if how.encoding is None and chunk.encoding in ("cp1252", "utf-16-le", "utf-16-be"):  # not said by a mark
-            notes += (
-                f"{file.name} is not UTF-8 and was read as {chunk.encoding}, as some spreadsheets write it.",
-            )
+        if how.encoding is None and chunk.encoding == "cp1252":
+            notes += (f"{file.name} is not UTF-8 and was read as cp1252, as some spreadsheets write it.",)
         table = replace(table, bom=chunk.bom, encoding=chunk.encoding, newline=head.newline, notes=notes)
         yield Batch(table, chunk.share)
 
@@ -137,13 +141,10 @@ def _header_first(data: bytes, how: Reading, name: str) -> tuple[bytes, _Head]:
     separator = how.delimiter or records.sniff()
     lines = records.data[: records.ends[: max(ROWS, how.header_row or 0)][-1] + 1].decode()
     newline = "\r\n" if 2 * lines.count("\r\n") > lines.count("\n") else "\n"
-    try:
+    found = None
+    with suppress(csv.Error):  # that, and quotes in the middle of cells, is said with its line later on
         rows = list(csv.reader(io.StringIO(lines, newline=""), delimiter=separator))
-    except csv.Error:  # said with its line later on
-        return data, _Head(separator, 0, newline)
-    if len(rows) != len(records.ends[: len(rows)]):  # quotes in the middle of cells: said with their line later on
-        return data, _Head(separator, 0, newline)
-    found = find_header(rows, how.header_row, name)
+        found = find_header(rows, how.header_row, name) if len(rows) <= len(records.ends) else None
     if found is None:
         return data, _Head(separator, 0, newline)
     text = io.StringIO()
@@ -240,9 +241,8 @@ class _Records:
         nul = int(np.argmin(self.cells))
         if self.cells[nul] == 0:
             raise TableError(
-                f"{self.where(nul)}: a NUL character, which text tables do not have; if the file is UTF-16, pass ",
-                Parameter("encoding", "utf-16"),
-                ".",
+                f"{self.where(nul)}: a NUL character, which text tables do not have; if the file is UTF-16, pass "
+                f"{Parameter('encoding', 'utf-16')}."
             )
 
     def check_quotes(self, delimiters: str) -> None:
@@ -279,11 +279,10 @@ class _Records:
         ragged = np.flatnonzero((widths != widths[0]) & ~blank)
         if len(ragged):
             last = " (the file seems to be cut off)" if self.last and ragged[0] == len(widths) - 1 else ""
+            of_names = "" if ragged[0] > 1 or widths[1] < widths[0] else f", or {Parameter('header_row')}"
             raise TableError(
                 f"{self.where(int(starts[ragged[0]]))}: {widths[ragged[0]]:,} cells where the header has "
-                f"{widths[0]:,}{last}; quote cells that contain the delimiter, or pass ",
-                *(["the right one with "] if ragged[0] > 1 or widths[1] < widths[0] else _OF_THE_HEADER),
-                Parameter("delimiter"),
-                ".",
+                f"{widths[0]:,}{last}; quote cells that contain the delimiter, or pass the right one with "
+                f"{Parameter('delimiter')}{of_names}."
             )
         return np.flatnonzero(blank[1:])

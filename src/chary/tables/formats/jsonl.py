@@ -14,10 +14,9 @@ import numpy as np
 import polars as pl
 
 from chary._words import shown
-from chary.tables.errors import TableError, reason
 from chary.tables.formats.base import CHUNK, Batch, Format, Reading, refuse_endless, text_chunks, with_added
 from chary.tables.formats.packing import File
-from chary.tables.table import Lines, Table, common_type
+from chary.tables.table import Lines, Table, TableError, common_type, reason
 
 _MOST_DEPTH = 16
 # Deeper, and a reader that calls itself for each level runs out of stack, which ends the process; Polars did.

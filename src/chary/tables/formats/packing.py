@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from chary._words import listed, shown
-from chary.tables.errors import TableError, reason
+from chary.tables.table import TableError, reason
 
 GZIP, ZIP = "gz", "zip"
 PACKED_WORDS = {GZIP: "a gzip file", ZIP: "a ZIP archive"}
@@ -59,19 +59,15 @@ class File:
 
     def unpacked(self) -> tuple[File, str]:
         """The file with the way it is packed, and the name that what is in it has; a workbook is not unpacked."""
-        packed = self._packing()
+        packed = self.packing()
         file = replace(self, packed=packed)
         if packed != ZIP:
             return file, self.name[:-3] if packed and self.name.lower().endswith(".gz") else self.name
         with self._raw() as raw, opened_zip(raw, self.name) as archive:
             return file, _only(archive, self.name).filename
 
-    @property
-    def packed_twice(self) -> str:
-        """How what is in it is packed once more; empty: it is not."""
-        return self._packing() if self.packed else ""
-
-    def _packing(self) -> str:
+    def packing(self) -> str:
+        """How it is packed, or what is in it is packed once more; empty: it is not."""
         head = self.head()
         packed = next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), "")
         return "" if packed == ZIP and self._is_workbook() else packed
@@ -143,8 +139,8 @@ def refuse_bomb(size: int, packed: int, name: str, whole: bool = True) -> None:
     """Refuse what would fill the memory, by its size so far; read in parts, only how far it grows matters."""
     if (whole and size > _MOST) or size > max(_SMALL, _RATIO * packed):
         raise TableError(
-            f"{name} unpacks to {size >> 20:,} MiB or more from {max(1, packed >> 10):,} KiB, as no table does; "
-            "unpack it yourself if you trust it."
+            f"{name} would unpack from {max(1, packed >> 10):,} KiB to at least {size >> 20:,} MiB, which no "
+            "normal table does; unpack it yourself if you trust it."
         )
 
 
@@ -180,7 +176,7 @@ def _only(archive: zipfile.ZipFile, name: str) -> zipfile.ZipInfo:
 
 
 @contextmanager
-def packing(file: BinaryIO, packed: str, name: str) -> Iterator[BinaryIO]:
+def packed_stream(file: BinaryIO, packed: str, name: str) -> Iterator[BinaryIO]:
     """A file to write to, so that its bytes end up compressed; the same bytes every time."""
     if not packed:
         yield file

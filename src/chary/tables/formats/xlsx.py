@@ -12,17 +12,15 @@ import html
 import io
 import re
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, BinaryIO
 
 import polars as pl
 
 from chary._words import Parameter, shown
-from chary.tables.errors import TableError, reason
-from chary.tables.formats.base import Appender, Format, Reading, as_columns, with_added
-from chary.tables.formats.header import ROWS, find_header
+from chary.tables.formats.base import ROWS, Appender, Format, Reading, as_columns, find_header, with_added
 from chary.tables.formats.packing import File, opened_zip, refuse_bomb
-from chary.tables.table import Table, can_be_text, refuse_duplicates
+from chary.tables.table import Table, TableError, can_be_text, reason, refuse_duplicates
 
 _MOST_ROWS, _MOST_COLUMNS, _MOST_CHARACTERS = 2**20, 2**14, 2**15 - 1
 _WHOLE = 2**53  # beyond, a workbook keeps no whole number exactly
@@ -143,10 +141,8 @@ def _xlsxwriter() -> Any:
         import xlsxwriter
     except ImportError:
         raise TableError(
-            "Writing an Excel workbook needs the package xlsxwriter; install it with pip install "
-            "'chary[excel]', or choose ",
-            Parameter("format", "csv"),
-            ".",
+            "Writing an Excel workbook needs the package xlsxwriter; install it with pip install 'chary[excel]', "
+            f"or choose {Parameter('format', 'csv')}."
         ) from None
     return xlsxwriter
 
@@ -169,7 +165,7 @@ def _sheet_name(names: list[str], sheet: str | None, name: str) -> str:
         return names[0]
     held = ", ".join(shown(one, 40) for one in names[:12]) + (", ..." if len(names) > 12 else "")
     if sheet is None:
-        raise TableError(f"{name} has the sheets {held}; name one with ", Parameter("sheet"), ".")
+        raise TableError(f"{name} has the sheets {held}; name one with {Parameter('sheet')}.")
     if sheet not in names:
         raise TableError(f"{name} has no sheet {shown(sheet)}; it has {held}.")
     return sheet
@@ -179,12 +175,10 @@ def _unseen(data: bytes, sheet: str, name: str) -> tuple[bytes, list[str]]:
     """The sheet as it is written, and what a person who looks at it sees otherwise: hidden rows, lost results."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         book = archive.read("xl/workbook.xml")
-        ids = {
-            html.unescape(own.decode()): key
-            for own, key in map(_attributes(b"name", b"r:id"), _SHEET.findall(book))
-        }
+        sheets = _SHEET.findall(book)
+        ids = {html.unescape(_attribute(b"name", one).decode()): _attribute(b"r:id", one) for one in sheets}
         links = _LINK.findall(archive.read("xl/_rels/workbook.xml.rels"))
-        targets = dict(map(_attributes(b"Id", b"Target"), links))
+        targets = {_attribute(b"Id", one): _attribute(b"Target", one) for one in links}
         member = targets.get(ids.get(sheet, b""), b"").decode().removeprefix("/").removeprefix("xl/")
         xml = archive.read(f"xl/{member}") if f"xl/{member}" in archive.namelist() else b""
     hidden, results = len(_HIDDEN.findall(xml)), _FORMULA.findall(xml)
@@ -223,14 +217,10 @@ def _number(letters: bytes) -> int:
     return number
 
 
-def _attributes(one: bytes, other: bytes) -> Callable[[bytes], tuple[bytes, bytes]]:
-    """What an element says of two things, empty where it does not."""
-    first, second = (re.compile(rb"\s" + name + rb'="([^"]*)"') for name in (one, other))
-
-    def found(pattern: re.Pattern[bytes], element: bytes) -> bytes:
-        return match[1] if (match := pattern.search(element)) else b""
-
-    return lambda element: (found(first, element), found(second, element))
+def _attribute(name: bytes, element: bytes) -> bytes:
+    """What an element says of something, empty where it does not."""
+    found = re.search(rb"\s" + name + rb'="([^"]*)"', element)
+    return found[1] if found else b""
 
 
 def _load(reader: Any, sheet: str, first: int) -> tuple[pl.DataFrame, list[int]]:
@@ -288,7 +278,7 @@ def _refuse_unwritable(cells: pl.Series) -> None:
 
 def _cannot(why: str) -> TableError:
     return TableError(
-        f"An Excel workbook cannot hold this table: {why}; choose another format with ", Parameter("format"), "."
+        f"An Excel workbook cannot hold this table: {why}; choose another format with {Parameter('format')}."
     )
 
 

@@ -1,0 +1,48 @@
+"""Runs two tutorials, on a CSV and on labels of an LLM, and writes pictures of their reports to docs/figures.
+
+python docs/figures/reports.py    # needs Chromium and Playwright
+"""
+
+import os
+import re
+import runpy
+import shlex
+import tempfile
+from pathlib import Path
+
+from chary.cli import main as chary
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+browsing = runpy.run_path(str(ROOT / "tests/review/browsing.py"))
+# Of each page: the report it ends with, the picture, and how much of the report is shown.
+PAGES = {
+    "csv": ("customers.report.html", "report.png", 612),
+    "llm-labels": ("tumours.judged.html", "judge-report.png", 1000),
+}
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as folder, browsing["chromium"]() as browser:
+        os.chdir(folder)
+        runpy.run_path(str(ROOT / "examples/1_quickstart/customers.py"), run_name="__main__")
+        for page, (report, picture, height) in PAGES.items():
+            follow((ROOT / f"docs/tutorials/{page}.md").read_text())
+            shown = browser.new_page(viewport={"width": 1000, "height": height})
+            shown.goto((Path(folder) / report).as_uri())
+            shown.screenshot(path=HERE / picture)
+        os.chdir(ROOT)
+
+
+def follow(text: str) -> None:
+    """Do what a page does up to its last report: its Python, and its commands of chary without what they print."""
+    names = {"__name__": "__main__"}
+    for kind, block in re.findall(r"```(python|console)\n(.*?)```", text, flags=re.DOTALL):
+        if kind == "python" and "assert" not in block:
+            exec(compile(block, "tutorial", "exec"), names)
+        for command in re.findall(r"^\$ chary ((?:label|audit|judge) [^|\n]*)", block, flags=re.MULTILINE):
+            chary(shlex.split(command))
+
+
+if __name__ == "__main__":
+    main()
