@@ -484,7 +484,7 @@ def test_a_sample_asks_for_parts_and_other_formats_can_be_written(tmp_path, run)
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (("--sample", 200, "--memory", "100MB"), "but only 95 MiB are allowed; allow more with"),
+        (("--sample", 200, "--memory", "100MB"), "needs 600 MiB at least, and 95 MiB are allowed; pass more with"),
         (("--sample", 200, "--features", "f.npy"), "leave --sample out, pass more with --memory, or put"),
         (("--sample", 200, "-t", "z"), "no column 'z'"),
         (("--memory", "much"), "is not a size"),

@@ -534,7 +534,7 @@ def test_shares_are_met_on_the_sample_and_counts_are_of_all_rows(path, tmp_path)
     summary = summarize(found)
     assert summary["labels"] == {"no": 400 - n_yes, "yes": n_yes}
     assert summary["sample"] == {"labeled": 60, "drawn": 150, "of": 340}
-    assert any("of all rows they are" in note and percent(n_yes / 400) in note for note in summary["notes"])
+    assert any("over all rows they are" in note and percent(n_yes / 400) in note for note in summary["notes"])
     rest = found.labels.labeled.sum() + np.arange(150)  # rows without a label, in the sample
     of_all = 120 - (found.labels.codes == 1).sum()  # yes among the 340 others
     assert ((found.codes == 1) & ~found.labels.labeled).sum() == pytest.approx(len(rest) * of_all / 340, abs=1)
@@ -589,7 +589,7 @@ def test_an_audit_and_the_rows_to_check_are_of_the_whole_table(path, tmp_path):
 def test_what_cannot_be_done_in_parts_is_refused(path, tmp_path):
     with pytest.raises(TableError, match="A file of features is read as a whole"):
         in_parts(path, features=tmp_path / "f.npy")
-    with pytest.raises(TableError, match="needs at least 600 MiB, but only 100 MiB are allowed"):
+    with pytest.raises(TableError, match="needs 600 MiB at least, and 100 MiB are allowed"):
         in_parts(path, memory=100 << 20)
     whole = tmp_path / "whole.csv"
     biased_rows()[0].with_columns(y=pl.col("y").fill_null("no")).write_csv(whole)
