@@ -244,7 +244,7 @@ def test_rows_are_accepted_from_a_confidence_on_as_files_show_it():
 
 @pytest.mark.parametrize("error", [0, 1, float("nan"), "10%", True])
 def test_an_error_that_is_no_share_is_refused(error):
-    with pytest.raises(TableError, match="no share of wrong labels"):
+    with pytest.raises(TableError, match="not a share of wrong labels"):
         check_error(error, "audit.csv")
 
 
