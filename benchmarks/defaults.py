@@ -16,7 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from chary import MixedEnsembleClassifier
-from chary.labelling.diagnose import STRONG, Prepared, diagnose, prepare
+from chary.labelling.diagnose import STRONG, Prepared, diagnose_rows, prepare
 from chary.labelling.learn import columns_beyond_labels
 from chary.method.labels import Labels
 from chary.tables import open_source
@@ -60,7 +60,7 @@ def change(name: str, prepared: Prepared, truth: NDArray[Any], rows: NDArray[np.
     labels = Labels(classes, every, labeled)
     if len(classes) < 2 or not (left_out := columns_beyond_labels(prepared, labels, labeled, seed)):
         return 0.0
-    if diagnose(prepared.X, labeled, random_state=seed).verdict != STRONG:
+    if diagnose_rows(prepared.X, labeled, random_state=seed).verdict != STRONG:
         return 0.0
     rest = np.random.default_rng(seed).permutation(np.flatnonzero(~labeled))[:SCORED]
     part = np.concatenate([np.flatnonzero(labeled), rest])

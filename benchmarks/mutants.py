@@ -121,11 +121,6 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
     ): "one level more where just as many are misplaced, on the way to the same best assignment",
     (
         "method/priors",
-        "near = _movable(columns, owner, int(excess.clip(0).sum()))",
-        "0 -> 1 at 48",
-    ): "a few rows more to choose from, of which the cheapest are the same",
-    (
-        "method/priors",
         "rows = np.flatnonzero((owner == c) == (excess[c] > 0))",
         "Gt -> GtE at 39",
     ): "classes that have as many as they should are left out in the line above",

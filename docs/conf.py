@@ -48,9 +48,7 @@ myst_enable_extensions = ["attrs_inline", "attrs_block", "html_image", "deflist"
 autosummary_generate = True
 autosummary_imported_members = False
 # A function and the record that it makes differ in one capital letter: not enough for the files of some systems.
-autosummary_filename_map = {
-    f"chary.{name}": f"chary.{name}-record" for name in ("audit.Score", "method.Sensitivity")
-}
+autosummary_filename_map = {f"chary.{name}": f"chary.{name}-record" for name in ("audit.Score",)}
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 numpydoc_show_class_members = False

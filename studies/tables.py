@@ -14,7 +14,7 @@ from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifie
 from sklearn.linear_model import LogisticRegression
 from sklearn.semi_supervised import SelfTrainingClassifier
 
-from chary.labelling import Diagnosis, LabeledTable, diagnose, label_table
+from chary.labelling import Diagnosis, LabeledTable, diagnose_rows, label_table
 from chary.labelling.diagnose import MILD, REPRESENTATIVE, STRONG, UNKNOWN
 from chary.labelling.learn import LEARNERS, WITH_AUDIT, fit_learner
 from chary.method import confidence_auroc, risk_coverage_curve
@@ -80,8 +80,8 @@ def _learn(draw: Draw, name: str, rounds: int, more: NDArray[np.intp], **changes
 
 def labels_of(model: Any, draw: Draw, scored: Scored, start: float) -> Labelled:
     """What a self-trained model says of the rows that are scored."""
-    said, confidence = model.predict_with_confidence(scored.X)
-    codes = np.searchsorted(draw.classes, said.astype(str))
+    probs, confidence = model.predict_scores(scored.X)
+    codes = np.searchsorted(draw.classes, model.classes_[probs.argmax(axis=1)].astype(str))
     if scored.rows is not None:  # a row that was learned from keeps the label it was learned with
         learned = model.labeled_iter_[scored.rows] > 0
         codes[learned] = np.searchsorted(draw.classes, model.transduction_[scored.rows][learned].astype(str))
@@ -130,7 +130,7 @@ def _what_was_said(outcome: LabeledTable, codes: NDArray[np.intp], truth: NDArra
 
 
 def _diagnosis(draw: Draw) -> Diagnosis:
-    return draw.once("diagnosis", lambda: diagnose(draw.X, draw.labeled, random_state=draw.seed))
+    return draw.once("diagnosis", lambda: diagnose_rows(draw.X, draw.labeled, random_state=draw.seed))
 
 
 # -- scikit-learn --------------------------------------------------------------------------------------------

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from chary.method.diverse import DiverseEnsembleClassifier
     from chary.method.linear import LinearDiverseEnsemble
     from chary.method.mixture import MixedEnsembleClassifier
-    from chary.method.model_selection import LabeledScorer, LabeledStratifiedKFold
+    from chary.method.model_selection import LabeledStratifiedKFold
     from chary.method.policies import (
         ClassBalanced,
         Curriculum,
@@ -45,7 +45,6 @@ __all__ = [
     "Curriculum",
     "DiverseEnsembleClassifier",
     "FixedThreshold",
-    "LabeledScorer",
     "LabeledStratifiedKFold",
     "LinearDiverseEnsemble",
     "MixedEnsembleClassifier",
@@ -66,7 +65,7 @@ _HOMES = {
     "method.diverse": ("DiverseEnsembleClassifier",),
     "method.linear": ("LinearDiverseEnsemble",),
     "method.mixture": ("MixedEnsembleClassifier",),
-    "method.model_selection": ("LabeledScorer", "LabeledStratifiedKFold"),
+    "method.model_selection": ("LabeledStratifiedKFold",),
     "method.self_training": ("SelfTrainingClassifier",),
     "method.policies": (
         "ClassBalanced",

@@ -5,7 +5,8 @@ from scipy.spatial.distance import cdist
 from sklearn.linear_model import LogisticRegression
 
 from chary.audit.held_out import HeldOut, held_out
-from chary.labelling.checks import rows_to_label, suspect_labels
+from chary.labelling.label import rows_to_label
+from chary.labelling.result import suspect_labels
 
 
 def judged(probability, own, correct=None):

@@ -534,7 +534,7 @@ def test_shares_are_met_on_the_sample_and_counts_are_of_all_rows(path, tmp_path)
     summary = summarize(found)
     assert summary["labels"] == {"no": 400 - n_yes, "yes": n_yes}
     assert summary["sample"] == {"labeled": 60, "drawn": 150, "of": 340}
-    assert any("of all rows they are" in note and percent(n_yes / 400) in note for note in summary["notes"])
+    assert any("over all rows they are" in note and percent(n_yes / 400) in note for note in summary["notes"])
     rest = found.labels.labeled.sum() + np.arange(150)  # rows without a label, in the sample
     of_all = 120 - (found.labels.codes == 1).sum()  # yes among the 340 others
     assert ((found.codes == 1) & ~found.labels.labeled).sum() == pytest.approx(len(rest) * of_all / 340, abs=1)

@@ -152,11 +152,6 @@ def test_labels_of_some_rows_are_those_of_the_rows_encoded(y, data):
     np.testing.assert_array_equal(labels.codes, encode(y).codes)  # nothing was written into
 
 
-def test_one_class_is_enough_to_score():
-    labels = encode(["b", None, "a"]).without(np.array([2]))
-    assert encode(labels, one_class=True).classes.tolist() == ["b"]
-
-
 def test_the_rest_is_what_has_no_label_or_all():
     labels = encode([0, 1, -1, 1, -1])
     assert labels.rest.tolist() == [2, 4]

@@ -1,13 +1,13 @@
-"""Folds and scores of partly labelled data."""
+"""Folds of partly labelled data."""
 
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, KFold, ShuffleSplit, cross_val_score
+from sklearn.model_selection import GridSearchCV, cross_val_score
 
-from chary import FixedThreshold, LabeledScorer, LabeledStratifiedKFold, SelfTrainingClassifier
+from chary import FixedThreshold, LabeledStratifiedKFold, SelfTrainingClassifier
 
 X, y_true = load_iris(return_X_y=True)
 y = np.where(np.random.default_rng(0).random(150) < 0.4, y_true, -1)
@@ -37,23 +37,8 @@ def test_folds_know_every_kind_of_missing_label():
         np.testing.assert_array_equal(test, test_text)
 
 
-def test_scorer_ignores_unlabelled_rows():
-    model.fit(X, y)
-    labeled = y != -1
-    assert LabeledScorer("accuracy")(model, X, y) == model.score(X[labeled], y[labeled])
-
-
-def test_scorer_slices_weights_with_the_rows():
-    model.fit(X, y)
-    labeled, weight = y != -1, np.arange(150.0)
-    expected = model.score(X[labeled], y[labeled], weight[labeled])
-    assert LabeledScorer("accuracy")(model, X, y, sample_weight=weight) == expected
-
-
 def test_cross_validation_and_grid_search():
     assert cross_val_score(model, X, y, cv=LabeledStratifiedKFold(3)).min() > 0.8
-    folds = ShuffleSplit(3, test_size=0.5, random_state=0)
-    assert cross_val_score(model, X, y, cv=folds, scoring=LabeledScorer()).min() > 0.8
     grid = {"policy": [FixedThreshold(0.5), FixedThreshold(0.99)], "estimator__C": [0.01, 1]}
     search = GridSearchCV(model, grid, cv=LabeledStratifiedKFold(3)).fit(X, y)
     assert search.best_params_["estimator__C"] == 1
@@ -63,10 +48,3 @@ def test_cross_validation_and_grid_search():
 def test_a_fold_without_labels_is_a_clear_error():
     with pytest.raises(ValueError, match="no labelled row"):
         next(LabeledStratifiedKFold(3).split(X, np.full(150, -1)))
-
-
-def test_scorer_can_do_with_one_class():
-    scores = cross_val_score(model, X, y, cv=KFold(6, shuffle=False), scoring=LabeledScorer())  # iris is sorted
-    assert not np.isnan(scores).any()
-    with pytest.raises(ValueError, match="no labelled row"):
-        LabeledScorer()(model, X, np.full(150, -1))

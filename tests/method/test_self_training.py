@@ -351,8 +351,8 @@ def test_a_class_prior_is_met_on_all_rows_also_where_few_take_part():
 def test_labels_and_confidence_in_one_pass():
     for class_prior in (None, [0.5, 0.3, 0.2]):
         model = SelfTrainingClassifier(network(), max_rounds=1, class_prior=class_prior).fit(X, y)
-        labels, confidence = model.predict_with_confidence(X)
-        np.testing.assert_array_equal(labels, model.predict(X))
+        probs, confidence = model.predict_scores(X)
+        np.testing.assert_array_equal(model.classes_[probs.argmax(axis=1)], model.predict(X))
         np.testing.assert_array_equal(confidence, model.predict_confidence(X))
 
 

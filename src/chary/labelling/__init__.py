@@ -1,16 +1,15 @@
 """Labels for the rest of a table: diagnose, learn, score, check and explain."""
 
-from chary.labelling.diagnose import Diagnosis, FeatureShift, diagnose, diagnose_table
+from chary.labelling.diagnose import Diagnosis, diagnose_rows, diagnose_table
 from chary.labelling.label import label_table
 from chary.labelling.result import LabeledTable
 from chary.labelling.score import Predictor, predict_table
 
 __all__ = [
     "Diagnosis",
-    "FeatureShift",
     "LabeledTable",
     "Predictor",
-    "diagnose",
+    "diagnose_rows",
     "diagnose_table",
     "label_table",
     "predict_table",

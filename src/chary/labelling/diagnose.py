@@ -130,7 +130,7 @@ class Diagnosis:
         return "label some random rows before you trust it"
 
 
-def diagnose(
+def diagnose_rows(
     X: ArrayLike, labeled: ArrayLike, *, feature_names: Sequence[str] | None = None, random_state: Any = None
 ) -> Diagnosis:
     """Compare the labelled rows with the unlabelled ones.
@@ -150,9 +150,9 @@ def diagnose(
     --------
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(500, 3))
-    >>> diagnose(X, rng.random(500) < 0.2, random_state=0).verdict
+    >>> diagnose_rows(X, rng.random(500) < 0.2, random_state=0).verdict
     'representative'
-    >>> diagnose(X, X[:, 1] > 1, random_state=0).verdict
+    >>> diagnose_rows(X, X[:, 1] > 1, random_state=0).verdict
     'strongly biased'
     """
     features = check_array(X, dtype=(np.float32, np.float64))
@@ -272,7 +272,7 @@ def compare_rows(prepared: Prepared, labels: Labels, seed: int) -> tuple[Diagnos
     X, preparation, _ = prepared
     counts = np.bincount(labels.codes[labels.labeled], minlength=len(labels.classes)).tolist()
     with one_thread("blas"):  # of matrices of a thousand rows two threads spend most time waiting for each other
-        diagnosis = diagnose(
+        diagnosis = diagnose_rows(
             X, labels.labeled, feature_names=preparation.get_feature_names_out().tolist(), random_state=seed
         )
     diagnosis = replace(diagnosis, class_counts=dict(zip(labels.classes.tolist(), counts, strict=True)))

@@ -108,7 +108,8 @@ class Explainer(NamedTuple):
 
     def _words(self, k: int, X: NDArray[Any], codes: NDArray[np.intp], cells: pl.Series) -> list[list[str]]:
         """Of each text the words that decide: the class is less probable, in log-odds, if one is left out."""
-        alone = self.preparation.without(dict.fromkeys(self._others(k), ""))
+        others = [c.name for c in self.preparation.columns_ if c.used and c.name != self.columns[k]]
+        alone = self.preparation.without(dict.fromkeys(others, ""))
         rows = pl.DataFrame({"row": np.arange(len(cells)), "word": cells.cast(pl.String).str.extract_all(_WORD)})
         words = rows.explode("word").drop_nulls().with_columns(key=pl.col("word").str.to_lowercase())
         once = words.unique(["row", "key"], keep="first", maintain_order=True)
@@ -135,9 +136,6 @@ class Explainer(NamedTuple):
         best = named.sort("row", "lost", descending=[False, True], maintain_order=True)
         by_row = dict(best.group_by("row", maintain_order=True).agg(pl.col("word").head(_NAMED_WORDS)).iter_rows())
         return [[f'"{visible(word, 30)}"' for word in by_row.get(row, [])] for row in range(len(cells))]
-
-    def _others(self, k: int) -> list[str]:
-        return [c.name for c in self.preparation.columns_ if c.used and c.name != self.columns[k]]
 
 
 def explainer(

@@ -18,13 +18,13 @@ from typing import Any, BinaryIO
 import numpy as np
 from joblib import cpu_count
 from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
 
 from chary._threads import same_warnings
 from chary._words import Parameter, listed, percent, shown
 from chary.audit.acceptance import acceptance_levels
 from chary.audit.sheet import named_rows, read_sheet, sample_of_table
-from chary.labelling.checks import rows_to_label, suspect_labels
-from chary.labelling.diagnose import DiagnosedTable
+from chary.labelling.diagnose import DiagnosedTable, Floats, few_of
 from chary.labelling.drift import recount_reference
 from chary.labelling.explain import every_reason, reasons_of, reasons_to_doubt
 from chary.labelling.learn import Fit, learn
@@ -39,6 +39,7 @@ from chary.labelling.result import (
     columns_to_add,
     joined_labels,
     some_labels,
+    suspect_labels,
     with_given,
 )
 from chary.labelling.score import RowCounts, Scored, probability_names, refuse_memory, score_batches
@@ -53,6 +54,9 @@ SAMPLE = 100_000  # rows without a label to learn with, of a table that is read 
 # What a process needs besides the rows that it keeps, how much these grow on the way, and the least of all.
 _BASE, _GROWTH, _LEAST = 450 << 20, 3, 600 << 20
 _NAMED = 10  # classes in a sentence
+# Rows looked at for those worth a label, drawn at random: unlabelled ones, and labelled ones to compare them with.
+_MOST_UNLABELED, _MOST_LABELED = 20_000, 600
+_BLOCK = 2_000  # rows whose distances are worked out at a time
 
 Progress = Callable[[str], None]
 
@@ -238,6 +242,33 @@ def _labelled(fit: Fit, scored: Scored, known: slice, places: NDArray[np.intp]) 
     return LabeledRows(codes, confidence, source, codes == predicted, probs=probs)
 
 
+def rows_to_label(
+    X: Floats, labeled: NDArray[np.bool_], confidence: Floats, k: int = 50, random_state: Any = None
+) -> NDArray[np.intp]:
+    """Up to k unlabelled rows worth a label: of low confidence, far from labels, and unlike each other.
+
+    Among the 20 k rows of highest doubt, the product of one minus the confidence and the distance to the nearest
+    labelled row, they are chosen one after the other, each the one whose confidence lacks most times its distance
+    to the nearest row labelled or chosen before.
+    """
+    rng = np.random.default_rng(random_state)
+    unlabeled = few_of(np.flatnonzero(~labeled), _MOST_UNLABELED, rng)
+    reference = X[few_of(np.flatnonzero(labeled), _MOST_LABELED, rng)]
+    lacking = 1 - confidence[unlabeled] + 1e-9
+    blocks = np.split(unlabeled, np.arange(_BLOCK, len(unlabeled), _BLOCK))
+    nearest = np.concatenate([cdist(X[block], reference).min(axis=1) for block in blocks])
+    doubtful = np.argsort(-lacking * nearest, kind="stable")[: 20 * k]
+    rows, lacking, nearest = unlabeled[doubtful], lacking[doubtful], nearest[doubtful]
+    chosen: list[int] = []
+    for _ in range(min(k, len(rows))):
+        value = lacking * nearest
+        value[chosen] = -1
+        best = int(value.argmax())
+        chosen.append(best)
+        nearest = np.minimum(nearest, cdist(X[rows], X[rows[best : best + 1]])[:, 0])
+    return rows[chosen]
+
+
 # ---------------------------------------------------------------- sentences and seconds
 
 
@@ -247,14 +278,14 @@ def _on_parts(fit: Fit, counts: Counts) -> list[str]:
         return []
     n_new, every = counts.n_new, fit.labels
     said = [
-        f"The table was read in parts: the model learned from its {counts.n - n_new:,} labelled rows and "
-        f"{int((~every.labeled).sum()):,} of the {n_new:,} others, drawn at random."
+        f"The table was read in parts, so the model learned from its {counts.n - n_new:,} labelled rows and a "
+        f"random sample of {int((~every.labeled).sum()):,} of the {n_new:,} others."
     ]
     if fit.prior.told and fit.options.aim == ACCURACY:
         found = counts.labels.sum(axis=0) / counts.n
         largest = np.argsort(-found, kind="stable")[:_NAMED]
         shares = listed([f"{percent(found[c])} {shown(every.classes[c])}" for c in largest])
-        said.append(f"The class shares are met on the rows learned from; of all rows they are {shares}.")
+        said.append(f"The class shares you gave are met on the sample; over all rows they are {shares}.")
     return said
 
 
@@ -266,7 +297,8 @@ def _unused_classes(fit: Fit, counts: Counts) -> list[str]:
         return []
     more = [f"{len(unused) - _NAMED} more"] if len(unused) > _NAMED else []
     names = listed([*unused[:_NAMED], *more])
-    return [f"Of these classes labels were given (how many, in brackets), but no row received one: {names}."]
+    said = "No row was predicted to be of these classes, although you gave labels for them (how many, in brackets)"
+    return [f"{said}: {names}."]
 
 
 # How long the steps of labelling usually take, in parts of the whole; ``Pace`` learns from those that are over.

@@ -14,7 +14,6 @@ from chary.audit.acceptance import AcceptanceLevel, ConfidenceHistogram, accepta
 from chary.audit.held_out import HeldOut
 from chary.audit.model import AuditFigures
 from chary.audit.sheet import DOUBT, GUESS, write_audit
-from chary.labelling.checks import suspect_labels
 from chary.labelling.diagnose import features_of
 from chary.labelling.explain import Cell
 from chary.labelling.learn import Fit
@@ -26,6 +25,9 @@ from chary.tables.table import ACCEPT, CONFIDENCE, LABEL, SOURCE, WHY
 
 # Where a label comes from: the user; the model, which has learned from it; the model, at the end.
 GIVEN, LEARNED, PREDICTED = SOURCES = ("given", "learned", "predicted")
+# Labels listed for a second look at most, how much more probable than the given one the other class must be, and
+# how many labels must have been judged for the probabilities to mean something: see ``benchmarks/second_look.py``.
+_MOST, _MARGIN, _FEWEST_JUDGED = 20, 0.85, 100
 
 
 @dataclass(frozen=True)
@@ -188,6 +190,20 @@ def with_given(probs: NDArray[Any], codes: NDArray[np.intp]) -> NDArray[np.float
     """Class probabilities (n, C), 1 for the class of rows whose label was given; -1 in ``codes``: none was."""
     probs[codes >= 0] = np.eye(probs.shape[1])[codes[codes >= 0]]
     return probs
+
+
+def suspect_labels(judged: HeldOut, most: int = _MOST) -> NDArray[np.intp]:
+    """Places in ``judged`` of the labels worth a second look, the least probable label first.
+
+    A label is listed if the model that had not seen it gives another class a probability at least 0.85 above that
+    of the given one. They are ordered by the probability of the given label; of equal ones the surer prediction,
+    then the first row, comes first. Nothing says that these labels are wrong.
+    """
+    if len(judged.rows) < _FEWEST_JUDGED:
+        return np.zeros(0, dtype=np.intp)
+    listed = np.flatnonzero(~judged.correct & (judged.probability - judged.own >= _MARGIN))
+    keys = judged.rows[listed], -judged.probability[listed], judged.own[listed]
+    return listed[np.lexsort(keys)[:most]]
 
 
 def columns_to_add(

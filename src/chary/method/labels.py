@@ -48,7 +48,7 @@ def is_missing(value: Any) -> bool:
     return np.ndim(differs) == 0 and bool(differs)  # an array is a value, whatever it holds
 
 
-def encode(y: Labels | ArrayLike, *, unlabeled: Any = -1, one_class: bool = False) -> Labels:
+def encode(y: Labels | ArrayLike, *, unlabeled: Any = -1) -> Labels:
     """Encode a partially labelled target.
 
     Missing values (see ``is_missing``) are always unlabelled, and so is the marker.
@@ -61,8 +61,6 @@ def encode(y: Labels | ArrayLike, *, unlabeled: Any = -1, one_class: bool = Fals
         classifier of chary takes them in place of y, so that a column is encoded once.
     unlabeled : label or None, default=-1
         The value that marks an unlabelled row. None: missing values only, so that -1 can be a class.
-    one_class : bool, default=False
-        Whether labels of a single class are enough, as they are to score a classifier.
 
     Returns
     -------
@@ -83,7 +81,7 @@ def encode(y: Labels | ArrayLike, *, unlabeled: Any = -1, one_class: bool = Fals
     if is_missing(unlabeled):
         unlabeled = None
     labels = _with_rows(y) if isinstance(y, Labels) else _encoded(y, unlabeled)
-    if len(labels.classes) != 1 or not one_class:
+    if len(labels.classes) < 2:
         _refuse_too_few(labels.classes, labels.labeled, unlabeled)
     return labels
 
@@ -127,9 +125,18 @@ def _encoded(y: ArrayLike, unlabeled: Any) -> Labels:
     values = _natural(values)
     if values.dtype.kind == "f":
         assert_all_finite(values, input_name="y")
-        _refuse_fractions(values)
+        if (fractions := values != np.floor(values)).any():
+            raise ValueError(
+                f"Unknown label type: continuous. y holds fractions such as {values[fractions][0]:g}, so it is "
+                "a regression target; class labels must be whole numbers, text or booleans."
+            )
     elif values.dtype.kind == "U" and unlabeled is not None:
-        _refuse_suspect_texts(values, unlabeled)
+        for text in _SUSPECT_TEXTS:
+            if text != unlabeled and np.any(values == text):
+                raise ValueError(
+                    f"y holds the text {text!r}, which may or may not mean unlabelled; "
+                    f"pass unlabeled={text!r} if it does, or unlabeled=None if it is a class."
+                )
     classes, class_of_value = np.unique(values, return_inverse=True)
     codes = np.full(labeled.shape, -1, dtype=np.intp)
     codes[labeled] = class_of_value
@@ -186,27 +193,7 @@ def _natural(values: NDArray[Any]) -> NDArray[Any]:
     return natural
 
 
-def _refuse_suspect_texts(values: NDArray[Any], unlabeled: Any) -> None:
-    for text in _SUSPECT_TEXTS:
-        if text != unlabeled and np.any(values == text):
-            raise ValueError(
-                f"y holds the text {text!r}, which may or may not mean unlabelled; "
-                f"pass unlabeled={text!r} if it does, or unlabeled=None if it is a class."
-            )
-
-
-def _refuse_fractions(values: NDArray[Any]) -> None:
-    fractions = values != np.floor(values)
-    if fractions.any():
-        raise ValueError(
-            f"Unknown label type: continuous. y holds fractions such as {values[fractions][0]:g}, so it is "
-            "a regression target; class labels must be whole numbers, text or booleans."
-        )
-
-
 def _refuse_too_few(classes: NDArray[Any], labeled: NDArray[np.bool_], unlabeled: Any) -> None:
-    if len(classes) >= 2:
-        return
     marker = "missing" if unlabeled is None else f"missing or the marker {unlabeled!r}"
     if len(classes) == 0:
         raise ValueError(

@@ -13,14 +13,6 @@ Floats = NDArray[np.float64]
 Bins = Literal["width", "mass"]
 
 
-class ReliabilityCurve(NamedTuple):
-    """One entry per bin that holds rows."""
-
-    confidence: Floats  #: mean confidence
-    accuracy: Floats  #: share of right predictions
-    n_rows: NDArray[np.intp]  #: rows in the bin
-
-
 class RiskCoverageCurve(NamedTuple):
     """One entry per row, from the most to the least confident."""
 
@@ -29,49 +21,12 @@ class RiskCoverageCurve(NamedTuple):
     area: float  #: mean risk over all coverages
 
 
-def reliability_curve(
-    confidence: ArrayLike, correct: ArrayLike, n_bins: int = 15, bins: Bins = "width"
-) -> ReliabilityCurve:
-    """Accuracy against confidence in bins of equal width on [0, 1], or of equal mass.
-
-    A confidence on the edge of two bins belongs to the lower one. Bins without rows are left out.
-
-    Parameters
-    ----------
-    confidence : array-like of shape (n,)
-        From 0 to 1.
-    correct : array-like of shape (n,), bool
-        Whether each prediction is right.
-    n_bins : int, default=15
-        How many bins.
-    bins : {"width", "mass"}, default="width"
-        Bins of equal width on [0, 1], or with equally many rows.
-
-    Examples
-    --------
-    >>> curve = reliability_curve([0.1, 0.9, 0.8, 0.95], [False, True, True, False], n_bins=2)
-    >>> curve.n_rows.tolist(), curve.accuracy.round(2).tolist()
-    ([1, 3], [0.0, 0.67])
-    """
-    conf, right = _checked(confidence, correct)
-    if bins == "width":
-        edges = np.linspace(0, 1, n_bins + 1)
-    elif bins == "mass":
-        edges = np.percentile(conf, np.linspace(0, 1, n_bins + 1) * 100)
-    else:
-        raise ValueError(f"bins={bins!r} is not known; choose 'width' or 'mass'.")
-    bin_of_row = np.searchsorted(edges[1:-1], conf)
-    count = np.bincount(bin_of_row, minlength=n_bins)
-    full = count > 0
-    mean_confidence = np.bincount(bin_of_row, conf, n_bins)[full] / count[full]
-    accuracy = np.bincount(bin_of_row, right, n_bins)[full] / count[full]
-    return ReliabilityCurve(mean_confidence, accuracy, count[full])
-
-
 def expected_calibration_error(
     confidence: ArrayLike, correct: ArrayLike, n_bins: int = 15, bins: Bins = "width"
 ) -> float:
-    r"""How far confidence is from accuracy, on average over bins.
+    r"""How far confidence is from accuracy, on average over bins of equal width on [0, 1], or of equal mass.
+
+    A confidence on the edge of two bins belongs to the lower one.
 
     .. math:: ECE = \sum_b \frac{n_b}{n} \, | \mathrm{accuracy}_b - \mathrm{confidence}_b |
 
@@ -91,8 +46,17 @@ def expected_calibration_error(
     >>> round(expected_calibration_error([0.9, 0.9, 0.9, 0.9], [True, True, True, False]), 2)
     0.15
     """
-    curve = reliability_curve(confidence, correct, n_bins, bins)
-    return float(np.average(np.abs(curve.accuracy - curve.confidence), weights=curve.n_rows))
+    conf, right = _checked(confidence, correct)
+    if bins == "width":
+        edges = np.linspace(0, 1, n_bins + 1)
+    elif bins == "mass":
+        edges = np.percentile(conf, np.linspace(0, 1, n_bins + 1) * 100)
+    else:
+        raise ValueError(f"bins={bins!r} is not known; choose 'width' or 'mass'.")
+    bin_of_row = np.searchsorted(edges[1:-1], conf)
+    _, bin_of_row, count = np.unique(bin_of_row, return_inverse=True, return_counts=True)  # those that hold rows
+    accuracy, mean_confidence = (np.bincount(bin_of_row, values) / count for values in (right, conf))
+    return float(np.average(np.abs(accuracy - mean_confidence), weights=count))
 
 
 def risk_coverage_curve(confidence: ArrayLike, correct: ArrayLike) -> RiskCoverageCurve:
@@ -107,6 +71,11 @@ def risk_coverage_curve(confidence: ArrayLike, correct: ArrayLike) -> RiskCovera
         From 0 to 1.
     correct : array-like of shape (n,), bool
         Whether each prediction is right.
+
+    Returns
+    -------
+    RiskCoverageCurve
+        ``coverage`` and ``risk``, arrays of shape (n,), and ``area``.
 
     Examples
     --------

@@ -1,18 +1,14 @@
-"""Cross-validation with partly labelled rows: folds and scores that judge labelled rows only."""
+"""Cross-validation with partly labelled rows: folds that judge labelled rows only."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.metrics import get_scorer
 from sklearn.model_selection import StratifiedKFold
-from sklearn.utils import indexable
 
-from chary._sklearn import safe_indexing
-from chary.method.estimators import rows_of
 from chary.method.labels import encode
 
 
@@ -34,7 +30,6 @@ class LabeledStratifiedKFold(StratifiedKFold):
 
     See Also
     --------
-    LabeledScorer : For any other way of splitting.
     sklearn.model_selection.StratifiedKFold : Takes unlabelled rows for a class.
 
     Examples
@@ -61,43 +56,3 @@ class LabeledStratifiedKFold(StratifiedKFold):
         labeled, unlabeled = np.flatnonzero(codes >= 0), np.flatnonzero(codes < 0)
         for train, test in super().split(labeled, codes[labeled]):
             yield np.sort(np.concatenate([labeled[train], unlabeled])), labeled[test]
-
-
-class LabeledScorer:
-    """A scorer that leaves unlabelled rows out, for any other way of splitting.
-
-    ``cross_val_score(model, X, y, scoring=LabeledScorer("accuracy"))``
-
-    Parameters
-    ----------
-    scoring : str or callable, default="accuracy"
-        As in scikit-learn: the name of a scorer, or ``(estimator, X, y) -> float``.
-    unlabeled : label or None, default=-1
-        Marks unlabelled rows in ``y``, besides missing values, which always do.
-
-    See Also
-    --------
-    LabeledStratifiedKFold : Folds of which every test part is labelled.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn.dummy import DummyClassifier
-    >>> X, y = np.zeros((6, 1)), np.array([0, 1, 1, 1, -1, -1])
-    >>> model = DummyClassifier(strategy="constant", constant=1).fit(X, y)
-    >>> LabeledScorer()(model, X, y)  # three of the four labelled rows
-    0.75
-    """
-
-    def __init__(self, scoring: str | Callable[..., float] = "accuracy", *, unlabeled: Any = -1) -> None:
-        self.scoring = scoring
-        self.unlabeled = unlabeled
-
-    def __call__(self, estimator: Any, X: Any, y: ArrayLike, **params: Any) -> float:
-        labels = encode(y, unlabeled=self.unlabeled, one_class=True)
-        (X,) = indexable(X)
-        rows = np.flatnonzero(labels.labeled)
-        params = {name: rows_of(value, rows, len(labels.codes)) for name, value in params.items()}
-        return get_scorer(self.scoring)(
-            estimator, safe_indexing(X, rows), labels.classes[labels.codes[rows]], **params
-        )

@@ -168,7 +168,9 @@ def loss_and_gradient(
     *backbone, head_layer = layers
     activations = [X]
     for layer in backbone:
-        activations.append(_hidden(activations[-1], layer))  # (n, h)
+        hidden = activations[-1] @ layer.weight  # (n, h)
+        hidden += layer.bias
+        activations.append(np.maximum(hidden, 0, out=hidden))
     features = activations[-1]
     logits = features @ head_layer.weight
     logits += head_layer.bias
@@ -221,12 +223,6 @@ def _losses_and_logit_gradient(logits: Floats, codes: NDArray[np.intp], weights:
     others *= 2 * gamma / n_pairs
     head_probs *= others
     return Losses(float(head_losses[0]), float(head_losses[1:].mean()), similarity)
-
-
-def _hidden(X: Floats, layer: Layer) -> Floats:
-    out = X @ layer.weight
-    out += layer.bias
-    return np.maximum(out, 0, out=out)
 
 
 def _linear_gradient(inputs: Floats, delta: Floats, gradient: Layer) -> None:

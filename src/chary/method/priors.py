@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize
+from scipy.special import softmax
 
 from chary._words import exact_percent, listed
 from chary.method.labels import Labels
@@ -348,7 +349,7 @@ def balanced_shares(scores: ArrayLike, prior: ArrayLike | None = None) -> Floats
     own = np.bincount(columns.argmax(axis=0), minlength=n_classes) / n_rows
     z = _on_common_scale(_some_rows(columns))
     if prior is None:
-        shares = (1 - HALF_WAY) * own + HALF_WAY * _softmax(z, most_informative(z)).mean(axis=1)
+        shares = (1 - HALF_WAY) * own + HALF_WAY * softmax(z + most_informative(z)[:, None], axis=0).mean(axis=1)
     else:
         known = np.asarray(prior, dtype=np.float64)
         raised = z + (match_means(z, known, np.zeros(n_classes), 0.1 / z.shape[1]) - np.log(known))[:, None]
@@ -413,14 +414,6 @@ def _some_rows(columns: Floats) -> Floats:
     order = np.argsort(((columns - columns.max(axis=0)) * by_class[:, None]).sum(axis=0), kind="stable")
     step = -(-len(order) // _MOST_ROWS)
     return columns[:, order[step // 2 :: step]]
-
-
-def _softmax(columns: Floats, offset: Floats) -> Floats:
-    probs = columns + offset[:, None]
-    probs -= probs.max(axis=0)
-    np.exp(probs, out=probs)
-    probs /= probs.sum(axis=0)
-    return probs
 
 
 def whole_counts(shares: Floats, n: int, favor: Floats | None = None) -> Codes:
@@ -605,10 +598,8 @@ def _exchange(columns: Floats, counts: Codes, offset: Floats, owner: Codes) -> t
     by going to d. Each move keeps the assignment the best for its counts.
     """
     excess = _excess(owner, counts)
-    near = _movable(columns, owner, int(excess.clip(0).sum()))
-    columns, part = columns[:, near], owner[near]
     offset, owner = offset.copy(), owner.copy()
-    price = _limits(columns, part)
+    price = _limits(columns, owner)
     for _ in range(_FEW_MOVES):
         # Below 0 by rounding only: the owner's raised score is the largest.
         raised_price = np.maximum(price + offset[:, None] - offset, 0)
@@ -620,38 +611,19 @@ def _exchange(columns: Floats, counts: Codes, offset: Floats, owner: Codes) -> t
             c = int(previous[c])
         movers = []
         for a, b in path:
-            rows = np.flatnonzero(part == a)
+            rows = np.flatnonzero(owner == a)
             movers.append(rows[columns[a, rows] - columns[b, rows] <= price[a, b]])  # several when tied
         n_moved = min(excess[c], -excess[end], *(len(rows) for rows in movers))
         for (_, b), rows in zip(path, movers, strict=True):
-            part[rows[:n_moved]] = b
+            owner[rows[:n_moved]] = b
         for a in {a for edge in path for a in edge}:
-            price[a] = _limits_of(a, columns, part)
+            price[a] = _limits_of(a, columns, owner)
         excess[c] -= n_moved
         excess[end] += n_moved
         offset += np.minimum(distance, distance[end])
         if not excess.any():
             break
-    owner[near] = part
     return offset, owner, int(excess.clip(0).sum())
-
-
-def _movable(columns: Floats, owner: Codes, moves: int) -> Codes:
-    """Rows that so many exchanges can touch: of each class the cheapest ones to give to each other class."""
-    n_classes, n = columns.shape
-    if moves * n_classes >= n:
-        return np.arange(n)
-    touched = np.zeros(n, dtype=bool)
-    for c in range(n_classes):
-        rows = np.flatnonzero(owner == c)
-        if len(rows) <= moves:
-            touched[rows] = True
-            continue
-        for d in range(n_classes):
-            if d != c:
-                loss = columns[c, rows] - columns[d, rows]
-                touched[rows[np.argpartition(loss, moves - 1)[:moves]]] = True
-    return np.flatnonzero(touched)
 
 
 def _limits(columns: Floats, owner: Codes) -> Floats:

@@ -347,12 +347,7 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
 
     def predict_confidence(self, X: Any) -> Floats:
         """How far each prediction can be trusted, (n,), by the same ``confidence`` that ruled the rounds."""
-        return self.predict_with_confidence(X)[1]
-
-    def predict_with_confidence(self, X: Any) -> tuple[NDArray[Any], Floats]:
-        """The class of highest probability, as the rounds accept it, and its confidence, in one pass."""
-        probs, confidence = self.predict_scores(X)
-        return self.classes_[probs.argmax(axis=1)], confidence
+        return self.predict_scores(X)[1]
 
     def predict_scores(self, X: Any) -> tuple[Floats, Floats]:
         """Class probabilities (n, C) and confidence (n,), in one pass."""

@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import chain, pairwise
-from numbers import Integral, Real
+from numbers import Integral
 from os import PathLike
 from typing import Any
 
@@ -124,21 +124,13 @@ class TorchDiverseClassifier(DiverseEnsembleClassifier):
     network_: Any  # an nn.Module here
 
     _parameter_constraints = {  # noqa: RUF012
+        **DiverseEnsembleClassifier._parameter_constraints,
         "backbone": [nn.Module, callable, None],
-        "n_heads": [Interval(Integral, 2, None, closed="left")],
-        "gamma": [Interval(Real, 0, None, closed="left")],
         "joint": ["boolean"],
-        "learning_rate": [Interval(Real, 0, None, closed="neither")],
-        "weight_decay": [Interval(Real, 0, None, closed="left")],
-        "n_steps": [Interval(Integral, 1, None, closed="left")],
-        "batch_size": [Interval(Integral, 1, None, closed="left")],
-        "unlabeled_batch_size": [Interval(Integral, 1, None, closed="left")],
         "early_stopping": ["boolean"],
         "device": [StrOptions({"auto", "cpu", "cuda", "mps"})],
         "dtype": [StrOptions({"float32", "float64", "bfloat16"})],
         "num_workers": [Interval(Integral, 0, None, closed="left")],
-        "unlabeled": "no_validation",
-        "random_state": "no_validation",
         "verbose": ["boolean"],
     }
 
