@@ -338,7 +338,7 @@ def useless_texts(prepared: Prepared, labels: Labels, seed: int = 0) -> dict[str
     is_text = np.array([kinds[feature.column] == Texts.name for feature in prepared.preparation.features()])
     if is_text.all() or not is_text.any():
         return {}
-    rows = _held_out_rows(labels, seed)
+    rows = _held_out_rows(prepared.X, labels, seed)
     trees = ExtraTreesClassifier(_FEW_TREES, max_features=0.5)
     quick = MixedEnsembleClassifier(
         [("linear", linear_model()), ("trees", trees)], unlabeled=None, random_state=seed
@@ -353,10 +353,13 @@ def useless_texts(prepared: Prepared, labels: Labels, seed: int = 0) -> dict[str
     return {name: note for name, kind in kinds.items() if kind == Texts.name}
 
 
-def _held_out_rows(labels: Labels, seed: int) -> NDArray[np.intp]:
-    """All labelled rows, and some others beside them."""
-    some = few_of(labels.rest, _GUARD_POOL, np.random.default_rng(seed))
-    return np.sort(np.concatenate([np.flatnonzero(labels.labeled), some]))
+def _held_out_rows(X: NDArray[Any], labels: Labels, seed: int) -> NDArray[np.intp]:
+    """All labelled rows and some others beside them, in an order that depends on their features alone."""
+    rng = np.random.default_rng(seed)
+    place = np.round(X @ rng.normal(size=X.shape[1]), 6)
+    rows = np.lexsort((labels.codes, place))
+    is_given = labels.labeled[rows]
+    return np.concatenate([rows[is_given], rng.permutation(rows[~is_given])[:_GUARD_POOL]])
 
 
 def _share_beyond(X: NDArray[Any], known: NDArray[np.bool_]) -> float:
@@ -514,7 +517,7 @@ def weigh_members(X: NDArray[Any], labels: Labels, seed: int = 0, *, may_lean: b
     fewer held-out labels than whoever always names the most frequent one, it leans towards that, by the inverse of
     the factor that suits its logits best beside the logarithms of the class shares.
     """
-    rows, judges = _held_out_rows(labels, seed), list[Any]()
+    rows, judges = _held_out_rows(X, labels, seed), list[Any]()
     part = labels.part(rows)
     fresh = LEARNERS[MIXED].estimator(random_state=seed).set_params(unlabeled=None)
     held_out(fresh, X[rows], part, random_state=seed, keep=judges)
