@@ -589,3 +589,25 @@ def test_the_class_share_of_the_members_can_rule_the_rounds():
         assert model.history_[0]["n_accepted"] > 0
         bound = SelfTrainingClassifier(estimator, confidence="t_share", policy=TransductiveBound(), max_rounds=1)
         assert bound.fit(X, y).history_[0]["n_accepted"] > 0  # class-wise, too
+
+
+@pytest.mark.parametrize("wrong", [lambda mask: mask.astype(int), np.flatnonzero, lambda mask: mask.tolist()])
+def test_a_policy_that_gives_no_mask_is_refused(wrong):
+    class Own:
+        rescore = False
+
+        def accept(self, round):
+            return Decision(wrong(round.confidence > 0.5), {})
+
+    X, y = load_iris(return_X_y=True)
+    y = np.where(np.arange(len(y)) % 10 == 0, y, -1)
+    with pytest.raises(ValueError, match="a boolean array, one for each row"):
+        SelfTrainingClassifier(LogisticRegression(), policy=Own(), confidence="max_probability").fit(X, y)
+
+
+def test_a_confidence_that_is_no_number_is_refused():
+    X, y = load_iris(return_X_y=True)
+    y = np.where(np.arange(len(y)) % 10 == 0, y, -1)
+    nowhere = SelfTrainingClassifier(LogisticRegression(), confidence=lambda model, X: np.full(len(X), np.nan))
+    with pytest.raises(ValueError, match="NaN for 135 values"):
+        nowhere.fit(X, y)

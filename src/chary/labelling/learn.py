@@ -214,7 +214,11 @@ def read_labels(table: Table, options: Options) -> tuple[Labels, Labels, AuditAn
         said = f"{len(checked.rows)} labels of rows that were checked one by one are among those given."
         labels, read = merge(labels, checked)[1], read._replace(notes=[*read.notes, said])
     if labels.labeled.all():
-        raise TableError(f"Every row of column {shown(target)} has a label; there is nothing to label.")
+        most = str(labels.classes[np.bincount(labels.codes).argmax()])
+        raise TableError(
+            f"Every row of column {shown(target)} has a label, so there is nothing to label; if one of its values "
+            f"means that there is none, name it, such as {Parameter('unlabeled', most)}."
+        )
     if options.audit is None:
         return labels, labels, None, read
     answers = read_audit(options.audit, table, target, labels, unlabeled, exact_labels=exact)

@@ -36,7 +36,7 @@ class Round(NamedTuple):
 class Decision(NamedTuple):
     """A policy's answer: which rows to accept, and what decided it."""
 
-    accepted: NDArray[np.bool_]  #: (n,)
+    accepted: NDArray[np.bool_]  #: (n,) a boolean for each row of the pool
     used: dict[str, Any]  #: for the history: the threshold or the thresholds (C,), the share, the bound
 
 

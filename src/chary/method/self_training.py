@@ -259,6 +259,10 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
                 first = view.posterior if first is None else first
                 view = view._replace(posterior=first[np.searchsorted(unlabeled, pool)])
             accepted, used = policy.accept(view)
+            if getattr(accepted, "dtype", None) != bool or accepted.shape != view.confidence.shape:
+                raise ValueError(
+                    f"accept of {policy!r} must give a Decision with a boolean array, one for each row."
+                )
             if not accepted.any():
                 self.termination_condition_ = "no_change"
                 break
@@ -413,6 +417,8 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
                 raise ValueError(
                     f"confidence gives shape {own.shape}; {probs.shape[:1]} or {probs.shape} is needed."
                 )
+            if np.isnan(own).any():
+                raise ValueError(f"confidence gives NaN for {np.isnan(own).sum()} values; give a number for each.")
             return scores_of(self._with_prior(probs), own)
         if self.confidence not in OF_MEMBERS:
             return scores_of(self._with_prior(probabilities(estimator, X)), self.confidence)

@@ -124,3 +124,17 @@ def test_merged_cells_of_a_workbook(tmp_path):
     assert table.frame.columns == NAMES
     assert table.frame["city"].to_list() == ["Ulm", "Ulm", None]
     assert "each row of 1 merged range has the value" in table.notes[1]
+
+
+def test_a_header_of_two_rows_below_titles_whose_outer_names_span_both(tmp_path):
+    rows = [
+        ["Tickets of the third quarter"],
+        ["made", "on 18 May"],
+        ["ticket", "request", "", "", "", "impact", "", "priority"],
+        ["", "opened", "team", "channel", "text", "users", "hours", ""],
+        *[[f"T-{i}", "2025-06-25", "EMEA", "mail", f"text {i}", str(i), "9.5", "high"] for i in range(4)],
+    ]
+    table = read_table(text_table(tmp_path, rows))
+    expected = ["ticket", "request opened", "request team", "request channel", "request text"]
+    assert table.frame.columns == [*expected, "impact users", "impact hours", "priority"]
+    assert table.n_rows == 4

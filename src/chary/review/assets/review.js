@@ -751,7 +751,7 @@ async function auditPage() {
     const picture = make("div", { class: "intervals" });
     const line = { name: found.n ? `By ${many(found.n, "row")}` : "So far", low: found.low, high: found.high, figure: found.low == null ? "" : interval(found.low, found.high), main: true };
     if (found.low != null) intervals(picture, [line]);
-    place.replaceChildren(make("p", {}, found.enough ? make("b", {}, "Enough. ") : "", seen(found.words)), picture);
+    place.replaceChildren(make("p", {}, found.enough ? make("b", {}, "Enough rows. ") : "", seen(found.words)), picture);
   };
 
   const send = oneAtATime(async (place, answer, expected, words, row) => {

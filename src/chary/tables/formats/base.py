@@ -293,13 +293,14 @@ def _joined(texts: Rows, first: int) -> tuple[list[str], int, int]:
     row, below = texts[first], texts[first + 1 : first + 2]
     filled = [cell for cell in row if cell]
     repeats = len(set(filled)) < len(filled)
+    gaps = [j for j, cell in enumerate(row) if not cell and any(other[j] for other in texts[first + 1 : ROWS])]
     if below:
-        gaps = [j for j, cell in enumerate(row) if not cell and any(other[j] for other in texts[first + 1 : ROWS])]
         complete = all(below[0][j] for j in gaps)
         if (gaps or repeats) and complete and _are_names(texts, first + 1) and _above_numbers(texts, first + 1):
             return _pairs(row, below[0]), first, first + 1
-    if repeats and first and any(texts[first - 1]):
-        return _pairs(texts[first - 1], row), first - 1, first
+    above = texts[first - 1] if first else []
+    if any(above) and (repeats or (gaps and all(above[j] for j in gaps))):
+        return _pairs(above, row), first - 1, first
     return [], first, first
 
 

@@ -231,7 +231,7 @@ class _Records:
 
         def fit(delimiter: str) -> tuple[float, int]:
             counts = np.bincount(self.widths(delimiter, 200))
-            usual = int(counts.argmax())
+            usual = len(counts) - 1 - int(counts[::-1].argmax())  # of equally frequent widths the largest
             return (counts[usual] / counts.sum(), usual) if usual > 1 else (0.0, 0)
 
         return max(_DELIMITERS, key=fit)
