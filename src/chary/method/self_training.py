@@ -259,10 +259,8 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
                 first = view.posterior if first is None else first
                 view = view._replace(posterior=first[np.searchsorted(unlabeled, pool)])
             accepted, used = policy.accept(view)
-            if getattr(accepted, "dtype", None) != bool or accepted.shape != view.confidence.shape:
-                raise ValueError(
-                    f"accept of {policy!r} must give a Decision with a boolean array, one for each row."
-                )
+            if not isinstance(accepted, np.ndarray) or accepted.dtype.kind != "b" or len(accepted) != len(pool):
+                raise ValueError(f"The Decision of {policy!r} must hold a boolean array, one for each row.")
             if not accepted.any():
                 self.termination_condition_ = "no_change"
                 break
