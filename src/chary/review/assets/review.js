@@ -108,18 +108,25 @@ function address(path, parameters) {
   return given.length ? `${path}?${new URLSearchParams(given)}` : path;
 }
 
-/** One thing at a time: what is asked for while another is under way is left undone. */
+/** One thing at a time: what is asked for while another is under way is left undone, and that is said. */
 function oneAtATime(action) {
   let busy = false;
+  let missed = false;
   return async (...values) => {
+    missed = busy;
     if (busy) return;
     busy = true;
     try {
       await action(...values);
     } finally {
       busy = false;
+      if (missed) tooSoon();
     }
   };
+}
+
+function tooSoon() {
+  if ($("saved")) say($("saved"), "Your last key came too soon and was not used. Press it again.");
 }
 
 // ---- Pictures: positions in percent of the width, so that text and dots keep their size ----------------------------------
@@ -247,7 +254,7 @@ function listenToKeys() {
     const pressable = event.target.closest?.("a, button, summary");
     if (inPlace || (pressable && ["Enter", " "].includes(event.key)) || (!on.checked && event.key.length === 1)) return;
     if (event.key === "?") help.showModal();
-    else if ($("content").hasAttribute("aria-busy")) return;
+    else if ($("content").hasAttribute("aria-busy")) return tooSoon();
     else if (frame.keys(event)) event.preventDefault();
     else if (event.key === "Enter") nextStep()?.click();
     else return;
