@@ -9,7 +9,14 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from chary.audit import at_least, count_interval, interval, required_size, sequence
-from chary.audit.intervals import MOSTLY_RIGHT, NEUTRAL, _fewest_likely, clopper_pearson, hypergeometric
+from chary.audit.intervals import (
+    MOSTLY_RIGHT,
+    NEUTRAL,
+    _fewest_likely,
+    clopper_pearson,
+    hypergeometric,
+    planned_sizes,
+)
 
 levels = st.floats(0.6, 0.99)
 
@@ -336,3 +343,9 @@ def test_so_many_rows_show_a_share_and_one_row_less_need_not(above, accuracy, le
         assert at_least(math.floor(accuracy * size + 1e-9), size, level=level) >= above
     assert at_least(math.floor(accuracy * (n - 1) + 1e-9), n - 1, level=level) < above
     assert required_size(above=above, accuracy=above) is None
+
+
+def test_a_plan_names_the_rows_that_suffice_if_all_are_right_and_at_the_widest():
+    assert planned_sizes("accuracy", 0.8)[0] == (1.0, 14)  # 0.8 ** 14 <= 0.05 < 0.8 ** 13
+    assert planned_sizes("error", 0.1)[0] == (1.0, 22)  # 0.9 ** 22 <= 0.1 < 0.9 ** 21
+    assert [planned_sizes("width", 0.2)[place] for place in (1, 3)] == [(0.9, 44), (0.5, 104)]
