@@ -35,7 +35,7 @@ DAYS = [dt.date(2024, 1, 31), dt.date(2023, 12, 25), dt.date(2024, 2, 29)]
         (
             ["1/1/2024", "2/2/2024", "12/12/2024"],
             "dmy",
-            "read as day first; month first is also possible (dates=month-first if so)",
+            "read as day first; if not, --dates month-first (in Python dates='month-first')",
         ),
         ([f"{i % 12 + 1}/{i % 28 + 1}/2024" for i in range(N)], "mdy", "month first"),
         ([*["31.1.2024"] * 99, "soon"], "dmy", "day first, 1 cells are not dates and count as missing"),
