@@ -512,7 +512,7 @@ def test_a_row_of_sums_at_the_end_is_refused_however_it_is_read(tmp_path):
     ways = [lambda: read_table(path), lambda: list(open_source(path).batches()), lambda: open_source(frame)]
     for read in ways:
         with pytest.raises(
-            TableError, match=r"The last row of .* has 'Total:' in column 'city'; delete the row .* move it up"
+            TableError, match=r"The last row of .* has 'Total:' in column 'city'; delete it .* move it up"
         ):
             read()
     for text in ("kind,n\ntotal,1\npart,2\ntotal,3\n", "city,n\nTotal,1\nUlm,2\n", "city,n\ntotal,1\n"):

@@ -445,7 +445,7 @@ def _refuse_sums(table: Table) -> None:
         last = cells[-1]
         if last is not None and folded(last).rstrip(":") in _SUMS and 1 == (cells == last).sum() < len(cells):
             raise TableError(
-                f"The last row of {table.name} has {shown(last)} in column {shown(cells.name)}; delete the row if it "
+                f"The last row of {table.name} has {shown(last)} in column {shown(cells.name)}; delete it if it "
                 "sums up the others, or move it up if it is like them."
             )
 
