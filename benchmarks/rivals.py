@@ -6,7 +6,7 @@
 The first, such as ``rivals.jsonl 0 chary,catboost hfi,cars``, runs what is not in the file yet; the second shows
 the draws of the file that every method has labelled. A rival that is not installed is skipped (``pip install
 catboost skrub``). The tables are those of the folders ``tables`` and ``tables2`` in ``CHARY_DATA``; of each the
-labelled rows and 2,000 others, drawn by the seed, go to everybody. CatBoost (300 trees, all else as it comes), which
+labelled rows and 2,000 others, drawn by the seed, go to everybody. CatBoost (300 trees, else as it comes), which
 reads neither, gets dates as numbers and texts as thirty components of TF-IDF, learned from all rows; logistic
 regression the same, with categories one-hot and numbers scaled; skrub prepares the table.
 """
