@@ -28,7 +28,7 @@ from chary.audit.sheet import (
 )
 from chary.tables.cells import as_typed, guarded
 from chary.tables.formats import write_table
-from chary.tables.formats.packing import state_of
+from chary.tables.formats.base import state_of
 from chary.tables.table import Table, TableError
 
 # One for each class, in the terminal and on the page; u, s, n and q undo, skip, name a class and quit.
