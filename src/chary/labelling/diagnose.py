@@ -24,7 +24,7 @@ from chary.method.estimators import one_thread
 from chary.method.labels import Labels
 from chary.options import Options
 from chary.tables import Table, TablePreparation
-from chary.tables.columns.column import DATE, NUMBER, UNREADABLE, Column
+from chary.tables.columns import DATE, NUMBER, UNREADABLE, Column
 from chary.tables.columns.embeddings import with_features
 from chary.tables.preparation import Feature
 from chary.tables.target import read_target
