@@ -224,6 +224,8 @@ def test_figures_are_those_of_the_audit(biased):
     assert sum(found.n for found in figures.classes.values()) == 40
     assert [found.error for found in figures.acceptances] == list(ERRORS)
     assert all(found.n_accepted == 0 for found in figures.acceptances if smallest_audit(found.error) > 40)
+    right = sum(n for (answer, said), n in figures.pairs.items() if answer == said)
+    assert (right, sum(figures.pairs.values())) == (figures.after.correct, 40)
     assert (figures.rounds, figures.comparison) == (0, None)
     assert figures.notes == ["Rounds of self-training: 0, as asked."]
 

@@ -84,7 +84,8 @@ def audited(result):
         "acceptor": SimpleNamespace(at=lambda error: found),
         "error": 0.1,
     }
-    figures = AuditFigures(**of_labels, after=some, balanced=None, comparison=None, rounds=0)
+    pairs = {("yes", "yes"): 27, ("yes", "no"): 3}
+    figures = AuditFigures(**of_labels, after=some, balanced=None, pairs=pairs, comparison=None, rounds=0)
     return replace(result, audit=figures)
 
 
@@ -360,6 +361,12 @@ def test_a_page_can_be_read_by_everybody(page, audited):
         assert found.levels[0] == 1
         assert found.levels.count(1) == 1
         assert all(after - before <= 1 for before, after in zip(found.levels, found.levels[1:], strict=False))
+
+
+def test_the_report_of_an_audit_shows_what_was_taken_for_what(page, audited):
+    cells = re.findall(r'<td class="(right|wrong)" style="--shade:(\d+)%">(\d*)</td>', page_of(audited))
+    assert sorted(cells) == [("right", "45", "27"), ("wrong", "5", "3")]
+    assert 'class="matrix"' not in page.split("</style>")[1]
 
 
 def test_on_a_phone_every_cell_names_its_column(page, audited):

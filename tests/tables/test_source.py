@@ -505,12 +505,16 @@ def test_what_cannot_become_a_table_is_refused():
         open_source({"a": [1]}, sheet="x")
 
 
-def test_a_row_of_sums_at_the_end_is_said(tmp_path):
+def test_a_row_of_sums_at_the_end_is_refused_however_it_is_read(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("city,n\nUlm,1\nBonn,2\nTotal:,3\n")
-    assert read_table(path).notes == (
-        "The last row of t.csv has 'Total:' in column 'city', and was read as an ordinary row; delete it if it is "
-        "a total.",
-    )
-    path.write_text("kind,n\ntotal,1\npart,2\ntotal,3\n")  # a word of this column
-    assert read_table(path).notes == ()
+    frame = pl.read_csv(path)
+    ways = [lambda: read_table(path), lambda: list(open_source(path).batches()), lambda: open_source(frame)]
+    for read in ways:
+        with pytest.raises(
+            TableError, match=r"The last row of .* has 'Total:' in column 'city'; delete it .* move it up"
+        ):
+            read()
+    for text in ("kind,n\ntotal,1\npart,2\ntotal,3\n", "city,n\nTotal,1\nUlm,2\n", "city,n\ntotal,1\n"):
+        path.write_text(text)  # a word of this column, a row moved up, and nothing to add up
+        assert read_table(path).n_rows == open_source(path).n_rows > 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -177,6 +178,7 @@ class AuditFigures(Audit):
 
     after: Score  # of the model that has learned from the audit too, cross-fitted: approximate
     balanced: tuple[float, float, float] | None  # balanced accuracy of that model, and its limits
+    pairs: dict[tuple[str, str], int]  # audited rows by answer and by what that model says
     comparison: Comparison | None  # self-trained against supervised; None: not compared
     rounds: int  # of self-training in the end
 
@@ -256,13 +258,8 @@ def audit_model(
             result = fit_with_audit(make(rounds), X, every, answers.rows, random_state=seed)
     after, rest = result.after, np.flatnonzero(~every.labeled)
     of_skipped, confidence_of_skipped = _of_skipped(result.model, X, answers)
-    scores = class_scores(
-        result.labels.astype(str),
-        after.prediction.astype(str),
-        every.classes.tolist(),
-        widened(0.95),
-        skipped=of_skipped,
-    )
+    told, said = result.labels.astype(str), after.prediction.astype(str)
+    scores = class_scores(told, said, every.classes.tolist(), widened(0.95), skipped=of_skipped)
     scores = {name: found._replace(level=0.95) for name, found in scores.items()}
     correct = np.zeros(len(answers.drawn), dtype=bool)
     correct[~answers.skipped] = right
@@ -284,6 +281,7 @@ def audit_model(
         error=error,
         after=result.after_score(answers.n_skipped),
         balanced=balanced_score(scores, len(every.classes)),
+        pairs=dict(Counter(zip(told.tolist(), said.tolist(), strict=True))),
         comparison=comparison,
         rounds=rounds,
     )

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import platform
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any, NamedTuple
@@ -42,6 +41,7 @@ _OF_ROUNDS = ("round", "n_pool", "mean_confidence")
 _CLEAR = 0.05
 _GOOD = 0.9  # accuracy that is shown in green, or ruled out in red
 _NO_LABEL = "(no label)"  # what rows without one are called beside the classes
+_MOST_IN_MATRIX = 15  # classes that are shown by answer and label
 
 
 # ------------------------------------------------------------ labels that chary made
@@ -213,6 +213,7 @@ def _audit(result: LabeledTable) -> dict[str, Any] | None:
         "after": _score(audit.after),
         "classes": {name: _score(found) for name, found in audit.classes.items()},
         "balanced": audit.balanced,
+        "matrix": matrix_of(audit.pairs, [str(name) for name in result.labels.classes]),
         "accept": [_acceptance(found) for found in audit.acceptances],
     }
 
@@ -370,6 +371,11 @@ def _judged_column(column: JudgedColumn, result: JudgedTable) -> dict[str, Any]:
             f" {percent(n_labels / result.n_rows)} of the {result.n_rows:,} rows have a label; with the others "
             f"counted as wrong, between {every.low:.1%} and {every.high:.1%} are right."
         )
+    right = {(name, name): one.precision.correct for name, one in found.classes.items() if one.precision}
+    pairs = {
+        (str(truth), str(label or _NO_LABEL)): n
+        for (truth, label), n in [*found.confusions.items(), *right.items()]
+    }
     return {
         "name": column.name,
         "missing": column.n_missing,
@@ -379,7 +385,7 @@ def _judged_column(column: JudgedColumn, result: JudgedTable) -> dict[str, Any]:
         "coverage": n_labels / result.n_rows,
         "answered": _score(found.answered),
         "kappa": found.kappa,
-        "matrix": _matrix(found),
+        "matrix": matrix_of(pairs, [str(name) for name in found.classes]),
         "classes": [_judged_class(str(name), one) for name, one in found.classes.items()],
         "confusions": [
             {"truth": str(truth), "label": None if label is None else str(label), "rows": rows}
@@ -406,23 +412,6 @@ def _judged_class(name: str, found: Any) -> dict[str, Any]:
         "off_high": high,
         "precision": _score(found.precision),
         "recall": _score(found.recall),
-    }
-
-
-def _matrix(found: Any) -> dict[str, Any]:
-    """Audited rows by the class of the answer and of the label, of the classes that any of them has."""
-    pairs = Counter({(str(truth), str(label or _NO_LABEL)): n for (truth, label), n in found.confusions.items()})
-    right = {str(name): one.precision.correct for name, one in found.classes.items() if one.precision}
-    pairs.update({(name, name): n for name, n in right.items() if n})
-    order = [*map(str, found.classes), _NO_LABEL]
-    rows = [name for name in order if any(truth == name for truth, _ in pairs)]
-    labels = [name for name in order if name in rows or any(label == name for _, label in pairs)]
-    most = max(pairs.values(), default=1)
-    return {
-        "classes": rows,
-        "labels": labels,
-        "counts": [[pairs[truth, label] for label in labels] for truth in rows],
-        "shade": [[round(45 * pairs[truth, label] / most) for label in labels] for truth in rows],
     }
 
 
@@ -502,6 +491,19 @@ def of_column(names: Sequence[str]) -> str:
 
 
 # ------------------------------------------------------------ both
+
+
+def matrix_of(pairs: dict[tuple[str, str], int], names: list[str]) -> dict[str, Any] | None:
+    """Audited rows by the class of the answer and of the label; None where these are too many to be shown."""
+    seen = {pair: n for pair, n in pairs.items() if n}
+    rows = [name for name in names if any(truth == name for truth, _ in seen)]
+    labels = [name for name in [*names, _NO_LABEL] if name in rows or any(label == name for _, label in seen)]
+    if not 1 < len(labels) <= _MOST_IN_MATRIX:
+        return None
+    counts = [[seen.get((truth, label), 0) for label in labels] for truth in rows]
+    most = max(seen.values())
+    shade = [[round(45 * n / most) for n in row] for row in counts]
+    return {"classes": rows, "labels": labels, "counts": counts, "shade": shade}
 
 
 def _acceptance(found: Acceptance) -> dict[str, Any]:

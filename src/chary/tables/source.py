@@ -58,7 +58,10 @@ _WHOLE_GROWTH = 12
 _KEPT = 64 << 20  # bytes of files that are read once and kept, where rows or columns are asked for
 _NAMED = 6
 # What is written before sums.
-_SUMS = ("total", "totals", "grand total", "sum", "summe", "gesamt", "gesamtsumme", "somme", "totale", "suma")
+_SUMS = (
+    "total", "totals", "grand total", "subtotal", "sum", "summe", "gesamt", "gesamtsumme", "insgesamt", "somme",
+    "totale", "suma", "totaal", "totalt", "razem", "итого", "всего", "合計", "合计",
+)  # fmt: skip
 
 
 def open_source(
@@ -111,8 +114,9 @@ def open_source(
         name = name or "the table"
         if told := how.as_given():
             raise TableError(f"{Parameter(next(iter(told)))} only applies to files; leave it out.")
-        table = Table(from_dataframe(data), name, given=data)
-        return Source([], [], how, reserved, memory, _kept=_usable(table, reserved))
+        table = _usable(Table(from_dataframe(data), name, given=data), reserved)
+        _refuse_sums(table)
+        return Source([], [], how, reserved, memory, _kept=table)
     if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n' or not delimiter.isascii()):
         raise TableError(f"The delimiter {shown(delimiter)} is not usable; give one ASCII character such as ';'.")
     given = [os.fspath(one) for one in ([data] if isinstance(data, (str, os.PathLike)) else data)]
@@ -280,8 +284,8 @@ class Source:
         if self._kept is None:
             with self._unchanged():
                 tables = self._of_each_file(lambda file, kind: kind.read(file, self._how))
-                table = _usable(self._as_given(_joined(tables)), self._reserved)
-                self._kept = replace(table, notes=(*table.notes, *_sum_at_the_end(table)))
+                self._kept = _usable(self._as_given(_joined(tables)), self._reserved)
+                _refuse_sums(self._kept)
         return self._kept
 
     def batches(self, columns: Sequence[str] | None = None) -> Iterator[Batch]:
@@ -293,17 +297,18 @@ class Source:
             table = self._kept or self._read_if_small()
             yield Batch(_selected(replace(self.table, frame=table.frame, lines=table.lines), columns), 1.0)
             return
-        n_rows, size = 0, [max(1, file.size) for file in self.files]
+        n_rows, size, last = 0, [max(1, file.size) for file in self.files], None
         with self._unchanged():
             for place in range(len(self.files)):
                 before = sum(size[:place])
                 for batch in self._file_batches(place, columns):
                     if not n_rows:
                         _usable(batch.table, self._reserved)
-                    n_rows += batch.table.frame.height
+                    n_rows, last = n_rows + batch.table.frame.height, batch.table
                     yield Batch(batch.table, (before + batch.share * size[place]) / sum(size))
-        if not n_rows:
+        if last is None:
             raise TableError(f"{self.table.name} has a header and no rows; there is nothing to label.")
+        _refuse_sums(last)
         self._n_rows = n_rows
 
     def rows(self, numbers: Sequence[int], columns: Sequence[str] | None = None) -> pl.DataFrame:
@@ -434,14 +439,15 @@ class Source:
         return self.read()
 
 
-def _sum_at_the_end(table: Table) -> list[str]:
-    """A sentence about the last row, if it seems to hold the sums of those above it."""
+def _refuse_sums(table: Table) -> None:
+    """Refuse a last row that seems to hold the sums of those above it: as a row like them it would get a label."""
     for cells in table.frame.select(pl.col(pl.String)):
         last = cells[-1]
-        if last is not None and folded(last).rstrip(":") in _SUMS and (cells == last).sum() == 1:
-            said = f"The last row of {table.name} has {shown(last)} in column {shown(cells.name)}"
-            return [f"{said}, and was read as an ordinary row; delete it if it is a total."]
-    return []
+        if last is not None and folded(last).rstrip(":") in _SUMS and 1 == (cells == last).sum() < len(cells):
+            raise TableError(
+                f"The last row of {table.name} has {shown(last)} in column {shown(cells.name)}; delete it if it "
+                "sums up the others, or move it up if it is like them."
+            )
 
 
 def in_blocks(batches: Iterator[Batch], n_rows: int, most_bytes: int = MOST_BYTES) -> Iterator[Batch]:

@@ -35,7 +35,7 @@ DAYS = [dt.date(2024, 1, 31), dt.date(2023, 12, 25), dt.date(2024, 2, 29)]
         (
             ["1/1/2024", "2/2/2024", "12/12/2024"],
             "dmy",
-            "read as day first; month first is also possible (dates=month-first if so)",
+            "read as day first; if not, --dates month-first (in Python dates='month-first')",
         ),
         ([f"{i % 12 + 1}/{i % 28 + 1}/2024" for i in range(N)], "mdy", "month first"),
         ([*["31.1.2024"] * 99, "soon"], "dmy", "day first, 1 cells are not dates and count as missing"),
@@ -62,7 +62,7 @@ DAYS = [dt.date(2024, 1, 31), dt.date(2023, 12, 25), dt.date(2024, 2, 29)]
 )
 def test_forms_and_notes(cells, form, note):
     column = KIND.find(pl.Series("x", cells))
-    doubtful = "also possible" in note
+    doubtful = "if not" in note
     assert column == Column("x", "date", note, form, missing="missing" in note, doubtful=doubtful)
 
 
@@ -101,7 +101,7 @@ def test_dates_that_can_be_read_in_several_ways_are_named_and_decided(cells, ord
         assert column.form.partition(":")[0] == order
         decided = bool(written) and order in WRITTEN[written]
         is_open = len(set(orders.values())) > 1 and not decided
-        assert (column.doubtful, "also possible" in column.note) == (is_open, is_open)
+        assert (column.doubtful, "if not, --dates" in column.note) == (is_open, is_open)
     with pytest.raises(TableError, match="choose day-first, month-first or year-first"):
         find_column(pl.Series("x", cells), dates="us")
 

@@ -85,7 +85,7 @@ def test_decimal_commas_do_not_make_a_comma_the_delimiter(tmp_path):
         (b'a,b\n5" x 3",2\n', "line 2: a quote in the middle of a cell"),
         (b'a,b\n"x"y,2\n', "line 2: a quote in the middle of a cell"),
         (b"a,b\n1,\x00\n", "line 2: a NUL character"),
-        (b"a,b\nx,y\nK\x81ln,2\n", "line 3: not valid utf-8 text; pass the encoding it was written in"),
+        (b"a,b\nx,y\nK\x81ln,2\n", "line 3: not valid utf-8 text; pass its encoding"),
         (b"a,b,a\n1,2,3\n", "columns 1 and 3 are both called 'a'; rename"),
         (",".join(f"c{i}" for i in range(10_000)).encode() + b"\n" + b"1," * 9_999 + b"1\n", "has 10,000 columns"),
     ],
@@ -112,7 +112,7 @@ def test_an_impossible_delimiter_is_refused(tmp_path, delimiter):
     ("data", "encoding", "remedy"),
     [
         (b"a,b\n1,\x00\n", "utf-8", "if the file is UTF-16, pass encoding='utf-16'."),
-        (b"a,b\n1,\xe9\n", "ascii", "pass the encoding it was written in with the parameter encoding."),
+        (b"a,b\n1,\xe9\n", "ascii", "cp1250, cp1251, latin-1 or shift_jis."),
         (b"a,b\n1\n2,3\n", "utf-8", "or pass the right one with the parameter delimiter."),
     ],
 )

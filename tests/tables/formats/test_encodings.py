@@ -41,7 +41,7 @@ def test_what_is_neither_is_refused_and_what_was_said_is_not_overruled(tmp_path)
     path = tmp_path / "t.csv"
     for data in ("ä,ö,ü\n1,2,3\n".encode() + b"\xe4,5,6\n", b"a,b\n\x81\xfc,1\n"):
         path.write_bytes(data)
-        with pytest.raises(TableError, match="not valid utf-8 text; pass the encoding it was written in"):
+        with pytest.raises(TableError, match="not valid utf-8 text; pass its encoding"):
             read_table(path)
     path.write_bytes(TEXT.encode("cp1252"))
     with pytest.raises(TableError, match=r"line 1: not valid utf-8 text; if it was written by Excel .*='cp1252'"):

@@ -59,6 +59,10 @@ def test_column_names_are_found_below_titles_and_in_two_rows(tmp_path, made, abo
     assert table.frame.columns == names
     assert [[str(cell) for cell in row] for row in table.frame.rows()] == rows
     assert [note for note in table.notes if f"found in {where};" in note]
+    first = int(where.split()[1])  # of two rows of names, one needs to say the upper only
+    said = read_table(path, header_row=first)
+    assert said.frame.equals(table.frame)
+    assert said.frame.columns == names
 
 
 def test_batches_have_the_same_header_and_lines_are_counted_from_the_top_of_the_file(tmp_path, monkeypatch):
@@ -138,3 +142,4 @@ def test_a_header_of_two_rows_below_titles_whose_outer_names_span_both(tmp_path)
     expected = ["ticket", "request opened", "request team", "request channel", "request text"]
     assert table.frame.columns == [*expected, "impact users", "impact hours", "priority"]
     assert table.n_rows == 4
+    assert read_table(text_table(tmp_path, rows), header_row=3).frame.equals(table.frame)

@@ -204,9 +204,8 @@ def _find_written(filled: pl.Series, written: str) -> Column | None:
     notes = [_NOTES[best]] if best in _NOTES else []
     assumed = len(equal) > 1
     if assumed:
-        others = [_NOTES[order] for order in equal[1:]]
-        how = others[0].replace(" ", "-")
-        notes = [f"read as {_NOTES[best]}; {' or '.join(others)} is also possible (dates={how} if so)"]
+        others = [_NOTES[order].replace(" ", "-") for order in equal[1:]]
+        notes = [f"read as {_NOTES[best]}; if not, --dates {' or '.join(others)} (in Python dates='{others[0]}')"]
     n_read = readable[best]
     best, years, moved = _with_century(best, filled)
     notes += [years] * bool(years)

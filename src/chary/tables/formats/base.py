@@ -194,7 +194,7 @@ def refuse_endless(record: bytes, name: str, before: int) -> None:
 
 
 def _undecodable(name: str, codec: str, line: int, given: str | None) -> EncodingError:
-    remedy = f"pass the encoding it was written in with {Parameter('encoding')}"
+    remedy = f"pass its encoding with {Parameter('encoding')}, such as cp1250, cp1251, latin-1 or shift_jis"
     codec = "utf-8" if codec.startswith("utf-8") else codec
     if given is not None and codec == "utf-8":
         remedy = f"if it was written by Excel or an older program, pass {Parameter('encoding', 'cp1252')}"
@@ -253,18 +253,20 @@ def find_header(rows: Rows, given: int | None, name: str) -> Header | None:
         what = "is empty" if given <= len(texts) else "is not among the first rows"
         how = Parameter("header_row")
         raise TableError(f"Row {given} of {name} {what}; pass the row of the column names with {how}.")
-    width = max((len(row) for row in texts[:ROWS]), default=0)
-    texts = [row + [""] * (width - len(row)) for row in texts]
-    first = _first_row(texts, rows) if given is None else given - 1
-    names, first, last = _joined(texts, first) if given is None else ([], first, first)
-    names = names or list(rows[first])
+    above = 0 if given is None else given - 1
+    width = max((len(row) for row in texts[above : above + ROWS]), default=0)
+    texts, rows = [row + [""] * (width - len(row)) for row in texts[above:]], rows[above:]
+    names, first, last = _joined(texts, _first_row(texts, rows))
+    if given is not None and first:  # somebody knows better; two rows of names are such nevertheless
+        names, first, last = [], 0, 0
+    names, first, last = names or list(rows[first]), first + above, last + above
     blank = [place for place, own in enumerate(names) if not own.strip()]
     if last == 0 and len(blank) < 2:
         return None
     notes = []
-    if last and given is None:
+    if last and (given is None or last > first):
         where = f"row {last + 1}" if first == last else f"rows {first + 1} and {last + 1}"
-        notes = [f"The column names of {name} were found in {where}; set the header row if they are elsewhere."]
+        notes = [f"The column names of {name} were found in {where}; if not, pass --header-row."]
     if len(blank) > 1:
         called = {place: f"column {place + 1}" for place in blank}
         names = [called.get(place, own) for place, own in enumerate(names)]
