@@ -55,7 +55,7 @@ def automatic(draw: Draw, audited: int = 0, **asked: Any) -> Labelled:
         return learner(draw, WITH_AUDIT, audited, rounds=0)
     start = process_time()
     diagnosis, labels = _diagnosis(draw), draw.labels(draw.audited(0))
-    choice, model = fit_learner(draw.X, labels, diagnosis, seed=draw.seed, **asked)
+    choice, model, _ = fit_learner(draw.X, labels, diagnosis, seed=draw.seed, **asked)
     found = labels_of(model, draw, draw.scored(draw.audited(0)), start)
     return found._replace(said={"verdict": diagnosis.verdict, "learner": choice.name})
 

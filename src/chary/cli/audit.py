@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from chary._words import listed, percent, shown, visible
+from chary._words import cell_words, listed, percent, shown, visible
 from chary.cli.console import (
     TABLE,
     heed_interrupts,
@@ -309,7 +309,7 @@ class Sheet:
         for _ in range(n_columns):
             grid.add_column(style="dim", overflow="fold")
             grid.add_column(overflow="fold")
-        cells = [(visible(name, 40), "" if row[name] is None else visible(row[name], 300)) for name in fields]
+        cells = [(visible(name, 40), visible(cell_words(row[name]), 300)) for name in fields]
         cells += [("", "")] * (n_columns * height - len(cells))
         for i in range(height):
             grid.add_row(*(Text(part) for j in range(n_columns) for part in cells[i + j * height]))

@@ -689,7 +689,7 @@ class Judged(_Shown):
 
     @cached_property
     def frame(self) -> Any:
-        accepted = self.details.accepted()
+        accepted = self.details.accepted
         added = {} if accepted is None else {ACCEPT: pl.Series(accepted)}
         return extended(self._data, self.details.source.read(), added)
 

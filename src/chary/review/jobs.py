@@ -211,7 +211,7 @@ class JudgeJob(_Job):
         def report(stream: BinaryIO) -> None:
             stream.write(render_judged(summarize_judged(result)).encode("utf-8", "backslashreplace"))
 
-        accepted = result.accepted()
+        accepted = result.accepted
         if accepted is None:
             return {"report": report}
         column = {ACCEPT: accepted}
@@ -219,7 +219,7 @@ class JudgeJob(_Job):
 
     def shown(self, result: JudgedTable | None) -> tuple[pl.DataFrame, list[str], str]:
         """The whole table with what was found, the columns to show first, and the one that holds the labels."""
-        accepted, frame = None if result is None else result.accepted(), self.table.frame
+        accepted, frame = None if result is None else result.accepted, self.table.frame
         if accepted is not None:
             frame = frame.with_columns(pl.Series(ACCEPT, accepted))
         first = [*self.options.labels, *filter(None, [self.options.confidence]), ACCEPT]
