@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.table import Table
 from scipy.special import softmax
 
-from chary import ClassBalanced, Curriculum, FixedThreshold, TopK, TransductiveBound
+from chary import Curriculum, FixedThreshold, RisingShare, TransductiveBound
 from chary.method import Round
 
 
@@ -93,13 +93,9 @@ def selections(pool: Round) -> list[dict[str, Callable[[], object]]]:
             "FixedThreshold()": lambda: FixedThreshold().accept(pool),
         },
         {
-            "scikit-learn's k_best": lambda: np.argpartition(-confidence, 1000)[:1000],
-            "TopK(1000)": lambda: TopK(1000).accept(pool),
-        },
-        {
             "one numpy.argsort": lambda: np.argsort(confidence),
             "Curriculum()": lambda: Curriculum().accept(pool),
-            "ClassBalanced()": lambda: ClassBalanced().accept(pool),
+            "RisingShare()": lambda: RisingShare().accept(pool),
         },
     ]
 

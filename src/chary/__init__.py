@@ -28,20 +28,12 @@ if TYPE_CHECKING:
     from chary.method.linear import LinearDiverseEnsemble
     from chary.method.mixture import MixedEnsembleClassifier
     from chary.method.model_selection import LabeledStratifiedKFold
-    from chary.method.policies import (
-        ClassBalanced,
-        Curriculum,
-        FixedThreshold,
-        RisingShare,
-        TopK,
-        TransductiveBound,
-    )
+    from chary.method.policies import Curriculum, FixedThreshold, RisingShare, TransductiveBound
     from chary.method.self_training import SelfTrainingClassifier
     from chary.report.api import diagnose, draw_rows, explain, judge, label, load, predictor
 
 __version__ = "0.1.0"
 __all__ = [
-    "ClassBalanced",
     "Curriculum",
     "DiverseEnsembleClassifier",
     "FixedThreshold",
@@ -50,7 +42,6 @@ __all__ = [
     "MixedEnsembleClassifier",
     "RisingShare",
     "SelfTrainingClassifier",
-    "TopK",
     "TransductiveBound",
     "__version__",
     "diagnose",
@@ -67,14 +58,7 @@ _HOMES = {
     "method.mixture": ("MixedEnsembleClassifier",),
     "method.model_selection": ("LabeledStratifiedKFold",),
     "method.self_training": ("SelfTrainingClassifier",),
-    "method.policies": (
-        "ClassBalanced",
-        "Curriculum",
-        "FixedThreshold",
-        "RisingShare",
-        "TopK",
-        "TransductiveBound",
-    ),
+    "method.policies": ("Curriculum", "FixedThreshold", "RisingShare", "TransductiveBound"),
     "report.api": ("diagnose", "draw_rows", "explain", "judge", "label", "load", "predictor"),
 }
 

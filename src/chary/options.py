@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
@@ -26,7 +26,6 @@ FORMATS = {"csv": "CSV", "parquet": "Parquet", "jsonl": "JSON lines", "arrow": "
 
 # The parts of a command's help; options that are used often stand above them.
 FILES, COLUMNS, LEARNING, AUDIT, OUTPUT = "Files", "Target and columns", "Learning", "Audit", "Output"
-_FIRST = None
 _LABELLING = "label diagnose review draw"  # a draw remembers what labels shall be made with
 _ALL = f"{_LABELLING} judge"
 _READ, _WRITE = f"{_ALL} predict", "label draw judge predict"
@@ -38,44 +37,11 @@ _COLUMNS = ("drop", "categorical", "numeric", "identifier", "text", "missing", "
 COLUMN_OPTIONS = ("target", "labels", "confidence", "by", "hide", *_COLUMNS)
 _DECIDING = (*_COLUMNS, "features", "class_prior", "aim", "learner", "rounds")
 
+Names = tuple[str, ...]
+GivenPath = str | os.PathLike[str]
+
 _SEVERAL_SHARES = re.compile(r"=\s*\d[\d.]*\s*%?\s*[,;]")  # a share, and something after it
 _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(?:([kmgt])(i?))?b?\s*", re.IGNORECASE)
-
-
-def _option(
-    group: str | None,
-    commands: str,
-    default: Any,
-    typed: str,
-    help: str,
-    *,
-    kind: Any = str,
-    read: Callable[[Any], Any] | None = None,
-    write: Callable[[Any], str | list[str]] = str,
-    **typer: Any,
-) -> Any:
-    """A field of ``Options``.
-
-    The help lists it in ``group``. ``commands`` are those that take it, with ! those that cannot do without it.
-    ``typed`` is how it is typed: its flags, if these are not its name, and a word for what follows. What ``help``
-    says last, in [ ], is what happens without it. ``kind`` is the type of what is typed: with a bool as default it
-    is a flag, with a tuple an option that can be repeated, with a ``min`` a whole number. ``read`` turns what was
-    typed into the value and ``write`` turns it back (into a list if the option is repeated). ``typer`` are further
-    parameters of ``typer.Option``.
-    """
-    if isinstance(default, bool):
-        kind = bool
-    elif "min" in typer:
-        kind = int
-    elif isinstance(default, tuple):
-        kind, read, write = list[str], tuple, list
-    flags = [word for word in typed.split() if word.startswith("-")]
-    if help.endswith("]"):
-        help, _, typer["show_default"] = help[:-1].rpartition(" [")
-    typer |= {"rich_help_panel": group, "metavar": " ".join(typed.split()[len(flags) :]) or None}
-    required = [word.removesuffix("!") for word in commands.split() if word.endswith("!")]
-    about = {"commands": commands.replace("!", "").split(), "required": required, "help": help, "kind": kind}
-    return field(default=default, metadata={**about, "flags": flags, "read": read, "write": write, "typer": typer})
 
 
 def _share(text: str) -> float:
@@ -91,7 +57,7 @@ def _written_share(share: float) -> str:
     return f"{100 * share:.10g}%"
 
 
-def read_share(text: str, option: str, what: str = "share") -> float:
+def read_share(text: str, flag: str) -> float:
     """What was typed after an option that takes a share, in per cent or not.
 
     >>> read_share("20%", "--until-width"), read_share(" 0.1", "--error")
@@ -99,11 +65,11 @@ def read_share(text: str, option: str, what: str = "share") -> float:
     """
     share = _share(text)
     if not 0 < share < 1:
-        raise ValueError(f"{option} {text!r} is not a {what}; give one such as 10% or 0.1.")
+        raise ValueError(f"{flag} {text!r} is not a share; give one such as 10% or 0.1.")
     return share
 
 
-def read_requirement(text: str) -> float:
+def read_requirement(text: str, flag: str = "--require") -> float:
     """What was typed after ``--require``: the accuracy that the labels must have.
 
     >>> read_requirement("accuracy >= 80%")
@@ -111,8 +77,8 @@ def read_requirement(text: str) -> float:
     """
     what, _, share = text.partition(">=")
     if what.strip() != "accuracy":
-        raise ValueError(f"--require {text!r} is not understood; give it as in --require 'accuracy>=80%'.")
-    return read_share(share, "--require accuracy>=", "accuracy")
+        raise ValueError(f"{flag} {text!r} is not understood; give it as in {flag} 'accuracy>=80%'.")
+    return read_share(share, f"{flag} accuracy>=")
 
 
 def minutes(n_rows: int) -> str:
@@ -125,7 +91,7 @@ def minutes(n_rows: int) -> str:
     return f"{found / 60:.1f} hours" if found >= 120 else f"{found} minute{'s' * (found > 1)}"
 
 
-def read_plan(text: str) -> tuple[str, float]:
+def read_plan(text: str, flag: str = "--plan") -> tuple[str, float]:
     """What was typed after ``--plan``: what an audit shall show.
 
     >>> read_plan("width<=20%"), read_plan("accuracy >= 0.8")
@@ -133,11 +99,11 @@ def read_plan(text: str) -> tuple[str, float]:
     """
     what, share = (part.strip() for part in [*re.split("[<>]=", text), ""][:2])
     if what not in ("width", "accuracy", "error"):
-        raise ValueError(f"--plan {text!r} is not understood; give width<=20%, accuracy>=80% or error<=10%.")
-    return what, read_share(share, f"--plan {what}")
+        raise ValueError(f"{flag} {text!r} is not understood; give width<=20%, accuracy>=80% or error<=10%.")
+    return what, read_share(share, f"{flag} {what}")
 
 
-def read_prior(texts: Sequence[str]) -> dict[str, float] | str | None:
+def read_prior(texts: Sequence[str], flag: str = "--class-prior") -> dict[str, float] | str | None:
     """What was typed after ``--class-prior``: nothing, "labeled", or NAME=SHARE once for each class.
 
     >>> read_prior(["yes=30%", "no=0.7"])
@@ -151,9 +117,7 @@ def read_prior(texts: Sequence[str]) -> dict[str, float] | str | None:
         share = _share(number)
         problem = ""
         if not name or not math.isfinite(share):
-            problem = (
-                "is not understood; give NAME=SHARE, such as yes=30%, once for each class, or the word labeled"
-            )
+            problem = "is not understood; give NAME=SHARE, such as yes=30%, for each class, or the word labeled"
         elif _SEVERAL_SHARES.search(name):
             problem = "holds more than one class; repeat the option for each, as in --class-prior yes=30%"
         elif share > 1 and "%" not in number:
@@ -161,12 +125,12 @@ def read_prior(texts: Sequence[str]) -> dict[str, float] | str | None:
         elif name in shares:
             problem = f"names {name!r} twice; give each class once"
         if problem:
-            raise ValueError(f"--class-prior {text!r} {problem}.")
+            raise ValueError(f"{flag} {text!r} {problem}.")
         shares[name] = share
     return shares or None
 
 
-def read_size(text: str) -> int:
+def read_size(text: str, flag: str = "--memory") -> int:
     """Bytes, as typed after ``--memory``.
 
     >>> read_size("2GB"), read_size("1.5 GiB"), read_size("800m")
@@ -176,8 +140,46 @@ def read_size(text: str) -> int:
     power = " kmgt".index((found[2] or " ").lower()) if found else 0
     size = int(float(found[1]) * (1024 if found[3] else 1000) ** power) if found else 0
     if not size:
-        raise ValueError(f"--memory {text!r} is not a size; give one such as 2GB or 1.5GiB.")
+        raise ValueError(f"{flag} {text!r} is not a size; give one such as 2GB or 1.5GiB.")
     return size
+
+
+def _option(
+    commands: str, typed: str, help: str, default: Any = None, *, group: str | None = None, **more: Any
+) -> Any:
+    """A field of ``Options``.
+
+    ``commands`` are those that take it, with ! those that cannot do without it. ``typed`` is how it is typed: its
+    flags, if these are not its name, and a word for what follows. A FILE, FOLDER or SHARE is read as such, a bool
+    as default makes a flag, a tuple an option that can be repeated, a ``min`` a whole number. What ``help`` says
+    last, in [ ], is what happens without it; it is listed in ``group``. ``kind`` is the type of what is typed,
+    ``read`` makes the value of it and of the flag, and ``write`` turns that back (into a list if the option is
+    repeated). Further parameters are those of ``typer.Option``.
+    """
+    flags = [word for word in typed.split() if word.startswith("-")]
+    word = " ".join(typed.split()[len(flags) :])
+    about: dict[str, Any] = {"kind": int if "min" in more else str, "read": None, "write": str}
+    if isinstance(default, bool):
+        about["kind"] = bool
+    elif isinstance(default, tuple):
+        about |= {"kind": list[str], "read": lambda texts, flag: tuple(texts), "write": list}
+    elif word == "SHARE":
+        about |= {"read": read_share, "write": _written_share}
+    elif word.startswith(("FILE", "FOLDER")):
+        about["kind"] = Path
+    about |= {name: more.pop(name) for name in ("kind", "read", "write") if name in more}
+    if help.endswith("]"):
+        help, _, more["show_default"] = help[:-1].rpartition(" [")
+    required = [word.removesuffix("!") for word in commands.split() if word.endswith("!")]
+    about |= {"commands": commands.replace("!", "").split(), "required": required, "help": help, "flags": flags}
+    return field(
+        default=default, metadata={**about, "typer": {**more, "rich_help_panel": group, "metavar": word or None}}
+    )
+
+
+_column, _file = partial(_option, group=COLUMNS), partial(_option, group=FILES)
+_learning, _audit = partial(_option, group=LEARNING), partial(_option, group=AUDIT)
+_output = partial(_option, group=OUTPUT)
 
 
 @dataclass(frozen=True)
@@ -185,197 +187,126 @@ class Options:
     """What a user chose; see the help of each field in the source, or ``chary label --help``."""
 
     target: str | None = _option(
-        _FIRST, "label! diagnose! review draw!", None, "--target -t COLUMN", "The column with the labels."
+        "label! diagnose! review draw!", "--target -t COLUMN", "The column with the labels."
     )
-    labels: tuple[str, ...] = _option(
-        _FIRST, "judge! review", (), "--labels -l COLUMN", "A column of labels to judge; give two to compare them."
+    labels: Names = _option(
+        "judge! review", "--labels -l COLUMN", "A column of labels to judge; give two to compare them.", ()
     )
     confidence: str | None = _option(
-        _FIRST, "judge review", None, "COLUMN", "A column of numbers: the larger, the more certain the label."
+        "judge review", "COLUMN", "A column of numbers: the larger, the more certain the label."
     )
-    unlabeled: tuple[str, ...] = _option(
-        _FIRST, _ALL, (), "VALUE", "A value that means no label, like an empty cell."
+    unlabeled: Names = _option(_ALL, "VALUE", "A value that means no label, like an empty cell.", ())
+    classes: Names = _column(
+        _ALL, "--class VALUE", "A value that is a class although it looks missing (unknown, 99).", ()
     )
-    classes: tuple[str, ...] = _option(
-        COLUMNS, _ALL, (), "--class VALUE", "A value that is a class although it looks missing (unknown, 99)."
+    exact_labels: bool = _column(
+        _ALL, "", "Treat labels that differ only in case or white space as different classes.", False
     )
-    exact_labels: bool = _option(
-        COLUMNS, _ALL, False, "", "Treat labels that differ only in case or white space as different classes."
-    )
-    drop: tuple[str, ...] = _option(_FIRST, _LABELLING, (), "COLUMN", "Leave a column out.")
-    categorical: tuple[str, ...] = _option(
-        _FIRST, _LABELLING, (), "COLUMN", "A column of categories, such as postcodes."
-    )
-    numeric: tuple[str, ...] = _option(COLUMNS, _LABELLING, (), "COLUMN", "A column of numbers.")
-    identifier: tuple[str, ...] = _option(
-        COLUMNS, _LABELLING, (), "--identifier --id COLUMN", "A column that only identifies rows."
-    )
-    missing: tuple[str, ...] = _option(
-        COLUMNS, _LABELLING, (), "[COLUMN=]CODE", "A value to treat as missing, such as -9 or age=-9."
-    )
-    dates: tuple[str, ...] = _option(
-        COLUMNS,
+    drop: Names = _option(_LABELLING, "COLUMN", "Leave a column out.", ())
+    categorical: Names = _option(_LABELLING, "COLUMN", "A column of categories, such as postcodes.", ())
+    numeric: Names = _column(_LABELLING, "COLUMN", "A column of numbers.", ())
+    identifier: Names = _column(_LABELLING, "--identifier --id COLUMN", "A column that only identifies rows.", ())
+    missing: Names = _column(_LABELLING, "[COLUMN=]CODE", "A value to treat as missing, such as -9 or age=-9.", ())
+    dates: Names = _column(
         _LABELLING,
-        (),
         "[COLUMN=]ORDER",
         "How to read 03/04/2024 if a column leaves it open: day-first, month-first or year-first.",
+        (),
     )
-    text: tuple[str, ...] = _option(COLUMNS, _LABELLING, (), "COLUMN", "A column of free text.")
-    features: str | os.PathLike[str] | None = _option(
-        FILES,
-        f"{_LABELLING} predict",
-        None,
-        "FILE.npy",
-        "More numbers for each row of FILE, such as embeddings.",
-        kind=Path,
+    text: Names = _column(_LABELLING, "COLUMN", "A column of free text.", ())
+    features: GivenPath | None = _file(
+        f"{_LABELLING} predict", "FILE.npy", "More numbers for each row of FILE, such as embeddings."
     )
-    audit: str | os.PathLike[str] | None = _option(
-        _FIRST, "label judge", None, "FILE", "The filled-in sheet of random rows.", kind=Path
-    )
+    audit: GivenPath | None = _option("label judge", "FILE", "The filled-in sheet of random rows.")
     k: int = _option(
-        _FIRST, "draw judge", AUDIT_SIZE, "-k --rows ROWS", "How many rows to draw. Decide before you look.", min=2
+        "draw judge", "-k --rows ROWS", "How many rows to draw. Decide before you look.", AUDIT_SIZE, min=2
     )
-    checked: str | os.PathLike[str] | None = _option(
-        AUDIT, "label draw", None, "FILE", "The filled-in sheet of doubtful rows, from --check-sheet.", kind=Path
+    checked: GivenPath | None = _audit(
+        "label draw", "FILE", "The filled-in sheet of doubtful rows, from --check-sheet."
     )
-    check_sheet: bool = _option(
-        AUDIT, "label draw", False, "", "Also write FILE.check.csv: doubtful rows to correct."
-    )
-    class_prior: Mapping[Any, float] | str | None = _option(
-        LEARNING,
+    check_sheet: bool = _audit("label draw", "", "Also write FILE.check.csv: doubtful rows to correct.", False)
+    class_prior: Mapping[Any, float] | str | None = _learning(
         "label draw",
-        None,
         "NAME=SHARE",
         "The share of a class among all rows, if you know it; once for each class.",
         kind=list[str],
         read=read_prior,
         write=lambda given: given if isinstance(given, str) else [f"{one}={n:.10g}" for one, n in given.items()],
     )
-    aim: str = _option(
-        _FIRST, "label draw", "accuracy", "AIM", "accuracy, or balanced: every class counts the same."
-    )
+    aim: str = _option("label draw", "AIM", "accuracy, or balanced: every class counts the same.", "accuracy")
     error: float | None = _option(
-        _FIRST,
-        "label draw judge",
-        None,
-        "SHARE",
-        "With --audit: accept rows with at most, say, 10% wrong.",
-        read=partial(read_share, option="--error", what="share of wrong labels"),
-        write=_written_share,
+        "label draw judge", "SHARE", "With --audit: accept rows with at most, say, 10% wrong."
     )
-    require: float | None = _option(
-        AUDIT,
+    require: float | None = _audit(
         "judge",
-        None,
         "TEXT",
         "For pipelines, with --audit: exit with 0 if the audit shows this, such as accuracy>=80%, with 4 if it "
         "rules it out, and with 3 if neither.",
         read=read_requirement,
         write=lambda share: f"accuracy>={_written_share(share)}",
     )
-    plan: tuple[str, float] | None = _option(
-        AUDIT,
+    plan: tuple[str, float] | None = _audit(
         "judge",
-        None,
         "TEXT",
         "Only say how many rows to label for width<=20%, accuracy>=80% or, of labels to accept, error<=10%.",
         read=read_plan,
-        write=lambda plan: f"{plan[0]}{'>=' if plan[0] == 'accuracy' else '<='}{100 * plan[1]:.10g}%",
+        write=lambda plan: f"{plan[0]}{'>=' if plan[0] == 'accuracy' else '<='}{_written_share(plan[1])}",
     )
-    by: tuple[str, ...] = _option(AUDIT, "judge", (), "COLUMN", "Show the accuracy for each value of a column.")
-    hide: tuple[str, ...] = _option(
-        AUDIT, "judge review", (), "COLUMN", "Do not show a column to whoever labels the rows."
+    by: Names = _audit("judge", "COLUMN", "Show the accuracy for each value of a column.", ())
+    hide: Names = _audit("judge review", "COLUMN", "Do not show a column to whoever labels the rows.", ())
+    show: Names = _audit("judge review", "COLUMN", "Show a column although it gives the label away.", ())
+    annotator: Names = _audit(
+        "judge review", "FILE", "Another person's answers: a filled-in sheet, or a column in it.", ()
     )
-    show: tuple[str, ...] = _option(
-        AUDIT, "judge review", (), "COLUMN", "Show a column although it gives the label away."
+    settled: GivenPath | None = _audit(
+        "judge review", "FILE", "The sheet of the rows on which annotators differ, filled in."
     )
-    annotator: tuple[str, ...] = _option(
-        AUDIT, "judge review", (), "FILE", "Another person's answers: a filled-in sheet, or a column in it."
-    )
-    settled: str | os.PathLike[str] | None = _option(
-        AUDIT,
-        "judge review",
-        None,
-        "FILE",
-        "The sheet of the rows on which annotators differ, filled in.",
-        kind=Path,
-    )
-    learner: Any = _option(
-        LEARNING,
+    learner: Any = _learning(
         "label draw",
-        "auto",
         "NAME",
         "The model: auto, mixed (linear, trees and boosting together), network, linear or boosting.",
+        "auto",
     )
-    rounds: int | None = _option(
-        LEARNING,
+    rounds: int | None = _learning(
+        "label draw", "N", "Rounds of self-training. [0, 1 or 5, depending on the labels]", min=0, max=20
+    )
+    probabilities: bool = _output("label draw predict", "", "Add the probability of each class.", False)
+    explain: bool = _output(
+        "label draw", "", "Add the cells that decided each new label; slow on large tables.", False
+    )
+    delimiter: str | None = _file(_READ, "CHARACTER", "The delimiter of a CSV. [detected]")
+    encoding: str | None = _file(_READ, "NAME", "The encoding of a CSV, such as cp1252. [detected]")
+    sheet: str | None = _file(_READ, "NAME", "Which sheet of an Excel workbook.")
+    header_row: int | None = _file(_READ, "N", "The row that holds the column names. [detected]", min=1)
+    memory: int | None = _file(
+        "label draw predict", "SIZE", "The most memory to use, such as 2GB. [half of what is free]", read=read_size
+    )
+    sample: int | None = _file(
         "label draw",
-        None,
-        "N",
-        "Rounds of self-training. [0, 1 or 5, depending on the labels]",
-        min=0,
-        max=20,
-    )
-    probabilities: bool = _option(OUTPUT, "label draw predict", False, "", "Add the probability of each class.")
-    explain: bool = _option(
-        OUTPUT, "label draw", False, "", "Add the cells that decided each new label; slow on large tables."
-    )
-    delimiter: str | None = _option(FILES, _READ, None, "CHARACTER", "The delimiter of a CSV. [detected]")
-    encoding: str | None = _option(FILES, _READ, None, "NAME", "The encoding of a CSV, such as cp1252. [detected]")
-    sheet: str | None = _option(FILES, _READ, None, "NAME", "Which sheet of an Excel workbook.")
-    header_row: int | None = _option(
-        FILES, _READ, None, "N", "The row that holds the column names. [detected]", min=1
-    )
-    memory: int | None = _option(
-        FILES,
-        "label draw predict",
-        None,
-        "SIZE",
-        "The most memory to use, such as 2GB. [half of what is free]",
-        read=read_size,
-    )
-    sample: int | None = _option(
-        FILES,
-        "label draw",
-        None,
         "ROWS",
         "Read the table in parts; learn from this many unlabelled rows. [100,000 if it exceeds the memory]",
         min=100,
     )
-    seed: int | None = _option(
-        LEARNING, f"{_ALL} demo", None, "N", "The same seed gives the same result. [0]", min=0, max=2**31 - 1
+    seed: int | None = _learning(
+        f"{_ALL} demo", "N", "The same seed gives the same result. [0]", min=0, max=2**31 - 1
     )
-    out: str | os.PathLike[str] | None = _option(
-        _FIRST, _WRITE, None, "FOLDER", "The folder to write to. [that of FILE]", kind=Path
-    )
-    format: str | None = _option(
-        OUTPUT,
+    out: GivenPath | None = _option(_WRITE, "FOLDER", "The folder to write to. [that of FILE]")
+    format: str | None = _output(
         _WRITE,
-        None,
         "KIND",
         f"The kind of table to write: {listed(FORMATS, 'or')}, or packed, as csv.gz. [that of FILE]",
     )
     until_width: float | None = _option(
-        _FIRST,
-        "fill",
-        None,
-        "SHARE",
-        "For a sheet of chary judge: say when the interval is no wider than this, such as 20%.",
-        read=partial(read_share, option="--until-width"),
-        write=_written_share,
+        "fill", "SHARE", "For a sheet of chary judge: say when the interval is no wider than this, such as 20%."
     )
     until_above: float | None = _option(
-        _FIRST,
         "fill",
-        None,
         "SHARE",
         "For a sheet of chary judge: say when it is clear whether accuracy is above this, such as 90%.",
-        read=partial(read_share, option="--until-above"),
-        write=_written_share,
     )
-    port: int = _option(_FIRST, "review", 0, "N", "The port to listen on; 0 picks a free one.", min=0, max=65535)
-    no_browser: bool = _option(_FIRST, "review", False, "", "Print the address instead of opening a browser.")
-    force: bool = _option(_FIRST, "label draw judge predict demo", False, "", "Overwrite files that are there.")
+    port: int = _option("review", "N", "The port to listen on; 0 picks a free one.", 0, min=0, max=65535)
+    no_browser: bool = _option("review", "", "Print the address instead of opening a browser.", False)
+    force: bool = _option("label draw judge predict demo", "", "Overwrite files that are there.", False)
 
     @classmethod
     def of(cls, command: str = "", /, **given: Any) -> Options:
@@ -399,9 +330,9 @@ class Options:
     @classmethod
     def typed(cls, **given: Any) -> Options:
         """From what was typed after a command; None and an empty list: nothing was."""
-        reader = {one.name: one.metadata["read"] for one in fields(cls)}
+        reader = {one.name: one.metadata["read"] or (lambda value, flag: value) for one in fields(cls)}
         chosen = {name: value for name, value in given.items() if value not in (None, [])}
-        return cls(**{name: reader[name](value) if reader[name] else value for name, value in chosen.items()})
+        return cls(**{name: reader[name](value, flag_of(name)) for name, value in chosen.items()})
 
     @property
     def kinds(self) -> dict[str, tuple[str, ...]]:

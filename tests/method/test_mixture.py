@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from chary import ClassBalanced, MixedEnsembleClassifier, SelfTrainingClassifier
+from chary import MixedEnsembleClassifier, RisingShare, SelfTrainingClassifier
 from chary.method.confidence import t_similarity
 from chary.method.mixture import default_members
 
@@ -140,7 +140,10 @@ def test_a_member_that_takes_no_weights_is_named():
 
 def test_works_inside_self_training_with_a_prior():
     model = SelfTrainingClassifier(
-        MixedEnsembleClassifier(MEMBERS), policy=ClassBalanced(0.5), class_prior="labeled", random_state=0
+        MixedEnsembleClassifier(MEMBERS),
+        policy=RisingShare(0.5, 0.5, rescore=False),
+        class_prior="labeled",
+        random_state=0,
     ).fit(X, y)
     assert model.score(X, y_true) > 0.9
     counts = np.bincount(model.predict(X[unlabeled]), minlength=3)

@@ -8,22 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chary.method.policies import (
-    ClassBalanced,
-    Curriculum,
-    FixedThreshold,
-    RisingShare,
-    Round,
-    TopK,
-    TransductiveBound,
-)
+from chary.method.policies import Curriculum, FixedThreshold, RisingShare, Round, TransductiveBound
 
 POLICIES = [
     FixedThreshold(0.5),
     Curriculum(),
     Curriculum(0.3, rescore=True),
-    TopK(3),
-    ClassBalanced(0.4),
+    RisingShare(0.4, 0.4),
     RisingShare(),
     RisingShare(max_rows=7),
     TransductiveBound(),
@@ -101,42 +92,25 @@ def test_curriculum_tells_neighbouring_float32_confidences_apart():
     assert accepted.tolist() == [False, True]
 
 
-def test_top_k_accepts_k_rows_and_those_tied_with_the_last():
-    confidence = [0.1, 0.7, 0.9, 0.7, 0.8]
-    assert TopK(2).accept(a_round(confidence)).accepted.tolist() == [False, False, True, False, True]
-    accepted, used = TopK(3).accept(a_round(confidence))
-    assert accepted.tolist() == [False, True, True, True, True]
-    assert used == {"threshold": 0.7}
-    assert TopK(5).accept(a_round(confidence)).accepted.all()
-    assert TopK(99).accept(a_round(confidence)).accepted.all()
-
-
-@given(st.integers(1, 60), st.integers(1, 60), st.integers(0, 2**32 - 1))
-def test_top_k_without_ties_is_the_end_of_the_sorted_pool(n, k, seed):
-    confidence = np.random.default_rng(seed).permutation(n).astype(np.float32)
-    accepted = TopK(k).accept(a_round(confidence)).accepted
-    assert set(np.flatnonzero(accepted)) == set(np.argsort(confidence)[-k:])
-
-
 # --- Shares of each predicted class -------------------------------------------------------------------
 
 
-def test_class_balanced_takes_the_top_of_each_class():
+def test_a_share_takes_the_top_of_each_class():
     confidence = [0.9, 0.8, 0.7, 0.6, 0.5, 0.3, 0.2, 0.4]
     prediction = [0, 0, 0, 0, 0, 2, 2, 2]
-    accepted, used = ClassBalanced(0.4).accept(a_round(confidence, prediction, n_classes=4))
+    accepted, used = RisingShare(0.4, 0.4).accept(a_round(confidence, prediction, n_classes=4))
     assert np.flatnonzero(accepted).tolist() == [0, 1, 7]  # 2 of 5, and 1 of 3
     assert used["share"] == 0.4
     assert used["thresholds"].tolist() == [0.8, np.inf, 0.4, np.inf]
 
 
-def test_class_balanced_counts_without_rounding_error():
+def test_a_share_counts_without_rounding_error():
     assert 0.29 * 100 < 29
-    assert ClassBalanced(0.29).accept(a_round(np.arange(100.0))).accepted.sum() == 29
+    assert RisingShare(0.29, 0.29).accept(a_round(np.arange(100.0))).accepted.sum() == 29
 
 
 @given(st.data())
-def test_class_balanced_equals_a_loop_over_classes(data):
+def test_a_share_equals_a_loop_over_classes(data):
     n, n_classes = data.draw(st.integers(1, 30)), data.draw(st.integers(1, 5))
     confidence = np.array(data.draw(st.lists(st.integers(0, 6), min_size=n, max_size=n))) / 6
     prediction = np.array(data.draw(st.lists(st.integers(0, n_classes - 1), min_size=n, max_size=n)))
@@ -146,7 +120,7 @@ def test_class_balanced_equals_a_loop_over_classes(data):
         ranked = sorted(confidence[prediction == c], reverse=True)
         last = ranked[max(1, int(share * len(ranked))) - 1]
         expected |= (prediction == c) & (confidence >= last)
-    accepted = ClassBalanced(share).accept(a_round(confidence, prediction, n_classes)).accepted
+    accepted = RisingShare(share, share).accept(a_round(confidence, prediction, n_classes)).accepted
     np.testing.assert_array_equal(accepted, expected)
 
 
@@ -256,9 +230,8 @@ def test_bad_parameters_are_refused_in_the_words_of_scikit_learn():
         (lambda: FixedThreshold(float("inf")), "Got inf"),
         (lambda: Curriculum(0), r"'step' .* in the range \(0.0, 1.0\]. Got 0 instead"),
         (lambda: Curriculum(rescore="no"), "'rescore' .* Got 'no'"),
-        (lambda: TopK(0), r"'k' .* must be an int in the range \[1, inf\). Got 0"),
-        (lambda: TopK(2.0), "Got 2.0"),
-        (lambda: ClassBalanced(20), "'share' .* Got 20"),
+        (lambda: RisingShare(n_rounds=0), r"'n_rounds' .* must be an int in the range \[1, inf\). Got 0"),
+        (lambda: RisingShare(first=20), "'first' .* Got 20"),
         (lambda: RisingShare(0.8, 0.2), "first=0.8 is above last=0.2; the share must not fall"),
         (lambda: RisingShare(max_rows=0), "'max_rows' .* or None. Got 0"),
         (lambda: TransductiveBound("fast"), "'search' .* Got 'fast'"),

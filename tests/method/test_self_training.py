@@ -30,7 +30,6 @@ from chary import (
     LabeledStratifiedKFold,
     RisingShare,
     SelfTrainingClassifier,
-    TopK,
     TransductiveBound,
 )
 from chary.method.policies import Decision
@@ -460,7 +459,7 @@ def test_a_policy_that_two_models_share_never_changes():
 
 def test_a_policy_and_its_parameter_can_be_set_together():
     model = SelfTrainingClassifier(policy=Curriculum())
-    assert model.set_params(policy__k=3, policy=TopK(99)).policy == TopK(3)
+    assert model.set_params(policy__step=0.3, policy=Curriculum(0.9)).policy == Curriculum(0.3)
 
 
 def test_an_unknown_parameter_is_refused_as_scikit_learn_does():

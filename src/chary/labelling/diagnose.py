@@ -19,8 +19,8 @@ from sklearn.utils import check_array, check_consistent_length
 
 from chary._threads import same_warnings
 from chary._words import day
-from chary.audit.held_out import stratified_folds
 from chary.method.estimators import one_thread
+from chary.method.held_out import stratified_folds
 from chary.method.labels import Labels
 from chary.options import Options
 from chary.tables import Table, TablePreparation

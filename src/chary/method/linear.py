@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh, eigvalsh, orth
+from scipy.linalg import eigvalsh
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -51,7 +51,7 @@ class LinearDiverseEnsemble(ClassifierMixin, BaseEstimator):
              + 1/M sum_m lambda_m |w_m|^2                              regularisation
              + gamma / (n_u M (M - 1)) sum_{m != k} w_m^T X_u^T X_u w_k     agreement
 
-    in closed form. It is the minimiser when L is strictly convex (``strictly_convex()``), and a saddle point
+    by one linear system. It is the minimiser when L is strictly convex (``strictly_convex()``), and a saddle point
     otherwise, about which ``fit`` warns. Equal lambdas make all heads equal: for heads that differ give each
     its own. There is no intercept: the rows are centred, as in the paper, and the labels are not.
 
@@ -88,7 +88,8 @@ class LinearDiverseEnsemble(ClassifierMixin, BaseEstimator):
 
     Notes
     -----
-    A fitted instance keeps the training rows: ``loss``, ``gradient`` and the bounds are about them.
+    ``loss``, ``gradient`` and the bounds are about the rows of ``fit``. The system has M d equations: up to about
+    a thousand take seconds.
 
     References
     ----------
@@ -153,14 +154,20 @@ class LinearDiverseEnsemble(ClassifierMixin, BaseEstimator):
             )
         self.lambdas_ = _lambdas(self.regularization, self.n_heads)
         self.mean_ = rows.mean(axis=0)
-        self._problem = _problem(rows - self.mean_, codes, labeled, self.lambdas_, self.gamma)
-        self._solution = solution = _solve(self._problem)
-        self.coef_ = solution.W.T
-        if solution.curvature < 0:
+        inside, outside = rows[labeled] - self.mean_, rows[~labeled] - self.mean_
+        self._inside = inside.T @ inside / len(inside)  # A, (d, d)
+        self._outside = outside.T @ outside / max(1, len(outside))  # B / (gamma / (M - 1)), (d, d)
+        self._slope = inside.T @ (2.0 * codes[labeled] - 1) / len(inside)  # b, (d,)
+        B, M = self._coupling * self._outside, self.n_heads
+        # H = diag_m(lambda_m I + A - B) + (1 1^T) x B: M times the loss is w^T H w - 2 b^T (w_1 + ... + w_M) + M.
+        blocks = np.kron(np.diag(self.lambdas_), np.eye(len(B))) + np.kron(np.eye(M), self._inside - B)
+        self._hessian = blocks + np.kron(np.ones((M, M)), B)  # (M d, M d)
+        self.coef_ = _solution(self._hessian, np.tile(self._slope, M)).reshape(M, -1)
+        if self._curvature < 0:
             warnings.warn(
                 f"The loss is not convex with lambdas of {self.lambdas_.min():g} to {self.lambdas_.max():g}: "
                 "coef_ is a saddle point and there is no minimum. Lower gamma, or raise regularization: "
-                f"lambdas above {solution.convex_lambda:.6g} make it strictly convex.",
+                f"lambdas above {self.strictly_convex().smallest_lambda:.6g} make it strictly convex.",
                 stacklevel=2,
             )
         return self
@@ -186,20 +193,23 @@ class LinearDiverseEnsemble(ClassifierMixin, BaseEstimator):
         1/(M (M - 1)) sum_{m != k} h_m(x) h_k(x), the linear counterpart of T-similarity. It is not confined
         to [0, 1]: negative where the heads contradict each other.
         """
-        return _agreement(self.head_decision_function(X))
+        scores = self.head_decision_function(X)
+        return (scores.sum(axis=1) ** 2 - np.sum(scores**2, axis=1)) / (self.n_heads * (self.n_heads - 1))
 
     def diversity(self, W: ArrayLike | None = None) -> float:
         """The paper's diversity, -1/(n_u M (M - 1)) sum_{m != k} w_m^T X_u^T X_u w_k: minus the mean agreement.
 
         On the unlabelled training rows (0 without any), at W of shape (n_features, n_heads) or at the solution.
         """
-        return -float(_agreement(self._problem.X_unlabeled @ self._heads(W)).sum())
+        W = self._heads(W)
+        total = W.sum(axis=1)
+        agreement = total @ self._outside @ total - np.sum(W * (self._outside @ W))
+        return -float(agreement) / (self.n_heads * (self.n_heads - 1))
 
     def loss(self, W: ArrayLike | None = None) -> float:
         """L of Problem (P) on the training rows, at W of shape (n_features, n_heads) or at the solution."""
-        W = self._heads(W)
-        fidelity, regularization, _ = self._terms(W)
-        return fidelity + regularization - self._gamma_diversity(W)
+        w = self._heads(W).T.ravel()
+        return float(w @ self._hessian @ w - 2 * np.tile(self._slope, self.n_heads) @ w) / self.n_heads + 1
 
     def gradient(self, W: ArrayLike | None = None) -> Array:
         """Gradient of the loss, of shape (n_features, n_heads).
@@ -208,7 +218,8 @@ class LinearDiverseEnsemble(ClassifierMixin, BaseEstimator):
 
         U all ones. The paper writes Lambda W; Lambda is (M, M), so it can only act on the right.
         """
-        return _gradient(self._problem, self._heads(W))
+        slope = self._hessian @ self._heads(W).T.ravel() - np.tile(self._slope, self.n_heads)
+        return 2 / self.n_heads * slope.reshape(self.n_heads, -1).T
 
     def strictly_convex(self) -> Check:
         """Whether L is strictly convex, exactly, and the smallest lambda that makes it so for equal heads.
@@ -219,7 +230,8 @@ class LinearDiverseEnsemble(ClassifierMixin, BaseEstimator):
         lambda > lambda_max(B - A), which suffices for unequal ones too.
         """
         check_is_fitted(self)
-        return Check(self._solution.curvature > 0, self._solution.convex_lambda)
+        smallest = eigvalsh(self._coupling * self._outside - self._inside)[-1]
+        return Check(self._curvature > 0, max(0.0, float(smallest)))
 
     def assumption_holds(self) -> Check:
         """Assumption A of the paper, and the smallest lambda that satisfies it.
@@ -228,12 +240,8 @@ class LinearDiverseEnsemble(ClassifierMixin, BaseEstimator):
         convexity and is far from necessary: see ``strictly_convex``.
         """
         check_is_fitted(self)
-        problem = self._problem
-        rows = problem.X_unlabeled
-        gram = rows.T @ rows if len(rows) > rows.shape[1] else rows @ rows.T
-        last = len(gram) - 1
-        largest = eigvalsh(gram, subset_by_index=(last, last))[0] if problem.coupling else 0.0
-        smallest = float((self.n_heads + 1) * problem.coupling * max(largest, 0.0))
+        largest = max(0.0, float(eigvalsh(self._outside)[-1]))
+        smallest = (self.n_heads + 1) * self._coupling * largest
         return Check(bool(self.lambdas_.min() > smallest), smallest)
 
     def lower_bound(self) -> Bound:
@@ -245,9 +253,10 @@ class LinearDiverseEnsemble(ClassifierMixin, BaseEstimator):
         holds if and only if its condition does; under Assumption A the condition never does.
         """
         W = self._heads(None)
-        fidelity, regularization, fitted = self._terms(W)
-        value = (fidelity + regularization + fitted) / 2
-        return Bound(value, self._gamma_diversity(W), regularization)
+        fitted = float(np.sum(W * (self._inside @ W))) / self.n_heads
+        fidelity = 1 - 2 * float(self._slope @ W.mean(axis=1)) + fitted  # mean squared error: y^2 = 1
+        regularization = float(np.mean(self.lambdas_ * np.sum(W**2, axis=0)))
+        return Bound((fidelity + regularization + fitted) / 2, self.gamma * self.diversity(), regularization)
 
     def corollary_bound(self) -> Bound:
         """The paper's corollary: gamma * diversity >= value, under the condition of the theorem.
@@ -255,18 +264,25 @@ class LinearDiverseEnsemble(ClassifierMixin, BaseEstimator):
         ``value = 1/(2 M) (lambda + lambda_min(X_l^T X_l) / n_l) |W|^2``. The paper states it for equal lambdas;
         with the smallest of them it holds for any.
         """
-        W = self._heads(None)
-        rows = self._problem.X_labeled
-        smallest = 0.0
-        if len(rows) >= rows.shape[1]:
-            smallest = max(eigvalsh(rows.T @ rows, subset_by_index=(0, 0))[0], 0.0)
-        value = (self.lambdas_.min() + smallest) * np.sum(W**2) / (2 * self.n_heads)
-        return Bound(float(value), self._gamma_diversity(W), self._terms(W)[1])
+        bound = self.lower_bound()
+        smallest = self.lambdas_.min() + max(0.0, eigvalsh(self._inside)[0])
+        return bound._replace(value=float(smallest * np.sum(self.coef_**2) / (2 * self.n_heads)))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         return tags
+
+    @property
+    def _coupling(self) -> float:
+        return float(self.gamma) / (self.n_heads - 1)
+
+    @property
+    def _curvature(self) -> float:
+        """The smallest eigenvalue of the Hessian; 0 where it is rounding."""
+        eigenvalues = eigvalsh(self._hessian)
+        rounding = len(eigenvalues) * np.finfo(float).eps * np.abs(eigenvalues).max()
+        return float(eigenvalues[0]) if abs(eigenvalues[0]) > rounding else 0.0
 
     def _heads(self, W: ArrayLike | None) -> Array:
         check_is_fitted(self)
@@ -279,36 +295,6 @@ class LinearDiverseEnsemble(ClassifierMixin, BaseEstimator):
                 "one column per head, as in coef_.T."
             )
         return heads
-
-    def _terms(self, W: Array) -> tuple[float, float, float]:
-        """Per head, on average: squared error, lambda |w|^2, and squared fitted value."""
-        fitted = self._problem.X_labeled @ W  # (n_l, M)
-        errors = self._problem.targets[:, None] - fitted
-        penalties = self.lambdas_ * np.sum(W**2, axis=0)  # (M,)
-        return (
-            float(np.sum(errors**2) / len(penalties)),
-            float(penalties.mean()),
-            float(np.sum(fitted**2) / len(penalties)),
-        )
-
-    def _gamma_diversity(self, W: Array) -> float:
-        return self._problem.coupling * (W.shape[1] - 1) * self.diversity(W)
-
-
-class _Problem(NamedTuple):
-    """Problem (P) with every mean folded into its rows: A = X_l^T X_l, B = coupling X_u^T X_u."""
-
-    X_labeled: Array  # (n_l, d) divided by the root of n_l
-    targets: Array  # (n_l,) -1 or +1, divided by the same
-    X_unlabeled: Array  # (n_u, d) divided by the root of n_u
-    coupling: float  # gamma / (M - 1); 0 when there is no unlabelled row
-    lambdas: Array  # (M,)
-
-
-class _Solution(NamedTuple):
-    W: Array  # (d, M)
-    curvature: float  # has the sign of the smallest eigenvalue of the Hessian
-    convex_lambda: float  # lambda_max(B - A), or 0 if that is negative
 
 
 def _lambdas(regularization: Any, n_heads: int) -> Array:
@@ -324,95 +310,12 @@ def _lambdas(regularization: Any, n_heads: int) -> Array:
     return np.broadcast_to(lambdas, (n_heads,)).copy()
 
 
-def _problem(
-    rows: Array, codes: NDArray[np.intp], labeled: NDArray[np.bool_], lambdas: Array, gamma: float
-) -> _Problem:
-    root, root_free = np.sqrt(1 / labeled.sum()), np.sqrt(1 / max(1, (~labeled).sum()))
-    coupling = 0.0 if labeled.all() else float(gamma) / (len(lambdas) - 1)
-    targets = root * (2.0 * codes[labeled] - 1.0)
-    return _Problem(rows[labeled] * root, targets, rows[~labeled] * root_free, coupling, lambdas)
-
-
-def _solve(problem: _Problem) -> _Solution:
-    """The stationary point, from one eigendecomposition and one linear system.
-
-    Stationarity reads (lambda_m I + K) w_m = g for every head, where K = A - B and g = b - B sum_k w_k are
-    shared. In the eigenbasis of K the heads are then proportional, coordinate by coordinate: w_m = ratio_m p
-    with p the head for which |lambda_m + kappa| is smallest there, so that |ratio_m| <= 1. What is left is
-    g = b - B sum_k w_k, one system for p. Where d > n, all of this happens in the span of the rows.
-    """
-    basis = _row_space(problem)  # (d, r), or None for all of the features
-    X_labeled, X_unlabeled = problem.X_labeled, problem.X_unlabeled
-    if basis is not None:
-        X_labeled, X_unlabeled = X_labeled @ basis, X_unlabeled @ basis
-    B = problem.coupling * (X_unlabeled.T @ X_unlabeled)  # (r, r)
-    kappa, Q = eigh(X_labeled.T @ X_labeled - B)
-    B, b = Q.T @ B @ Q, Q.T @ (X_labeled.T @ problem.targets)
-    gaps = kappa[:, None] + problem.lambdas  # (r, M)
-    pivots = np.take_along_axis(gaps, np.abs(gaps).argmin(axis=1)[:, None], axis=1)  # (r, 1)
-    ratios = np.divide(pivots, gaps, out=np.ones_like(gaps), where=gaps != pivots)
-    try:
-        p = np.linalg.solve(np.diag(pivots[:, 0]) + B * ratios.sum(axis=1), b)
-    except LinAlgError:
-        p = np.full_like(b, np.nan)
-    W = Q @ (ratios * p[:, None])  # (r, M)
-    W = W if basis is None else basis @ W  # (d, M)
-    _refuse_singular(problem, W)
-    curvature = _curvature(B, kappa, problem.lambdas)
-    if len(kappa) < len(W) and problem.lambdas.min() == 0:
-        curvature = min(curvature, 0.0)  # flat outside the span of the rows
-    return _Solution(W, curvature, max(0.0, -float(kappa.min(initial=0.0))))
-
-
-def _row_space(problem: _Problem) -> Array | None:
-    """An orthonormal basis of the rows' span, which holds the solution, where that is smaller than R^d."""
-    rows = np.vstack([problem.X_labeled, problem.X_unlabeled]) if problem.coupling else problem.X_labeled
-    if rows.shape[1] <= rows.shape[0] and problem.lambdas.min() > 0:
-        return None
-    return orth(rows.T)
-
-
-def _curvature(B: Array, kappa: Array, lambdas: Array) -> float:
-    """A number with the sign of the smallest eigenvalue of the Hessian, all in the eigenbasis of A - B.
-
-    The Hessian is 2/M times blocks lambda_m I + A on the diagonal and B elsewhere. Eliminating every head
-    but the one of smallest lambda leaves a Schur complement; ``strictly_convex`` above states it.
-    """
-    if not len(kappa):
-        return float(lambdas.min())
-    first, *others = np.sort(lambdas)
-    lowest = kappa[0]
-    rounding = len(kappa) * np.finfo(float).eps * (np.abs(kappa).max() + lambdas.max())
-    if first + lowest > rounding:  # then every block is positive definite without its B
-        return float(first + lowest)
-    opposite = (first + others[0]) / 2 + lowest  # two opposite heads along that eigenvector
-    if opposite < -rounding or others[0] + lowest <= rounding:
-        return min(float(opposite), 0.0) if abs(opposite) > rounding else 0.0
-    rest = 1 / np.sum(1 / (kappa[:, None] + np.asarray(others)), axis=1)  # (r,) the diagonal of R^-1
-    complement = np.diag(first + kappa) + B - B @ cho_solve(cho_factor(np.diag(rest) + B), B)
-    smallest = float(eigvalsh(complement, subset_by_index=(0, 0))[0])
-    return smallest if abs(smallest) > rounding else 0.0
-
-
-def _gradient(problem: _Problem, W: Array) -> Array:
-    X_labeled, X_unlabeled = problem.X_labeled, problem.X_unlabeled
-    errors = X_labeled @ W - problem.targets[:, None]  # (n_l, M)
-    scores = X_unlabeled @ W  # (n_u, M)
-    others = scores.sum(axis=1, keepdims=True) - scores
-    slope = problem.lambdas * W + X_labeled.T @ errors + problem.coupling * (X_unlabeled.T @ others)
-    return 2 / W.shape[1] * slope
-
-
-def _refuse_singular(problem: _Problem, W: Array) -> None:
-    size = np.linalg.norm(problem.X_labeled.T @ problem.targets) * 2 / np.sqrt(len(problem.lambdas))
-    if not np.linalg.norm(_gradient(problem, W)) <= 1e-6 * size + np.finfo(float).tiny:
+def _solution(system: Array, right: Array) -> Array:
+    """The solution, of least norm where there are several."""
+    found: Array = np.linalg.lstsq(system, right, rcond=None)[0]
+    if not np.linalg.norm(system @ found - right) <= 1e-6 * np.linalg.norm(right) + np.finfo(float).tiny:
         raise ValueError(
             "No stationary point can be computed: with these lambdas the linear system is singular; "
             "change regularization or gamma a little."
         )
-
-
-def _agreement(scores: Array) -> Array:
-    """(|sum_m h_m|^2 - sum_m h_m^2) / (M (M - 1)) for scores (n, M): a mean over pairs without the pairs."""
-    n_heads = scores.shape[1]
-    return (scores.sum(axis=1) ** 2 - np.sum(scores**2, axis=1)) / (n_heads * (n_heads - 1))
+    return found

@@ -129,56 +129,12 @@ class Curriculum(_Parameters):
 
 
 @dataclass(frozen=True)
-class TopK(_Parameters):
-    """Accept the ``k`` rows of highest confidence, and those tied with the k-th.
-
-    scikit-learn's ``k_best`` accepts k rows even if the k-th is tied, and then which ones depends on the
-    order of the rows; here a tie can make the number larger than k.
-
-    Parameters
-    ----------
-    k : int >= 1, default=10
-    """
-
-    k: int = 10
-    rescore = False
-
-    _parameter_constraints: ClassVar = {"k": [_COUNT]}
-
-    def accept(self, round: Round) -> Decision:
-        """The rows of this ``round`` at or above the k-th highest confidence."""
-        threshold = _kth_highest(round.confidence, self.k)
-        return Decision(round.confidence >= threshold, {"threshold": threshold})
-
-
-@dataclass(frozen=True)
-class ClassBalanced(_Parameters):
-    """Accept the most confident ``share`` of the rows of each predicted class, at least one of each.
-
-    Of n_c rows predicted as class c the floor(share * n_c) most confident are accepted, or one, and those
-    tied with the last of them.
-
-    Parameters
-    ----------
-    share : float in (0, 1], default=0.2
-    """
-
-    share: float = 0.2
-    rescore = False
-
-    _parameter_constraints: ClassVar = {"share": [_SHARE]}
-
-    def accept(self, round: Round) -> Decision:
-        """The top share of each predicted class in this ``round``."""
-        return _accept_top_share(round, self.share)
-
-
-@dataclass(frozen=True)
 class RisingShare(_Parameters):
-    """``ClassBalanced`` with a share that rises linearly from ``first`` to ``last`` and then stays there.
+    """Accept the most confident rows of each predicted class, a share that rises and then stays.
 
-    Round t = 1, ..., n_rounds keeps the share first + (last - first) * (t - 1) / (n_rounds - 1) of each
-    predicted class.
+    Round t = 1, ..., n_rounds takes the share first + (last - first) * (t - 1) / (n_rounds - 1) of each
+    predicted class: of n_c rows the floor(share * n_c) most confident, or one, and those tied with the last of
+    them.
 
     Parameters
     ----------
@@ -213,7 +169,14 @@ class RisingShare(_Parameters):
     def accept(self, round: Round) -> Decision:
         """The round's share of each predicted class."""
         progress = min(1.0, (round.number - 1) / max(1, self.n_rounds - 1))
-        accepted, used = _accept_top_share(round, float((1 - progress) * self.first + progress * self.last))
+        share = float((1 - progress) * self.first + progress * self.last)
+        thresholds = np.full(round.class_confidence.shape[1], np.inf)  # (C,)
+        for c in np.unique(round.prediction):
+            own = round.confidence[round.prediction == c]
+            n_taken = max(1, math.floor(share * len(own) + 1e-9))  # 0.29 * 100 is below 29
+            thresholds[c] = np.partition(own, -n_taken)[-n_taken]
+        accepted = round.confidence >= thresholds[round.prediction]
+        used = {"share": share, "thresholds": thresholds}
         return Decision(_thinned(accepted, round, self.max_rows or len(accepted)), used)
 
 
@@ -304,17 +267,7 @@ class TransductiveBound(_Parameters):
 
 
 # All of them, simplest first: what a model file may hold.
-POLICIES = (FixedThreshold, Curriculum, TransductiveBound, TopK, ClassBalanced, RisingShare)
-
-
-def _accept_top_share(round: Round, share: float) -> Decision:
-    """The floor(share * n_c) most confident rows of each predicted class, at least one, ties included."""
-    thresholds = np.full(round.class_confidence.shape[1], np.inf)  # (C,)
-    for c, n_rows in enumerate(np.bincount(round.prediction)):
-        n_kept = max(1, math.floor(share * n_rows + 1e-9))  # 0.29 * 100 is below 29
-        thresholds[c] = _kth_highest(round.confidence[round.prediction == c], n_kept)
-    accepted = round.confidence >= thresholds[round.prediction]
-    return Decision(accepted, {"share": share, "thresholds": thresholds})
+POLICIES = (FixedThreshold, Curriculum, TransductiveBound, RisingShare)
 
 
 def _thinned(accepted: NDArray[np.bool_], round: Round, max_rows: int) -> NDArray[np.bool_]:
@@ -327,12 +280,6 @@ def _thinned(accepted: NDArray[np.bool_], round: Round, max_rows: int) -> NDArra
         n_kept = max(1, max_rows * len(rows) // n_accepted)
         kept[ranking[np.arange(n_kept) * len(rows) // n_kept]] = True
     return kept
-
-
-def _kth_highest(values: NDArray[Any], k: int) -> float:
-    """The k-th highest value, the lowest of fewer than k, infinity of none."""
-    cut = max(0, len(values) - k)
-    return float(np.partition(values, cut)[cut]) if len(values) else math.inf
 
 
 # -- The search for the thresholds of TransductiveBound -------------------------------------------------------

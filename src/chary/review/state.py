@@ -362,7 +362,7 @@ class Sheets:
             filling = self.read(path)
         place = None if filling is None else filling.place_of(row)
         if filling is None or place is None:
-            raise ConflictError(f"{path.name} was changed at this very moment; try again.")
+            raise ConflictError(f"{path.name} was just changed; try again.")
         return filling, place
 
     def audited_rows(self) -> set[int]:
