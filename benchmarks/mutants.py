@@ -292,13 +292,13 @@ def _tried(module: str, tree: ast.Module | None, seconds: int) -> int:
         os.dup2(nowhere, stream)
     for name in [name for name in sys.modules if name.split(".")[0] == "chary"]:
         del sys.modules[name]
+    name = "chary." + module.replace("/", ".")
     if tree is not None:
-        name = "chary." + module.replace("/", ".")
         sys.meta_path.insert(0, _Swapped(name, tree, str(ROOT / "src/chary" / f"{module}.py")))
-        importlib.import_module(name)  # before pytest looks for examples in the file
+    importlib.import_module(name)  # before pytest looks for examples in the file, and imports it a second time
     os.chdir(ROOT)
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # none is needed, and they take longer than most tests
-    room, _, name = module.partition("/")
+    room, _, name = module.rpartition("/")
     tests = [f"src/chary/{module}.py", f"tests/{room}/test_{name}.py", *MODULES[module]]
     quiet = ["-x", "-q", "--no-header", "--tb=no", "-p", "no:cacheprovider"]
     return int(pytest.main([*quiet, *tests], plugins=[_FewExamples()]))

@@ -14,6 +14,7 @@ from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifie
 from sklearn.linear_model import LogisticRegression
 from sklearn.semi_supervised import SelfTrainingClassifier
 
+from chary.audit import score
 from chary.labelling import Diagnosis, LabeledTable, diagnose_rows, label_table
 from chary.labelling.diagnose import MILD, REPRESENTATIVE, STRONG, UNKNOWN
 from chary.labelling.learn import LEARNERS, WITH_AUDIT, fit_learner
@@ -54,7 +55,7 @@ def automatic(draw: Draw, audited: int = 0, **asked: Any) -> Labelled:
         return learner(draw, WITH_AUDIT, audited, rounds=0)
     start = process_time()
     diagnosis, labels = _diagnosis(draw), draw.labels(draw.audited(0))
-    choice, model = fit_learner(draw.X, labels, diagnosis, seed=draw.seed, **asked)
+    choice, model, _ = fit_learner(draw.X, labels, diagnosis, seed=draw.seed, **asked)
     found = labels_of(model, draw, draw.scored(draw.audited(0)), start)
     return found._replace(said={"verdict": diagnosis.verdict, "learner": choice.name})
 
@@ -124,8 +125,8 @@ def _what_was_said(outcome: LabeledTable, codes: NDArray[np.intp], truth: NDArra
         "held_out_rows": len(judged.correct),
     }
     if len(judged.correct):
-        score = judged.score
-        said |= {"held_out": score.share, "held_out_low": score.low, "held_out_high": score.high}
+        found = score(judged.correct)
+        said |= {"held_out": found.share, "held_out_low": found.low, "held_out_high": found.high}
     return said
 
 

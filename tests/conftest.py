@@ -3,6 +3,7 @@
 import errno
 import os
 import stat
+from concurrent.futures import Future
 from contextlib import contextmanager
 from functools import partial
 from importlib.util import find_spec
@@ -95,3 +96,30 @@ def full_disk(monkeypatch):
             yield
 
     return full_disk
+
+
+class Inline:
+    """In place of worker processes: what is submitted is done at once, in this one."""
+
+    def __init__(self, *args, **options):
+        pass
+
+    def submit(self, work, *args):
+        future = Future()
+        try:
+            future.set_result(work(*args))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+    def shutdown(self, kill_workers):
+        assert kill_workers
+
+
+@pytest.fixture
+def inline(monkeypatch):
+    """A study is worked out in this process: starting workers takes seconds."""
+    from studies import runner
+
+    monkeypatch.setattr(runner, "ProcessPoolExecutor", Inline)
+    return Inline

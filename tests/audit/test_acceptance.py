@@ -12,9 +12,10 @@ from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 
 from chary.audit import accept_threshold, draw, smallest_audit
-from chary.audit.acceptance import Acceptor, ConfidenceHistogram, acceptable, acceptance_levels, check_error
+from chary.audit.acceptance import Acceptor, ConfidenceHistogram, check_error
 from chary.audit.answers import Audit, AuditAnswers
-from chary.audit.held_out import HeldOut
+from chary.labelling.audited import acceptable, acceptance_levels
+from chary.method.held_out import HeldOut
 from chary.tables import TableError
 
 

@@ -121,7 +121,7 @@ def test_what_is_said_of_columns_reaches_the_preparation(table, run):
     kinds = {column["name"]: (column["kind"], column["note"]) for column in json.loads(out)["columns"]}
     assert code == 0
     assert [kinds[name][0] for name in ("colour", "age", "id")] == ["dropped", "categorical", "numeric"]
-    assert kinds["age"][1] == "30 values, 19 rare ones grouped"  # of fifty
+    assert kinds["age"][1] == "49 values"
     code, _, err = run("label", table, "-t", "churn", "--missing", "hue=red")
     assert (code, err) == (1, "chary: There is no column 'hue' for the code 'hue=red'; " + err.split("; ", 1)[1])
 

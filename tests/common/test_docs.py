@@ -55,7 +55,7 @@ def remembered(fit):
 
 
 @pytest.mark.parametrize("name", [name for name, text in TEXTS.items() if "```pycon" in text])
-def test_examples_of_the_documentation(name, tmp_path, monkeypatch):
+def test_examples_of_the_documentation(name, tmp_path, monkeypatch, inline):
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```pycon\n(.*?)```", TEXTS[name], flags=re.DOTALL)
     example = doctest.DocTestParser().get_doctest("\n".join(blocks), {}, name, name, 0)

@@ -22,7 +22,7 @@ def no_window():
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
-def test_it_ends_in_a_picture(script, tmp_path, monkeypatch, quick_learners):
+def test_it_ends_in_a_picture(script, tmp_path, monkeypatch, quick_learners, inline):
     if "torch" in script.read_text():
         pytest.importorskip("torch")
     monkeypatch.chdir(tmp_path)

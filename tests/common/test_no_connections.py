@@ -90,7 +90,8 @@ def folder_with_a_table(tmp_path, monkeypatch):
         "demo",
     ],
 )
-def test_no_command_connects(folder, sockets, quick_learners, command):
+def test_no_command_connects(folder, sockets, quick_learners, monkeypatch, command):
+    monkeypatch.setattr("chary.cli.demo.N_DRAWS", 1)
     for part in command.split("; "):
         assert main(part.split()) == 0
     assert sockets() == []

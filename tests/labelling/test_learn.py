@@ -16,6 +16,7 @@ from chary.labelling.learn import (
     LEARNERS,
     MIXED,
     NETWORK,
+    _hold_out,
     choose,
     collapsed,
     columns_beyond_labels,
@@ -26,6 +27,7 @@ from chary.labelling.learn import (
     weigh_members,
 )
 from chary.method.labels import Labels
+from chary.options import Options
 from chary.tables import Table
 
 SHARES = {"yes": 0.3, "no": 0.7}
@@ -119,12 +121,24 @@ def test_a_member_that_fails_on_held_out_labels_counts_less_but_never_nothing():
     assert weights[1] + weights[2] > 0.85
 
 
+def test_labels_held_out_to_weigh_members_are_judged_as_if_held_out_again():
+    X = np.random.default_rng(0).normal(size=(300, 3))
+    labels = partly((X[:, 0] > 0.3 * X[:, 1]).astype(int), 60)
+    for told in ({}, {"class_prior": {"a": 0.7, "b": 0.3}}, {"aim": "balanced"}):
+        options = Options.of(target="y", seed=1, **told)
+        choice, _, tried = fit_learner(X, labels, diagnosis(STRONG), seed=1, **told)
+        (one, judges), (other, _) = (_hold_out(choice, X, labels, options, 300, how) for how in (tried, None))
+        assert (one.prediction.tolist(), one.rows.tolist()) == (other.prediction.tolist(), other.rows.tolist())
+        np.testing.assert_allclose(one.confidence, other.confidence)
+        assert sorted(np.concatenate([rows for _, rows in judges])) == list(range(60))
+
+
 def test_where_columns_tell_nothing_labels_lean_towards_the_most_frequent_class():
     rng = np.random.default_rng(0)
     X, codes = rng.normal(size=(600, 4)), (rng.random(600) < 0.3).astype(int)
     labels = partly(codes, 100)
     strong = diagnosis(STRONG)
-    choice, model = fit_learner(X, labels, strong)
+    choice, model, _ = fit_learner(X, labels, strong)
     assert choice.name == "mixed"
     assert choice.lean > 1
     plain = LEARNERS["mixed"].classifier(0, 0).fit(X, labels)

@@ -1,12 +1,9 @@
 """What the tests of studies share: a small data set, results of the right shape, one thread as workers have."""
 
-from concurrent.futures import Future
-
 import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
-from studies import runner
 from studies.methods import FOUR
 
 PAIRS = [(k, what) for k in ("softmax", "t_similarity") for what in ("ece", "auroc", "right", "wrong")]
@@ -71,28 +68,3 @@ def plausible():
         ]
 
     return made_up
-
-
-class Inline:
-    """In place of worker processes: what is submitted is done at once, in this one."""
-
-    def __init__(self, *args, **options):
-        pass
-
-    def submit(self, work, *args):
-        future = Future()
-        try:
-            future.set_result(work(*args))
-        except Exception as error:
-            future.set_exception(error)
-        return future
-
-    def shutdown(self, kill_workers):
-        assert kill_workers
-
-
-@pytest.fixture
-def inline(monkeypatch):
-    """A study is worked out in this process."""
-    monkeypatch.setattr(runner, "ProcessPoolExecutor", Inline)
-    return Inline

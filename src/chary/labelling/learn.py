@@ -20,9 +20,8 @@ from sklearn.tree import DecisionTreeClassifier
 from chary._words import Parameter, listed, shown
 from chary.audit.acceptance import check_error
 from chary.audit.answers import AuditAnswers, read_audit
-from chary.audit.held_out import HeldOut, held_out
-from chary.audit.model import AuditFigures, audit_model, merge
 from chary.audit.sheet import DOUBT
+from chary.labelling.audited import AuditFigures, audit_model, merge
 from chary.labelling.diagnose import (
     STRONG,
     Contrast,
@@ -37,6 +36,7 @@ from chary.labelling.drift import with_drift_reference
 from chary.labelling.explain import Explainer, explainer
 from chary.method.diverse import DiverseEnsembleClassifier
 from chary.method.estimators import log_of
+from chary.method.held_out import HeldOut, held_out, judge_folds
 from chary.method.labels import Labels
 from chary.method.mixture import MixedEnsembleClassifier, boosted_trees, linear_model
 from chary.method.policies import Curriculum, Policy, RisingShare
@@ -63,7 +63,7 @@ WITH_AUDIT = MIXED
 # Where labels are strongly biased and the class shares of the mixture differ so much from those that it finds on
 # held-out labels, it has collapsed, and the network is ahead of it: docs/explanation/defaults.md has the figures.
 _COLLAPSED, _NARROW = 0.4, 0.9
-# Unlabelled rows on which a collapse is looked for, and those that take part while labels are held out.
+# Unlabelled rows on which a collapse is looked for, and those beside which texts are judged.
 _GUARD_ROWS, _GUARD_POOL = 20_000, 500
 # How fast a member's weight falls with its log loss on held-out labels; the most that its logarithm changes.
 _PER_LOSS, _MOST_CHANGE = 4.0, 1.0
@@ -146,7 +146,7 @@ def learn(
         X = prepared.X
     rounds, aim = options.rounds, options.aim
     prior = prior_of_part(options.class_prior, given, n_rows)
-    choice, classifier = fit_learner(
+    choice, classifier, tried = fit_learner(
         X, given, diagnosis, learner=options.learner, rounds=rounds, class_prior=prior, aim=aim, seed=seed
     )
     if choice.lean:
@@ -174,7 +174,7 @@ def learn(
     model = with_drift_reference(pipeline, X, prepared.n_missing)
 
     step("Checking against held-out labels")
-    judged, judges = _hold_out(unaudited, X, given, options, n_rows)
+    judged, judges = _hold_out(unaudited, X, given, options, n_rows, tried)
 
     step("Trying other class proportions")
     rest = np.flatnonzero(~every.labeled)
@@ -248,18 +248,23 @@ def prior_of_part(told: Any, labels: Labels, n_rows: int) -> Any:
 
 
 def _hold_out(
-    choice: Choice, X: NDArray[Any], given: Labels, options: Options, n_rows: int
+    choice: Choice, X: NDArray[Any], given: Labels, options: Options, n_rows: int, tried: Weighed | None
 ) -> tuple[HeldOut, Judges]:
-    """The given labels, held out in turn, as seen by what is used without an audit; and by whom."""
-    seed, pool = options.seed or 0, np.flatnonzero(~given.labeled)
-    if len(pool) > choice.learner.held_out_rows:
-        pool = np.random.default_rng(seed).choice(pool, choice.learner.held_out_rows, replace=False)
-    rows = np.sort(np.concatenate([np.flatnonzero(given.labeled), pool]))
-    prior = prior_of_part(options.class_prior, given.part(rows), n_rows)
-    judges: list[Any] = []
+    """The given labels, held out in turn, as seen by what is used without an audit; and by whom.
+
+    Whoever was fitted without them to weigh the mixture's members is not fitted again.
+    """
+    seed = options.seed or 0
+    rows = _held_out_rows(X, given, seed, choice.learner.held_out_rows) if tried is None else tried.rows
+    part, judges = given.part(rows), list[Any]()
+    prior = prior_of_part(options.class_prior, part, n_rows)
     same = choice.classifier(seed, prior, options.aim)
-    judged = held_out(same, X[rows], given.part(rows), random_state=seed, keep=judges)
-    return judged._replace(rows=rows[judged.rows]), [(model, rows[part]) for model, part in judges]
+    if tried is None or not tried.judges:
+        judged = held_out(same, X[rows], part, random_state=seed, keep=judges)
+    else:
+        folds, models = [fold for _, fold in tried.judges], [model for model, _ in tried.judges]
+        judged = judge_folds(same, X[rows], part, folds, initial=models, keep=judges)
+    return judged._replace(rows=rows[judged.rows]), [(model, rows[fold]) for model, fold in judges]
 
 
 class PriorFigures(NamedTuple):
@@ -342,7 +347,7 @@ def useless_texts(prepared: Prepared, labels: Labels, seed: int = 0) -> dict[str
     is_text = np.array([kinds[feature.column] == Texts.name for feature in prepared.preparation.features()])
     if is_text.all() or not is_text.any():
         return {}
-    rows = _held_out_rows(prepared.X, labels, seed)
+    rows = _held_out_rows(prepared.X, labels, seed, _GUARD_POOL)
     trees = ExtraTreesClassifier(_FEW_TREES, max_features=0.5)
     quick = MixedEnsembleClassifier(
         [("linear", linear_model()), ("trees", trees)], unlabeled=None, random_state=seed
@@ -357,13 +362,13 @@ def useless_texts(prepared: Prepared, labels: Labels, seed: int = 0) -> dict[str
     return {name: note for name, kind in kinds.items() if kind == Texts.name}
 
 
-def _held_out_rows(X: NDArray[Any], labels: Labels, seed: int) -> NDArray[np.intp]:
+def _held_out_rows(X: NDArray[Any], labels: Labels, seed: int, n_others: int) -> NDArray[np.intp]:
     """All labelled rows and some others beside them, in an order that depends on their features alone."""
     rng = np.random.default_rng(seed)
     place = np.round(X @ rng.normal(size=X.shape[1]), 6)
     rows = np.lexsort((labels.codes, place))
     is_given = labels.labeled[rows]
-    return np.concatenate([rows[is_given], rng.permutation(rows[~is_given])[:_GUARD_POOL]])
+    return np.concatenate([rows[is_given], rng.permutation(rows[~is_given])[:n_others]])
 
 
 def _share_beyond(X: NDArray[Any], known: NDArray[np.bool_]) -> float:
@@ -480,26 +485,26 @@ def fit_learner(
     class_prior: Any = None,
     aim: str = ACCURACY,
     seed: int = 0,
-) -> tuple[Choice, SelfTrainingClassifier]:
-    """Fit whoever suits the labels, or was asked for; who that was, and the classifier.
+) -> tuple[Choice, SelfTrainingClassifier, Weighed | None]:
+    """Fit whoever suits the labels, or was asked for: who that was, the classifier, and how members were weighed.
 
     Where nobody was asked for and the labels are strongly biased, the network takes the place of a mixture that
     has ``collapsed``.
     """
     choice = choose(diagnosis, learner=learner, rounds=rounds)
-    is_mixture = learner == AUTO and choice.name == MIXED
-    if is_mixture:
+    tried = None
+    if learner == AUTO and choice.name == MIXED:
         tried = weigh_members(X, labels, seed, may_lean=class_prior is None and aim == ACCURACY)
         weighted = partial(choice.learner.estimator, weights=tried.weights, lean=tried.lean)
         choice = choice._replace(learner=choice.learner._replace(estimator=weighted), lean=tried.lean)
     classifier = choice.classifier(seed, class_prior, aim).fit(X, labels)
     # Only where nobody chose the learner, and nothing is known that keeps a collapse from happening.
-    is_guarded = is_mixture and class_prior is None and diagnosis.verdict == STRONG
-    if is_guarded and collapsed(classifier.estimator_, X, labels, tried.out_of_fold, seed):
+    is_guarded = class_prior is None and diagnosis.verdict == STRONG
+    if tried and is_guarded and collapsed(classifier.estimator_, X, labels, tried.out_of_fold, seed):
         why = "the mixture found other class shares than for held-out labels"
-        choice = Choice(NETWORK, LEARNERS[NETWORK], 1 if rounds is None else rounds, why)
+        choice, tried = Choice(NETWORK, LEARNERS[NETWORK], 1 if rounds is None else rounds, why), None
         classifier = choice.classifier(seed, class_prior, aim).fit(X, labels)
-    return choice, classifier
+    return choice, classifier, tried
 
 
 class Weighed(NamedTuple):
@@ -508,6 +513,8 @@ class Weighed(NamedTuple):
     weights: NDArray[np.float64] | None  # (M,) of its members; None: their own
     lean: float  # towards the most frequent label
     out_of_fold: NDArray[np.intp]  # (k,) class codes that the mixture gives held-out labels
+    rows: NDArray[np.intp]  # all labelled ones and some others
+    judges: Judges  # mixtures of these weights, each with those of ``rows`` whose labels it has not seen
 
 
 def weigh_members(X: NDArray[Any], labels: Labels, seed: int = 0, *, may_lean: bool = True) -> Weighed:
@@ -521,12 +528,12 @@ def weigh_members(X: NDArray[Any], labels: Labels, seed: int = 0, *, may_lean: b
     fewer held-out labels than whoever always names the most frequent one, it leans towards that, by the inverse of
     the factor that suits its logits best beside the logarithms of the class shares.
     """
-    rows, judges = _held_out_rows(X, labels, seed), list[Any]()
+    own = LEARNERS[MIXED]
+    rows, judges = _held_out_rows(X, labels, seed, own.held_out_rows), list[Any]()
     part = labels.part(rows)
-    fresh = LEARNERS[MIXED].estimator(random_state=seed).set_params(unlabeled=None)
-    held_out(fresh, X[rows], part, random_state=seed, keep=judges)
+    held_out(own.estimator(random_state=seed, unlabeled=None), X[rows], part, random_state=seed, keep=judges)
     if not judges:
-        return Weighed(None, 0.0, np.zeros(0, np.intp))
+        return Weighed(None, 0.0, np.zeros(0, np.intp), rows, judges)
     logits = np.concatenate(
         [log_of(model.predict_head_proba(X[rows[fold]])) for model, fold in judges]
     )  # (k, M, C)
@@ -537,12 +544,13 @@ def weigh_members(X: NDArray[Any], labels: Labels, seed: int = 0, *, may_lean: b
     weights /= weights.sum()
     scores = np.einsum("m,kmc->kc", weights, logits)
     counts = np.bincount(labels.codes[labels.labeled], minlength=len(labels.classes))
-    lean = 0.0
+    lean, of_shares = 0.0, np.log(counts / counts.sum())
     if may_lean and np.mean(scores.argmax(axis=1) == given) < np.mean(given == counts.argmax()):
-        of_shares = np.log(counts / counts.sum())
         lean = 1 / min(_SCALES, key=lambda a: _log_loss(a * scores + of_shares, given))
         scores = scores + lean * of_shares
-    return Weighed(weights, lean, scores.argmax(axis=1))
+    for model, _ in judges:
+        model.weights_, model.class_bias_ = weights, lean * of_shares
+    return Weighed(weights, lean, scores.argmax(axis=1), rows, judges)
 
 
 def _log_loss(scores: NDArray[Any], codes: NDArray[np.intp]) -> float:

@@ -11,14 +11,13 @@ from chary._words import percent, shown
 from chary.audit import Score, count_interval
 from chary.audit.judge import JudgedTable
 from chary.labelling import LabeledTable
-from chary.report.summary import summarize_judged, why_none_accepted
+from chary.report.summary import matrix_of, summarize_judged, why_none_accepted
 from chary.review.state import FEWEST, PLANNED, Workbench, locked
 from chary.tables import TableError
 from chary.tables.table import ACCEPT
 
 ERRORS = tuple(k / 100 for k in range(1, 31))
 _LEVEL = 0.9
-_MOST_IN_MATRIX = 15  # classes that are shown by answer and label
 _BEFOREHAND = (
     "Choose how many wrong labels you allow before you look at the results: the guarantee holds for one choice."
 )
@@ -99,7 +98,7 @@ def truth_of_labels(result: LabeledTable) -> dict[str, Any]:
         "rows_to_accept": n_new,
         "shares": _shares(result),
         "classes": [_recall(name, found) for name, found in audit.classes.items()],
-        "matrix": None,
+        "matrix": matrix_of(audit.pairs, [str(name) for name in result.labels.classes]),
         "notes": [*audit.notes, _BEFOREHAND],
     }
 
@@ -113,9 +112,9 @@ def truth_of_judged(result: JudgedTable) -> dict[str, Any]:
     more = [pair["sentence"] for pair in summary["pairs"]]
     more += [other["sentence"] for other in summary["columns"][1:]]
     more += [_trust(one) for one in summary["trusted"]]
-    accuracy = {"right": column["accuracy"]["correct"], "n": column["accuracy"]["n"], "words": column["sentence"]}
+    promised = column["promised"]
     return {
-        "accuracy": {**column["promised"], **accuracy},
+        "accuracy": {**promised, "right": promised["correct"], "words": column["sentence"]},
         "promised": None,
         "after": None,
         "acceptance": levels,
@@ -125,7 +124,7 @@ def truth_of_judged(result: JudgedTable) -> dict[str, Any]:
             for c in column["classes"]
         ],
         "classes": [_recall(str(name), found) for name, found in result.classes.items()],
-        "matrix": column["matrix"] if 1 < len(column["matrix"]["labels"]) <= _MOST_IN_MATRIX else None,
+        "matrix": column["matrix"],
         "notes": [*more, *(note["text"] for note in summary["notes"]), *([_BEFOREHAND] if levels else [])],
     }
 

@@ -4,9 +4,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from chary.tables.columns import find_column
+from chary.tables.columns import Column
 from chary.tables.columns.categories import Categories
-from chary.tables.columns.column import Column
+from chary.tables.preparation import find_column
 
 KIND = Categories()
 
@@ -17,7 +17,7 @@ KIND = Categories()
         (["red", "blue"] * 30, "2 values", False),
         ([*["a", "b"] * 30, "c"], "2 values, 1 rare ones grouped", True),
         ([*["red"] * 40, *(f"rare {i}" for i in range(20))], "1 value, 20 rare ones grouped", True),
-        ([f"v{i % 40:02d}" for i in range(400)], "30 values, 10 rare ones grouped", True),
+        ([f"v{i % 180:03d}" for i in range(3_600)], "150 values, 30 rare ones grouped", True),
     ],
 )
 def test_frequent_values(cells, note, other):

@@ -12,12 +12,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from chary.tables.cells import missing_cells
-from chary.tables.columns.column import CONSTANT, FEW, IDENTIFIER, TEXT, UNSUPPORTED, Column, Kind
+from chary.tables.columns import CONSTANT, FEW, IDENTIFIER, TEXT, UNSUPPORTED, Column, Kind
 from chary.tables.table import all_composed, has_texts, texts
 
 # A column is categorical if its frequent values cover at least this share of its filled cells.
 _COVERED = 0.5
-_MAX_CATEGORIES = 30
+_MAX_CATEGORIES = 150  # with 30 the number of one of 133 people, or a town, said nothing: up to 13 points lost
 # Values are looked at one by one where each stands in so many cells on average.
 _FEW = 8
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,8 +11,7 @@ from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 
 from chary._sklearn import safe_indexing
-from chary.audit.figures import Score, score
-from chary.method import max_probability
+from chary.method.confidence import max_probability
 from chary.method.estimators import fit_partly, last_step, probabilities
 from chary.method.labels import Labels, encode
 
@@ -32,11 +31,6 @@ class HeldOut(NamedTuple):
     given: NDArray[Any] = np.zeros(0)  # (k,) the labels that were hidden
     own: Floats = np.zeros(0)  # (k,) the probability of the label that was given; NaN as above
     rows: Rows = np.zeros(0, dtype=np.intp)  # (k,) which rows they are
-
-    @property
-    def score(self) -> Score:
-        """The share of right rows, with its 95 % interval; exact only for rows drawn at random."""
-        return score(self.correct)
 
     @property
     def balanced(self) -> float | None:
@@ -80,6 +74,7 @@ def judge_folds(
     folds: Iterable[Rows],
     *,
     transductive: bool = True,
+    initial: Sequence[Any] | None = None,
     keep: list[Any] | None = None,
 ) -> HeldOut:
     """Judge the rows of each fold by a model that has every label but theirs.
@@ -96,6 +91,8 @@ def judge_folds(
         Labelled rows; those of no fold stay in training throughout.
     transductive : bool, default=True
         Whether the rows of a fold stay in training, too, without their labels.
+    initial : sequence of fitted classifiers, default=None
+        For each fold what a self-training classifier takes in place of its first fit.
     keep : list, default=None
         Each model is appended to it, with the rows of its fold.
 
@@ -113,8 +110,10 @@ def judge_folds(
     """
     labels = encode_for(estimator, y)
     parts = []
-    for rows in folds:
-        if transductive:
+    for k, rows in enumerate(folds):
+        if initial is not None:
+            model = clone(estimator).fit(X, labels.without(rows), initial=initial[k])
+        elif transductive:
             model = fit_without(estimator, X, labels, rows)
         else:
             others = np.setdiff1d(np.arange(len(labels.codes)), rows)
