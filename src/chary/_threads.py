@@ -23,8 +23,8 @@ def refuse_after_fork() -> None:
     global _used
     if _lost:
         raise RuntimeError(
-            "This process was forked from one in which Polars was at work already, so chary would wait for ever "
-            "for threads that stayed there; start it by multiprocessing.get_context('spawn')."
+            "This process was forked after Polars had started, which would make it hang; start it with "
+            "multiprocessing.get_context('spawn')."
         )
     _used = True
 

@@ -14,6 +14,8 @@ from subprocess import list2cmdline
 from typing import Any, NamedTuple
 
 _WINDOWS = os.name == "nt"
+# A date with the time of midnight, or a moment with no part of a second.
+_MOMENT = re.compile(r"^(\d{4}-\d\d-\d\d)[ T]00:00:00(?:\.0+)?$|^(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d)\.0+$")
 _MARKED = re.compile(r"""\x00(\["\w+", (?:null|"[^\x00]*")\])\x00""")
 
 
@@ -24,6 +26,7 @@ def visible(text: object, limit: int = 80) -> str:
     'a\\\\x00\\\\u202eb'
     """
     text = str(text)
+    text = text.replace("\xa0", " ").replace("\u202f", " ")  # spaces that numbers are written with
     seen = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text[:limit])
     return seen if len(seen) <= limit and len(text) <= limit else f"{seen[: limit - 3]}..."
 
@@ -35,6 +38,17 @@ def shown(text: object, limit: int = 60) -> str:
     "'a\\\\x00bccc...'"
     """
     return f"'{visible(text, limit)}'"
+
+
+def cell_words(value: object, digits: int = 10) -> str:
+    """A cell as a person reads it: truth values as files have them, dates without a midnight that says nothing.
+
+    >>> cell_words(None), cell_words(True), cell_words(1 / 3, 3), cell_words("2024-05-01 00:00:00.000")
+    ('', 'true', '0.333', '2024-05-01')
+    """
+    if value is None or isinstance(value, bool):
+        return "" if value is None else str(value).lower()
+    return _MOMENT.sub(r"\1\2", f"{value:.{digits}g}" if isinstance(value, float) else str(value))
 
 
 def percent(share: float) -> str:
@@ -68,6 +82,15 @@ def listed(parts: Iterable[str], word: str = "and") -> str:
     return f"{', '.join(most)} {word} {last}" if most else last
 
 
+def counted(n: int, one: str) -> str:
+    """So many of something.
+
+    >>> counted(1, "row"), counted(1200, "row")
+    ('1 row', '1,200 rows')
+    """
+    return f"{n:,} {one}{'s' * (n != 1)}"
+
+
 def command_line(words: Sequence[str]) -> str:
     """Words as they are typed in a shell: that of Windows knows double quotes alone.
 
@@ -98,13 +121,13 @@ def day(days: float) -> str:
         return f"{days:.0f} days after 1970-01-01"
 
 
-def p_value(p: float) -> str:
-    """A p-value, no smaller than can be told.
+def p_value(p: float, name: str = "") -> str:
+    """A p-value, no smaller than can be told; after its name, if that is given.
 
-    >>> p_value(0.0004), p_value(0.25)
-    ('< 0.001', '0.250')
+    >>> p_value(0.0004), p_value(0.25), p_value(0.25, "p ")
+    ('< 0.001', '0.250', 'p = 0.250')
     """
-    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+    return f"{name}< 0.001" if p < 0.001 else f"{name}{'= ' * bool(name)}{p:.3f}"
 
 
 def ratio(factor: float) -> str:

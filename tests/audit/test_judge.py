@@ -9,10 +9,10 @@ from chary.audit import accept_threshold, draw, draw_to_judge, interval, judge_t
 from chary.audit.acceptance import LEVEL
 from chary.audit.figures import holm, kappa
 from chary.audit.judge import EMPTY, cells_by_row, read_labels_under_test, settling_sheet
-from chary.audit.sheet import write_audit
 from chary.options import Options
 from chary.tables import Table, TableError, open_source, write_table
 from chary.tables.target import target_labels
+from tests.fixtures.sheets import write_audit
 
 N = 600
 
@@ -73,7 +73,13 @@ def test_figures_are_those_of_the_audited_rows(table, judged):
     assert (accuracy.low, accuracy.high) == interval(int(right.sum()), 150, N)
     assert found.columns[0].always.low <= accuracy.low <= found.accuracy.low
     assert found.columns[0].n_missing == 1
-    assert "1 rows have no label in column 'rule'; they count as wrong." in found.notes
+    assert any("Column 'rule' has no label in 1 of 600 rows" in note for note in found.notes)
+    labelled = [row for row in rows if frame["rule"][row] is not None]
+    counted = found.columns[0].labelled
+    assert (counted.n, counted.low, counted.high) == (
+        len(labelled),
+        *interval(int(right.sum()), len(labelled), N - 1),
+    )
     north = found.slices["place"]["north"]
     assert north.n == sum(frame["place"][row] == "north" for row in rows)
     assert found.slices["place"]["islet"].score is None
@@ -84,7 +90,7 @@ def test_figures_are_those_of_the_audited_rows(table, judged):
     pool = frame.filter(pl.col("rule") != "")["sure"].to_numpy()
     own = frame["sure"].to_numpy()[rows]
     assert found.asked == accept_threshold(own[counted], right[counted], pool, 0.2, LEVEL)
-    accepted = found.accepted()
+    accepted = found.accepted
     assert accepted[rows].tolist() == right.tolist()  # where the truth is known, it decides
     others = np.setdiff1d(np.arange(N), rows)
     expected = (frame["sure"].to_numpy() >= found.asked.threshold) & (frame["rule"] != "").to_numpy()

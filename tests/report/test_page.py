@@ -15,11 +15,11 @@ from sklearn.pipeline import Pipeline
 
 from chary.audit import Acceptance, Score
 from chary.audit.answers import AuditAnswers
-from chary.audit.held_out import HeldOut
-from chary.audit.model import AuditFigures
 from chary.labelling import label_table
+from chary.labelling.audited import AuditFigures
 from chary.labelling.diagnose import MILD, REPRESENTATIVE, STRONG, UNKNOWN
 from chary.labelling.explain import Cell
+from chary.method.held_out import HeldOut
 from chary.options import Options
 from chary.report.page import _SECTIONS as SECTIONS
 from chary.report.page import _most_predicted, render_page
@@ -315,10 +315,10 @@ def test_columns_left_out_and_doubtful_are_in_plain_sight(result):
 
 def test_what_can_be_accepted_is_said_where_it_was_asked(audited):
     page = page_of(audited)
-    assert "new labels can be accepted with at most 10% wrong" in page
+    assert "or more can be accepted with at most 10% wrong" in page
     assert "--error 10%" not in page
     unasked = page_of(replace(audited, audit=replace(audited.audit, error=None)))
-    assert "To mark them: <code>--error 10%</code>" in unasked
+    assert "To mark them, add <code>--error 10%</code>" in unasked
     nothing = SimpleNamespace(at=lambda error: Acceptance(float("inf"), 0, 0, 0, error, 0.9))
     none = page_of(replace(audited, audit=replace(audited.audit, error=0.01, acceptor=nothing)))
     assert "No new label can be accepted with at most 1% wrong: this needs at least 230 audited rows, and" in none

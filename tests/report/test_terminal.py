@@ -46,14 +46,14 @@ def test_the_verdict_and_the_way_to_the_truth(summary):
     text = screen(show_labels, summary, Hints(draw="draw them so"))
     assert "strongly biased" in text
     assert summary["diagnosis"]["sentence"] in text
-    assert "Label thirty random rows to find out. The model learns from them, too." in text
+    assert "Thirty random rows that you label will tell, and the model learns from them." in text
     assert text.endswith("Next: draw them so")
     assert "Next:" not in screen(show_labels, summary, Hints())
 
 
 def test_few_rows_can_be_looked_at_each(summary):
     assert "so few rows without a label" in screen(show_labels, {**summary, "audit_size": 0}, Hints())
-    assert "Label 7 random rows" in screen(show_labels, {**summary, "audit_size": 7}, Hints())
+    assert "7 random rows that you label will tell" in screen(show_labels, {**summary, "audit_size": 7}, Hints())
 
 
 SCORE = {"share": 0.9, "correct": 27, "n": 30, "low": 0.735, "high": 0.979, "level": 0.95}
@@ -64,11 +64,11 @@ SOME = {**NONE, "n_accepted": 1234, "threshold": 0.5, "error": 0.1}
 @pytest.mark.parametrize(
     ("accept", "said"),
     [
-        ([NONE], "This audit is too small to accept any label at 20% error or less."),
+        ([NONE], "This audit is too small to accept any label at 20% error or less; label more rows."),
         (
             [NONE, SOME],
-            "1,234 new labels (confidence 0.5 or more) can be accepted with at most 10% wrong "
-            "(90% level, approximate). To mark them, add error=0.1.",
+            "1,234 labels of confidence 0.5 or more can be accepted with at most 10% wrong "
+            "(90% level, approximate). To mark them, add error=0.1",
         ),
     ],
 )
@@ -94,7 +94,7 @@ def test_of_a_labelled_table_doubtful_columns_are_named(summary):
         *summary["columns"][1:],
     ]
     text = screen(show_labels, {**summary, "columns": columns}, Hints())
-    assert "Doubtful: [b]x (most cells hold digits)." in text
+    assert "Please check: [b]x (most cells hold digits)." in text
     left_out = [{**summary["columns"][-1], "name": f"c{i}", "used": False} for i in range(30)]
     assert "and 10 more." in screen(show_labels, {**summary, "columns": left_out}, Hints())
 
@@ -122,7 +122,7 @@ def test_what_is_doubtful_is_told_apart_from_what_is_only_read_otherwise(summary
         {**column, "name": "id", "note": "an identifier", "used": False, "doubtful": True},
     ]
     text = screen(show_labels, {**summary, "columns": columns}, Hints())
-    assert "Left out: id (an identifier). Doubtful: way (in km\\x1b). Read as: price (in $)." in text
+    assert "Left out: id (an identifier). Please check: way (in km\\x1b). Read as: price (in $)." in text
 
 
 def test_too_few_rows_to_tell_are_said_so(result):
@@ -146,7 +146,7 @@ def test_aimed_at_every_class_the_mean_over_them_stands_beside_the_accuracy(summ
 
 def test_a_terminal_asks_about_doubtful_labels(summary):
     assert "held-out prediction" not in screen(show_labels, summary, Hints())
-    for n, words in ((1, "One of your labels looks unusual"), (3, "3 of your labels look unusual")):
+    for n, words in ((1, "One of your labels may be a slip"), (3, "3 of your labels may be slips")):
         text = screen(show_labels, {**summary, "second_look": [{}] * n}, Hints())
         assert words in text
-        assert "may be right" in text
+        assert "may still be right" in text

@@ -55,8 +55,9 @@ def test_the_nearest_given_labels_are_nearest_by_brute_force(labelled):
     assert {cell["name"] for cell in found[0]["cells"]} == {"size", "speed", "name"}
 
 
-def test_columns_that_matter_come_first_and_what_is_not_used_last(labelled):
-    columns = Doubt(labelled).columns
-    assert columns[-1] == "name"
-    assert columns[0] == labelled.explainer.importance[0].column
-    assert "animal" not in columns
+def test_a_row_stands_in_the_order_of_the_file_and_its_neighbours_by_what_matters(labelled, browser):
+    browser.bench.result = labelled
+    fields = browser.get("/api/doubt")["row"]["fields"]
+    assert [one["name"] for one in fields] == ["size", "speed", "name"]
+    cells = Doubt(labelled).opinion(int(np.flatnonzero(~labelled.labels.labeled)[0]))["neighbours"][0]["cells"]
+    assert cells[0]["name"] == labelled.explainer.importance[0].column

@@ -224,7 +224,7 @@ def test_files_of_others_are_not_overwritten_unasked(animals, enter):
     kept = path.with_name("animals.review.json")
     kept.write_text("not of a page")
     browser = enter(begin([str(path)], ANIMALS))
-    assert "animals.review.json is damaged" in browser.get("/api/state")["notices"][0]
+    assert "animals.review.json cannot be read" in browser.get("/api/state")["notices"][0]
     browser.bench.learn()
     browser.wait()
     assert theirs.read_text() == "theirs"
@@ -451,9 +451,9 @@ def test_once_rows_are_drawn_the_classes_stay(tickets, enter):
     ("body", "said"),
     [
         ({"task": "label", "target": "nobody"}, "has no column 'nobody'"),
-        ({"task": "label", "target": 3}, "another form"),
-        ({"task": "sell", "target": "state"}, "another form"),
-        ({"task": "label", "target": "state", "unlabeled": "offen"}, "another form"),
+        ({"task": "label", "target": 3}, "is not valid"),
+        ({"task": "sell", "target": "state"}, "is not valid"),
+        ({"task": "label", "target": "state", "unlabeled": "offen"}, "is not valid"),
         ({"task": "label", "target": "state", "unlabeled": ["offen", "Fixed"]}, "one class only"),
         ({"task": "label", "target": "state"}, "'offen' in 20 rows"),
     ],

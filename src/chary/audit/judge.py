@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -20,7 +21,6 @@ from numpy.typing import NDArray
 from chary._words import Parameter, Step, listed, shown
 from chary.audit.acceptance import Acceptor, ConfidenceHistogram, check_error
 from chary.audit.answers import Audit, AuditAnswers, known_class, match_answers
-from chary.audit.drawing import DrawnSheet, draw, draw_sheet
 from chary.audit.figures import (
     Difference,
     Judgement,
@@ -37,10 +37,13 @@ from chary.audit.figures import (
 from chary.audit.sheet import (
     MOST_SHOWN,
     SKIPPED,
+    DrawnSheet,
     DrawPool,
     SheetOrigin,
     TableCells,
     as_texts,
+    draw,
+    draw_sheet,
     named_rows,
     read_origin,
     read_sheet,
@@ -102,6 +105,7 @@ class JudgedColumn(NamedTuple):
     labels: NDArray[Any]  # (k,) by audited row; None where there is none
     correct: NDArray[np.bool_]  # (k,) whether each is right; False where skipped
     n_missing: int  # rows of the table without a label, which count as wrong
+    labelled: Score | None  # the accuracy of the labels there are, as it can be promised; None: none was audited
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,6 +135,7 @@ class JudgedTable(Audit):
             found[name] = sorted(known, key=lambda one: (-one[1].share, -one[1].n))
         return found
 
+    @cached_property
     def accepted(self) -> NDArray[np.bool_] | None:
         """(n,) Which rows can be accepted at the error asked for; None if none was.
 
@@ -276,7 +281,8 @@ def judge_table(source: Source, truth: Any, options: Options, level: float = 0.9
     first, n_rows = columns[0], source.n_rows
     acceptor = None if confidence is None else _acceptor(source, options, tested, first, answers)
     missing = [
-        f"{column.n_missing:,} rows have no label in column {shown(column.name)}; they count as wrong."
+        f"Column {shown(column.name)} has no label in {column.n_missing:,} of {n_rows:,} rows; for classes, "
+        "slices and comparisons these count as wrong."
         for column in columns
         if column.n_missing
     ]
@@ -489,7 +495,10 @@ def _judged(
     judgement = judge_labels(answers.truth, labels, counts, skipped=skipped, level=level)
     correct = ~skipped & (labels == answers.truth)
     always = promised_score(correct, skipped, sum(counts.values()), level, stopped=True)
-    return JudgedColumn(name, judgement, always, labels, correct, counts.get(None, 0))
+    has, n_labels = labels != None, sum(counts.values()) - counts.get(None, 0)  # noqa: E711 - of each
+    about: dict[str, Any] = {"population": n_labels, "level": level, "stopped": answers.stopped}
+    labelled = promised_score(correct[has], skipped[has], **about) if has.any() else None
+    return JudgedColumn(name, judgement, always, labels, correct, counts.get(None, 0), labelled)
 
 
 def _pairs(

@@ -36,8 +36,8 @@ _EXIT_CODES = {"shown": 0, "open": 3, "ruled out": 4}
 def judge_command(file: TABLE, options: Options, as_json: JSON = False) -> None:
     """Say how good the labels are that somebody or something made.
 
-    chary judge draw FILE --labels COLUMN draws random rows into FILE.judge.csv, without their labels. Label them
-    with chary audit fill or in a spreadsheet.
+    chary judge draw FILE --labels COLUMN draws random rows into FILE.judge.csv, without their labels (so does
+    chary judge FILE as long as there is no --audit). Label them with chary audit fill or in a spreadsheet.
 
     chary judge FILE --labels COLUMN --audit FILE.judge.csv then says how many labels are right and writes
     FILE.judged.html; with --error also FILE.judged.csv (or as FILE), the table with the column chary_accept.
@@ -93,8 +93,8 @@ def _plan(scan: Source, options: Options, as_json: bool) -> None:
     if what == "error":
         say("\nTo have every answer count, put the rows that you want to accept into a file and judge that.")
     enough = [n for _, n in sizes if n is not None]
-    again = {"plan": None, "k": max(2, enough[:2][-1]) if enough else AUDIT_SIZE}
-    say(f"\nNext:  {options.command('judge', [scan.table.path or scan.table.name], **again)}", "bold")
+    again, path = {"plan": None, "k": max(2, enough[:2][-1]) if enough else AUDIT_SIZE}, scan.table.path
+    say(f"\nNext:  {options.command('judge', ['draw', path or scan.table.name], **again)}", "bold")
 
 
 def _rows_and_time(n: int | None) -> str:
@@ -152,5 +152,5 @@ def _judge(
             elif name == "settle":
                 write_table(settling_sheet(str(options.audit), result.answers), {}, stream)
             else:
-                write_table(plain.read().written_as(options.format), {ACCEPT: result.accepted()}, stream)
+                write_table(plain.read().written_as(options.format), {ACCEPT: result.accepted}, stream)
     return summary, hints, paths

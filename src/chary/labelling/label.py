@@ -22,8 +22,8 @@ from scipy.spatial.distance import cdist
 
 from chary._threads import same_warnings
 from chary._words import Parameter, listed, percent, shown
-from chary.audit.acceptance import acceptance_levels
 from chary.audit.sheet import named_rows, read_sheet, sample_of_table
+from chary.labelling.audited import acceptance_levels
 from chary.labelling.diagnose import DiagnosedTable, Floats, few_of
 from chary.labelling.drift import recount_reference
 from chary.labelling.explain import every_reason, reasons_of, reasons_to_doubt
@@ -315,6 +315,9 @@ _USUAL = {
 }
 
 
+_MEMORY = 5.0  # seconds over which an estimate of the time left is smoothed
+
+
 class Pace:
     """The share of the work that is done and the seconds left, guessed from the names of the steps.
 
@@ -326,6 +329,7 @@ class Pace:
         self._clock, self._start, self._since = clock, clock(), clock()
         self._begun, self._width = 0.0, 0.0
         self._counted: float | None = None
+        self._total, self._looked = 0.0, clock()  # seconds that it seems to take in all, and when that was said
 
     def step(self, name: str) -> None:
         """A step begins, or goes on."""
@@ -336,7 +340,7 @@ class Pace:
         if kind in _USUAL:
             before = sum(list(_USUAL.values())[: list(_USUAL).index(kind)]) / whole
         if before < self._begun:  # the work begins anew
-            self._start = self._clock()
+            self._start, self._total = self._clock(), 0.0
         if before != self._begun or not self._width:
             self._since = self._clock()
         self._begun, self._width = before, _USUAL.get(kind, whole) / whole
@@ -354,9 +358,14 @@ class Pace:
 
     @property
     def left(self) -> float | None:
-        """Seconds; None: too early to tell."""
-        took = self._clock() - self._start
-        return took * (1 - self.share) / self.share if took > 1 and self.share > 0 else None
+        """Seconds, which do not jump when a step turns out longer or shorter; None: too early to tell."""
+        now = self._clock()
+        took, share = now - self._start, self.share
+        if took <= 1 or not share > 0:
+            return None
+        told = math.exp(-(now - self._looked) / _MEMORY) if self._total > 0 else 0.0
+        self._total, self._looked = told * self._total + (1 - told) * took / share, now
+        return max(0.0, self._total - took)
 
     @property
     def words(self) -> str:

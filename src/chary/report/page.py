@@ -15,12 +15,12 @@ from chary.report.summary import (
     Summary,
     aim_question,
     in_unit,
-    next_step,
+    judged_steps,
     next_steps,
     prior_advice,
     quality,
 )
-from chary.tables.columns.column import TOPIC
+from chary.tables.columns import TOPIC
 
 # The sections of either page in their order: a template of that name shows each.
 _SECTIONS = (
@@ -57,7 +57,7 @@ def render_judged(summary: Summary, hints: Hints = Hints()) -> str:  # noqa: B00
     """The report of judged labels as HTML."""
     page = templates_of("chary.report").get_template("judged/page.html")
     sections = [f"judged/{name}.html" for name in _JUDGED_SECTIONS]
-    return page.render(**summary, sections=sections, hints=hints, next_step=next_step(summary, hints))
+    return page.render(**summary, sections=sections, hints=hints, steps=judged_steps(summary, hints))
 
 
 def render_card(summary: Summary, hints: Hints = Hints()) -> str:  # noqa: B008 - immutable

@@ -16,9 +16,9 @@ import numpy as np
 import sklearn
 
 from chary import __version__
-from chary._words import command_line, day, listed, number, percent, shown, visible
+from chary._words import cell_words, command_line, counted, day, listed, number, p_value, percent, shown, visible
 from chary.audit import Acceptance, Score, smallest_audit
-from chary.audit.answers import Annotators
+from chary.audit.answers import Annotators, Audit
 from chary.audit.figures import kappa
 from chary.audit.judge import JudgedColumn, JudgedTable, LabelPair
 from chary.labelling import Diagnosis, LabeledTable
@@ -28,7 +28,7 @@ from chary.method import expected_calibration_error
 from chary.method.priors import ACCURACY
 from chary.options import Options, flag_of
 from chary.tables.cells import codes_noted
-from chary.tables.columns.column import DATE, NUMBER, TOPIC, UNREADABLE, Column
+from chary.tables.columns import DATE, NUMBER, TOPIC, UNREADABLE, Column
 from chary.tables.preparation import Feature
 from chary.tables.table import ACCEPT
 
@@ -223,10 +223,10 @@ def _accepted_labels(result: LabeledTable) -> dict[str, Any] | None:
         return None
     found = result.audit.asked
     found = found._replace(n_accepted=result.counts.settled.n_from(found.threshold))
-    marked = f"those of confidence {found.threshold:.4f} and more. Column {ACCEPT} marks them and the given ones."
-    some = f"{found.n_accepted:,} new labels", f"level {found.level:.0%}, approximate", marked
-    none = "No new label", f"Column {ACCEPT} marks the given ones alone."
-    return _accepted(found, result.audit.accuracy.n, some, none)
+    n_given = int(result.counts.labels[0].sum())
+    some, marked = counted(found.n_accepted, "new label"), f"the {counted(n_given, 'given label')}"
+    marked = f"these and {marked}" if found.n_accepted else marked
+    return _accepted(found, result.audit, some, "new label", ", approximate", found.n_accepted + n_given, marked)
 
 
 def _aim(result: LabeledTable) -> dict[str, str]:
@@ -280,7 +280,7 @@ def _naming_columns(result: LabeledTable) -> list[str]:
 
 
 def _cell(value: object) -> str:
-    return "" if value is None else visible(f"{value:.6g}" if isinstance(value, float) else value, _CELL)
+    return visible(cell_words(value, 6), _CELL)
 
 
 def _column(column: Column) -> dict[str, Any]:
@@ -337,7 +337,7 @@ def summarize_judged(result: JudgedTable) -> Summary:
 
 def _required(result: JudgedTable) -> dict[str, Any] | None:
     """Whether the audit shows that the labels are as accurate as required: by the one-sided limit."""
-    share, found = result.options.require, result.accuracy
+    share, found = result.options.require, result.columns[0].labelled or result.accuracy
     if share is None:
         return None
     least = found.low if found.at_least is None else found.at_least
@@ -351,12 +351,26 @@ def _required(result: JudgedTable) -> dict[str, Any] | None:
 
 
 def _judged_column(column: JudgedColumn, result: JudgedTable) -> dict[str, Any]:
-    """Accuracy, for an audit of fixed size and for whoever looked and stopped; and all classes."""
-    found, accuracy = column.judgement, column.judgement.accuracy
-    promised = column.always if result.answers.stopped else accuracy
-    low, high = promised.low, promised.high
+    """Accuracy, for an audit of fixed size and for whoever looked and stopped; and all classes.
+
+    What is promised is the accuracy of the labels there are; ``coverage`` says how many rows have one.
+    """
+    found, accuracy, n_labels = column.judgement, column.judgement.accuracy, result.n_rows - column.n_missing
+    every = column.always if result.answers.stopped else accuracy
+    promised = column.labelled or every
     how = "whenever you stopped" if result.answers.stopped else "exact"
-    at_least = f" If you only need a lower limit: at least {accuracy.at_least:.1%} are right."
+    sentence = (
+        f"Between {promised.low:.1%} and {promised.high:.1%} of the {n_labels:,} labels in column "
+        f"{shown(column.name)} are right ({result.level:.0%} interval, {how}): {promised.correct:,} of "
+        f"{promised.n:,} random rows{' with a label' * bool(column.n_missing)} have the right label."
+    )
+    if not result.answers.stopped:
+        sentence += f" If you only need a lower limit: at least {promised.at_least:.1%} are right."
+    if column.n_missing:
+        sentence += (
+            f" {percent(n_labels / result.n_rows)} of the {result.n_rows:,} rows have a label; with the others "
+            f"counted as wrong, between {every.low:.1%} and {every.high:.1%} are right."
+        )
     right = {(name, name): one.precision.correct for name, one in found.classes.items() if one.precision}
     pairs = {
         (str(truth), str(label or _NO_LABEL)): n
@@ -367,7 +381,8 @@ def _judged_column(column: JudgedColumn, result: JudgedTable) -> dict[str, Any]:
         "missing": column.n_missing,
         "accuracy": _score(accuracy),
         "always": {"low": column.always.low, "high": column.always.high},
-        "promised": {"low": low, "high": high},
+        "promised": _score(promised),
+        "coverage": n_labels / result.n_rows,
         "answered": _score(found.answered),
         "kappa": found.kappa,
         "matrix": matrix_of(pairs, [str(name) for name in found.classes]),
@@ -376,11 +391,7 @@ def _judged_column(column: JudgedColumn, result: JudgedTable) -> dict[str, Any]:
             {"truth": str(truth), "label": None if label is None else str(label), "rows": rows}
             for (truth, label), rows in found.confusions.items()
         ],
-        "sentence": (
-            f"Between {low:.1%} and {high:.1%} of the {result.n_rows:,} labels in column {shown(column.name)} are "
-            f"right ({result.level:.0%} interval, {how}): {accuracy.correct:,} of {accuracy.n:,} random rows "
-            f"have the right label.{'' if result.answers.stopped else at_least}"
-        ),
+        "sentence": sentence,
     }
 
 
@@ -436,7 +447,8 @@ def _pair(pair: LabelPair, result: JudgedTable) -> dict[str, Any]:
         "kappas": pair.kappas,
         "differing": sorted(off, key=lambda one: -one["rows"]),
         "sentence": (
-            f"{outcome} (p = {pair.p_value:.3f}{corrected}): {first} alone is right on {found.only_first} rows, "
+            f"{outcome} ({p_value(pair.p_value, 'p ')}{corrected}): {first} alone is right on "
+            f"{counted(found.only_first, 'row')}, "
             f"{second} alone on {found.only_second}. The accuracy of {first} is between {low} and {high} than "
             f"that of {second}. They agree on {same}."
         ),
@@ -467,12 +479,15 @@ def _accepted_judged(result: JudgedTable) -> dict[str, Any] | None:
     found = result.asked
     if found is None:
         return None
-    marked = (
-        f"those of confidence {found.threshold:.4g} and more. Column {ACCEPT} marks them, and of the audited rows "
-        "those that are right."
-    )
-    some = f"{found.n_accepted:,} of {result.n_rows:,} labels", f"level {found.level:.0%}", marked
-    return _accepted(found, result.accuracy.n, some, ("No label", "Enlarge the audit."))
+    of = of_column([column.name for column in result.columns])
+    some, n_marked = f"{counted(found.n_accepted, 'label')}{of}", int(np.asarray(result.accepted).sum())
+    marked = "of the audited rows those that are right, of the others " + ("these" if found.n_accepted else "none")
+    return _accepted(found, result, some, f"label{of}", "", n_marked, marked)
+
+
+def of_column(names: Sequence[str]) -> str:
+    """Which labels a sentence speaks of, if several columns are judged: the first."""
+    return f" in column {shown(names[0], 40)}" if len(names) > 1 else ""
 
 
 # ------------------------------------------------------------ both
@@ -497,15 +512,16 @@ def _acceptance(found: Acceptance) -> dict[str, Any]:
 
 
 def _accepted(
-    found: Acceptance, n_audited: int, some: tuple[str, str, str], none: tuple[str, str]
+    found: Acceptance, audit: Audit, some: str, which: str, caveat: str, n_marked: int, marked: str
 ) -> dict[str, Any]:
-    """What can be accepted at the error asked for, in a sentence too, or why nothing can."""
-    at_most, (which, level, marked) = f"at most {100 * found.error:.3g}% wrong", some
-    sentence = f"{which} can be accepted with {at_most} ({level}): {marked}"
+    """What can be accepted at the error asked for, in a sentence too, or why nothing can; and what is marked."""
+    at_most = f"can be accepted with at most {100 * found.error:.3g}% wrong"
+    sentence = f"{some} of confidence {found.threshold:.4g} or more {at_most} (level {found.level:.0%}{caveat})."
     if not found.n_accepted:
-        why = why_none_accepted(found.error, found.level, n_audited)
-        sentence = f"{none[0]} can be accepted with {at_most}: {why}. {none[1]}"
-    return {**_acceptance(found), "sentence": sentence}
+        why = why_none_accepted(found.error, found.level, audit.accuracy.n)
+        sentence = f"No {which} {at_most}: {why}."
+    sentence += f" Column {ACCEPT} marks {counted(n_marked, 'row')}: {marked}."
+    return {**_acceptance(found), "n_marked": n_marked, "sentence": sentence}
 
 
 def why_none_accepted(error: float, level: float, n_audited: int) -> str:
@@ -562,7 +578,7 @@ class Hints(NamedTuple):
         n_drawn, n_rows = result.answers.n_drawn, result.n_rows
         again: dict[str, Any] = {"k": min(2 * n_drawn, n_rows), "audit": None, "require": None, "force": False}
         again |= {"annotator": (), "settled": None}
-        more = options.command("judge", files, **again) if n_drawn < n_rows else ""
+        more = options.command("judge", ["draw", *files], **again) if n_drawn < n_rows else ""
         table = result.source.table
         sheet = options.settled or options.folder(table.folder) / f"{table.stem}.settle.csv"
         then = command_line([flag_of("settled"), str(sheet)])
@@ -611,20 +627,21 @@ def next_steps(summary: Summary, hints: Hints) -> list[dict[str, str]]:
     if audit is None and summary["audit_size"]:
         labels = f"Label {number(summary['audit_size']).lower()} random rows"
         steps.append((f"{labels}: they show how good the labels are, and the model learns from them.", hints.draw))
-    if audit is not None and summary["accept"] is not None:
-        steps.append((summary["accept"]["sentence"], ""))
-    elif audit is not None:
-        found = next((one for one in audit["accept"] if one["n_accepted"]), None)
-        if found is not None:
-            which = f"Accept {found['n_accepted']:,} labels with at most {percent(found['error'])} wrong"
-            steps.append((f"{which} ({percent(found['level'])} level). To mark them:", hints.at(found["error"])))
-        else:
-            steps.append(("Enlarge the audit: it is too small to accept any label.", ""))
+    if audit is not None:
+        asked = summary["accept"]
+        steps.append((asked["sentence"], "") if asked else _acceptable(audit["accept"], hints, "approximate"))
     if n := len(summary["second_look"]):
-        these = "one label of yours that contradicts" if n == 1 else f"{n} labels of yours that contradict"
-        steps.append((f"Look again at {these} a confident prediction.", ""))
+        steps.append((suspect_sentence(n), ""))
     steps.append(("Check the rows that the model is least sure of.", ""))
     return [{"words": words, "command": command} for words, command in steps]
+
+
+def suspect_sentence(n: int) -> str:
+    """What is said of labels worth a second look."""
+    labels, they = (
+        ("One of your labels may be a slip", "It") if n == 1 else (f"{n} of your labels may be slips", "They")
+    )
+    return f"{labels}: a model that had not seen it is sure of another class. {they} may still be right."
 
 
 def missing_codes(columns: Sequence[dict[str, Any]], hints: Hints) -> list[str]:
@@ -676,17 +693,30 @@ def prior_advice(diagnosis: dict[str, Any], hints: Hints, told: bool = False) ->
     )
 
 
-def next_step(summary: Summary, hints: Hints) -> str:
-    """What would make the figures of judged labels better."""
+def judged_steps(summary: Summary, hints: Hints) -> list[dict[str, str]]:
+    """What to do next with judged labels; the last step would make the figures better."""
+    steps = [(one["sentence"], "") for one in (summary["required"], summary["accept"]) if one is not None]
+    if summary["confidence"] is not None and summary["accept"] is None:
+        of, caveat = of_column([one["name"] for one in summary["columns"]]), "if you chose that error beforehand"
+        steps.append(_acceptable(summary["acceptance"], hints, caveat, of))
     words, how = "To narrow the intervals, label more rows (your answers are kept)", hints.draw
     if summary["left"]:
-        words, how = (
-            f"To narrow the intervals, label the {summary['left']} rows that have no answer yet",
-            hints.fill,
-        )
+        words, how = f"To narrow the intervals, label the {counted(summary['left'], 'row')} left", hints.fill
     if (people := summary["annotators"]) and people["unsettled"]:
-        words, how = f"Settle the {people['unsettled']} rows on which people differ", hints.settle
-    return f"{words}:  {how}" if how else f"{words}."
+        words, how = f"Settle the {counted(people['unsettled'], 'row')} on which people differ", hints.settle
+    steps.append((f"{words}{':' if how else '.'}", how))
+    return [{"words": words, "command": command} for words, command in steps]
+
+
+def _acceptable(levels: list[dict[str, Any]], hints: Hints, caveat: str, of: str = "") -> tuple[str, str]:
+    """The smallest error at which labels can be accepted: in words, and how to have them marked."""
+    found = next((one for one in levels if one["n_accepted"]), None)
+    if found is None:
+        at_most = percent(levels[-1]["error"])
+        return f"This audit is too small to accept any label at {at_most} error or less; label more rows.", ""
+    which = f"{counted(found['n_accepted'], 'label')}{of} of confidence {found['threshold']:.4g} or more"
+    at_most = f"at most {percent(found['error'])} wrong ({percent(found['level'])} level, {caveat})"
+    return f"{which} can be accepted with {at_most}. To mark them, add", hints.at(found["error"])
 
 
 # What was seen on real tables with labels from one group of rows or picked by a column; a test holds the numbers

@@ -11,9 +11,18 @@ from rich.table import Column
 from rich.table import Table as Grid
 from rich.text import Text
 
-from chary._words import number, p_value, percent, visible
+from chary._words import counted, number, p_value, percent, visible
 from chary.method.priors import ACCURACY
-from chary.report.summary import Hints, Summary, aim_question, missing_codes, next_step, prior_advice
+from chary.report.summary import (
+    Hints,
+    Summary,
+    aim_question,
+    judged_steps,
+    missing_codes,
+    next_steps,
+    prior_advice,
+    suspect_sentence,
+)
 from chary.tables.cells import codes_noted
 
 _WIDTH, _N_SHIFTS, _N_NAMED, _N_NOTES = 100, 10, 20, 12
@@ -29,23 +38,23 @@ def show_labels(console: Console, summary: Summary, hints: Hints) -> None:
     _show_notes(console, summary["notes"])
     columns = summary["columns"]
     _show_columns(console, "Left out", [column for column in columns if not column["used"]])
-    _show_columns(console, "Doubtful", _doubtful(columns))
+    _show_columns(console, "Please check", _doubtful(columns))
     _show_codes(console, columns, hints)
     _show_columns(console, "Read as", [column for column in columns if column["read_otherwise"]])
     prior = summary["class_prior"]
     _show_verdict(console, summary["diagnosis"], f"Y{prior['sentence'][1:]}." if prior["told"] else "")
     aim = summary["aim"]
-    console.print(Text(f"{aim['sentence']} {aim_question(hints, aim['name'])}".rstrip() + "\n"))
+    question = "" if summary["audit"] else aim_question(hints, aim["name"])  # asked before there was one
+    console.print(Text(f"{aim['sentence']} {question}".rstrip() + "\n"))
     if doubted := len(summary["second_look"]):
-        these = "One of your labels looks" if doubted == 1 else f"{doubted} of your labels look"
-        console.print(f"{these} unusual but may be right: see the report.\n")
+        console.print(f"{suspect_sentence(doubted)}\n")
     if summary["audit"] is None:
-        console.print(_panel(_invitation(summary), "how accurate?"))
-        if hints.draw:  # not in the box, whose edges would be copied with it, nor cut
+        console.print(Text(f"How accurate are they? {_invitation(summary)}\n"))
+        if hints.draw:  # never cut
             console.print(Text(f"Next:  {visible(hints.draw, len(hints.draw))}\n", "bold"), soft_wrap=True)
     else:
         _show_audit(console, summary["audit"], summary["held_out"], summary["aim"]["name"])
-        _show_accepted(console, summary["accept"], summary["audit"]["accept"], "new labels", "approximate", hints)
+        _show_steps(console, next_steps(summary, hints)[:1])
         console.print()
 
 
@@ -133,11 +142,9 @@ def _show_verdict(console: Console, diagnosis: dict[str, Any], remark: str) -> N
 
 
 def _invitation(summary: Summary) -> str:
-    nobody = "Nobody knows yet: your labels are not a random sample."
     if not summary["audit_size"]:
-        return f"{nobody} There are so few rows without a label that you can look at each."
-    size = number(summary["audit_size"]).lower()
-    return f"{nobody} Label {size} random rows to find out. The model learns from them, too."
+        return "There are so few rows without a label that you can look at each."
+    return f"{number(summary['audit_size'])} random rows that you label will tell, and the model learns from them."
 
 
 def _show_audit(console: Console, audit: dict[str, Any], held_out: dict[str, Any] | None, aim: str) -> None:
@@ -185,14 +192,9 @@ def show_judged(console: Console, summary: Summary, hints: Hints) -> None:
         console.print(_trusted(summary["trusted"]))
     for slices in summary["slices"]:
         console.print(_slices(slices))
-    if summary["required"] is not None:
-        _say(console, summary["required"]["sentence"], "bold")
-    if summary["confidence"] is not None:
-        when = "if you chose that error beforehand"
-        _show_accepted(console, summary["accept"], summary["acceptance"], "labels", when, hints)
     for note in summary["notes"]:
         _say(console, note["text"], "bold red" if note["warning"] else "")
-    _say(console, next_step(summary, hints))
+    _show_steps(console, judged_steps(summary, hints))
     console.print()
 
 
@@ -221,7 +223,7 @@ def _score(score: dict[str, Any] | None) -> str:
 def _show_confusions(console: Console, confusions: list[dict[str, Any]]) -> None:
     for one in confusions[:_N_CONFUSIONS]:
         label = "without a label" if one["label"] is None else f"labelled as '{visible(one['label'], 40)}'"
-        _say(console, f"{one['rows']:>4} rows: '{visible(one['truth'], 40)}' {label}")
+        _say(console, f"{counted(one['rows'], 'row'):>8}: '{visible(one['truth'], 40)}' {label}")
     if len(confusions) > _N_CONFUSIONS:
         _say(console, f"and {len(confusions) - _N_CONFUSIONS} more pairs: see the report.")
     if confusions:
@@ -243,25 +245,9 @@ def _slices(slices: dict[str, Any]) -> Grid:
 # ------------------------------------------------------------ both
 
 
-def _show_accepted(
-    console: Console,
-    asked: dict[str, Any] | None,
-    levels: list[dict[str, Any]],
-    what: str,
-    caveat: str,
-    hints: Hints,
-) -> None:
-    """What can be accepted at the error asked for; if none was, at the first at which something can."""
-    if asked is not None:
-        _say(console, asked["sentence"], "bold")
-        return
-    found = next((one for one in levels if one["n_accepted"]), None)
-    if found is None:
-        _say(console, f"This audit is too small to accept any label at {levels[-1]['error']:.0%} error or less.")
-        return
-    which = "{n_accepted:,} {what} (confidence {threshold:.4g} or more) can be accepted with at most "
-    level = "{error:.0%} wrong ({level:.0%} level, {caveat}). To mark them, add {how}."
-    _say(console, (which + level).format(**found, what=what, caveat=caveat, how=hints.at(found["error"])))
+def _show_steps(console: Console, steps: list[dict[str, str]]) -> None:
+    for one in steps:
+        _say(console, f"{one['words']}  {one['command']}".rstrip(), "" if one["command"] else "bold")
 
 
 def _say(console: Console, text: str, style: str = "") -> None:

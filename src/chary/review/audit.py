@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from chary._words import percent, shown
+from chary._words import cell_words, percent, shown
 from chary.audit.filling import CLASS_KEYS, Filling
 from chary.audit.sheet import SKIPPED
 from chary.review.state import LIVE, PLANNED, ConflictError, Workbench, locked
@@ -187,11 +187,7 @@ def keys_of(classes: Sequence[str]) -> list[dict[str, str]]:
 
 def text_of(value: Any, most: int = MOST_CHARACTERS) -> str:
     """A cell as text; what the file cannot hold as such is shown as Python writes it."""
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return str(value).lower()  # as the written file has it
-    text = f"{value:.10g}" if isinstance(value, float) else str(value)
+    text = cell_words(value)
     return text if len(text) <= most else f"{text[:most]} … ({len(text) - most:,} more characters)"
 
 

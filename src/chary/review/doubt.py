@@ -40,7 +40,10 @@ def doubt_page(bench: Workbench, query: Mapping[str, str]) -> dict[str, Any]:
     row = doubt.next(mask, after) if row is None else row
     if row is None or row in audited:
         return {**page, "row": None}
-    fields = fields_of(bench.job.table.frame.row(row, named=True), doubt.columns, query.get("all") == "true")
+    names = [
+        name for name in bench.job.table.frame.columns if name != bench.job.target
+    ]  # in the order of the file
+    fields = fields_of(bench.job.table.frame.row(row, named=True), names, query.get("all") == "true")
     about = {"number": row + 1, **fields, "answer": checked.get(row, "")}
     return {**page, "row": about, **doubt.opinion(row)}
 
@@ -177,7 +180,7 @@ class Doubt:
         rows, features = self._given
         distance = np.square(features - X[0].astype(np.float32)).sum(axis=1)
         nearest = rows[np.argsort(distance, kind="stable")[:_NEIGHBOURS]]
-        result, names = self.result, self.columns[:_CELLS]
+        result, names = self.result, self._columns
         frame = result.table.frame.select(names)[nearest.tolist()]
         texts = [[text or "" for text in cell_texts(frame[name]).to_list()] for name in names]
         return [
@@ -201,14 +204,12 @@ class Doubt:
         ]
 
     @cached_property
-    def columns(self) -> list[str]:
-        """The table's columns but the target: what the labels owe most to first, what is not used last."""
+    def _columns(self) -> list[str]:
+        """Some of the table's columns: what the labels owe most to, or the first."""
         result = self.result
         found = [] if result.explainer is None else [one.column for one in result.explainer.importance]
-        used = {column.name for column in result.model[0].columns_ if column.used}
         names = [name for name in result.table.frame.columns if name != result.target]
-        ordered = dict.fromkeys([*found, *sorted(names, key=lambda name: name not in used)])
-        return [name for name in ordered if name in set(names)]
+        return [name for name in dict.fromkeys([*found, *names]) if name in names][:_CELLS]
 
     @cached_property
     def _given(self) -> tuple[NDArray[np.intp], NDArray[np.float32]]:

@@ -17,7 +17,7 @@ from chary._words import shown
 from chary.method.priors import AIMS
 from chary.options import Options
 from chary.tables import Table, TableError
-from chary.tables.formats.packing import state_of
+from chary.tables.formats.base import state_of
 
 # What a column can be taken for on the page, and the option that says so.
 KINDS = {
@@ -138,10 +138,10 @@ def read_settings(path: Path, options: Options, columns: Sequence[str], classes:
         lost = f"{path.name} is a link that leads nowhere; what you choose here is not kept."
         return Kept(options, notice=lost, own=False) if path.is_symlink() else Kept(options)
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        notice = f"{path.name} is damaged, or was not written by this page; the usual settings are used."
+        notice = f"{path.name} cannot be read; default settings are used."
         return Kept(options, notice=notice, own=False)
     if _of(about) != _of(_about(options)):
-        return Kept(options, written, f"{path.name} holds settings for other labels; the usual ones are used.")
+        return Kept(options, written, f"{path.name} holds settings for other labels; default ones are used.")
     try:
         kept = with_settings(options, chosen, columns, classes)
         return Kept(with_settings(kept, {"kinds": kinds_of(options)}, columns, classes), written)
@@ -235,5 +235,5 @@ def _is_number(value: Any) -> bool:
 
 def _mapping(value: Any) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
-        raise TableError("A setting has another form than this page gives it.")
+        raise TableError("A setting is not valid.")
     return value

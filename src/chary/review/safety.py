@@ -96,9 +96,9 @@ class Safety:
         """The application, or for whoever shows the token a welcome with the cookie; others are refused."""
         hosts = request.headers.getlist("host")
         if len(hosts) != 1 or hosts[0].lower() not in self.hosts:
-            raise HTTPException(403, "The page is at 127.0.0.1 alone, under the address that the command printed.")
+            raise HTTPException(403, "Open the address that the command printed.")
         if request.method not in ("GET", "HEAD", "POST"):
-            raise HTTPException(405, "Only pages are read here, and answers written.")
+            raise HTTPException(405, "This request is not allowed.")
         token = request.query_params.get("token")
         if request.method == "GET" and request.scope["path"] == "/" and token is not None:
             if not _same(token, self._token):
@@ -123,7 +123,7 @@ class Safety:
         if site not in ("", "same-origin") or not (own or (site and not origin)):
             raise HTTPException(403, "Another page tried to write.")
         if headers.get("content-type", "").split(";")[0].strip().lower() != "application/json":
-            raise HTTPException(400, "What is written here is JSON.")
+            raise HTTPException(400, "Only JSON is accepted.")
 
 
 async def read_body(request: Request) -> bytes:
@@ -133,7 +133,7 @@ async def read_body(request: Request) -> bytes:
         async for part in request.stream():
             body += part
             if len(body) > MOST_BYTES:
-                raise HTTPException(413, "An answer is not that long.")
+                raise HTTPException(413, "The answer is too long.")
     except ClientDisconnect:
         raise HTTPException(400, "The request did not arrive as a whole.") from None
     return bytes(body)

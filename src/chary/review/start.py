@@ -81,7 +81,7 @@ def choose_labels(bench: Workbench, body: Mapping[str, Any]) -> dict[str, Any]:
     lists = {one: body[one] for one in ("unlabeled", "classes") if one in body}
     texts = [text for values in lists.values() for text in (values if isinstance(values, list) else [None])]
     if not all(isinstance(text, str) for text in [*texts, name or ""]) or task not in (None, "label", "judge"):
-        raise TableError("What was chosen has another form than this page gives it.")
+        raise TableError("The choice is not valid.")
     chosen: dict[str, Any] = {key: tuple(values) for key, values in lists.items()}
     if task is not None or "target" in body:  # without a task: back to where it is chosen
         chosen |= {"target": name if task == "label" else None, "labels": (name,) if task == "judge" else ()}
@@ -105,10 +105,10 @@ def _columns(bench: Workbench) -> list[dict[str, Any]]:
     columns = []
     for name, examples in bench.job.examples.items():
         about = found.get(name, _UNKNOWN)
-        told = {key: about[key] for key in ("kind", "used", "note")}
-        doubtful = about["note"] if about["doubtful"] else ""
-        own = {"examples": examples, "choices": choices, "chosen": chosen.get(name)}
-        columns.append({"name": name, **told, "doubtful": doubtful, **own})
+        told = {key: about[key] for key in ("kind", "used", "note", "doubtful")}
+        columns.append(
+            {"name": name, **told, "examples": examples, "choices": choices, "chosen": chosen.get(name)}
+        )
     return columns
 
 

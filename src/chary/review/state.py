@@ -35,7 +35,7 @@ from chary.review.files import (
 from chary.review.jobs import ChooseJob, Job, LabelJob, Progress, job_of
 from chary.tables import TableError, open_source
 from chary.tables.formats import require_writable
-from chary.tables.formats.packing import state_of
+from chary.tables.formats.base import state_of
 from chary.tables.source import flattened
 from chary.tables.table import with_names_of
 from chary.tables.target import UndecidedError
@@ -362,7 +362,7 @@ class Sheets:
             filling = self.read(path)
         place = None if filling is None else filling.place_of(row)
         if filling is None or place is None:
-            raise ConflictError(f"{path.name} was changed at this very moment; try again.")
+            raise ConflictError(f"{path.name} was just changed; try again.")
         return filling, place
 
     def audited_rows(self) -> set[int]:

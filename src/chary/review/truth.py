@@ -112,9 +112,9 @@ def truth_of_judged(result: JudgedTable) -> dict[str, Any]:
     more = [pair["sentence"] for pair in summary["pairs"]]
     more += [other["sentence"] for other in summary["columns"][1:]]
     more += [_trust(one) for one in summary["trusted"]]
-    accuracy = {"right": column["accuracy"]["correct"], "n": column["accuracy"]["n"], "words": column["sentence"]}
+    promised = column["promised"]
     return {
-        "accuracy": {**column["promised"], **accuracy},
+        "accuracy": {**promised, "right": promised["correct"], "words": column["sentence"]},
         "promised": None,
         "after": None,
         "acceptance": levels,

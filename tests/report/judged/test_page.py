@@ -14,7 +14,7 @@ def test_the_page_answers_each_question_and_runs_nothing(judged):
         "Which classes can be trusted?",
         "How many rows are really of each class?",
         "Where are the labels worse?",
-        "Which labels can be accepted?",
+        "Which labels in column rule can be accepted?",
         "What this rests on",
     ):
         assert f">{title}</h2>" in page
@@ -28,7 +28,7 @@ def test_the_page_answers_each_question_and_runs_nothing(judged):
 
 def test_an_interval_is_drawn_where_it_is(judged):
     summary = summarize_judged(judged)
-    low, high = summary["columns"][0]["promised"].values()
+    low, high = (summary["columns"][0]["promised"][side] for side in ("low", "high"))
     drawn = f'class="range" style="left:{100 * low:.2f}%;width:{100 * (high - low):.2f}%"'
     assert drawn in render_judged(summary)
 

@@ -5,6 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from chary import judge
+from chary.audit import interval
 from chary.report.summary import summarize_judged
 
 
@@ -14,7 +16,8 @@ def test_it_is_plain_data_and_adds_up(judged):
     assert (summary["rows"], summary["audited"], summary["answered"], summary["skipped"]) == (800, 115, 115, 0)
     first, second = summary["columns"]
     assert [column["name"] for column in summary["columns"]] == ["rule", "other"]
-    assert first["promised"] == {"low": first["accuracy"]["low"], "high": first["accuracy"]["high"]}
+    assert first["promised"] == first["accuracy"]
+    assert first["coverage"] == 1
     assert sum(one["labelled"] for one in first["classes"]) == 800
     assert sum(one["rows"] for one in first["confusions"]) == 115 - first["accuracy"]["correct"]
     assert f"{first['accuracy']['correct']} of 115 random rows have the right label" in first["sentence"]
@@ -38,12 +41,29 @@ def test_it_is_plain_data_and_adds_up(judged):
 
 def test_what_was_asked_for_is_said_whatever_came_out(judged):
     found = summarize_judged(judged)["accept"]
-    assert f"{found['n_accepted']:,} of 800 labels can be accepted with at most 20% wrong" in found["sentence"]
+    assert f"{found['n_accepted']:,} labels in column 'rule' of confidence" in found["sentence"]
+    assert found["n_marked"] == judged.accepted.sum()
+    assert f"marks {found['n_marked']} rows" in found["sentence"]
     said = summarize_judged(replace(judged, error=0.01))["accept"]["sentence"]
     assert said == (
-        "No label can be accepted with at most 1% wrong: this needs at least 230 audited rows, and there are 115. "
-        "Enlarge the audit."
+        "No label in column 'rule' can be accepted with at most 1% wrong: this needs at least 230 audited rows, "
+        f"and there are 115. Column chary_accept marks {judged.correct.sum()} rows: of the audited rows those "
+        "that are right, of the others none."
     )
+
+
+def test_rows_without_a_label_are_not_called_labels():
+    truth = ["ham" if i % 2 else "spam" for i in range(300)]
+    labels = [label if i % 3 else None for i, label in enumerate(truth)]
+    told = [label if i % 5 == 0 else None for i, label in enumerate(truth)]
+    found = summarize_judged(judge({"text": truth, "rule": labels}, "rule", told, require=0.9).details)
+    column = found["columns"][0]
+    assert (column["coverage"], column["accuracy"]["correct"], column["accuracy"]["n"]) == (2 / 3, 40, 60)
+    assert (column["promised"]["n"], column["promised"]["low"]) == (40, interval(40, 40, 200)[0])
+    assert "of the 200 labels in column 'rule' are right" in column["sentence"]
+    assert "40 of 40 random rows with a label" in column["sentence"]
+    assert "67% of the 300 rows have a label" in column["sentence"]
+    assert found["required"]["outcome"] == "shown"
 
 
 def test_a_new_class_is_a_warning(judged):

@@ -4,8 +4,8 @@ from io import StringIO
 
 from rich.console import Console
 
-from chary.report.summary import Hints, summarize_judged
-from chary.report.terminal import next_step, show_judged
+from chary.report.summary import Hints, judged_steps, summarize_judged
+from chary.report.terminal import show_judged
 
 
 def test_every_question_has_its_answer(judged):
@@ -31,9 +31,9 @@ def test_every_question_has_its_answer(judged):
 
 def test_rows_not_reached_come_first(judged):
     summary = {**summarize_judged(judged), "left": 4}
-    assert next_step(summary, Hints(fill="chary audit fill s.csv")).endswith(
-        "no answer yet:  chary audit fill s.csv"
-    )
+    last = judged_steps(summary, Hints(fill="chary audit fill s.csv"))[-1]
+    assert last["words"].endswith("label the 4 rows left:")
+    assert last["command"] == "chary audit fill s.csv"
 
 
 def test_the_error_named_is_the_one_that_the_sentence_speaks_of(judged):
@@ -43,8 +43,9 @@ def test_the_error_named_is_the_one_that_the_sentence_speaks_of(judged):
     summary = {**summarize_judged(judged), "accept": None, "acceptance": levels}
     out = shown(summary, Hints(error="--error {percent:g}%"))
     assert "at most 20% wrong (90% level, if you chose that error beforehand)" in out
-    assert "To mark them, add --error 20%." in out
-    assert "To mark them, add error=0.2." in shown(summary, Hints())
+    assert "10 labels in column 'rule' of confidence 0.5 or more" in out
+    assert "To mark them, add  --error 20%" in out
+    assert "To mark them, add  error=0.2" in shown(summary, Hints())
 
 
 def test_who_looked_is_told_the_interval_that_holds_all_along_unless_it_is_the_one_shown(judged):

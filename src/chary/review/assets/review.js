@@ -217,6 +217,10 @@ function showState({ kind, work, next, notices, stale }) {
     show(bar, work.running);
   }
   show(line, Boolean(words));
+  for (const place of document.querySelectorAll(".waiting")) { // where there is nothing else to see yet
+    place.replaceChildren(`${words}: ${work.left} `, make("progress", { max: 1, value: work.share }));
+    show(place, work.running);
+  }
   for (const link of document.querySelectorAll(".steps a")) show(link.querySelector(".next"), next.page === link.getAttribute("href"));
   show($("stale"), stale && !work.running && document.body.dataset.page !== "audit");
   for (const notice of notices) notify(notice);
@@ -521,7 +525,7 @@ async function startPage() {
       make("th", { scope: "row", dir: "auto" }, seen(name, 120)),
       make("td", {}, select),
       make("td", {}, ...examples.filter((text) => text !== "").map((text) => make("span", { class: "example", dir: "auto" }, seen(text, 80)))),
-      make("td", {}, used ? "" : "left out: ", seen(note, 200), doubtful ? make("span", { class: "doubtful" }, ` Doubtful: ${seen(doubtful, 300)}`) : ""));
+      make("td", { class: doubtful ? "doubtful" : null }, used ? "" : "left out: ", doubtful ? "please check: " : "", seen(note, 300)));
   };
 
   const save = async (settings, said, error, path = "/api/settings") => {
@@ -825,10 +829,10 @@ async function truthPage() {
     const { accuracy, after, promised } = data;
     const held = promised?.held_out;
     const lines = [];
-    if (held?.accuracy != null) lines.push({ name: "Promised by your own labels", mark: held.accuracy, figure: percent(held.accuracy) });
-    if (promised?.confidence != null) lines.push({ name: "Promised by the confidence", mark: promised.confidence, figure: percent(promised.confidence) });
-    if (accuracy) lines.push({ name: after ? "Found, before learning from them" : "Found on your random rows", low: accuracy.low, high: accuracy.high, dot: accuracy.n ? accuracy.right / accuracy.n : null, figure: interval(accuracy.low, accuracy.high), main: !after });
-    if (after) lines.push({ name: "Now that it has learned from them", low: after.low, high: after.high, dot: after.n ? after.right / after.n : null, figure: interval(after.low, after.high), main: true });
+    if (held?.accuracy != null) lines.push({ name: "Cross-validation on your labels", mark: held.accuracy, figure: percent(held.accuracy) });
+    if (promised?.confidence != null) lines.push({ name: "Mean confidence", mark: promised.confidence, figure: percent(promised.confidence) });
+    if (accuracy) lines.push({ name: after ? "Without the audit's answers" : "These labels", low: accuracy.low, high: accuracy.high, dot: accuracy.n ? accuracy.right / accuracy.n : null, figure: interval(accuracy.low, accuracy.high), main: !after });
+    if (after) lines.push({ name: "These labels", low: after.low, high: after.high, dot: after.n ? after.right / after.n : null, figure: interval(after.low, after.high), main: true });
     const best = after ?? accuracy;
     say($("headline"), best ? `Between ${percent(best.low)} and ${percent(best.high)} of the labels are right.` : "");
     intervals($("accuracy-picture"), lines);
@@ -927,7 +931,10 @@ async function reviewPage() {
     show($("answers"), Boolean(row));
     show($("empty"), !row);
     $("undo").disabled = given.length === 0;
-    if (!row) return say($("empty-words"), Object.keys(filters).length ? "No row is left that fits what you asked for." : frame.state?.learned ? "You have checked all of them." : "The labels are not there yet. They will be shown here.");
+    const learned = frame.state?.learned;
+    say($("empty-title"), learned ? "No more rows" : "The model is still learning");
+    show($("empty-next"), learned);
+    if (!row) return say($("empty-words"), Object.keys(filters).length ? "No row is left that fits what you asked for." : learned ? "You have checked all of them." : "The rows are shown here as soon as they have labels.");
     say($("row-title"), `Row ${count(row.number)} of the table`);
     showFields(row, async () => render(await ask(address("/api/doubt", { row: row.number, all: "true" }))));
     showProposal(data);
@@ -1231,5 +1238,6 @@ try {
   say($("trouble"), `${refused.message} Load this page again.`);
   show($("trouble"));
 } finally {
+  show($("loading"), false);
   $("content").removeAttribute("aria-busy");
 }
