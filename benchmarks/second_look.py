@@ -25,8 +25,8 @@ from rich.table import Table
 from threadpoolctl import threadpool_limits
 
 from chary import MixedEnsembleClassifier
-from chary.audit.held_out import HeldOut, held_out
 from chary.labelling.result import suspect_labels
+from chary.method.held_out import HeldOut, held_out
 from studies import COLLECTION, TableFacts, labelled_rows
 
 SHARES = {"random": (0.0, 0.05, 0.1), "group": (0.0, 0.1), "column": (0.0, 0.1)}

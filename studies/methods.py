@@ -14,8 +14,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import QuantileTransformer, StandardScaler
 
 from chary import Curriculum, FixedThreshold, MixedEnsembleClassifier, SelfTrainingClassifier, TransductiveBound
-from chary.audit.held_out import judge_folds
 from chary.method import confidence_auroc, expected_calibration_error, risk_coverage_curve, t_share, t_similarity
+from chary.method.held_out import judge_folds
 from studies.study import ERM, Method, Task, accuracy
 
 

@@ -14,6 +14,7 @@ from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifie
 from sklearn.linear_model import LogisticRegression
 from sklearn.semi_supervised import SelfTrainingClassifier
 
+from chary.audit import score
 from chary.labelling import Diagnosis, LabeledTable, diagnose_rows, label_table
 from chary.labelling.diagnose import MILD, REPRESENTATIVE, STRONG, UNKNOWN
 from chary.labelling.learn import LEARNERS, WITH_AUDIT, fit_learner
@@ -124,8 +125,8 @@ def _what_was_said(outcome: LabeledTable, codes: NDArray[np.intp], truth: NDArra
         "held_out_rows": len(judged.correct),
     }
     if len(judged.correct):
-        score = judged.score
-        said |= {"held_out": score.share, "held_out_low": score.low, "held_out_high": score.high}
+        found = score(judged.correct)
+        said |= {"held_out": found.share, "held_out_low": found.low, "held_out_high": found.high}
     return said
 
 

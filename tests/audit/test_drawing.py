@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from chary.audit import draw, drawing
-from chary.audit.drawing import _rows_to_add, draw_sheet
-from chary.audit.sheet import RANDOM, cells_of, read_sheet, sheet_rows, unlabelled_rows, write_audit
+from chary.audit import draw, sheet
+from chary.audit.sheet import RANDOM, _rows_to_add, cells_of, draw_sheet, read_sheet, sheet_rows, unlabelled_rows
 from chary.tables import Table, TableError
 from chary.tables.target import target_labels
+from tests.fixtures.sheets import write_audit
 
 FRAME = pl.DataFrame({"x": [f"r{i}" for i in range(200)], "y": ["a", "b"] * 10 + [None] * 180})
 
@@ -121,7 +121,7 @@ def test_draws_are_nested_and_go_on_from_any_of_them(n, seed, data):
 
 def test_a_draw_of_many_rows_is_that_of_its_blocks(monkeypatch):
     whole = draw(np.zeros(1_000, bool), 50, 3)
-    monkeypatch.setattr(drawing, "_BLOCK", 64)
+    monkeypatch.setattr(sheet, "_BLOCK", 64)
     assert draw(np.zeros(1_000, bool), 50, 3).tolist() == whole.tolist()
 
 

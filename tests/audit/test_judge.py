@@ -9,10 +9,10 @@ from chary.audit import accept_threshold, draw, draw_to_judge, interval, judge_t
 from chary.audit.acceptance import LEVEL
 from chary.audit.figures import holm, kappa
 from chary.audit.judge import EMPTY, cells_by_row, read_labels_under_test, settling_sheet
-from chary.audit.sheet import write_audit
 from chary.options import Options
 from chary.tables import Table, TableError, open_source, write_table
 from chary.tables.target import target_labels
+from tests.fixtures.sheets import write_audit
 
 N = 600
 

@@ -17,9 +17,10 @@ from chary import DiverseEnsembleClassifier, FixedThreshold, SelfTrainingClassif
 from chary.audit import draw, interval, score, smallest_audit
 from chary.audit.acceptance import ERRORS
 from chary.audit.answers import AuditAnswers
-from chary.audit.held_out import confidence_of
 from chary.audit.intervals import clopper_pearson
-from chary.audit.model import audit_model, cross_fitted_score, fit_with_audit, merge
+from chary.audit.model import cross_fitted_score, fit_with_audit
+from chary.labelling.audited import audit_model, merge
+from chary.method.held_out import confidence_of
 from chary.method.labels import encode
 
 
@@ -54,7 +55,7 @@ def test_no_model_is_judged_on_a_label_it_has_seen():
     rows = np.array([3, 17, 5, 11, 2, 8, 0])
     y[rows] = ["b", "a", "a", "a", "b", "b", "a"]
     result = fit_with_audit(Memory(), X, y, rows, random_state=0)
-    assert result.before.score.correct == result.after.score.correct == 0
+    assert result.before.correct.sum() == result.after.correct.sum() == 0
     assert set(result.unaudited_model.seen_) == set(range(20, 40))
     assert set(result.model.seen_) == {*range(20, 40), *rows.tolist()}
     assert result.labels.tolist() == y[rows].tolist()
@@ -66,7 +67,7 @@ def test_before_is_the_model_of_the_biased_labels_alone(table):
     by_hand = LogisticRegression().fit(X[labeled], y[labeled])
     assert (result.before.prediction == by_hand.predict(X[rows])).all()
     assert result.before.confidence == pytest.approx(by_hand.predict_proba(X[rows]).max(axis=1))
-    assert result.before.score == score(by_hand.predict(X[rows]) == y[rows])
+    assert result.before_score == score(by_hand.predict(X[rows]) == y[rows])
 
 
 def test_after_is_each_row_judged_without_its_own_label(table):
@@ -107,7 +108,7 @@ def test_any_classifier_will_do(table, estimator):
     before, after = (
         np.mean(model.predict(X[rest]) == y_true[rest]) for model in (result.unaudited_model, result.model)
     )
-    assert result.before.score.low <= before <= result.before.score.high
+    assert result.before_score.low <= before <= result.before_score.high
     assert after > 0.8
     assert confidence_of(result.model, X[rest]).shape == (rest.sum(),)
     assert "exact" in str(result)

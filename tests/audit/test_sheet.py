@@ -26,10 +26,10 @@ from chary.audit.sheet import (
     sheet_rows,
     table_checksum,
     with_origin,
-    write_audit,
 )
 from chary.tables import Table, TableError, read_table
 from chary.tables.target import target_labels
+from tests.fixtures.sheets import write_audit
 
 N, K = 60, 12
 N_MANGLED = 500 if os.environ.get("CHARY_FUZZ") == "full" else 200

@@ -3,7 +3,7 @@
 import numpy as np
 
 from chary.audit import score, sequence, settled
-from chary.audit.stopping import Stopping
+from chary.audit.filling import Stopping
 
 
 def test_the_interval_is_that_of_the_sequence_and_is_shown_every_fifth_row():

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import chary
 from chary._words import Parameter, Step
-from chary.audit.sheet import DOUBT, SheetOrigin, write_audit
+from chary.audit.sheet import DOUBT, SheetOrigin
 from chary.cli import audit, main
 from chary.cli.app import app
 from chary.cli.console import _COMMANDS, sentence
@@ -25,6 +25,7 @@ from chary.options import Options, flag_of, read_prior, read_share, read_size
 from chary.report.summary import Hints
 from chary.tables import TableError, read_table
 from chary.tables.target import target_labels
+from tests.fixtures.sheets import write_audit
 
 ROOT = typer.main.get_command(app)
 PACKAGE = Path(chary.__file__).parent

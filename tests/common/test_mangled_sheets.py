@@ -11,9 +11,9 @@ import pytest
 
 from chary.audit import draw
 from chary.audit.answers import read_audit
-from chary.audit.sheet import write_audit
 from chary.tables import TableError, read_table
 from chary.tables.target import target_labels
+from tests.fixtures.sheets import write_audit
 
 N_SHEETS = 1000 if os.environ.get("CHARY_FUZZ") == "full" else 150
 N, K = 80, 12

@@ -4,9 +4,9 @@ import numpy as np
 from scipy.spatial.distance import cdist
 from sklearn.linear_model import LogisticRegression
 
-from chary.audit.held_out import HeldOut, held_out
 from chary.labelling.label import rows_to_label
 from chary.labelling.result import suspect_labels
+from chary.method.held_out import HeldOut, held_out
 
 
 def judged(probability, own, correct=None):

@@ -13,18 +13,18 @@ from sklearn.naive_bayes import GaussianNB
 from chary import MixedEnsembleClassifier
 from chary._words import percent
 from chary.audit import draw
-from chary.audit.held_out import HeldOut
-from chary.audit.sheet import write_audit
 from chary.labelling import diagnose_table, label, label_table, predict_table
 from chary.labelling.label import Pace
 from chary.labelling.learn import LEARNERS, NETWORK
 from chary.labelling.result import write_rows_to_check
 from chary.method import default_members, labels
+from chary.method.held_out import HeldOut
 from chary.model_file import ModelFileError, load, save
 from chary.options import Options
 from chary.report.summary import summarize
 from chary.tables import Table, TableError, open_source, read_table, write_table
 from chary.tables.target import sample_rows, target_labels
+from tests.fixtures.sheets import write_audit
 
 pytestmark = pytest.mark.usefixtures("quick_learners")
 

@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import softmax
 from scipy.stats import entropy as scipy_entropy
 
+from chary.method import confidence as room
 from chary.method.confidence import CONFIDENCES, entropy, margin, max_probability, scores_of, t_share, t_similarity
 
 
@@ -204,3 +205,19 @@ def test_a_confidence_is_called_by_the_name_of_its_function():
         ValueError, match="kind='sure' is not a confidence; choose one of t_similarity, t_share, max"
     ):
         scores_of(np.full((2, 2), 0.5), "sure")
+
+
+@given(arrays(np.float64, st.tuples(st.integers(1, 4), st.integers(2, 5)), elements=st.floats(-1e6, 1e6)))
+def test_softmax_is_that_of_scipy_in_the_memory_of_the_logits(logits):
+    expected = softmax(logits, axis=-1)
+    found = room.softmax(logits)
+    assert found is logits
+    assert_allclose(found, expected, rtol=1e-12, atol=1e-300)
+
+
+def test_what_each_class_is_worth_in_each_confidence():
+    probs = np.array([[0.6, 0.3, 0.1], [0.2, 0.2, 0.6]])
+    assert_array_equal(scores_of(probs, "softmax").class_confidence, probs)
+    assert_allclose(scores_of(probs, "margin").class_confidence, [[0.3, 0, 0], [0, 0, 0.4]])
+    certain = np.tile([[[1.0, 1e-7]]], (2, 3, 1))  # a little more than one in all, as float32 gives it
+    assert_array_equal(scores_of(certain[:, 0], "t_similarity", certain).confidence, 1)

@@ -16,9 +16,8 @@ from pathlib import Path
 
 import polars as pl
 
-from chary.audit.drawing import draw_sheet
 from chary.audit.filling import Filling
-from chary.audit.sheet import unlabelled_rows
+from chary.audit.sheet import draw_sheet, unlabelled_rows
 from chary.tables import read_table
 from chary.tables.target import target_labels
 

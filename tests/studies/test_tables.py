@@ -11,7 +11,6 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.preprocessing import OrdinalEncoder
 
-from chary.audit.sheet import write_audit
 from chary.labelling import label_table
 from chary.labelling.diagnose import REPRESENTATIVE, STRONG
 from chary.options import Options
@@ -39,6 +38,7 @@ from studies.tables import (
     worth_of_aim,
     worth_of_audit,
 )
+from tests.fixtures.sheets import write_audit
 
 pytestmark = pytest.mark.usefixtures("quick_learners")
 

@@ -1,7 +1,6 @@
 """Random rows and exact answers: draws, intervals, figures of accuracy, acceptance, labels judged."""
 
 from chary.audit.acceptance import Acceptance, accept_threshold, smallest_audit
-from chary.audit.drawing import draw
 from chary.audit.figures import (
     Score,
     balanced_score,
@@ -12,10 +11,11 @@ from chary.audit.figures import (
     score,
     slice_scores,
 )
+from chary.audit.filling import settled
 from chary.audit.intervals import at_least, count_interval, interval, required_size, sequence
 from chary.audit.judge import draw_to_judge, judge_table
 from chary.audit.model import cross_fitted_score, fit_with_audit
-from chary.audit.stopping import settled
+from chary.audit.sheet import draw
 
 __all__ = [
     "Acceptance",

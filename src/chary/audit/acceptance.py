@@ -11,12 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import bdtr
 
 from chary._words import Parameter, shown
-from chary.audit.intervals import Floats, at_least
+from chary.audit.intervals import Floats
 from chary.tables.table import TableError
 
 if TYPE_CHECKING:
-    from chary.audit.answers import Audit
-    from chary.audit.held_out import HeldOut
+    pass
 
 # The errors at which a report says what can be accepted, and the level of each statement.
 ERRORS, LEVEL = (0.01, 0.02, 0.05, 0.1, 0.2), 0.9
@@ -162,49 +161,6 @@ class Acceptor(NamedTuple):
         """The rows to accept with at most so many wrong."""
         found = accept_threshold(self.confidence, self.correct, self.pool, error, LEVEL)
         return found._replace(n_accepted=self.rest.n_from(found.threshold))
-
-
-def acceptable(
-    audit: Audit | None, labeled: NDArray[np.bool_], confidence: NDArray[np.float64], settled: NDArray[np.bool_]
-) -> NDArray[np.bool_] | None:
-    """Which rows can be accepted at the error asked for; None if none was.
-
-    Labels that a person gave can. Others can from a confidence on, as a file shows it, if the row is ``settled``:
-    an audit speaks of what the model says in the end, not of a label that it learned from and would now change.
-    """
-    if audit is None or audit.asked is None:
-        return None
-    return labeled | (settled & (np.round(confidence, 4) >= audit.asked.threshold))
-
-
-class AcceptanceLevel(NamedTuple):
-    """What accepting the most confident rows would mean."""
-
-    share: float  # of the unlabelled rows
-    n_rows: int
-    threshold: float  # their least confidence
-    n_judged: int  # held-out labelled rows as confident
-    error: float | None  # share of those that were wrong; None: too few to say
-    error_high: float | None  # its one-sided 95 % limit (Clopper-Pearson)
-
-
-def acceptance_levels(rest: ConfidenceHistogram, judged: HeldOut) -> list[AcceptanceLevel]:
-    """How many rows could be accepted, and how often labelled rows as confident were wrong when held out.
-
-    ``rest`` counts the confidences of the rows without a label.
-    """
-    levels = []
-    for share in _SHARES:
-        n_rows = max(1, round(share * rest.n))
-        threshold = float(rest.smallest(rest.n - n_rows))
-        as_confident = np.round(judged.confidence, 4) >= threshold
-        n_judged, n_wrong = int(as_confident.sum()), int((as_confident & ~judged.correct).sum())
-        error = high = None
-        if n_judged >= _FEWEST:
-            error = n_wrong / n_judged
-            high = 1 - at_least(n_judged - n_wrong, n_judged)
-        levels.append(AcceptanceLevel(share, n_rows, threshold, n_judged, error, high))
-    return levels
 
 
 def check_error(error: float | None, audit: Any) -> None:

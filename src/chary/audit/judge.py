@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 from chary._words import Parameter, Step, listed, shown
 from chary.audit.acceptance import Acceptor, ConfidenceHistogram, check_error
 from chary.audit.answers import Audit, AuditAnswers, known_class, match_answers
-from chary.audit.drawing import DrawnSheet, draw, draw_sheet
 from chary.audit.figures import (
     Difference,
     Judgement,
@@ -38,10 +37,13 @@ from chary.audit.figures import (
 from chary.audit.sheet import (
     MOST_SHOWN,
     SKIPPED,
+    DrawnSheet,
     DrawPool,
     SheetOrigin,
     TableCells,
     as_texts,
+    draw,
+    draw_sheet,
     named_rows,
     read_origin,
     read_sheet,

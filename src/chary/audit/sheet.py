@@ -1,4 +1,4 @@
-"""Audit sheets: chosen rows with an empty column for a person's labels, written, enlarged and read back.
+"""Audit sheets: rows drawn at random with an empty column for a person's labels, written, enlarged and read back.
 
 Each row carries a token: its place in the draw, how many were drawn, its number in the table, and a checksum of
 all that with the table. It is text to any spreadsheet. So rows may come back in any order, with columns added,
@@ -15,13 +15,14 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
+from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from chary._files import sole_writer
+from chary._files import atomic_rewrite, atomic_write, sole_writer
 from chary._words import Parameter, Step, shown
 from chary.method.labels import Labels
 from chary.tables.cells import as_typed, guarded
@@ -46,6 +47,151 @@ _FIELDS = {
 _FIELDS["stopped"] = "chary_stopped_when_enough"
 MOST_SHOWN = 20_000  # characters of names, or of options; a cell of a spreadsheet holds 32,767
 _TOKEN = re.compile(r"(check )?(\d{1,9})/(\d{1,9}): row (\d{1,12}) of x[0-9a-f]{10}")
+
+_BLOCK = 1_000_000  # rows that are given their random numbers at a time
+# Keeps the numbers apart from those of anyone who makes a table, or a model, from the same seed.
+_AUDIT = 0x6175646974
+
+
+# ---------------------------------------------------------------- rows drawn at random
+
+
+def draw(labeled: ArrayLike, k: int, random_state: Any = None) -> NDArray[np.intp]:
+    """Row numbers of k unlabelled rows, uniformly at random without replacement, in random order.
+
+    Every row of the table, labelled or not, has a random number that depends on the seed and its place alone;
+    the draw is the k unlabelled rows of the smallest, in their order. So for one table and one seed draws are
+    nested: the first 30 of a draw of 60 are the draw of 30. They go on, too: with the 30 rows marked as
+    labelled, the draw of 30 more is the second half of that draw of 60. Rows drawn with another seed, or by an
+    older version, can be enlarged in the same way and stay a random draw. The numbers are the same on every
+    machine, and 10,000,000 rows need no more memory at a time than a million.
+
+    Parameters
+    ----------
+    labeled : array-like of shape (n,), bool
+        Where a label was given; all False to draw from all rows.
+    k : int
+        How many rows a person will label.
+    random_state : None, int, RandomState or Generator
+
+    Examples
+    --------
+    >>> draw([True, False, False, True, False], 2, random_state=0)
+    array([2, 4])
+    """
+    labeled = np.asarray(labeled)
+    if labeled.ndim != 1 or labeled.dtype != bool:
+        raise ValueError(f"labeled must be a mask of shape (n,); got {labeled.dtype} of shape {labeled.shape}.")
+    n_unlabeled = len(labeled) - int(np.count_nonzero(labeled))
+    if not 1 <= k <= n_unlabeled:
+        raise ValueError(f"{k} rows cannot be drawn from {n_unlabeled:,} unlabelled rows; ask for fewer.")
+    if not isinstance(random_state, (int, np.integer)):
+        random_state = np.random.default_rng(random_state).integers(2**63)
+    # Raw 64-bit numbers stay the same over versions of NumPy, as those of its samplers need not.
+    numbers = np.random.PCG64(np.random.SeedSequence([int(random_state), _AUDIT]))
+    rows, ranks = np.empty(0, dtype=np.intp), np.empty(0, dtype=np.uint64)
+    for start in range(0, len(labeled), _BLOCK):
+        part = labeled[start : start + _BLOCK]
+        found = np.asarray(numbers.random_raw(len(part)), dtype=np.uint64)
+        rows = np.concatenate([rows, np.flatnonzero(~part) + start])
+        ranks = np.concatenate([ranks, found[~part]])
+        if len(ranks) > 4 * k:
+            near = np.flatnonzero(ranks <= np.partition(ranks, k - 1)[k - 1])
+            rows, ranks = rows[near], ranks[near]
+        first = np.argsort(ranks, kind="stable")[:k]
+        rows, ranks = rows[first], ranks[first]
+    return rows
+
+
+class DrawnSheet(NamedTuple):
+    """A sheet that was written."""
+
+    n_drawn: int
+    n_new: int  # rows that were not in it before
+    n_answered: int  # rows that had an answer before, and keep it
+    enlarged: bool  # whether it was there already
+    hidden: tuple[str, ...] = ()  # columns that are not on it because they give the labels under test away
+
+
+def draw_sheet(
+    path: str | os.PathLike[str], pool: DrawPool, k: int, *, seed: int | None = None, overwrite: bool = False
+) -> DrawnSheet:
+    """Draw rows at random for a person to label; where a smaller sheet of the table is already, enlarge it.
+
+    Answers that are there stay: for one table and seed the first rows of a large draw are the small one, and rows
+    added to those of another draw are random among the rest, so that all together are a random draw in any case.
+
+    Parameters
+    ----------
+    path : path
+        Of the sheet.
+    pool : DrawPool
+        From ``unlabelled_rows``.
+    k : int
+        How many rows the sheet shall hold in the end.
+    seed : int, default=None
+        None: that of the sheet that is there, and else 0.
+    overwrite : bool, default=False
+        Whether to draw anew in place of what is there.
+    """
+    n_open = len(pool.closed) - int(np.count_nonzero(pool.closed))
+    if not 2 <= k <= n_open:
+        raise TableError(
+            f"{k:,} rows cannot be drawn from {n_open:,}; ask for two or more, and no more than that."
+        )
+    with sole_writer(path):  # an answer given meanwhile would be lost
+        if Path(path).exists() and not overwrite:
+            return _enlarge(path, pool, k, seed)
+        rows = draw(pool.closed, k, seed or 0)
+        with atomic_write(path, overwrite=overwrite) as stream:
+            seeded = pool._replace(origin=pool.origin._replace(seed=seed or 0))
+            write_sheet(seeded, rows, stream)
+    return DrawnSheet(k, k, 0, enlarged=False)
+
+
+def _enlarge(path: str | os.PathLike[str], pool: DrawPool, k: int, seed: int | None) -> DrawnSheet:
+    """Add rows to the sheet that is there; where that cannot be, it stays as it is and the error says why."""
+    origin, cells = pool.origin, pool.cells
+    try:
+        sheet = read_sheet(path)
+        there, told = sheet_rows(sheet, cells, origin.target, origin.chosen), read_origin(sheet)
+    except TableError as error:
+        *most, last = error.args
+        why = *most, last.rstrip(".") if isinstance(last, str) else last
+        raise _in_the_way(path, "exists already and cannot be enlarged (", *why, "); draw elsewhere") from None
+    drawn_with = told.seed if told is not None and told.seed is not None else seed or 0
+    if seed is not None and seed != drawn_with:
+        raise _in_the_way(path, f"exists already, drawn with the seed {drawn_with}; draw with that to enlarge it")
+    shown_until_now = pool.hidden & set(sheet.frame.columns)
+    if k < there.n_drawn or (k == there.n_drawn and not shown_until_now):
+        raise _in_the_way(path, f"exists already, with {there.n_drawn:,} rows; ask for more of them to enlarge it")
+    if told is not None and (told.unlabeled, told.judged) != (origin.unlabeled, origin.judged):
+        raise _in_the_way(path, "exists already, drawn for other labels; draw elsewhere")
+    new = _rows_to_add(there, pool.closed, k, drawn_with) if k > there.n_drawn else np.empty(0, dtype=np.intp)
+    sheet = replace(sheet, frame=sheet.frame.drop(shown_until_now))
+    says = origin._replace(seed=drawn_with, stopped=bool(told and told.stopped))
+    with atomic_rewrite(path) as stream:
+        enlarge_sheet(sheet, says, cells, new, stream)
+    n_answered = sum(bool(row.answer) for row in there.by_place.values())
+    return DrawnSheet(k, len(new), n_answered, enlarged=True)
+
+
+def _rows_to_add(there: SheetRows, closed: NDArray[np.bool_], k: int, seed: int) -> NDArray[np.intp]:
+    """The rows that a draw of k has beyond those of a sheet, in order."""
+    open_ones = closed.copy()
+    numbers = [row.number for row in there.by_place.values()]
+    open_ones[numbers] = False  # labelled in the table since, perhaps, and of the draw all the same
+    whole = draw(open_ones, k, seed)
+    if all(whole[place - 1] == row.number for place, row in there.by_place.items()):
+        return whole[there.n_drawn :]
+    open_ones[numbers] = True
+    return draw(open_ones, k - there.n_drawn, seed)
+
+
+def _in_the_way(path: str | os.PathLike[str], *why: Any) -> TableError:
+    return TableError(
+        f"{os.fspath(path)} ", *why, ", or pass ", Parameter("overwrite"), " to draw anew in its place."
+    )
 
 
 # ---------------------------------------------------------------- where a sheet comes from
@@ -203,8 +349,7 @@ class Digest:
     """The same, of a table that comes in parts; how it is cut changes nothing."""
 
     def __init__(self, target: str) -> None:
-        self._target, self._sha = target, hashlib.sha256()
-        self._begun = False
+        self._target, self._sha, self._begun = target, hashlib.sha256(), False
 
     def add(self, frame: pl.DataFrame) -> None:
         """Further rows."""
@@ -252,42 +397,16 @@ def unlabelled_rows(
     return DrawPool(table, origin, cells_of(table, target, source), closed)
 
 
-def write_audit(
-    table: Table,
-    target: str,
-    labels: Labels,
-    rows: NDArray[np.intp],
-    file: BinaryIO,
-    guesses: Guesses = None,
-    **about: Any,
-) -> None:
-    """Write chosen rows with an empty target column for a person to fill in.
-
-    Parameters
-    ----------
-    table, target, labels, **about
-        As in ``unlabelled_rows``; ``chosen`` says how the rows were: answers to rows of doubt are no audit.
-    rows : (k,) where the rows are in the table
-        From ``draw``, in the order in which they shall be labelled.
-    file : binary file
-    guesses : mapping of column name to k values, default=None
-        Columns with a model's opinion, which sway whoever sees them.
-    """
-    write_sheet(unlabelled_rows(table, target, labels, **about), table.numbers(rows), file, guesses)
-
-
 def write_sheet(pool: DrawPool, rows: NDArray[Any], file: BinaryIO, guesses: Guesses = None) -> None:
-    """Write chosen rows, by number, with an empty column called as the origin's target."""
+    """Write chosen rows, by number, in the order in which they shall be labelled, with an empty target column.
+
+    ``guesses`` are columns with a model's opinion, which sways whoever sees it.
+    """
     table, origin, cells = pool.table, pool.origin, pool.cells
     frame = _fresh_rows(origin, cells, rows, 1, guesses)
     delimiter = table.delimiter if table.delimiter in (",", ";") else ","  # what a .csv is opened with
-    bom, encoding = table.bom, table.encoding
-    if encoding != "utf-8":
-        try:
-            frame.write_csv().encode(encoding)
-        except UnicodeEncodeError:  # a path, perhaps; spreadsheets know UTF-8 by its mark
-            bom, encoding = True, "utf-8"
-    write_table(Table(frame, table.name, delimiter, bom, encoding), {}, file)
+    bom = table.bom or table.encoding != "utf-8"  # spreadsheets know UTF-8 by its mark
+    write_table(Table(frame, table.name, delimiter, bom, "utf-8"), {}, file)
 
 
 def enlarge_sheet(
@@ -304,9 +423,9 @@ def enlarge_sheet(
     new : row numbers
         Drawn after those of the sheet, in the order in which they shall be labelled.
     file, guesses
-        As in ``write_audit``, for the new rows.
+        As in ``write_sheet``, for the new rows.
     """
-    n_before = sheet_rows(sheet, cells, origin.target, origin.chosen).n_drawn
+    n_before = max(row.of for row in named_rows(sheet))
     told = read_origin(sheet)
     if told is not None and told.options != origin.options:
         sheet = with_origin(sheet, "options", origin.options)

@@ -28,10 +28,8 @@ if TYPE_CHECKING:
     from rich.table import Table as Grid
     from rich.text import Text
 
-    from chary.audit.drawing import DrawnSheet
-    from chary.audit.filling import Filling
-    from chary.audit.sheet import SheetOrigin
-    from chary.audit.stopping import Stopping
+    from chary.audit.filling import Filling, Stopping
+    from chary.audit.sheet import DrawnSheet, SheetOrigin
 
 _UNDO, _SKIP, _NAME, _QUIT = "usnq"  # on the page, too; ``CLASS_KEYS`` has the others
 _ESCAPE = "\x1b"
@@ -50,8 +48,7 @@ def draw_command(file: TABLE, options: Options) -> None:
     """
     require_readable(*file)
     from chary._files import folders_for
-    from chary.audit.drawing import draw_sheet
-    from chary.audit.sheet import sample_of_table, unlabelled_rows
+    from chary.audit.sheet import draw_sheet, sample_of_table, unlabelled_rows
     from chary.tables import Table
     from chary.tables.table import with_names_of
     from chary.tables.target import target_labels
@@ -135,8 +132,8 @@ def fill_command(file: SHEET, options: Options) -> None:
 
 def _stopping(filling: Filling, width: float | None, above: float | None) -> Stopping:
     """What tells when a sheet has enough answers to judge labels by; the person does not see the labels."""
+    from chary.audit.filling import Stopping
     from chary.audit.judge import labels_of_sheet
-    from chary.audit.stopping import Stopping
     from chary.tables import open_source
     from chary.tables.source import flattened
 

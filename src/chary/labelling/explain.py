@@ -15,8 +15,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from chary._words import visible
-from chary.audit.held_out import HeldOut
 from chary.method.estimators import probabilities
+from chary.method.held_out import HeldOut
 from chary.tables import Table, TablePreparation
 from chary.tables.cells import cell_texts, shown_cells
 

@@ -22,8 +22,8 @@ from scipy.spatial.distance import cdist
 
 from chary._threads import same_warnings
 from chary._words import Parameter, listed, percent, shown
-from chary.audit.acceptance import acceptance_levels
 from chary.audit.sheet import named_rows, read_sheet, sample_of_table
+from chary.labelling.audited import acceptance_levels
 from chary.labelling.diagnose import DiagnosedTable, Floats, few_of
 from chary.labelling.drift import recount_reference
 from chary.labelling.explain import every_reason, reasons_of, reasons_to_doubt

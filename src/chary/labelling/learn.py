@@ -20,9 +20,8 @@ from sklearn.tree import DecisionTreeClassifier
 from chary._words import Parameter, listed, shown
 from chary.audit.acceptance import check_error
 from chary.audit.answers import AuditAnswers, read_audit
-from chary.audit.held_out import HeldOut, held_out, judge_folds
-from chary.audit.model import AuditFigures, audit_model, merge
 from chary.audit.sheet import DOUBT
+from chary.labelling.audited import AuditFigures, audit_model, merge
 from chary.labelling.diagnose import (
     STRONG,
     Contrast,
@@ -37,6 +36,7 @@ from chary.labelling.drift import with_drift_reference
 from chary.labelling.explain import Explainer, explainer
 from chary.method.diverse import DiverseEnsembleClassifier
 from chary.method.estimators import log_of
+from chary.method.held_out import HeldOut, held_out, judge_folds
 from chary.method.labels import Labels
 from chary.method.mixture import MixedEnsembleClassifier, boosted_trees, linear_model
 from chary.method.policies import Curriculum, Policy, RisingShare

@@ -10,14 +10,14 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from chary.audit.acceptance import AcceptanceLevel, ConfidenceHistogram, acceptable, check_error
-from chary.audit.held_out import HeldOut
-from chary.audit.model import AuditFigures
-from chary.audit.sheet import DOUBT, GUESS, write_audit
+from chary.audit.acceptance import ConfidenceHistogram, check_error
+from chary.audit.sheet import DOUBT, GUESS, unlabelled_rows, write_sheet
+from chary.labelling.audited import AcceptanceLevel, AuditFigures, acceptable
 from chary.labelling.diagnose import features_of
 from chary.labelling.explain import Cell
 from chary.labelling.learn import Fit
 from chary.labelling.score import probability_columns
+from chary.method.held_out import HeldOut
 from chary.method.labels import Labels
 from chary.options import AUDIT_SIZE
 from chary.tables.cells import target_texts
@@ -240,4 +240,5 @@ def write_rows_to_check(result: LabeledTable, file: BinaryIO) -> None:
     """A sheet of the rows of highest doubt, with the label that each has now: to be checked, not to measure by."""
     guess = {GUESS: result.added_columns[LABEL].gather(result.next_rows).cast(pl.String)}
     about = {**result.options.for_sheet, "chosen": DOUBT}
-    write_audit(result.table, result.target, result.labels, result.next_rows, file, guess, **about)
+    pool = unlabelled_rows(result.table, result.target, result.labels, **about)
+    write_sheet(pool, result.table.numbers(result.next_rows), file, guess)

@@ -21,9 +21,8 @@ from chary._files import atomic_write
 from chary._threads import refuse_after_fork, same_warnings
 from chary._words import shown
 from chary.audit import draw_to_judge, judge_table
-from chary.audit.drawing import draw_sheet
 from chary.audit.judge import JudgedTable
-from chary.audit.sheet import unlabelled_rows
+from chary.audit.sheet import draw_sheet, unlabelled_rows
 from chary.labelling import Diagnosis, LabeledTable, Predictor, diagnose_table, label_table, predict_table
 from chary.labelling.drift import RowComparison, compare_with_reference, count_events
 from chary.labelling.explain import explainer

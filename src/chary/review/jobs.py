@@ -13,11 +13,18 @@ import polars as pl
 
 from chary._words import cell_words, listed, shown
 from chary.audit import draw_to_judge, judge_table
-from chary.audit.drawing import draw_sheet
-from chary.audit.filling import Filling
+from chary.audit.filling import Filling, Stopping
 from chary.audit.judge import JudgedTable, hidden_columns, labels_of_sheet, read_labels_under_test
-from chary.audit.sheet import DOUBT, GUESS, cells_of, enlarge_sheet, sheet_rows, unlabelled_rows, write_audit
-from chary.audit.stopping import Stopping
+from chary.audit.sheet import (
+    DOUBT,
+    GUESS,
+    cells_of,
+    draw_sheet,
+    enlarge_sheet,
+    sheet_rows,
+    unlabelled_rows,
+    write_sheet,
+)
 from chary.labelling import LabeledTable, label_table
 from chary.model_file import model_bytes
 from chary.options import Options
@@ -155,7 +162,7 @@ class LabelJob(_Job):
             enlarge_sheet(filling.sheet, filling.origin, self.cells, rows, stream, guesses)
             return
         about = {**self.options.for_sheet, "chosen": DOUBT}
-        write_audit(self.table, self.target, self.labels, rows, stream, guesses, **about)
+        write_sheet(unlabelled_rows(self.table, self.target, self.labels, **about), rows, stream, guesses)
 
 
 class JudgeJob(_Job):

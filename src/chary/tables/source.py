@@ -27,8 +27,8 @@ import polars as pl
 from chary._files import is_address, why_unreadable
 from chary._words import Parameter, shown
 from chary.tables.formats import FORMATS, look_into
-from chary.tables.formats.base import Batch, Format, Reading
-from chary.tables.formats.packing import File
+from chary.tables.formats.base import Batch, File, Format, Reading
+from chary.tables.formats.columnar import Parquet
 from chary.tables.frames import from_dataframe
 from chary.tables.table import (
     ADDED_COLUMNS,
@@ -241,9 +241,9 @@ class Source:
         if self._n_rows is None:
             if self._is_kept():
                 self._n_rows = self.read().frame.height
-            elif self._has_random_access():
+            elif parquet := self._parquet():
                 with self._unchanged():
-                    self._n_rows = self._formats[0].n_rows(self.files[0])
+                    self._n_rows = parquet.n_rows(self.files[0])
             else:
                 self._n_rows = sum(batch.table.frame.height for batch in self.batches(self.names[:1]))
         return self._n_rows
@@ -318,9 +318,9 @@ class Source:
             return self.table.frame.select(names)
         if self._is_kept():
             return self.read().frame.select(names)[list(numbers)]
-        if self._has_random_access():
+        if parquet := self._parquet():
             with self._unchanged():
-                return self._formats[0].rows(self.files[0], numbers, names)
+                return parquet.rows(self.files[0], numbers, names)
         wanted, n_read = np.asarray(numbers, np.int64), 0
         order, found = np.unique(wanted), [self.table.frame.select(names)]
         for batch in self.batches(names):
@@ -382,10 +382,12 @@ class Source:
 
     def _is_kept(self) -> bool:
         """Whether all rows are in memory, or may be since they are few; some format cannot do without."""
-        return self._is_whole or (not self._has_random_access() and self._size <= _KEPT)
+        return self._is_whole or (self._parquet() is None and self._size <= _KEPT)
 
-    def _has_random_access(self) -> bool:
-        return len(self.files) == 1 and self._formats[0].has_random_access(self.files[0])
+    def _parquet(self) -> Parquet | None:
+        """The format, if it is a single file whose rows are found by number without reading the others."""
+        format = self._formats[0] if len(self.files) == 1 and self._in_batches else None
+        return format if isinstance(format, Parquet) else None
 
     def _of_each_file(self, read: Callable[[File, Format], Table]) -> list[Table]:
         """What is read of each file, with what there is to say of the file."""

@@ -60,10 +60,6 @@ class TableError(ValueError):
         return "".join(map(str, self.args))
 
 
-class EncodingError(TableError):
-    """A file that is not text in the encoding it was read in."""
-
-
 def reason(error: BaseException) -> str:
     """The first line of what a library said, short."""
     if isinstance(error, OSError) and error.strerror:

@@ -11,9 +11,8 @@ import polars as pl
 import pytest
 
 from chary.tables import read_table
-from chary.tables.formats import FORMATS
-from chary.tables.formats.base import Reading
-from chary.tables.formats.packing import File
+from chary.tables.formats import FORMATS, write_table
+from chary.tables.formats.base import File, Reading
 from chary.tables.table import Table, TableError
 
 needs_excel = pytest.mark.skipif(
@@ -34,7 +33,7 @@ FRAME = pl.DataFrame({
 
 def workbook(frame=FRAME):
     buffer = io.BytesIO()
-    FORMATS["xlsx"].write(Table(frame, "t"), pl.DataFrame(), buffer)
+    write_table(Table(frame, "t", format="xlsx"), {}, buffer)
     return buffer.getvalue()
 
 
@@ -135,7 +134,7 @@ def test_damaged_workbooks_are_one_sentence():
 
 @needs_excel
 def test_a_workbook_that_unpacks_to_more_than_a_table_is_refused(monkeypatch):
-    monkeypatch.setattr("chary.tables.formats.packing._SMALL", 2**20)
+    monkeypatch.setattr("chary.tables.formats.base._SMALL", 2**20)
     bomb = repacked(workbook(), lambda name, data: data + b" " * 2**24 if "sheet1" in name else data)
     with pytest.raises(TableError, match=r"t would unpack from .* to at least 16 MiB"):
         read_workbook(bomb, "t", None)

@@ -18,8 +18,18 @@ from typing import Any, BinaryIO
 import polars as pl
 
 from chary._words import Parameter, shown
-from chary.tables.formats.base import ROWS, Appender, Format, Reading, as_columns, find_header, with_added
-from chary.tables.formats.packing import File, opened_zip, refuse_bomb
+from chary.tables.formats.base import (
+    ROWS,
+    Appender,
+    File,
+    Format,
+    Reading,
+    as_columns,
+    find_header,
+    opened_zip,
+    refuse_bomb,
+    with_added,
+)
 from chary.tables.table import Table, TableError, can_be_text, reason, refuse_duplicates
 
 _MOST_ROWS, _MOST_COLUMNS, _MOST_CHARACTERS = 2**20, 2**14, 2**15 - 1
@@ -60,35 +70,37 @@ class Xlsx(Format):
         for cells in frame:
             _refuse_unwritable(cells)
 
-    def write(self, table: Table, added: pl.DataFrame, stream: BinaryIO, first: bool = True) -> None:
-        """A workbook of one sheet, in which no text is a formula."""
-        as_text = {"strings_to_numbers": False, "strings_to_formulas": False, "strings_to_urls": False}
-        whole = io.BytesIO()  # the package goes back and forth, which a compressed file does not
-        with _xlsxwriter().Workbook(whole, {"in_memory": True, **as_text}) as workbook:
-            sheet = workbook.add_worksheet("table")
-            for j, cells in enumerate(with_added(table.frame, added)):
-                sheet.write_string(0, j, cells.name)
-                _write_column(workbook, sheet, j, cells)
-        stream.write(whole.getvalue())
-
     def appender(self, stream: BinaryIO, group_rows: int) -> Appender:
-        return _Sheet(self, stream)
+        return _Sheet(stream)
 
 
 class _Sheet(Appender):
     """Written at once; it has no more than a million rows."""
 
-    def __init__(self, format: Format, stream: BinaryIO) -> None:
-        super().__init__(format, stream)
-        self.parts: list[pl.DataFrame] = []
+    def __init__(self, stream: BinaryIO) -> None:
+        self.stream, self.parts = stream, list[pl.DataFrame]()
 
     def append(self, table: Table, added: Mapping[str, Any]) -> None:
         self.parts.append(with_added(table.frame, as_columns(added)))
 
     def close(self) -> None:
+        """A workbook of one sheet, in which no text is a formula."""
         frame = pl.concat(self.parts)
-        self.format.refuse_unwritable(frame)
-        self.format.write(Table(frame, "the table", format="xlsx"), pl.DataFrame(), self.stream)
+        Xlsx().refuse_unwritable(frame)
+        as_text = {"strings_to_numbers": False, "strings_to_formulas": False, "strings_to_urls": False}
+        whole = io.BytesIO()  # the package goes back and forth, which a compressed file does not
+        with _xlsxwriter().Workbook(whole, {"in_memory": True, **as_text}) as workbook:
+            sheet = workbook.add_worksheet("table")
+            for j, cells in enumerate(frame):
+                sheet.write_string(0, j, cells.name)
+                form = next((text for dtype, text in _MOMENTS.items() if cells.dtype == dtype), None)
+                as_it_is = form is not None or cells.dtype.is_numeric() or cells.dtype == pl.Boolean
+                write, cells = (sheet.write, cells) if as_it_is else (sheet.write_string, cells.cast(pl.String))
+                how = form and workbook.add_format({"num_format": form})
+                for i, value in enumerate(cells, start=1):  # the package writes cell by cell
+                    if value is not None:
+                        write(i, j, value, how)
+        self.stream.write(whole.getvalue())
 
 
 def _read_sheet(data: bytes, name: str, how: Reading) -> tuple[pl.DataFrame, tuple[str, ...]]:
@@ -256,21 +268,21 @@ def _refuse_unwritable(cells: pl.Series) -> None:
     dtype = cells.dtype
     is_day, has_time = dtype in (pl.Date, pl.Datetime), dtype in (pl.Datetime, pl.Time)
     why = ""
-    if dtype.is_nested() or dtype in (pl.Binary, pl.Object, pl.Duration):
+    if not can_be_text(dtype) or dtype == pl.Duration:
         why = f"{dtype}, which a cell cannot"
-    elif dtype.is_integer() and bool((cells.cast(pl.Float64).abs() >= _WHOLE).any()):
+    elif dtype.is_decimal():
+        why = "exact decimals"
+    elif dtype.is_integer() and (cells.cast(pl.Float64).abs() >= _WHOLE).any():
         why = "whole numbers of more than 15 digits"
     elif dtype.is_float() and not cells.drop_nulls().is_finite().all():
         why = "a number that is not finite"
-    elif isinstance(dtype, pl.Decimal):
-        why = "exact decimals"
-    elif is_day and bool((cells.dt.date() < _FIRST_DAY).any()):
+    elif is_day and (cells.dt.date() < _FIRST_DAY).any():
         why = "dates before March 1900"
-    elif has_time and bool((cells.dt.microsecond() % 1000 != 0).any()):
+    elif has_time and (cells.dt.microsecond() % 1000 != 0).any():
         why = "moments finer than a thousandth of a second"
     elif isinstance(dtype, pl.Datetime) and dtype.time_zone:
         why = "moments of a time zone"
-    elif dtype == pl.String and bool((cells.str.len_chars() > _MOST_CHARACTERS).any()):
+    elif dtype == pl.String and (cells.str.len_chars() > _MOST_CHARACTERS).any():
         why = f"a text of more than {_MOST_CHARACTERS:,} characters"
     if why:
         raise _cannot(f"column {shown(cells.name)} holds {why}")
@@ -280,19 +292,3 @@ def _cannot(why: str) -> TableError:
     return TableError(
         f"An Excel workbook cannot hold this table: {why}; choose another format with {Parameter('format')}."
     )
-
-
-def _write_column(workbook: Any, sheet: Any, j: int, cells: pl.Series) -> None:
-    form = next((text for dtype, text in _MOMENTS.items() if cells.dtype == dtype), None)
-    how: list[Any] = [] if form is None else [workbook.add_format({"num_format": form})]
-    if form is not None:
-        write = sheet.write_datetime
-    elif cells.dtype == pl.Boolean:
-        write = sheet.write_boolean
-    elif cells.dtype.is_numeric():
-        write = sheet.write_number
-    else:
-        write, cells = sheet.write_string, cells.cast(pl.String)
-    for i, value in enumerate(cells, start=1):  # the package writes cell by cell
-        if value is not None:
-            write(i, j, value, *how)

@@ -11,8 +11,7 @@ from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 
 from chary._sklearn import safe_indexing
-from chary.audit.figures import Score, score
-from chary.method import max_probability
+from chary.method.confidence import max_probability
 from chary.method.estimators import fit_partly, last_step, probabilities
 from chary.method.labels import Labels, encode
 
@@ -32,11 +31,6 @@ class HeldOut(NamedTuple):
     given: NDArray[Any] = np.zeros(0)  # (k,) the labels that were hidden
     own: Floats = np.zeros(0)  # (k,) the probability of the label that was given; NaN as above
     rows: Rows = np.zeros(0, dtype=np.intp)  # (k,) which rows they are
-
-    @property
-    def score(self) -> Score:
-        """The share of right rows, with its 95 % interval; exact only for rows drawn at random."""
-        return score(self.correct)
 
     @property
     def balanced(self) -> float | None:

@@ -1,0 +1,207 @@
+"""A model of some labels and an audit of it: what the audit says before the model learned from it, and after."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chary.audit.acceptance import Acceptor, ConfidenceHistogram
+from chary.audit.answers import Audit, AuditAnswers
+from chary.audit.figures import Comparison, Score, balanced_score, class_scores, compare
+from chary.audit.intervals import at_least
+from chary.audit.model import fit_with_audit, widened
+from chary.method.estimators import in_blocks_of_rows
+from chary.method.held_out import HeldOut, confidence_of
+from chary.method.labels import Labels
+from chary.method.self_training import SelfTrainingClassifier
+
+_CLEAR = 0.05
+_SHARES = (1.0, 0.9, 0.75, 0.5, 0.25, 0.1)
+_FEWEST = 10  # held-out rows that say anything
+
+
+@dataclass(frozen=True, kw_only=True)
+class AuditFigures(Audit):
+    """What an audit says of a model.
+
+    ``accuracy`` is that of the model of the given labels alone, as it is without an audit; ``classes`` are of the
+    model that has learned from the audit too. Skipped rows are wrong.
+    """
+
+    after: Score  # of the model that has learned from the audit too, cross-fitted: approximate
+    balanced: tuple[float, float, float] | None  # balanced accuracy of that model, and its limits
+    pairs: dict[tuple[str, str], int]  # audited rows by answer and by what that model says
+    comparison: Comparison | None  # self-trained against supervised; None: not compared
+    rounds: int  # of self-training in the end
+
+    @property
+    def notes(self) -> list[str]:
+        """What there is to say of the answers and of what was made of them, a sentence each."""
+        notes = [*self.answers.notes, *self.answers.warnings]
+        if self.answers.n_skipped:
+            notes.append(
+                f"The {self.answers.n_skipped} skipped rows count as wrong. On the answered rows alone, the model "
+                f"without the audit is right on {self.answered}."
+            )
+        if self.comparison is None:
+            return [*notes, f"Rounds of self-training: {self.rounds}, as asked."]
+        outcome = "clearly helped, so it is on" if self.rounds else "did not clearly help, so it is off"
+        return [*notes, f"On the audit, self-training {outcome} (p = {self.comparison.p_value:.2f})."]
+
+    def of_rest(self, rest: ConfidenceHistogram) -> AuditFigures:
+        """The same with the rows to accept counted among these, not those at hand: the thresholds stay."""
+        return self if self.acceptor is None else replace(self, acceptor=self.acceptor._replace(rest=rest))
+
+
+def merge(labels: Labels, answers: AuditAnswers) -> tuple[Labels, Labels]:
+    """The labels given without the audited rows, and all labels together; both know every class."""
+    classes = np.unique(np.concatenate([labels.classes.astype(str), answers.labels.astype(str)]))
+    given = np.full(len(labels.codes), -1, dtype=np.intp)
+    given[labels.labeled] = np.searchsorted(classes, labels.classes[labels.codes[labels.labeled]].astype(str))
+    given[answers.rows] = -1
+    every = given.copy()
+    every[answers.rows] = np.searchsorted(classes, answers.labels.astype(str))
+    return Labels(classes, given, given >= 0), Labels(classes, every, every >= 0)
+
+
+def audit_model(
+    make: Callable[[int], SelfTrainingClassifier],
+    X: NDArray[Any],
+    every: Labels,
+    answers: AuditAnswers,
+    *,
+    unaudited: SelfTrainingClassifier | None = None,
+    rounds: int | None = None,
+    error: float | None = None,
+    n_unlabeled: int | None = None,
+    seed: int = 0,
+) -> tuple[SelfTrainingClassifier, AuditFigures]:
+    """Fit with an audit, and say what it says.
+
+    Parameters
+    ----------
+    make : callable
+        From the number of rounds of self-training to the classifier, not fitted, missing values as its marker.
+    X : array of shape (n, d)
+    every : Labels
+        Given and audited labels, from ``merge``.
+    answers : AuditAnswers
+    unaudited : SelfTrainingClassifier, default=None
+        What is used where there is no audit, fitted without it: ``accuracy`` is its. None: the one of
+        ``make``.
+    rounds : int, default=None
+        None: no self-training, unless one round proves clearly better on the audit (p < 0.05).
+    error : float, default=None
+        One more error at which to say what can be accepted: the one decided on beforehand.
+    n_unlabeled : int, default=None
+        Rows without a label that the audited ones were drawn from, but for these, where X holds not all of them.
+    seed : int, default=0
+    """
+    result = fit_with_audit(make(rounds or 0), X, every, answers.rows, random_state=seed)
+    right = result.before.correct  # of the model that was decided on before anybody looked: exact in any case
+    if unaudited is not None:
+        right = unaudited.predict(X[answers.rows]) == result.labels
+    comparison = None
+    if rounds is None:  # one round against none, both without the audited labels
+        trained = make(1).fit(X, every.without(result.rows), initial=result.unaudited_model.estimator_)
+        comparison = compare(trained.predict(X[result.rows]) == result.labels, result.before.correct)
+        rounds = int(comparison.p_value < _CLEAR and comparison.only_first > comparison.only_second)
+        if rounds:
+            result = fit_with_audit(make(rounds), X, every, answers.rows, random_state=seed)
+    after, rest = result.after, np.flatnonzero(~every.labeled)
+    of_skipped, confidence_of_skipped = _of_skipped(result.model, X, answers)
+    told, said = result.labels.astype(str), after.prediction.astype(str)
+    scores = class_scores(told, said, every.classes.tolist(), widened(0.95), skipped=of_skipped)
+    scores = {name: found._replace(level=0.95) for name, found in scores.items()}
+    correct = np.zeros(len(answers.drawn), dtype=bool)
+    correct[~answers.skipped] = right
+    of_rest, of_answered = (
+        ConfidenceHistogram.of(in_blocks_of_rows(lambda part: (confidence_of(result.model, part),), X, rows)[0])
+        for rows in (rest, answers.rows)
+    )
+    figures = AuditFigures(
+        answers=answers,
+        correct=correct,
+        population=len(answers.rows) + (len(rest) if n_unlabeled is None else n_unlabeled),
+        classes=scores,
+        acceptor=Acceptor(
+            np.round(np.append(after.confidence, confidence_of_skipped), 4),
+            np.append(after.correct, np.zeros(len(of_skipped), dtype=bool)),
+            of_rest.plus(of_answered),
+            of_rest,
+        ),
+        error=error,
+        after=result.after_score(answers.n_skipped),
+        balanced=balanced_score(scores, len(every.classes)),
+        pairs=dict(Counter(zip(told.tolist(), said.tolist(), strict=True))),
+        comparison=comparison,
+        rounds=rounds,
+    )
+    return result.model, figures
+
+
+def _of_skipped(model: Any, X: NDArray[Any], answers: AuditAnswers) -> tuple[NDArray[Any], NDArray[Any]]:
+    """What the final model says of the rows that were skipped, and how confidently.
+
+    It has not seen their labels, so it may judge them. A row that was removed from the sheet cannot be looked up:
+    its prediction is None, and it counts as wrong at any confidence.
+    """
+    rows = answers.drawn[answers.skipped]
+    there = rows >= 0
+    prediction, confidence = np.full(len(rows), None), np.full(len(rows), np.inf)
+    if there.any():
+        X_skipped = X[rows[there]]
+        prediction[there] = model.predict(X_skipped).astype(str)
+        confidence[there] = confidence_of(model, X_skipped)
+    return prediction, confidence
+
+
+# ---------------------------------------------------------------- which rows to accept
+
+
+def acceptable(
+    audit: Audit | None, labeled: NDArray[np.bool_], confidence: NDArray[np.float64], settled: NDArray[np.bool_]
+) -> NDArray[np.bool_] | None:
+    """Which rows can be accepted at the error asked for; None if none was.
+
+    Labels that a person gave can. Others can from a confidence on, as a file shows it, if the row is ``settled``:
+    an audit speaks of what the model says in the end, not of a label that it learned from and would now change.
+    """
+    if audit is None or audit.asked is None:
+        return None
+    return labeled | (settled & (np.round(confidence, 4) >= audit.asked.threshold))
+
+
+class AcceptanceLevel(NamedTuple):
+    """What accepting the most confident rows would mean."""
+
+    share: float  # of the unlabelled rows
+    n_rows: int
+    threshold: float  # their least confidence
+    n_judged: int  # held-out labelled rows as confident
+    error: float | None  # share of those that were wrong; None: too few to say
+    error_high: float | None  # its one-sided 95 % limit (Clopper-Pearson)
+
+
+def acceptance_levels(rest: ConfidenceHistogram, judged: HeldOut) -> list[AcceptanceLevel]:
+    """How many rows could be accepted, and how often labelled rows as confident were wrong when held out.
+
+    ``rest`` counts the confidences of the rows without a label.
+    """
+    levels = []
+    for share in _SHARES:
+        n_rows = max(1, round(share * rest.n))
+        threshold = float(rest.smallest(rest.n - n_rows))
+        as_confident = np.round(judged.confidence, 4) >= threshold
+        n_judged, n_wrong = int(as_confident.sum()), int((as_confident & ~judged.correct).sum())
+        error = high = None
+        if n_judged >= _FEWEST:
+            error = n_wrong / n_judged
+            high = 1 - at_least(n_judged - n_wrong, n_judged)
+        levels.append(AcceptanceLevel(share, n_rows, threshold, n_judged, error, high))
+    return levels
