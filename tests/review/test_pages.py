@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from chary.audit import count_interval, interval, judge_table
+from chary.audit import count_interval, interval
 from chary.audit.filling import CLASS_KEYS, Filling
+from chary.audit.judge import judge_table
 from chary.options import Options
 from chary.review.audit import (
     MOST_CHARACTERS,
