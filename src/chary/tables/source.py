@@ -26,9 +26,8 @@ import polars as pl
 
 from chary._files import is_address, why_unreadable
 from chary._words import Parameter, shown
-from chary.tables.formats import FORMATS, look_into
+from chary.tables.formats import FORMATS, Parquet, look_into
 from chary.tables.formats.base import Batch, File, Format, Reading
-from chary.tables.formats.columnar import Parquet
 from chary.tables.frames import from_dataframe
 from chary.tables.table import (
     ADDED_COLUMNS,

@@ -11,8 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from chary.tables.cells import missing_cells
-from chary.tables.columns import CONSTANT, FEW, IDENTIFIER, TEXT, UNSUPPORTED, Column, Kind
+from chary.tables.cells import CONSTANT, FEW, IDENTIFIER, TEXT, UNSUPPORTED, Column, Kind, missing_cells
 from chary.tables.table import all_composed, has_texts, texts
 
 # A column is categorical if its frequent values cover at least this share of its filled cells.

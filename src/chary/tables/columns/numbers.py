@@ -12,8 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from chary._words import listed, percent, shown, visible
-from chary.tables.cells import code_note, likely_codes
-from chary.tables.columns import FEW, MANY, READABLE, Column, Kind, nulls, some_of
+from chary.tables.cells import FEW, MANY, READABLE, Column, Kind, code_note, likely_codes, nulls, some_of
 from chary.tables.columns.categories import find_counting
 
 _COMMA_DECIMAL = r"^[+-]?(\d+|[1-9]\d{0,2}(\.\d{3})+)(,\d*)?([eE][+-]?\d+)?$"
