@@ -16,7 +16,8 @@ from chary.tables.columns.dates import WRITTEN, Dates, TimesOfDay, find_epoch
 from chary.tables.columns.embeddings import Embeddings
 from chary.tables.columns.numbers import Booleans, Numbers, why_no_numbers
 from chary.tables.columns.texts import Texts
-from chary.tables.table import TableError, has_texts, texts
+from chary.tables.table import TableError, has_texts
+from chary.tables.table import texts as as_texts
 
 # In the order in which they are asked.
 KINDS: tuple[Kind, ...] = (Dates(), TimesOfDay(), Numbers(), Booleans(), Categories(), Texts(), Embeddings())
@@ -45,7 +46,7 @@ def find_column(cells: pl.Series, forced: str = "", dates: str = "") -> Column:
         if column is None:
             return Column(cells.name, CONSTANT, "empty") if has_texts(cells) else of_no_kind(cells)
     elif forced == "text":
-        filled = filled_cells(texts(unified(cells)))
+        filled = filled_cells(as_texts(unified(cells)))
         column = find_constant(filled, len(cells)) if has_texts(cells) else None
         column = column or Texts().find(filled, forced=True) or of_no_kind(cells)
     else:
