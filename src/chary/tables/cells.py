@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from chary._words import visible
-from chary.tables.table import NO_WIDTH, all_composed, composed, has_texts, texts
+from chary.tables.table import NO_WIDTH, all_composed, can_be_text, composed, texts
 
 # What people and programs write where there is nothing, in upper or lower case, whatever the column is for.
 _ERRORS = ("#n/a", "#div/0!", "#value!", "#ref!", "#name?", "#num!", "#null!")  # of a spreadsheet
@@ -140,11 +140,6 @@ def likely_codes(numbers: pl.Series) -> list[tuple[str, int]]:
     return found
 
 
-def code_note(code: str, count: int) -> str:
-    """What is said of a column in which a number looks like a code for nothing."""
-    return f"{code} in {count:,} cells may mean missing"
-
-
 def codes_noted(note: str) -> tuple[list[str], str]:
     """The codes that a note of a column speaks of, and what else it says.
 
@@ -226,7 +221,7 @@ def cell_texts(cells: pl.Series, limit: int = _CELL) -> pl.Series:
     >>> cell_texts(pl.Series([12000.0, 1 / 3, None])).to_list()
     ['12000', '0.333333', None]
     """
-    if not has_texts(cells):
+    if not can_be_text(cells.dtype):
         return pl.Series(cells.name, [None] * len(cells), dtype=pl.String)
     nothing, shown = missing_cells(cells), texts(cells)
     if cells.dtype.is_float():
@@ -248,7 +243,7 @@ def shown_cells(cells: pl.Series) -> pl.Series:
     ['age = 31', 'age is missing']
     """
     name = visible(cells.name, _NAME)
-    if not has_texts(cells):
+    if not can_be_text(cells.dtype):
         return pl.Series(cells.name, [name] * len(cells), dtype=pl.String)
     return (pl.Series(cells.name, [f"{name} = "]) + cell_texts(cells)).fill_null(f"{name} is missing")
 
@@ -265,26 +260,20 @@ _UNSEEN = (
 )
 # A tab or the end of a line is one by itself: what comes after it may be a cell of its own. An apostrophe that a
 # text already has before a formula gets one more, so that each text is read back as it was.
-_RISKY = rf"^'*(?:[{_UNSEEN}]*[{re.escape(FORMULA_SIGNS)}]|[\t\r\n])"
+_RISKY = rf"'*(?:[{_UNSEEN}]*[{re.escape(FORMULA_SIGNS)}]|[\t\r\n])"
 # What runs nothing: a number as it is, and a sign alone.
 _HARMLESS = r"^[+-](?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)?$"
-_RISKY_TEXT = re.compile(_RISKY)
-
-
-def without_formulas(name: str) -> pl.Expr:
-    """A column of text in which nothing runs as a formula."""
-    column = pl.col(name)
-    runs = column.str.contains(_RISKY) & ~column.str.contains(_HARMLESS)
-    return pl.when(runs).then(pl.lit("'") + column).otherwise(column).alias(name)
 
 
 def guarded(frame: pl.DataFrame) -> pl.DataFrame:
-    """Columns of text in which nothing runs as a formula.
+    """The frame with an apostrophe before text that a spreadsheet would run as a formula.
 
     >>> guarded(pl.DataFrame({"a": ["=1+1", "-2.5", "b"]}))["a"].to_list()
     ["'=1+1", '-2.5', 'b']
     """
-    return frame.with_columns([without_formulas(name) for name in frame.columns])
+    text = pl.col(pl.String)
+    runs = text.str.contains(f"^{_RISKY}") & ~text.str.contains(_HARMLESS)
+    return frame.with_columns(pl.when(runs).then("'" + text).otherwise(text).name.keep())
 
 
 def as_typed(text: str) -> str:
@@ -293,7 +282,7 @@ def as_typed(text: str) -> str:
     >>> as_typed("'=yes"), as_typed("'n")
     ('=yes', "'n")
     """
-    return text[1:] if text.startswith("'") and _RISKY_TEXT.match(text[1:]) else text
+    return re.sub(f"^'(?={_RISKY})", "", text)
 
 
 def all_as_typed(cells: pl.Series) -> pl.Series:
@@ -302,8 +291,7 @@ def all_as_typed(cells: pl.Series) -> pl.Series:
     >>> all_as_typed(pl.Series(["'=yes", "'n", None])).to_list()
     ['=yes', "'n", None]
     """
-    odd = cells.filter(cells.str.starts_with("'").fill_null(False)).unique().to_list()
-    return cells.replace(odd, [as_typed(text) for text in odd]) if odd else cells
+    return cells.str.replace(f"^'({_RISKY})", "$1")
 
 
 # ---------------------------------------------------------------- columns

@@ -27,7 +27,7 @@ import polars as pl
 from chary._files import is_address, why_unreadable
 from chary._words import Parameter, shown
 from chary.tables.formats import FORMATS, Parquet, look_into
-from chary.tables.formats.base import Batch, File, Format, Reading
+from chary.tables.formats.base import Batch, File, Format, Reading, state_of
 from chary.tables.frames import from_dataframe
 from chary.tables.table import (
     ADDED_COLUMNS,
@@ -568,7 +568,7 @@ def _file(given: str) -> File:
         raise TableError(sentence)
     if not path.is_file():
         raise TableError(f"{path} is not a regular file; save the table in one first.")
-    return File.at(path)
+    return File(path.name, path, state=state_of(path))
 
 
 def _fetched(given: str) -> File:

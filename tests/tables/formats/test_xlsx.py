@@ -160,9 +160,7 @@ def test_what_a_cell_cannot_keep_is_text(cells):
 
 @needs_excel
 def test_a_text_longer_than_a_cell_is_refused():
-    with pytest.raises(
-        TableError, match=r"column 'c' holds a text of more than 32,767 characters; choose"
-    ):
+    with pytest.raises(TableError, match=r"column 'c' holds a text of more than 32,767 characters; choose"):
         FORMATS["xlsx"].refuse_unwritable(pl.DataFrame({"c": ["x" * 40_000]}))
 
 

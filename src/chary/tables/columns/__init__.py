@@ -16,7 +16,7 @@ from chary.tables.columns.dates import WRITTEN, Dates, TimesOfDay, find_epoch
 from chary.tables.columns.embeddings import Embeddings
 from chary.tables.columns.numbers import Booleans, Numbers, why_no_numbers
 from chary.tables.columns.texts import Texts
-from chary.tables.table import TableError, has_texts
+from chary.tables.table import TableError, can_be_text
 from chary.tables.table import texts as as_texts
 
 # In the order in which they are asked.
@@ -44,10 +44,10 @@ def find_column(cells: pl.Series, forced: str = "", dates: str = "") -> Column:
         filled = filled_cells(category_texts(unified(cells)))
         column = Categories().find(filled, forced=True)
         if column is None:
-            return Column(cells.name, CONSTANT, "empty") if has_texts(cells) else of_no_kind(cells)
+            return Column(cells.name, CONSTANT, "empty") if can_be_text(cells.dtype) else of_no_kind(cells)
     elif forced == "text":
         filled = filled_cells(as_texts(unified(cells)))
-        column = find_constant(filled, len(cells)) if has_texts(cells) else None
+        column = find_constant(filled, len(cells)) if can_be_text(cells.dtype) else None
         column = column or Texts().find(filled, forced=True) or of_no_kind(cells)
     else:
         filled = filled_cells(unified(cells))
