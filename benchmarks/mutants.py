@@ -37,7 +37,6 @@ MODULES: dict[str, tuple[str, ...]] = {
     "audit/figures": ("-k", "not cover_the_truth and not covers"),
     "audit/intervals": ("-k", "not covers"),
     "method/confidence": (),
-    "method/metrics": (),
     "method/network": (),
     "method/priors": (),
 }
