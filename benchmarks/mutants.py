@@ -42,7 +42,21 @@ MODULES: dict[str, tuple[str, ...]] = {
 }
 # By module, line as it is written and fault: why nobody can notice.
 EQUIVALENT: dict[tuple[str, str, str], str] = {
-    ("audit/acceptance", "reached = -1", "1 -> 2 at 11"): "any number below 0 says that no threshold was reached",
+    (
+        "audit/acceptance",
+        "reached, alpha = -1, 0.0",
+        "1 -> 2 at 18",
+    ): "any number below 0 says that no threshold was reached",
+    (
+        "audit/acceptance",
+        "enough = bdtr(0, n[:-1], error) <= _PART_OF_START * (1 - level) + _ROUNDING",
+        "LtE -> Lt at 9",
+    ): "equal to the last digit, where a margin for rounding was added",
+    (
+        "audit/acceptance",
+        "thresholds = rows.smallest(np.minimum(np.round((1 - shares) * rows.n).astype(int), rows.n - 1))",
+        "1 -> 2 at 92",
+    ): "it matters for fewer than five rows, of which no audit is large enough to accept any",
     (
         "audit/intervals",
         "high = np.clip((population + 1) * s // t, s, population - (t - s))  # the likeliest: never ruled out",

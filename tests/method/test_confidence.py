@@ -230,7 +230,7 @@ def test_what_each_class_is_worth_in_each_confidence():
     probs = np.array([[0.6, 0.3, 0.1], [0.2, 0.2, 0.6]])
     assert_array_equal(scores_of(probs, "softmax").class_confidence, probs)
     assert_allclose(scores_of(probs, "margin").class_confidence, [[0.3, 0, 0], [0, 0, 0.4]])
-    certain = np.tile([[[1 + 2**-50, 0.0]]], (2, 3, 1))  # a little more than one, by rounding
+    certain = np.tile([[[1.0, 1e-7]]], (2, 3, 1))  # a little more than one in all, as float32 gives it
     assert_array_equal(scores_of(certain[:, 0], "t_similarity", certain).confidence, 1)
 
 

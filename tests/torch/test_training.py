@@ -85,11 +85,39 @@ def least_squares(module, step, X):
 def test_train_records_every_term():
     network = nn.Linear(2, 1)
     optimizer = torch.optim.SGD(network.parameters(), 0.1)
-    curve = train_network(network, [torch.ones(3, 2)] * 4, least_squares, optimizer)
+    curve = train_network(network, [torch.ones(3, 2)] * 4, least_squares, optimizer, n_steps=4)
     assert list(curve) == ["supervised", "double"]
     assert np.all(np.diff(curve["supervised"]) < 0)
     assert curve["double"] == pytest.approx(2 * curve["supervised"])
     assert len(curve["double"]) == 4
+
+
+def test_training_ends_when_the_held_out_loss_stays_and_the_best_weights_are_put_back():
+    network = nn.Linear(2, 1)
+    optimizer = torch.optim.SGD(network.parameters(), 0.1)
+    seen = []
+
+    def held_out():
+        seen.append(network.weight.detach().clone())
+        return abs(len(seen) - 4.0)  # the fourth look is the best
+
+    curve = train_network(
+        network, [torch.ones(3, 2)] * 100, least_squares, optimizer, n_steps=100, held_out_loss=held_out
+    )
+    assert len(seen) == 4 + 10
+    assert len(curve["supervised"]) == 2 * len(seen)  # fifty looks in a hundred steps
+    assert torch.equal(network.weight, seen[3])
+    assert not torch.equal(seen[3], seen[4])
+
+
+def test_progress_goes_to_stderr_and_only_when_asked(capsys):
+    for verbose in (False, True):
+        network = nn.Linear(2, 1)
+        optimizer = torch.optim.SGD(network.parameters(), 0.1)
+        train_network(network, [torch.ones(3, 2)], least_squares, optimizer, n_steps=1, verbose=verbose)
+        shown = capsys.readouterr()
+        assert shown.out == ""
+        assert ("Training" in shown.err) == verbose
 
 
 def test_processes_share_batches_evenly(monkeypatch):

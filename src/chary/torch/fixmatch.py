@@ -133,7 +133,10 @@ class FixMatchTrainer(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     def _is_collapsed(self, X: Any) -> bool:
         rows, labels = self.classifier_._rows(X, reset=False), self.classifier_._label_counts
         some = np.random.default_rng(0).permutation(len(rows))[:_LOOKED_AT]
-        codes = [logits[:, 0].argmax(dim=1) for logits in self.classifier_._logits(rows, some)]
+        codes = [
+            logits[:, 0].argmax(dim=1)
+            for logits in self.classifier_._logits(self.classifier_.network_, rows, some)
+        ]
         predicted = np.bincount(torch.cat(codes).numpy(), minlength=len(labels))
         distance = np.abs(predicted / predicted.sum() - labels / labels.sum()).sum() / 2
         return bool(distance >= _FAR and entropy(predicted) <= _NARROW * entropy(labels))
