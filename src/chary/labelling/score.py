@@ -21,10 +21,10 @@ import polars as pl
 from numpy.typing import ArrayLike, NDArray
 from sklearn.pipeline import Pipeline
 
-from chary._threads import refuse_after_fork, same_warnings
+from chary._threads import one_thread, refuse_after_fork, same_warnings
 from chary._words import Parameter, shown, visible
 from chary.labelling.drift import EventCounts, Floats, count_events
-from chary.method.estimators import one_thread, predict_scores
+from chary.method.estimators import predict_scores
 from chary.model_file import load, load_bytes
 from chary.tables import Table, TableError, TablePreparation
 from chary.tables.columns.embeddings import with_features

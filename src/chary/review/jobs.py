@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import polars as pl
 
-from chary._words import listed, shown
+from chary._words import cell_words, listed, shown
 from chary.audit import draw_to_judge, judge_table
 from chary.audit.filling import Filling, Stopping
 from chary.audit.judge import JudgedTable, hidden_columns, labels_of_sheet, read_labels_under_test
@@ -72,7 +72,7 @@ class _Job:
         found = {}
         for name in [name for name in self.table.frame.columns if name not in self.hidden]:
             some = cell_texts(self.table.frame[name].slice(0, _LOOKED_AT), 60).drop_nulls()
-            found[name] = [str(text) for text in some.unique(maintain_order=True).head(_EXAMPLES).to_list()]
+            found[name] = [cell_words(text) for text in some.unique(maintain_order=True).head(_EXAMPLES).to_list()]
         return found
 
 
