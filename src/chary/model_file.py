@@ -44,7 +44,7 @@ from chary.method.priors import AIMS
 from chary.method.self_training import SelfTrainingClassifier
 from chary.method.trees import PlainBoosting, PlainForest, Trees, plain_trees
 from chary.tables import TablePreparation
-from chary.tables.columns import Column
+from chary.tables.cells import Column
 
 FORMAT = "chary-model-2"
 N_CUTS = 9  # between the values of a feature that is a number, in a ``DriftReference``

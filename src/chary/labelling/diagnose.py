@@ -23,7 +23,7 @@ from chary.method.held_out import stratified_folds
 from chary.method.labels import Labels
 from chary.options import Options
 from chary.tables import Table, TablePreparation
-from chary.tables.columns import DATE, NUMBER, UNREADABLE, Column
+from chary.tables.cells import DATE, NUMBER, UNREADABLE, Column
 from chary.tables.columns.embeddings import with_features
 from chary.tables.preparation import Feature
 from chary.tables.target import read_target

@@ -8,7 +8,8 @@ import polars as pl
 import pytest
 
 from chary.model_file import load_model, save_model
-from chary.tables.columns import Column, embeddings
+from chary.tables.cells import Column
+from chary.tables.columns import embeddings
 from chary.tables.columns.embeddings import FEATURES, Embeddings, read_features, with_features
 from chary.tables.preparation import TablePreparation
 from chary.tables.table import TableError

@@ -9,10 +9,11 @@ import polars as pl
 import pytest
 
 from chary.model_file import load_model, save_model
-from chary.tables.columns import Column, Kind, unified
+from chary.tables.cells import Column, Kind, unified
+from chary.tables.columns import KINDS, find_column, kind_of
 from chary.tables.columns.categories import Categories, find_constant, find_counting, find_identifier, of_no_kind
 from chary.tables.frames import from_dataframe
-from chary.tables.preparation import KINDS, TablePreparation, find_column, kind_of
+from chary.tables.preparation import TablePreparation
 from chary.tables.table import TableError
 
 N = 60
@@ -259,7 +260,7 @@ class Words(Kind):
 
 
 def test_a_new_kind_is_a_class_and_a_place_among_the_kinds(monkeypatch, tmp_path):
-    monkeypatch.setattr("chary.tables.preparation.KINDS", (*KINDS, Words()))
+    monkeypatch.setattr("chary.tables.columns.KINDS", (*KINDS, Words()))
     table = {
         "n": [1.5, 2.5, 4.0, None] * 5,
         "e": [["a", "bb"], ["ccc", "dddd"], ["eeeee", "f" * 9], None] * 5,

@@ -17,7 +17,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import normalize
 
 from chary.model_file import load_model, save_model
-from chary.tables.columns import texts
+from chary.tables.columns import find_column, texts
 from chary.tables.columns.texts import (
     _N_PLACES,
     Texts,
@@ -27,7 +27,7 @@ from chary.tables.columns.texts import (
     alike,
     count_ngrams,
 )
-from chary.tables.preparation import TablePreparation, find_column
+from chary.tables.preparation import TablePreparation
 from chary.tables.table import TableError
 
 KIND = Texts()
