@@ -30,8 +30,8 @@ from chary.labelling import label_table, predict_table
 from chary.labelling.drift import compare_with_reference, count_events, with_drift_reference
 from chary.options import Options
 from chary.tables import TablePreparation, open_source
+from chary.tables.cells import unified
 from chary.tables.columns import kind_of
-from chary.tables.columns.column import plain
 from studies import COLLECTION, TableFacts
 
 SIZES = (50, 200, 1_000)
@@ -57,7 +57,7 @@ class Rows:
         self.missing = {}
         for column in preparation.columns_:
             if column.used and not (kind := kind_of(column)).grouped:
-                self.missing[column.name] = np.isnan(kind.read(plain(frame[column.name]), column)[:, 0])
+                self.missing[column.name] = np.isnan(kind.read(unified(frame[column.name]), column)[:, 0])
 
     def part(self, rows: np.ndarray) -> tuple[np.ndarray, dict[str, int]]:
         return self.X[rows], {name: int(absent[rows].sum()) for name, absent in self.missing.items()}

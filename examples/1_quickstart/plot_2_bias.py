@@ -30,6 +30,10 @@ figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), sharey=True, layout="constra
 for ax, (how, labeled) in zip(axes, picked.items(), strict=True):
     table = frame.assign(diagnosis=np.where(labeled, data.target_names[data.target].astype(object), None))
     found = chary.diagnose(table, target="diagnosis")
-    found.plot.bias(ax)
+    density = found.summary["density"]
+    for side, colour in (("unlabeled", "#2f6fbf"), ("labeled", "#c96400")):
+        ax.fill_between(density["grid"], density[side], color=colour, alpha=0.4, label=f"{side} rows")
+    ax.set(xlabel="looks like a labelled row →", yticks=[])
+    ax.legend()
     ax.set_title(f"{how}: {found.verdict} (AUC {found.details.separation.auc:.2f})")
 plt.show()

@@ -202,6 +202,10 @@ def test_a_threshold_is_that_of_the_confidences_themselves(seed):
     )
 
 
+def test_rounding_asks_for_no_row_more():
+    assert smallest_audit(1 - 0.1 ** (1 / 22)) == 22
+
+
 def test_acceptance_levels_count_held_out_errors():
     confidence = np.linspace(0, 1, 100)
     judged = HeldOut(np.zeros(40), np.arange(40) % 4 > 0, np.linspace(0, 1, 40), np.ones(40))
@@ -218,7 +222,8 @@ def test_acceptance_levels_count_held_out_errors():
 
 
 def test_all_wrong_is_all_wrong():
-    judged = HeldOut(np.zeros(20), np.zeros(20, dtype=bool), np.ones(20), np.ones(20))
+    shown_as_half = np.full(20, 0.49996)
+    judged = HeldOut(np.zeros(20), np.zeros(20, dtype=bool), shown_as_half, np.ones(20))
     assert acceptance_levels(ConfidenceHistogram.of(np.full(5, 0.5)), judged)[0].error_high == 1.0
 
 

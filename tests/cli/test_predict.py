@@ -106,7 +106,7 @@ def test_shards_share_the_files_out(model, months, tmp_path, run):
         assert run("predict", model, months, "--out", tmp_path / "out", "--shard", f"{k}/3", "--jobs", 1)[0] == 0
         assert len(list((tmp_path / "out").glob("*.csv"))) == (2, 3, 4)[k - 1]
     code, _, err = run("predict", model, months, "--shard", "4/3")
-    assert (code, err) == (1, "chary: --shard '4/3' is no part of several; give one such as 1/16 ... 16/16.\n")
+    assert (code, err) == (1, "chary: --shard '4/3' is not a part of several; give one such as 1/16 ... 16/16.\n")
 
 
 def test_what_does_not_go_together_is_said_before_any_work(model, months, tmp_path, run):

@@ -64,7 +64,7 @@ SOME = {**NONE, "n_accepted": 1234, "threshold": 0.5, "error": 0.1}
 @pytest.mark.parametrize(
     ("accept", "said"),
     [
-        ([NONE], "This audit is too small to accept any label at 20% error or less; label more rows."),
+        ([NONE], "Enlarge the audit: it is too small to accept any label at 20% error or less."),
         (
             [NONE, SOME],
             "1,234 labels of confidence 0.5 or more can be accepted with at most 10% wrong "

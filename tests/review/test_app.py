@@ -10,7 +10,7 @@ from starlette.requests import Request
 
 from chary.options import Options
 from chary.review import begin
-from chary.review.safety import MOST_BYTES, read_body
+from chary.review.app import MOST_BYTES, read_body
 
 JSON = {"content-type": "application/json", "sec-fetch-site": "same-origin"}
 
@@ -28,9 +28,9 @@ def test_every_page_is_a_shell_of_the_table(browser):
 @pytest.mark.parametrize(
     "path",
     [
-        "/assets/../safety.py",
-        "/assets/%2e%2e/safety.py",
-        "/assets/..%2fsafety.py",
+        "/assets/../state.py",
+        "/assets/%2e%2e/state.py",
+        "/assets/..%2fstate.py",
         "/assets/review.js/../../app.py",
         "/download/../../etc/passwd",
         "/download/%2fetc%2fpasswd",

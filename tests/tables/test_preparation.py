@@ -16,7 +16,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from chary.model_file import load, save
+from chary.model_file import load_model, save_model
 from chary.tables.preparation import TablePreparation
 from chary.tables.table import TableError
 
@@ -41,7 +41,6 @@ WRITTEN_OTHERWISE = [
     (["5.4 km", "7 km"] * 30, ["5 mi"], "holds '5 mi': 1 of 1 .* numbers in km such as 1,234.5 km"),
     (["12 %", "7 %"] * 30, [0.12, 0.07], "holds '0.12': 2 of 2 .* numbers in percent"),
     (["12:30", "7:15"] * 30, ["half past"], "times of day such as 12:30"),
-    (["26:30:00", "0:45:00"] * 30, ["2h 30m"], "durations such as 01:30:00"),
     (["2024-01-31 10:30", "2024-02-01 7:00"] * 30, ["2024-01-31"], "with a time of day such as 2024-01-31 10:30"),
 ]
 
@@ -238,8 +237,8 @@ def test_codes_for_nothing_are_missing_in_every_column_or_in_one(tmp_path):
     features = preparation.transform(table)
     assert features[:4, names.index("age is missing")].tolist() == [0, 1, 0, 1]
     assert features[:4, names.index("height is missing")].tolist() == [0, 0, 0, 1]
-    save(preparation, tmp_path / "m.chary")
-    assert load(tmp_path / "m.chary").transform(table).tobytes() == features.tobytes()
+    save_model(preparation, tmp_path / "m.chary")
+    assert load_model(tmp_path / "m.chary").transform(table).tobytes() == features.tobytes()
     with pytest.raises(TableError, match=r"There is no column 'aeg' for the code 'aeg=9'; did you mean 'age'\?"):
         TablePreparation(missing=["aeg=9"]).fit(table)
 
@@ -299,7 +298,7 @@ def awkward(n=120, seed=0):
 def fitted():
     preparation = TablePreparation(categorical=["zip"], text=["said"], missing=["plain=0"]).fit(awkward())
     kinds = {column.kind for column in preparation.columns_}
-    assert {"numeric", "date", "time", "duration", "boolean", "categorical", "words", "embedding"} <= kinds
+    assert {"numeric", "date", "time", "boolean", "categorical", "words", "embedding"} <= kinds
     return preparation
 
 

@@ -38,7 +38,7 @@ EXCEL = pytest.param("xlsx", marks=pytest.mark.skipif(not find_spec("xlsxwriter"
 def small_batches(monkeypatch):
     for format in (csv, jsonl):
         monkeypatch.setattr(format, "CHUNK", 1000)
-    monkeypatch.setattr("chary.tables.formats.packing._PIECE", 500)
+    monkeypatch.setattr("chary.tables.formats.base._PIECE", 500)
     monkeypatch.setattr(columnar, "_BATCH_BYTES", 200)
 
 
@@ -192,7 +192,7 @@ def test_a_row_without_end_a_bomb_and_what_is_too_large_for_memory(tmp_path, mon
     path.write_bytes(b'a,b\n1,2\n1,"' + b"x" * 50_000)
     with pytest.raises(TableError, match=r"line 3: a row of more than .* MiB; perhaps a quote is opened"):
         list(open_source(path).batches())
-    monkeypatch.setattr("chary.tables.formats.packing._SMALL", 1000)
+    monkeypatch.setattr("chary.tables.formats.base._SMALL", 1000)
     with gzip.open(tmp_path / "b.csv.gz", "wb") as file:
         file.write(b"a,b\n" + b"1,2\n" * 200_000)
     with pytest.raises(TableError, match=r"would unpack from .* which no normal table does"):

@@ -14,12 +14,11 @@ from chary.tables import read_table
 from chary.tables import table as memory
 from chary.tables.cells import cell_texts, shown_cells
 from chary.tables.table import (
-    EncodingError,
     Table,
     TableError,
+    can_be_text,
     column_named,
     free_memory,
-    has_texts,
     reason,
     refuse_duplicates,
     row_bytes,
@@ -27,6 +26,7 @@ from chary.tables.table import (
     total_bytes,
     with_names_of,
 )
+from chary.tables.target import UndecidedError
 
 
 def test_a_column_that_is_not_there_is_named_with_the_nearest():
@@ -48,7 +48,7 @@ def test_a_column_that_is_not_there_is_named_with_the_nearest():
     ],
 )
 def test_cells_are_shown_as_text_where_they_can(cells, shown):
-    assert has_texts(cells) == (shown is not None)
+    assert can_be_text(cells.dtype) == (shown is not None)
     assert texts(cells).to_list() == (shown or [None] * len(cells))
 
 
@@ -146,7 +146,7 @@ def test_a_sentence_names_parameters_and_steps_in_plain_words():
     assert str(TableError("one")) == "one"
 
 
-@pytest.mark.parametrize("kind", [TableError, EncodingError])
+@pytest.mark.parametrize("kind", [TableError, UndecidedError])
 def test_an_error_survives_the_way_from_another_process(kind):
     error = kind("leave some out with ", Parameter("drop"), ".")
     again = pickle.loads(pickle.dumps(error))

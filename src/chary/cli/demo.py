@@ -94,7 +94,7 @@ def _show_draws(console: Any, seed: int) -> None:
     from rich import box
     from rich.table import Table as Grid
 
-    from chary.method.estimators import one_thread
+    from chary._threads import one_thread
 
     with steps() as step:
         draws = []

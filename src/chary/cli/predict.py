@@ -32,7 +32,7 @@ from chary.cli.console import (
     stdout,
     takes_options,
 )
-from chary.options import FILES, Options
+from chary.options import Options
 
 if TYPE_CHECKING:
     from chary.labelling.predict_files import FileTask, LabelledFile, Plan, Resources
@@ -45,44 +45,6 @@ TABLES = Annotated[
         help=f"{READABLE}; several files, a folder or a quoted pattern give an output each; - is standard input.",
     ),
 ]
-COLUMNS = Annotated[
-    list[str] | None, typer.Option(metavar="COLUMN", help="A column of FILE to write.", show_default="all")
-]
-THRESHOLD = Annotated[
-    float | None,
-    typer.Option(min=0, max=1, metavar="NUMBER", help="Add chary_accept: is the confidence at least this?"),
-]
-JOBS = Annotated[
-    int | None,
-    typer.Option(
-        "--jobs",
-        "-j",
-        min=1,
-        metavar="N",
-        help="How many files to label at a time.",
-        show_default="as many as cores and memory allow",
-        rich_help_panel=FILES,
-    ),
-]
-STRICT = Annotated[bool, typer.Option("--strict", help="Refuse rows unlike those the model learned from.")]
-SHARD = Annotated[
-    str | None,
-    typer.Option(
-        metavar="K/N", help="Label part K of N parts of the files, for array jobs.", rich_help_panel=FILES
-    ),
-]
-ENGINE = Annotated[
-    str, typer.Option(metavar="NAME", help="What labels the files: process or dask.", rich_help_panel=FILES)
-]
-SCHEDULER = Annotated[
-    str | None,
-    typer.Option(
-        metavar="ADDRESS",
-        help="The address of a Dask cluster, for --engine dask.",
-        show_default="one on this machine",
-        rich_help_panel=FILES,
-    ),
-]
 
 
 @takes_options("predict")
@@ -90,13 +52,6 @@ def predict_command(
     model_file: Annotated[Path, typer.Argument(metavar="MODEL", help="A FILE.model.chary.")],
     file: TABLES,
     options: Options,
-    columns: COLUMNS = None,
-    threshold: THRESHOLD = None,
-    strict: STRICT = False,
-    jobs: JOBS = None,
-    shard: SHARD = None,
-    engine: ENGINE = "process",
-    scheduler: SCHEDULER = None,
     as_json: JSON = False,
 ) -> None:
     """Label the rows of new tables with a model.
@@ -108,37 +63,24 @@ def predict_command(
     interruption run the same command again: finished files are not labelled twice.
     """
     require_readable(model_file, *file)
-    engine = "dask" if scheduler else engine
-    parts = (1, 1) if shard is None else parse_part(shard)
     from chary.labelling.predict_files import FileTask, Resources, is_one_file, plan_files
     from chary.labelling.score import Predictor
     from chary.tables.table import free_memory
 
-    predictor = Predictor.from_file(model_file, columns or (), options.probabilities, threshold)
-    task, memory = FileTask("", "", options, strict=strict), options.memory or free_memory() // 2
-    if is_one_file(file) and shard is None and engine == "process":
+    engine = "dask" if options.scheduler else options.engine
+    predictor = Predictor.from_file(model_file, options.columns, options.probabilities, options.threshold)
+    task, memory = FileTask("", "", options, strict=options.strict), options.memory or free_memory() // 2
+    if is_one_file(file) and options.shard is None and engine == "process":
         _one(predictor, file[0], task, memory, as_json)
         return
     if options.features is not None:
         raise ValueError("--features belongs to the rows of one table; give one FILE.")
-    plan = plan_files(predictor, file, task, parts)
-    if scheduler:
+    plan = plan_files(predictor, file, task, options.shard or (1, 1))
+    if options.scheduler:
         resources = Resources(max(1, len(plan.tasks)), 1, options.memory or 2 << 30)  # of each, wherever it is
     else:
-        resources = Resources.of(len(plan.tasks), jobs, memory)
-    _several(predictor, plan, resources, engine, scheduler, as_json)
-
-
-def parse_part(text: str) -> tuple[int, int]:
-    """Which part of how many, as typed after ``--shard``.
-
-    >>> parse_part("3/16")
-    (3, 16)
-    """
-    number, slash, of = text.partition("/")
-    if not (slash and number.strip().isdecimal() and of.strip().isdecimal() and 1 <= int(number) <= int(of)):
-        raise ValueError(f"--shard {text!r} is no part of several; give one such as 1/16 ... 16/16.")
-    return int(number), int(of)
+        resources = Resources.of(len(plan.tasks), options.jobs, memory)
+    _several(predictor, plan, resources, engine, options.scheduler, as_json)
 
 
 def _one(predictor: Predictor, source: str, task: FileTask, memory: int, as_json: bool) -> None:

@@ -310,9 +310,9 @@ def _lambdas(regularization: Any, n_heads: int) -> Array:
     return np.broadcast_to(lambdas, (n_heads,)).copy()
 
 
-def _solution(system: Array, right: Array) -> Array:
+def _solution(system: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
     """The solution, of least norm where there are several."""
-    found: Array = np.linalg.lstsq(system, right, rcond=None)[0]
+    found: NDArray[Any] = np.linalg.lstsq(system, right, rcond=None)[0]
     if not np.linalg.norm(system @ found - right) <= 1e-6 * np.linalg.norm(right) + np.finfo(float).tiny:
         raise ValueError(
             "No stationary point can be computed: with these lambdas the linear system is singular; "

@@ -40,7 +40,6 @@ from chary.tables.table import ACCEPT, LABEL, WHY, free_memory, with_names_of
 
 _DRAW = "result.draw('audit.csv'), fill in its column {}, then label again with audit='audit.csv'"
 _PRE = "<pre style='white-space: pre-wrap; line-height: 1.25'>{code}</pre>"
-_LABELLED, _OTHER = "#c96400", "#2f6fbf"  # rows with a label, and the others, in pictures
 
 
 def label(
@@ -411,11 +410,10 @@ def _notebook_bar() -> Iterator[Callable[[str], None]]:
 class _Shown:
     """Something that shows itself at a prompt and in a notebook as the command line does in a terminal."""
 
+    summary: Any  # plain data
+
     def _show(self, console: Console) -> None:
         raise NotImplementedError
-
-    def _picture(self) -> str:
-        return ""
 
     def _recorded(self) -> Console:
         console = Console(file=StringIO(), width=100, record=True, force_jupyter=False)
@@ -426,7 +424,7 @@ class _Shown:
         return "\n".join(line.rstrip() for line in self._recorded().export_text().splitlines()).strip("\n")
 
     def _repr_html_(self) -> str:
-        return self._picture() + self._recorded().export_html(inline_styles=True, code_format=_PRE)
+        return notebook_picture(self.summary) + self._recorded().export_html(inline_styles=True, code_format=_PRE)
 
     def __dir__(self) -> list[str]:
         return [name for name in super().__dir__() if not name.startswith("_")]
@@ -457,16 +455,8 @@ class Diagnosed(_Shown):
         """The verdict, why, what it means and what to do."""
         return self.details.sentence
 
-    @property
-    def plot(self) -> Plots:
-        """``plot.bias()``."""
-        return Plots(self.summary)
-
     def _show(self, console: Console) -> None:
         show_diagnosis(console, self.summary, Hints())
-
-    def _picture(self) -> str:
-        return notebook_picture(self.summary)
 
 
 class Result(_Shown):
@@ -541,11 +531,6 @@ class Result(_Shown):
     def model(self) -> TableModel:
         return TableModel(self.details.model)
 
-    @property
-    def plot(self) -> Plots:
-        """``plot.bias()`` and ``plot.confidence()``."""
-        return Plots(self.summary)
-
     def report(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Write the whole report to ``path``: one HTML page; an existing file only with ``overwrite``."""
         _write(path, render_page(self.summary, self._hints).encode("utf-8", "backslashreplace"), overwrite)
@@ -604,9 +589,6 @@ class Result(_Shown):
     def _show(self, console: Console) -> None:
         show_labels(console, self.summary, self._hints)
 
-    def _picture(self) -> str:
-        return notebook_picture(self.summary)
-
 
 class TableModel:
     """A model that takes tables: a pandas or polars frame, a dict of columns, or the path of a file.
@@ -617,7 +599,7 @@ class TableModel:
     Parameters
     ----------
     pipeline : Pipeline
-        As ``chary.model_file.load`` gives it.
+        As ``chary.model_file.load_model`` gives it.
     """
 
     def __init__(self, pipeline: Pipeline) -> None:
@@ -704,58 +686,6 @@ class Judged(_Shown):
 
     def _show(self, console: Console) -> None:
         show_judged(console, self.summary, Hints())
-
-
-class Plots:
-    """The pictures of a result; each draws on the axes given, or on new ones, and returns them."""
-
-    def __init__(self, summary: Mapping[str, Any]) -> None:
-        self._summary = summary
-
-    def bias(self, ax: Any = None) -> Any:
-        """How much labelled and other rows look like a labelled one: alike, if the outlines coincide.
-
-        Drawn on ``ax``, or on new axes.
-        """
-        diagnosis = self._summary.get("diagnosis", self._summary)
-        density = diagnosis["density"]
-        ax = _axes(ax)
-        ax.set_title(diagnosis["verdict"])
-        if density is None:
-            return ax
-        for side, name, colour in (("unlabeled", "other rows", _OTHER), ("labeled", "labelled rows", _LABELLED)):
-            ax.fill_between(density["grid"], density[side], color=colour, alpha=0.25)
-            ax.plot(density["grid"], density[side], color=colour, label=name)
-        ax.set(xlabel="looks like a labelled row →", yticks=[], ylim=(0, None))
-        ax.legend()
-        return ax
-
-    def confidence(self, ax: Any = None) -> Any:
-        """How many new labels have which confidence, drawn on ``ax`` or on new axes."""
-        counts = self._summary.get("confidence")
-        if counts is None:
-            raise ValueError("A diagnosis labels no row, so it has no confidence to show; label the table first.")
-        ax = _axes(ax)
-        n_bins = len(counts["predicted"])
-        left = [b / n_bins for b in range(n_bins)]
-        width = {"width": 0.9 / n_bins, "align": "edge"}
-        if any(counts["learned"]):
-            ax.bar(left, counts["learned"], color=_LABELLED, label="learned", **width)
-        ax.bar(left, counts["predicted"], bottom=counts["learned"], color=_OTHER, label="predicted", **width)
-        ax.set(xlabel="confidence", ylabel="rows", xlim=(0, 1))
-        ax.legend()
-        return ax
-
-
-def _axes(ax: Any) -> Any:
-    """Axes to draw on."""
-    if ax is not None:
-        return ax
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError:
-        raise ImportError("Pictures need matplotlib; install it with: pip install 'chary[plots]'") from None
-    return plt.subplots(figsize=(7, 3))[1]
 
 
 def _table(data: Any, **reading: Any) -> Table:

@@ -27,8 +27,7 @@ from chary.labelling.result import SOURCES
 from chary.method import expected_calibration_error
 from chary.method.priors import ACCURACY
 from chary.options import Options, flag_of
-from chary.tables.cells import codes_noted
-from chary.tables.columns.column import DATE, NUMBER, TOPIC, UNREADABLE, Column
+from chary.tables.cells import DATE, NUMBER, TOPIC, UNREADABLE, Column, codes_noted
 from chary.tables.preparation import Feature
 from chary.tables.table import ACCEPT
 
@@ -715,7 +714,7 @@ def _acceptable(levels: list[dict[str, Any]], hints: Hints, caveat: str, of: str
     found = next((one for one in levels if one["n_accepted"]), None)
     if found is None:
         at_most = percent(levels[-1]["error"])
-        return f"This audit is too small to accept any label at {at_most} error or less; label more rows.", ""
+        return f"Enlarge the audit: it is too small to accept any label at {at_most} error or less.", ""
     which = f"{counted(found['n_accepted'], 'label')}{of} of confidence {found['threshold']:.4g} or more"
     at_most = f"at most {percent(found['error'])} wrong ({percent(found['level'])} level, {caveat})"
     return f"{which} can be accepted with {at_most}. To mark them, add", hints.at(found["error"])

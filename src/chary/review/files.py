@@ -17,7 +17,7 @@ from chary._words import shown
 from chary.method.priors import AIMS
 from chary.options import Options
 from chary.tables import Table, TableError
-from chary.tables.formats.packing import state_of
+from chary.tables.formats.base import state_of
 
 # What a column can be taken for on the page, and the option that says so.
 KINDS = {

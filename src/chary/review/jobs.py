@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import polars as pl
 
-from chary._words import listed, shown
+from chary._words import cell_words, listed, shown
 from chary.audit.filling import Filling, Stopping
 from chary.audit.judge import (
     JudgedTable,
@@ -39,7 +39,7 @@ from chary.report.summary import Hints, summarize, summarize_judged
 from chary.review.files import Writer
 from chary.tables import Table, open_source, write_table
 from chary.tables.cells import cell_texts, label_texts, target_texts
-from chary.tables.table import ACCEPT, ADDED_COLUMNS, LABEL, column_named, has_texts, refuse_taken
+from chary.tables.table import ACCEPT, ADDED_COLUMNS, LABEL, can_be_text, column_named, refuse_taken
 from chary.tables.target import Value, read_target, target_values
 
 Progress = Callable[[str], None]
@@ -78,7 +78,7 @@ class _Job:
         found = {}
         for name in [name for name in self.table.frame.columns if name not in self.hidden]:
             some = cell_texts(self.table.frame[name].slice(0, _LOOKED_AT), 60).drop_nulls()
-            found[name] = [str(text) for text in some.unique(maintain_order=True).head(_EXAMPLES).to_list()]
+            found[name] = [cell_words(text) for text in some.unique(maintain_order=True).head(_EXAMPLES).to_list()]
         return found
 
 
@@ -91,7 +91,7 @@ class ChooseJob(_Job):
         """Every column that could hold labels; first those of few values with most empty cells, as targets are."""
         found = []
         for name in self.table.frame.columns:
-            if not has_texts(self.table.frame[name]):
+            if not can_be_text(self.table.frame[name].dtype):
                 continue
             cells = self.table.frame[name]
             some = label_texts(target_texts(cells.gather_every(max(1, len(cells) // _LOOKED_AT_TO_CHOOSE))))

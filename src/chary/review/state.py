@@ -35,7 +35,7 @@ from chary.review.files import (
 from chary.review.jobs import ChooseJob, Job, LabelJob, Progress, job_of
 from chary.tables import TableError, open_source
 from chary.tables.formats import require_writable
-from chary.tables.formats.packing import state_of
+from chary.tables.formats.base import state_of
 from chary.tables.source import flattened
 from chary.tables.table import with_names_of
 from chary.tables.target import UndecidedError

@@ -17,9 +17,18 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from chary._words import Parameter, shown
-from chary.tables.cells import codes_of, filled_cells, without_codes
+from chary.tables.cells import (
+    DROPPED,
+    NUMBER,
+    READABLE,
+    Column,
+    Kind,
+    codes_of,
+    filled_cells,
+    unified,
+    without_codes,
+)
 from chary.tables.columns import find_column, kind_of
-from chary.tables.columns.column import DROPPED, NUMBER, READABLE, Column, Kind, plain
 from chary.tables.frames import from_dataframe
 from chary.tables.table import MAX_COLUMNS, TableError, column_hint, comparable_name
 
@@ -56,7 +65,7 @@ class TablePreparation(TransformerMixin, BaseEstimator):
     """Turn the cells of a table into numeric features.
 
     Kinds are found from the cells: numeric (with its unit or currency, if there is one throughout), boolean, date
-    (year, month, weekday, elapsed days, and the hour if it is told), time of day, duration, categorical (rare
+    (year, month, weekday, elapsed days, and the hour if it is told), time of day, categorical (rare
     values share one feature), free text (thirty topics), embedding (a list of numbers). Identifiers and constant
     columns are left out; ``columns_`` says so. Missing numbers become the median, with a feature that tells where;
     missing categories are a category. Values never seen in ``fit`` are accepted; numbers and dates that are
@@ -219,7 +228,7 @@ class TablePreparation(TransformerMixin, BaseEstimator):
     def _fill(self, frame: pl.DataFrame, forms: Forms, features: NDArray[np.float32]) -> None:
         """Write the features of some rows; those of cells without a number are counted."""
         for place in self._layout.numbers:
-            cells = plain(frame[place.column.name])
+            cells = unified(frame[place.column.name])
             numbers = place.kind.read(cells, place.column)
             own = {name: values[place.here] for name, values in self.statistics_.items()}
             missing = _standardize(numbers, out=features[:, place.here], **own)
@@ -227,7 +236,7 @@ class TablePreparation(TransformerMixin, BaseEstimator):
             if place.told is not None:
                 features[:, place.told] = 0 if missing is None else missing
         for place in self._layout.groups:
-            codes = place.kind.read(plain(frame[place.column.name]), place.column)[:, 0]
+            codes = place.kind.read(unified(frame[place.column.name]), place.column)[:, 0]
             for code, j in enumerate(range(place.here.start, place.here.stop)):
                 np.equal(codes, code, out=features[:, j])
 
@@ -330,7 +339,7 @@ def _statistics(frame: pl.DataFrame, layout: _Layout) -> Statistics:
     most = min(_STATISTICS_ROWS, _STATISTICS_CELLS // layout.n_features)
     if frame.height > most:
         frame = frame[np.sort(np.random.default_rng(0).choice(np.arange(frame.height), most, replace=False))]
-    read = [place.kind.read(plain(frame[place.column.name]), place.column) for place in layout.numbers]
+    read = [place.kind.read(unified(frame[place.column.name]), place.column) for place in layout.numbers]
     imputer, scaler = SimpleImputer(strategy="median", keep_empty_features=True), StandardScaler()
     # Sorted, as sums round otherwise in another order of the rows.
     scaler.fit(np.sort(imputer.fit_transform(np.asfortranarray(np.column_stack(read))), axis=0))

@@ -60,10 +60,6 @@ class TableError(ValueError):
         return "".join(map(str, self.args))
 
 
-class EncodingError(TableError):
-    """A file that is not text in the encoding it was read in."""
-
-
 def reason(error: BaseException) -> str:
     """The first line of what a library said, short."""
     if isinstance(error, OSError) and error.strerror:
@@ -267,13 +263,8 @@ def told_apart(text: str) -> str:
     return shown("".join(c if c in same else c.encode("unicode_escape").decode() for c in text), 80)
 
 
-def has_texts(cells: pl.Series) -> bool:
-    """Whether its cells can be shown as text: they are no lists, records, bytes or objects of Python."""
-    return can_be_text(cells.dtype)
-
-
 def can_be_text(dtype: pl.DataType) -> bool:
-    """Whether cells of this type can."""
+    """Whether cells can be shown as text: they are no lists, records, bytes or objects of Python."""
     return not dtype.is_nested() and dtype not in (pl.Binary, pl.Object)
 
 

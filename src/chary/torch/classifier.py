@@ -205,7 +205,7 @@ class TorchDiverseClassifier(DiverseEnsembleClassifier):
         present = weights > 0
         if not present.all():
             labels = encode(labels.without(~present), unlabeled=None)
-        self.classes_ = labels.classes
+        self.classes_, self._label_counts = labels.classes, np.bincount(labels.codes[labels.labeled])
         if n_processes() > 1 and not isinstance(self.random_state, Integral):
             raise ValueError("All processes must draw the same batches: give random_state a whole number.")
         rng = np.random.default_rng(self.random_state)

@@ -4,8 +4,8 @@ import numpy as np
 import polars as pl
 import pytest
 
+from chary.tables.cells import Column
 from chary.tables.columns import find_column
-from chary.tables.columns.column import Column
 from chary.tables.columns.numbers import Booleans
 
 KIND = Booleans()

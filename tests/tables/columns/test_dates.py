@@ -1,4 +1,4 @@
-"""Dates in whatever order of day, month and year, times of a day, durations; and what is none."""
+"""Dates in whatever order of day, month and year, times of a day; and what is none."""
 
 import datetime as dt
 
@@ -9,21 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chary.tables import TableError, TablePreparation
+from chary.tables.cells import Column
 from chary.tables.columns import find_column
-from chary.tables.columns.column import Column
-from chary.tables.columns.dates import (
-    _ORDERS,
-    WRITTEN,
-    Dates,
-    Durations,
-    TimesOfDay,
-    _clock_hours,
-    _read_durations,
-    _read_moments,
-)
+from chary.tables.columns.dates import _ORDERS, WRITTEN, Dates, TimesOfDay, _clock_hours, _read_moments
 
 N = 60
-KIND, TIMES, DURATIONS = Dates(), TimesOfDay(), Durations()
+KIND, TIMES = Dates(), TimesOfDay()
 DAYS = [dt.date(2024, 1, 31), dt.date(2023, 12, 25), dt.date(2024, 2, 29)]
 
 
@@ -242,48 +233,8 @@ def test_a_few_odd_cells_are_missing():
     assert (column.missing, column.note) == (True, "a time of day, 1 cells that are none count as missing")
     assert np.isnan(TIMES.read(pl.Series(["late", None]), column)).all()
     assert TIMES.expected(column) == "times of day such as 12:30"
-    for name, cells in ("t", ["late", "early"]), ("duration", ["12:30"]), ("t", ["25:30"]), ("t", [1]), ("t", []):
+    for name, cells in ("t", ["late", "early"]), ("t", ["25:30"]), ("t", [1]), ("t", []):
         assert TIMES.find(pl.Series(name, cells)) is None
-
-
-# ---------------------------------------------------------------- durations
-
-
-@settings(max_examples=20)
-@given(st.integers(0, 10**6))
-def test_a_duration_is_read_as_it_is_written(seconds):
-    h, m, s = seconds // 3600, seconds // 60 % 60, seconds % 60
-    for text in (f"{h:02d}:{m:02d}:{s:02d}", str(dt.timedelta(seconds=seconds))):
-        assert _read_durations(pl.Series([text])).to_list() == [seconds]
-
-
-def test_typed_durations_are_the_same_in_any_unit():
-    for unit in ("ms", "us", "ns"):
-        cells = pl.Series("x", [dt.timedelta(hours=1)], dtype=pl.Duration(unit))
-        column = DURATIONS.find(cells)
-        assert DURATIONS.read(cells, column).tolist() == [[3600]]
-        assert DURATIONS.feature_names(column) == ["x"]
-
-
-def test_what_is_no_duration():
-    for name, cells in (
-        ("t", ["12:30:00", "23:10:00"]),  # times of day
-        ("x", ["5 m", "12 m"]),  # metres
-        ("duration", ["soon", "later"]),
-        ("x", ["P", "PT"]),
-        ("x", [3]),
-        ("x", []),
-    ):
-        assert DURATIONS.find(pl.Series(name, cells)) is None
-
-
-def test_odd_durations_are_missing_and_told():
-    column = DURATIONS.find(pl.Series("took", [*["1:30"] * 99, "long"]))
-    assert (column.form, column.missing) == ("clock", True)
-    assert column.note == "a duration, in seconds, 1 cells that are none count as missing"
-    assert np.isnan(DURATIONS.read(pl.Series([7]), column)).all()
-    assert _read_durations(pl.Series(["soon", "", None, "-00:00:05"])).to_list() == [None, None, None, -5]
-    assert DURATIONS.expected(column) == "durations such as 01:30:00"
 
 
 @pytest.mark.parametrize(

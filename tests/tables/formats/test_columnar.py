@@ -13,9 +13,8 @@ import pyarrow as pa
 import pytest
 from pyarrow import feather, ipc, parquet
 
-from chary.tables.formats import FORMATS
-from chary.tables.formats.base import Reading
-from chary.tables.formats.packing import File
+from chary.tables.formats import FORMATS, write_table
+from chary.tables.formats.base import File, Reading
 from chary.tables.source import open_source, read_table
 from chary.tables.table import Table, TableError
 
@@ -57,7 +56,7 @@ def test_feather_of_pandas_is_read_and_written():
     table = read_arrow(buffer.getvalue(), "t")
     assert table.rows() == [(1, "x", "u"), (2, None, "v")]
     buffer = io.BytesIO()
-    FORMATS["arrow"].write(Table(table, "t"), pl.DataFrame(), buffer)
+    write_table(Table(table, "t", format="arrow"), {}, buffer)
     assert pd.read_feather(io.BytesIO(buffer.getvalue())).to_dict("list")["a"] == [1, 2]
     assert read_arrow(buffer.getvalue(), "t").equals(table)
 

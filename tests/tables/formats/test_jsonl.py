@@ -2,16 +2,16 @@
 
 import io
 import json
+from dataclasses import replace
 
 import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chary.tables.formats import FORMATS
+from chary.tables.formats import FORMATS, write_table
 from chary.tables.formats import base as text_module
-from chary.tables.formats.base import Reading
-from chary.tables.formats.packing import File
+from chary.tables.formats.base import File, Reading
 from chary.tables.source import open_source, read_table
 from chary.tables.table import Lines, Table, TableError
 
@@ -26,7 +26,7 @@ scalar = st.one_of(
 
 def written(table, **added):
     buffer = io.BytesIO()
-    FORMATS["jsonl"].write(table, pl.DataFrame(added), buffer)
+    write_table(replace(table, format="jsonl"), added, buffer)
     return buffer.getvalue()
 
 

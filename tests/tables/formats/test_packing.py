@@ -6,8 +6,8 @@ import zipfile
 
 import pytest
 
-from chary.tables.formats import packing as module
-from chary.tables.formats.packing import File, opened_zip, packed_stream, refuse_bomb
+from chary.tables.formats import base as module
+from chary.tables.formats.base import File, opened_zip, packed_stream, refuse_bomb
 from chary.tables.table import TableError
 
 DATA = b"a,b\n1,2\n" * 50

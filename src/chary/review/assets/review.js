@@ -11,8 +11,9 @@ const INVISIBLE = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u2
 const LONGEST = 2000; // characters of a cell shown before it is asked for
 
 /** An element with attributes and children; strings become text. */
-function make(tag, attributes = {}, ...children) {
-  const element = document.createElement(tag);
+const make = (tag, attributes, ...children) => fill(document.createElement(tag), attributes, children);
+
+function fill(element, attributes = {}, children = []) {
   for (const [name, value] of Object.entries(attributes)) {
     if (value === true) element.setAttribute(name, "");
     else if (value !== false && value != null) element.setAttribute(name, value);
@@ -22,11 +23,12 @@ function make(tag, attributes = {}, ...children) {
 }
 
 /** The same in a picture. */
-function draw(tag, attributes = {}, ...children) {
-  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-  element.append(...children);
-  return element;
+const svg = (tag, attributes, ...children) => fill(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
+
+function button(words, kind, act) {
+  const made = make("button", { type: "button", class: kind }, words);
+  made.addEventListener("click", act);
+  return made;
 }
 
 /** Text of a table with nothing invisible in it: a character that would turn or hide others is spelled out. */
@@ -49,14 +51,17 @@ function percent(share) {
 
 const interval = (low, high) => `${percent(low)} to ${percent(high)}`;
 
-function show(element, visible = true) {
-  element.hidden = !visible;
-}
+const show = (element, visible = true) => { element.hidden = !visible; };
 
 /** A sentence in place, or none. */
 function say(element, words = "") {
   element.textContent = words;
   if (element.classList.contains("error")) show(element, Boolean(words));
+}
+
+/** Buttons by their names, and what a click on each does. */
+function onClicks(actions) {
+  for (const [id, act] of Object.entries(actions)) $(id).addEventListener("click", act);
 }
 
 function list(element, sentences) {
@@ -102,6 +107,17 @@ async function ask(path, body) {
   return found;
 }
 
+/** Do something; what the server refuses is said in `place`, or told to it if that is a function. */
+async function attempt(act, place) {
+  if (typeof place !== "function") say(place);
+  try {
+    return await act();
+  } catch (refused) {
+    if (!(refused instanceof Refused)) throw refused;
+    return typeof place === "function" ? place(refused) : say(place, seen(refused.message));
+  }
+}
+
 /** The address with those of the parameters that say something. */
 function address(path, parameters) {
   const given = Object.entries(parameters).filter(([, value]) => value !== "" && value != null && value !== false);
@@ -134,31 +150,31 @@ function tooSoon() {
 /** A bar that fills a share of its track. */
 function bar(share, kind = "") {
   const width = `${(100 * Math.min(1, Math.max(0, share))).toFixed(1)}%`;
-  return draw("svg", { "aria-hidden": "true" },
-    draw("rect", { class: "track", width: "100%", height: "100%", rx: 3 }),
-    draw("rect", { class: `share-bar ${kind}`, width, height: "100%", rx: 3 }));
+  return svg("svg", { "aria-hidden": "true" },
+    svg("rect", { class: "track", width: "100%", height: "100%", rx: 3 }),
+    svg("rect", { class: `share-bar ${kind}`, width, height: "100%", rx: 3 }));
 }
 
 /** Lines of {name, low, high, dot, mark, figure, main} over one axis from 0 to 100%. */
 function intervals(place, lines) {
   const rows = lines.map((line) => make("div", { class: line.main ? "line main-line" : "line" },
     make("span", { class: "name", dir: "auto" }, seen(line.name, 80)), intervalPicture(line), make("span", { class: "figure" }, line.figure)));
-  const axis = draw("svg", { "aria-hidden": "true" });
+  const axis = svg("svg", { "aria-hidden": "true" });
   for (const share of [0, 25, 50, 75, 100]) {
     const anchor = share === 0 ? "start" : share === 100 ? "end" : "middle";
-    axis.append(draw("text", { x: `${share}%`, y: 14, "text-anchor": anchor }, `${share}%`));
+    axis.append(svg("text", { x: `${share}%`, y: 14, "text-anchor": anchor }, `${share}%`));
   }
   place.replaceChildren(...rows, make("div", { class: "line axis" }, make("span"), axis, make("span")));
 }
 
 function intervalPicture({ low, high, dot, mark }) {
   const at = (share) => `${(100 * share).toFixed(2)}%`;
-  const picture = draw("svg", { "aria-hidden": "true" });
-  for (const share of [0, 0.25, 0.5, 0.75, 1]) picture.append(draw("line", { class: "rule", x1: at(share), x2: at(share), y1: "0%", y2: "100%" }));
-  picture.append(draw("line", { class: "rule", x1: "0%", x2: "100%", y1: "50%", y2: "50%" }));
-  if (low != null) picture.append(draw("rect", { class: "range", x: at(low), width: at(Math.max(0.004, high - low)), y: "28%", height: "44%", rx: 5 }));
-  if (dot != null) picture.append(draw("circle", { class: "dot", cx: at(dot), cy: "50%", r: 7 }));
-  if (mark != null) picture.append(draw("line", { class: "mark", x1: at(mark), x2: at(mark), y1: "8%", y2: "92%" }));
+  const picture = svg("svg", { "aria-hidden": "true" });
+  for (const share of [0, 0.25, 0.5, 0.75, 1]) picture.append(svg("line", { class: "rule", x1: at(share), x2: at(share), y1: "0%", y2: "100%" }));
+  picture.append(svg("line", { class: "rule", x1: "0%", x2: "100%", y1: "50%", y2: "50%" }));
+  if (low != null) picture.append(svg("rect", { class: "range", x: at(low), width: at(Math.max(0.004, high - low)), y: "28%", height: "44%", rx: 5 }));
+  if (dot != null) picture.append(svg("circle", { class: "dot", cx: at(dot), cy: "50%", r: 7 }));
+  if (mark != null) picture.append(svg("line", { class: "mark", x1: at(mark), x2: at(mark), y1: "8%", y2: "92%" }));
   return picture;
 }
 
@@ -166,10 +182,10 @@ function intervalPicture({ low, high, dot, mark }) {
 function columnPicture(place, counts, here) {
   const top = Math.max(1, ...counts);
   const step = 100 / counts.length;
-  const picture = draw("svg", {});
+  const picture = svg("svg", {});
   counts.forEach((n, i) => {
     const height = Math.max(2, (100 * n) / top);
-    picture.append(draw("rect", { class: i === here ? "here" : "", x: `${(i * step + 0.15 * step).toFixed(2)}%`, width: `${(0.7 * step).toFixed(2)}%`, y: `${(100 - height).toFixed(1)}%`, height: `${height.toFixed(1)}%` }));
+    picture.append(svg("rect", { class: i === here ? "here" : "", x: `${(i * step + 0.15 * step).toFixed(2)}%`, width: `${(0.7 * step).toFixed(2)}%`, y: `${(100 - height).toFixed(1)}%`, height: `${height.toFixed(1)}%` }));
   });
   place.replaceChildren(picture);
 }
@@ -228,7 +244,7 @@ function showState({ kind, work, next, notices, stale }) {
 
 async function learn() {
   show($("stale"), false);
-  await ask("/api/learn", {}).catch((refused) => notify(refused.message));
+  await attempt(() => ask("/api/learn", {}), ({ message }) => notify(message));
   watch();
 }
 
@@ -236,12 +252,10 @@ async function learn() {
 function notify(words) {
   if (frame.seen.has(words)) return;
   frame.seen.add(words);
-  const close = make("button", { type: "button", class: "quiet" }, "Close");
-  const line = make("p", {}, make("span", {}, seen(words)), close);
-  close.addEventListener("click", () => {
+  const line = make("p", {}, make("span", {}, seen(words)), button("Close", "quiet", () => {
     frame.seen.delete(words);
     line.remove();
-  });
+  }));
   $("notices").append(line);
 }
 
@@ -281,14 +295,12 @@ function showFields(row, askForAll) {
 function fieldOf({ name, text, kind, empty }) {
   const value = make("dd", { dir: "auto" }, empty ? "empty" : seen(text, LONGEST));
   if (text.length > LONGEST) {
-    const button = make("button", { type: "button", class: "quiet" }, "Show the rest");
-    button.addEventListener("click", () => {
+    value.append(" ", button("Show the rest", "quiet", () => {
       value.textContent = seen(text);
       value.classList.add("whole");
       value.tabIndex = 0;
       value.focus();
-    });
-    value.append(" ", button);
+    }));
   }
   const shape = empty ? "empty" : ["number", "long"].includes(kind) ? kind : "text";
   return make("div", { class: shape }, make("dt", { dir: "auto" }, seen(name, 200)), value);
@@ -304,9 +316,8 @@ class Answers {
       event.preventDefault();
       this.typed($("typed-name").value.trim());
     });
-    $("typed-back").addEventListener("click", () => this.back());
     $("typed-name").addEventListener("keydown", (event) => event.key === "Escape" && this.back());
-    $("another").addEventListener("click", () => this.open(true));
+    onClicks({ "typed-back": () => this.back(), another: () => this.open(true) });
     $("class-buttons").addEventListener("keydown", moveAlong);
   }
 
@@ -328,9 +339,10 @@ class Answers {
   }
 
   button({ key, name }) {
-    const button = make("button", { type: "button", "data-name": name }, make("kbd", {}, key), make("span", { dir: "auto" }, seen(name, 80)));
-    button.addEventListener("click", () => this.give(name));
-    return button;
+    const made = button(make("kbd", {}, key), "", () => this.give(name));
+    made.append(make("span", { dir: "auto" }, seen(name, 80)));
+    made.dataset.name = name;
+    return made;
   }
 
   /** Whether a key stood for a class. */
@@ -370,9 +382,11 @@ class Answers {
     else say($("answer-error"), `“${seen(text, 60)}” is no class in the list. If it should be one, choose “Another class”.`);
   }
 
-  refuse(words) {
+  /** What became of an answer that was not saved; `use(now)` shows the row as it is. */
+  refuse(refused, use) {
+    if (refused.status === 409 && refused.now) return showConflict(refused, use);
     for (const button of this.buttons?.values() ?? []) button.classList.remove("chosen");
-    say($("answer-error"), words);
+    say($("answer-error"), seen(refused.message));
   }
 }
 
@@ -432,14 +446,11 @@ function drawForm({ planned, audit }) {
   show(fieldset, !audit);
   form.onsubmit = oneAtATime(async (event) => {
     event.preventDefault();
-    say(form.querySelector(".error"));
     const rule = audit?.rule ?? new FormData(form).get("rule");
-    try {
+    await attempt(async () => {
       await ask("/api/audit/draw", { k: Number(rows.value), rule });
       location.assign("/audit");
-    } catch (refused) {
-      say(form.querySelector(".error"), seen(refused.message));
-    }
+    }, form.querySelector(".error"));
   });
   show(form);
 }
@@ -452,15 +463,16 @@ const COLUMNS_AT_ONCE = 60;
 async function startPage() {
   const page = { data: null, classes: CLASSES_AT_ONCE, columns: COLUMNS_AT_ONCE };
 
+  const judged = () => document.body.dataset.kind === "judge";
+
   const render = (data) => {
     page.data = data;
     const { rows, labelled, settings } = data;
-    const judged = document.body.dataset.kind === "judge";
-    say($("read"), judged ? `${many(rows, "row")}, ${count(labelled)} of them with a label to be judged.` : `${many(rows, "row")}, ${count(labelled)} of them with a label. The other ${count(rows - labelled)} are to get one.`);
+    say($("read"), judged() ? `${many(rows, "row")}, ${count(labelled)} of them with a label to be judged.` : `${many(rows, "row")}, ${count(labelled)} of them with a label. The other ${count(rows - labelled)} are to get one.`);
     showClasses();
     list($("notes"), data.notes);
     showColumns();
-    if (!judged) {
+    if (!judged()) {
       showDiagnosis(data.diagnosis);
       say($("aim-words"), seen(data.questions.aim));
       say($("prior-words"), seen(data.questions.prior || "The labels are then adjusted to these shares. If you are not sure, choose no."));
@@ -494,7 +506,7 @@ async function startPage() {
       showClasses();
     });
     if ($("ticks-words")) show($("ticks-words"), !fixed);
-    show($("other-column"), !fixed || (document.body.dataset.kind === "judge" && !frame.state?.audit));
+    show($("other-column"), !fixed || (judged() && !frame.state?.audit));
   };
 
   const showColumns = () => {
@@ -505,7 +517,7 @@ async function startPage() {
     const matching = columns.filter(({ name }) => name.toLowerCase().includes(wanted));
     const used = columns.filter((column) => column.used).length;
     const left = columns.length - used;
-    say($("columns-words"), `${count(used)} of ${many(columns.length, "column")} ${used === 1 ? "is" : "are"} used${left ? `, ${count(left)} left out` : ""}.${columns.some(({ choices }) => choices.length) ? " Is a kind wrong? Change it here." : ""}`);
+    if (!judged()) say($("columns-words"), `${count(used)} of ${many(columns.length, "column")} ${used === 1 ? "is" : "are"} used${left ? `, ${count(left)} left out` : ""}. Is a kind wrong? Change it here.`);
     show($("find-column-field"), columns.length > 20);
     $("columns").tBodies[0].replaceChildren(...matching.slice(0, page.columns).map(columnRow));
     more($("more-columns"), matching.length - page.columns, "column", "columns", () => {
@@ -516,29 +528,27 @@ async function startPage() {
 
   const columnRow = (column) => {
     const { name, kind, used, note, doubtful, examples, choices, chosen } = column;
+    const cells = make("td", {}, ...examples.filter((text) => text !== "").map((text) => make("span", { class: "example", dir: "auto" }, seen(text, 80))));
+    const head = make("th", { scope: "row", dir: "auto" }, seen(name, 120));
+    if (judged()) return make("tr", {}, head, cells);
     const same = { numeric: "number", categorical: "category", words: "text" }[kind] ?? kind;
-    const own = make("option", { value: "" }, chosen ? "as chary sees it" : same || (choices.length ? "being looked at" : "not needed"));
+    const own = make("option", { value: "" }, chosen ? "as chary sees it" : same || "being looked at");
     const others = choices.filter((choice) => chosen || choice !== same).map((choice) => make("option", { value: choice, selected: choice === chosen }, choice));
-    const select = make("select", { "aria-label": `Kind of ${seen(name, 80)}`, disabled: choices.length === 0 }, own, ...others);
+    const select = make("select", { "aria-label": `Kind of ${seen(name, 80)}`, }, own, ...others);
     select.addEventListener("change", () => choose(name, select.value || null, select));
-    return make("tr", { class: used ? null : "soft" },
-      make("th", { scope: "row", dir: "auto" }, seen(name, 120)),
-      make("td", {}, select),
-      make("td", {}, ...examples.filter((text) => text !== "").map((text) => make("span", { class: "example", dir: "auto" }, seen(text, 80)))),
+    return make("tr", { class: used ? null : "soft" }, head, make("td", {}, select), cells,
       make("td", { class: doubtful ? "doubtful" : null }, used ? "" : "left out: ", doubtful ? "please check: " : "", seen(note, 300)));
   };
 
-  const save = async (settings, said, error, path = "/api/settings") => {
+  const save = (settings, said, error, path = "/api/settings") => attempt(async () => {
     say(error);
-    try {
-      render(await ask(path, settings));
-      if (said) say(said, "Saved. The model learns again with it.");
-      watch();
-    } catch (refused) {
-      if (path === "/api/labels") render(await ask("/api/start"));
-      say(error, seen(refused.message));
-    }
-  };
+    render(await ask(path, settings));
+    if (said) say(said, "Saved. The model learns again with it.");
+    watch();
+  }, async (refused) => {
+    if (path === "/api/labels") render(await ask("/api/start"));
+    say(error, seen(refused.message));
+  });
 
   const choose = (name, kind, select) => {
     select.blur();
@@ -579,14 +589,10 @@ async function startPage() {
       make("tr", {}, make("th", { scope: "row", dir: "auto" }, seen(feature, 80)), make("td", { class: "n" }, seen(labeled, 40)), make("td", { class: "n" }, seen(unlabeled, 40)))));
   };
 
-  $("other-column").addEventListener("click", async () => {
-    try {
-      await ask("/api/labels", { target: null, unlabeled: [], classes: [] });
-      location.reload();
-    } catch (refused) {
-      say($("classes-error"), seen(refused.message));
-    }
-  });
+  onClicks({ "other-column": () => attempt(async () => {
+    await ask("/api/labels", { target: null, unlabeled: [], classes: [] });
+    location.reload();
+  }, $("classes-error")) });
   $("find-column").addEventListener("input", () => {
     page.columns = COLUMNS_AT_ONCE;
     showColumns();
@@ -688,24 +694,16 @@ async function choosePage() {
   form.addEventListener("change", async (event) => {
     if (event.target.name === "task") now.task = event.target.value;
     if (event.target.name !== "target") return;
-    say($("choose-error"));
-    try {
-      const { task } = now;
-      render({ ...(await ask(address("/api/start", { target: event.target.value }))), task });
-    } catch (refused) {
-      say($("choose-error"), seen(refused.message));
-    }
+    const { task } = now;
+    await attempt(async () => render({ ...(await ask(address("/api/start", { target: event.target.value }))), task }), $("choose-error"));
   });
   form.addEventListener("submit", oneAtATime(async (event) => {
     event.preventDefault();
-    say($("choose-error"));
-    try {
+    await attempt(async () => {
       const { target, task } = Object.fromEntries(new FormData(form));
       await ask("/api/labels", { target, task, ...chosenValues(now.values) });
       location.reload();
-    } catch (refused) {
-      say($("choose-error"), seen(refused.message));
-    }
+    }, $("choose-error"));
   }));
   render(await ask("/api/start"));
 }
@@ -765,25 +763,17 @@ async function auditPage() {
     place.replaceChildren(make("p", {}, found.enough ? make("b", {}, "Enough rows. ") : "", seen(found.words)), picture);
   };
 
-  const send = oneAtATime(async (place, answer, expected, words, row) => {
-    try {
-      const next = await ask("/api/audit", { place, answer, expected, row });
-      const wasTyping = $("typed").contains(document.activeElement);
-      render(next, wasTyping);
-      say($("saved"), words);
-    } catch (refused) {
-      if (refused.status === 409 && refused.now) showConflict(refused, (data) => render(data, true));
-      else answers.refuse(seen(refused.message));
-    }
-  });
+  const send = oneAtATime((place, answer, expected, words, row) => attempt(async () => {
+    const next = await ask("/api/audit", { place, answer, expected, row });
+    render(next, $("typed").contains(document.activeElement));
+    say($("saved"), words);
+  }, (refused) => answers.refuse(refused, (data) => render(data, true))));
   const give = (name) => now?.row && send(now.row.place, name, now.row.answer, `Row ${count(now.row.place)}: ${name === "?" ? "skipped" : `“${seen(name, 60)}”`}, saved.`, now.row.row);
   const skip = () => give("?");
   const undo = () => now?.last && send(now.last.place, "", now.last.answer, `The answer to row ${count(now.last.place)} is taken back.`);
 
   const answers = new Answers(give);
-  $("skip").addEventListener("click", skip);
-  $("undo").addEventListener("click", undo);
-  $("undo-last").addEventListener("click", undo);
+  onClicks({ skip, undo, "undo-last": undo });
   frame.keys = (event) => {
     if (!$("conflict").hidden) return false;
     if (event.key === "u") return Boolean(undo()) || true;
@@ -887,17 +877,11 @@ async function truthPage() {
     $("to-result").className = isChosen ? "main" : "plain";
   };
 
-  const choose = oneAtATime(async (error) => {
-    const [form] = [$("accept")];
-    say(form.querySelector(".error"));
-    try {
-      render(await ask("/api/accept", { error }));
-      say(form.querySelector(".said"), error == null ? "No label is marked as accepted any more." : `Saved: the column ${data.column} marks these labels.`);
-      watch();
-    } catch (refused) {
-      say(form.querySelector(".error"), seen(refused.message));
-    }
-  });
+  const choose = oneAtATime((error) => attempt(async () => {
+    render(await ask("/api/accept", { error }));
+    say($("accept").querySelector(".said"), error == null ? "No label is marked as accepted any more." : `Saved: the column ${data.column} marks these labels.`);
+    watch();
+  }, $("accept").querySelector(".error")));
 
   $("error").addEventListener("input", () => {
     $("error").dataset.moved = "yes";
@@ -907,7 +891,7 @@ async function truthPage() {
     event.preventDefault();
     choose(data.acceptance[Number($("error").value)].error);
   });
-  $("accept-none").addEventListener("click", () => choose(null));
+  onClicks({ "accept-none": () => choose(null) });
   frame.onState = async (state, before) => {
     if (before && (before.version !== state.version || before.work.running !== state.work.running)) render(await ask("/api/truth"));
     else if (data && !data.ready) showWhyNot();
@@ -976,49 +960,32 @@ async function reviewPage() {
     say($("filters-said"), words.length ? `(${words.join(", ")})` : "(all)");
   };
 
-  const move = async (parameters) => {
-    try {
-      render(await ask(address("/api/doubt", { ...filters, ...parameters })));
-    } catch (refused) {
-      answers.refuse(seen(refused.message));
-    }
-  };
+  const refuse = (refused) => answers.refuse(refused, render);
+  const move = (parameters) => attempt(async () => render(await ask(address("/api/doubt", { ...filters, ...parameters }))), refuse);
 
-  const send = oneAtATime(async (row, answer, expected) => {
-    try {
-      const next = await ask("/api/doubt", { row, answer, expected });
-      given.push({ row, answer });
-      if (Object.keys(filters).length) await move({ after: row });
-      else render(next);
-      say($("saved"), `Row ${count(row)}: “${seen(answer, 60)}”, saved.`);
-      watch();
-    } catch (refused) {
-      if (refused.status === 409 && refused.now) showConflict(refused, render);
-      else answers.refuse(seen(refused.message));
-    }
-  });
+  const send = oneAtATime((row, answer, expected) => attempt(async () => {
+    const next = await ask("/api/doubt", { row, answer, expected });
+    given.push({ row, answer });
+    if (Object.keys(filters).length) await move({ after: row });
+    else render(next);
+    say($("saved"), `Row ${count(row)}: “${seen(answer, 60)}”, saved.`);
+    watch();
+  }, refuse));
 
   const undo = oneAtATime(async () => {
-    const last = given.at(-1);
+    const last = given.pop();
     if (!last) return;
-    try {
+    await attempt(async () => {
       await ask("/api/doubt", { row: last.row, answer: "", expected: last.answer });
-      given.pop();
       await move({ row: last.row });
       say($("saved"), `The answer to row ${count(last.row)} is taken back.`);
-    } catch (refused) {
-      given.pop();
-      if (refused.status === 409 && refused.now) showConflict(refused, render);
-      else answers.refuse(seen(refused.message));
-    }
+    }, refuse);
   });
 
   const give = (name) => now?.row && send(now.row.number, name, now.row.answer);
   const skip = () => now?.row && move({ after: now.row.number });
   const answers = new Answers(give);
-  $("confirm-label").addEventListener("click", () => give(now.proposed));
-  $("skip").addEventListener("click", skip);
-  $("undo").addEventListener("click", undo);
+  onClicks({ "confirm-label": () => give(now.proposed), skip, undo });
   onFilters($("filter-form"), (wanted) => {
     filters = wanted;
     move({});
@@ -1067,20 +1034,15 @@ function onFilters(form, use) {
 
 // ---- Result ----------------------------------------------------------------------------------------------------------
 
-const COLUMNS_OF_A_PAGE = 40;
 const FILE_WORDS = { labels: "the table with its new columns", model: "the model, for other tables", report: "the report, a page to keep" };
 
 async function resultPage() {
   let now = null;
-  const view = { filters: {}, page: 0, sort: "", descending: false, from: 0 };
+  const view = { filters: {}, page: 0, sort: "", descending: false };
 
-  const load = async () => {
+  const refresh = () => {
     const { filters, page, sort, descending } = view;
-    try {
-      render(await ask(address("/api/result", { ...filters, page, sort, descending: descending && "true" })));
-    } catch (refused) {
-      say($("matching"), seen(refused.message));
-    }
+    return attempt(async () => render(await ask(address("/api/result", { ...filters, page, sort, descending: descending && "true" }))), ({ message }) => say($("matching"), seen(message)));
   };
 
   const render = (data) => {
@@ -1105,23 +1067,20 @@ async function resultPage() {
   };
 
   const showTable = ({ columns, numeric, rows, numbers }) => {
-    const part = (values) => values.slice(view.from, view.from + COLUMNS_OF_A_PAGE);
-    const [names, isNumber] = [part(columns), part(numeric)];
-    const heads = names.map((name, i) => headOf(name, isNumber[i]));
+    const heads = columns.map((name, i) => headOf(name, numeric[i]));
     $("rows").tHead.replaceChildren(make("tr", {}, make("th", { scope: "col", class: "n" }, make("span", {}, "Row")), ...heads));
     $("rows").tBodies[0].replaceChildren(...rows.map((cells, i) =>
-      make("tr", {}, make("th", { scope: "row" }, count(numbers[i])), ...part(cells).map((text, j) => cellOf(text, names[j], isNumber[j])))));
+      make("tr", {}, make("th", { scope: "row" }, count(numbers[i])), ...cells.map((text, j) => cellOf(text, columns[j], numeric[j])))));
   };
 
   const headOf = (name, isNumber) => {
     const sorted = view.sort === name ? (view.descending ? "descending" : "ascending") : "none";
-    const button = make("button", { type: "button", dir: "auto" }, seen(name, 60));
-    button.addEventListener("click", async () => {
+    const head = button(make("span", { dir: "auto" }, seen(name, 60)), "", async () => {
       Object.assign(view, { sort: name, descending: view.sort === name && !view.descending, page: 0 });
-      await load();
-      [...$("rows").tHead.querySelectorAll("button")].find((one) => one.textContent === button.textContent)?.focus();
+      await refresh();
+      [...$("rows").tHead.querySelectorAll("button")].find((one) => one.textContent === head.textContent)?.focus();
     });
-    return make("th", { scope: "col", "aria-sort": sorted, class: isNumber ? "n" : null }, button);
+    return make("th", { scope: "col", "aria-sort": sorted, class: isNumber ? "n" : null }, head);
   };
 
   const cellOf = (text, name, isNumber) => {
@@ -1129,15 +1088,11 @@ async function resultPage() {
     return make("td", { class: kinds || null, dir: "auto" }, seen(text ?? "", 200).replaceAll("\n", " "));
   };
 
-  const showPages = ({ page, pages, columns, more_columns: rest = 0 }) => {
+  const showPages = ({ page, pages, more_columns: rest = 0 }) => {
     say($("page-words"), `Page ${count(page + 1)} of ${count(Math.max(1, pages))}`);
     for (const id of ["first", "before"]) $(id).disabled = page <= 0;
     for (const id of ["after", "last"]) $(id).disabled = page >= pages - 1;
-    const end = Math.min(columns.length, view.from + COLUMNS_OF_A_PAGE);
-    show($("column-pages"), columns.length > COLUMNS_OF_A_PAGE);
-    say($("column-words"), `Columns ${count(view.from + 1)} to ${count(end)} of ${count(columns.length)}${rest ? `; ${count(rest)} more are in the file` : ""}`);
-    $("columns-before").disabled = view.from === 0;
-    $("columns-after").disabled = end >= columns.length;
+    say($("column-words"), rest ? `${many(rest, "more column")} in the file.` : "");
   };
 
   const showFiles = ({ files, quality, stale }) => {
@@ -1163,53 +1118,46 @@ async function resultPage() {
 
   const commandOf = (command) => {
     const text = make("code", { tabindex: "0" }, seen(command));
-    const button = make("button", { type: "button", class: "plain", "aria-label": `Copy: ${seen(command, 200)}` }, "Copy");
-    button.addEventListener("click", async () => {
+    const copy = button("Copy", "plain", async () => {
       try {
         await navigator.clipboard.writeText(command);
-        button.textContent = "Copied";
+        copy.textContent = "Copied";
       } catch {
         getSelection().selectAllChildren(text); // where the clipboard is closed to pages: selected, ready to be copied
-        button.textContent = "Selected";
+        copy.textContent = "Selected";
       }
     });
-    return make("li", {}, make("span", { class: "copyable" }, text, button));
+    copy.setAttribute("aria-label", `Copy: ${seen(command, 200)}`);
+    return make("li", {}, make("span", { class: "copyable" }, text, copy));
   };
 
-  const write = oneAtATime(async (overwrite) => {
+  const write = oneAtATime((overwrite) => attempt(async () => {
     say($("write-error"));
     show($("overwrite"), false);
-    try {
-      await ask("/api/write", { overwrite });
-      await load();
-      say($("write-said"), "Written.");
-      watch();
-    } catch (refused) {
-      say($("write-error"), seen(refused.message));
-      show($("overwrite"), refused.status === 409);
-    }
-  });
+    await ask("/api/write", { overwrite });
+    await refresh();
+    say($("write-said"), "Written.");
+    watch();
+  }, (refused) => {
+    say($("write-error"), seen(refused.message));
+    show($("overwrite"), refused.status === 409);
+  }));
 
   const turn = (page) => {
     view.page = page;
-    return load();
+    return refresh();
   };
-  const turnColumns = (step) => {
-    view.from = Math.max(0, view.from + step * COLUMNS_OF_A_PAGE);
-    showTable(now);
-    showPages(now);
-  };
-  $("first").addEventListener("click", () => turn(0));
-  $("before").addEventListener("click", () => turn(now.page - 1));
-  $("after").addEventListener("click", () => turn(now.page + 1));
-  $("last").addEventListener("click", () => turn(now.pages - 1));
-  $("columns-before").addEventListener("click", () => turnColumns(-1));
-  $("columns-after").addEventListener("click", () => turnColumns(1));
-  $("write").addEventListener("click", () => write(false));
-  $("overwrite").addEventListener("click", () => write(true));
+  onClicks({
+    first: () => turn(0),
+    before: () => turn(now.page - 1),
+    after: () => turn(now.page + 1),
+    last: () => turn(now.pages - 1),
+    write: () => write(false),
+    overwrite: () => write(true),
+  });
   onFilters($("filter-form"), (filters) => {
     Object.assign(view, { filters, page: 0 });
-    load();
+    refresh();
   });
   frame.keys = (event) => {
     if (event.target.closest?.(".scroll")) return false; // arrows scroll the table there
@@ -1219,8 +1167,8 @@ async function resultPage() {
     else return false;
     return true;
   };
-  frame.onState = (state, before) => (before && (before.version !== state.version || before.work.running !== state.work.running) ? load() : null);
-  await load();
+  frame.onState = (state, before) => (before && (before.version !== state.version || before.work.running !== state.work.running) ? refresh() : null);
+  await refresh();
 }
 
 // ---- And go ----------------------------------------------------------------------------------------------------------
@@ -1228,7 +1176,7 @@ async function resultPage() {
 const PAGES = { choose: choosePage, start: startPage, audit: auditPage, truth: truthPage, review: reviewPage, result: resultPage };
 
 listenToKeys();
-$("learn").addEventListener("click", learn);
+onClicks({ learn });
 try {
   await watch();
   await PAGES[document.body.dataset.page]();

@@ -10,27 +10,17 @@ from dataclasses import replace
 import polars as pl
 
 from chary._words import Parameter, listed, shown
-from chary.tables.cells import filled_cells
+from chary.tables.cells import CONSTANT, DROPPED, IDENTIFIER, TEXT, Column, Kind, filled_cells, unified
 from chary.tables.columns.categories import Categories, category_texts, find_constant, find_identifier, of_no_kind
-from chary.tables.columns.column import CONSTANT, DROPPED, IDENTIFIER, TEXT, Column, Kind, plain
-from chary.tables.columns.dates import WRITTEN, Dates, Durations, TimesOfDay, find_epoch
+from chary.tables.columns.dates import WRITTEN, Dates, TimesOfDay, find_epoch
 from chary.tables.columns.embeddings import Embeddings
 from chary.tables.columns.numbers import Booleans, Numbers, why_no_numbers
 from chary.tables.columns.texts import Texts
-from chary.tables.table import TableError, has_texts
+from chary.tables.table import TableError, can_be_text
 from chary.tables.table import texts as as_texts
 
 # In the order in which they are asked.
-KINDS: tuple[Kind, ...] = (
-    Dates(),
-    TimesOfDay(),
-    Durations(),
-    Numbers(),
-    Booleans(),
-    Categories(),
-    Texts(),
-    Embeddings(),
-)
+KINDS: tuple[Kind, ...] = (Dates(), TimesOfDay(), Numbers(), Booleans(), Categories(), Texts(), Embeddings())
 # What somebody may say of a column, and what it is then in any case.
 _LEFT_OUT = {"drop": (DROPPED, "dropped as asked"), "identifier": (IDENTIFIER, "an identifier, as asked")}
 # Kinds of text that might have been numbers.
@@ -51,16 +41,16 @@ def find_column(cells: pl.Series, forced: str = "", dates: str = "") -> Column:
     if forced in _LEFT_OUT:
         return Column(cells.name, *_LEFT_OUT[forced])
     if forced == "categorical":
-        filled = filled_cells(category_texts(plain(cells)))
+        filled = filled_cells(category_texts(unified(cells)))
         column = Categories().find(filled, forced=True)
         if column is None:
-            return Column(cells.name, CONSTANT, "empty") if has_texts(cells) else of_no_kind(cells)
+            return Column(cells.name, CONSTANT, "empty") if can_be_text(cells.dtype) else of_no_kind(cells)
     elif forced == "text":
-        filled = filled_cells(as_texts(plain(cells)))
-        column = find_constant(filled, len(cells)) if has_texts(cells) else None
+        filled = filled_cells(as_texts(unified(cells)))
+        column = find_constant(filled, len(cells)) if can_be_text(cells.dtype) else None
         column = column or Texts().find(filled, forced=True) or of_no_kind(cells)
     else:
-        filled = filled_cells(plain(cells))
+        filled = filled_cells(unified(cells))
         column = find_constant(filled, len(cells))
         if column is None and not forced and cells.dtype in (pl.Categorical, pl.Enum):  # declared, even if numbers
             column = Categories().find(filled)
@@ -91,7 +81,7 @@ def _first_kind(filled: pl.Series, n_rows: int, dates: str) -> Column:
     if filled.dtype == pl.String and not (numbers := filled.cast(pl.Float64, strict=False)).null_count():
         # Most columns of a wide table: no time of day, and a date only as in 20240131.
         no_dates = [Dates] * (numbers.min() < 19_000_000)  # type: ignore[operator]
-        kinds = [kind for kind in kinds if type(kind) not in (TimesOfDay, Durations, *no_dates)]
+        kinds = [kind for kind in kinds if type(kind) not in (TimesOfDay, *no_dates)]
     column = next(filter(None, (kind.find(filled) for kind in kinds)), None) or of_no_kind(filled)
     if column.kind in _MAY_HOLD_NUMBERS and (reason := why_no_numbers(filled)):
         return replace(column, note=", ".join(filter(None, [column.note, reason])), doubtful=True)

@@ -1,17 +1,16 @@
-"""Columns of dates, of times of day, and of durations: how these are written, and the numbers made of them."""
+"""Columns of dates and of times of day: how these are written, and the numbers made of them."""
 
 from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from chary.tables.columns.column import DATE, FEW, MANY, NUMBER, READABLE, UNREADABLE, Column, Kind, nulls, some_of
+from chary.tables.cells import DATE, FEW, MANY, NUMBER, READABLE, UNREADABLE, Column, Kind, nulls, some_of
 
 _SPACES = r"[\s\u00a0\u202f]+"
 _TIME = r"(?P<H>\d{1,2}):(?P<M>\d{2})(?::(?P<S>\d{2})(?:[.,]\d{1,9})?)?(?: ?(?P<half>[AaPp])\.?[Mm]\.?)?"
@@ -364,18 +363,9 @@ def _since_1970(cells: pl.Series, per_second: float) -> _Moments:
     return _typed((seconds * 1e6).cast(pl.Int64).cast(pl.Datetime("us")))
 
 
-# ---------------------------------------------------------------- times of day, and durations
+# ---------------------------------------------------------------- times of day
 
-_DURATION_NAME = re.compile(
-    r"(?i)durat|elapsed|length|runtime|run_?time|took|taken|spent|dauer|laufzeit|lap|pace|wait|uptime|downtime|"
-    r"interval|delay|latency|split|finish"
-)
-_CLOCK = (
-    r"^(?P<sign>-)?(?:(?P<days>\d+) days?,? )?(?:(?P<hours>\d+):)?(?P<minutes>\d{1,4}):"
-    r"(?P<seconds>\d{2}(?:[.,]\d+)?)$"
-)
 _CLOCK_TIME = rf"^{_TIME}{_ZONE}$"
-_UNITS = {"days": 86_400, "hours": 3600, "minutes": 60, "seconds": 1}
 
 
 class TimesOfDay(Kind):
@@ -384,12 +374,19 @@ class TimesOfDay(Kind):
     name = "time"
 
     def find(self, filled: pl.Series, forced: bool = False) -> Column | None:
-        """Times within a day; a column that is called a duration is none."""
+        """Times within a day, in most cells."""
         if filled.dtype == pl.Time:
             return Column(filled.name, self.name)
-        if filled.dtype != pl.String or not len(filled) or _DURATION_NAME.search(filled.name):
+        if filled.dtype != pl.String or not len(filled):
             return None
-        return _find_by(_CLOCK_TIME, _clock_hours, filled, self.name, "a time of day")
+        sample = some_of(filled, FEW).str.replace_all(_SPACES, " ")  # asked quickly
+        if sample.str.contains(_CLOCK_TIME).sum() < len(sample) / 2:
+            return None
+        n_odd = _clock_hours(filled).null_count()
+        if len(filled) - n_odd < READABLE * len(filled):
+            return None
+        note = "a time of day" + f", {n_odd:,} cells that are none count as missing" * (n_odd > 0)
+        return Column(filled.name, self.name, note, missing=n_odd > 0)
 
     def feature_names(self, column: Column) -> list[str]:
         return [f"{column.name}: {part}" for part in ("hour", "hour sine", "hour cosine")]
@@ -406,59 +403,8 @@ class TimesOfDay(Kind):
         return "times of day such as 12:30"
 
 
-class Durations(Kind):
-    """How long something took in each cell, as 1:30:00 or as a type of its own; in a:b, b counts seconds."""
-
-    name = "duration"
-
-    def find(self, filled: pl.Series, forced: bool = False) -> Column | None:
-        """Times that are called a duration or exceed a day."""
-        if filled.dtype == pl.Duration:
-            return Column(filled.name, self.name, "in seconds")
-        if filled.dtype != pl.String or not len(filled):
-            return None
-        column = _find_by(_CLOCK, _read_durations, filled, self.name, "a duration, in seconds", "clock")
-        if column is None or _DURATION_NAME.search(filled.name):
-            return column
-        fields = _fields(filled, _CLOCK)
-        first = fields["hours"].fill_null(fields["minutes"]).cast(pl.Float64, strict=False)
-        return column if fields["days"].is_not_null().any() or bool((first >= 24).any()) else None
-
-    def read(self, cells: pl.Series, column: Column) -> NDArray[np.float64]:
-        return _read_durations(cells).to_numpy()[:, None]
-
-    def expected(self, column: Column) -> str:
-        return "durations such as 01:30:00"
-
-
-def _find_by(
-    pattern: str, read: Callable[[pl.Series], pl.Series], filled: pl.Series, kind: str, note: str, form: str = ""
-) -> Column | None:
-    """A column that a function reads most cells of; some must have the pattern, which is asked quickly."""
-    sample = some_of(filled, FEW).str.replace_all(_SPACES, " ")
-    if sample.str.contains(pattern).sum() < len(sample) / 2:
-        return None
-    n_odd = read(filled).null_count()
-    if len(filled) - n_odd < READABLE * len(filled):
-        return None
-    note += f", {n_odd:,} cells that are none count as missing" * (n_odd > 0)
-    return Column(filled.name, kind, note, form, missing=n_odd > 0)
-
-
 def _clock_hours(cells: pl.Series) -> pl.Series:
     """Hours of the day of cells such as 12:30 or 2:30 pm, null where there is none."""
     if cells.dtype == pl.Time:
         return cells.cast(pl.Int64).cast(pl.Float64) / 3.6e12
     return _hours(_fields(cells, _CLOCK_TIME)) if cells.dtype == pl.String else nulls(cells)
-
-
-def _read_durations(cells: pl.Series) -> pl.Series:
-    """Seconds, null where there are none."""
-    if isinstance(cells.dtype, pl.Duration):
-        return cells.dt.total_microseconds().cast(pl.Float64) / 1e6
-    if cells.dtype != pl.String:
-        return nulls(cells)
-    fields = _fields(cells, _CLOCK)
-    numbers = [fields[unit].str.replace(",", ".", literal=True).cast(pl.Float64) * n for unit, n in _UNITS.items()]
-    total = sum((part.fill_null(0.0) for part in numbers[:-1]), numbers[-1])
-    return total * (1 - 2 * fields["sign"].is_not_null().cast(pl.Int8))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -11,9 +12,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from chary._words import listed, percent, shown, visible
-from chary.tables.cells import code_note, likely_codes
+from chary.tables.cells import FEW, MANY, READABLE, Column, Kind, likely_codes, nulls, some_of
 from chary.tables.columns.categories import find_counting
-from chary.tables.columns.column import FEW, MANY, READABLE, Column, Kind, nulls, some_of
 
 _COMMA_DECIMAL = r"^[+-]?(\d+|[1-9]\d{0,2}(\.\d{3})+)(,\d*)?([eE][+-]?\d+)?$"
 _COMMA_THOUSANDS = r"^[+-]?(\d+|[1-9]\d{0,2}(,\d{3})+)?(\.\d*)?([eE][+-]?\d+)?$"
@@ -86,6 +86,8 @@ def read_numbers(cells: pl.Series, form: str) -> pl.Series:
         numbers = _read_plain(cells, written) if written.plain else _read_amounts(cells, written)
     elif written.needs_unit or not (cells.dtype.is_numeric() or cells.dtype in (pl.Boolean, pl.Duration, pl.Time)):
         return nulls(cells)
+    elif cells.dtype == pl.Duration:  # in seconds
+        numbers = cells.dt.total_microseconds() / 1e6
     else:
         numbers = cells.cast(pl.Float64, strict=False)
     return numbers.set(~(numbers.abs() < _LARGEST).fill_null(False), None)
@@ -97,7 +99,7 @@ def why_no_numbers(filled: pl.Series) -> str:
         return ""
     filled = some_of(filled, MANY)
     pairs = _pairs(_split(filled))
-    meant = [_around(before, after, _factors_used(pairs)) for before, after, _ in pairs]
+    meant = [_around(before, after) for before, after, _ in pairs]
     units = list(dict.fromkeys(unit.name for unit in meant if unit is not None and unit.name))
     if len(units) > 1 and _share(_looks_numeric(filled)) >= READABLE:
         return f"not read as numbers: units differ ({listed([shown(unit) for unit in units[:3]])})"
@@ -148,7 +150,7 @@ def _possible_forms(filled: pl.Series) -> tuple[str, ...]:
 
 def _notes(filled: pl.Series, form: Form) -> list[str]:
     """How the numbers are written, where that is worth a word."""
-    notes = [_in_unit(form.unit).strip()] if form.unit else []
+    notes = ["in seconds"] if filled.dtype == pl.Duration else [_in_unit(form.unit).strip()] if form.unit else []
     if form.thousands:
         some = some_of(filled, MANY).str.replace_all(r"[\s\u00a0\u2009\u202f]", "_")
         if some.str.contains(rf"\d[{form.thousands}’]\d{{3}}").any():
@@ -175,7 +177,7 @@ def _doubts(filled: pl.Series, text: str, numbers: pl.Series) -> list[str]:
         digits = some.str.contains(rf"^\d{{{_CODE_DIGITS},}}$").all() and some.str.len_chars().n_unique() == 1
         if digits and some.str.starts_with("0").any():
             doubts.append("digits of one length with leading zeros, perhaps a code")
-    return doubts + [code_note(code, count) for code, count in likely_codes(numbers)]
+    return doubts + [f"{code} in {n:,} cells may mean missing" for code, n in likely_codes(numbers)]
 
 
 def _in_unit(unit: str) -> str:
@@ -306,16 +308,15 @@ def _looks_numeric(cells: pl.Series) -> pl.Series:
 def _find_form(filled: pl.Series) -> Form | None:
     """The form in which most cells can be read, None if no cell holds a number."""
     parts = _split(filled)
-    pairs = _pairs(parts)
-    factors = _factors_used(pairs)
-    counts: dict[str, int] = {}
-    for before, after, n in pairs:
-        if (meant := _around(before, after, factors)) is not None:
-            counts[meant.name] = counts.get(meant.name, 0) + n
+    counts, factors = Counter[str](), False
+    for before, after, n in _pairs(parts):
+        if (meant := _around(before, after)) is not None:
+            counts[meant.name] += n
+            factors = factors or meant.factor != 1
     if not counts:
         return None
     unit = max((name for name in counts if name), key=lambda name: counts[name], default="")
-    unit = unit if unit and counts[unit] >= counts.get("", 0) else ""
+    unit = unit if counts[unit] >= counts[""] else ""
     form = Form(unit=unit, bare="" in counts and unit != "", factors=factors)
     meant_so, _ = _as_said(parts, form)
     decimal, thousands = _marks(parts["number"].filter(meant_so), bool(_currency(unit)))
@@ -363,28 +364,16 @@ def _pairs(parts: pl.DataFrame) -> list[tuple[str, str, int]]:
     return list(counts.head(_MAX_WORDS).iter_rows())
 
 
-def _factors_used(pairs: list[tuple[str, str, int]]) -> bool:
-    """Whether words multiply here: one that can mean nothing else, or several, or capitals where others have none.
-
-    So 900 and 1.2M are people, 5 m and 12 m are metres, and $5m is money.
-    """
-    said = {(before, after): _multiplies(before, after) for before, after, _ in pairs}
-    unsure = {after.rstrip(".") for (_, after), multiplies in said.items() if multiplies is None}
-    with_bare = ("", "") in said and any(word.isupper() for word in unsure)
-    return any(said.values()) or len(unsure) > 1 or with_bare
-
-
 def _as_said(parts: pl.DataFrame, form: Form) -> tuple[pl.Series, pl.Series]:
     """Where there is a number with the unit of the form, or without any if that is allowed; and its factor."""
     pairs = parts.filter(parts["number"].is_not_null()).select("before", "after").unique().rows()
-    meanings = [(before, after, _around(before, after, form.factors)) for before, after in pairs]
+    meanings = [(before, after, _around(before, after)) for before, after in pairs]
     meant = [(before, after, unit.name, unit.factor) for before, after, unit in meanings if unit is not None]
     schema = {"before": pl.String, "after": pl.String, "unit": pl.String, "factor": pl.Float64}
     known = pl.DataFrame(meant, schema=schema, orient="row")
     found = parts.select("before", "after").join(known, on=["before", "after"], how="left", maintain_order="left")
     unit_fits = found["unit"].is_in([form.unit, *([""] if form.bare else [])])
-    as_said = parts["number"].is_not_null() & unit_fits & ((found["factor"] == 1) | form.factors)
-    return as_said.fill_null(False), found["factor"]
+    return (parts["number"].is_not_null() & unit_fits).fill_null(False), found["factor"]
 
 
 def _marks(numbers: pl.Series, is_money: bool) -> tuple[str, str]:
@@ -412,14 +401,14 @@ def _pattern(decimal: str, thousands: str) -> str:
 
 # ---------------------------------------------------------------- words around a number
 
-# Words that multiply; those of ``_PERHAPS`` are metres, tonnes or bytes, unless a currency or a sure one is near.
+# Words that multiply, and letters that do beside a currency, and are metres, bytes or tonnes elsewhere.
 _FACTORS = {
     **dict.fromkeys(("k", "K", "thousand", "thsd", "tsd"), 1e3),
-    **dict.fromkeys(("M", "MM", "mn", "Mn", "mln", "mio", "million", "m"), 1e6),
-    **dict.fromkeys(("bn", "bln", "billion", "mrd", "milliard", "B", "b"), 1e9),
-    **dict.fromkeys(("tn", "trn", "trillion", "T", "t"), 1e12),
+    **dict.fromkeys(("M", "MM", "mn", "Mn", "mln", "mio", "million"), 1e6),
+    **dict.fromkeys(("B", "bn", "bln", "billion", "mrd", "milliard"), 1e9),
+    **dict.fromkeys(("tn", "trn", "trillion"), 1e12),
 }
-_PERHAPS = ("m", "B", "b", "T", "t", "M", "K")
+_OF_MONEY = {"m": 1e6, "b": 1e9, "t": 1e12, "T": 1e12}
 
 _CODES = (
     "AED ARS AUD BDT BGN BRL CAD CHF CLP CNY COP CZK DKK EGP EUR GBP HKD HUF IDR ILS INR ISK JPY KES KRW KZT LKR "
@@ -458,48 +447,33 @@ def _currency(word: str) -> str:
     return _CURRENCY_NAMES.get(_singular(word.lower()), "")
 
 
-def _multiplies(before: str, after: str) -> bool | None:
-    """Whether a number is multiplied by what stands around it; None if only its neighbours can tell, as of 5 m.
-
-    >>> _multiplies("", "bn"), _multiplies("$", "m"), _multiplies("", "m"), _multiplies("", "km")
-    (True, True, None, False)
-    """
-    if after.strip().rstrip(".") in _PERHAPS:
-        return True if _currency(before) else None
-    meant = _around(before, after, True)
-    return meant is not None and meant.factor != 1
-
-
-def _around(before: str, after: str, factors: bool) -> _Unit | None:
+def _around(before: str, after: str) -> _Unit | None:
     """What the words around a number mean, None if they mean nothing, as in "Room 12" or "$5 EUR".
 
-    Where ``factors`` is false, what may be a factor or a unit is a unit.
-
-    >>> _around("$", "bn", True), _around("", "k€", True)
+    >>> _around("$", "bn"), _around("", "k€")
     (_Unit(name='$', factor=1000000000.0), _Unit(name='€', factor=1000.0))
-    >>> _around("", "days", False), _around("Room", "", False)
+    >>> _around("", "days"), _around("Room", "")
     (_Unit(name='day', factor=1.0), None)
     """
     first = _currency(before)
     if before.strip() and not first:
         return None
-    last = _after(after, factors)
-    if first and last.name and last.name != first:
-        return None
-    return _Unit(first or last.name, last.factor)
+    last = _Unit("", _OF_MONEY.get(after.strip().rstrip("."), 0.0)) if first else _Unit("", 0.0)
+    last = last if last.factor else _after(after)
+    return None if first and last.name not in ("", first) else _Unit(first or last.name, last.factor)
 
 
-def _after(word: str, factors: bool) -> _Unit:
+def _after(word: str) -> _Unit:
     """What a word after a number means: a factor, a currency, both, or a unit; 1 Day and 2 days are one unit."""
     word = word.strip()
     if not word:
         return _Unit()
-    if (factor := _factor(word)) and (factors or word.rstrip(".") not in _PERHAPS):
+    if factor := _factor(word):
         return _Unit("", factor)
     if name := _currency(word):
         return _Unit(name)
     both = _FACTOR_AND_CURRENCY.fullmatch(word)
-    if both and (factor := _factor(both[1])) and (name := _currency(both[2])):
+    if both and (name := _currency(both[2])) and (factor := _factor(both[1]) or _OF_MONEY.get(both[1], 0.0)):
         return _Unit(name, factor)
     word = " ".join(word.rstrip(".").split())
     if word.lower() in _PERCENT:

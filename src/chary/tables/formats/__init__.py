@@ -12,11 +12,11 @@ from typing import Any, BinaryIO
 import polars as pl
 
 from chary._words import Parameter, shown
-from chary.tables.formats.base import Appender, Format, as_columns
-from chary.tables.formats.columnar import Arrow, Parquet
+from chary.tables.formats.base import GZIP, PACKED_WORDS, ZIP, Appender, File, Format, packed_stream
+from chary.tables.formats.columnar import Arrow
+from chary.tables.formats.columnar import Parquet as Parquet
 from chary.tables.formats.csv import Csv
 from chary.tables.formats.jsonl import Jsonl
-from chary.tables.formats.packing import GZIP, PACKED_WORDS, ZIP, File, packed_stream
 from chary.tables.formats.xlsx import Xlsx
 from chary.tables.table import Table, TableError
 
@@ -103,9 +103,8 @@ def write_table(table: Table, added: Mapping[str, Any], file: BinaryIO) -> None:
     file : binary file
         Open for writing.
     """
-    require_writable(table)
-    with packed_stream(file, table.packed, f"{table.stem}.{table.format}") as stream:
-        FORMATS[table.format].write(table, as_columns(added), stream)
+    with appending(table, file) as appender:
+        appender.append(table, added)
 
 
 @contextmanager

@@ -13,8 +13,7 @@ from typing import Any, BinaryIO
 
 import polars as pl
 
-from chary.tables.formats.base import Appender, Batch, Format, Reading, as_columns, with_added
-from chary.tables.formats.packing import File
+from chary.tables.formats.base import Appender, Batch, File, Format, Reading, Wanted, as_columns, with_added
 from chary.tables.table import Table, TableError, reason, refuse_duplicates, refuse_large
 
 # What Polars says of decimal256, which it does not read: of Parquet, of Arrow.
@@ -49,13 +48,10 @@ class Parquet(Format):
         refuse_duplicates(empty.columns, file.name)
         return Table(empty, file.name)
 
-    def batches(
-        self, file: File, how: Reading, head: Table, columns: Sequence[str] | None, memory: int
-    ) -> Iterator[Batch]:
+    def batches(self, file: File, how: Reading, head: Table, wanted: Wanted, memory: int) -> Iterator[Batch]:
         """Slices, each as many rows as fit in the memory by their size in the file: Polars looks far ahead."""
         lazy, n_rows = self._scanned(file), self.n_rows(file)
-        if columns is not None:
-            lazy = lazy.select(columns)
+        lazy = lazy if wanted is None else lazy.select(wanted)
         per_row = file.size / max(1, n_rows)
         size = int(min(_MOST_ROWS, max(_FEWEST_ROWS, _BATCH_BYTES // per_row)))
         rows = max(size, int(max(_LEAST_ROOM, memory - _FIXED) / _UNPACKED / per_row))
@@ -71,23 +67,16 @@ class Parquet(Format):
                 n_read += frame.height
                 yield Batch(Table(frame, file.name), n_read / n_rows)
 
-    def has_random_access(self, file: File) -> bool:
-        return not file.packed
-
     def n_rows(self, file: File) -> int:
+        """How many there are."""
         with _damage_told(file.name, "Parquet"):
             return int(self._scanned(file).select(pl.len()).collect(engine="streaming").item())
 
     def rows(self, file: File, numbers: Sequence[int], columns: Sequence[str]) -> pl.DataFrame:
+        """Some rows, by number from 0, in this order; no others are read."""
         lazy = self._scanned(file).select(columns)
         with _damage_told(file.name, "Parquet"):
             return pl.concat([lazy.slice(number, 1).collect() for number in numbers])
-
-    def holds(self, dtype: pl.DataType) -> bool:
-        return dtype != pl.Object
-
-    def write(self, table: Table, added: pl.DataFrame, stream: BinaryIO, first: bool = True) -> None:
-        with_added(table.frame, added).write_parquet(stream)
 
     def appender(self, stream: BinaryIO, group_rows: int) -> Appender:
         # The default level of compression, 3, takes up to twice the time and makes files a twentieth smaller.
@@ -122,21 +111,9 @@ class Arrow(Format):
         refuse_large(frame, file.name)
         return Table(frame, file.name, format=self.name)
 
-    def holds(self, dtype: pl.DataType) -> bool:
-        return dtype != pl.Object
-
-    def write(self, table: Table, added: pl.DataFrame, stream: BinaryIO, first: bool = True) -> None:
-        """Such that pandas and pyarrow read it too."""
-        oldest = pl.CompatLevel.oldest()
-        with_added(table.frame, added).write_ipc(stream, compression="lz4", compat_level=oldest)
-
     def appender(self, stream: BinaryIO, group_rows: int) -> Appender:
-        oldest = pl.CompatLevel.oldest()
-        return _Columns(
-            lambda lazy: lazy.sink_ipc(
-                stream, compression="lz4", compat_level=oldest, record_batch_size=group_rows
-            )
-        )
+        how: Any = {"compat_level": pl.CompatLevel.oldest(), "record_batch_size": group_rows}
+        return _Columns(lambda lazy: lazy.sink_ipc(stream, compression="lz4", **how))
 
 
 @contextmanager

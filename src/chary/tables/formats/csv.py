@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, BinaryIO, NamedTuple
@@ -14,19 +14,21 @@ import polars as pl
 from numpy.typing import NDArray
 
 from chary._words import Parameter, shown
-from chary.tables.cells import without_formulas
+from chary.tables.cells import guarded
 from chary.tables.formats.base import (
     CHUNK,
     ROWS,
+    Appender,
     Batch,
+    File,
     Format,
     Reading,
+    Wanted,
     find_header,
     refuse_endless,
     text_chunks,
     with_added,
 )
-from chary.tables.formats.packing import File
 from chary.tables.table import MAX_COLUMNS, Table, TableError, can_be_text, reason, refuse_duplicates
 
 _WHOLE_CHUNK = 8 << 20  # bytes read at a time of a file that is kept
@@ -59,23 +61,24 @@ class Csv(Format):
         table = next(_batches(file, how, CHUNK)).table
         return replace(table, frame=table.frame.clear())
 
-    def batches(
-        self, file: File, how: Reading, head: Table, columns: Sequence[str] | None, memory: int
-    ) -> Iterator[Batch]:
-        return _batches(file, how, CHUNK, columns)
+    def batches(self, file: File, how: Reading, head: Table, wanted: Wanted, memory: int) -> Iterator[Batch]:
+        return _batches(file, how, CHUNK, wanted)
 
     def holds(self, dtype: pl.DataType) -> bool:
         return can_be_text(dtype) and dtype != pl.Duration
 
-    def write(self, table: Table, added: pl.DataFrame, stream: BinaryIO, first: bool = True) -> None:
-        """Cells as the table's are; in the columns that are added nothing runs as a formula."""
-        texts = [without_formulas(name) for name, dtype in added.schema.items() if dtype == pl.String]
-        frame = with_added(table.frame, added.with_columns(texts))
-        how: Any = {"separator": table.delimiter, "include_header": first, "line_terminator": table.newline}
-        if table.encoding == "utf-8":
-            frame.write_csv(stream, include_bom=table.bom and first, **how)
-        else:
-            stream.write(_encoded(frame.write_csv(**how), table, first))
+    def appender(self, stream: BinaryIO, group_rows: int) -> Appender:
+        return Appender(stream, _write)
+
+
+def _write(table: Table, added: pl.DataFrame, stream: BinaryIO, first: bool) -> None:
+    """Cells as the table's are; in the columns that are added nothing runs as a formula."""
+    frame = with_added(table.frame, guarded(added))
+    how: Any = {"separator": table.delimiter, "include_header": first, "line_terminator": table.newline}
+    if table.encoding == "utf-8":
+        frame.write_csv(stream, include_bom=table.bom and first, **how)
+    else:
+        stream.write(_encoded(frame.write_csv(**how), table, first))
 
 
 def _encoded(text: str, table: Table, first: bool) -> bytes:
@@ -92,7 +95,7 @@ def _encoded(text: str, table: Table, first: bool) -> bytes:
         ) from None
 
 
-def _batches(file: File, how: Reading, size: int, columns: Sequence[str] | None = None) -> Iterator[Batch]:
+def _batches(file: File, how: Reading, size: int, columns: Wanted = None) -> Iterator[Batch]:
     """Whole records, each batch read as a CSV of its own with the header of the file; of all or some columns."""
     rest, header, head, before, returns = b"", b"", _Head(), 0, False
     for chunk in text_chunks(file, how.encoding, size):
@@ -154,7 +157,7 @@ def _header_first(data: bytes, how: Reading, name: str) -> tuple[bytes, _Head]:
     return text.getvalue().encode() + data[cut:], _Head(separator, above, newline, found.notes)
 
 
-def _read_records(records: _Records, separator: str, columns: Sequence[str] | None) -> Table:
+def _read_records(records: _Records, separator: str, columns: Wanted) -> Table:
     """All cells as text, without blank lines; a table of one column keeps them, as empty cells."""
     name = records.name
     records.check_text()

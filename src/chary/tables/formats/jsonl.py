@@ -7,15 +7,25 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO
 
 import numpy as np
 import polars as pl
 
 from chary._words import shown
-from chary.tables.formats.base import CHUNK, Batch, Format, Reading, refuse_endless, text_chunks, with_added
-from chary.tables.formats.packing import File
+from chary.tables.formats.base import (
+    CHUNK,
+    Appender,
+    Batch,
+    File,
+    Format,
+    Reading,
+    Wanted,
+    refuse_endless,
+    text_chunks,
+    with_added,
+)
 from chary.tables.table import Lines, Table, TableError, common_type, reason
 
 _MOST_DEPTH = 16
@@ -47,29 +57,31 @@ class Jsonl(Format):
             schema = _common_schema(schema, batch.table.frame.schema, file.name)
         return Table(pl.DataFrame(schema=schema), file.name, format=self.name)
 
-    def batches(
-        self, file: File, how: Reading, head: Table, columns: Sequence[str] | None, memory: int
-    ) -> Iterator[Batch]:
+    def batches(self, file: File, how: Reading, head: Table, wanted: Wanted, memory: int) -> Iterator[Batch]:
         for table, share in _batches(file, how, CHUNK):
             yield Batch(table.with_frame(_typed(table.frame, head.frame.schema)), share)
 
     def holds(self, dtype: pl.DataType) -> bool:
         return all(self.holds(part) for part in _parts_of(dtype)) and dtype not in (pl.Binary, pl.Object)
 
-    def write(self, table: Table, added: pl.DataFrame, stream: BinaryIO, first: bool = True) -> None:
-        """Lines as they were with the added keys last; a table that was no JSON lines is written anew."""
-        lines = table.lines
-        if lines is None or lines.frame is not table.frame or set(added.columns) & set(table.frame.columns):
-            with_added(table.frame, added).write_ndjson(stream)
-            return
-        whole = lines.texts
-        if added.width:
-            keys = added.select(pl.struct(pl.all()).struct.json_encode().str.slice(1)).to_series()
-            opened = whole.str.strip_chars().str.strip_suffix("}").str.strip_chars_end()
-            comma = pl.when(opened == "{").then(pl.lit("")).otherwise(pl.lit(", "))
-            whole = pl.select(pl.concat_str([pl.lit(opened), comma, pl.lit(keys)])).to_series()
-        for part in range(0, len(whole), 100_000):
-            stream.write(("\n".join(whole[part : part + 100_000].to_list()) + "\n").encode())
+    def appender(self, stream: BinaryIO, group_rows: int) -> Appender:
+        return Appender(stream, _write)
+
+
+def _write(table: Table, added: pl.DataFrame, stream: BinaryIO, first: bool) -> None:
+    """Lines as they were with the added keys last; a table that was no JSON lines is written anew."""
+    lines = table.lines
+    if lines is None or lines.frame is not table.frame or set(added.columns) & set(table.frame.columns):
+        with_added(table.frame, added).write_ndjson(stream)
+        return
+    whole = lines.texts
+    if added.width:
+        keys = added.select(pl.struct(pl.all()).struct.json_encode().str.slice(1)).to_series()
+        opened = whole.str.strip_chars().str.strip_suffix("}").str.strip_chars_end()
+        comma = pl.when(opened == "{").then(pl.lit("")).otherwise(pl.lit(", "))
+        whole = pl.select(pl.concat_str([pl.lit(opened), comma, pl.lit(keys)])).to_series()
+    for part in range(0, len(whole), 100_000):
+        stream.write(("\n".join(whole[part : part + 100_000].to_list()) + "\n").encode())
 
 
 def _batches(file: File, how: Reading, size: int | None) -> Iterator[Batch]:

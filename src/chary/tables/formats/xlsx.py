@@ -2,7 +2,7 @@
 
 A workbook knows numbers, text, truth values and moments. Whole numbers are read as such, moments at midnight as
 dates, moments of no day as times; a column that mixes these is text. Formulas are read as their results. Cells
-that are merged downwards all have the value of the first.
+that are merged downwards all have the value of the first. What it cannot keep as it is, it is given as text.
 """
 
 from __future__ import annotations
@@ -18,8 +18,18 @@ from typing import Any, BinaryIO
 import polars as pl
 
 from chary._words import Parameter, shown
-from chary.tables.formats.base import ROWS, Appender, Format, Reading, as_columns, find_header, with_added
-from chary.tables.formats.packing import File, opened_zip, refuse_bomb
+from chary.tables.formats.base import (
+    ROWS,
+    Appender,
+    File,
+    Format,
+    Reading,
+    as_columns,
+    find_header,
+    opened_zip,
+    refuse_bomb,
+    with_added,
+)
 from chary.tables.table import Table, TableError, can_be_text, reason, refuse_duplicates
 
 _MOST_ROWS, _MOST_COLUMNS, _MOST_CHARACTERS = 2**20, 2**14, 2**15 - 1
@@ -50,45 +60,52 @@ class Xlsx(Format):
         return Table(frame, file.name, format=self.name, notes=notes)
 
     def holds(self, dtype: pl.DataType) -> bool:
-        return can_be_text(dtype)
+        return can_be_text(dtype) and dtype != pl.Duration
 
     def refuse_unwritable(self, frame: pl.DataFrame) -> None:
-        """Refuse what a workbook cannot hold unchanged, and any table where the package to write one is absent."""
+        """Refuse what a sheet has no room for, and any table where the package to write one is absent."""
         _xlsxwriter()
+        why, other = "", f"choose another format with {Parameter('format')}"
         if frame.height >= _MOST_ROWS or frame.width > _MOST_COLUMNS:
-            raise _cannot(f"{frame.height:,} rows and {frame.width:,} columns are more than a sheet has room for")
-        for cells in frame:
-            _refuse_unwritable(cells)
-
-    def write(self, table: Table, added: pl.DataFrame, stream: BinaryIO, first: bool = True) -> None:
-        """A workbook of one sheet, in which no text is a formula."""
-        as_text = {"strings_to_numbers": False, "strings_to_formulas": False, "strings_to_urls": False}
-        whole = io.BytesIO()  # the package goes back and forth, which a compressed file does not
-        with _xlsxwriter().Workbook(whole, {"in_memory": True, **as_text}) as workbook:
-            sheet = workbook.add_worksheet("table")
-            for j, cells in enumerate(with_added(table.frame, added)):
-                sheet.write_string(0, j, cells.name)
-                _write_column(workbook, sheet, j, cells)
-        stream.write(whole.getvalue())
+            why = f"{frame.height:,} rows and {frame.width:,} columns are more than a sheet has room for"
+        for cells in frame.select(pl.col(pl.String)):
+            if (cells.str.len_chars() > _MOST_CHARACTERS).any():
+                why = f"column {shown(cells.name)} holds a text of more than {_MOST_CHARACTERS:,} characters"
+        if why:
+            raise TableError(f"An Excel workbook cannot hold this table: {why}; {other}.")
 
     def appender(self, stream: BinaryIO, group_rows: int) -> Appender:
-        return _Sheet(self, stream)
+        return _Sheet(stream)
 
 
 class _Sheet(Appender):
     """Written at once; it has no more than a million rows."""
 
-    def __init__(self, format: Format, stream: BinaryIO) -> None:
-        super().__init__(format, stream)
-        self.parts: list[pl.DataFrame] = []
+    def __init__(self, stream: BinaryIO) -> None:
+        self.stream, self.parts = stream, list[pl.DataFrame]()
 
     def append(self, table: Table, added: Mapping[str, Any]) -> None:
         self.parts.append(with_added(table.frame, as_columns(added)))
 
     def close(self) -> None:
+        """A workbook of one sheet, in which no text is a formula."""
         frame = pl.concat(self.parts)
-        self.format.refuse_unwritable(frame)
-        self.format.write(Table(frame, "the table", format="xlsx"), pl.DataFrame(), self.stream)
+        Xlsx().refuse_unwritable(frame)
+        as_text = {"strings_to_numbers": False, "strings_to_formulas": False, "strings_to_urls": False}
+        whole = io.BytesIO()  # the package goes back and forth, which a compressed file does not
+        with _xlsxwriter().Workbook(whole, {"in_memory": True, **as_text}) as workbook:
+            sheet = workbook.add_worksheet("table")
+            for j, cells in enumerate(frame):
+                sheet.write_string(0, j, cells.name)
+                write, cells = (
+                    (sheet.write, cells) if _is_kept(cells) else (sheet.write_string, cells.cast(pl.String))
+                )
+                form = next((text for dtype, text in _MOMENTS.items() if cells.dtype == dtype), None)
+                how = form and workbook.add_format({"num_format": form})
+                for i, value in enumerate(cells, start=1):  # the package writes cell by cell
+                    if value is not None:
+                        write(i, j, value, how)
+        self.stream.write(whole.getvalue())
 
 
 def _read_sheet(data: bytes, name: str, how: Reading) -> tuple[pl.DataFrame, tuple[str, ...]]:
@@ -251,48 +268,14 @@ def _typed(cells: pl.Series) -> pl.Series:
     return cells
 
 
-def _refuse_unwritable(cells: pl.Series) -> None:
-    """Refuse a column that would be another one once it was in a workbook."""
-    dtype = cells.dtype
-    is_day, has_time = dtype in (pl.Date, pl.Datetime), dtype in (pl.Datetime, pl.Time)
-    why = ""
-    if dtype.is_nested() or dtype in (pl.Binary, pl.Object, pl.Duration):
-        why = f"{dtype}, which a cell cannot"
-    elif dtype.is_integer() and bool((cells.cast(pl.Float64).abs() >= _WHOLE).any()):
-        why = "whole numbers of more than 15 digits"
-    elif dtype.is_float() and not cells.drop_nulls().is_finite().all():
-        why = "a number that is not finite"
-    elif isinstance(dtype, pl.Decimal):
-        why = "exact decimals"
-    elif is_day and bool((cells.dt.date() < _FIRST_DAY).any()):
-        why = "dates before March 1900"
-    elif has_time and bool((cells.dt.microsecond() % 1000 != 0).any()):
-        why = "moments finer than a thousandth of a second"
-    elif isinstance(dtype, pl.Datetime) and dtype.time_zone:
-        why = "moments of a time zone"
-    elif dtype == pl.String and bool((cells.str.len_chars() > _MOST_CHARACTERS).any()):
-        why = f"a text of more than {_MOST_CHARACTERS:,} characters"
-    if why:
-        raise _cannot(f"column {shown(cells.name)} holds {why}")
-
-
-def _cannot(why: str) -> TableError:
-    return TableError(
-        f"An Excel workbook cannot hold this table: {why}; choose another format with {Parameter('format')}."
-    )
-
-
-def _write_column(workbook: Any, sheet: Any, j: int, cells: pl.Series) -> None:
-    form = next((text for dtype, text in _MOMENTS.items() if cells.dtype == dtype), None)
-    how: list[Any] = [] if form is None else [workbook.add_format({"num_format": form})]
-    if form is not None:
-        write = sheet.write_datetime
-    elif cells.dtype == pl.Boolean:
-        write = sheet.write_boolean
-    elif cells.dtype.is_numeric():
-        write = sheet.write_number
-    else:
-        write, cells = sheet.write_string, cells.cast(pl.String)
-    for i, value in enumerate(cells, start=1):  # the package writes cell by cell
-        if value is not None:
-            write(i, j, value, *how)
+def _is_kept(cells: pl.Series) -> bool:
+    """Whether a workbook keeps a column as it is: not so numbers of more digits, and moments finer or older."""
+    dtype, kept = cells.dtype, True
+    if dtype.is_numeric():
+        kept = not dtype.is_decimal() and bool((cells.cast(pl.Float64).abs() < _WHOLE).all() or dtype.is_float())
+        kept = kept and bool(cells.cast(pl.Float64).is_finite().all())
+    if dtype in (pl.Date, pl.Datetime):
+        kept = getattr(dtype, "time_zone", None) is None and bool((cells.dt.date() >= _FIRST_DAY).all())
+    if dtype in (pl.Datetime, pl.Time):
+        kept = kept and bool((cells.dt.microsecond() % 1000 == 0).all())
+    return kept and (dtype.is_numeric() or dtype in (pl.Boolean, *_MOMENTS))
