@@ -23,13 +23,8 @@ if TYPE_CHECKING:
     from chary.labelling.predict_files import FileTask, LabelledFile, Plan, Resources
     from chary.labelling.score import Predictor
 
-TABLES = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="FILE...",
-        help=f"{console.READABLE}; several files, a folder or a quoted pattern give an output each; - is standard input.",
-    ),
-]
+_MANY = f"{console.READABLE}; of a folder or a quoted pattern each file gets an output; - is standard input."
+TABLES = Annotated[list[str], typer.Argument(metavar="FILE...", help=_MANY)]
 
 
 @console.takes_options("predict")

@@ -402,13 +402,8 @@ def _judged_class(name: str, found: Any) -> dict[str, Any]:
     low, high = share.off
     return {
         "name": name,
-        "labelled": share.labelled,
-        "labelled_share": share.labelled / n,
-        "seen": share.seen,
-        "low": share.low,
-        "high": share.high,
-        "low_share": share.low / n,
-        "high_share": share.high / n,
+        **{key: getattr(share, key) for key in ("labelled", "seen", "low", "high")},
+        **{f"{key}_share": getattr(share, key) / n for key in ("labelled", "low", "high")},
         "off": "too many" if low > 0 else "too few" if high < 0 else "",
         "off_low": low,
         "off_high": high,
