@@ -1,13 +1,14 @@
 """``chary.label`` beside other people's learners on two collections of real tables, labels drawn in three ways.
 
-    python benchmarks/rivals.py rivals.jsonl [seeds [methods]] > benchmarks/results/rivals.txt
+    python benchmarks/rivals.py rivals.jsonl 0,1,2 [methods [tables]]
+    python benchmarks/rivals.py rivals.jsonl > benchmarks/results/rivals.txt
 
-such as ``rivals.jsonl 0,1,2 chary,catboost``. What was run before is read from the file; a rival that is not
-installed is skipped (``pip install catboost skrub``). The tables are those of the folders ``tables`` and
-``tables2`` in ``CHARY_DATA``; of each the labelled rows and 2,000 others, drawn by the seed, go to everybody.
-CatBoost (300 trees, all else as it comes), which reads neither, gets dates as numbers and texts as thirty
-components of TF-IDF, learned from all rows; logistic regression the same, with categories one-hot and numbers
-scaled; skrub prepares the table.
+The first, such as ``rivals.jsonl 0 chary,catboost hfi,cars``, runs what is not in the file yet; the second shows
+the draws of the file that every method has labelled. A rival that is not installed is skipped (``pip install
+catboost skrub``). The tables are those of the folders ``tables`` and ``tables2`` in ``CHARY_DATA``; of each the
+labelled rows and 2,000 others, drawn by the seed, go to everybody. CatBoost (300 trees, else as it comes), which
+reads neither, gets dates as numbers and texts as thirty components of TF-IDF, learned from all rows; logistic
+regression the same, with categories one-hot and numbers scaled; skrub prepares the table.
 """
 
 from __future__ import annotations
@@ -88,7 +89,8 @@ def chary(draw: Draw, **asked: Any) -> Answer:
     n = len(draw.truth)
     target = pl.Series("target of the benchmark", [*draw.y.tolist(), *[None] * n], dtype=pl.String)
     table = open_source(draw.frame.with_columns(target), name="table").read()
-    outcome = label_table(table, Options.of(target=target.name, seed=draw.seed, **asked))
+    told = {"classes": np.unique(draw.y).tolist(), "exact_labels": True}  # "Don't know" is an answer here
+    outcome = label_table(table, Options.of(target=target.name, seed=draw.seed, **told, **asked))
     return outcome.labels.classes[outcome.codes[-n:]].astype(str), outcome.confidence[-n:]
 
 
@@ -214,62 +216,79 @@ def measured(draw: Draw, method: str) -> dict[str, Any]:
     }
 
 
-def run(cache: Path, seeds: list[int], methods: list[str]) -> dict[str, dict[str, dict[str, float]]]:
-    """The figures by draw and method; what is not in the file is computed and added to it."""
-    found: dict[str, dict[str, Any]] = defaultdict(dict)
-    for line in cache.read_text().splitlines() if cache.exists() else []:
-        name, method, figures = json.loads(line)
-        found[name][method] = figures
-    wanted: dict[str, dict[str, Any]] = {}
+def run(cache: Path, seeds: list[int], methods: list[str], tables: list[str]) -> None:
+    """Add to the file what is not in it."""
+    found = read(cache)
     for name, make in draws(seeds):
         todo = [method for method in methods if method not in found[name]]
-        draw = make() if todo else None
-        for method in todo if draw is not None else []:
+        if not todo or (tables and name.split()[2] not in tables) or (draw := make()) is None:
+            continue
+        for method in todo:
             try:
                 figures = measured(draw, method)
             except ImportError as error:
                 print(f"{method} is skipped: {error}", file=sys.stderr)
                 methods = [other for other in methods if other != method]
                 continue
-            found[name][method] = figures
             with cache.open("a") as file:
                 file.write(json.dumps([name, method, figures]) + "\n")
-        if found[name]:
-            wanted[name] = {method: found[name][method] for method in methods}
-    return wanted
 
 
-def show(found: dict[str, dict[str, dict[str, float]]], methods: list[str]) -> None:
-    """Means over the draws of each way, and how often chary is far behind."""
-    figures = ("accuracy", "balanced", "auroc", "error of the surer half", "seconds")
+def read(cache: Path) -> dict[str, dict[str, dict[str, float]]]:
+    """Figures by draw and method."""
+    found: dict[str, dict[str, Any]] = defaultdict(dict)
+    for line in cache.read_text().splitlines() if cache.exists() else []:
+        name, method, figures = json.loads(line)
+        found[name][method] = figures
+    return found
+
+
+FIGURES = {"accuracy": 1, "balanced": 1, "auroc": 3, "error of the surer half": 1, "seconds": 1}  # and digits
+BETTER = {"accuracy": "chary", "balanced": "chary-balanced", "auroc": "chary", "error of the surer half": "chary"}
+
+
+def show(found: dict[str, dict[str, dict[str, float]]]) -> None:
+    """Means over the draws of each way, by how much chary is ahead, and how often it is far behind."""
+    methods = [method for method in METHODS if any(method in of_draw for of_draw in found.values())]
+    found = {name: of_draw for name, of_draw in found.items() if len(of_draw) == len(methods)}
     for collection in (*COLLECTIONS, "both"):
-        here = [name for name in found if collection in (name.split()[0], "both")]
-        for figure in figures if collection == "both" else figures[:2]:
-            print(f"\n{figure}, {collection}".ljust(44) + "".join(way.rjust(10) for way in WAYS))
+        part = [name for name in found if collection in (name.split()[0], "both")]
+        here = {way: [name for name in part if name.split()[1] == way] for way in WAYS}
+        for figure, digits in FIGURES.items() if collection == "both" else list(FIGURES.items())[:2]:
+            counts = "".join(f"{way} ({len(names)})".rjust(18) for way, names in here.items())
+            print(f"\n{figure}, {collection}".ljust(38) + counts)
+            values = {
+                method: [np.array([found[name][method][figure] for name in names]) for names in here.values()]
+                for method in methods
+            }
             for method in methods:
-                values = [
-                    np.nanmean([found[name][method][figure] for name in here if name.split()[1] == way])
-                    for way in WAYS
-                ]
-                print(
-                    f"  {method}".ljust(43)
-                    + "".join(f"{value:10.{3 if figure == 'auroc' else 1}f}" for value in values)
-                )
-        rivals = [method for method in RIVALS if method in methods]
-        if "chary" not in methods or "majority" not in methods or not rivals:
-            continue
-        own = np.array([found[name]["chary"]["accuracy"] for name in here])
-        median = np.median([[found[name][rival]["accuracy"] for rival in rivals] for name in here], axis=1)
-        most = np.array([found[name]["majority"]["accuracy"] for name in here])
+                print(f"  {method}".ljust(37) + "".join(f"{np.nanmean(v):18.{digits}f}" for v in values[method]))
+            if (own := BETTER.get(figure)) in methods:
+                for rival in RIVALS:
+                    ahead = [one - other for one, other in zip(values[own], values[rival], strict=True)]
+                    print(f"  {own} - {rival}".ljust(37) + "".join(_mean(d, digits) for d in ahead))
+        accuracy = {m: np.array([found[name][m]["accuracy"] for name in part]) for m in methods}
+        median = np.median([accuracy[rival] for rival in RIVALS], axis=0)
         print(
-            f"\n{collection}, {len(here)} draws: more than 3 points below the median rival "
-            f"{np.mean(own < median - 3):.1%}, more than 1 below the majority of the labels "
-            f"{np.mean(own < most - 1):.1%}"
+            f"\n{collection}, {len(part)} draws: chary is more than 3 points below the median rival in "
+            f"{np.mean(accuracy['chary'] < median - 3):.1%}, more than 1 below the majority of the labels in "
+            f"{np.mean(accuracy['chary'] < accuracy['majority'] - 1):.1%}"
         )
+    tables = {seed: {name.split()[2] for name in found if name.split()[3] == seed} for seed in "012"}
+    print("\n" + "; ".join(f"seed {seed}: {len(names)} tables" for seed, names in tables.items()))
+
+
+def _mean(values: NDArray[np.float64], digits: int) -> str:
+    values = values[~np.isnan(values)]
+    error = values.std(ddof=1) / np.sqrt(len(values))
+    return f"{values.mean():+.{digits}f} ± {error:.{digits}f}".rjust(18)
 
 
 if __name__ == "__main__":
     warnings.filterwarnings("ignore")
-    cache, seeds, methods = [*sys.argv[1:], *["rivals.jsonl", "0,1,2", ",".join(METHODS)][len(sys.argv) - 1 :]]
-    names = methods.split(",")
-    show(run(Path(cache), [int(seed) for seed in seeds.split(",")], names), names)
+    cache, seeds, methods, tables = [*sys.argv[1:], *["rivals.jsonl", "", "", ""][len(sys.argv) - 1 :]]
+    if seeds:
+        names = methods.split(",") if methods else list(METHODS)
+        run(Path(cache), [int(seed) for seed in seeds.split(",")], names, tables.split(",") if tables else [])
+    else:
+        show(read(Path(cache)))

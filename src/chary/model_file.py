@@ -44,9 +44,7 @@ from chary.method.priors import AIMS
 from chary.method.self_training import SelfTrainingClassifier
 from chary.method.trees import PlainBoosting, PlainForest, Trees, plain_trees
 from chary.tables import TablePreparation
-from chary.tables.columns import Column
-
-__all__ = ["FORMAT", "N_CUTS", "DriftReference", "ModelFileError", "load", "load_bytes", "model_bytes", "save"]
+from chary.tables.cells import Column
 
 FORMAT = "chary-model-2"
 N_CUTS = 9  # between the values of a feature that is a number, in a ``DriftReference``
@@ -69,7 +67,7 @@ class _UnsoundError(ModelFileError):
     """A model of the right classes with values that contradict each other."""
 
 
-def save(model: Any, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+def save_model(model: Any, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
     """Save a fitted model in one file; the same model makes the same bytes.
 
     Parameters
@@ -102,7 +100,7 @@ def model_bytes(model: Any) -> bytes:
     return _file(arrays, {"format": FORMAT, "description": description, "sha256": _checksum(description, arrays)})
 
 
-def load(path: str | os.PathLike[str]) -> Any:
+def load_model(path: str | os.PathLike[str]) -> Any:
     """Load a model saved by :func:`save`; its predictions are those of the saved one to the bit.
 
     Whatever versions of scikit-learn it was saved and is loaded with. Trees come back as plain arrays: instead of

@@ -28,7 +28,7 @@ from chary.labelling.drift import (
     measure_spectrum,
     with_drift_reference,
 )
-from chary.model_file import CODECS, ModelFileError, load, save
+from chary.model_file import CODECS, ModelFileError, load_model, save_model
 from chary.tables import TablePreparation
 
 
@@ -323,11 +323,11 @@ def test_a_model_without_a_reference_says_that_it_cannot_tell(model):
 
 
 def test_the_reference_is_kept_and_the_same_rows_write_the_same_bytes(model, tmp_path):
-    save(model, tmp_path / "a.chary")
-    save(model_of(new_rows(1_500, 0)), tmp_path / "b.chary")
+    save_model(model, tmp_path / "a.chary")
+    save_model(model_of(new_rows(1_500, 0)), tmp_path / "b.chary")
     assert (tmp_path / "a.chary").read_bytes() == (tmp_path / "b.chary").read_bytes()
     frame = new_rows(200, 8, member=pl.lit("no"))
-    assert compared(load(tmp_path / "a.chary"), frame) == compared(model, frame)
+    assert compared(load_model(tmp_path / "a.chary"), frame) == compared(model, frame)
 
 
 def test_a_model_that_was_saved_finds_the_same_whatever_the_order_of_its_columns(tmp_path):
@@ -335,9 +335,9 @@ def test_a_model_that_was_saved_finds_the_same_whatever_the_order_of_its_columns
     gaps = pl.when(pl.int_range(pl.len()) % 3 > 0).then(pl.col("z")).alias("z")
     frame = pl.DataFrame({"z": rng.normal(size=900), "a": rng.normal(size=900)}).with_columns(gaps)
     model = model_of(frame.with_columns(said=pl.lit("they fit very well")))
-    save(model, tmp_path / "m.chary")
+    save_model(model, tmp_path / "m.chary")
     new = frame[:300].with_columns(said=pl.lit("they fit very well"))
-    assert compared(load(tmp_path / "m.chary"), new) == compared(model, new)
+    assert compared(load_model(tmp_path / "m.chary"), new) == compared(model, new)
     assert compared(model, new).alike
 
 

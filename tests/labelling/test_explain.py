@@ -261,6 +261,10 @@ def test_of_a_text_the_words_that_decide_are_named_and_not_the_greeting():
     why = [said or "" for said in result.why[120:].to_list()]
     assert np.mean([said.startswith(f'text: "{word}"') for said, word in zip(why, about[120:], strict=True)]) > 0.9
     assert not any("support" in said or "Dear" in said for said in why)
+    empty = pl.DataFrame({"text": [None, "..."]}, schema={"text": pl.String})
+    X = result.model[0].transform(empty)
+    said = result.explainer.cells(X, np.array([0, 1]), empty, np.ones((2, 1)))  # no word is there to be named
+    assert [[cell.column for cell in row] for row in said] == [["text"], ["text"]]
 
 
 def test_text_for_many_rows_is_made_in_parts_and_says_the_same(prepared, monkeypatch):

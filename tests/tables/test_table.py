@@ -16,9 +16,9 @@ from chary.tables.cells import cell_texts, shown_cells
 from chary.tables.table import (
     Table,
     TableError,
+    can_be_text,
     column_named,
     free_memory,
-    has_texts,
     reason,
     refuse_duplicates,
     row_bytes,
@@ -48,7 +48,7 @@ def test_a_column_that_is_not_there_is_named_with_the_nearest():
     ],
 )
 def test_cells_are_shown_as_text_where_they_can(cells, shown):
-    assert has_texts(cells) == (shown is not None)
+    assert can_be_text(cells.dtype) == (shown is not None)
     assert texts(cells).to_list() == (shown or [None] * len(cells))
 
 

@@ -28,7 +28,7 @@ from chary.method.labels import Labels
 from chary.tables.cells import as_typed, guarded
 from chary.tables.formats import write_table
 from chary.tables.source import Source, read_table
-from chary.tables.table import Table, TableError, column_named, has_texts, texts
+from chary.tables.table import Table, TableError, can_be_text, column_named, texts
 from chary.tables.target import folded, markers_of, sample_rows
 
 # Columns of a sheet: which row is which, where the sheet comes from, and a model's opinion.
@@ -366,7 +366,7 @@ class Digest:
 
 def as_texts(frame: pl.DataFrame) -> pl.DataFrame:
     """The columns that can be shown in a cell, as text."""
-    return frame.select(texts(cells) for cells in frame if has_texts(cells))
+    return frame.select(texts(cells) for cells in frame if can_be_text(cells.dtype))
 
 
 # ---------------------------------------------------------------- writing

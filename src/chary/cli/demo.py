@@ -89,7 +89,7 @@ def _show_draws(seed: int) -> None:
     """Ten draws of labels: the accuracy of chary and of models of scikit-learn, before and after the answers."""
     import numpy as np
 
-    from chary.method.estimators import one_thread
+    from chary._threads import one_thread
     from chary.report.terminal import number_grid
 
     with console.steps() as step:

@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from scipy.special import chdtrc, ndtr, xlogy
 from sklearn.pipeline import Pipeline
 
+from chary._threads import one_thread
 from chary._words import day, percent, shown, visible
 from chary.labelling.diagnose import SIGNIFICANCE, STRONG_AUC, few_of
-from chary.method.estimators import one_thread
 from chary.model_file import N_CUTS, DriftReference
 from chary.tables import TablePreparation
-from chary.tables.columns import DATE, TOPIC, UNREADABLE, Column
+from chary.tables.cells import DATE, TOPIC, UNREADABLE, Column
 from chary.tables.preparation import Feature
 
 Floats = NDArray[np.floating[Any]]

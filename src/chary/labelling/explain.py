@@ -112,6 +112,8 @@ class Explainer(NamedTuple):
         alone = self.preparation.without(dict.fromkeys(others, ""))
         rows = pl.DataFrame({"row": np.arange(len(cells)), "word": cells.cast(pl.String).str.extract_all(_WORD)})
         words = rows.explode("word").drop_nulls().with_columns(key=pl.col("word").str.to_lowercase())
+        if words.is_empty():  # of cells that hold nothing it may still decide that they do
+            return [[] for _ in range(len(cells))]
         once = words.unique(["row", "key"], keep="first", maintain_order=True)
         longest = pl.col("key").str.len_chars().rank("ordinal", descending=True).over("row")
         left_out = once.filter(longest <= _MOST_WORDS).rename({"key": "left"})

@@ -600,7 +600,7 @@ class TableModel:
     Parameters
     ----------
     pipeline : Pipeline
-        As ``chary.model_file.load`` gives it.
+        As ``chary.model_file.load_model`` gives it.
     """
 
     def __init__(self, pipeline: Pipeline) -> None:

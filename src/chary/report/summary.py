@@ -27,8 +27,7 @@ from chary.labelling.result import SOURCES
 from chary.method import expected_calibration_error
 from chary.method.priors import ACCURACY
 from chary.options import Options, flag_of
-from chary.tables.cells import codes_noted
-from chary.tables.columns import DATE, NUMBER, TOPIC, UNREADABLE, Column
+from chary.tables.cells import DATE, NUMBER, TOPIC, UNREADABLE, Column, codes_noted
 from chary.tables.preparation import Feature
 from chary.tables.table import ACCEPT
 

@@ -33,7 +33,7 @@ from chary.report.summary import Hints, summarize, summarize_judged
 from chary.review.files import Writer
 from chary.tables import Table, open_source, write_table
 from chary.tables.cells import cell_texts, label_texts, target_texts
-from chary.tables.table import ACCEPT, ADDED_COLUMNS, LABEL, column_named, has_texts, refuse_taken
+from chary.tables.table import ACCEPT, ADDED_COLUMNS, LABEL, can_be_text, column_named, refuse_taken
 from chary.tables.target import Value, read_target, target_values
 
 Progress = Callable[[str], None]
@@ -85,7 +85,7 @@ class ChooseJob(_Job):
         """Every column that could hold labels; first those of few values with most empty cells, as targets are."""
         found = []
         for name in self.table.frame.columns:
-            if not has_texts(self.table.frame[name]):
+            if not can_be_text(self.table.frame[name].dtype):
                 continue
             cells = self.table.frame[name]
             some = label_texts(target_texts(cells.gather_every(max(1, len(cells) // _LOOKED_AT_TO_CHOOSE))))

@@ -26,9 +26,8 @@ import polars as pl
 
 from chary._files import is_address, why_unreadable
 from chary._words import Parameter, shown
-from chary.tables.formats import FORMATS, look_into
-from chary.tables.formats.base import Batch, File, Format, Reading
-from chary.tables.formats.columnar import Parquet
+from chary.tables.formats import FORMATS, Parquet, look_into
+from chary.tables.formats.base import Batch, File, Format, Reading, state_of
 from chary.tables.frames import from_dataframe
 from chary.tables.table import (
     ADDED_COLUMNS,
@@ -153,17 +152,11 @@ def flattened(source: Source) -> Source:
         return source
     table = source.read()
     frame = table.frame
-    while records := [cells.name for cells in frame if isinstance(cells.dtype, pl.Struct)]:
-        parts: list[pl.Series] = []
-        for cells in frame:
-            fields = cells.struct.fields if cells.name in records else []
-            parts += [cells.struct.field(name).alias(f"{cells.name}.{name}") for name in fields] or [cells] * (
-                cells.name not in records
-            )
-        names = [part.name for part in parts]
-        if len(set(names)) < len(names):
-            raise TableError(f"{table.name} has a column and a field of the same name; rename one of them.")
-        frame = pl.DataFrame(parts)
+    try:
+        while records := [cells.name for cells in frame if isinstance(cells.dtype, pl.Struct)]:
+            frame = frame.unnest(records, separator=".")
+    except pl.exceptions.DuplicateError:
+        raise TableError(f"{table.name} has a column and a field of the same name; rename one of them.") from None
     return open_source(replace(table, frame=frame, lines=None), reserved=())
 
 
@@ -544,18 +537,29 @@ def _are_paths(data: Any) -> bool:
 
 
 def _files_of(given: str, notes: list[str]) -> list[File]:
+    """Those of a folder or a pattern that chary has not written, nor other programs beside tables; or one file."""
     if given == STDIN or is_address(given):
         return [File(given)]
-    try:
-        is_there = os.path.exists(given)
-    except ValueError:  # a name that no file can have
-        is_there = False
-    if is_there:
-        return _in_folder(Path(given), notes) if os.path.isdir(given) else [_file(given)]
-    if glob.has_magic(given):
-        matches = [path for path in glob.glob(given, recursive=True) if os.path.isfile(path)]
-        return _chosen(sorted(matches), f"No file is called {shown(given, 200)}; check the pattern.", notes)
-    return [_file(given)]
+    if os.path.isdir(given):
+        try:
+            names = sorted(entry.name for entry in os.scandir(given) if entry.is_file())
+        except OSError as error:
+            raise TableError(f"{shown(given, 200)} cannot be read ({(error.strerror or '').lower()}).") from None
+        paths = [os.path.join(given, name) for name in names if not name.startswith((".", "_"))]
+        nothing = (
+            f"The folder {shown(given, 200)} holds no table; give a file, or a pattern for files deeper in it."
+        )
+    elif glob.has_magic(given) and not os.path.lexists(given):
+        paths = sorted(path for path in glob.glob(given, recursive=True) if os.path.isfile(path))
+        nothing = f"No file is called {shown(given, 200)}; check the pattern."
+    else:
+        return [_file(given)]
+    kept = [path for path in paths if not _OWN.search(os.path.basename(path))]
+    if not kept:
+        raise TableError(nothing)
+    if n := len(paths) - len(kept):
+        notes.append(f"Skipped {n} file{'s' * (n > 1)} that chary wrote.")
+    return [_file(path) for path in kept]
 
 
 def _file(given: str) -> File:
@@ -564,49 +568,25 @@ def _file(given: str) -> File:
         raise TableError(sentence)
     if not path.is_file():
         raise TableError(f"{path} is not a regular file; save the table in one first.")
-    return File.at(path)
+    return File(path.name, path, state=state_of(path))
 
 
 def _fetched(given: str) -> File:
     """What comes from standard input, or is at an address."""
     if given == STDIN:
         return File("standard input", data=sys.stdin.buffer.read())
-    return File(given.partition("?")[0].rstrip("/").rpartition("/")[2], data=_bytes_at(given))
-
-
-def _bytes_at(given: str) -> bytes:
     try:
         if given.lower().startswith(("http://", "https://")):
             with urllib.request.urlopen(given, timeout=_PATIENCE) as answer:
-                return bytes(answer.read())
-        if given.lower().endswith((".parquet", ".pq")):
+                data = bytes(answer.read())
+        elif given.lower().endswith((".parquet", ".pq")):
             pl.read_parquet(given).write_parquet(buffer := io.BytesIO())
-            return buffer.getvalue()
-        return "\n".join(pl.read_lines(given).to_series()).encode()
+            data = buffer.getvalue()
+        else:
+            data = "\n".join(pl.read_lines(given).to_series()).encode()
     except (Exception, pl.exceptions.PanicException) as error:
         raise TableError(f"{shown(given, 200)} cannot be read ({reason(error)}); check the address.") from None
-
-
-def _in_folder(folder: Path, notes: list[str]) -> list[File]:
-    """The files of a folder, without hidden ones and the notes that other programs leave among tables."""
-    try:
-        names = sorted(entry.name for entry in os.scandir(folder) if entry.is_file())
-    except OSError as error:
-        raise TableError(f"{shown(folder, 200)} cannot be read ({(error.strerror or '').lower()}).") from None
-    seen = [str(folder / name) for name in names if not name.startswith((".", "_"))]
-    nothing = f"The folder {shown(folder, 200)} holds no table; give a file, or a pattern for files deeper in it."
-    return _chosen(seen, nothing, notes)
-
-
-def _chosen(paths: list[str], nothing: str, notes: list[str]) -> list[File]:
-    """Those that chary has not written itself."""
-    kept = [path for path in paths if not _OWN.search(os.path.basename(path))]
-    if not kept:
-        raise TableError(nothing)
-    if len(kept) < len(paths):
-        n = len(paths) - len(kept)
-        notes.append(f"Skipped {n} file{'s' * (n > 1)} that chary wrote.")
-    return [_file(path) for path in kept]
+    return File(given.partition("?")[0].rstrip("/").rpartition("/")[2], data=data)
 
 
 # ---------------------------------------------------------------- several files, one table

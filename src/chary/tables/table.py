@@ -263,13 +263,8 @@ def told_apart(text: str) -> str:
     return shown("".join(c if c in same else c.encode("unicode_escape").decode() for c in text), 80)
 
 
-def has_texts(cells: pl.Series) -> bool:
-    """Whether its cells can be shown as text: they are no lists, records, bytes or objects of Python."""
-    return can_be_text(cells.dtype)
-
-
 def can_be_text(dtype: pl.DataType) -> bool:
-    """Whether cells of this type can."""
+    """Whether cells can be shown as text: they are no lists, records, bytes or objects of Python."""
     return not dtype.is_nested() and dtype not in (pl.Binary, pl.Object)
 
 

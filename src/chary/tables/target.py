@@ -23,9 +23,9 @@ from chary.tables.table import (
     Table,
     TableError,
     Taken,
+    can_be_text,
     column_named,
     composed,
-    has_texts,
     row_bytes,
     told_apart,
     total_bytes,
@@ -141,7 +141,7 @@ def require_target(table: Table, target: str) -> None:
             f"features (if the columns are separated by an unusual character, pass {Parameter('delimiter')})."
         )
     column_named(table, target)
-    if not has_texts(table.frame[target]):
+    if not can_be_text(table.frame[target].dtype):
         raise TableError(f"Column {shown(target)} holds {table.frame[target].dtype}, not labels; choose another.")
 
 

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chary.tables import TableError, TablePreparation
-from chary.tables.columns import Column
+from chary.tables.cells import Column
+from chary.tables.columns import find_column
 from chary.tables.columns.dates import _ORDERS, WRITTEN, Dates, TimesOfDay, _clock_hours, _read_moments
-from chary.tables.preparation import find_column
 
 N = 60
 KIND, TIMES = Dates(), TimesOfDay()

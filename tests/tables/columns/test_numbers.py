@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chary.tables import TableError, TablePreparation
+from chary.tables.columns import find_column
 from chary.tables.columns.numbers import (
     Form,
     Numbers,
@@ -20,7 +21,6 @@ from chary.tables.columns.numbers import (
     read_numbers,
     why_no_numbers,
 )
-from chary.tables.preparation import find_column
 
 N = 60
 KIND = Numbers()

@@ -142,24 +142,26 @@ def test_a_workbook_that_unpacks_to_more_than_a_table_is_refused(monkeypatch):
 
 @needs_excel
 @pytest.mark.parametrize(
-    ("cells", "why"),
+    "cells",
     [
-        ([[1]], "holds List"),
-        ([b"x"], "holds Binary"),
-        ([dt.timedelta(1)], "holds Duration"),
-        ([2**53], "whole numbers of more than 15 digits"),
-        ([float("nan")], "a number that is not finite"),
-        ([Decimal("1.10")], "exact decimals"),
-        ([dt.date(1899, 1, 1)], "dates before March 1900"),
-        ([dt.datetime(2024, 1, 1, 0, 0, 0, 7)], "finer than a thousandth of a second"),
-        (pl.Series([dt.datetime(2024, 1, 1)]).dt.replace_time_zone("UTC"), "moments of a time zone"),
-        (["x" * 40_000], "a text of more than 32,767 characters"),
+        [2**53, 1],
+        [float("nan"), 1.5],
+        [Decimal("1.10")],
+        [dt.date(1899, 1, 1), dt.date(2024, 1, 1)],
+        [dt.datetime(2024, 1, 1, 0, 0, 0, 7)],
+        pl.Series([dt.datetime(2024, 1, 1)]).dt.replace_time_zone("UTC"),
     ],
 )
-def test_what_a_cell_cannot_hold_is_refused(cells, why):
-    with pytest.raises(TableError, match=rf"^An Excel workbook cannot hold this table: column 'c' .*{why}"):
-        FORMATS["xlsx"].refuse_unwritable(pl.DataFrame({"c": cells}))
-    FORMATS["xlsx"].refuse_unwritable(FRAME)
+def test_what_a_cell_cannot_keep_is_text(cells):
+    frame = pl.DataFrame({"c": cells})
+    again = read_workbook(workbook(frame), "t", None)[0]
+    assert again["c"].to_list() == frame["c"].cast(pl.String).to_list()
+
+
+@needs_excel
+def test_a_text_longer_than_a_cell_is_refused():
+    with pytest.raises(TableError, match=r"column 'c' holds a text of more than 32,767 characters; choose"):
+        FORMATS["xlsx"].refuse_unwritable(pl.DataFrame({"c": ["x" * 40_000]}))
 
 
 @needs_excel

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from chary.tables.columns import DATE, FEW, MANY, NUMBER, READABLE, UNREADABLE, Column, Kind, nulls, some_of
+from chary.tables.cells import DATE, FEW, MANY, NUMBER, READABLE, UNREADABLE, Column, Kind, nulls, some_of
 
 _SPACES = r"[\s\u00a0\u202f]+"
 _TIME = r"(?P<H>\d{1,2}):(?P<M>\d{2})(?::(?P<S>\d{2})(?:[.,]\d{1,9})?)?(?: ?(?P<half>[AaPp])\.?[Mm]\.?)?"

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from chary._files import why_unreadable
 from chary._words import Parameter, listed, shown
-from chary.tables.columns import CONSTANT, Column, Kind
+from chary.tables.cells import CONSTANT, Column, Kind
 from chary.tables.table import MAX_COLUMNS, TableError
 
 # The column that the numbers of a file become; a model knows by it that it learned from such a file.

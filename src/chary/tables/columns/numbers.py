@@ -12,8 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from chary._words import listed, percent, shown, visible
-from chary.tables.cells import code_note, likely_codes
-from chary.tables.columns import FEW, MANY, READABLE, Column, Kind, nulls, some_of
+from chary.tables.cells import FEW, MANY, READABLE, Column, Kind, likely_codes, nulls, some_of
 from chary.tables.columns.categories import find_counting
 
 _COMMA_DECIMAL = r"^[+-]?(\d+|[1-9]\d{0,2}(\.\d{3})+)(,\d*)?([eE][+-]?\d+)?$"
@@ -178,7 +177,7 @@ def _doubts(filled: pl.Series, text: str, numbers: pl.Series) -> list[str]:
         digits = some.str.contains(rf"^\d{{{_CODE_DIGITS},}}$").all() and some.str.len_chars().n_unique() == 1
         if digits and some.str.starts_with("0").any():
             doubts.append("digits of one length with leading zeros, perhaps a code")
-    return doubts + [code_note(code, count) for code, count in likely_codes(numbers)]
+    return doubts + [f"{code} in {n:,} cells may mean missing" for code, n in likely_codes(numbers)]
 
 
 def _in_unit(unit: str) -> str:

@@ -13,7 +13,8 @@ import polars as pl
 
 from chary._words import Parameter, shown
 from chary.tables.formats.base import GZIP, PACKED_WORDS, ZIP, Appender, File, Format, packed_stream
-from chary.tables.formats.columnar import Arrow, Parquet
+from chary.tables.formats.columnar import Arrow
+from chary.tables.formats.columnar import Parquet as Parquet
 from chary.tables.formats.csv import Csv
 from chary.tables.formats.jsonl import Jsonl
 from chary.tables.formats.xlsx import Xlsx

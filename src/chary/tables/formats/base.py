@@ -44,11 +44,6 @@ class File:
     notes: tuple[str, ...] = ()  # what a person should know of it
     state: tuple[int, ...] | None = None  # when it was found: another once it was written to or replaced
 
-    @classmethod
-    def at(cls, path: Path) -> File:
-        """A file of the disk."""
-        return cls(path.name, path, state=state_of(path))
-
     def refuse_changed(self) -> None:
         """Refuse it if what is read of it now is of another state than what was read before."""
         if self.path is not None and state_of(self.path) != self.state:

@@ -14,7 +14,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from chary._words import Parameter, shown
-from chary.tables.cells import without_formulas
+from chary.tables.cells import guarded
 from chary.tables.formats.base import (
     CHUNK,
     ROWS,
@@ -73,8 +73,7 @@ class Csv(Format):
 
 def _write(table: Table, added: pl.DataFrame, stream: BinaryIO, first: bool) -> None:
     """Cells as the table's are; in the columns that are added nothing runs as a formula."""
-    texts = [without_formulas(name) for name, dtype in added.schema.items() if dtype == pl.String]
-    frame = with_added(table.frame, added.with_columns(texts))
+    frame = with_added(table.frame, guarded(added))
     how: Any = {"separator": table.delimiter, "include_header": first, "line_terminator": table.newline}
     if table.encoding == "utf-8":
         frame.write_csv(stream, include_bom=table.bom and first, **how)
