@@ -118,6 +118,7 @@ priors = st.none() | st.just("labeled") | st.dictionaries(st.sampled_from("abc")
 OWN = {"error": st.none() | shares, "class_prior": priors, "memory": st.none() | st.integers(1, 2**40)}
 OWN |= {"k": st.integers(2, 99), "rounds": st.none() | st.integers(0, 20), "sample": st.none() | st.integers(100)}
 OWN |= {"require": st.none() | shares, "header_row": st.none() | st.integers(1, 99)}
+OWN |= {"threshold": st.none() | shares, "jobs": st.none() | st.integers(1, 9), "shard": st.none()}
 OWN |= {"plan": st.none() | st.tuples(st.sampled_from(["width", "accuracy", "error"]), shares)}
 OWN |= {"until_width": st.none() | shares, "until_above": st.none() | shares, "port": st.integers(0, 65535)}
 OWN |= {

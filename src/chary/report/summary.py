@@ -85,7 +85,9 @@ def summarize(result: LabeledTable) -> Summary:
         "accept": _accepted_labels(result),  # what can be accepted at the error asked for
         "audit_size": result.audit_size,  # rows to draw for an audit; 0: so few are unlabelled that one can look
         "aim": _aim(result),
-        "class_prior": _plain(result.prior),  # what was told of the class shares, what another belief would change
+        "class_prior": _as_data(
+            result.prior
+        ),  # what was told of the class shares, what another belief would change
         "rounds": [  # of self-training
             {**{name: record[name] for name in _OF_ROUNDS}, "n_learned": record["n_accepted"]}
             for record in classifier.history_
@@ -131,7 +133,7 @@ def summarize_diagnosis(result: DiagnosedTable) -> Summary:
 
 def _diagnosis(diagnosis: Diagnosis, features: list[Feature], contrasts: list[Contrast]) -> dict[str, Any]:
     """Every field of a diagnosis, its sentence and what its verdict is; features in the table's own units, too."""
-    figures = {field.name: _plain(getattr(diagnosis, field.name)) for field in fields(diagnosis)}
+    figures = {field.name: _as_data(getattr(diagnosis, field.name)) for field in fields(diagnosis)}
     names = {"n_labeled": "labeled", "n_unlabeled": "unlabeled", "class_counts": "classes"}
     return {
         **{names.get(name, name): figure for name, figure in figures.items()},
@@ -399,13 +401,8 @@ def _judged_class(name: str, found: Any) -> dict[str, Any]:
     low, high = share.off
     return {
         "name": name,
-        "labelled": share.labelled,
-        "labelled_share": share.labelled / n,
-        "seen": share.seen,
-        "low": share.low,
-        "high": share.high,
-        "low_share": share.low / n,
-        "high_share": share.high / n,
+        **{key: getattr(share, key) for key in ("labelled", "seen", "low", "high")},
+        **{f"{key}_share": getattr(share, key) / n for key in ("labelled", "low", "high")},
         "off": "too many" if low > 0 else "too few" if high < 0 else "",
         "off_low": low,
         "off_high": high,
@@ -540,13 +537,13 @@ def _versions() -> dict[str, str]:
     return {"NumPy": np.__version__, "Python": platform.python_version()}
 
 
-def _plain(value: Any) -> Any:
+def _as_data(value: Any) -> Any:
     """Records as dicts and arrays as lists, however deep."""
     if isinstance(value, np.ndarray):
         return value.tolist()
     if hasattr(value, "_asdict"):
-        return {name: _plain(item) for name, item in value._asdict().items()}
-    return [_plain(item) for item in value] if isinstance(value, list) else value
+        return {name: _as_data(item) for name, item in value._asdict().items()}
+    return [_as_data(item) for item in value] if isinstance(value, list) else value
 
 
 # ------------------------------------------------------------ what to do next
