@@ -464,6 +464,7 @@ def _pairs(columns: Sequence[JudgedColumn], tested: LabelsUnderTest, level: floa
     """Every two columns of labels compared."""
     source = tested.source
     every, pairs = list(combinations(columns, 2)), []
+    level = 1 - (1 - level) / max(1, len(every))  # so that the intervals of all pairs hold together
     found = [figures.difference(one.correct, other.correct, source.n_rows, level) for one, other in every]
     p_values = figures.holm([one.comparison.p_value for one in found])
     for (one, other), differs, p_value in zip(every, found, p_values, strict=True):
