@@ -12,8 +12,8 @@ from chary.model_file import load, save
 from chary.tables.cells import Column, Kind, unified
 from chary.tables.columns import KINDS, find_column, kind_of
 from chary.tables.columns.categories import Categories, find_constant, find_counting, find_identifier, of_no_kind
-from chary.tables.frames import from_dataframe
 from chary.tables.preparation import TablePreparation
+from chary.tables.source import from_dataframe
 from chary.tables.table import TableError
 
 N = 60

@@ -247,11 +247,7 @@ class Format:
     name: str  # and the extension of its files
     words: str  # what it is called in a sentence
     endings: tuple[str, ...]  # of names that promise it
-    magic: tuple[bytes, ...] = ()  # its first bytes
-
-    def matches(self, head: bytes) -> bool:
-        """Whether a file with these first bytes is one."""
-        return head.startswith(self.magic)
+    begins: bytes  # a pattern of its first bytes
 
     def read(self, file: File, how: Reading) -> Table:
         """All its rows."""

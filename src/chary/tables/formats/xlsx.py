@@ -50,10 +50,7 @@ class Xlsx(Format):
     """A workbook is a ZIP archive: whether one is, is looked up in it."""
 
     name, words, endings = "xlsx", "an Excel workbook", (".xlsx", ".xlsm")
-
-    def matches(self, head: bytes) -> bool:
-        """Whatever was not unpacked."""
-        return head.startswith(b"PK")
+    begins = b"PK"  # of an archive that was not unpacked
 
     def read(self, file: File, how: Reading) -> Table:
         frame, notes = _read_sheet(file.read(), file.name, how)
