@@ -130,9 +130,7 @@ def open_source(
     looked_into = [look_into(file if file.path else _fetched(file.name)) for file in found]
     for file, format in looked_into:
         if sheet is not None and format.name != "xlsx":
-            raise TableError(
-                f"{file.name} is {format.words}, which has no sheets; leave {Parameter('sheet')} out."
-            )
+            raise TableError(f"{file.name} is {format.words} without sheets; leave {Parameter('sheet')} out.")
     files, formats = [file for file, _ in looked_into], [format for _, format in looked_into]
     facts = {
         "path": given[0],
@@ -430,9 +428,9 @@ class Source:
         """All rows of files that can only be read as a whole."""
         for file in self.files:
             if file.size * _WHOLE_GROWTH > self.memory:
+                how = Parameter("memory")
                 raise TableError(
-                    f"{file.name} has to be read as a whole, and its {file.size >> 20:,} MiB take more memory "
-                    f"than is allowed; write it as Parquet or CSV, or pass more with {Parameter('memory')}."
+                    f"{file.name} is too large to read as a whole; write it as Parquet or CSV, or raise {how}."
                 )
         return self.read()
 
@@ -613,15 +611,13 @@ def _joined(tables: Sequence[Table]) -> Table:
 def _refuse_others(first: Table, table: Table) -> None:
     """Refuse a table that is of another kind than the first, or has other columns."""
     if table.format != first.format:
-        raise TableError(
-            f"{first.name} is {FORMATS[first.format].words} and {table.name} is {FORMATS[table.format].words}; "
-            "give files of one kind."
-        )
+        words = FORMATS[first.format].words, FORMATS[table.format].words
+        raise TableError(f"{first.name} is {words[0]} and {table.name} is {words[1]}; give files of one kind.")
     here, there = table.frame.columns, first.frame.columns
     if odd := [name for name in (*there, *here) if name not in set(here) or name not in set(there)]:
         has, lacks = (first, table) if odd[0] in there else (table, first)
         raise TableError(
-            f"{has.name} has a column {shown(odd[0])} and {lacks.name} has not; give files with the same columns."
+            f"{has.name} has a column {shown(odd[0])} and {lacks.name} has not; give files of one kind."
         )
 
 
@@ -648,8 +644,7 @@ def _cast_to(table: Table, wanted: dict[str, pl.DataType]) -> pl.DataFrame:
         cast = cells.cast(dtype, strict=False)
         if cells.dtype.is_numeric() and not cast.cast(cells.dtype, strict=False).equals(cells, null_equal=True):
             raise TableError(
-                f"Column {shown(name)} of {table.name} holds numbers too long to be {dtype}, as they are in other "
-                "files; write it in one type."
+                f"Column {shown(name)} of {table.name} is too long for {dtype}; write it in one type."
             )
         columns.append(cast)
     return pl.DataFrame(columns)

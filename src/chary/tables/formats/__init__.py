@@ -130,9 +130,9 @@ def require_writable(table: Table) -> None:
     format.refuse_unwritable(table.frame)
     for name, dtype in table.frame.schema.items():
         if not format.holds(dtype):
+            how = Parameter("format", "parquet")
             raise TableError(
-                f"A file of the format {table.format} cannot hold column {shown(name)}, which is {dtype}; choose "
-                f"{Parameter('format', 'parquet')}."
+                f"{table.format} files cannot hold column {shown(name)}, which is {dtype}; choose {how}."
             )
 
 

@@ -98,10 +98,7 @@ class Arrow(Format):
         try:
             from pyarrow import ipc
         except ImportError:
-            raise TableError(
-                f"{file.name} is an Arrow file, which needs the package pyarrow; install it with "
-                "pip install 'chary[arrow]', or write the table as Parquet."
-            ) from None
+            raise TableError(f"{file.name} is an Arrow file; to read it, pip install 'chary[arrow]'.") from None
         data = file.read()
         opened = ipc.open_file if data.startswith(b"ARROW1") else ipc.open_stream
         with _damage_told(file.name, "Arrow"):
@@ -126,8 +123,7 @@ def _damage_told(name: str, kind: str) -> Iterator[None]:
     except (Exception, pl.exceptions.PanicException) as error:
         if any(words in str(error) for words in _TOO_WIDE):
             raise TableError(
-                f"{name} holds decimal numbers of 256 bits (decimal256), which chary does not read; write them as "
-                "float64, or as decimal128 if 38 digits are enough."
+                f"{name} holds decimal numbers of 256 bits; write them as float64 or decimal128."
             ) from None
         if isinstance(error, Exception) and "{" not in reason(error):  # else a program's own notes
             why = reason(error)

@@ -133,8 +133,7 @@ def _common_schema(
         common = common_type(before, dtype)
         if common is None or (pl.String in (before, dtype) and before != dtype and pl.Null not in (before, dtype)):
             raise TableError(
-                f"{name}: column {shown(column)} holds {dtype} in some lines and {before} in others; write one "
-                "type in a column."
+                f"{name}: column {shown(column)} holds {dtype} and {before}; write one type in a column."
             )
         merged[column] = common
     return merged
@@ -175,8 +174,7 @@ def _refuse_first_odd_line(data: bytes, name: str, before: int = 0) -> None:
             known, there = kinds.setdefault(key, (kind, number))
             if kind != known:
                 raise TableError(
-                    f"{where}: column {shown(key)} holds {kind} here and {known} in line {there}; write one type "
-                    "in a column."
+                    f"{where}: column {shown(key)} holds {kind}, and {known} in line {there}; write one type."
                 )
 
 
