@@ -152,8 +152,6 @@ class DriftReference:
     n_rows: int
     cuts: NDArray[np.float32]  # (numbers, 9) between values of the features that are numbers, infinity after them
     counts: NDArray[np.int64]  # (e,) rows above each cut, in each group; without a group or number, by column
-    columns: float  # how the columns hang together: as in ``chary.labelling.drift.Spectrum``
-    tail: float
 
     def fits(self, preparation: TablePreparation) -> bool:
         """Whether one from a file can be about the features of a preparation."""
@@ -166,8 +164,6 @@ class DriftReference:
             and 1 <= n < 2**53
             and _is_array(cuts, len(numbers), N_CUTS, dtype=np.float32)
             and _is_array(counts, n_events, dtype=np.int64)
-            and type(self.columns) is type(self.tail) is float
-            and 0 <= self.tail <= self.columns <= max(1, n_events)
         ):
             return False
         above = counts[: cuts.size].reshape(cuts.shape)
@@ -463,7 +459,8 @@ def _pipeline_state(pipeline: Pipeline) -> dict[str, Any]:
 def _restore_pipeline(saved: dict[str, Any]) -> Pipeline:
     pipeline = Pipeline(saved["steps"])
     if "sketch" in saved:
-        pipeline.drift_reference_ = DriftReference(**saved["sketch"])
+        sketch = saved["sketch"]  # older files hold more than is needed
+        pipeline.drift_reference_ = DriftReference(sketch["n_rows"], sketch["cuts"], sketch["counts"])
     return pipeline
 
 

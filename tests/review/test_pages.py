@@ -5,8 +5,9 @@ from datetime import datetime
 import numpy as np
 import pytest
 
-from chary.audit import count_interval, interval, judge_table
+from chary.audit import count_interval, interval
 from chary.audit.filling import CLASS_KEYS, Filling
+from chary.audit.judge import judge_table
 from chary.options import Options
 from chary.review.audit import (
     MOST_CHARACTERS,
