@@ -14,7 +14,7 @@ from chary.cli import main
 from chary.options import Options
 from chary.review import begin
 from chary.review.app import READS
-from chary.review.audit import draw
+from chary.review.audit import draw_more
 from chary.review.start import change
 from chary.tables import TableError
 
@@ -321,7 +321,7 @@ def test_the_job_tells_the_labels(rules):
     job = bench.job
     assert (job.classes, job.hidden, job.population) == (["ham", "spam"], ("rule", "sure"), 200)
     assert sum(one.rows for one in job.values) == 200
-    draw(bench, {"k": 5})
+    draw_more(bench, {"k": 5})
     filling = Filling(bench.paths.audit)
     labels = job.table.frame["rule"].to_list()
     assert job.stopping(filling, None).labels == [labels[row.number] for row in filling.rows]
@@ -329,7 +329,7 @@ def test_the_job_tells_the_labels(rules):
 
 
 def test_the_interval_while_answering_is_of_the_model_of_the_given_labels(bench):
-    draw(bench, {"k": 5})
+    draw_more(bench, {"k": 5})
     filling = Filling(bench.paths.audit)
     codes = np.zeros(240, dtype=np.intp)
     codes[filling.rows[2].number] = 1

@@ -16,7 +16,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from chary.model_file import load, save
+from chary.model_file import load_model, save_model
 from chary.tables.preparation import TablePreparation
 from chary.tables.table import TableError
 
@@ -237,8 +237,8 @@ def test_codes_for_nothing_are_missing_in_every_column_or_in_one(tmp_path):
     features = preparation.transform(table)
     assert features[:4, names.index("age is missing")].tolist() == [0, 1, 0, 1]
     assert features[:4, names.index("height is missing")].tolist() == [0, 0, 0, 1]
-    save(preparation, tmp_path / "m.chary")
-    assert load(tmp_path / "m.chary").transform(table).tobytes() == features.tobytes()
+    save_model(preparation, tmp_path / "m.chary")
+    assert load_model(tmp_path / "m.chary").transform(table).tobytes() == features.tobytes()
     with pytest.raises(TableError, match=r"There is no column 'aeg' for the code 'aeg=9'; did you mean 'age'\?"):
         TablePreparation(missing=["aeg=9"]).fit(table)
 

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from chary.model_file import load, save
+from chary.model_file import load_model, save_model
 from chary.tables.cells import Column
 from chary.tables.columns import embeddings
 from chary.tables.columns.embeddings import FEATURES, Embeddings, read_features, with_features
@@ -100,8 +100,8 @@ def test_the_geometry_of_the_column_is_kept():
 
 def test_a_saved_preparation_wants_lists_of_the_same_length(tmp_path):
     preparation = TablePreparation().fit({"e": ROWS.tolist()})
-    save(preparation, tmp_path / "m.chary")
-    loaded = load(tmp_path / "m.chary")
+    save_model(preparation, tmp_path / "m.chary")
+    loaded = load_model(tmp_path / "m.chary")
     assert (
         loaded.transform({"e": ROWS.tolist()}).tobytes() == preparation.transform({"e": ROWS.tolist()}).tobytes()
     )

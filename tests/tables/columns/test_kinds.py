@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from chary.model_file import load, save
+from chary.model_file import load_model, save_model
 from chary.tables.cells import Column, Kind, unified
 from chary.tables.columns import KINDS, find_column, kind_of
 from chary.tables.columns.categories import Categories, find_constant, find_counting, find_identifier, of_no_kind
@@ -273,8 +273,8 @@ def test_a_new_kind_is_a_class_and_a_place_among_the_kinds(monkeypatch, tmp_path
     assert [feature.column for feature in preparation.features()] == ["e", "e", "n", "e", "n", "c", "c"]
     features = preparation.transform(table)
     np.testing.assert_allclose(preparation.features()[0].in_units(features[:3, 0]), [-2, 0, 2], atol=1e-6)
-    save(preparation, tmp_path / "m.chary")
-    assert load(tmp_path / "m.chary").transform(table).tobytes() == features.tobytes()
+    save_model(preparation, tmp_path / "m.chary")
+    assert load_model(tmp_path / "m.chary").transform(table).tobytes() == features.tobytes()
     with pytest.raises(TableError, match=r"Column 'e' holds .*: 1 of 1 cells .* lists of 2 words"):
         preparation.transform({**table, "n": [1.0], "e": [["a"]], "c": ["u"]})
 
