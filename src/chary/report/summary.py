@@ -112,6 +112,7 @@ def summarize(result: LabeledTable) -> Summary:
         "columns": [_column(column) for column in preparation.columns_],
         "settings": {
             **result.settings,
+            "options": {name: str(said) for name, said in result.options.as_typed("label").items()},  # all chosen
             "features": len(preparation.get_feature_names_out()),
             "versions": {"chary": __version__, "scikit-learn": sklearn.__version__, **_versions()},
         },
