@@ -240,7 +240,7 @@ def test_files_of_others_are_not_overwritten_unasked(animals, enter):
 def test_a_finished_result_is_no_table_to_label_and_standard_input_none_either(bench, browser):
     bench.learn()
     browser.wait()
-    with pytest.raises(TableError, match="already has a column 'chary_label', written by chary"):
+    with pytest.raises(TableError, match="already has a column 'chary_label', made by chary"):
         begin([str(bench.paths.labels)], ANIMALS)
     assert begin([str(bench.paths.labels)], Options(labels=("chary_label",))).job.kind == "judge"
     with pytest.raises(TableError, match="save standard input in a file"):
