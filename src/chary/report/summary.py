@@ -703,7 +703,9 @@ def judged_steps(summary: Summary, hints: Hints) -> list[dict[str, str]]:
     if summary["left"]:
         words, how = f"To narrow the intervals, label the {counted(summary['left'], 'row')} left", hints.fill
     elif people:
-        words = "To narrow the intervals, draw a larger sheet, and let each person go on in a copy that keeps the answers"
+        words = (
+            "To narrow the intervals, draw a larger sheet and let each person go on in a copy with the old answers"
+        )
     if people and people["unsettled"]:
         words, how = f"Settle the {counted(people['unsettled'], 'row')} on which people differ", hints.settle
     steps.append((f"{words}{':' if how else '.'}", how))
