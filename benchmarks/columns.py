@@ -31,7 +31,7 @@ from threadpoolctl import threadpool_limits
 
 from chary import MixedEnsembleClassifier
 from chary.tables import TablePreparation
-from chary.tables.columns import Column
+from chary.tables.cells import Column
 from studies import COLLECTION, TableFacts, labelled_rows
 
 WAYS = ("group", "column")

@@ -30,8 +30,8 @@ from chary.labelling import label_table, predict_table
 from chary.labelling.drift import compare_with_reference, count_events, with_drift_reference
 from chary.options import Options
 from chary.tables import TablePreparation, open_source
-from chary.tables.columns import unified
-from chary.tables.preparation import kind_of
+from chary.tables.cells import unified
+from chary.tables.columns import kind_of
 from studies import COLLECTION, TableFacts
 
 SIZES = (50, 200, 1_000)

@@ -41,7 +41,10 @@ _METHODS = Annotated[str, typer.Option(help="Methods, separated by commas; `all`
 _SEEDS = Annotated[int | None, typer.Option(min=1, help="How many seeds. Default: the study's own, mostly nine.")]
 _PROTOCOL = Annotated[str, typer.Option(help="`authors`: as the authors of the paper seem to have run it.")]
 _STORE = Annotated[Path, typer.Option(help="Directory of finished cells.")]
-CELLS, RESULTS, PARTIAL = Path("studies/cells"), Path("studies/results"), Path("studies/partial")
+_OUT = Annotated[
+    Path | None, typer.Option(help="Default: results beside the store; partial if cells are missing.")
+]
+CELLS = Path("studies/cells")
 
 
 class Slice(NamedTuple):
@@ -71,9 +74,9 @@ class Slice(NamedTuple):
         shared = [method for method in self.methods or study.methods if method in study.methods]
         return study.cells(self.datasets, self.seeds, shared) if shared else []
 
-    def command(self, verb: str) -> str:
+    def command(self, verb: str, store: Path) -> str:
         """How to ask for the same slice."""
-        options = {"datasets": self.datasets, "methods": self.methods}
+        options = {"datasets": self.datasets, "methods": self.methods, "store": [str(store)] * (store != CELLS)}
         words = [f"--{name} {shlex.quote(','.join(some))}" for name, some in options.items() if some]
         words += [f"--seeds {self.seeds}"] if self.seeds else []
         return " ".join(["python -m studies", verb, self.study.name, *words])
@@ -125,7 +128,7 @@ def run_study(
         _say(f"{done.n_damaged} damaged files were set aside (.corrupt) and count as missing.")
     if done.failed:
         raise typer.Exit(1)
-    _say(f"Next:  {part.command('report')}")
+    _say(f"Next:  {part.command('report', store)}")
 
 
 @app.command()
@@ -136,23 +139,18 @@ def report(
     seeds: _SEEDS = None,
     protocol: _PROTOCOL = "ours",
     store: _STORE = CELLS,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            help="Where the folder of the study goes.", show_default=f"{RESULTS}; {PARTIAL} if cells are missing"
-        ),
-    ] = None,
+    out: _OUT = None,
 ) -> None:
     """Print a study beside the paper; write it as Markdown, CSV, a figure, and all its cells in one file."""
     part, finished = Slice.of(name, datasets, methods, seeds, protocol), Store(store)
     study = part.study
     results = results_of(part.cells(), finished)
     if not results:
-        raise ValueError(f"Nothing of this is finished in {store}; run `{part.command('run')}`.")
+        raise ValueError(f"Nothing of this is finished in {store}; run `{part.command('run', store)}`.")
     companion = results_of(part.cells(find_study(study.companion)) if study.companion else [], finished)
     _say(Markdown(to_markdown(study, results, companion)))
     is_whole = len(results) == len({key_of(cell.content()) for cell in study.cells()})
-    folder = (out or (RESULTS if is_whole else PARTIAL)) / study.name
+    folder = (out or store.parent / ("results" if is_whole else "partial")) / study.name
     written = write_report(study, results, folder, companion)
     _say(f"Written to {folder}: {', '.join(path.name for path in written)}")
 

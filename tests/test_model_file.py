@@ -33,7 +33,7 @@ from chary import (
 from chary import model_file as persistence
 from chary.method.estimators import last_step
 from chary.method.trees import plain_trees
-from chary.model_file import CODECS, ModelFileError, load, save
+from chary.model_file import CODECS, ModelFileError, load_model, save_model
 from chary.tables import TablePreparation
 
 
@@ -54,8 +54,8 @@ def small(**params):
 
 def round_trip(model, folder):
     path = folder / "model.chary"
-    save(model, path, overwrite=True)
-    return load(path)
+    save_model(model, path, overwrite=True)
+    return load_model(path)
 
 
 def without_seconds(record):
@@ -166,7 +166,7 @@ def test_trees_that_are_found_nowhere_are_not_saved(tmp_path):
     model, _ = mixed()
     del model.members_[3].estimator._predictors  # a scikit-learn to come may keep them elsewhere
     with pytest.raises(ModelFileError, match=r"A HistGradientBoostingClassifier of .* cannot be saved"):
-        save(model, tmp_path / "m.chary")
+        save_model(model, tmp_path / "m.chary")
 
 
 def test_the_same_run_writes_the_same_bytes(tmp_path):
@@ -184,7 +184,7 @@ def test_a_generator_is_not_kept(tmp_path):
 
 def test_the_file_is_plain_safetensors(tmp_path):
     X, y = problem()
-    save(small().fit(X, y), tmp_path / "m.chary")
+    save_model(small().fit(X, y), tmp_path / "m.chary")
     arrays = safetensors.numpy.load_file(tmp_path / "m.chary")
     assert all(array.dtype.kind in "fiub" for array in arrays.values())
 
@@ -192,10 +192,10 @@ def test_the_file_is_plain_safetensors(tmp_path):
 def test_an_existing_file_is_kept_unless_told(tmp_path):
     X, y = problem()
     model = small().fit(X, y)
-    save(model, tmp_path / "m.chary")
+    save_model(model, tmp_path / "m.chary")
     with pytest.raises(FileExistsError):
-        save(model, tmp_path / "m.chary")
-    save(model, tmp_path / "m.chary", overwrite=True)
+        save_model(model, tmp_path / "m.chary")
+    save_model(model, tmp_path / "m.chary", overwrite=True)
 
 
 UNSAVED = [
@@ -215,13 +215,13 @@ UNSAVED = [
 def test_what_cannot_be_saved_says_so_and_leaves_no_file(tmp_path):
     for model, message in UNSAVED:
         with pytest.raises(ModelFileError, match=message):
-            save(model(*problem()), tmp_path / "m.chary")
+            save_model(model(*problem()), tmp_path / "m.chary")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_an_unfitted_model_is_refused(tmp_path):
     with pytest.raises(ValueError, match="not fitted"):
-        save(small(), tmp_path / "m.chary")
+        save_model(small(), tmp_path / "m.chary")
 
 
 # ---------------------------------------------------------------- foreign and forged files
@@ -263,23 +263,23 @@ def test_foreign_files_are_refused_in_one_sentence(tmp_path):
     for data in FOREIGN:
         path.write_bytes(data)
         with pytest.raises(ModelFileError, match=r"^m\.chary is (not|damaged).*again\.$"):
-            load(path)
+            load_model(path)
 
 
 def test_a_model_of_a_later_version_says_what_to_install(tmp_path):
     with pytest.raises(
         ModelFileError, match=r"install the version that it was made with, or train the model again\.$"
     ):
-        load(forge(tmp_path / "m.chary", network(), PARAMS, format="chary-model-3"))
+        load_model(forge(tmp_path / "m.chary", network(), PARAMS, format="chary-model-3"))
 
 
 def test_missing_files_folders_and_giants(tmp_path, monkeypatch):
     for path in (tmp_path, tmp_path / "none.chary"):
         with pytest.raises(ModelFileError, match="cannot be read"):
-            load(path)
+            load_model(path)
     monkeypatch.setattr(persistence, "_MAX_BYTES", 10)
     with pytest.raises(ModelFileError, match="more than a model of chary can have"):
-        load(forge(tmp_path / "m.chary"))
+        load_model(forge(tmp_path / "m.chary"))
 
 
 def network(**changes):
@@ -332,7 +332,7 @@ FORGED = [
 def test_forged_descriptions_are_refused(tmp_path):
     for model in FORGED:
         with pytest.raises(ModelFileError, match=r"^[^\n]*\.$"):
-            load(forge(tmp_path / "m.chary", model, PARAMS))
+            load_model(forge(tmp_path / "m.chary", model, PARAMS))
 
 
 def test_the_forged_network_is_whole_when_nothing_is_wrong_with_it():
@@ -346,13 +346,13 @@ def test_a_model_of_other_shapes_is_refused(tmp_path):
         model = small().fit(X, y)
         setattr(model, name, value)
         with pytest.raises(ModelFileError, match=r"could not be loaded again: .* contradicts itself"):
-            save(model, tmp_path / "m.chary")
+            save_model(model, tmp_path / "m.chary")
     assert not (tmp_path / "m.chary").exists()
 
 
 def test_a_wrong_checksum_is_refused(tmp_path):
     with pytest.raises(ModelFileError, match="its checksum is wrong"):
-        load(forge(tmp_path / "m.chary", network(), PARAMS, sha256="0" * 64))
+        load_model(forge(tmp_path / "m.chary", network(), PARAMS, sha256="0" * 64))
 
 
 # ---------------------------------------------------------------- what a small file may make in memory
@@ -362,7 +362,7 @@ def peak_of_loading(path, message="damaged|contradicts|does not know"):
     """The most bytes in use while a file is refused."""
     tracemalloc.start()
     with pytest.raises(ModelFileError, match=message):
-        load(path)
+        load_model(path)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     return peak
@@ -425,7 +425,7 @@ def changed(array, rng):
 def test_arrays_that_were_changed_are_refused_or_predict(tmp_path):
     """With a right checksum, as an attacker writes it: one sentence, or a model that gives finite numbers."""
     model, X = mixed()
-    save(model, tmp_path / "m.chary")
+    save_model(model, tmp_path / "m.chary")
     metadata = persistence._metadata((tmp_path / "m.chary").read_bytes())
     original = safetensors.numpy.load_file(tmp_path / "m.chary")
     refusals = []
@@ -437,7 +437,7 @@ def test_arrays_that_were_changed_are_refused_or_predict(tmp_path):
         checksum = persistence._checksum(metadata["description"], arrays)
         (tmp_path / "m.chary").write_bytes(persistence._file(arrays, {**metadata, "sha256": checksum}))
         try:
-            loaded = load(tmp_path / "m.chary")
+            loaded = load_model(tmp_path / "m.chary")
         except ModelFileError as error:
             refusals.append(str(error))
             continue
@@ -488,7 +488,7 @@ def test_an_aim_is_kept_and_one_that_nobody_knows_is_refused(tmp_path):
     assert same_bits(model.predict_proba(X), loaded.predict_proba(X))
     model.aim = "rare"
     with pytest.raises(ModelFileError, match="contradicts itself"):
-        save(model, tmp_path / "forged")
+        save_model(model, tmp_path / "forged")
     assert not (tmp_path / "forged").exists()
 
 
@@ -498,7 +498,7 @@ def test_a_confidence_that_nobody_knows_is_refused(tmp_path, confidence):
     model = SelfTrainingClassifier(small(), unlabeled=None, max_rounds=1).fit(X, y)
     model.confidence = confidence
     with pytest.raises(ModelFileError, match="contradicts itself"):
-        save(model, tmp_path / "forged")
+        save_model(model, tmp_path / "forged")
 
 
 # ---------------------------------------------------------------- single classes

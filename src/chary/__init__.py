@@ -25,9 +25,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from chary.method.diverse import DiverseEnsembleClassifier
+    from chary.method.held_out import LabeledStratifiedKFold
     from chary.method.linear import LinearDiverseEnsemble
     from chary.method.mixture import MixedEnsembleClassifier
-    from chary.method.model_selection import LabeledStratifiedKFold
     from chary.method.policies import Curriculum, FixedThreshold, RisingShare, TransductiveBound
     from chary.method.self_training import SelfTrainingClassifier
     from chary.report.api import diagnose, draw_rows, explain, judge, label, load, predictor
@@ -56,7 +56,7 @@ _HOMES = {
     "method.diverse": ("DiverseEnsembleClassifier",),
     "method.linear": ("LinearDiverseEnsemble",),
     "method.mixture": ("MixedEnsembleClassifier",),
-    "method.model_selection": ("LabeledStratifiedKFold",),
+    "method.held_out": ("LabeledStratifiedKFold",),
     "method.self_training": ("SelfTrainingClassifier",),
     "method.policies": ("Curriculum", "FixedThreshold", "RisingShare", "TransductiveBound"),
     "report.api": ("diagnose", "draw_rows", "explain", "judge", "label", "load", "predictor"),

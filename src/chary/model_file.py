@@ -44,9 +44,7 @@ from chary.method.priors import AIMS
 from chary.method.self_training import SelfTrainingClassifier
 from chary.method.trees import PlainBoosting, PlainForest, Trees, plain_trees
 from chary.tables import TablePreparation
-from chary.tables.columns import Column
-
-__all__ = ["FORMAT", "N_CUTS", "DriftReference", "ModelFileError", "load", "load_bytes", "model_bytes", "save"]
+from chary.tables.cells import Column
 
 FORMAT = "chary-model-2"
 N_CUTS = 9  # between the values of a feature that is a number, in a ``DriftReference``
@@ -69,7 +67,7 @@ class _UnsoundError(ModelFileError):
     """A model of the right classes with values that contradict each other."""
 
 
-def save(model: Any, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+def save_model(model: Any, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
     """Save a fitted model in one file; the same model makes the same bytes.
 
     Parameters
@@ -102,7 +100,7 @@ def model_bytes(model: Any) -> bytes:
     return _file(arrays, {"format": FORMAT, "description": description, "sha256": _checksum(description, arrays)})
 
 
-def load(path: str | os.PathLike[str]) -> Any:
+def load_model(path: str | os.PathLike[str]) -> Any:
     """Load a model saved by :func:`save`; its predictions are those of the saved one to the bit.
 
     Whatever versions of scikit-learn it was saved and is loaded with. Trees come back as plain arrays: instead of
@@ -154,8 +152,6 @@ class DriftReference:
     n_rows: int
     cuts: NDArray[np.float32]  # (numbers, 9) between values of the features that are numbers, infinity after them
     counts: NDArray[np.int64]  # (e,) rows above each cut, in each group; without a group or number, by column
-    columns: float  # how the columns hang together: as in ``chary.labelling.drift.Spectrum``
-    tail: float
 
     def fits(self, preparation: TablePreparation) -> bool:
         """Whether one from a file can be about the features of a preparation."""
@@ -168,8 +164,6 @@ class DriftReference:
             and 1 <= n < 2**53
             and _is_array(cuts, len(numbers), N_CUTS, dtype=np.float32)
             and _is_array(counts, n_events, dtype=np.int64)
-            and type(self.columns) is type(self.tail) is float
-            and 0 <= self.tail <= self.columns <= max(1, n_events)
         ):
             return False
         above = counts[: cuts.size].reshape(cuts.shape)
@@ -465,7 +459,8 @@ def _pipeline_state(pipeline: Pipeline) -> dict[str, Any]:
 def _restore_pipeline(saved: dict[str, Any]) -> Pipeline:
     pipeline = Pipeline(saved["steps"])
     if "sketch" in saved:
-        pipeline.drift_reference_ = DriftReference(**saved["sketch"])
+        sketch = saved["sketch"]  # older files hold more than is needed
+        pipeline.drift_reference_ = DriftReference(sketch["n_rows"], sketch["cuts"], sketch["counts"])
     return pipeline
 
 

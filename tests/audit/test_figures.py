@@ -286,12 +286,15 @@ def test_comparison_is_mcnemars_exact_test(pairs):
     assert compare(second, first).p_value == pytest.approx(found.p_value)
 
 
-def test_whoever_was_told_when_to_stop_is_promised_what_holds_at_any_moment():
-    correct, skipped = np.arange(30) % 4 > 0, np.arange(30) == 4
+@pytest.mark.parametrize("wrong_each", [4, 100])
+def test_whoever_was_told_when_to_stop_is_promised_what_holds_at_any_moment(wrong_each):
+    correct, skipped = np.arange(1, 31) % wrong_each > 0, np.arange(1, 31) == 4
+    correct[skipped] = False
     planned, stopped = (promised_score(correct, skipped, 500, stopped=s) for s in (False, True))
     assert planned == score(correct[~skipped], skipped=1, population=500)
     low, high = sequence(correct, 500, skipped=skipped)
-    assert stopped == planned._replace(low=low[-1], high=high[-1], at_least=low[-1])
+    assert stopped == planned._replace(low=low[29], high=high[29], at_least=low[29])
+    assert wrong_each == 4 or low[29] > low[28]  # the last answer counts, too
 
 
 def rows(both, b, c, none):
@@ -328,3 +331,10 @@ def test_of_a_table_that_was_looked_at_as_a_whole_the_difference_is_known():
     found = difference(*rows(30, 12, 2, 16), population=60)
     assert (found.low, found.high) == pytest.approx((10 / 60, 10 / 60))
     assert difference(*rows(30, 12, 2, 16), population=60, level=0.9).level == 0.9
+
+
+def test_who_never_differ_may_differ_in_the_rows_that_were_not_drawn():
+    right = [True] * 25 + [False] * 5
+    found = difference(right, right, population=400)
+    _, most = count_interval(0, 30, 400, 0.99)
+    assert (found.share, found.low, found.high) == (0, -most / 400, most / 400)

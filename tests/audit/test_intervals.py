@@ -349,3 +349,17 @@ def test_a_plan_names_the_rows_that_suffice_if_all_are_right_and_at_the_widest()
     assert planned_sizes("accuracy", 0.8)[0] == (1.0, 14)  # 0.8 ** 14 <= 0.05 < 0.8 ** 13
     assert planned_sizes("error", 0.1)[0] == (1.0, 22)  # 0.9 ** 22 <= 0.1 < 0.9 ** 21
     assert [planned_sizes("width", 0.2)[place] for place in (1, 3)] == [(0.9, 44), (0.5, 104)]
+
+
+def test_counts_of_a_long_audit_have_equal_tails():
+    low, high = count_interval(1_100, 1_500, 3_000)
+    for right, tail in ((low, 1_099), (low - 1, 1_099)):  # so many right or more: two and a half in a hundred
+        assert (stats.hypergeom(3_000, right, 1_500).sf(tail) > 0.025) == (right == low)
+    for right in (high, high + 1):
+        assert (stats.hypergeom(3_000, right, 1_500).cdf(1_100) > 0.025) == (right == high)
+
+
+def test_sizes_end_at_twenty_thousand():
+    low, high = clopper_pearson(0.5 * 20_000, 20_000, 0.95)
+    assert required_size(float(high - low) + 1e-12, accuracy=0.5) == 20_000
+    assert required_size(float(high - low) - 1e-9, accuracy=0.5) is None

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import chary
 from chary.cli import main
 from chary.tables import TablePreparation
-from chary.tables.columns import some_of
+from chary.tables.cells import some_of
 
 N = 90
 pytestmark = pytest.mark.usefixtures("quick_learners")

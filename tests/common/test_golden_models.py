@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from chary.labelling.drift import compare_with_reference, count_events
-from chary.model_file import load
+from chary.model_file import load_model
 from chary.tables import read_table
 
 GOLDEN = Path(__file__).parents[1] / "fixtures" / "golden"
@@ -23,7 +23,7 @@ def test_there_is_a_file_for_every_expectation():
 @pytest.mark.parametrize("name", EXPECTED)
 def test_golden_models_predict_what_they_did(name):
     expected = dict(EXPECTED[name])
-    model = load(GOLDEN / name)
+    model = load_model(GOLDEN / name)
     rows = TABLE if name.startswith("label-") else IRIS
     assert model.predict(rows).tolist() == expected.pop("predict")
     if "features" in expected:

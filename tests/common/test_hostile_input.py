@@ -29,7 +29,7 @@ from chary.cli import main
 from chary.labelling import label_table
 from chary.labelling.learn import LEARNERS
 from chary.method.labels import Labels
-from chary.model_file import ModelFileError, load, save
+from chary.model_file import ModelFileError, load_model, save_model
 from chary.options import Options
 from chary.report.page import render_page
 from chary.report.summary import Hints, summarize
@@ -706,7 +706,7 @@ def model_bytes(tmp_path_factory):
     base = DiverseEnsembleClassifier(hidden_sizes=(8,), n_steps=3, random_state=0)
     model = SelfTrainingClassifier(base, unlabeled=None, max_rounds=1).fit(X, y)
     path = tmp_path_factory.mktemp("model") / "m.chary"
-    save(model, path)
+    save_model(model, path)
     return path.read_bytes()
 
 
@@ -736,7 +736,7 @@ MODEL_MUTATIONS = [
 def test_corrupted_models_raise_one_exception(model_bytes, tmp_path):
     path = tmp_path / "m.chary"
     path.write_bytes(model_bytes)
-    assert load(path).n_rounds_ == 1  # the uncorrupted one is fine
+    assert load_model(path).n_rounds_ == 1  # the uncorrupted one is fine
     for seed in range(N_MODELS):
         rng = random.Random(seed)
         data = MODEL_MUTATIONS[seed % len(MODEL_MUTATIONS)](model_bytes, rng)
@@ -745,6 +745,6 @@ def test_corrupted_models_raise_one_exception(model_bytes, tmp_path):
         if data == model_bytes:
             continue
         with pytest.raises(ModelFileError) as caught:
-            load(path)
+            load_model(path)
         assert "\n" not in str(caught.value), seed
         assert len(str(caught.value)) < 300, seed

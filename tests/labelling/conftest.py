@@ -43,8 +43,8 @@ def trained_model():
 
 @pytest.fixture(scope="session", name="model_file")
 def file_of_the_model(trained, tmp_path_factory):
-    from chary.model_file import save
+    from chary.model_file import save_model
 
     path = tmp_path_factory.mktemp("model") / "m.chary"
-    save(trained, path)
+    save_model(trained, path)
     return path

@@ -22,13 +22,10 @@ from chary.labelling.drift import (
     count_above,
     count_events,
     event_p_values,
-    event_weights,
     find_cuts,
-    measure_overall,
-    measure_spectrum,
     with_drift_reference,
 )
-from chary.model_file import CODECS, ModelFileError, load, save
+from chary.model_file import CODECS, ModelFileError, load_model, save_model
 from chary.tables import TablePreparation
 
 
@@ -37,18 +34,16 @@ def counted(X, cuts):
 
 
 def reference_of(X):
-    """Cuts, counts, columns, and how many are independent."""
+    """Cuts, counts and columns."""
     X = X.astype(np.float32)
     cuts = find_cuts(X, np.zeros(X.shape[1], dtype=bool))
     seen, column = counted(X, cuts), np.repeat(np.arange(X.shape[1]), 9)
-    events = (X[:, :, None] > cuts).reshape(len(X), -1)
-    return cuts, seen, column, measure_spectrum(events[:1000], seen.shares, column)
+    return cuts, seen, column
 
 
 def drift_of(X, new):
-    cuts, *rest = reference_of(X)
-    seen, column, spectrum = rest
-    return compare_counts(seen, counted(new, cuts), column, spectrum)
+    cuts, seen, column = reference_of(X)
+    return compare_counts(seen, counted(new, cuts), column)
 
 
 def correlated(rng, n, d=8, rho=0.7):
@@ -86,26 +81,7 @@ def test_unseen_in_one_row_is_chance_and_in_several_it_is_not():
 def test_alike_rows_are_seldom_accused_however_columns_hang_together(rho, m):
     rng = np.random.default_rng(1)
     drifts = [drift_of(correlated(rng, 250, rho=rho), correlated(rng, m, rho=rho)) for _ in range(100)]
-    p_values = np.array([drift.overall.p_value for drift in drifts])
-    assert 0.01 < np.mean(p_values <= 0.05) < 0.1
-    assert 0.35 < np.mean(p_values <= 0.5) < 0.65
     assert sum(drift.verdict != ALIKE for drift in drifts) <= 4
-
-
-def test_the_spectrum_is_that_of_the_correlations():
-    rng = np.random.default_rng(0)
-    binary, column = rng.random((1_000, 12)) < 0.5, np.arange(12)
-    assert measure_spectrum(binary, binary.mean(axis=0), column) == pytest.approx((12, 12), rel=0.1)
-    same = np.repeat(binary[:, :1], 12, axis=1)
-    assert measure_spectrum(same, same.mean(axis=0), column) == pytest.approx((1, 1), abs=0.05)
-    assert measure_spectrum(binary[:2], binary[:2].mean(axis=0), column) == (0, 0)
-    partly = binary.copy()
-    partly[:, 1:6] = binary[:, :1]
-    values = np.linalg.eigvalsh(np.corrcoef(partly.T))
-    second, third = (values**2).sum(), (values**3).sum()
-    found = measure_spectrum(partly, partly.mean(axis=0), column)
-    assert found == pytest.approx((12**2 / second, second**3 / third**2), rel=0.06)
-    assert found.tail < found.columns
 
 
 # ---------------------------------------------------------------- size of a difference
@@ -132,31 +108,14 @@ def test_a_shift_of_one_column_is_found_there():
     assert drift_of(X, new).auc > 0.9
 
 
-def test_many_small_shifts_are_noticed_together():
-    rng = np.random.default_rng(0)
-    drift = drift_of(rng.normal(size=(4_000, 60)), rng.normal(size=(500, 60)) + 0.15)
-    assert len(drift.events) < 20
-    assert drift.verdict != ALIKE
-    # What the best line tells: the distance of the means is 0.15 sqrt(60) = 1.16 standard deviations.
-    assert drift.overall.auc == pytest.approx(stats.norm.cdf(0.15 * np.sqrt(60) / np.sqrt(2)), abs=0.06)
-    assert drift.auc == max(drift.auc, drift.overall.auc)
-
-
-def test_fewer_rows_have_no_sum_and_identical_ones_no_difference():
+def test_nine_rows_can_differ_and_identical_ones_do_not():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 4))
-    cuts, seen, column, spectrum = reference_of(X)
-    few = measure_overall(seen, counted(X[:9] + 9, cuts), column, spectrum)
-    assert few == (0.5, 1.0)
-    assert compare_counts(seen, counted(X[:9] + 9, cuts), column, spectrum).verdict == VERY_DIFFERENT
-    same = compare_counts(seen, seen, column, spectrum)
+    cuts, seen, column = reference_of(X)
+    assert compare_counts(seen, counted(X[:9] + 9, cuts), column).verdict == VERY_DIFFERENT
+    same = compare_counts(seen, seen, column)
     assert (same.verdict, same.auc, len(same.events)) == (ALIKE, 0.5, 0)
     assert same.p_values.min() == 1
-
-
-def test_weights_of_a_column_add_up_to_one_and_rare_events_have_none():
-    weights = event_weights(np.array([0.5, 0.2, 0.01, 0.96, 0.3]), np.array([0, 0, 0, 1, 2]))
-    assert weights.tolist() == [0.5, 0.5, 0, 0, 1]
 
 
 # ---------------------------------------------------------------- cuts and counts
@@ -323,11 +282,11 @@ def test_a_model_without_a_reference_says_that_it_cannot_tell(model):
 
 
 def test_the_reference_is_kept_and_the_same_rows_write_the_same_bytes(model, tmp_path):
-    save(model, tmp_path / "a.chary")
-    save(model_of(new_rows(1_500, 0)), tmp_path / "b.chary")
+    save_model(model, tmp_path / "a.chary")
+    save_model(model_of(new_rows(1_500, 0)), tmp_path / "b.chary")
     assert (tmp_path / "a.chary").read_bytes() == (tmp_path / "b.chary").read_bytes()
     frame = new_rows(200, 8, member=pl.lit("no"))
-    assert compared(load(tmp_path / "a.chary"), frame) == compared(model, frame)
+    assert compared(load_model(tmp_path / "a.chary"), frame) == compared(model, frame)
 
 
 def test_a_model_that_was_saved_finds_the_same_whatever_the_order_of_its_columns(tmp_path):
@@ -335,9 +294,9 @@ def test_a_model_that_was_saved_finds_the_same_whatever_the_order_of_its_columns
     gaps = pl.when(pl.int_range(pl.len()) % 3 > 0).then(pl.col("z")).alias("z")
     frame = pl.DataFrame({"z": rng.normal(size=900), "a": rng.normal(size=900)}).with_columns(gaps)
     model = model_of(frame.with_columns(said=pl.lit("they fit very well")))
-    save(model, tmp_path / "m.chary")
+    save_model(model, tmp_path / "m.chary")
     new = frame[:300].with_columns(said=pl.lit("they fit very well"))
-    assert compared(load(tmp_path / "m.chary"), new) == compared(model, new)
+    assert compared(load_model(tmp_path / "m.chary"), new) == compared(model, new)
     assert compared(model, new).alike
 
 
@@ -370,11 +329,6 @@ def broken(reference):
         replace(reference, n_rows=0),
         replace(reference, n_rows=2**60),
         replace(reference, n_rows=1.5),
-        replace(reference, tail=float("nan")),
-        replace(reference, tail=-1.0),
-        replace(reference, tail=reference.columns + 1),
-        replace(reference, columns=1e9),
-        replace(reference, columns="many"),
     ]
 
 
@@ -399,9 +353,7 @@ def test_whatever_passes_as_a_reference_is_compared_without_a_word(model):
         counts = rng.integers(0, n + 1, len(model.drift_reference_.counts))
         counts[: model.drift_reference_.cuts.size] = np.sort(counts[: model.drift_reference_.cuts.size])[::-1]
         strange = Pipeline(model.steps)
-        strange.drift_reference_ = replace(
-            model.drift_reference_, n_rows=n, counts=counts, columns=float(rng.choice([1, 7])), tail=1.0
-        )
+        strange.drift_reference_ = replace(model.drift_reference_, n_rows=n, counts=counts)
         assert strange.drift_reference_.fits(strange[0])
         figures = compare_with_reference(strange, count_events(strange, *features)).figures()
         assert 0.5 <= figures["auc"] <= 1

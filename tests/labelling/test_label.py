@@ -19,7 +19,7 @@ from chary.labelling.learn import LEARNERS, NETWORK
 from chary.labelling.result import write_rows_to_check
 from chary.method import default_members, labels
 from chary.method.held_out import HeldOut
-from chary.model_file import ModelFileError, load, save
+from chary.model_file import ModelFileError, load_model, save_model
 from chary.options import Options
 from chary.report.summary import summarize
 from chary.tables import Table, TableError, open_source, read_table, write_table
@@ -81,9 +81,9 @@ def test_the_columns_come_after_the_tables_own_which_are_unchanged(result):
 
 
 def test_the_model_gives_new_rows_the_same_labels_and_so_does_its_file(result, tmp_path):
-    save(result.model, tmp_path / "m.chary")
+    save_model(result.model, tmp_path / "m.chary")
     added = predict_table(result.model, result.table)
-    again = predict_table(load(tmp_path / "m.chary"), result.table)
+    again = predict_table(load_model(tmp_path / "m.chary"), result.table)
     assert all(added[name].equals(again[name]) for name in ("chary_label", "chary_confidence"))
     predicted = result.source == "predicted"
     own = result.added_columns
@@ -107,8 +107,8 @@ def test_a_class_prior_is_met_kept_and_saved(result, tmp_path):
     assert abs(np.mean(told.codes == 1) - 0.2) < 1 / len(told.codes)  # of all rows, given labels included
     assert told.prior.told
     assert not result.prior.told
-    save(told.model, tmp_path / "m.chary")
-    loaded = load(tmp_path / "m.chary")[-1]
+    save_model(told.model, tmp_path / "m.chary")
+    loaded = load_model(tmp_path / "m.chary")[-1]
     assert loaded.class_prior == {names[0]: 0.8, names[1]: 0.2}
     assert (loaded.class_bias_ == told.model[-1].class_bias_).all()
 
@@ -184,7 +184,7 @@ def test_a_model_of_the_users_can_be_one_of_the_mixture():
     assert fitted.members_[3].estimator.model_path == "weights.ckpt"
     assert fitted.members_[3].estimator.random_state is not None
     with pytest.raises(ModelFileError, match="StandIn"):
-        save(asked.model, "nowhere.chary")
+        save_model(asked.model, "nowhere.chary")
 
 
 def test_an_audit_is_learned_by_whoever_was_asked_for(tmp_path):
@@ -301,9 +301,11 @@ def test_free_text_is_learned_from(tmp_path):
     frame = pl.DataFrame({"review": said, "y": [of if i < 40 else None for i, of in enumerate(about)]})
     outcome = label_table(Table(frame, "t.csv", ","), Options.of(target="y", learner="linear"))
     assert (outcome.labels.classes[outcome.codes] == about).mean() > 0.95
-    save(outcome.model, tmp_path / "m.chary")
+    save_model(outcome.model, tmp_path / "m.chary")
     new_about, new_said, _ = reviews(seed=1)
-    added = predict_table(load(tmp_path / "m.chary"), Table(pl.DataFrame({"review": new_said}), "new.csv", ","))
+    added = predict_table(
+        load_model(tmp_path / "m.chary"), Table(pl.DataFrame({"review": new_said}), "new.csv", ",")
+    )
     assert (added["chary_label"].to_numpy() == new_about).mean() > 0.95
     forced = label_table(Table(frame, "t.csv", ","), Options.of(target="y", learner="linear", text=["review"]))
     assert (forced.codes == outcome.codes).all()
@@ -321,8 +323,8 @@ def test_numbers_beside_the_table_are_learned_from_and_wanted_again(tmp_path):
     assert buffer.getvalue().split(b"\n")[0] == b"n,y,chary_label,chary_confidence,chary_source"
     found = diagnose_table(source, Options.of(target="y", features=tmp_path / "x.npy"))
     assert [column.kind for column in found.columns] == ["numeric", "embedding"]
-    save(outcome.model, tmp_path / "m.chary")
-    model = load(tmp_path / "m.chary")
+    save_model(outcome.model, tmp_path / "m.chary")
+    model = load_model(tmp_path / "m.chary")
     added = predict_table(model, source, features=tmp_path / "x.npy")
     assert (added["chary_label"].to_numpy() == about).mean() > 0.95
     with pytest.raises(TableError, match="learned from a NumPy file"):
@@ -353,8 +355,8 @@ def test_aimed_at_every_class_more_of_a_rare_one_is_found_and_new_rows_too(tmp_p
         assert result.settings["aim"] == aim
         labels = result.labels.classes[result.codes][41:]
         found[aim] = np.mean(labels[truth[41:] == "rare"] == "rare")
-        save(result.model, tmp_path / aim)
-        told = load(tmp_path / aim).predict(table.frame.drop("y")[41:])
+        save_model(result.model, tmp_path / aim)
+        told = load_model(tmp_path / aim).predict(table.frame.drop("y")[41:])
         np.testing.assert_array_equal(told, result.model.predict(table.frame.drop("y")[41:]))
         assert result.judged.balanced is not None
     assert found["balanced"] > found["accuracy"]
@@ -543,7 +545,7 @@ def test_shares_are_met_on_the_sample_and_counts_are_of_all_rows(path, tmp_path)
     assert summary["confidence"]["predicted"] == np.histogram(confidence, np.linspace(0, 1, 21))[0].tolist()
     assert found.model[-1].class_prior == SHARES
     assert found.model.drift_reference_.n_rows == 400
-    save(found.model, tmp_path / "m.chary")
+    save_model(found.model, tmp_path / "m.chary")
 
 
 def test_the_result_does_not_depend_on_the_layout_or_the_threads(path, tmp_path, monkeypatch):

@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from chary import DiverseEnsembleClassifier
 from chary.labelling import Predictor, predict_table
 from chary.labelling.score import load_table_model, probability_names
-from chary.model_file import save
+from chary.model_file import save_model
 from chary.tables import Table, TableError, TablePreparation
 from chary.tables.table import refuse_taken
 
@@ -170,7 +170,7 @@ def test_a_table_model_without_self_training_predicts_too(tmp_path):
     preparation = TablePreparation().fit(frame)
     X, codes = preparation.transform(frame), np.where(np.arange(60) < 40, frame["x"].to_numpy() > 0, -1)
     classifier = DiverseEnsembleClassifier(n_steps=20, random_state=0).fit(X, codes)
-    save(Pipeline([("prepare", preparation), ("classify", classifier)]), tmp_path / "m.chary")
+    save_model(Pipeline([("prepare", preparation), ("classify", classifier)]), tmp_path / "m.chary")
     added = predict_table(load_table_model(tmp_path / "m.chary"), Table(frame, "new.csv", ","))
     assert set(added["chary_label"]) <= {"0", "1"}
     assert added["chary_confidence"].is_between(0, 1).all()
@@ -185,7 +185,7 @@ def test_a_model_that_takes_no_tables_is_refused(tmp_path):
     y = np.where(np.arange(40) < 20, X[:, 0] > 0, -1)
     model = make_pipeline(StandardScaler(), DiverseEnsembleClassifier(n_steps=3, random_state=0)).fit(X, y)
     for number, one in enumerate((model, model[-1])):
-        save(one, tmp_path / f"{number}.chary")
+        save_model(one, tmp_path / f"{number}.chary")
         with pytest.raises(TableError, match=r".chary' is not a model of a table; use one that"):
             load_table_model(tmp_path / f"{number}.chary")
 

@@ -3,15 +3,15 @@
 import pytest
 from threadpoolctl import ThreadpoolController
 
-from chary.method import estimators
-from chary.method.estimators import one_thread
+from chary import _threads
+from chary._threads import one_thread
 
 
 @pytest.mark.parametrize("api", ["blas", "openmp"])
 def test_there_is_one_thread_inside_and_the_others_come_back(api):
     import sklearn.ensemble  # noqa: F401 - brings OpenMP
 
-    estimators._controller.cache_clear()  # another test may have brought one more library since
+    _threads._controller.cache_clear()  # another test may have brought one more library since
     controller = ThreadpoolController().select(user_api=api)
 
     def threads():

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 import chary
-from chary.model_file import load as load_pipeline
+from chary.model_file import load_model as load_pipeline
 from chary.report import TableModel
 
 pytestmark = pytest.mark.usefixtures("quick_learners")

@@ -138,7 +138,9 @@ def truth_shows_the_interval_and_accepts(visitor):
     picture = page.locator("#accuracy-picture .main-line .range")
     assert float(picture.get_attribute("x").rstrip("%")) == pytest.approx(100 * after["low"], abs=0.01)
     promised = page.locator("#accuracy-picture .mark").first.get_attribute("x1")
-    assert float(promised.rstrip("%")) == pytest.approx(100 * truth["promised"]["held_out"]["accuracy"], abs=0.01)
+    assert float(promised.rstrip("%")) == pytest.approx(
+        100 * truth["promised"]["Cross-validation on your labels"], abs=0.01
+    )
     page.focus("#error")
     visitor.press("End")
     last = truth["acceptance"][-1]

@@ -1,17 +1,20 @@
 """What each page shows: start, audit, truth."""
 
+from datetime import datetime
+
 import numpy as np
 import pytest
 
-from chary.audit import count_interval, interval, judge_table
+from chary.audit import count_interval, interval
 from chary.audit.filling import CLASS_KEYS, Filling
+from chary.audit.judge import judge_table
 from chary.options import Options
 from chary.review.audit import (
     MOST_CHARACTERS,
     MOST_FIELDS,
     audit_page,
     checked_answer,
-    draw,
+    draw_more,
     fields_of,
     keys_of,
     number_in,
@@ -87,7 +90,7 @@ def test_the_next_step_is_the_obvious_one(now, page, words):
 
 
 def test_the_next_row_is_the_first_without_an_answer(bench):
-    assert draw(bench, {"k": 4})["last"] is None
+    assert draw_more(bench, {"k": 4})["last"] is None
     filling = Filling(bench.paths.audit)
     filling.answer(1, "cat")
     filling.answer(3, "?")
@@ -128,15 +131,13 @@ def test_answers_are_classes_new_ones_skips_or_nothing():
             checked_answer(text, ["cat"], ("maybe",))
 
 
-def test_cells_come_in_order_with_their_kind():
+def test_cells_come_in_order_as_a_person_reads_them():
     cells = {"a": "12,000", "b": " ", "c": "x" * 200, "d": None, "e": 1 / 3, "f": [1, 2], "g": "1\n2", "h": "red"}
     found = fields_of(cells, list("hgfedcba"))
     assert [field["name"] for field in found["fields"]] == list("hgfedcba")
-    kinds = {field["name"]: field["kind"] for field in found["fields"]}
-    assert kinds == dict(
-        zip("abcdefgh", ["number", "text", "long", "text", "number", "other", "long", "text"], strict=True)
-    )
-    assert {field["name"] for field in found["fields"] if field["empty"]} == {"b", "d"}
+    days = {"a": datetime(2024, 5, 1), "b": "2024-05-01T00:00:00.000000", "c": datetime(2024, 5, 1, 9, 30)}
+    texts = [field["text"] for field in fields_of(days, list("abc"))["fields"]]
+    assert texts == ["2024-05-01", "2024-05-01", "2024-05-01 09:30:00"]
     assert found["fields"][3]["text"] == "0.3333333333"
     assert fields_of({"a": True}, ["a"])["fields"][0]["text"] == "true"
 
@@ -172,7 +173,7 @@ def test_labels_of_a_model(labelled):
     assert "exact" in found["accuracy"]["words"]
     assert found["after"]["low"] == audit.after.low
     assert "approximate" in found["after"]["words"]
-    assert found["promised"]["held_out"]["accuracy"] == labelled.judged.correct.mean()
+    assert found["promised"]["Cross-validation on your labels"] == labelled.judged.correct.mean()
     assert found["rows_to_accept"] == (~labelled.labels.labeled).sum()
 
 

@@ -57,6 +57,10 @@ def test_from_a_fresh_clone_to_the_table(call, tmp_path, inline):
     assert f"1 cells worked out, 0 were there, 0 failed. Next: python -m studies {hint} " in ran
     ran = call("run", *words, "--methods", "erm,pl-softmax", "--jobs", "1")
     assert "1 cells worked out, 1 were there, 0 failed." in ran
+    ran = call("run", *words, "--methods", "erm", "--jobs", "1", "--store", "elsewhere/cells")
+    assert f"Next: python -m studies {hint.replace(' --seeds', ' --store elsewhere/cells --seeds')} " in ran
+    call("report", *words, "--store", "elsewhere/cells")
+    assert (tmp_path / "elsewhere" / "partial" / "table-ssb" / "report.md").exists()
     shown = call("report", *words)
     assert "Digits" in shown
     assert "75.7 ± 4.6" in shown  # the paper's

@@ -84,7 +84,7 @@ OTHERWISE = {
     },
     "xlsx": {
         "small": pl.Int64, "single": pl.Float64, "moment": pl.Datetime("ms"),
-        **dict.fromkeys(["category", "enum", "nothing"], pl.String),
+        **dict.fromkeys(["category", "enum", "nothing", "large", "zone", "exact"], pl.String),
     },
 }  # fmt: skip
 NESTED = {"list", "array", "record", "bytes"}
@@ -93,7 +93,7 @@ REFUSED = {
     "arrow": set(),
     "csv": {*NESTED, "duration"},
     "jsonl": {"bytes"},
-    "xlsx": {*NESTED, "duration", "large", "zone", "exact"},
+    "xlsx": {*NESTED, "duration"},
 }
 FORMATS = [
     pytest.param(

@@ -13,15 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from chary._words import cell_words, listed, percent, shown, visible
-from chary.cli.console import (
-    TABLE,
-    heed_interrupts,
-    open_table,
-    require_free,
-    require_readable,
-    say,
-    takes_options,
-)
+from chary.cli import console
 from chary.options import Options
 
 if TYPE_CHECKING:
@@ -35,8 +27,8 @@ _UNDO, _SKIP, _NAME, _QUIT = "usnq"  # on the page, too; ``CLASS_KEYS`` has the 
 _ESCAPE = "\x1b"
 
 
-@takes_options("draw")
-def draw_command(file: TABLE, options: Options) -> None:
+@console.takes_options("draw")
+def draw_command(file: console.TABLE, options: Options) -> None:
     """Draw random rows without a label, for a person to label.
 
     It writes FILE.audit.csv: the rows with an empty target column. Fill it in with chary audit fill or in a
@@ -46,14 +38,14 @@ def draw_command(file: TABLE, options: Options) -> None:
     Options of chary label, such as --missing or --aim, change nothing here: the sheet remembers them for the next
     command.
     """
-    require_readable(*file)
+    console.require_readable(*file)
     from chary._files import folders_for
     from chary.audit.sheet import draw_sheet, sample_of_table, unlabelled_rows
     from chary.tables import Table
     from chary.tables.table import with_names_of
     from chary.tables.target import target_labels
 
-    table, large = open_table(file, replace(options, sample=None, format=None)), None
+    table, large = console.open_table(file, replace(options, sample=None, format=None)), None
     options = with_names_of(table if isinstance(table, Table) else table.table, options)
     target, reading = str(options.target), options.target_reading
     if not isinstance(table, Table):
@@ -61,7 +53,7 @@ def draw_command(file: TABLE, options: Options) -> None:
     labels = target_labels(table, target, **reading)
     pool = unlabelled_rows(table, target, labels, source=large, **options.for_sheet)
     path = options.folder(table.folder) / f"{table.stem}.audit.csv"
-    require_free([path], force=True)
+    console.require_free([path], force=True)
     with folders_for([path]):
         drawn = draw_sheet(path, pool, options.k, seed=options.seed, overwrite=options.force)
     say_drawn(drawn, int((~pool.closed).sum()), "unlabelled rows", labels.classes.tolist(), path)
@@ -83,12 +75,12 @@ def say_drawn(drawn: DrawnSheet, n_open: int, of_what: str, classes: list[str], 
     if drawn.hidden:
         names = listed([shown(name, 40) for name in drawn.hidden])
         there += f"\nNot on the sheet, because the label can be told from it: {names}. Show it with --show COLUMN."
-    say(
+    console.say(
         f"{there}\n"
         f"Label each one ({named}), even if it is hard: a skipped row counts as wrong.\n"
         f"If, say, {round(0.9 * k)} of {k} are right, accuracy is between {low} and {high} (95% interval).\n"
     )
-    say(f"Next:  {Options().command('audit fill', [path])}", "bold")
+    console.say(f"Next:  {Options().command('audit fill', [path])}", "bold")
 
 
 SHEET = Annotated[
@@ -96,18 +88,18 @@ SHEET = Annotated[
 ]
 
 
-@takes_options("fill")
+@console.takes_options("fill")
 def fill_command(file: SHEET, options: Options) -> None:
     """Label the drawn rows one by one, with a key for each class.
 
     Every answer is saved at once. With --until-width or --until-above you also see an interval of the accuracy
     that holds whenever you stop, and are told when you have what you asked for. No label is shown.
     """
-    require_readable(file)
+    console.require_readable(file)
     from chary._files import sweep
     from chary.audit.filling import Filling
 
-    heed_interrupts()
+    console.heed_interrupts()
     sweep(Path(os.path.realpath(file)).parent)
     filling, stopping = Filling(file), None
     if options.until_width is not None or options.until_above is not None:
@@ -119,13 +111,14 @@ def fill_command(file: SHEET, options: Options) -> None:
         sheet.work()
     except KeyboardInterrupt as error:
         interrupted = error
-    say(f"\n{sheet.progress}: {file}")
+    console.say(f"\n{sheet.progress}: {file}")
     reached = False
     if stopping is not None:
         words, reached = stopping.words(sheet.answers)
-        say(words)
-    again = options.command("audit fill", [file])
-    say(f"Next:  {again if filling.n_left and not reached else _next_command(file, filling.origin)}", "bold")
+        console.say(words)
+    is_done = reached or not filling.n_left
+    then = _next_command(file, filling.origin) if is_done else options.command("audit fill", [file])
+    console.say(f"Next:  {then}", "bold")
     if interrupted:
         raise interrupted
 
@@ -143,14 +136,14 @@ def _stopping(filling: Filling, width: float | None, above: float | None) -> Sto
             f"{path} was drawn to train a model, whose labels are not there yet; when it is enough can be told of "
             "a sheet of chary judge alone."
         )
-    if not Path(origin.table).exists():
-        raise ValueError(f"The table that {path} was drawn from, {origin.table}, is not there; put it back.")
+    if not Path(origin.tables[0]).exists():
+        raise ValueError(f"The table that {path} was drawn from, {origin.tables[0]}, is not there; put it back.")
     reading: dict[str, Any] = {**origin.read_with, "reserved": ()}
-    scan = flattened(open_source([origin.table, *origin.more_tables], **reading))
+    scan = flattened(open_source(list(origin.tables), **reading))
     numbers = [row.number for row in filling.rows]
     if not all(0 <= number < scan.n_rows for number in numbers):
         raise ValueError(
-            f"{path} was not drawn from {origin.table} as it is now; use the table it was drawn from."
+            f"{path} was not drawn from {origin.tables[0]} as it is now; use the table it was drawn from."
         )
     return Stopping(labels_of_sheet(scan, origin, numbers), scan.n_rows, width, above)
 
@@ -162,9 +155,9 @@ def _next_command(sheet: Path, origin: SheetOrigin) -> str:
     told = {"unlabeled": origin.unlabeled, "exact_labels": origin.exact_labels, **origin.read_with}
     kept = {name: value for name, value in vars(Options.kept(origin.options)).items() if name not in told}
     options = Options.of(**kept | told | {"target": origin.target, "labels": origin.judged})
-    files: list[str | Path] = [origin.table, *origin.more_tables]
+    files: list[str | Path] = [*origin.tables]
     if len(files) == 1 and files != ["-"]:
-        then = Path(origin.table or f"{sheet.name.partition('.')[0]}.csv")
+        then = Path(origin.tables[0] or f"{sheet.name.partition('.')[0]}.csv")
         beside = sheet.with_name(then.name)
         files = [then if then.exists() and not beside.exists() else beside]
     given = {"checked": sheet, "check_sheet": False} if origin.chosen == DOUBT else {"audit": sheet}

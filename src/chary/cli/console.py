@@ -226,18 +226,9 @@ def say(text: str, style: str = "") -> None:
 
 def complain(sentence: str) -> None:
     """What went wrong, on the error stream."""
-    stderr().print(f"[bold red]chary:[/bold red] {plain(sentence, 800)}", soft_wrap=True, highlight=False)
+    from rich.text import Text
 
-
-def plain(text: object, limit: int = 60) -> str:
-    """Text from elsewhere: visible, short, and no markup.
-
-    >>> plain("[red]\\x1b[1m")
-    '\\\\[red]\\\\x1b[1m'
-    """
-    from rich.markup import escape
-
-    return escape(visible(text, limit))
+    stderr().print(Text.assemble(("chary:", "bold red"), " ", visible(sentence, 800)), soft_wrap=True)
 
 
 def stdout() -> Console:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from chary.cli.console import plain, require_free, stdout, steps, takes_options, writing
+from chary.cli import console
 from chary.cli.label import Labelled, label_and_write
 from chary.options import AUDIT_SIZE, Options
 
@@ -23,7 +23,7 @@ N_DRAWS = 10
 OWN = "chary's mixture of models"
 
 
-@takes_options("demo")
+@console.takes_options("demo")
 def demo_command(
     options: Options,
     out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where to write.")] = Path("chary-demo"),
@@ -31,25 +31,22 @@ def demo_command(
     """Hide most labels of a table that ships with scikit-learn, find them again, and compare with the truth."""
     start, seed, force = time.perf_counter(), options.seed or 0, options.force
     path, sheet = out / "tumours.csv", out / "tumours.audit.csv"
-    require_free([path, sheet], force)
+    console.require_free([path, sheet], force)
     frame, truth = hide_labels(seed)
-    with writing([path], force) as (stream,):
+    with console.writing([path], force) as (stream,):
         frame.write_csv(stream)
-    console = stdout()
-
-    def say(text: str) -> None:
-        console.print(text, soft_wrap=True, highlight=False)
+    say = console.say
 
     def command(verb: str, **more: Any) -> None:
-        say(f"\n[bold]$ {plain(Options(target=TARGET, **more).command(verb, [path]), 500)}[/bold]")
+        say(f"\n$ {Options(target=TARGET, **more).command(verb, [path])}", "bold")
 
     say(f"\n{len(truth)} tumours, {N_LABELED} of them with a label. Extreme cases were labelled first.")
     command("label")
     labelled = label_and_write([path], Options(target=TARGET, out=out, seed=seed, force=force))
     say(labelled.summary["diagnosis"]["sentence"])
     promised = labelled.result.judged.correct.mean()
-    say(f"The given labels promise that [bold]{promised:.0%}[/bold] of the new ones are right (cross-validation).")
-    say(f"What the user cannot know: [bold]{_share_right(labelled, truth):.0%}[/bold] of them are right.")
+    say(f"The given labels promise that {promised:.0%} of the new ones are right (cross-validation).")
+    say(f"What the user cannot know: {_share_right(labelled, truth):.0%} of them are right.")
 
     command("audit draw")
     _answer(labelled, path, sheet, truth, seed, force)
@@ -62,12 +59,12 @@ def demo_command(
     say(f"Of the labels above, {before['low']:.0%} to {before['high']:.0%} are right (exact 95% interval).")
     say(
         f"The model learned from the answers too: now {after['low']:.0%} to {after['high']:.0%} (approximate). "
-        f"What the user cannot know: [bold]{_share_right(audited, truth):.0%}[/bold]."
+        f"What the user cannot know: {_share_right(audited, truth):.0%}."
     )
-    _show_draws(console, seed)
-    say(f"Open the report: [bold]{plain(audited.paths['report'], 500)}[/bold]")
-    say(f"The same in the browser: [bold]{plain(Options(target=TARGET).command('review', [path]), 500)}[/bold]")
-    say(f"[dim]{time.perf_counter() - start:.0f} seconds in all.[/dim]")
+    _show_draws(seed)
+    say(f"Open the report: {audited.paths['report']}")
+    say(f"The same in the browser: {Options(target=TARGET).command('review', [path])}")
+    say(f"{time.perf_counter() - start:.0f} seconds in all.", "dim")
 
 
 def _share_right(labelled: Labelled, truth: NDArray[Any]) -> float:
@@ -88,29 +85,23 @@ def _answer(labelled: Labelled, path: Path, sheet: Path, truth: NDArray[Any], se
         filling.answer(place, truth[row.number])
 
 
-def _show_draws(console: Any, seed: int) -> None:
+def _show_draws(seed: int) -> None:
     """Ten draws of labels: the accuracy of chary and of models of scikit-learn, before and after the answers."""
     import numpy as np
-    from rich import box
-    from rich.table import Table as Grid
 
-    from chary.method.estimators import one_thread
+    from chary._threads import one_thread
+    from chary.report.terminal import number_grid
 
-    with steps() as step:
+    with console.steps() as step:
         draws = []
         for draw in range(N_DRAWS):
             step(f"Comparing with other models: {draw} of {N_DRAWS}")
             with one_thread("openmp"):  # of so few rows more of them would wait for each other
                 draws.append(_accuracies(seed + draw))
     means = {name: np.mean([one[name] for one in draws], axis=0) for name in draws[0]}
-    grid = Grid(
-        "Mean accuracy of ten draws", f"{N_LABELED} biased labels", f"and {AUDIT_SIZE} random ones", box=box.SIMPLE
-    )
-    for column in grid.columns[1:]:
-        column.justify = "right"
-    for name, (before, after) in means.items():
-        grid.add_row(name, f"{before:.1%}", f"{after:.1%}", style="bold" if name == OWN else "")
-    console.print(grid)
+    names = ["Mean accuracy of ten draws", f"{N_LABELED} biased labels", f"and {AUDIT_SIZE} random ones"]
+    rows = [[name, f"{before:.1%}", f"{after:.1%}"] for name, (before, after) in means.items()]
+    console.stdout().print(number_grid(names, rows, len(rows)))
 
 
 def _accuracies(seed: int) -> dict[str, tuple[float, float]]:

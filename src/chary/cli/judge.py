@@ -8,20 +8,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from chary.cli import console
 from chary.cli.audit import say_drawn
-from chary.cli.console import (
-    JSON,
-    TABLE,
-    print_json,
-    quietly,
-    require_free,
-    require_readable,
-    say,
-    steps,
-    takes_options,
-    tell,
-    writing,
-)
 from chary.options import AUDIT_SIZE, SECONDS_PER_ROW, Options, minutes
 
 if TYPE_CHECKING:
@@ -32,8 +20,8 @@ if TYPE_CHECKING:
 _EXIT_CODES = {"shown": 0, "open": 3, "ruled out": 4}
 
 
-@takes_options("judge")
-def judge_command(file: TABLE, options: Options, as_json: JSON = False) -> None:
+@console.takes_options("judge")
+def judge_command(file: console.TABLE, options: Options, as_json: console.JSON = False) -> None:
     """Say how good the labels are that somebody or something made.
 
     chary judge draw FILE --labels COLUMN draws random rows into FILE.judge.csv, without their labels (so does
@@ -46,20 +34,20 @@ def judge_command(file: TABLE, options: Options, as_json: JSON = False) -> None:
         if options.audit is not None:
             raise ValueError("chary judge draw takes no --audit: it draws the rows that an audit needs.")
         file = file[1:]
-    require_readable(*file, *([] if options.audit is None else [options.audit]))
+    console.require_readable(*file, *([] if options.audit is None else [options.audit]))
     from chary.tables import open_source
     from chary.tables.source import flattened
     from chary.tables.table import with_names_of
 
-    with steps() as step:
+    with console.steps() as step:
         step("Reading")
-        with quietly():
-            plain = open_source(file, reserved=(), **options.reading)
-            scan = flattened(plain)
+        with console.quietly():
+            source = open_source(file, reserved=(), **options.reading)
+            scan = flattened(source)
             options = with_names_of(scan.table, options)
         if options.audit is not None and options.plan is None:
             step("Judging")
-            summary, hints, paths = _judge(scan, plain, file, options)
+            summary, hints, paths = _judge(scan, source, file, options)
     if options.plan is not None:
         _plan(scan, options, as_json)
         return
@@ -68,7 +56,7 @@ def judge_command(file: TABLE, options: Options, as_json: JSON = False) -> None:
         return
     from chary.report.terminal import show_judged
 
-    tell(summary, lambda console: show_judged(console, summary, hints), as_json, paths)
+    console.tell(summary, lambda screen: show_judged(screen, summary, hints), as_json, paths)
     if summary["required"] is not None:
         raise typer.Exit(_EXIT_CODES[summary["required"]["outcome"]])
 
@@ -80,21 +68,23 @@ def _plan(scan: Source, options: Options, as_json: bool) -> None:
     what, share = options.plan or ("", 0.0)
     sizes = [(right, n) for right, n in planned_sizes(what, share) if n is None or n <= scan.n_rows]
     if as_json:
-        print_json({what: share, "sizes": [{"accuracy": right, "rows": n} for right, n in sizes]})
+        console.print_json({what: share, "sizes": [{"accuracy": right, "rows": n} for right, n in sizes]})
         return
     goal = {
         "width": f"an interval of the accuracy at most {share:.0%} wide",
         "accuracy": f"showing that at least {share:.0%} of the labels are right",
         "error": f"accepting labels with at most {share:.0%} wrong",
     }[what]
-    say(f"Rows to label for {goal}, and how long that takes at {SECONDS_PER_ROW} seconds a row:\n")
+    console.say(f"Rows to label for {goal}, and how long that takes at {SECONDS_PER_ROW} seconds a row:\n")
     for right, n in sizes:
-        say(f"  if {100 * right:.3g}% of the labels are right: {_rows_and_time(n)}")
+        console.say(f"  if {100 * right:.3g}% of the labels are right: {_rows_and_time(n)}")
     if what == "error":
-        say("\nTo have every answer count, put the rows that you want to accept into a file and judge that.")
+        console.say(
+            "\nTo have every answer count, put the rows that you want to accept into a file and judge that."
+        )
     enough = [n for _, n in sizes if n is not None]
     again, path = {"plan": None, "k": max(2, enough[:2][-1]) if enough else AUDIT_SIZE}, scan.table.path
-    say(f"\nNext:  {options.command('judge', ['draw', path or scan.table.name], **again)}", "bold")
+    console.say(f"\nNext:  {options.command('judge', ['draw', path or scan.table.name], **again)}", "bold")
 
 
 def _rows_and_time(n: int | None) -> str:
@@ -107,24 +97,25 @@ def _draw(scan: Source, options: Options, as_json: bool) -> None:
             "--require has a meaning once rows are labelled; leave it out to draw them, or pass --audit."
         )
     from chary._files import folders_for
-    from chary.audit import draw_to_judge
+    from chary.audit.judge import draw_to_judge
 
     path = options.folder(scan.table.folder) / f"{scan.table.stem}.judge.csv"
-    require_free([path], force=True)
+    console.require_free([path], force=True)
     with folders_for([path]):
         drawn, classes = draw_to_judge(scan, path, options, options.k)
     if as_json:
-        print_json({**drawn._asdict(), "rows": scan.n_rows, "classes": classes, "files": {"sheet": str(path)}})
+        console.print_json(
+            {**drawn._asdict(), "rows": scan.n_rows, "classes": classes, "files": {"sheet": str(path)}}
+        )
     else:
         say_drawn(drawn, scan.n_rows, "rows", classes, path)
 
 
 def _judge(
-    scan: Source, plain: Source, files: Sequence[str], options: Options
+    scan: Source, source: Source, files: Sequence[str], options: Options
 ) -> tuple[Summary, Hints, dict[str, Path]]:
     """Judge, then write the report and, with an error, the table, which takes its name last."""
-    from chary.audit import judge_table
-    from chary.audit.judge import settling_sheet
+    from chary.audit.judge import judge_table, settling_sheet
     from chary.report.page import render_judged
     from chary.report.summary import Hints, summarize_judged
     from chary.tables import write_table
@@ -137,20 +128,20 @@ def _judge(
         paths["judged"] = folder / f"{table.stem}.judged{table.suffix}"
         refuse_taken(table, [ACCEPT])
         require_writable(table)
-    require_free(paths.values(), options.force)
+    console.require_free(paths.values(), options.force)
     result = judge_table(scan, options.audit, options)
     hints = Hints.typed_to_judge(options, files, result)
     summary = summarize_judged(result)
     people = result.answers.annotators
-    if people is not None and people.unsettled and options.settled is None:
+    if people and people.unsettled and options.settled is None:
         paths["settle"] = folder / f"{table.stem}.settle.csv"
-        require_free([paths["settle"]], options.force)
-    with writing(reversed(paths.values()), options.force) as streams:
+        console.require_free([paths["settle"]], options.force)
+    with console.writing(reversed(paths.values()), options.force) as streams:
         for name, stream in zip(reversed(paths), streams, strict=True):
             if name == "report":
                 stream.write(render_judged(summary, hints).encode("utf-8", "backslashreplace"))
-            elif name == "settle":
-                write_table(settling_sheet(str(options.audit), result.answers), {}, stream)
+            elif name == "settle" and people:
+                write_table(settling_sheet(str(options.audit), people), {}, stream)
             else:
-                write_table(plain.read().written_as(options.format), {ACCEPT: result.accepted}, stream)
+                write_table(source.read().written_as(options.format), {ACCEPT: result.accepted}, stream)
     return summary, hints, paths

@@ -7,18 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from chary.cli.console import (
-    JSON,
-    TABLE,
-    open_table,
-    quietly,
-    require_free,
-    require_readable,
-    steps,
-    takes_options,
-    tell,
-    writing,
-)
+from chary.cli import console
 from chary.options import Options
 
 if TYPE_CHECKING:
@@ -26,8 +15,8 @@ if TYPE_CHECKING:
     from chary.report.summary import Hints, Summary
 
 
-@takes_options("label")
-def label_command(file: TABLE, options: Options, as_json: JSON = False) -> None:
+@console.takes_options("label")
+def label_command(file: console.TABLE, options: Options, as_json: console.JSON = False) -> None:
     """Label the rows where one column is empty.
 
     It writes three files next to FILE:
@@ -44,31 +33,31 @@ def label_command(file: TABLE, options: Options, as_json: JSON = False) -> None:
     labelled = label_and_write(file, options)
     from chary.report.terminal import show_labels
 
-    show = lambda console: show_labels(console, labelled.summary, labelled.hints)  # noqa: E731
-    tell(labelled.summary, show, as_json, labelled.paths)
+    show = lambda screen: show_labels(screen, labelled.summary, labelled.hints)  # noqa: E731
+    console.tell(labelled.summary, show, as_json, labelled.paths)
 
 
-@takes_options("diagnose")
-def diagnose_command(file: TABLE, options: Options, as_json: JSON = False) -> None:
+@console.takes_options("diagnose")
+def diagnose_command(file: console.TABLE, options: Options, as_json: console.JSON = False) -> None:
     """Say whether the labelled rows are like the rest.
 
     It also shows how each column is read, and writes nothing.
     """
-    require_readable(*file)
+    console.require_readable(*file)
     from chary.labelling import diagnose_table
     from chary.report.summary import Hints, summarize_diagnosis
     from chary.report.terminal import show_diagnosis
     from chary.tables import read_table
     from chary.tables.table import with_names_of
 
-    with steps() as step:
+    with console.steps() as step:
         step("Reading")
-        with quietly():
+        with console.quietly():
             table = read_table(file, **options.reading)
         options = with_names_of(table, options)
         diagnosed = diagnose_table(table, options, progress=step)
     summary = summarize_diagnosis(diagnosed)
-    tell(summary, lambda console: show_diagnosis(console, summary, Hints.typed(options, file, 0)), as_json)
+    console.tell(summary, lambda screen: show_diagnosis(screen, summary, Hints.typed(options, file, 0)), as_json)
 
 
 class Labelled(NamedTuple):
@@ -82,7 +71,7 @@ class Labelled(NamedTuple):
 
 def label_and_write(files: Sequence[str | os.PathLike[str]], options: Options) -> Labelled:
     """Read, label, write: in parts what does not fit in memory, or if that is asked for by a sample."""
-    require_readable(*files)
+    console.require_readable(*files)
     from chary.labelling import label_table
     from chary.labelling.result import write_rows_to_check
     from chary.labelling.score import probability_names
@@ -94,9 +83,9 @@ def label_and_write(files: Sequence[str | os.PathLike[str]], options: Options) -
     from chary.tables.table import refuse_taken, with_names_of
     from chary.tables.target import target_labels
 
-    with steps() as step:
+    with console.steps() as step:
         step("Reading")
-        source = open_table(files, options)
+        source = console.open_table(files, options)
         table = source if isinstance(source, Table) else source.table
         options = with_names_of(table, options)
         if source is table:  # a wrong target is said first
@@ -106,9 +95,9 @@ def label_and_write(files: Sequence[str | os.PathLike[str]], options: Options) -
         endings |= {"to check": "check.csv"} if options.check_sheet else {}
         folder = options.folder(table.folder)
         paths = {kind: folder / f"{table.stem}.{ending}" for kind, ending in endings.items()}
-        require_free(paths.values(), options.force, least_bytes(table))
+        console.require_free(paths.values(), options.force, least_bytes(table))
         require_writable(table)
-        with writing(paths.values(), options.force) as (labeled, model, report, *to_check):
+        with console.writing(paths.values(), options.force) as (labeled, model, report, *to_check):
             result = label_table(source, options, file=labeled, progress=step)
             labelled = Labelled(result, summarize(result), Hints.typed(options, files, result.audit_size), paths)
             model.write(model_bytes(result.model))

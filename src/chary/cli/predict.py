@@ -16,43 +16,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from chary._words import visible
-from chary.cli.console import (
-    JSON,
-    READABLE,
-    complain,
-    heed_interrupts,
-    plain,
-    print_json,
-    quietly,
-    require_free,
-    require_readable,
-    say,
-    sentence,
-    stderr,
-    stdout,
-    takes_options,
-)
+from chary.cli import console
 from chary.options import Options
 
 if TYPE_CHECKING:
     from chary.labelling.predict_files import FileTask, LabelledFile, Plan, Resources
     from chary.labelling.score import Predictor
 
-TABLES = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="FILE...",
-        help=f"{READABLE}; several files, a folder or a quoted pattern give an output each; - is standard input.",
-    ),
-]
+_MANY = f"{console.READABLE}; of a folder or a quoted pattern each file gets an output; - is standard input."
+TABLES = Annotated[list[str], typer.Argument(metavar="FILE...", help=_MANY)]
 
 
-@takes_options("predict")
+@console.takes_options("predict")
 def predict_command(
     model_file: Annotated[Path, typer.Argument(metavar="MODEL", help="A FILE.model.chary.")],
     file: TABLES,
     options: Options,
-    as_json: JSON = False,
+    as_json: console.JSON = False,
 ) -> None:
     """Label the rows of new tables with a model.
 
@@ -62,7 +42,7 @@ def predict_command(
     Several files, a folder or a pattern give one output each, next to the file or in the folder of --out. After an
     interruption run the same command again: finished files are not labelled twice.
     """
-    require_readable(model_file, *file)
+    console.require_readable(model_file, *file)
     from chary.labelling.predict_files import FileTask, Resources, is_one_file, plan_files
     from chary.labelling.score import Predictor
     from chary.tables.table import free_memory
@@ -95,19 +75,19 @@ def _one(predictor: Predictor, source: str, task: FileTask, memory: int, as_json
         output = output_of_one(path, task.options)
         if name is not None:
             output = Path(task.options.out or "") / f"stdin.predicted{output.name.partition('.predicted')[2]}"
-        require_free([output], task.options.force)
+        console.require_free([output], task.options.force)
         task = replace(task, source=path, output=str(output), name=name)
         (labelled,) = _label(predictor, [task], Resources(1, cpu_count(), memory))
     if isinstance(labelled, Exception):
         raise labelled
     if as_json:
         figures = {"rows": labelled.rows, "labels": labelled.labels, "notes": labelled.notes}
-        print_json({**figures, "new_rows": labelled.new_rows, "files": {"predicted": labelled.output}})
+        console.print_json({**figures, "new_rows": labelled.new_rows, "files": {"predicted": labelled.output}})
         return
     _show_labels(labelled.labels)
     said = [] if labelled.new_rows is None else [labelled.new_rows["sentence"]]
     for text in (*labelled.notes, *said, f"Wrote {labelled.output}"):
-        say(visible(text, 500))
+        console.say(visible(text, 500))
 
 
 @contextmanager
@@ -139,7 +119,7 @@ def _several(
         failed += [(task.source, one)] if isinstance(one, Exception) else []
     figures = _figures(plan, written, failed, seconds)
     if as_json:
-        print_json(figures)
+        console.print_json(figures)
     else:
         _show_run(figures, resources)
     if failed:
@@ -162,7 +142,7 @@ def _figures(
         "files": {"predicted": sorted(one.output for one in every)},
         "written": len(written),
         "finished_before": len(plan.done),
-        "failed": [{"file": name, "reason": sentence(error)} for name, error in failed],
+        "failed": [{"file": name, "reason": console.sentence(error)} for name, error in failed],
         "seconds": round(seconds, 3),
         "rows_per_second": round(rows / seconds) if rows and seconds > 0 else 0,
     }
@@ -174,14 +154,14 @@ def _label(predictor: Predictor, tasks: Sequence[FileTask], resources: Resources
 
     from chary.labelling.predict_files import label_files
 
-    heed_interrupts()
-    if not stderr().is_terminal:  # what Polars itself says of a damaged file, before it raises, is not repeated
-        with quietly():
+    console.heed_interrupts()
+    if not console.stderr().is_terminal:  # what Polars itself says of a damaged file is not repeated
+        with console.quietly():
             return label_files(predictor, tasks, resources, **how)
     sizes = {task.source: os.path.getsize(task.source) for task in tasks}
     rows, shares, start = Counter[str](), dict.fromkeys(sizes, 0.0), time.monotonic()
     columns = SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn()
-    with Progress(*columns, console=stderr(), transient=True) as progress:
+    with Progress(*columns, console=console.stderr(), transient=True) as progress:
         bar = progress.add_task("Reading", total=max(1, sum(sizes.values())))
 
         def seen(task: FileTask, n_rows: int, share: float) -> None:
@@ -198,34 +178,30 @@ def _label(predictor: Predictor, tasks: Sequence[FileTask], resources: Resources
 
 
 def _show_labels(labels: dict[str, int]) -> None:
-    from rich import box
-    from rich.table import Table as Grid
+    from chary.report.terminal import number_grid
 
-    grid = Grid("Label", "Rows", box=box.SIMPLE)
-    grid.columns[1].justify = "right"
-    for name, count in labels.items():
-        grid.add_row(plain(name), f"{count:,}")
-    stdout().print(grid)
+    rows = [[name, f"{count:,}"] for name, count in labels.items()]
+    console.stdout().print(number_grid(["Label", "Rows"], rows, len(rows)))
 
 
 def _show_run(figures: dict[str, Any], resources: Resources) -> None:
     if figures["labels"]:
         _show_labels(figures["labels"])
     for text in (*figures["notes"], *_new_rows(figures["new_rows"])):
-        say(visible(text, 500))
+        console.say(visible(text, 500))
     written, before = figures["written"], figures["finished_before"]
     if before:
-        say(f"{before} {_files(before)} finished before and verified")
+        console.say(f"{before} {_files(before)} finished before and verified")
     if written:
         pace = f"{figures['seconds']:,.1f} s, {figures['rows_per_second']:,} rows a second"
         room = f"{resources.jobs} at a time, {resources.jobs * resources.memory >> 20:,} MiB at most"
-        say(f"{written} {_files(written)} written in {pace} ({room})")
+        console.say(f"{written} {_files(written)} written in {pace} ({room})")
     folders = sorted({str(Path(path).parent) for path in figures["files"]["predicted"]})
     if folders:
-        say(f"Wrote to {folders[0]}" + (f" and {len(folders) - 1} more" if len(folders) > 1 else ""))
+        console.say(f"Wrote to {folders[0]}" + (f" and {len(folders) - 1} more" if len(folders) > 1 else ""))
     for one in figures["failed"]:
         named = Path(one["file"]).name in one["reason"]
-        complain(one["reason"] if named else f"{one['file']}: {one['reason']}")
+        console.complain(one["reason"] if named else f"{one['file']}: {one['reason']}")
 
 
 def _new_rows(compared: dict[str, dict[str, Any]], most: int = 10) -> list[str]:

@@ -2,32 +2,32 @@
 
 from __future__ import annotations
 
-from chary.cli.console import TABLE, heed_interrupts, quietly, require_readable, say, takes_options
+from chary.cli import console
 from chary.options import Options
 
 
-@takes_options("review")
-def review_command(file: TABLE, options: Options) -> None:
+@console.takes_options("review")
+def review_command(file: console.TABLE, options: Options) -> None:
     """Do everything in the browser: label, audit, correct.
 
     The page runs on this machine only. Without --target or --labels you choose the column on it. Everything is
     saved at once in the files that chary audit, chary label and chary judge use, so you can switch between page,
     terminal and spreadsheet. Ctrl-C ends it; the command it prints goes on where you stopped.
     """
-    require_readable(*file)
+    console.require_readable(*file)
     if options.target is not None and options.labels:
         raise ValueError("Give --target, the column to label, or --labels, the column to judge, not both.")
     if options.confidence is not None and not options.labels:
         raise ValueError("--confidence goes with --labels; leave it out, or name the labels to judge.")
     if not options.labels and (options.hide or options.show or options.annotator or options.settled):
         raise ValueError("--hide, --show, --annotator and --settled go with --labels; leave them out.")
-    heed_interrupts()
+    console.heed_interrupts()
     from chary.review import begin, serve
 
-    with quietly():
+    with console.quietly():
         bench = begin(file, options)
-    opened = lambda url: say(f"The page is at {url}  (Ctrl-C ends it)")  # noqa: E731
+    opened = lambda url: console.say(f"The page is at {url}  (Ctrl-C ends it)")  # noqa: E731
     serve(bench, options.port, browser=not options.no_browser, opened=opened)
     there = [str(path) for path in (bench.paths.audit, bench.paths.check) if path.exists()]
     kept = f"Your answers are in {' and '.join(there)}." if there else "No answer was given."
-    say(f"\nThe page has ended. {kept}\nGo on:  {bench.options.command('review', file)}")
+    console.say(f"\nThe page has ended. {kept}\nGo on:  {bench.options.command('review', file)}")

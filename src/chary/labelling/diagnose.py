@@ -17,14 +17,13 @@ from scipy.spatial.distance import cdist
 from scipy.special import expit, logit
 from sklearn.utils import check_array, check_consistent_length
 
-from chary._threads import same_warnings
+from chary._threads import one_thread, same_warnings
 from chary._words import day
-from chary.method.estimators import one_thread
 from chary.method.held_out import stratified_folds
 from chary.method.labels import Labels
 from chary.options import Options
 from chary.tables import Table, TablePreparation
-from chary.tables.columns import DATE, NUMBER, UNREADABLE, Column
+from chary.tables.cells import DATE, NUMBER, UNREADABLE, Column
 from chary.tables.columns.embeddings import with_features
 from chary.tables.preparation import Feature
 from chary.tables.target import read_target

@@ -13,34 +13,24 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import chdtrc, ndtr, xlogy
+from scipy.special import ndtr, xlogy
 from sklearn.pipeline import Pipeline
 
 from chary._words import day, percent, shown, visible
 from chary.labelling.diagnose import SIGNIFICANCE, STRONG_AUC, few_of
-from chary.method.estimators import one_thread
 from chary.model_file import N_CUTS, DriftReference
 from chary.tables import TablePreparation
-from chary.tables.columns import DATE, TOPIC, UNREADABLE, Column
+from chary.tables.cells import DATE, TOPIC, UNREADABLE, Column
 from chary.tables.preparation import Feature
 
 Floats = NDArray[np.floating[Any]]
 
 ALIKE, DIFFERENT, VERY_DIFFERENT, UNCHECKED = "alike", "different", "very different", "unchecked"
 
-# However sure, a difference is none of weight if an event holds in less than so many more or fewer of the rows, or
-# if all columns together tell the rows apart less well than this.
-SMALLEST_DIFFERENCE, SMALLEST_AUC = 0.1, 0.6
+# However sure, a difference is none of weight if an event holds in less than so many more or fewer of the rows.
+SMALLEST_DIFFERENCE = 0.1
 
-# One column, and all together, may be wrong by chance: each half as often.
-_LEVEL = SIGNIFICANCE / 2
-# Events of such shares make the sum over all columns; the others are looked at one by one only.
-_FREQUENT = 0.05, 0.95
-# Fewer new rows than this have no sum: it would rest on single rows.
-_SUMMED_ROWS = 10
-# Rows that the cuts, and the spectrum, come from.
-_CUT_ROWS, _GRAM_ROWS, _GRAM_CELLS = 20_000, 1_000, 2**23
-_CHUNK_CELLS = 2**18
+_CUT_ROWS, _CHUNK_CELLS = 20_000, 2**18  # rows that the cuts come from, and numbers that are counted at a time
 # Columns that are named, in JSON and in the sentence; and a file in which less than such a difference would be
 # noticed for certain is a small one.
 _MOST_COLUMNS, _NAMED, _NOTICED = 20, 2, 0.25
@@ -107,7 +97,7 @@ class RowComparison:
             f"({shift.what}: {percent(shift.new)} here, {percent(shift.seen)} then)"
             for i, shift in enumerate(self.columns[:_NAMED])
         ]
-        return f"{differ}: {', then '.join(named)}" if named else f"{differ} a little in many columns"
+        return f"{differ}: {', then '.join(named)}"
 
     @property
     def sentence(self) -> str:
@@ -142,11 +132,7 @@ def with_drift_reference(model: Pipeline, X: NDArray[np.floating[Any]], missing:
     events = _Events.of(model[0])
     cuts = find_cuts(X[:, events.numbers], events.once)
     seen = events.count(X, missing, cuts)
-    most = min(_GRAM_ROWS, max(_SUMMED_ROWS, _GRAM_CELLS // max(1, len(events.column))))  # as many as fit
-    rows = few_of(np.arange(len(X)), most, np.random.default_rng(0))
-    with one_thread("blas"):
-        spectrum = measure_spectrum(events.hold(X[rows], cuts), seen.shares, events.column)
-    model.drift_reference_ = DriftReference(len(X), cuts, seen.counts, *spectrum)
+    model.drift_reference_ = DriftReference(len(X), cuts, seen.counts)
     return model
 
 
@@ -172,7 +158,7 @@ def compare_with_reference(model: Pipeline, new: EventCounts) -> RowComparison:
     if reference is None or not new.n_rows:
         return RowComparison(UNCHECKED, new.n_rows)
     events, seen = _Events.of(model[0]), EventCounts(reference.n_rows, reference.counts)
-    drift = compare_counts(seen, new, events.column, Spectrum(reference.columns, reference.tail))
+    drift = compare_counts(seen, new, events.column)
     shifts = [
         ColumnShift(
             *events.words(e, reference.cuts), float(seen.shares[e]), float(new.shares[e]), float(drift.p_values[e])
@@ -189,32 +175,17 @@ class Drift(NamedTuple):
     """How far new rows are from those that a model learned from."""
 
     verdict: str  # alike, different or very different
-    auc: float  # how well new rows are told from old ones, by the best event or by all: 0.5 not at all, 1 always
+    auc: float  # how well new rows are told from old ones by the best event: 0.5 not at all, 1 always
     events: NDArray[np.intp]  # to tell of: of every column that differs beyond chance the one that differs most
     p_values: Floats  # (e,) of all events, adjusted for their number (Bonferroni)
-    overall: Overall
 
 
-class Spectrum(NamedTuple):
-    """How columns hang together; of independent ones of two values, both are their number."""
-
-    columns: float  # independent ones that vary as much as all, in sum
-    tail: float  # independent ones whose sum has as long a tail: fewer, if some hang together and others do not
-
-
-class Overall(NamedTuple):
-    """How far all columns together differ."""
-
-    auc: float  # chance taken off
-    p_value: float
-
-
-def compare_counts(seen: EventCounts, new: EventCounts, column: NDArray[np.intp], spectrum: Spectrum) -> Drift:
+def compare_counts(seen: EventCounts, new: EventCounts, column: NDArray[np.intp]) -> Drift:
     """Whether new rows look like those seen before.
 
     They differ if some event holds in at least a tenth more or fewer of them and chance hardly ever makes it so
-    (``event_p_values``, adjusted for the number of events), or if all columns together do (``measure_overall``).
-    So a large file is not accused of trifles, and a small one not of chance.
+    (``event_p_values``, adjusted for the number of events). So a large file is not accused of trifles, and a small
+    one not of chance.
 
     Parameters
     ----------
@@ -222,24 +193,19 @@ def compare_counts(seen: EventCounts, new: EventCounts, column: NDArray[np.intp]
         Of the same e events.
     column : array of shape (e,), int
         The number of the column that an event is about.
-    spectrum : Spectrum
-        From ``measure_spectrum``, of rows seen before.
     """
     difference = np.abs(new.shares - seen.shares)
     everything = seen.plus(new).shares
     n_possible = int(((everything > 0) & (everything < 1)).sum())
     p_values = np.minimum(1.0, event_p_values(seen, new) * n_possible)
-    overall = measure_overall(seen, new, column, spectrum)
-    sure = np.flatnonzero(p_values <= _LEVEL)
+    sure = np.flatnonzero(p_values <= SIGNIFICANCE)
     order = sure[np.argsort(-difference[sure], kind="stable")]
     events = order[np.sort(np.unique(column[order], return_index=True)[1])]
     n_weighty = int((difference[events] >= SMALLEST_DIFFERENCE).sum())
     auc = 0.5 + float(difference[events].max(initial=0)) / 2
-    at_large = overall.p_value <= _LEVEL and overall.auc >= SMALLEST_AUC
-    auc = max(auc, overall.auc) if at_large else auc
-    verdict = ALIKE if not (n_weighty or at_large) else VERY_DIFFERENT if auc >= STRONG_AUC else DIFFERENT
+    verdict = ALIKE if not n_weighty else VERY_DIFFERENT if auc >= STRONG_AUC else DIFFERENT
     told = events[: n_weighty or None]  # if some differ by enough to matter, those alone
-    return Drift(verdict, auc, told, p_values, overall)
+    return Drift(verdict, auc, told, p_values)
 
 
 def event_p_values(seen: EventCounts, new: EventCounts) -> Floats:
@@ -263,77 +229,6 @@ def event_p_values(seen: EventCounts, new: EventCounts) -> Floats:
 
     deviance = information(total - here, n) + information(here, m) - information(total, n + m)
     return 2 * ndtr(-np.sqrt(2 * np.maximum(deviance, 0)))
-
-
-def measure_overall(seen: EventCounts, new: EventCounts, column: NDArray[np.intp], spectrum: Spectrum) -> Overall:
-    r"""How far all columns together differ, from frequent events.
-
-    With p and q the shares of an event in n and m rows, r in all of them, and w its weight
-    (``event_weights``),
-
-    .. math:: T = \frac{nm}{n + m} \sum_e w_e \frac{(p_e - q_e)^2}{r_e (1 - r_e)}
-
-    has the mean c, the number of columns, and the variance 2 c^2 / nu if the rows are alike, nu those of them that
-    are independent; its p-value is that of a chi-squared distribution of tau degrees of freedom moved to this mean
-    and variance, which has its skewness, too (Hall, Buckley and Eagleson; ``Spectrum``). The squared distance
-    between both in standard deviations along the line that tells them best apart is then about
-
-    .. math:: \delta^2 = \frac{\nu}{c} \sum_e w_e \frac{(p_e - q_e)^2}{s_e (1 - s_e)} - \nu \frac{n + m}{nm}
-
-    with s the mean of p and q; and the AUC that belongs to it Phi(delta / sqrt(2)).
-    """
-    weights = event_weights(seen.shares, column)
-    n_columns = float(weights.sum())
-    if n_columns == 0 or spectrum.tail == 0 or min(seen.n_rows, new.n_rows) < _SUMMED_ROWS:
-        return Overall(0.5, 1.0)
-    used = weights > 0
-    p, q, r = seen.shares[used], new.shares[used], seen.plus(new).shares[used]
-    middle, nu, tau = (p + q) / 2, spectrum.columns, spectrum.tail
-    rows = seen.n_rows / (seen.n_rows + new.n_rows) * new.n_rows
-    statistic = rows * float(weights[used] @ ((p - q) ** 2 / (r * (1 - r))))
-    moved = tau + np.sqrt(tau * nu) * (statistic / n_columns - 1)
-    distance = nu / n_columns * float(weights[used] @ ((p - q) ** 2 / (middle * (1 - middle)))) - nu / rows
-    auc = float(ndtr(np.sqrt(max(distance, 0.0) / 2)))
-    return Overall(auc, float(chdtrc(tau, max(moved, 0.0))))
-
-
-def event_weights(shares: Floats, column: NDArray[np.intp]) -> Floats:
-    """(e,) Weights of frequent events in the sum: those of a column add up to 1, of others they are 0."""
-    frequent = (shares >= _FREQUENT[0]) & (shares <= _FREQUENT[1])
-    n_of_column = np.bincount(column[frequent], minlength=column.max(initial=0) + 1)
-    return np.where(frequent, 1 / np.maximum(1, n_of_column)[column], 0.0)
-
-
-def measure_spectrum(events: NDArray[np.bool_], shares: Floats, column: NDArray[np.intp]) -> Spectrum:
-    r"""How the columns hang together, from the eigenvalues of the weighted correlations of their events.
-
-    .. math:: \nu = s_1^2 / s_2, \quad \tau = s_2^3 / s_3^2, \quad s_k = \mathrm{tr}\, (W^{1/2} R W^{1/2})^k
-
-    with R the correlations of the events and W their weights. s_2 and s_3 are estimated without bias, by the mean
-    over pairs and over triples of different rows of products of inner products of their standardised events.
-
-    Parameters
-    ----------
-    events : array of shape (n, e), bool
-        Which events hold in each of some rows.
-    shares : array of shape (e,)
-        Of the events in all rows.
-    column : array of shape (e,), int
-    """
-    weights = event_weights(shares, column)
-    used, n = weights > 0, len(events)
-    if not used.any() or n < 3:
-        return Spectrum(0.0, 0.0)
-    p, w = shares[used].astype(np.float32), weights[used].astype(np.float32)
-    Z = (events[:, used] - p) * np.sqrt(w / (p * (1 - p)))  # (n, frequent)
-    gram = (Z @ Z.T).astype(np.float64)
-    np.fill_diagonal(gram, 0)
-    first = float(weights.sum())
-    second = max(np.square(gram).sum() / (n * (n - 1)), first**2 / used.sum())
-    third = max(((gram @ gram) * gram).sum() / (n * (n - 1) * (n - 2)), second**2 / first)
-    nu = max(1.0, first**2 / second)
-    # Rounded, as sums differ in their last digits from one machine to another.
-    return Spectrum(round(float(nu), 2), round(float(np.clip(second**3 / third**2, 1.0, nu)), 2))
 
 
 # ---------------------------------------------------------------- events
@@ -412,17 +307,6 @@ class _Events:
         absent = np.array([missing[self.columns[c].name] for c in self.counted], np.int64)
         above = count_above(X[:, : len(self.numbers)], cuts).ravel()  # they are the first
         return EventCounts(len(X), np.concatenate([above, in_group, in_none, absent]))
-
-    def hold(self, X: NDArray[np.floating[Any]], cuts: NDArray[np.float32]) -> NDArray[np.bool_]:
-        """(n, e) Which events hold in each row that the preparation was fitted to."""
-        above = (X[:, self.numbers, None] > cuts).reshape(len(X), cuts.size)
-        of = {(f.column, f.indicator): j for j, f in enumerate(self.features)}
-        told = [of.get((self.columns[c].name, True)) for c in self.counted]  # none if no cell was missing
-        absent = np.column_stack([np.zeros((len(X), 0)), *(0 * X[:, 0] if j is None else X[:, j] for j in told)])
-        in_group = X[:, self.groups] > 0.5
-        of_group = self.column[cuts.size :][: len(self.groups)]
-        in_none = [~in_group[:, of_group == c].any(axis=1) for c in self.grouped]
-        return np.column_stack([above, in_group, *in_none, absent > 0.5])
 
     def words(self, event: int, cuts: NDArray[np.float32]) -> tuple[str, str]:
         """The column of an event, and what holds, for a person."""

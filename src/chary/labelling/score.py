@@ -21,16 +21,15 @@ import polars as pl
 from numpy.typing import ArrayLike, NDArray
 from sklearn.pipeline import Pipeline
 
-from chary._threads import refuse_after_fork, same_warnings
+from chary._threads import one_thread, refuse_after_fork, same_warnings
 from chary._words import Parameter, shown, visible
 from chary.labelling.drift import EventCounts, Floats, count_events
-from chary.method.estimators import one_thread, predict_scores
-from chary.model_file import load, load_bytes
+from chary.method.estimators import predict_scores
+from chary.model_file import load_bytes, load_model
 from chary.tables import Table, TableError, TablePreparation
 from chary.tables.columns.embeddings import with_features
 from chary.tables.formats.base import Batch
-from chary.tables.frames import from_dataframe
-from chary.tables.source import in_blocks
+from chary.tables.source import from_dataframe, in_blocks
 from chary.tables.table import ACCEPT, CONFIDENCE, LABEL, column_hint, refuse_taken, resident_bytes
 
 # Rows scored at a time, and features that they have together at most.
@@ -326,7 +325,7 @@ def about(name: str | None) -> Iterator[None]:
 
 def load_table_model(path: str | os.PathLike[str]) -> Pipeline:
     """Read a model that takes tables, as ``label_table`` makes them."""
-    return _require_table_model(load(path), Path(path).name)
+    return _require_table_model(load_model(path), Path(path).name)
 
 
 def _require_table_model(model: Any, name: str) -> Pipeline:

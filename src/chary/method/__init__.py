@@ -1,7 +1,13 @@
 """The method, on arrays: classifiers and policies, which ``chary`` itself exports, and confidences."""
 
-from chary.method.confidence import CONFIDENCES, entropy, margin, max_probability, t_share, t_similarity
-from chary.method.metrics import confidence_auroc, expected_calibration_error, risk_coverage_curve
+from chary.method.confidence import (
+    CONFIDENCES,
+    confidence_auroc,
+    expected_calibration_error,
+    risk_coverage_curve,
+    t_share,
+    t_similarity,
+)
 from chary.method.mixture import Member, default_members
 from chary.method.policies import Decision, Policy, Round
 from chary.method.priors import balanced_shares
@@ -16,11 +22,8 @@ __all__ = [
     "balanced_shares",
     "confidence_auroc",
     "default_members",
-    "entropy",
     "expected_calibration_error",
     "iid",
-    "margin",
-    "max_probability",
     "risk_coverage_curve",
     "selection_biased",
     "t_share",

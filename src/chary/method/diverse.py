@@ -16,8 +16,9 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from chary._sklearn import Interval, StrOptions
+from chary._threads import one_thread
 from chary.method.confidence import OF_MEMBERS, Floats, scores_of, softmax
-from chary.method.estimators import one_thread, weighted_rows
+from chary.method.estimators import weighted_rows
 from chary.method.labels import Labels, encode
 from chary.method.network import Losses, Network, default_hidden_sizes, train
 from chary.method.priors import ACCURACY, AIMS, ClassPrior

@@ -18,8 +18,9 @@ from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 from chary._sklearn import Interval, StrOptions
+from chary._threads import one_thread
 from chary.method.confidence import Floats, scores_of, softmax
-from chary.method.estimators import last_step, one_thread, seeded_clone, weighted_rows
+from chary.method.estimators import last_step, seeded_clone, weighted_rows
 from chary.method.labels import Labels, encode
 from chary.method.priors import ACCURACY, AIMS, ClassPrior
 

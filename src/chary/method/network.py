@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from chary._threads import one_thread
 from chary.method.confidence import Floats
-from chary.method.estimators import one_thread
 
 # Rows of many training steps are fetched at once, up to this many numbers (8 MiB in float32).
 _BLOCK_NUMBERS = 2**21

@@ -20,7 +20,7 @@ from chary.report.summary import (
     prior_advice,
     quality,
 )
-from chary.tables.columns import TOPIC
+from chary.tables.cells import TOPIC
 
 # The sections of either page in their order: a template of that name shows each.
 _SECTIONS = (

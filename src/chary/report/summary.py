@@ -27,8 +27,7 @@ from chary.labelling.result import SOURCES
 from chary.method import expected_calibration_error
 from chary.method.priors import ACCURACY
 from chary.options import Options, flag_of
-from chary.tables.cells import codes_noted
-from chary.tables.columns import DATE, NUMBER, TOPIC, UNREADABLE, Column
+from chary.tables.cells import DATE, NUMBER, TOPIC, UNREADABLE, Column, codes_noted
 from chary.tables.preparation import Feature
 from chary.tables.table import ACCEPT
 
@@ -86,7 +85,9 @@ def summarize(result: LabeledTable) -> Summary:
         "accept": _accepted_labels(result),  # what can be accepted at the error asked for
         "audit_size": result.audit_size,  # rows to draw for an audit; 0: so few are unlabelled that one can look
         "aim": _aim(result),
-        "class_prior": _plain(result.prior),  # what was told of the class shares, what another belief would change
+        "class_prior": _as_data(
+            result.prior
+        ),  # what was told of the class shares, what another belief would change
         "rounds": [  # of self-training
             {**{name: record[name] for name in _OF_ROUNDS}, "n_learned": record["n_accepted"]}
             for record in classifier.history_
@@ -111,6 +112,7 @@ def summarize(result: LabeledTable) -> Summary:
         "columns": [_column(column) for column in preparation.columns_],
         "settings": {
             **result.settings,
+            "options": {name: str(said) for name, said in result.options.as_typed("label").items()},  # all chosen
             "features": len(preparation.get_feature_names_out()),
             "versions": {"chary": __version__, "scikit-learn": sklearn.__version__, **_versions()},
         },
@@ -132,7 +134,7 @@ def summarize_diagnosis(result: DiagnosedTable) -> Summary:
 
 def _diagnosis(diagnosis: Diagnosis, features: list[Feature], contrasts: list[Contrast]) -> dict[str, Any]:
     """Every field of a diagnosis, its sentence and what its verdict is; features in the table's own units, too."""
-    figures = {field.name: _plain(getattr(diagnosis, field.name)) for field in fields(diagnosis)}
+    figures = {field.name: _as_data(getattr(diagnosis, field.name)) for field in fields(diagnosis)}
     names = {"n_labeled": "labeled", "n_unlabeled": "unlabeled", "class_counts": "classes"}
     return {
         **{names.get(name, name): figure for name, figure in figures.items()},
@@ -294,10 +296,10 @@ def _column(column: Column) -> dict[str, Any]:
 
 def summarize_judged(result: JudgedTable) -> Summary:
     """The summary of ``judge_table``."""
-    answers, n_rows = result.answers, result.n_rows
+    answers, n_rows = result.answers, result.population
     notes = [(text, True) for text in result.warnings] + [(text, False) for text in result.notes]
     return {
-        "file": result.source.table.name,
+        "file": result.tested.source.table.name,
         "rows": n_rows,
         "drawn": answers.n_drawn,  # rows for a person to label
         "audited": result.accuracy.n,  # of these, up to the last one answered: the figures rest on them
@@ -355,7 +357,7 @@ def _judged_column(column: JudgedColumn, result: JudgedTable) -> dict[str, Any]:
 
     What is promised is the accuracy of the labels there are; ``coverage`` says how many rows have one.
     """
-    found, accuracy, n_labels = column.judgement, column.judgement.accuracy, result.n_rows - column.n_missing
+    found, accuracy, n_labels = column.judgement, column.judgement.accuracy, result.population - column.n_missing
     every = column.always if result.answers.stopped else accuracy
     promised = column.labelled or every
     how = "whenever you stopped" if result.answers.stopped else "exact"
@@ -368,8 +370,8 @@ def _judged_column(column: JudgedColumn, result: JudgedTable) -> dict[str, Any]:
         sentence += f" If you only need a lower limit: at least {promised.at_least:.1%} are right."
     if column.n_missing:
         sentence += (
-            f" {percent(n_labels / result.n_rows)} of the {result.n_rows:,} rows have a label; with the others "
-            f"counted as wrong, between {every.low:.1%} and {every.high:.1%} are right."
+            f" {percent(n_labels / result.population)} of the {result.population:,} rows have a label; with the "
+            f"others counted as wrong, between {every.low:.1%} and {every.high:.1%} are right."
         )
     right = {(name, name): one.precision.correct for name, one in found.classes.items() if one.precision}
     pairs = {
@@ -382,7 +384,7 @@ def _judged_column(column: JudgedColumn, result: JudgedTable) -> dict[str, Any]:
         "accuracy": _score(accuracy),
         "always": {"low": column.always.low, "high": column.always.high},
         "promised": _score(promised),
-        "coverage": n_labels / result.n_rows,
+        "coverage": n_labels / result.population,
         "answered": _score(found.answered),
         "kappa": found.kappa,
         "matrix": matrix_of(pairs, [str(name) for name in found.classes]),
@@ -400,13 +402,8 @@ def _judged_class(name: str, found: Any) -> dict[str, Any]:
     low, high = share.off
     return {
         "name": name,
-        "labelled": share.labelled,
-        "labelled_share": share.labelled / n,
-        "seen": share.seen,
-        "low": share.low,
-        "high": share.high,
-        "low_share": share.low / n,
-        "high_share": share.high / n,
+        **{key: getattr(share, key) for key in ("labelled", "seen", "low", "high")},
+        **{f"{key}_share": getattr(share, key) / n for key in ("labelled", "low", "high")},
         "off": "too many" if low > 0 else "too few" if high < 0 else "",
         "off_low": low,
         "off_high": high,
@@ -467,9 +464,11 @@ def _trusted(result: JudgedTable) -> list[dict[str, Any]]:
     if len(result.columns) < 2:
         return []
     chosen = []
-    for name, ranked in result.trusted.items():
-        if ranked:
-            (column, best), *others = ranked
+    for name in dict.fromkeys(str(name) for column in result.columns for name in column.judgement.classes):
+        said = [(column.name, column.judgement.classes.get(name)) for column in result.columns]
+        known = [(column, judged.precision) for column, judged in said if judged and judged.precision]
+        if known:
+            (column, best), *others = sorted(known, key=lambda one: (-one[1].share, -one[1].n))
             clear = bool(others) and all(best.low > other.high for _, other in others)
             chosen.append({"name": name, "column": column, "precision": _score(best), "is_clear": clear})
     return chosen
@@ -539,13 +538,13 @@ def _versions() -> dict[str, str]:
     return {"NumPy": np.__version__, "Python": platform.python_version()}
 
 
-def _plain(value: Any) -> Any:
+def _as_data(value: Any) -> Any:
     """Records as dicts and arrays as lists, however deep."""
     if isinstance(value, np.ndarray):
         return value.tolist()
     if hasattr(value, "_asdict"):
-        return {name: _plain(item) for name, item in value._asdict().items()}
-    return [_plain(item) for item in value] if isinstance(value, list) else value
+        return {name: _as_data(item) for name, item in value._asdict().items()}
+    return [_as_data(item) for item in value] if isinstance(value, list) else value
 
 
 # ------------------------------------------------------------ what to do next
@@ -575,11 +574,11 @@ class Hints(NamedTuple):
         cls, options: Options, files: Sequence[str | os.PathLike[str]], result: JudgedTable
     ) -> Hints:
         """The same for labels that are judged: a draw twice as large keeps the answers."""
-        n_drawn, n_rows = result.answers.n_drawn, result.n_rows
+        n_drawn, n_rows = result.answers.n_drawn, result.population
         again: dict[str, Any] = {"k": min(2 * n_drawn, n_rows), "audit": None, "require": None, "force": False}
         again |= {"annotator": (), "settled": None}
         more = options.command("judge", ["draw", *files], **again) if n_drawn < n_rows else ""
-        table = result.source.table
+        table = result.tested.source.table
         sheet = options.settled or options.folder(table.folder) / f"{table.stem}.settle.csv"
         then = command_line([flag_of("settled"), str(sheet)])
         settle = f"{options.command('audit fill', [sheet])}, then add {then}"
@@ -699,10 +698,15 @@ def judged_steps(summary: Summary, hints: Hints) -> list[dict[str, str]]:
     if summary["confidence"] is not None and summary["accept"] is None:
         of, caveat = of_column([one["name"] for one in summary["columns"]]), "if you chose that error beforehand"
         steps.append(_acceptable(summary["acceptance"], hints, caveat, of))
+    people = summary["annotators"]
     words, how = "To narrow the intervals, label more rows (your answers are kept)", hints.draw
     if summary["left"]:
         words, how = f"To narrow the intervals, label the {counted(summary['left'], 'row')} left", hints.fill
-    if (people := summary["annotators"]) and people["unsettled"]:
+    elif people:
+        words = (
+            "To narrow the intervals, draw a larger sheet and let each person go on in a copy with the old answers"
+        )
+    if people and people["unsettled"]:
         words, how = f"Settle the {counted(people['unsettled'], 'row')} on which people differ", hints.settle
     steps.append((f"{words}{':' if how else '.'}", how))
     return [{"words": words, "command": command} for words, command in steps]

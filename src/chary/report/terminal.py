@@ -20,6 +20,7 @@ from chary.report.summary import (
     judged_steps,
     missing_codes,
     next_steps,
+    of_column,
     prior_advice,
     suspect_sentence,
 )
@@ -75,7 +76,7 @@ def show_diagnosis(console: Console, diagnosis: dict[str, Any], hints: Hints) ->
             for one in diagnosis["shifts"][:_N_SHIFTS]
         ]
         console.print("What differs most between labelled and other rows, in standard deviations:")
-        console.print(_grid(["Feature", "Difference", "p"], shifts, _N_SHIFTS))
+        console.print(number_grid(["Feature", "Difference", "p"], shifts, _N_SHIFTS))
     separation, coverage = diagnosis["separation"], diagnosis["coverage"]
     if separation and coverage is not None:
         auc, low, high = (separation[name] for name in ("auc", "low", "high"))
@@ -92,7 +93,7 @@ def _counts(summary: Summary) -> Grid:
     """Rows by class and by where their label comes from."""
     sources = list(summary["sources"])
     rows = [[one["name"], *(f"{one[source]:,}" for source in sources)] for one in summary["classes"]]
-    grid = _grid(["Class", *(source.capitalize() for source in sources)], rows, len(rows))
+    grid = number_grid(["Class", *(source.capitalize() for source in sources)], rows, len(rows))
     grid.add_section()
     grid.add_row("all", *(f"{count:,}" for count in summary["sources"].values()))
     return grid
@@ -191,6 +192,8 @@ def show_judged(console: Console, summary: Summary, hints: Hints) -> None:
     if summary["trusted"]:
         console.print(_trusted(summary["trusted"]))
     for slices in summary["slices"]:
+        if of := of_column([column["name"] for column in summary["columns"]]):
+            _say(console, f"Labels{of}, by {visible(slices['column'], 40)}:")
         console.print(_slices(slices))
     for note in summary["notes"]:
         _say(console, note["text"], "bold red" if note["warning"] else "")
@@ -203,7 +206,7 @@ def _judged_classes(classes: list[dict[str, Any]]) -> Grid:
     for one in sorted(classes, key=lambda one: -one["labelled"]):
         really = Text(f"{one['low']:,} to {one['high']:,}", "bold red" if one["off"] else "")
         rows.append([one["name"], f"{one['labelled']:,}", really, _score(one["precision"]), _score(one["recall"])])
-    return _grid(["Class", "Labelled", "Estimated by the audit", "Precision", "Recall"], rows, _N_CLASSES)
+    return number_grid(["Class", "Labelled", "Estimated by the audit", "Precision", "Recall"], rows, _N_CLASSES)
 
 
 def _trusted(trusted: list[dict[str, Any]]) -> Grid:
@@ -213,7 +216,7 @@ def _trusted(trusted: list[dict[str, Any]]) -> Grid:
         [one["name"], visible(one["column"], 60), _score(one["precision"]), clear[one["is_clear"]]]
         for one in trusted
     ]
-    return _grid(names, rows, _N_CLASSES)
+    return number_grid(names, rows, _N_CLASSES)
 
 
 def _score(score: dict[str, Any] | None) -> str:
@@ -239,7 +242,7 @@ def _slices(slices: dict[str, Any]) -> Grid:
             found = right, _limits(score["low"], score["high"]), p_value(part["p_value"])
         rows.append([part["value"], f"{part['rows']:,}", f"{part['audited']:,}", *found])
     names = [visible(slices["column"], 40), "Rows", "Audited", "Right", "95% intervals, together", "p"]
-    return _grid(names, rows, _N_PARTS)
+    return number_grid(names, rows, _N_PARTS)
 
 
 # ------------------------------------------------------------ both
@@ -258,7 +261,7 @@ def _panel(text: str, title: str, colour: str = "none") -> Panel:
     return Panel(Text(text), title=Text(title), title_align="left", border_style=colour, width=_WIDTH)
 
 
-def _grid(names: list[str], rows: list[list[Any]], most: int) -> Grid:
+def number_grid(names: list[str], rows: list[list[Any]], most: int) -> Grid:
     """Rows of a name, which may be from elsewhere, and of numbers that stand under each other; only so many."""
     numbers = [Column(Text(name), justify="right") for name in names[1:]]
     grid = Grid(Column(Text(names[0])), *numbers, box=box.SIMPLE)

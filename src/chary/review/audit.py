@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -19,8 +18,6 @@ MOST_DRAWN = 5_000  # rows that a person is given
 _MOST_ANSWER = 200  # characters of an answer
 # Characters of a cell, and columns of a row, that are sent; of what is beyond the number is told.
 MOST_CHARACTERS, MOST_FIELDS = 10_000, 300
-_LONG = 80  # characters from which on a text is read in lines
-_NUMBER = re.compile(r"[-+]?(\d[\d.,' _]*|[.,]\d+)(e[-+]?\d+)?\s?(%|[a-zA-Z€$£]{1,4})?")
 
 
 @locked
@@ -61,7 +58,7 @@ def audit_page(bench: Workbench, query: Mapping[str, str]) -> dict[str, Any]:
 
 
 @locked
-def draw(bench: Workbench, body: Mapping[str, Any]) -> dict[str, Any]:
+def draw_more(bench: Workbench, body: Mapping[str, Any]) -> dict[str, Any]:
     """Draw random rows, or add some to those that were drawn."""
     bench.require_unchanged()
     k, there = whole_number(body.get("k")), bench.sheets.read(bench.paths.audit)
@@ -171,11 +168,7 @@ def expected_answer(body: Mapping[str, Any]) -> str | None:
 def fields_of(cells: Mapping[str, Any], order: Sequence[str], whole: bool = False) -> dict[str, Any]:
     """The cells of these columns, in this order, and how many more there are: none of a ``whole`` row."""
     most = len(order) if whole else MOST_FIELDS
-    fields = []
-    for name in order[:most]:
-        text = text_of(cells[name])
-        kind = _kind(cells[name], text)
-        fields.append({"name": name, "text": text, "kind": kind, "empty": not text.strip()})
+    fields = [{"name": name, "text": text_of(cells[name])} for name in order[:most]]
     return {"fields": fields, "more": max(0, len(order) - most)}
 
 
@@ -210,13 +203,3 @@ def whole_number(value: Any) -> int:
     if not isinstance(value, int) or isinstance(value, bool):
         raise TableError("How many, or which one, is a whole number.")
     return value
-
-
-def _kind(value: Any, text: str) -> str:
-    if isinstance(value, (list, dict, bytes)):
-        return "other"
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return "number"
-    if len(text) > _LONG or "\n" in text:
-        return "long"
-    return "number" if _NUMBER.fullmatch(text.strip()) else "text"

@@ -12,9 +12,15 @@ import numpy as np
 import polars as pl
 
 from chary._words import cell_words, listed, shown
-from chary.audit import draw_to_judge, judge_table
 from chary.audit.filling import Filling, Stopping
-from chary.audit.judge import JudgedTable, hidden_columns, labels_of_sheet, read_labels_under_test
+from chary.audit.judge import (
+    JudgedTable,
+    draw_to_judge,
+    hidden_columns,
+    judge_table,
+    labels_of_sheet,
+    read_labels_under_test,
+)
 from chary.audit.sheet import (
     DOUBT,
     GUESS,
@@ -33,7 +39,7 @@ from chary.report.summary import Hints, summarize, summarize_judged
 from chary.review.files import Writer
 from chary.tables import Table, open_source, write_table
 from chary.tables.cells import cell_texts, label_texts, target_texts
-from chary.tables.table import ACCEPT, ADDED_COLUMNS, LABEL, column_named, has_texts, refuse_taken
+from chary.tables.table import ACCEPT, ADDED_COLUMNS, LABEL, can_be_text, column_named, refuse_taken
 from chary.tables.target import Value, read_target, target_values
 
 Progress = Callable[[str], None]
@@ -85,7 +91,7 @@ class ChooseJob(_Job):
         """Every column that could hold labels; first those of few values with most empty cells, as targets are."""
         found = []
         for name in self.table.frame.columns:
-            if not has_texts(self.table.frame[name]):
+            if not can_be_text(self.table.frame[name].dtype):
                 continue
             cells = self.table.frame[name]
             some = label_texts(target_texts(cells.gather_every(max(1, len(cells) // _LOOKED_AT_TO_CHOOSE))))
@@ -175,7 +181,7 @@ class JudgeJob(_Job):
         super().__init__(table, options)
         self.target, self.source = options.labels[0], open_source(table, reserved=())
         tested = read_labels_under_test(self.source, options)
-        hidden, revealing = hidden_columns(self.source, tested, options)
+        hidden, revealing = hidden_columns(tested)
         self.hidden, self.notes = (*hidden, *revealing), tested.notes
         if revealing:
             names = listed([shown(name, 40) for name in revealing])

@@ -47,15 +47,11 @@ FEWEST = 2  # answers that an audit can be made of
 _PLACES = {
     "aim": "the aim on the page Start",
     "audit": "the answers of the page Audit",
-    "categorical": "the kind “category” on the page Start",
     "checked": "the answers of the page Review",
     "class_prior": "the class shares on the page Start",
-    "drop": "“leave out” on the page Start",
     "error": "the error on the page Truth",
-    "identifier": "the kind “identifier” on the page Start",
-    "numeric": "the kind “number” on the page Start",
     "overwrite": "“draw anew”",
-    "text": "the kind “text” on the page Start",
+    **{name: f"the kind “{kind}” on the page Start" for kind, name in KINDS.items()},
 }
 
 # What answers a request: given the workbench, and what the address or the body says; returns what to show.

@@ -73,22 +73,12 @@ def truth_of_labels(result: LabeledTable) -> dict[str, Any]:
     mended = result.options.checked is not None
     alone = "Your labels, with those you corrected, make" if mended else "Your labels alone make"
     right = f"{alone} a model that is right on {before.correct:,} of {before.n:,} random rows"
-    held_out = None
+    n_new, promised = int(new.sum()), {"Mean confidence": float(result.confidence[new].mean())}
     if len(result.judged.correct):
-        accuracy = float(result.judged.correct.mean())
-        words = (
-            f"Cross-validation on your labels says {percent(accuracy)}. That does not apply to the other rows, "
-            "because your labels are not a random sample."
-        )
-        held_out = {"accuracy": accuracy, "words": words}
-    confidence, n_new = float(result.confidence[new].mean()), int(new.sum())
+        promised = {"Cross-validation on your labels": float(result.judged.correct.mean()), **promised}
     return {
         "accuracy": _score(before, f"{right}: {_between(before)} (95% interval, {how})."),
-        "promised": {
-            "held_out": held_out,
-            "confidence": round(confidence, 4),
-            "words": f"The new labels have a mean confidence of {percent(confidence)}, which is not accuracy.",
-        },
+        "promised": promised,
         "after": _score(
             after,
             f"The model that made the labels has learned from those rows, too: {_between(after)} (95% interval, "
@@ -115,7 +105,7 @@ def truth_of_judged(result: JudgedTable) -> dict[str, Any]:
     promised = column["promised"]
     return {
         "accuracy": {**promised, "right": promised["correct"], "words": column["sentence"]},
-        "promised": None,
+        "promised": {},
         "after": None,
         "acceptance": levels,
         "rows_to_accept": n_rows,

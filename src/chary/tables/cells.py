@@ -1,22 +1,40 @@
-"""What the cells of a table say: shown to a person, holding nothing, or safe to open in a spreadsheet."""
+"""What the cells of a table say, to a person or a spreadsheet; and what a column of them is taken for."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import Any, ClassVar
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from chary._words import visible
-from chary.tables.table import NO_WIDTH, all_composed, composed, has_texts, texts
+from chary.tables.table import NO_WIDTH, all_composed, can_be_text, composed, texts
 
 # What people and programs write where there is nothing, in upper or lower case, whatever the column is for.
 _ERRORS = ("#n/a", "#div/0!", "#value!", "#ref!", "#name?", "#num!", "#null!")  # of a spreadsheet
 _NOTHING = ("na", "n/a", "nan", "null", "?", "<na>", *_ERRORS)
 # In a feature such a cell is missing, and so is one of these; a number that is not finite is, in whatever format.
 _INFINITE = tuple(f"{sign}{word}" for sign in ("", "+", "-") for word in ("inf", "infinity"))
-_MISSING = (*_NOTHING, *_INFINITE, "", "none", "-")
+_MISSING = (
+    *_NOTHING,
+    *_INFINITE,
+    "",
+    "none",
+    "-",
+    "n.a.",
+    "n. a.",
+    "k.a.",
+    "k. a.",
+    "n.d.",
+    "s/d",
+    "b.d.",
+    "n.v.t.",
+)
 # In a target it may mean "no label" or be a class. So may -1, as NumPy and scikit-learn mark such rows, and
 # these words of a form or a ticket: nobody has decided, or somebody did not answer. "Other" and "none" do answer.
 _NOBODY_SAID = (
@@ -136,11 +154,6 @@ def likely_codes(numbers: pl.Series) -> list[tuple[str, int]]:
     return found
 
 
-def code_note(code: str, count: int) -> str:
-    """What is said of a column in which a number looks like a code for nothing."""
-    return f"{code} in {count:,} cells may mean missing"
-
-
 def codes_noted(note: str) -> tuple[list[str], str]:
     """The codes that a note of a column speaks of, and what else it says.
 
@@ -222,7 +235,7 @@ def cell_texts(cells: pl.Series, limit: int = _CELL) -> pl.Series:
     >>> cell_texts(pl.Series([12000.0, 1 / 3, None])).to_list()
     ['12000', '0.333333', None]
     """
-    if not has_texts(cells):
+    if not can_be_text(cells.dtype):
         return pl.Series(cells.name, [None] * len(cells), dtype=pl.String)
     nothing, shown = missing_cells(cells), texts(cells)
     if cells.dtype.is_float():
@@ -244,7 +257,7 @@ def shown_cells(cells: pl.Series) -> pl.Series:
     ['age = 31', 'age is missing']
     """
     name = visible(cells.name, _NAME)
-    if not has_texts(cells):
+    if not can_be_text(cells.dtype):
         return pl.Series(cells.name, [name] * len(cells), dtype=pl.String)
     return (pl.Series(cells.name, [f"{name} = "]) + cell_texts(cells)).fill_null(f"{name} is missing")
 
@@ -261,26 +274,20 @@ _UNSEEN = (
 )
 # A tab or the end of a line is one by itself: what comes after it may be a cell of its own. An apostrophe that a
 # text already has before a formula gets one more, so that each text is read back as it was.
-_RISKY = rf"^'*(?:[{_UNSEEN}]*[{re.escape(FORMULA_SIGNS)}]|[\t\r\n])"
+_RISKY = rf"'*(?:[{_UNSEEN}]*[{re.escape(FORMULA_SIGNS)}]|[\t\r\n])"
 # What runs nothing: a number as it is, and a sign alone.
 _HARMLESS = r"^[+-](?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)?$"
-_RISKY_TEXT = re.compile(_RISKY)
-
-
-def without_formulas(name: str) -> pl.Expr:
-    """A column of text in which nothing runs as a formula."""
-    column = pl.col(name)
-    runs = column.str.contains(_RISKY) & ~column.str.contains(_HARMLESS)
-    return pl.when(runs).then(pl.lit("'") + column).otherwise(column).alias(name)
 
 
 def guarded(frame: pl.DataFrame) -> pl.DataFrame:
-    """Columns of text in which nothing runs as a formula.
+    """The frame with an apostrophe before text that a spreadsheet would run as a formula.
 
     >>> guarded(pl.DataFrame({"a": ["=1+1", "-2.5", "b"]}))["a"].to_list()
     ["'=1+1", '-2.5', 'b']
     """
-    return frame.with_columns([without_formulas(name) for name in frame.columns])
+    text = pl.col(pl.String)
+    runs = text.str.contains(f"^{_RISKY}") & ~text.str.contains(_HARMLESS)
+    return frame.with_columns(pl.when(runs).then("'" + text).otherwise(text).name.keep())
 
 
 def as_typed(text: str) -> str:
@@ -289,7 +296,7 @@ def as_typed(text: str) -> str:
     >>> as_typed("'=yes"), as_typed("'n")
     ('=yes', "'n")
     """
-    return text[1:] if text.startswith("'") and _RISKY_TEXT.match(text[1:]) else text
+    return re.sub(f"^'(?={_RISKY})", "", text)
 
 
 def all_as_typed(cells: pl.Series) -> pl.Series:
@@ -298,5 +305,109 @@ def all_as_typed(cells: pl.Series) -> pl.Series:
     >>> all_as_typed(pl.Series(["'=yes", "'n", None])).to_list()
     ['=yes', "'n", None]
     """
-    odd = cells.filter(cells.str.starts_with("'").fill_null(False)).unique().to_list()
-    return cells.replace(odd, [as_typed(text) for text in odd]) if odd else cells
+    return cells.str.replace(f"^'({_RISKY})", "$1")
+
+
+# ---------------------------------------------------------------- columns
+
+# Why a column is left out.
+IDENTIFIER, TEXT, CONSTANT, DROPPED, UNSUPPORTED = "identifier", "text", "constant", "dropped", "unsupported"
+
+# A column is numeric, or a date, if at least this share of its filled cells reads as one; the rest is missing.
+READABLE = 0.98
+
+# How a person reads a feature: as a number, as a date, as a topic (more or less of it), or not at all.
+NUMBER, DATE, TOPIC, UNREADABLE = "number", "date", "topic", "unreadable"
+
+FEW, MANY = 200, 20_000  # cells that show what most cells of a column are like, and how they are written
+
+
+def some_of(cells: pl.Series, size: int) -> pl.Series:
+    """Cells of a column, ``size`` of them or somewhat more: the same ones whatever the order of the rows."""
+    step = len(cells) // size
+    return cells if step < 2 else cells.gather(cells.hash(seed=0).arg_sort().gather_every(step))
+
+
+def nulls(cells: pl.Series, dtype: type[pl.DataType] = pl.Float64) -> pl.Series:
+    """As many cells that hold nothing."""
+    return pl.Series(cells.name, [None] * len(cells), dtype=dtype)
+
+
+def unified(cells: pl.Series) -> pl.Series:
+    """Cells as the kinds take them: text kept in a dictionary as text, and in one Unicode form."""
+    return all_composed(cells.cast(pl.String) if cells.dtype in (pl.Categorical, pl.Enum) else cells)
+
+
+@dataclass(frozen=True)
+class Column:
+    """What a column was taken for: all that a model file says of it."""
+
+    name: str
+    kind: str  # the name of a ``Kind``, or why the column is left out
+    note: str = ""  # for people
+    form: str = ""  # how to read a cell, in words of its kind: of numbers "comma", of dates "dmy"
+    # categorical: its frequent values; boolean: the value read as 1; words: what each feature is about;
+    # numeric: words in place of a number, which count as missing
+    categories: tuple[str, ...] = ()
+    other: bool = False  # categorical: rare and unseen values share a feature
+    missing: bool = False  # cells were missing when the preparation was fitted
+    learned: dict[str, NDArray[Any]] = field(default_factory=dict, compare=False)  # what else a kind goes by
+    doubtful: bool = False  # a person should read the note: it may have been meant otherwise
+
+    @property
+    def used(self) -> bool:
+        """Whether the column becomes features."""
+        return self.kind not in (IDENTIFIER, TEXT, CONSTANT, DROPPED, UNSUPPORTED)
+
+
+class Kind:
+    """What there is to know of a kind of column; each is a subclass in a file of this folder.
+
+    A kind makes k numbers of a cell. They are standardised later, missing ones filled with their median and told
+    of by a feature of their own. Where they have ``one_scale``, distances between cells are kept. A kind that is
+    ``grouped`` makes one number, the group that a cell belongs to; each group is a feature then, 1 in it and 0
+    elsewhere.
+    """
+
+    name: ClassVar[str]  # the ``kind`` of its columns
+    grouped: ClassVar[bool] = False
+    one_scale: ClassVar[bool] = False
+
+    def find(self, filled: pl.Series, forced: bool = False) -> Column | None:
+        """What the column is, if it is of this kind; None if not.
+
+        ``filled`` are the cells that hold something, of whatever type, and are not all the same. A column is
+        ``forced`` if somebody said that it is of this kind.
+        """
+        raise NotImplementedError
+
+    def feature_names(self, column: Column) -> list[str]:
+        """A name for each of the k numbers, or for each group."""
+        return [column.name]
+
+    def feature_words(self, column: Column) -> list[tuple[str, str]]:
+        """What a person calls each of them, and the unit that a person reads it in."""
+        return [(name, NUMBER) for name in self.feature_names(column)]
+
+    def read(self, cells: pl.Series, column: Column) -> NDArray[np.float64]:
+        """The numbers (n, k) of cells; NaN where they are missing or written otherwise than in this column."""
+        raise NotImplementedError
+
+    def unread(self, without: pl.Series, column: Column) -> pl.Series:
+        """Of cells that hold something and yet have no number, those that are written otherwise than here."""
+        return without
+
+    def doubted(self, cells: pl.Series, column: Column) -> tuple[pl.Series, bool] | None:
+        """Where a cell that is written otherwise may pass for one that is not, as 1.234 does for 1234.
+
+        The cells that may be such, and whether one shows that none is; None where there is no doubt.
+        """
+        return None
+
+    def expected(self, column: Column) -> str:
+        """How the cells of this column are written, for who wrote them otherwise; a grouped kind is not asked."""
+        raise NotImplementedError
+
+    def whole(self, column: Column) -> bool:
+        """Whether a column from a model file has learned all that this kind goes by."""
+        return True

@@ -1,10 +1,10 @@
-"""What columns are, numeric features made of their cells, and counting the cells that cannot be read."""
+"""Turning the cells of a table into numeric features, and counting the cells that cannot be read."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -16,16 +16,21 @@ from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
-from chary._words import Parameter, listed, shown
-from chary.tables.cells import codes_of, filled_cells, without_codes
-from chary.tables.columns import CONSTANT, DROPPED, IDENTIFIER, NUMBER, READABLE, TEXT, Column, Kind, unified
-from chary.tables.columns.categories import Categories, category_texts, find_constant, find_identifier, of_no_kind
-from chary.tables.columns.dates import WRITTEN, Dates, TimesOfDay, find_epoch
-from chary.tables.columns.embeddings import Embeddings
-from chary.tables.columns.numbers import Booleans, Numbers, why_no_numbers
-from chary.tables.columns.texts import Texts
-from chary.tables.frames import from_dataframe
-from chary.tables.table import MAX_COLUMNS, TableError, column_hint, comparable_name, has_texts, texts
+from chary._words import Parameter, shown
+from chary.tables.cells import (
+    DROPPED,
+    NUMBER,
+    READABLE,
+    Column,
+    Kind,
+    codes_of,
+    filled_cells,
+    unified,
+    without_codes,
+)
+from chary.tables.columns import find_column, kind_of
+from chary.tables.source import from_dataframe
+from chary.tables.table import MAX_COLUMNS, TableError, column_hint, comparable_name
 
 # Medians, means and standard deviations come from at most so many rows and cells.
 _STATISTICS_ROWS, _STATISTICS_CELLS = 100_000, 2**26
@@ -140,9 +145,9 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         ordered = sorted(columns, key=lambda column: column.name)
         layout = _Layout.of(ordered)
         if layout.n_features > MAX_COLUMNS:
+            how = Parameter("drop")
             raise TableError(
-                f"The columns become {layout.n_features:,} features; chary takes up to {MAX_COLUMNS:,}: leave "
-                f"some columns out with {Parameter('drop')}."
+                f"The columns become {layout.n_features:,} features, of {MAX_COLUMNS:,} at most; use {how}."
             )
         self.columns_, self.ordered_, self._layout = columns, ordered, layout
         self.statistics_ = _statistics(frame, layout)
@@ -420,85 +425,3 @@ class Forms:
                 f"Column {shown(name)} holds {shown(self._first[why])}: {n_odd:,} of {n:,} cells cannot be read, "
                 f"because the model learned from {kind.expected(column)}; write them the same way."
             )
-
-
-# ---------------------------------------------------------------- the kind that a column is of
-
-# In the order in which they are asked.
-KINDS: tuple[Kind, ...] = (Dates(), TimesOfDay(), Numbers(), Booleans(), Categories(), Texts(), Embeddings())
-# What somebody may say of a column, and what it is then in any case.
-_LEFT_OUT = {"drop": (DROPPED, "dropped as asked"), "identifier": (IDENTIFIER, "an identifier, as asked")}
-# Kinds of text that might have been numbers.
-_MAY_HOLD_NUMBERS = (Categories.name, Texts.name, TEXT, IDENTIFIER)
-# What cells that their owner keeps as categories can be besides.
-_OF_TEXTS = (*_MAY_HOLD_NUMBERS, CONSTANT)
-
-
-def find_column(cells: pl.Series, forced: str = "", dates: str = "") -> Column:
-    """What a column is, or is said to be: ``drop``, ``identifier``, ``categorical``, ``numeric`` or ``text``.
-
-    Where its dates can be read in several ways, ``dates`` says in which.
-    """
-    if dates and dates not in WRITTEN:
-        raise TableError(
-            f"Dates cannot be {shown(dates)}; choose {listed(WRITTEN, 'or')} for {Parameter('dates')}."
-        )
-    if forced in _LEFT_OUT:
-        return Column(cells.name, *_LEFT_OUT[forced])
-    if forced == "categorical":
-        filled = filled_cells(category_texts(unified(cells)))
-        column = Categories().find(filled, forced=True)
-        if column is None:
-            return Column(cells.name, CONSTANT, "empty") if has_texts(cells) else of_no_kind(cells)
-    elif forced == "text":
-        filled = filled_cells(texts(unified(cells)))
-        column = find_constant(filled, len(cells)) if has_texts(cells) else None
-        column = column or Texts().find(filled, forced=True) or of_no_kind(cells)
-    else:
-        filled = filled_cells(unified(cells))
-        column = find_constant(filled, len(cells))
-        if column is None and not forced and cells.dtype in (pl.Categorical, pl.Enum):  # declared, even if numbers
-            column = Categories().find(filled)
-        if column is None:
-            column = _as_numbers(filled) if forced == "numeric" else _first_kind(filled, len(cells), dates)
-            if not forced and cells.dtype in (pl.Categorical, pl.Enum) and column.kind not in _OF_TEXTS:
-                column = Categories().find(filled, forced=True) or column
-    return replace(column, missing=column.missing or len(filled) < len(cells))
-
-
-def kind_of(column: Column) -> Kind:
-    """The kind that a used column is of."""
-    for kind in KINDS:
-        if kind.name == column.kind:
-            return kind
-    raise TableError(
-        f"Column {shown(column.name)} is of kind {shown(column.kind)}, which this version of chary does not know; "
-        "use the version that the model was made with."
-    )
-
-
-def _first_kind(filled: pl.Series, n_rows: int, dates: str) -> Column:
-    """The first kind that says so; with a doubt, if it is not numeric although most cells start with digits."""
-    # Moments first: in nanoseconds they are as long as what names rows.
-    if (named := find_epoch(filled) or find_identifier(filled, n_rows)) is not None:
-        return named
-    kinds = [Dates(dates), *KINDS[1:]]
-    if filled.dtype == pl.String and not (numbers := filled.cast(pl.Float64, strict=False)).null_count():
-        # Most columns of a wide table: no time of day, and a date only as in 20240131.
-        no_dates = [Dates] * (numbers.min() < 19_000_000)  # type: ignore[operator]
-        kinds = [kind for kind in kinds if type(kind) not in (TimesOfDay, *no_dates)]
-    column = next(filter(None, (kind.find(filled) for kind in kinds)), None) or of_no_kind(filled)
-    if column.kind in _MAY_HOLD_NUMBERS and (reason := why_no_numbers(filled)):
-        return replace(column, note=", ".join(filter(None, [column.note, reason])), doubtful=True)
-    return column
-
-
-def _as_numbers(filled: pl.Series) -> Column:
-    """Numbers, because somebody says so; truth values are 1 and 0 anyway."""
-    column = (Booleans() if filled.dtype == pl.Boolean else Numbers()).find(filled, forced=True)
-    if column is None:
-        raise TableError(
-            f"Column {shown(filled.name)} holds {shown(filled.head(1).to_list()[0])} and no numbers; remove it "
-            f"from {Parameter('numeric')}."
-        )
-    return column

@@ -14,7 +14,7 @@ import os
 import re
 import sys
 import urllib.request
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -26,12 +26,13 @@ import polars as pl
 
 from chary._files import is_address, why_unreadable
 from chary._words import Parameter, shown
-from chary.tables.formats import FORMATS, look_into
-from chary.tables.formats.base import Batch, File, Format, Reading
-from chary.tables.formats.columnar import Parquet
-from chary.tables.frames import from_dataframe
+from chary.method.labels import is_missing
+from chary.tables.cells import target_texts
+from chary.tables.formats import FORMATS, Parquet, look_into
+from chary.tables.formats.base import Batch, File, Format, Reading, state_of
 from chary.tables.table import (
     ADDED_COLUMNS,
+    LABEL,
     MAX_COLUMNS,
     Lines,
     Table,
@@ -39,6 +40,7 @@ from chary.tables.table import (
     column_named,
     common_type,
     reason,
+    refuse_duplicates,
     refuse_taken,
     row_bytes,
     total_bytes,
@@ -128,9 +130,7 @@ def open_source(
     looked_into = [look_into(file if file.path else _fetched(file.name)) for file in found]
     for file, format in looked_into:
         if sheet is not None and format.name != "xlsx":
-            raise TableError(
-                f"{file.name} is {format.words}, which has no sheets; leave {Parameter('sheet')} out."
-            )
+            raise TableError(f"{file.name} is {format.words} without sheets; leave {Parameter('sheet')} out.")
     files, formats = [file for file, _ in looked_into], [format for _, format in looked_into]
     facts = {
         "path": given[0],
@@ -153,17 +153,11 @@ def flattened(source: Source) -> Source:
         return source
     table = source.read()
     frame = table.frame
-    while records := [cells.name for cells in frame if isinstance(cells.dtype, pl.Struct)]:
-        parts: list[pl.Series] = []
-        for cells in frame:
-            fields = cells.struct.fields if cells.name in records else []
-            parts += [cells.struct.field(name).alias(f"{cells.name}.{name}") for name in fields] or [cells] * (
-                cells.name not in records
-            )
-        names = [part.name for part in parts]
-        if len(set(names)) < len(names):
-            raise TableError(f"{table.name} has a column and a field of the same name; rename one of them.")
-        frame = pl.DataFrame(parts)
+    try:
+        while records := [cells.name for cells in frame if isinstance(cells.dtype, pl.Struct)]:
+            frame = frame.unnest(records, separator=".")
+    except pl.exceptions.DuplicateError:
+        raise TableError(f"{table.name} has a column and a field of the same name; rename one of them.") from None
     return open_source(replace(table, frame=frame, lines=None), reserved=())
 
 
@@ -434,9 +428,9 @@ class Source:
         """All rows of files that can only be read as a whole."""
         for file in self.files:
             if file.size * _WHOLE_GROWTH > self.memory:
+                how = Parameter("memory")
                 raise TableError(
-                    f"{file.name} has to be read as a whole, and its {file.size >> 20:,} MiB take more memory "
-                    f"than is allowed; write it as Parquet or CSV, or pass more with {Parameter('memory')}."
+                    f"{file.name} is too large to read as a whole; write it as Parquet or CSV, or raise {how}."
                 )
         return self.read()
 
@@ -544,18 +538,29 @@ def _are_paths(data: Any) -> bool:
 
 
 def _files_of(given: str, notes: list[str]) -> list[File]:
+    """Those of a folder or a pattern that chary has not written, nor other programs beside tables; or one file."""
     if given == STDIN or is_address(given):
         return [File(given)]
-    try:
-        is_there = os.path.exists(given)
-    except ValueError:  # a name that no file can have
-        is_there = False
-    if is_there:
-        return _in_folder(Path(given), notes) if os.path.isdir(given) else [_file(given)]
-    if glob.has_magic(given):
-        matches = [path for path in glob.glob(given, recursive=True) if os.path.isfile(path)]
-        return _chosen(sorted(matches), f"No file is called {shown(given, 200)}; check the pattern.", notes)
-    return [_file(given)]
+    if os.path.isdir(given):
+        try:
+            names = sorted(entry.name for entry in os.scandir(given) if entry.is_file())
+        except OSError as error:
+            raise TableError(f"{shown(given, 200)} cannot be read ({(error.strerror or '').lower()}).") from None
+        paths = [os.path.join(given, name) for name in names if not name.startswith((".", "_"))]
+        nothing = (
+            f"The folder {shown(given, 200)} holds no table; give a file, or a pattern for files deeper in it."
+        )
+    elif glob.has_magic(given) and not os.path.lexists(given):
+        paths = sorted(path for path in glob.glob(given, recursive=True) if os.path.isfile(path))
+        nothing = f"No file is called {shown(given, 200)}; check the pattern."
+    else:
+        return [_file(given)]
+    kept = [path for path in paths if not _OWN.search(os.path.basename(path))]
+    if not kept:
+        raise TableError(nothing)
+    if n := len(paths) - len(kept):
+        notes.append(f"Skipped {n} file{'s' * (n > 1)} that chary wrote.")
+    return [_file(path) for path in kept]
 
 
 def _file(given: str) -> File:
@@ -564,49 +569,25 @@ def _file(given: str) -> File:
         raise TableError(sentence)
     if not path.is_file():
         raise TableError(f"{path} is not a regular file; save the table in one first.")
-    return File.at(path)
+    return File(path.name, path, state=state_of(path))
 
 
 def _fetched(given: str) -> File:
     """What comes from standard input, or is at an address."""
     if given == STDIN:
         return File("standard input", data=sys.stdin.buffer.read())
-    return File(given.partition("?")[0].rstrip("/").rpartition("/")[2], data=_bytes_at(given))
-
-
-def _bytes_at(given: str) -> bytes:
     try:
         if given.lower().startswith(("http://", "https://")):
             with urllib.request.urlopen(given, timeout=_PATIENCE) as answer:
-                return bytes(answer.read())
-        if given.lower().endswith((".parquet", ".pq")):
+                data = bytes(answer.read())
+        elif given.lower().endswith((".parquet", ".pq")):
             pl.read_parquet(given).write_parquet(buffer := io.BytesIO())
-            return buffer.getvalue()
-        return "\n".join(pl.read_lines(given).to_series()).encode()
+            data = buffer.getvalue()
+        else:
+            data = "\n".join(pl.read_lines(given).to_series()).encode()
     except (Exception, pl.exceptions.PanicException) as error:
         raise TableError(f"{shown(given, 200)} cannot be read ({reason(error)}); check the address.") from None
-
-
-def _in_folder(folder: Path, notes: list[str]) -> list[File]:
-    """The files of a folder, without hidden ones and the notes that other programs leave among tables."""
-    try:
-        names = sorted(entry.name for entry in os.scandir(folder) if entry.is_file())
-    except OSError as error:
-        raise TableError(f"{shown(folder, 200)} cannot be read ({(error.strerror or '').lower()}).") from None
-    seen = [str(folder / name) for name in names if not name.startswith((".", "_"))]
-    nothing = f"The folder {shown(folder, 200)} holds no table; give a file, or a pattern for files deeper in it."
-    return _chosen(seen, nothing, notes)
-
-
-def _chosen(paths: list[str], nothing: str, notes: list[str]) -> list[File]:
-    """Those that chary has not written itself."""
-    kept = [path for path in paths if not _OWN.search(os.path.basename(path))]
-    if not kept:
-        raise TableError(nothing)
-    if len(kept) < len(paths):
-        n = len(paths) - len(kept)
-        notes.append(f"Skipped {n} file{'s' * (n > 1)} that chary wrote.")
-    return [_file(path) for path in kept]
+    return File(given.partition("?")[0].rstrip("/").rpartition("/")[2], data=data)
 
 
 # ---------------------------------------------------------------- several files, one table
@@ -630,15 +611,13 @@ def _joined(tables: Sequence[Table]) -> Table:
 def _refuse_others(first: Table, table: Table) -> None:
     """Refuse a table that is of another kind than the first, or has other columns."""
     if table.format != first.format:
-        raise TableError(
-            f"{first.name} is {FORMATS[first.format].words} and {table.name} is {FORMATS[table.format].words}; "
-            "give files of one kind."
-        )
+        words = FORMATS[first.format].words, FORMATS[table.format].words
+        raise TableError(f"{first.name} is {words[0]} and {table.name} is {words[1]}; give files of one kind.")
     here, there = table.frame.columns, first.frame.columns
     if odd := [name for name in (*there, *here) if name not in set(here) or name not in set(there)]:
         has, lacks = (first, table) if odd[0] in there else (table, first)
         raise TableError(
-            f"{has.name} has a column {shown(odd[0])} and {lacks.name} has not; give files with the same columns."
+            f"{has.name} has a column {shown(odd[0])} and {lacks.name} has not; give files of one kind."
         )
 
 
@@ -665,8 +644,144 @@ def _cast_to(table: Table, wanted: dict[str, pl.DataType]) -> pl.DataFrame:
         cast = cells.cast(dtype, strict=False)
         if cells.dtype.is_numeric() and not cast.cast(cells.dtype, strict=False).equals(cells, null_equal=True):
             raise TableError(
-                f"Column {shown(name)} of {table.name} holds numbers too long to be {dtype}, as they are in other "
-                "files; write it in one type."
+                f"Column {shown(name)} of {table.name} is too long for {dtype}; write it in one type."
             )
         columns.append(cast)
     return pl.DataFrame(columns)
+
+
+# ---------------------------------------------------------------- data frames of other libraries
+
+
+def from_dataframe(data: Any) -> pl.DataFrame:
+    """Whatever holds a table in memory as a polars DataFrame.
+
+    A pandas or polars frame, a mapping of columns, a Dataset of Hugging Face, or anything that speaks Arrow (has
+    ``__arrow_c_stream__``): a table of pyarrow, a relation of DuckDB, a table of Ibis.
+
+    >>> from_dataframe({"age": [31, 47], "city": ["Ulm", None]}).shape
+    (2, 2)
+    """
+    if isinstance(data, pl.DataFrame):
+        return data
+    if isinstance(data, pl.LazyFrame):
+        return data.collect()
+    is_mapping = isinstance(data, Mapping)
+    if not is_mapping and not is_pandas(data) and (found := _from_arrow(data)) is not None:
+        return found
+    if not is_mapping and not hasattr(data, "columns"):
+        raise TableError(f"A table is needed, a DataFrame or a dict of columns; got {type(data).__name__}.")
+    keys = data if is_mapping else data.columns
+    names = [str(name) for name in keys]
+    refuse_duplicates(names, "The table")
+    return pl.DataFrame([_series(name, data[key]) for name, key in zip(names, keys, strict=True)])
+
+
+def _from_arrow(data: Any) -> pl.DataFrame | None:
+    """A table of a library that speaks Arrow; None if it does not."""
+    speaks = any(hasattr(data, f"__arrow_c_{kind}__") for kind in ("stream", "array"))
+    if not speaks and not hasattr(data, "to_polars"):
+        return None
+    try:
+        return pl.DataFrame(data) if speaks else data.to_polars()
+    except pl.exceptions.DuplicateError:
+        raise TableError("Two columns of the table have the same name; rename one of them.") from None
+    except (Exception, pl.exceptions.PanicException) as error:
+        raise TableError(f"The {type(data).__name__} cannot be read as a table ({reason(error)}).") from None
+
+
+def _series(name: str, values: Any) -> pl.Series:
+    """One column of a foreign DataFrame, without asking which library it came from."""
+    array = values if isinstance(values, np.ndarray) else getattr(values, "array", values)
+    dtype = getattr(array, "dtype", None)
+    if isinstance(values, pl.Series):
+        return values.alias(name)
+    if isinstance(dtype, np.dtype) and dtype.kind in "biufM":
+        return pl.Series(name, np.asarray(array))
+    items = [None if is_missing(value) else value for value in values]
+    if getattr(dtype, "categories", None) is not None:  # whatever its values are
+        named = target_texts(pl.Series([item for item in items if item is not None], strict=False))
+        texts = iter(named.to_list())
+        return pl.Series(name, [None if item is None else next(texts) for item in items], dtype=pl.Categorical)
+    try:
+        return pl.Series(name, items, strict=True)
+    except (TypeError, pl.exceptions.PolarsError):  # a column of mixed types: read it as text
+        return pl.Series(name, [None if item is None else str(item) for item in items])
+
+
+def extended(data: Any, table: Table, added: Mapping[str, pl.Series], target: str = "", rows: Any = None) -> Any:
+    """What was given, or some of its ``rows`` by number, with columns on the right; it is not changed itself.
+
+    A pandas frame stays one, with its index and types, and ``chary_label`` has the type of the target where that
+    can hold it. A file becomes a polars frame of its cells.
+    """
+    if not is_pandas(data):
+        frame = data if isinstance(data, pl.DataFrame) else table.frame
+        frame = frame if rows is None else frame[rows]
+        return _of_its_kind(data, frame.with_columns([column.alias(name) for name, column in added.items()]))
+    data = data if rows is None else data.iloc[rows]
+    own = [data[name].dtype for name in data.columns if str(name) == target]
+    return data.assign(**{
+        name: _pandas_array(column, own[0] if own and name == LABEL else None)
+        for name, column in added.items()
+    })  # fmt: skip
+
+
+def like(data: Any, columns: Mapping[str, Any], rows: Any = None) -> Any:
+    """Columns alone, one value for each of the ``rows`` or for all, as a frame of the kind that was given."""
+    frame = alone(data, columns)
+    return frame.set_index(data.index if rows is None else data.index[rows]) if is_pandas(data) else frame
+
+
+def alone(data: Any, columns: Mapping[str, Any]) -> Any:
+    """The same with rows of their own: whatever index there is does not fit them."""
+    if not is_pandas(data):
+        return _of_its_kind(data, pl.DataFrame(dict(columns)))
+    import pandas as pd
+
+    return pd.DataFrame(dict(columns))
+
+
+def _of_its_kind(data: Any, frame: pl.DataFrame) -> Any:
+    """A frame as what was given is, if that is of a library that takes one; otherwise the polars frame itself."""
+    library = type(data).__module__.partition(".")[0].lstrip("_")
+    if library == "pyarrow":
+        return frame.to_arrow()
+    if library == "datasets":
+        return type(data).from_polars(frame)
+    if library == "ibis":
+        return sys.modules[library].memtable(frame)
+    if library == "duckdb":
+        return sys.modules[library].from_arrow(frame.to_arrow())
+    return frame
+
+
+def is_pandas(data: Any) -> bool:
+    """Whether it is a pandas frame, or of a class made of it; pandas is not imported for that."""
+    bases = type(data).__mro__
+    return any(base.__name__ == "DataFrame" and base.__module__.split(".")[0] == "pandas" for base in bases)
+
+
+def _pandas_array(column: pl.Series, dtype: Any) -> Any:
+    """The values as pandas keeps them: of a given type, if that holds each of them."""
+    import pandas as pd
+
+    if column.dtype.is_numeric() or column.dtype == pl.Boolean:
+        values: Any = column.to_numpy()
+    else:
+        values = column.to_list()
+    plain = pd.Series(values)
+    categories = getattr(dtype, "categories", None)
+    if dtype is None or str(dtype) == "object" or dtype.kind == "m":  # durations stay as they are read
+        return plain.array
+    if column.dtype.is_integer() and dtype.kind == "f":  # whole numbers, though some cells were missing
+        return plain.array
+    if categories is not None:
+        known = dict(zip(target_texts(pl.Series(list(categories), strict=False)), categories, strict=True))
+        found = [known.get(text) for text in target_texts(column)]
+        return plain.array if None in found else pd.Series(found, dtype=dtype).array
+    try:
+        typed = pd.Series(values, dtype=dtype)
+    except (TypeError, ValueError):
+        return plain.array
+    return plain.array if typed.isna().any() else typed.array

@@ -4,9 +4,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from chary.tables.columns import Column
+from chary.tables.cells import Column
+from chary.tables.columns import find_column
 from chary.tables.columns.categories import Categories
-from chary.tables.preparation import find_column
 
 KIND = Categories()
 

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from chary.tables.preparation import find_column, kind_of
+from chary.tables.columns import find_column, kind_of
 
 N = 60
 CTIME = "Wed Jan 31 10:30:00 +0000 2024"

@@ -8,11 +8,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from chary.model_file import load, save
-from chary.tables.columns import Column, Kind, unified
+from chary.model_file import load_model, save_model
+from chary.tables.cells import Column, Kind, unified
+from chary.tables.columns import KINDS, find_column, kind_of
 from chary.tables.columns.categories import Categories, find_constant, find_counting, find_identifier, of_no_kind
-from chary.tables.frames import from_dataframe
-from chary.tables.preparation import KINDS, TablePreparation, find_column, kind_of
+from chary.tables.preparation import TablePreparation
+from chary.tables.source import from_dataframe
 from chary.tables.table import TableError
 
 N = 60
@@ -67,7 +68,7 @@ def test_kinds():
 def test_every_kind_is_found_by_its_name():
     assert [kind_of(Column("x", kind.name)) for kind in KINDS] == list(KINDS)
     assert len({kind.name for kind in KINDS}) == len(KINDS)
-    with pytest.raises(TableError, match="Column 'x' is of kind 'smell', which this version"):
+    with pytest.raises(TableError, match="Kind 'smell' of column 'x' is unknown"):
         TablePreparation.restored({}, [Column("x", "smell")], {})
 
 
@@ -95,7 +96,7 @@ def test_one_number_is_enough_where_somebody_says_so():
     assert found([True, False] * 30, "numeric").kind == "boolean"
     assert found(["7"] * N, "numeric").kind == "constant"
     for none in (["a", "b"], ["12:30", "7:00"], [dt.date(2024, 1, 1), dt.date(2024, 1, 2)]):
-        with pytest.raises(TableError, match=r"^Column 'x' holds '.*' and no numbers; remove it from t"):
+        with pytest.raises(TableError, match=r"^Column 'x' holds '.*', no number; remove it from t"):
             found(none, "numeric")
 
 
@@ -259,7 +260,7 @@ class Words(Kind):
 
 
 def test_a_new_kind_is_a_class_and_a_place_among_the_kinds(monkeypatch, tmp_path):
-    monkeypatch.setattr("chary.tables.preparation.KINDS", (*KINDS, Words()))
+    monkeypatch.setattr("chary.tables.columns.KINDS", (*KINDS, Words()))
     table = {
         "n": [1.5, 2.5, 4.0, None] * 5,
         "e": [["a", "bb"], ["ccc", "dddd"], ["eeeee", "f" * 9], None] * 5,
@@ -272,8 +273,8 @@ def test_a_new_kind_is_a_class_and_a_place_among_the_kinds(monkeypatch, tmp_path
     assert [feature.column for feature in preparation.features()] == ["e", "e", "n", "e", "n", "c", "c"]
     features = preparation.transform(table)
     np.testing.assert_allclose(preparation.features()[0].in_units(features[:3, 0]), [-2, 0, 2], atol=1e-6)
-    save(preparation, tmp_path / "m.chary")
-    assert load(tmp_path / "m.chary").transform(table).tobytes() == features.tobytes()
+    save_model(preparation, tmp_path / "m.chary")
+    assert load_model(tmp_path / "m.chary").transform(table).tobytes() == features.tobytes()
     with pytest.raises(TableError, match=r"Column 'e' holds .*: 1 of 1 cells .* lists of 2 words"):
         preparation.transform({**table, "n": [1.0], "e": [["a"]], "c": ["u"]})
 

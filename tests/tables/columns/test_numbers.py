@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chary.tables import TableError, TablePreparation
+from chary.tables.columns import find_column
 from chary.tables.columns.numbers import (
     Form,
     Numbers,
@@ -20,7 +21,6 @@ from chary.tables.columns.numbers import (
     read_numbers,
     why_no_numbers,
 )
-from chary.tables.preparation import find_column
 
 N = 60
 KIND = Numbers()
@@ -105,6 +105,13 @@ def test_what_is_no_matter_of_writing_passes():
         assert comma.transform({"x": cells}).shape == (len(cells), 1)
     assert TablePreparation().fit({"x": [1.5, 2.5]}).transform({"x": [1e300, 2e300]}).tolist() == [[0], [0]]
     assert TablePreparation().fit({"x": ["1'200", "900"]}).transform({"x": [1200.0]})[0, 0] == 1
+
+
+def test_a_row_alone_may_hold_a_word_that_stood_for_a_number_before():
+    salaries = TablePreparation(numeric=["x"]).fit({"x": ["45k", "€50.000", "negotiable", "€61.500"]})
+    assert salaries.transform({"x": ["negotiable"]}).tolist() == salaries.transform({"x": [None]}).tolist()
+    with pytest.raises(TableError, match=r"1 of 1 cells cannot be read, .* such as €12k; write"):
+        salaries.transform({"x": ["by agreement"]})
 
 
 def test_a_unit_and_other_doubts_are_told():

@@ -16,8 +16,8 @@ from scipy.sparse import vstack
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import normalize
 
-from chary.model_file import load, save
-from chary.tables.columns import texts
+from chary.model_file import load_model, save_model
+from chary.tables.columns import find_column, texts
 from chary.tables.columns.texts import (
     _N_PLACES,
     Texts,
@@ -27,7 +27,7 @@ from chary.tables.columns.texts import (
     alike,
     count_ngrams,
 )
-from chary.tables.preparation import TablePreparation, find_column
+from chary.tables.preparation import TablePreparation
 from chary.tables.table import TableError
 
 KIND = Texts()
@@ -209,8 +209,8 @@ def test_a_prepared_text_is_centred_and_on_one_scale():
 def test_a_saved_preparation_reads_the_same(tmp_path):
     table = {"review": [*reviews(), None], "n": np.arange(N + 1) % 7}
     preparation = TablePreparation(text=["review"]).fit(table)
-    save(preparation, tmp_path / "m.chary")
-    loaded = load(tmp_path / "m.chary")
+    save_model(preparation, tmp_path / "m.chary")
+    loaded = load_model(tmp_path / "m.chary")
     assert loaded.transform(table).tobytes() == preparation.transform(table).tobytes()
     assert loaded.get_feature_names_out().tolist() == preparation.get_feature_names_out().tolist()
     assert loaded.text == ("review",)

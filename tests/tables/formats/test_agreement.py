@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from chary.tables.preparation import find_column
+from chary.tables.columns import find_column
 from chary.tables.source import read_table
 from chary.tables.target import folded, read_target
 

@@ -105,7 +105,7 @@ def test_columns_of_several_types_are_text_and_said():
     ("rows", "said"),
     [
         ([], "^Sheet 's' of t is empty; chary needs a header and rows.$"),
-        ([["a", "b", "a"], [1, 2, 3]], "^t, sheet 's': columns 1 and 3 are both called 'a'; rename one of them.$"),
+        ([["a", "b", "a"], [1, 2, 3]], "^t, sheet 's': columns 1 and 3 are both called 'a'; rename one.$"),
     ],
 )
 def test_sheets_without_a_table_are_refused(rows, said):
@@ -136,30 +136,32 @@ def test_damaged_workbooks_are_one_sentence():
 def test_a_workbook_that_unpacks_to_more_than_a_table_is_refused(monkeypatch):
     monkeypatch.setattr("chary.tables.formats.base._SMALL", 2**20)
     bomb = repacked(workbook(), lambda name, data: data + b" " * 2**24 if "sheet1" in name else data)
-    with pytest.raises(TableError, match=r"t would unpack from .* to at least 16 MiB"):
+    with pytest.raises(TableError, match=r"t would unpack to more than 16 MiB"):
         read_workbook(bomb, "t", None)
 
 
 @needs_excel
 @pytest.mark.parametrize(
-    ("cells", "why"),
+    "cells",
     [
-        ([[1]], "holds List"),
-        ([b"x"], "holds Binary"),
-        ([dt.timedelta(1)], "holds Duration"),
-        ([2**53], "whole numbers of more than 15 digits"),
-        ([float("nan")], "a number that is not finite"),
-        ([Decimal("1.10")], "exact decimals"),
-        ([dt.date(1899, 1, 1)], "dates before March 1900"),
-        ([dt.datetime(2024, 1, 1, 0, 0, 0, 7)], "finer than a thousandth of a second"),
-        (pl.Series([dt.datetime(2024, 1, 1)]).dt.replace_time_zone("UTC"), "moments of a time zone"),
-        (["x" * 40_000], "a text of more than 32,767 characters"),
+        [2**53, 1],
+        [float("nan"), 1.5],
+        [Decimal("1.10")],
+        [dt.date(1899, 1, 1), dt.date(2024, 1, 1)],
+        [dt.datetime(2024, 1, 1, 0, 0, 0, 7)],
+        pl.Series([dt.datetime(2024, 1, 1)]).dt.replace_time_zone("UTC"),
     ],
 )
-def test_what_a_cell_cannot_hold_is_refused(cells, why):
-    with pytest.raises(TableError, match=rf"^An Excel workbook cannot hold this table: column 'c' .*{why}"):
-        FORMATS["xlsx"].refuse_unwritable(pl.DataFrame({"c": cells}))
-    FORMATS["xlsx"].refuse_unwritable(FRAME)
+def test_what_a_cell_cannot_keep_is_text(cells):
+    frame = pl.DataFrame({"c": cells})
+    again = read_workbook(workbook(frame), "t", None)[0]
+    assert again["c"].to_list() == frame["c"].cast(pl.String).to_list()
+
+
+@needs_excel
+def test_a_text_longer_than_a_cell_is_refused():
+    with pytest.raises(TableError, match=r"column 'c' holds a text of more than 32,767 characters; choose"):
+        FORMATS["xlsx"].refuse_unwritable(pl.DataFrame({"c": ["x" * 40_000]}))
 
 
 @needs_excel
@@ -171,7 +173,7 @@ def test_a_table_larger_than_a_sheet_is_refused():
 @pytest.mark.parametrize("package", ["fastexcel", "xlsxwriter"])
 def test_without_the_package_one_sentence_says_what_to_install(monkeypatch, package):
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(TableError, match=rf"{package}; install it with pip install 'chary\[excel\]'"):
+    with pytest.raises(TableError, match=r"pip install 'chary\[excel\]'"):
         read_workbook(b"", "t", None) if package == "fastexcel" else FORMATS["xlsx"].refuse_unwritable(FRAME)
 
 

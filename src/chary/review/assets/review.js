@@ -292,7 +292,8 @@ function showFields(row, askForAll) {
   show(more, row.more > 0);
 }
 
-function fieldOf({ name, text, kind, empty }) {
+function fieldOf({ name, text }) {
+  const empty = !text.trim();
   const value = make("dd", { dir: "auto" }, empty ? "empty" : seen(text, LONGEST));
   if (text.length > LONGEST) {
     value.append(" ", button("Show the rest", "quiet", () => {
@@ -302,7 +303,7 @@ function fieldOf({ name, text, kind, empty }) {
       value.focus();
     }));
   }
-  const shape = empty ? "empty" : ["number", "long"].includes(kind) ? kind : "text";
+  const shape = empty ? "empty" : text.length > 80 || text.includes("\n") ? "long" : "text";
   return make("div", { class: shape }, make("dt", { dir: "auto" }, seen(name, 200)), value);
 }
 
@@ -817,10 +818,7 @@ async function truthPage() {
 
   const showAccuracy = () => {
     const { accuracy, after, promised } = data;
-    const held = promised?.held_out;
-    const lines = [];
-    if (held?.accuracy != null) lines.push({ name: "Cross-validation on your labels", mark: held.accuracy, figure: percent(held.accuracy) });
-    if (promised?.confidence != null) lines.push({ name: "Mean confidence", mark: promised.confidence, figure: percent(promised.confidence) });
+    const lines = Object.entries(promised).map(([name, mark]) => ({ name, mark, figure: percent(mark) }));
     if (accuracy) lines.push({ name: after ? "Without the audit's answers" : "These labels", low: accuracy.low, high: accuracy.high, dot: accuracy.n ? accuracy.right / accuracy.n : null, figure: interval(accuracy.low, accuracy.high), main: !after });
     if (after) lines.push({ name: "These labels", low: after.low, high: after.high, dot: after.n ? after.right / after.n : null, figure: interval(after.low, after.high), main: true });
     const best = after ?? accuracy;
@@ -828,7 +826,7 @@ async function truthPage() {
     intervals($("accuracy-picture"), lines);
     show($("promise-words"), lines.some(({ mark }) => mark != null));
     list($("truth-words"), [accuracy?.words, after?.words].filter(Boolean));
-    list($("truth-notes"), [held?.words, promised?.words, ...data.notes].filter(Boolean));
+    list($("truth-notes"), data.notes);
   };
 
   const showMatrix = () => {

@@ -1,113 +1,96 @@
-"""What a column was taken for, and the questions that every kind of column answers; each kind is a file here."""
+"""The kinds of columns, a file for each, and the one that a column is of: the first that says so.
+
+A new kind is a file of this folder and a place in ``KINDS``.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from dataclasses import replace
 
-import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from chary.tables.table import all_composed
+from chary._words import Parameter, listed, shown
+from chary.tables.cells import CONSTANT, DROPPED, IDENTIFIER, TEXT, Column, Kind, filled_cells, unified
+from chary.tables.columns.categories import Categories, category_texts, find_constant, find_identifier, of_no_kind
+from chary.tables.columns.dates import WRITTEN, Dates, TimesOfDay, find_epoch
+from chary.tables.columns.embeddings import Embeddings
+from chary.tables.columns.numbers import Booleans, Numbers, why_no_numbers
+from chary.tables.columns.texts import Texts
+from chary.tables.table import TableError, can_be_text
+from chary.tables.table import texts as as_texts
 
-# Why a column is left out.
-IDENTIFIER, TEXT, CONSTANT, DROPPED, UNSUPPORTED = "identifier", "text", "constant", "dropped", "unsupported"
-
-# A column is numeric, or a date, if at least this share of its filled cells reads as one; the rest is missing.
-READABLE = 0.98
-
-# How a person reads a feature: as a number, as a date, as a topic (more or less of it), or not at all.
-NUMBER, DATE, TOPIC, UNREADABLE = "number", "date", "topic", "unreadable"
-
-FEW, MANY = 200, 20_000  # cells that show what most cells of a column are like, and how they are written
-
-
-def some_of(cells: pl.Series, size: int) -> pl.Series:
-    """Cells of a column, ``size`` of them or somewhat more: the same ones whatever the order of the rows."""
-    step = len(cells) // size
-    return cells if step < 2 else cells.gather(cells.hash(seed=0).arg_sort().gather_every(step))
-
-
-def nulls(cells: pl.Series, dtype: type[pl.DataType] = pl.Float64) -> pl.Series:
-    """As many cells that hold nothing."""
-    return pl.Series(cells.name, [None] * len(cells), dtype=dtype)
+# In the order in which they are asked.
+KINDS: tuple[Kind, ...] = (Dates(), TimesOfDay(), Numbers(), Booleans(), Categories(), Texts(), Embeddings())
+# What somebody may say of a column, and what it is then in any case.
+_LEFT_OUT = {"drop": (DROPPED, "dropped as asked"), "identifier": (IDENTIFIER, "an identifier, as asked")}
+# Kinds of text that might have been numbers.
+_MAY_HOLD_NUMBERS = (Categories.name, Texts.name, TEXT, IDENTIFIER)
+# What cells that their owner keeps as categories can be besides.
+_OF_TEXTS = (*_MAY_HOLD_NUMBERS, CONSTANT)
 
 
-def unified(cells: pl.Series) -> pl.Series:
-    """Cells as the kinds take them: text kept in a dictionary as text, and in one Unicode form."""
-    return all_composed(cells.cast(pl.String) if cells.dtype in (pl.Categorical, pl.Enum) else cells)
+def find_column(cells: pl.Series, forced: str = "", dates: str = "") -> Column:
+    """What a column is, or is said to be: ``drop``, ``identifier``, ``categorical``, ``numeric`` or ``text``.
 
-
-@dataclass(frozen=True)
-class Column:
-    """What a column was taken for: all that a model file says of it."""
-
-    name: str
-    kind: str  # the name of a ``Kind``, or why the column is left out
-    note: str = ""  # for people
-    form: str = ""  # how to read a cell, in words of its kind: of numbers "comma", of dates "dmy"
-    # categorical: its frequent values; boolean: the value read as 1; words: what each feature is about
-    categories: tuple[str, ...] = ()
-    other: bool = False  # categorical: rare and unseen values share a feature
-    missing: bool = False  # cells were missing when the preparation was fitted
-    learned: dict[str, NDArray[Any]] = field(default_factory=dict, compare=False)  # what else a kind goes by
-    doubtful: bool = False  # a person should read the note: it may have been meant otherwise
-
-    @property
-    def used(self) -> bool:
-        """Whether the column becomes features."""
-        return self.kind not in (IDENTIFIER, TEXT, CONSTANT, DROPPED, UNSUPPORTED)
-
-
-class Kind:
-    """What there is to know of a kind of column; each is a subclass in a file of this folder.
-
-    A kind makes k numbers of a cell. They are standardised later, missing ones filled with their median and told
-    of by a feature of their own. Where they have ``one_scale``, distances between cells are kept. A kind that is
-    ``grouped`` makes one number, the group that a cell belongs to; each group is a feature then, 1 in it and 0
-    elsewhere.
+    Where its dates can be read in several ways, ``dates`` says in which.
     """
+    if dates and dates not in WRITTEN:
+        raise TableError(f"Dates cannot be {shown(dates)}; pass {listed(WRITTEN, 'or')} as {Parameter('dates')}.")
+    if forced in _LEFT_OUT:
+        return Column(cells.name, *_LEFT_OUT[forced])
+    if forced == "categorical":
+        filled = filled_cells(category_texts(unified(cells)))
+        column = Categories().find(filled, forced=True)
+        if column is None:
+            return Column(cells.name, CONSTANT, "empty") if can_be_text(cells.dtype) else of_no_kind(cells)
+    elif forced == "text":
+        filled = filled_cells(as_texts(unified(cells)))
+        column = find_constant(filled, len(cells)) if can_be_text(cells.dtype) else None
+        column = column or Texts().find(filled, forced=True) or of_no_kind(cells)
+    else:
+        filled = filled_cells(unified(cells))
+        column = find_constant(filled, len(cells))
+        if column is None and not forced and cells.dtype in (pl.Categorical, pl.Enum):  # declared, even if numbers
+            column = Categories().find(filled)
+        if column is None:
+            column = _as_numbers(filled) if forced == "numeric" else _first_kind(filled, len(cells), dates)
+            if not forced and cells.dtype in (pl.Categorical, pl.Enum) and column.kind not in _OF_TEXTS:
+                column = Categories().find(filled, forced=True) or column
+    return replace(column, missing=column.missing or len(filled) < len(cells))
 
-    name: ClassVar[str]  # the ``kind`` of its columns
-    grouped: ClassVar[bool] = False
-    one_scale: ClassVar[bool] = False
 
-    def find(self, filled: pl.Series, forced: bool = False) -> Column | None:
-        """What the column is, if it is of this kind; None if not.
+def kind_of(column: Column) -> Kind:
+    """The kind that a used column is of."""
+    for kind in KINDS:
+        if kind.name == column.kind:
+            return kind
+    raise TableError(
+        f"Kind {shown(column.kind)} of column {shown(column.name)} is unknown; use the model's own version."
+    )
 
-        ``filled`` are the cells that hold something, of whatever type, and are not all the same. A column is
-        ``forced`` if somebody said that it is of this kind.
-        """
-        raise NotImplementedError
 
-    def feature_names(self, column: Column) -> list[str]:
-        """A name for each of the k numbers, or for each group."""
-        return [column.name]
+def _first_kind(filled: pl.Series, n_rows: int, dates: str) -> Column:
+    """The first kind that says so; with a doubt, if it is not numeric although most cells start with digits."""
+    # Moments first: in nanoseconds they are as long as what names rows.
+    if (named := find_epoch(filled) or find_identifier(filled, n_rows)) is not None:
+        return named
+    kinds = [Dates(dates), *KINDS[1:]]
+    if filled.dtype == pl.String and not (numbers := filled.cast(pl.Float64, strict=False)).null_count():
+        # Most columns of a wide table: no time of day, and a date only as in 20240131.
+        no_dates = [Dates] * (numbers.min() < 19_000_000)  # type: ignore[operator]
+        kinds = [kind for kind in kinds if type(kind) not in (TimesOfDay, *no_dates)]
+    column = next(filter(None, (kind.find(filled) for kind in kinds)), None) or of_no_kind(filled)
+    if column.kind in _MAY_HOLD_NUMBERS and (reason := why_no_numbers(filled)):
+        return replace(column, note=", ".join(filter(None, [column.note, reason])), doubtful=True)
+    return column
 
-    def feature_words(self, column: Column) -> list[tuple[str, str]]:
-        """What a person calls each of them, and the unit that a person reads it in."""
-        return [(name, NUMBER) for name in self.feature_names(column)]
 
-    def read(self, cells: pl.Series, column: Column) -> NDArray[np.float64]:
-        """The numbers (n, k) of cells; NaN where they are missing or written otherwise than in this column."""
-        raise NotImplementedError
-
-    def unread(self, without: pl.Series, column: Column) -> pl.Series:
-        """Of cells that hold something and yet have no number, those that are written otherwise than here."""
-        return without
-
-    def doubted(self, cells: pl.Series, column: Column) -> tuple[pl.Series, bool] | None:
-        """Where a cell that is written otherwise may pass for one that is not, as 1.234 does for 1234.
-
-        The cells that may be such, and whether one shows that none is; None where there is no doubt.
-        """
-        return None
-
-    def expected(self, column: Column) -> str:
-        """How the cells of this column are written, for who wrote them otherwise; a grouped kind is not asked."""
-        raise NotImplementedError
-
-    def whole(self, column: Column) -> bool:
-        """Whether a column from a model file has learned all that this kind goes by."""
-        return True
+def _as_numbers(filled: pl.Series) -> Column:
+    """Numbers, because somebody says so; truth values are 1 and 0 anyway."""
+    column = (Booleans() if filled.dtype == pl.Boolean else Numbers()).find(filled, forced=True)
+    if column is None:
+        first = filled.head(1).to_list()[0]
+        raise TableError(
+            f"Column {shown(filled.name)} holds {shown(first)}, no number; remove it from {Parameter('numeric')}."
+        )
+    return column

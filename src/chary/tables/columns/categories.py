@@ -11,9 +11,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from chary.tables.cells import missing_cells
-from chary.tables.columns import CONSTANT, FEW, IDENTIFIER, TEXT, UNSUPPORTED, Column, Kind
-from chary.tables.table import all_composed, has_texts, texts
+from chary.tables.cells import CONSTANT, FEW, IDENTIFIER, TEXT, UNSUPPORTED, Column, Kind, missing_cells
+from chary.tables.table import all_composed, can_be_text, texts
 
 # A column is categorical if its frequent values cover at least this share of its filled cells.
 _COVERED = 0.5
@@ -118,7 +117,7 @@ _SMALL_GROUP = 2
 
 def find_constant(filled: pl.Series, n_rows: int) -> Column | None:
     """The same in every row, if it is; ``filled`` are the cells that hold something."""
-    if not has_texts(filled) or filled.n_unique() > 1 or 0 < len(filled) < n_rows:
+    if not can_be_text(filled.dtype) or filled.n_unique() > 1 or 0 < len(filled) < n_rows:
         return None
     return Column(filled.name, CONSTANT, "the same in every row" if len(filled) else "empty")
 
@@ -173,7 +172,7 @@ def find_counting(name: str, numbers: pl.Series) -> Column | None:
 
 def of_no_kind(filled: pl.Series) -> Column:
     """A column that no kind takes."""
-    if not has_texts(filled):
+    if not can_be_text(filled.dtype):
         return Column(filled.name, UNSUPPORTED, f"of a type chary does not read ({filled.dtype})")
     if filled.n_unique() == len(filled):
         return Column(filled.name, IDENTIFIER, _DIFFERENT)

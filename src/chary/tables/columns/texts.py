@@ -23,8 +23,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, diags_array, vstack
 from sklearn.utils.extmath import randomized_svd
 
-from chary.tables.cells import missing_cells
-from chary.tables.columns import IDENTIFIER, TEXT, TOPIC, Column, Kind
+from chary.tables.cells import IDENTIFIER, TEXT, TOPIC, Column, Kind, missing_cells
 from chary.tables.table import texts
 
 # Chosen on twenty tables: docs/explanation/defaults.md.

@@ -2,7 +2,7 @@
 
 A workbook knows numbers, text, truth values and moments. Whole numbers are read as such, moments at midnight as
 dates, moments of no day as times; a column that mixes these is text. Formulas are read as their results. Cells
-that are merged downwards all have the value of the first.
+that are merged downwards all have the value of the first. What it cannot keep as it is, it is given as text.
 """
 
 from __future__ import annotations
@@ -50,25 +50,26 @@ class Xlsx(Format):
     """A workbook is a ZIP archive: whether one is, is looked up in it."""
 
     name, words, endings = "xlsx", "an Excel workbook", (".xlsx", ".xlsm")
-
-    def matches(self, head: bytes) -> bool:
-        """Whatever was not unpacked."""
-        return head.startswith(b"PK")
+    begins = b"PK"  # of an archive that was not unpacked
 
     def read(self, file: File, how: Reading) -> Table:
         frame, notes = _read_sheet(file.read(), file.name, how)
         return Table(frame, file.name, format=self.name, notes=notes)
 
     def holds(self, dtype: pl.DataType) -> bool:
-        return can_be_text(dtype)
+        return can_be_text(dtype) and dtype != pl.Duration
 
     def refuse_unwritable(self, frame: pl.DataFrame) -> None:
-        """Refuse what a workbook cannot hold unchanged, and any table where the package to write one is absent."""
+        """Refuse what a sheet has no room for, and any table where the package to write one is absent."""
         _xlsxwriter()
+        why, other = "", f"choose another format with {Parameter('format')}"
         if frame.height >= _MOST_ROWS or frame.width > _MOST_COLUMNS:
-            raise _cannot(f"{frame.height:,} rows and {frame.width:,} columns are more than a sheet has room for")
-        for cells in frame:
-            _refuse_unwritable(cells)
+            why = f"{frame.height:,} rows and {frame.width:,} columns are more than a sheet has room for"
+        for cells in frame.select(pl.col(pl.String)):
+            if (cells.str.len_chars() > _MOST_CHARACTERS).any():
+                why = f"column {shown(cells.name)} holds a text of more than {_MOST_CHARACTERS:,} characters"
+        if why:
+            raise TableError(f"An Excel workbook cannot hold this table: {why}; {other}.")
 
     def appender(self, stream: BinaryIO, group_rows: int) -> Appender:
         return _Sheet(stream)
@@ -93,9 +94,10 @@ class _Sheet(Appender):
             sheet = workbook.add_worksheet("table")
             for j, cells in enumerate(frame):
                 sheet.write_string(0, j, cells.name)
+                write, cells = (
+                    (sheet.write, cells) if _is_kept(cells) else (sheet.write_string, cells.cast(pl.String))
+                )
                 form = next((text for dtype, text in _MOMENTS.items() if cells.dtype == dtype), None)
-                as_it_is = form is not None or cells.dtype.is_numeric() or cells.dtype == pl.Boolean
-                write, cells = (sheet.write, cells) if as_it_is else (sheet.write_string, cells.cast(pl.String))
                 how = form and workbook.add_format({"num_format": form})
                 for i, value in enumerate(cells, start=1):  # the package writes cell by cell
                     if value is not None:
@@ -108,10 +110,7 @@ def _read_sheet(data: bytes, name: str, how: Reading) -> tuple[pl.DataFrame, tup
     try:
         import fastexcel
     except ImportError:
-        raise TableError(
-            f"{name} is an Excel workbook, which needs the package fastexcel; install it with "
-            "pip install 'chary[excel]', or save the sheet as CSV."
-        ) from None
+        raise TableError(f"{name} is an Excel workbook; to read it, pip install 'chary[excel]'.") from None
     try:
         data = _checked(data, name)
         reader = fastexcel.read_excel(data)
@@ -152,10 +151,7 @@ def _xlsxwriter() -> Any:
     try:
         import xlsxwriter
     except ImportError:
-        raise TableError(
-            "Writing an Excel workbook needs the package xlsxwriter; install it with pip install 'chary[excel]', "
-            f"or choose {Parameter('format', 'csv')}."
-        ) from None
+        raise TableError("To write an Excel workbook, pip install 'chary[excel]'.") from None
     return xlsxwriter
 
 
@@ -263,32 +259,14 @@ def _typed(cells: pl.Series) -> pl.Series:
     return cells
 
 
-def _refuse_unwritable(cells: pl.Series) -> None:
-    """Refuse a column that would be another one once it was in a workbook."""
-    dtype = cells.dtype
-    is_day, has_time = dtype in (pl.Date, pl.Datetime), dtype in (pl.Datetime, pl.Time)
-    why = ""
-    if not can_be_text(dtype) or dtype == pl.Duration:
-        why = f"{dtype}, which a cell cannot"
-    elif dtype.is_decimal():
-        why = "exact decimals"
-    elif dtype.is_integer() and (cells.cast(pl.Float64).abs() >= _WHOLE).any():
-        why = "whole numbers of more than 15 digits"
-    elif dtype.is_float() and not cells.drop_nulls().is_finite().all():
-        why = "a number that is not finite"
-    elif is_day and (cells.dt.date() < _FIRST_DAY).any():
-        why = "dates before March 1900"
-    elif has_time and (cells.dt.microsecond() % 1000 != 0).any():
-        why = "moments finer than a thousandth of a second"
-    elif isinstance(dtype, pl.Datetime) and dtype.time_zone:
-        why = "moments of a time zone"
-    elif dtype == pl.String and (cells.str.len_chars() > _MOST_CHARACTERS).any():
-        why = f"a text of more than {_MOST_CHARACTERS:,} characters"
-    if why:
-        raise _cannot(f"column {shown(cells.name)} holds {why}")
-
-
-def _cannot(why: str) -> TableError:
-    return TableError(
-        f"An Excel workbook cannot hold this table: {why}; choose another format with {Parameter('format')}."
-    )
+def _is_kept(cells: pl.Series) -> bool:
+    """Whether a workbook keeps a column as it is: not so numbers of more digits, and moments finer or older."""
+    dtype, kept = cells.dtype, True
+    if dtype.is_numeric():
+        kept = not dtype.is_decimal() and bool((cells.cast(pl.Float64).abs() < _WHOLE).all() or dtype.is_float())
+        kept = kept and bool(cells.cast(pl.Float64).is_finite().all())
+    if dtype in (pl.Date, pl.Datetime):
+        kept = getattr(dtype, "time_zone", None) is None and bool((cells.dt.date() >= _FIRST_DAY).all())
+    if dtype in (pl.Datetime, pl.Time):
+        kept = kept and bool((cells.dt.microsecond() % 1000 == 0).all())
+    return kept and (dtype.is_numeric() or dtype in (pl.Boolean, *_MOMENTS))
