@@ -1,4 +1,4 @@
-"""What chary asks of any classifier: to fit partly labelled rows, to give probabilities and those of its members."""
+"""What chary asks of any classifier: to fit partly labelled rows, and to give probabilities."""
 
 from __future__ import annotations
 
