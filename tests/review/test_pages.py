@@ -14,7 +14,7 @@ from chary.review.audit import (
     MOST_FIELDS,
     audit_page,
     checked_answer,
-    draw,
+    draw_more,
     fields_of,
     keys_of,
     number_in,
@@ -90,7 +90,7 @@ def test_the_next_step_is_the_obvious_one(now, page, words):
 
 
 def test_the_next_row_is_the_first_without_an_answer(bench):
-    assert draw(bench, {"k": 4})["last"] is None
+    assert draw_more(bench, {"k": 4})["last"] is None
     filling = Filling(bench.paths.audit)
     filling.answer(1, "cat")
     filling.answer(3, "?")

@@ -34,8 +34,7 @@ from chary.report.page import notebook_picture, render_card, render_judged, rend
 from chary.report.summary import Hints, Summary, summarize, summarize_diagnosis, summarize_judged
 from chary.report.terminal import show_diagnosis, show_judged, show_labels
 from chary.tables import Source, Table, TableError, open_source
-from chary.tables.frames import alone, extended, like
-from chary.tables.source import flattened
+from chary.tables.source import alone, extended, flattened, like
 from chary.tables.table import ACCEPT, LABEL, WHY, free_memory, with_names_of
 
 _DRAW = "result.draw('audit.csv'), fill in its column {}, then label again with audit='audit.csv'"

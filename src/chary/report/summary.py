@@ -112,6 +112,7 @@ def summarize(result: LabeledTable) -> Summary:
         "columns": [_column(column) for column in preparation.columns_],
         "settings": {
             **result.settings,
+            "options": {name: str(said) for name, said in result.options.as_typed("label").items()},  # all chosen
             "features": len(preparation.get_feature_names_out()),
             "versions": {"chary": __version__, "scikit-learn": sklearn.__version__, **_versions()},
         },
@@ -697,10 +698,15 @@ def judged_steps(summary: Summary, hints: Hints) -> list[dict[str, str]]:
     if summary["confidence"] is not None and summary["accept"] is None:
         of, caveat = of_column([one["name"] for one in summary["columns"]]), "if you chose that error beforehand"
         steps.append(_acceptable(summary["acceptance"], hints, caveat, of))
+    people = summary["annotators"]
     words, how = "To narrow the intervals, label more rows (your answers are kept)", hints.draw
     if summary["left"]:
         words, how = f"To narrow the intervals, label the {counted(summary['left'], 'row')} left", hints.fill
-    if (people := summary["annotators"]) and people["unsettled"]:
+    elif people:
+        words = (
+            "To narrow the intervals, draw a larger sheet and let each person go on in a copy with the old answers"
+        )
+    if people and people["unsettled"]:
         words, how = f"Settle the {counted(people['unsettled'], 'row')} on which people differ", hints.settle
     steps.append((f"{words}{':' if how else '.'}", how))
     return [{"words": words, "command": command} for words, command in steps]
