@@ -198,9 +198,9 @@ def test_what_a_draw_was_told_is_in_its_file(table, drawn):
     table = replace(table, path="in/a.csv", read_with={"delimiter": ":"})
     draw_with_marker(table, drawn, "?")
     origin = read_origin(read_table(drawn))
-    assert origin == SheetOrigin("animal", ["cat", "dog"], ("?",), "in/a.csv", {"delimiter": ":"})
+    assert origin == SheetOrigin("animal", ["cat", "dog"], ("?",), ("in/a.csv",), {"delimiter": ":"})
     answer(drawn, lambda f: f.with_columns(pl.lit('{"animal": ["cat", "dog"]}').alias("chary_classes")))
-    assert read_origin(read_table(drawn)) == SheetOrigin("animal", ["cat", "dog"], None, "", {})
+    assert read_origin(read_table(drawn)) == SheetOrigin("animal", ["cat", "dog"], None, ("",), {})
 
 
 @pytest.mark.parametrize(
@@ -413,12 +413,12 @@ def test_a_sheet_of_several_files_tells_them_all(table, drawn):
     table = replace(table, path="in/a.csv", more_paths=("in/b.csv",), read_with={"sheet": "Data"})
     draw_with_marker(table, drawn, None)
     origin = read_origin(read_table(drawn))
-    assert (origin.table, origin.more_tables, origin.read_with) == ("in/a.csv", ("in/b.csv",), {"sheet": "Data"})
+    assert (origin.tables, origin.read_with) == (("in/a.csv", "in/b.csv"), {"sheet": "Data"})
 
 
 # -- Where it comes from
 
-ORIGIN = SheetOrigin("truth", ["a", "b"], ("?", "NA"), "in/t.csv", {"delimiter": ";"}, ("u.csv",), True, DOUBT)
+ORIGIN = SheetOrigin("truth", ["a", "b"], ("?", "NA"), ("in/t.csv", "u.csv"), {"delimiter": ";"}, True, DOUBT)
 ORIGIN = ORIGIN._replace(seed=0, judged=("rule",), shown=("x",))
 
 
@@ -427,7 +427,7 @@ def a_sheet(origin):
 
 
 def test_what_a_sheet_says_of_its_origin_is_read_back():
-    plain = SheetOrigin("truth", ["a"], None, "t.csv", {})
+    plain = SheetOrigin("truth", ["a"], None, ("t.csv",), {})
     for origin in (ORIGIN, plain, plain._replace(unlabeled=("?",))):
         assert read_origin(a_sheet(origin)) == origin
         assert read_origin(with_origin(a_sheet(origin), "stopped", True)) == origin._replace(stopped=True)

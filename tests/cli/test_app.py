@@ -29,10 +29,7 @@ pytestmark = pytest.mark.usefixtures("quick_learners")
         (["label", "{file}", "-t", "churn", "--seed", "x"], "Invalid value for '--seed'"),
         (["label", "{file}", "-t", "churn", "--format", "doc"], "The format 'doc' is not known; choose csv,"),
         (["label", "{file}", "-", "-t", "churn"], "Standard input cannot be combined with files"),
-        (
-            ["label", "{file}", "-t", "churn", "--sheet", "a"],
-            "is a text table, which has no sheets; leave --sheet out",
-        ),
+        (["label", "{file}", "-t", "churn", "--sheet", "a"], "is a text table without sheets; leave --sheet out"),
         (["label", "{file}", "-t", "churn", "--drop", "idd"], "no column 'idd' to override; did you mean 'id'?"),
         (["label", "{file}", "-t", "churn", "--class-prior", "yes=0.3"], "class_prior lacks the class 'no'"),
         (["predict", "{file}", "{file}"], "not a model file of chary; copy or train it again"),

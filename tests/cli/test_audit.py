@@ -118,7 +118,7 @@ def test_draw_refuses_what_it_could_not_write_as_other_commands_do(animals, run)
     assert (path.with_name("new") / "folder" / "animals.audit.csv").exists()
     run("audit", "draw", path, "-t", "animal")
     said = run("audit", "draw", path, "-t", "animal")[2]
-    assert "exists already, with 30 rows; ask for more of them to enlarge it, or pass --force to draw anew" in said
+    assert "already, with 30 rows; ask for more of them to enlarge it, or pass --force to replace it" in said
 
 
 def test_label_with_an_audit_says_what_it_found(drawn, animals, run, keys, row_numbers):

@@ -195,7 +195,7 @@ def test_what_a_format_cannot_hold_is_said_before_any_work(table, tmp_path, run)
         "label", tmp_path / "t.parquet", "-t", "churn", "--format", "csv", "--out", tmp_path / "out"
     )
     assert code == 1
-    assert "A file of the format csv cannot hold column 'v', which is List(Int64); choose --format parquet." in err
+    assert "csv files cannot hold column 'v', which is List(Int64); choose --format parquet." in err
     assert not (tmp_path / "out").exists()
 
 
@@ -347,7 +347,7 @@ def test_text_and_numbers_beside_the_table(tmp_path, run):
     assert (tmp_path / "t.labeled.csv").read_text().startswith("code,n,y,chary_label")
     assert run("predict", tmp_path / "t.model.chary", path, *beside)[0] == 0
     code, _, err = run("predict", tmp_path / "t.model.chary", path, "--force")
-    assert (code, err.endswith("give one for these rows with --features.\n")) == (1, True)
+    assert (code, err.endswith("give one with --features.\n")) == (1, True)
     code, _, err = run("label", path, "-t", "y", "--force", "--features", path)
     assert (code, err) == (1, "chary: t.csv is not a whole NumPy file of numbers; write it with numpy.save.\n")
 

@@ -185,7 +185,11 @@ def test_every_hint_says_all_that_was_chosen_and_overwrites_nothing(tmp_path):
     assert Hints.typed(CHOSEN, files, 0).draw == ""
 
     table = SimpleNamespace(stem="t", folder=Path())
-    judged = SimpleNamespace(n_rows=100, answers=SimpleNamespace(n_drawn=60), source=SimpleNamespace(table=table))
+    judged = SimpleNamespace(
+        population=100,
+        answers=SimpleNamespace(n_drawn=60),
+        tested=SimpleNamespace(source=SimpleNamespace(table=table)),
+    )
     hints = Hints.typed_to_judge(CHOSEN, files, judged)
     assert parsed(hints.draw) == replace(of_command(safe, "judge"), k=100, audit=None, annotator=(), settled=None)
     assert hints.fill == "chary audit fill s.csv"
@@ -193,7 +197,7 @@ def test_every_hint_says_all_that_was_chosen_and_overwrites_nothing(tmp_path):
     assert Hints.typed_to_judge(CHOSEN, files, judged).draw == ""
 
     told = {"unlabeled": ("to do",), "exact_labels": True, "read_with": {"delimiter": ":", "encoding": "cp1252"}}
-    drawn = SheetOrigin("it's", ["a"], **told, table="my t.csv")
+    drawn = SheetOrigin("it's", ["a"], **told, tables=("my t.csv",))
     sheet = tmp_path / "my t.audit.csv"
     common = Options(unlabeled=("to do",), exact_labels=True, delimiter=":", encoding="cp1252")
     said = audit._next_command(sheet, drawn)
@@ -202,7 +206,7 @@ def test_every_hint_says_all_that_was_chosen_and_overwrites_nothing(tmp_path):
     assert parsed(audit._next_command(sheet, drawn._replace(chosen=DOUBT))) == replace(
         common, target="it's", checked=sheet
     )
-    said = audit._next_command(sheet, drawn._replace(judged=("rule", "other"), more_tables=("b.csv",)))
+    said = audit._next_command(sheet, drawn._replace(judged=("rule", "other"), tables=(*drawn.tables, "b.csv")))
     assert said.startswith("chary judge 'my t.csv' b.csv ")
     assert parsed(said) == replace(common, labels=("rule", "other"), audit=sheet)
 

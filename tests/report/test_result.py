@@ -224,7 +224,7 @@ def test_labels_of_whole_numbers_are_whole_and_of_categories_are_categories(kind
     ("arguments", "said"),
     [
         ({"target": "chrun"}, "did you mean 'churn'?"),
-        ({"target": "churn", "error": 0.1}, "pass its sheet as the parameter audit"),
+        ({"target": "churn", "error": 0.1}, "pass the parameter audit"),
         ({"target": "churn", "error": 10, "audit": "a.csv"}, "such as error='0.1'"),
         ({"target": "churn", "drop": ["nothing"]}, "no column 'nothing'"),
     ],

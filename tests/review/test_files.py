@@ -15,7 +15,7 @@ from chary._files import OutputError
 from chary._words import Parameter, Step
 from chary.options import Options
 from chary.review import begin
-from chary.review.audit import audit_page, draw
+from chary.review.audit import audit_page, draw_more
 from chary.review.files import Outputs, kinds_of, paths_of, read_settings, with_settings, write_settings
 from chary.review.start import overview
 from chary.review.state import _PLACES, page_sentence
@@ -148,7 +148,7 @@ def test_a_sheet_of_another_table_is_said_and_not_used(bench, animals, tmp_path)
     other = tmp_path / "other"
     other.mkdir()
     pl.read_csv(animals[0]).head(200).write_csv(other / "animals.csv")
-    draw(begin([str(other / "animals.csv")], Options(target="animal")), {"k": 4})
+    draw_more(begin([str(other / "animals.csv")], Options(target="animal")), {"k": 4})
     bench.paths.audit.write_bytes((other / "animals.audit.csv").read_bytes())
     assert bench.sheets.audit is None
     assert "does not match animals.csv" in overview(bench, {})["notices"][0]

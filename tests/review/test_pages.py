@@ -5,15 +5,16 @@ from datetime import datetime
 import numpy as np
 import pytest
 
-from chary.audit import count_interval, interval, judge_table
+from chary.audit import count_interval, interval
 from chary.audit.filling import CLASS_KEYS, Filling
+from chary.audit.judge import judge_table
 from chary.options import Options
 from chary.review.audit import (
     MOST_CHARACTERS,
     MOST_FIELDS,
     audit_page,
     checked_answer,
-    draw,
+    draw_more,
     fields_of,
     keys_of,
     number_in,
@@ -89,7 +90,7 @@ def test_the_next_step_is_the_obvious_one(now, page, words):
 
 
 def test_the_next_row_is_the_first_without_an_answer(bench):
-    assert draw(bench, {"k": 4})["last"] is None
+    assert draw_more(bench, {"k": 4})["last"] is None
     filling = Filling(bench.paths.audit)
     filling.answer(1, "cat")
     filling.answer(3, "?")

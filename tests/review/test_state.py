@@ -14,7 +14,7 @@ from chary.cli import main
 from chary.options import Options
 from chary.review import begin
 from chary.review.app import READS
-from chary.review.audit import draw
+from chary.review.audit import draw_more
 from chary.review.start import change
 from chary.tables import TableError
 
@@ -240,7 +240,7 @@ def test_files_of_others_are_not_overwritten_unasked(animals, enter):
 def test_a_finished_result_is_no_table_to_label_and_standard_input_none_either(bench, browser):
     bench.learn()
     browser.wait()
-    with pytest.raises(TableError, match="already has a column 'chary_label', written by chary"):
+    with pytest.raises(TableError, match="already has a column 'chary_label', made by chary"):
         begin([str(bench.paths.labels)], ANIMALS)
     assert begin([str(bench.paths.labels)], Options(labels=("chary_label",))).job.kind == "judge"
     with pytest.raises(TableError, match="save standard input in a file"):
@@ -321,7 +321,7 @@ def test_the_job_tells_the_labels(rules):
     job = bench.job
     assert (job.classes, job.hidden, job.population) == (["ham", "spam"], ("rule", "sure"), 200)
     assert sum(one.rows for one in job.values) == 200
-    draw(bench, {"k": 5})
+    draw_more(bench, {"k": 5})
     filling = Filling(bench.paths.audit)
     labels = job.table.frame["rule"].to_list()
     assert job.stopping(filling, None).labels == [labels[row.number] for row in filling.rows]
@@ -329,7 +329,7 @@ def test_the_job_tells_the_labels(rules):
 
 
 def test_the_interval_while_answering_is_of_the_model_of_the_given_labels(bench):
-    draw(bench, {"k": 5})
+    draw_more(bench, {"k": 5})
     filling = Filling(bench.paths.audit)
     codes = np.zeros(240, dtype=np.intp)
     codes[filling.rows[2].number] = 1

@@ -11,6 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.preprocessing import OrdinalEncoder
 
+from chary.audit import score
 from chary.labelling import label_table
 from chary.labelling.diagnose import REPRESENTATIVE, STRONG
 from chary.options import Options
@@ -79,8 +80,8 @@ def test_a_report_is_kept_with_the_truth_beside_it(draw, outcome):
     truth, rest = draw.classes[draw.truth], ~draw.labeled
     made = outcome.labels.classes[outcome.codes]
     assert kept["accuracy"] == pytest.approx(np.mean(made[rest] == truth[rest]))
-    score = outcome.judged.score
-    assert (kept["held_out"], kept["held_out_low"], kept["held_out_high"]) == (score.share, score.low, score.high)
+    found = score(outcome.judged.correct)
+    assert (kept["held_out"], kept["held_out_low"], kept["held_out_high"]) == (found.share, found.low, found.high)
     assert kept["verdict"] == outcome.diagnosis.verdict
     assert [level["error_high"] for level in kept["levels"]] == [level.error_high for level in outcome.levels]
     half = next(level for level in kept["levels"] if level["share"] == 0.5)

@@ -190,15 +190,15 @@ def test_a_row_without_end_a_bomb_and_what_is_too_large_for_memory(tmp_path, mon
     monkeypatch.setattr(base, "_MOST_RECORD", 10_000)
     path = tmp_path / "t.csv"
     path.write_bytes(b'a,b\n1,2\n1,"' + b"x" * 50_000)
-    with pytest.raises(TableError, match=r"line 3: a row of more than .* MiB; perhaps a quote is opened"):
+    with pytest.raises(TableError, match=r"line 3: a row without end; perhaps a quote"):
         list(open_source(path).batches())
     monkeypatch.setattr("chary.tables.formats.base._SMALL", 1000)
     with gzip.open(tmp_path / "b.csv.gz", "wb") as file:
         file.write(b"a,b\n" + b"1,2\n" * 200_000)
-    with pytest.raises(TableError, match=r"would unpack from .* which no normal table does"):
+    with pytest.raises(TableError, match=r"would unpack to more"):
         list(open_source(tmp_path / "b.csv.gz").batches())
     FRAME.write_ipc(tmp_path / "t.arrow")
-    with pytest.raises(TableError, match=r"has to be read as a whole, .* pass more with the parameter memory"):
+    with pytest.raises(TableError, match=r"too large to read as a whole; .* or raise the parameter memory"):
         list(open_source(tmp_path / "t.arrow", memory=1000).batches())
 
 
@@ -406,16 +406,16 @@ def test_files_of_a_folder_are_open_one_at_a_time(tmp_path, kind):
 @pytest.mark.parametrize(
     ("other", "said"),
     [
-        ({"a": [1]}, "0.parquet has a column 'b' and 1.parquet has not; give files with the same columns."),
+        ({"a": [1]}, "0.parquet has a column 'b' and 1.parquet has not; give files of one kind."),
         ({"a": [1], "b": [2], "c": [3]}, "1.parquet has a column 'c' and 0.parquet has not; give files"),
         (
             {"a": ["x"], "b": [2]},
             "Column 'a' is String in 1.parquet and Int64 in 0.parquet; write it in one type.",
         ),
-        ({"a": [0.5], "b": [2]}, "Column 'a' of 0.parquet holds numbers too long to be Float64"),
+        ({"a": [0.5], "b": [2]}, "Column 'a' of 0.parquet is too long for Float64"),
         (
             {"a": pl.Series([2**64 - 1], dtype=pl.UInt64), "b": [2]},
-            "Column 'a' of 1.parquet holds numbers too long to be Int64",
+            "Column 'a' of 1.parquet is too long for Int64",
         ),
     ],
 )

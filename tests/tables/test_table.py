@@ -54,7 +54,7 @@ def test_cells_are_shown_as_text_where_they_can(cells, shown):
 
 def test_two_columns_of_one_name_are_refused():
     refuse_duplicates(["a", "b"], "t.csv")
-    with pytest.raises(TableError, match=r"^t.csv: columns 2 and 3 are both called 'b'; rename one of them.$"):
+    with pytest.raises(TableError, match=r"^t.csv: columns 2 and 3 are both called 'b'; rename one.$"):
         refuse_duplicates(["a", "b", "b"], "t.csv")
 
 
@@ -99,9 +99,7 @@ def test_a_table_is_written_in_the_format_asked_for():
         ".jsonl",
     )
     for unknown in ("doc", "csv.bz2", "gz", "csv.gz.gz"):
-        with pytest.raises(
-            TableError, match="is not known; choose csv, parquet, jsonl, arrow or xlsx, compressed as"
-        ):
+        with pytest.raises(TableError, match=r"is not known; choose csv, parquet, .* or csv\.gz"):
             table.written_as(unknown)
 
 
@@ -181,7 +179,7 @@ def test_cells_that_are_short_in_the_file_are_counted_as_they_are(path, suffix, 
     assert path.stat().st_size < 100_000
     assert read_table(path).frame.height == 3000
     monkeypatch.setattr(memory, "free_memory", lambda: 50 << 20)
-    with pytest.raises(TableError, match=r"holds 28 MiB of cells.* 50 MiB .* without 'note'"):
+    with pytest.raises(TableError, match=r"its cells would need 8\d MiB .* 50 MiB .* without 'note'"):
         read_table(path)
 
 

@@ -13,7 +13,6 @@ from chary.audit.figures import (
 )
 from chary.audit.filling import settled
 from chary.audit.intervals import at_least, count_interval, interval, required_size, sequence
-from chary.audit.judge import draw_to_judge, judge_table
 from chary.audit.model import cross_fitted_score, fit_with_audit
 from chary.audit.sheet import draw
 
@@ -29,11 +28,9 @@ __all__ = [
     "cross_fitted_score",
     "difference",
     "draw",
-    "draw_to_judge",
     "fit_with_audit",
     "interval",
     "judge_labels",
-    "judge_table",
     "required_size",
     "score",
     "sequence",

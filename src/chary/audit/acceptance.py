@@ -169,13 +169,9 @@ def check_error(error: float | None, audit: Any) -> None:
         return
     if isinstance(error, bool) or not isinstance(error, Real) or not 0 < error < 1:
         example = Parameter("error", "0.1")
-        raise TableError(
-            f"The error {shown(error)} is not a share of wrong labels; pass one such as ", example, "."
-        )
+        raise TableError(f"The error {shown(error)} is not a share of wrong labels, such as ", example, ".")
     if audit is None:
-        raise TableError(
-            "Only an audit tells which rows can be accepted; pass its sheet as ", Parameter("audit"), "."
-        )
+        raise TableError("Only an audit tells which rows can be accepted; pass ", Parameter("audit"), ".")
 
 
 class ConfidenceHistogram(NamedTuple):

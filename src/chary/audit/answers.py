@@ -17,17 +17,7 @@ from numpy.typing import NDArray
 from chary._words import Parameter, Step, listed, shown
 from chary.audit.acceptance import ERRORS, Acceptance, Acceptor
 from chary.audit.figures import Score, kappa, pair_counts, promised_score, score
-from chary.audit.sheet import (
-    RANDOM,
-    SKIPPED,
-    SheetOrigin,
-    SheetRow,
-    TableCells,
-    cells_of,
-    read_origin,
-    read_sheet,
-    sheet_rows,
-)
+from chary.audit.sheet import RANDOM, SKIPPED, SheetRow, TableCells, cells_of, read_origin, read_sheet, sheet_rows
 from chary.method.labels import Labels
 from chary.tables.cells import as_typed, is_no_answer
 from chary.tables.table import Table, TableError
@@ -186,7 +176,7 @@ def read_audit(
         values = listed([shown(text) for text in origin.markers]) if origin.markers else "no value"
         remedy = ", so its rows are not random among those unlabelled now; use the same, or draw again."
         raise TableError(f"{audit.name} was drawn with {values} as ", Parameter("unlabeled"), remedy)
-    found = match_answers(audit, origin, cells_of(table, target), target, classes, markers, exact_labels, chosen)
+    found = match_answers(audit, cells_of(table, target), target, classes, markers, exact_labels, chosen)
     if table.taken is not None:
         there = found.drawn >= 0
         found.drawn[there] = table.taken.places(found.drawn[there])
@@ -202,7 +192,6 @@ def read_audit(
 
 def match_answers(
     audit: Table,
-    origin: SheetOrigin | None,
     cells: TableCells,
     target: str,
     classes: Sequence[str],
@@ -251,8 +240,9 @@ def match_answers(
     numbers = {place: row.number for place, row in by_place.items()}
     drawn = np.array([numbers.get(place, -1) for place in range(1, last + 1)], dtype=np.intp)
     answers = AuditAnswers.of(drawn, truth, n_drawn, classes, list(dict.fromkeys(notes)))
-    options = origin.options if origin else {}
-    return replace(answers, stopped=bool(origin and origin.stopped), options=options, annotators=annotators)
+    origin = read_origin(audit)
+    about: dict[str, Any] = {"stopped": origin.stopped, "options": origin.options} if origin else {}
+    return replace(answers, annotators=annotators, **about)
 
 
 def known_class(answer: str, classes: Sequence[str], notes: list[str], markers: Sequence[str]) -> str:

@@ -296,6 +296,7 @@ def slice_scores(
     *,
     skipped: ArrayLike | None = None,
     level: float = 0.95,
+    n_columns: int = 1,
 ) -> dict[Any, Slice]:
     """The accuracy in each slice of a table, corrected for looking at all of them.
 
@@ -314,6 +315,8 @@ def slice_scores(
         Of the whole table, the values that no audited row has included.
     skipped : array-like of shape (k,), bool, default=None
     level : float, default=0.95
+    n_columns : int, default=1
+        Columns that are looked at in this way: all of their slices hold together.
 
     Examples
     --------
@@ -326,16 +329,12 @@ def slice_scores(
     right = right.astype(bool) & ~unknown
     own = {value: _equal(values, value) for value in counts}
     told = [value for value in counts if own[value].sum() >= MIN_PER_CLASS]
-    each = 1 - (1 - level) / max(1, len(told))
+    each = 1 - (1 - level) / max(1, n_columns * len(told))
     tables = [crosstab(own[value], right, levels=([True, False],) * 2).count for value in told]
-    p_values = dict(zip(told, holm([float(fisher_exact(table).pvalue) for table in tables]), strict=True))
+    p_values = dict(zip(told, holm([n_columns * fisher_exact(table).pvalue for table in tables]), strict=True))
+    found = {value: _score_of(right, own[value], unknown, counts[value], each) for value in told}
     return {
-        value: Slice(
-            n_rows,
-            int(own[value].sum()),
-            _score_of(right, own[value], unknown, n_rows, each) if value in p_values else None,
-            p_values.get(value),
-        )
+        value: Slice(n_rows, int(own[value].sum()), found.get(value), p_values.get(value))
         for value, n_rows in counts.items()
     }
 

@@ -151,9 +151,8 @@ class Filling:
         self.sheet = read_sheet(self.path)
         origin = read_origin(self.sheet)
         if origin is None:
-            raise TableError(
-                f"{self.sheet.name} has no usable column {shown(CLASSES)}; label in a spreadsheet, or draw again."
-            )
+            unusable = f"{self.sheet.name} has no usable column {shown(CLASSES)}"
+            raise TableError(f"{unusable}; label in a spreadsheet, or draw again.")
         self.origin = origin
         self.rows = sorted(named_rows(self.sheet, origin.target), key=lambda row: (row.place, row.number))
         self.answers = [as_typed(row.answer) for row in self.rows]
@@ -249,10 +248,8 @@ class Stopping:
     def _right(self, answers: Sequence[str]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Which answers agree with the labels, and which rows were skipped."""
         skipped = np.array([answer == SKIPPED for answer in answers])
-        right = [
-            label is not None and folded(answer) == folded(label)
-            for answer, label in zip(answers, self.labels, strict=False)
-        ]
+        pairs = zip(answers, self.labels, strict=False)
+        right = [label is not None and folded(answer) == folded(label) for answer, label in pairs]
         return np.array(right) & ~skipped, skipped
 
     def words(self, answers: Sequence[str]) -> tuple[str, bool]:

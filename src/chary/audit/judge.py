@@ -19,21 +19,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from chary._words import Parameter, Step, listed, shown
+from chary.audit import figures
 from chary.audit.acceptance import Acceptor, ConfidenceHistogram, check_error
-from chary.audit.answers import Audit, AuditAnswers, known_class, match_answers
-from chary.audit.figures import (
-    Difference,
-    Judgement,
-    Score,
-    Slice,
-    difference,
-    holm,
-    judge_labels,
-    kappa,
-    pair_counts,
-    promised_score,
-    slice_scores,
-)
+from chary.audit.answers import Annotators, Audit, AuditAnswers, known_class, match_answers
+from chary.audit.figures import Difference, Judgement, Score, Slice, kappa, pair_counts
 from chary.audit.sheet import (
     MOST_SHOWN,
     SKIPPED,
@@ -52,8 +41,7 @@ from chary.audit.sheet import (
 from chary.options import AUDIT_SIZE, Options
 from chary.tables import TableError
 from chary.tables.cells import all_as_typed, label_texts
-from chary.tables.frames import from_dataframe
-from chary.tables.source import Source
+from chary.tables.source import Source, from_dataframe
 from chary.tables.table import Table, can_be_text, texts
 from chary.tables.target import (
     MAX_CLASSES,
@@ -112,28 +100,13 @@ class JudgedColumn(NamedTuple):
 class JudgedTable(Audit):
     """The outcome of ``judge_table``; what ``Audit`` says is of the first column of labels."""
 
-    source: Source
+    tested: LabelsUnderTest
     options: Options
     columns: list[JudgedColumn]
     slices: dict[str, dict[Any, Slice]]  # by column, by value; of the first column of labels
     pairs: list[LabelPair]  # every two columns of labels
     notes: list[str]
     warnings: list[str]
-
-    @property
-    def n_rows(self) -> int:
-        """Rows of the table."""
-        return self.population
-
-    @property
-    def trusted(self) -> dict[str, list[tuple[str, Score]]]:
-        """Of each class, how often each column is right where it says so: best first, unknown ones left out."""
-        found: dict[str, list[tuple[str, Score]]] = {}
-        for name in dict.fromkeys(str(name) for column in self.columns for name in column.judgement.classes):
-            said = [(column.name, column.judgement.classes.get(name)) for column in self.columns]
-            known = [(column, judged.precision) for column, judged in said if judged and judged.precision]
-            found[name] = sorted(known, key=lambda one: (-one[1].share, -one[1].n))
-        return found
 
     @cached_property
     def accepted(self) -> NDArray[np.bool_] | None:
@@ -144,8 +117,7 @@ class JudgedTable(Audit):
         """
         if self.asked is None:
             return None
-        tested = read_labels_under_test(self.source, self.options)
-        confidence, has_label = _confidences(self.source, self.options, tested)
+        confidence, has_label = _confidences(self.tested)
         accepted = has_label & (confidence >= self.asked.threshold)
         accepted[self.answers.rows] = self.correct[~self.answers.skipped]
         return accepted
@@ -171,35 +143,27 @@ def draw_to_judge(
         How many rows it shall hold in the end.
     """
     tested = read_labels_under_test(source, options)
-    hidden, revealing = hidden_columns(source, tested, options)
+    hidden, revealing = hidden_columns(tested)
     told = None
     with suppress(TableError):  # nothing there, or no sheet: said where it is in the way
         told = None if options.force else read_origin(read_sheet(path))
     visible = _visible(source, {*hidden, *revealing}, told)
     if not visible:
         raise TableError(f"{source.table.name} has no column that a person could label a row by; give it one.")
-    origin = sheet_origin(
-        source.table,
-        TRUTH,
-        tested.classes,
-        options.unlabeled,
-        judged=tuple(options.labels),
-        shown=tuple(visible),
-        exact_labels=options.exact_labels,
-        options=options.to_keep("judge"),
-    )
+    about = {**options.for_sheet, "options": options.to_keep("judge")}
+    about |= {"judged": tuple(options.labels), "shown": tuple(visible)}
+    origin = sheet_origin(source.table, TRUTH, tested.classes, **about)
     seed, is_own = options.seed, any(name.startswith("chary_") for name in source.names)
     if seed is None and is_own and (options.force or not os.path.lexists(path)):
         seed = _SEED_OF_OWN
     closed = np.zeros(source.n_rows, dtype=bool)
     cells, never = cells_by_row(source, visible), frozenset({*hidden, *revealing})
-    drawn = draw_sheet(
-        path, DrawPool(source.table, origin, cells, closed, never), k, seed=seed, overwrite=options.force
-    )
+    pool = DrawPool(source.table, origin, cells, closed, never)
+    drawn = draw_sheet(path, pool, k, seed=seed, overwrite=options.force)
     return drawn._replace(hidden=tuple(revealing)), tested.classes
 
 
-def hidden_columns(source: Source, tested: LabelsUnderTest, options: Options) -> tuple[list[str], list[str]]:
+def hidden_columns(tested: LabelsUnderTest) -> tuple[list[str], list[str]]:
     """What a person who answers must not see: labels and what was said to hide; and what gives the labels away.
 
     The second are columns from which a label can be told, looked for in up to 2,000 rows: those that hold the same
@@ -207,6 +171,7 @@ def hidden_columns(source: Source, tested: LabelsUnderTest, options: Options) ->
     column of measurements is none of them: a rule may be made of it, and a person needs it, too. What ``show``
     names is left out of them, and all of them are if nothing else would be left to label a row by.
     """
+    source, options = tested.source, tested.options
     hidden = list(dict.fromkeys([*options.labels, *options.hide, *filter(None, [options.confidence])]))
     for name in [*hidden, *options.show]:
         source.column_named(name)
@@ -269,37 +234,35 @@ def judge_table(source: Source, truth: Any, options: Options, level: float = 0.9
         Of the intervals; that of accepting rows is 90 %.
     """
     names, by, confidence, error = options.labels, options.by, options.confidence, options.error
-    for name in [*_label_columns(source, names), *by, *filter(None, [confidence])]:
+    for name in [*by, *filter(None, [confidence])]:
         source.column_named(name)
     check_error(error, truth)
     if error is not None and confidence is None:
         raise TableError("To accept rows, name the column of their confidence with ", Parameter("confidence"), ".")
     tested = read_labels_under_test(source, options)
-    answers = _read_truth(source, truth, tested, options)
+    answers = _read_truth(truth, tested)
     cells = source.rows(answers.drawn.tolist(), list(dict.fromkeys([*names, *by])))
     columns = [_judged(name, cells[name], answers, tested, level) for name in names]
     first, n_rows = columns[0], source.n_rows
-    acceptor = None if confidence is None else _acceptor(source, options, tested, first, answers)
     missing = [
-        f"Column {shown(column.name)} has no label in {column.n_missing:,} of {n_rows:,} rows; for classes, "
-        "slices and comparisons these count as wrong."
-        for column in columns
-        if column.n_missing
+        f"Column {shown(one.name)} has no label in {one.n_missing:,} of {n_rows:,} rows; for classes, slices and "
+        "comparisons these count as wrong."
+        for one in columns
+        if one.n_missing
     ]
-    recalls = {name: found.recall for name, found in first.judgement.classes.items() if found.recall}
     return JudgedTable(
         answers=answers,
         correct=first.correct,
         population=n_rows,
         level=level,
-        classes=recalls,
-        acceptor=acceptor,
+        classes={name: found.recall for name, found in first.judgement.classes.items() if found.recall},
+        acceptor=None if confidence is None else _acceptor(tested, first, answers),
         error=error,
-        source=source,
+        tested=tested,
         options=options,
         columns=columns,
-        slices={name: _slices(source, name, cells[name], first, answers, level, len(by)) for name in by},
-        pairs=_pairs(source, columns, answers, tested, level),
+        slices={name: _slices(tested, name, cells[name], first, answers, level) for name in by},
+        pairs=_pairs(columns, tested, level),
         notes=[*source.table.notes, *tested.notes, *answers.notes, *missing],
         warnings=answers.warnings,
     )
@@ -311,6 +274,8 @@ def judge_table(source: Source, truth: Any, options: Options, level: float = 0.9
 class LabelsUnderTest(NamedTuple):
     """Columns with labels of all rows, whoever made them; None stands for a row without one."""
 
+    source: Source
+    options: Options
     classes: list[str]  # of all columns together, sorted
     counts: dict[str, dict[str | None, int]]  # by column: rows by class
     chosen: dict[str, str]  # by spelling: the class
@@ -332,7 +297,10 @@ def read_labels_under_test(source: Source, options: Options) -> LabelsUnderTest:
     ``labels``, ``unlabeled`` and ``exact_labels`` of the options count. A column may hold numbers or truth values.
     """
     exact, markers = options.exact_labels, markers_of(options.unlabeled)
-    names = _label_columns(source, options.labels)
+    if not 1 <= len(options.labels) <= _MOST_COLUMNS or len(set(options.labels)) < len(options.labels):
+        given = listed([shown(name) for name in options.labels]) if options.labels else "none"
+        raise TableError(f"Give up to {_MOST_COLUMNS} columns of labels, each once; {given} was given.")
+    names = [source.column_named(name) for name in options.labels]
     own = frozenset(name for name in names if source.table.format == "csv" and name.startswith("chary_"))
     spelled: dict[str, Counter[Any]] = {}
     every: Counter[str] = Counter()
@@ -365,7 +333,7 @@ def read_labels_under_test(source: Source, options: Options) -> LabelsUnderTest:
             if text in chosen:
                 spellings.setdefault(chosen[text], {})[text] = n
         notes += fold_sentences({one: of for one, of in spellings.items() if len(of) > 1}, name)
-    return LabelsUnderTest(sorted(set(chosen.values())), dict(found), chosen, notes, own)
+    return LabelsUnderTest(source, options, sorted(set(chosen.values())), dict(found), chosen, notes, own)
 
 
 def labels_of_sheet(source: Source, origin: SheetOrigin, numbers: Sequence[int]) -> list[str | None]:
@@ -374,13 +342,6 @@ def labels_of_sheet(source: Source, origin: SheetOrigin, numbers: Sequence[int])
     told: dict[str, Any] = {"unlabeled": origin.unlabeled or (), "exact_labels": origin.exact_labels}
     options = replace(Options.kept(origin.options), labels=(name,), **told)
     return read_labels_under_test(source, options).of(source.rows(numbers, [name])[name])
-
-
-def _label_columns(source: Source, labels: Sequence[str]) -> list[str]:
-    if not 1 <= len(labels) <= _MOST_COLUMNS or len(set(labels)) < len(labels):
-        given = listed([shown(name) for name in labels]) if labels else "none"
-        raise TableError(f"Give up to {_MOST_COLUMNS} columns of labels, each once; {given} was given.")
-    return [source.column_named(name) for name in labels]
 
 
 def _label_texts(cells: pl.Series, own: frozenset[str]) -> pl.Series:
@@ -395,12 +356,11 @@ def cells_by_row(source: Source, columns: Sequence[str]) -> TableCells:
     """The table behind a sheet, read by row: a token holds the row's own cells and the number of rows."""
 
     def checksums(cells: pl.DataFrame) -> list[str]:
-        about = [source.n_rows, cells.columns]
+        about = [n_rows, cells.columns]
         return [hashlib.sha256(json.dumps([*about, row]).encode()).hexdigest() for row in cells.iter_rows()]
 
-    return TableCells(
-        source.table.name, source.n_rows, lambda rows: as_texts(source.rows(rows, columns)), checksums
-    )
+    name, n_rows = source.table.name, source.n_rows
+    return TableCells(name, n_rows, lambda rows: as_texts(source.rows(rows, columns)), checksums)
 
 
 def _visible(source: Source, hidden: set[str | None], told: SheetOrigin | None) -> list[str]:
@@ -410,11 +370,12 @@ def _visible(source: Source, hidden: set[str | None], told: SheetOrigin | None) 
     return [name for name in source.names if name not in hidden and not name.startswith("chary_")]
 
 
-def _read_truth(source: Source, truth: Any, tested: LabelsUnderTest, options: Options) -> AuditAnswers:
+def _read_truth(truth: Any, tested: LabelsUnderTest) -> AuditAnswers:
     """The answers of a sheet, or those given for all rows, missing where nobody looked; see ``judge_table``."""
+    source, options = tested.source, tested.options
     is_name = isinstance(truth, str) and truth in source.names
     if isinstance(truth, (str, os.PathLike)) and not is_name:
-        return _read_sheet(source, truth, tested, options)
+        return _read_sheet(truth, tested)
     if options.annotator or options.settled is not None:
         raise TableError("Answers of several people are read from sheets; pass the path of the first.")
     if is_name and truth in options.labels:
@@ -432,8 +393,8 @@ def _read_truth(source: Source, truth: Any, tested: LabelsUnderTest, options: Op
     return AuditAnswers.of(rows, told.gather(rows).to_numpy(), len(rows), tested.classes, notes)
 
 
-def _read_sheet(source: Source, path: Any, tested: LabelsUnderTest, options: Options) -> AuditAnswers:
-    sheet = read_sheet(path)
+def _read_sheet(path: Any, tested: LabelsUnderTest) -> AuditAnswers:
+    source, options, sheet = tested.source, tested.options, read_sheet(path)
     origin = read_origin(sheet)
     if origin is not None and not origin.judged:
         draw_again = Step("judge", "a draw to judge labels")
@@ -445,9 +406,8 @@ def _read_sheet(source: Source, path: Any, tested: LabelsUnderTest, options: Opt
     for who in options.annotator:
         people[who] = (sheet, who) if who in sheet.frame.columns else (read_sheet(who), TRUTH)
     settled = None if options.settled is None else read_sheet(options.settled)
-    found = match_answers(
-        sheet, origin, cells, TRUTH, tested.classes, markers, options.exact_labels, others=people, settled=settled
-    )
+    exact = options.exact_labels
+    found = match_answers(sheet, cells, TRUTH, tested.classes, markers, exact, others=people, settled=settled)
     warnings = [
         f"Column {shown(name)} was shown on the sheet, so the answers may follow it: its figures may be too good."
         for name in options.labels
@@ -457,11 +417,9 @@ def _read_sheet(source: Source, path: Any, tested: LabelsUnderTest, options: Opt
     return replace(found, drawn=drawn, warnings=[*warnings, *found.warnings])
 
 
-def settling_sheet(path: str | os.PathLike[str], answers: AuditAnswers) -> Table:
+def settling_sheet(path: str | os.PathLike[str], people: Annotators) -> Table:
     """The rows of a sheet on which people differ and that nobody has settled, with what each of them said."""
-    sheet, people = read_sheet(path), answers.annotators
-    if people is None:
-        raise ValueError("one person's answers need not be settled.")
+    sheet = read_sheet(path)
     rows = [row for row in named_rows(sheet) if row.place in set(people.unsettled)]
     frame = sheet.frame.cast(pl.String)[[row.line - 1 for row in rows]].drop(people.names, strict=False)
     said = [
@@ -492,24 +450,23 @@ def _judged(
     name: str, cells: pl.Series, answers: AuditAnswers, tested: LabelsUnderTest, level: float
 ) -> JudgedColumn:
     labels, counts, skipped = np.array(tested.of(cells), dtype=object), tested.counts[name], answers.skipped
-    judgement = judge_labels(answers.truth, labels, counts, skipped=skipped, level=level)
+    judgement = figures.judge_labels(answers.truth, labels, counts, skipped=skipped, level=level)
     correct = ~skipped & (labels == answers.truth)
-    always = promised_score(correct, skipped, sum(counts.values()), level, stopped=True)
+    always = figures.promised_score(correct, skipped, sum(counts.values()), level, stopped=True)
     has, n_labels = labels != None, sum(counts.values()) - counts.get(None, 0)  # noqa: E711 - of each
     about: dict[str, Any] = {"population": n_labels, "level": level, "stopped": answers.stopped}
-    labelled = promised_score(correct[has], skipped[has], **about) if has.any() else None
+    labelled = figures.promised_score(correct[has], skipped[has], **about) if has.any() else None
     return JudgedColumn(name, judgement, always, labels, correct, counts.get(None, 0), labelled)
 
 
-def _pairs(
-    source: Source, columns: Sequence[JudgedColumn], answers: AuditAnswers, tested: LabelsUnderTest, level: float
-) -> list[LabelPair]:
+def _pairs(columns: Sequence[JudgedColumn], tested: LabelsUnderTest, level: float) -> list[LabelPair]:
     """Every two columns of labels compared."""
+    source = tested.source
     every, pairs = list(combinations(columns, 2)), []
-    found = [difference(one.correct, other.correct, source.n_rows, level) for one, other in every]
-    for (one, other), differs, p_value in zip(
-        every, found, holm([one.comparison.p_value for one in found]), strict=True
-    ):
+    level = 1 - (1 - level) / max(1, len(every))  # so that the intervals of all pairs hold together
+    found = [figures.difference(one.correct, other.correct, source.n_rows, level) for one, other in every]
+    p_values = figures.holm([one.comparison.p_value for one in found])
+    for (one, other), differs, p_value in zip(every, found, p_values, strict=True):
         both = source.columns([one.name, other.name]).group_by(one.name, other.name).len("chary_rows")
         said = [tested.of(both[column.name]) for column in (one, other)]
         counts = pair_counts(said[0], said[1], tested.classes, both["chary_rows"].to_numpy())
@@ -523,45 +480,37 @@ def _pairs(
 
 
 def _slices(
-    source: Source, name: str, cells: pl.Series, judged: JudgedColumn, answers: AuditAnswers, level: float, m: int
+    tested: LabelsUnderTest, name: str, cells: pl.Series, judged: JudgedColumn, answers: AuditAnswers, level: float
 ) -> dict[Any, Slice]:
-    """Accuracy by value of a column; the level is shared by all m columns that were asked for."""
-    values, counts = source.counts(name)
+    """Accuracy by value of a column; the level is shared by all columns that were asked for."""
+    values, counts = tested.source.counts(name)
     if len(values) > _MOST_SLICES:
-        raise TableError(
-            f"Column {shown(name)} has {len(values):,} different values; give one with {_MOST_SLICES} or fewer."
-        )
+        raise TableError(f"Column {shown(name)} has {len(values):,} different values, more than {_MOST_SLICES}.")
     rows, own = dict(zip(_named(values), counts, strict=True)), _named(cells)
-    found = slice_scores(judged.correct, own, rows, skipped=answers.skipped, level=1 - (1 - level) / m)
-    return {
-        value: part if part.p_value is None else part._replace(p_value=min(1.0, m * part.p_value))
-        for value, part in found.items()
-    }
+    about: dict[str, Any] = {"skipped": answers.skipped, "level": level, "n_columns": len(tested.options.by)}
+    return figures.slice_scores(judged.correct, own, rows, **about)
 
 
 def _named(cells: pl.Series) -> list[str]:
     return [EMPTY if text is None or not text.strip() else text for text in texts(cells).to_list()]
 
 
-def _acceptor(
-    source: Source, options: Options, tested: LabelsUnderTest, judged: JudgedColumn, answers: AuditAnswers
-) -> Acceptor:
+def _acceptor(tested: LabelsUnderTest, judged: JudgedColumn, answers: AuditAnswers) -> Acceptor:
     """Of rows that have a label and a confidence; skipped ones are wrong."""
-    every, has_label = _confidences(source, options, tested)
+    every, has_label = _confidences(tested)
     has_label &= np.isfinite(every)
     if not has_label.any():
-        raise TableError(f"Column {shown(options.confidence)} holds no numbers beside labels; choose another.")
+        name = shown(tested.options.confidence)
+        raise TableError(f"Column {name} holds no numbers beside labels; choose another.")
     rows, pool = answers.drawn, ConfidenceHistogram.exact(every[has_label])
     counted = has_label[rows]
     return Acceptor(every[rows][counted], judged.correct[counted], pool, pool)
 
 
-def _confidences(
-    source: Source, options: Options, tested: LabelsUnderTest
-) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+def _confidences(tested: LabelsUnderTest) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """(n,) The confidence of every row, NaN where there is none, and whether it has a label."""
-    confidence, labels = str(options.confidence), options.labels[0]
-    cells = source.columns(list(dict.fromkeys([confidence, labels])))
+    confidence, labels = str(tested.options.confidence), tested.options.labels[0]
+    cells = tested.source.columns(list(dict.fromkeys([confidence, labels])))
     dtype = cells.schema[confidence]
     if not (dtype.is_numeric() or dtype in (pl.String, pl.Boolean)):
         raise TableError(f"Column {shown(confidence)} holds {dtype}, not numbers; choose another.")

@@ -173,12 +173,7 @@ def _audited_rows(audit: ArrayLike, labeled: NDArray[np.bool_]) -> NDArray[np.in
         rows = np.flatnonzero(rows)
     n_different = len(np.intersect1d(rows, np.arange(len(labeled))))
     if rows.ndim != 1 or rows.dtype.kind not in "iu" or not 2 <= len(rows) == n_different:
-        raise ValueError(
-            f"audit must be a mask of all {len(labeled)} rows, or numbers of two or more different ones."
-        )
-    if not labeled[rows].all():
-        raise ValueError(
-            f"{int((~labeled[rows]).sum())} of the {len(rows)} audited rows have no label in y; put in the labels "
-            "that the person gave, and leave out rows that were skipped."
-        )
+        raise ValueError(f"audit must be a mask of all {len(labeled)} rows, or numbers of two or more of them.")
+    if missing := int((~labeled[rows]).sum()):
+        raise ValueError(f"{missing} audited rows have no label in y; put in the answers, leave out skipped rows.")
     return rows.astype(np.intp)

@@ -136,9 +136,7 @@ def draw_sheet(
     """
     n_open = len(pool.closed) - int(np.count_nonzero(pool.closed))
     if not 2 <= k <= n_open:
-        raise TableError(
-            f"{k:,} rows cannot be drawn from {n_open:,}; ask for two or more, and no more than that."
-        )
+        raise TableError(f"{k:,} rows cannot be drawn from {n_open:,}; ask for two or more, and not for more.")
     with sole_writer(path):  # an answer given meanwhile would be lost
         if Path(path).exists() and not overwrite:
             return _enlarge(path, pool, k, seed)
@@ -189,9 +187,7 @@ def _rows_to_add(there: SheetRows, closed: NDArray[np.bool_], k: int, seed: int)
 
 
 def _in_the_way(path: str | os.PathLike[str], *why: Any) -> TableError:
-    return TableError(
-        f"{os.fspath(path)} ", *why, ", or pass ", Parameter("overwrite"), " to draw anew in its place."
-    )
+    return TableError(f"{os.fspath(path)} ", *why, ", or pass ", Parameter("overwrite"), " to replace it.")
 
 
 # ---------------------------------------------------------------- where a sheet comes from
@@ -203,9 +199,8 @@ class SheetOrigin(NamedTuple):
     target: str
     classes: list[str]  # known when it was drawn
     unlabeled: tuple[str, ...] | None  # as given to ``target_labels``
-    table: str  # path as typed; empty if unknown
-    read_with: dict[str, Any]  # the parameters to read it with
-    more_tables: tuple[str, ...] = ()  # paths, where several files were one table
+    tables: tuple[str, ...]  # paths as typed, several where these were one table; empty text if unknown
+    read_with: dict[str, Any]  # the parameters to read them with
     exact_labels: bool = False
     chosen: str = RANDOM
     seed: int | None = None  # of the draw
@@ -225,8 +220,8 @@ def sheet_origin(
 ) -> SheetOrigin:
     """What a sheet of this table shall say of where it comes from; ``unlabeled`` as given to ``target_labels``."""
     told = (unlabeled,) if isinstance(unlabeled, str) else tuple(unlabeled) if unlabeled else None
-    read_with, more_tables = dict(table.read_with), table.more_paths
-    return SheetOrigin(target, list(classes), told, table.path, read_with, more_tables, **more)
+    tables = table.path, *table.more_paths
+    return SheetOrigin(target, list(classes), told, tables, dict(table.read_with), **more)
 
 
 def read_origin(audit: Table) -> SheetOrigin | None:
@@ -240,16 +235,14 @@ def read_origin(audit: Table) -> SheetOrigin | None:
         return None
     if target not in audit.frame.columns:
         return None
-    unlabeled, tables = found.get(_UNLABELED), _like((), found.get(_TABLE) or "")
-    unlabeled = None if unlabeled is None else _like((), unlabeled)
-    read_with: dict[str, Any] = {
-        name: str(told[name]) for name in ("delimiter", "encoding", "sheet") if name in told
-    }
+    unlabeled = None if found.get(_UNLABELED) is None else _like((), found[_UNLABELED])
+    kept = "delimiter", "encoding", "sheet"
+    read_with: dict[str, Any] = {name: str(told[name]) for name in kept if name in told}
     if isinstance(row := told.get("header_row"), int) and row > 0:
-        read_with["header_row"] = row
+        read_with |= {"header_row": row}
     defaults = SheetOrigin._field_defaults
     more = {name: _like(defaults[name], found[key]) for name, key in _FIELDS.items() if key in found}
-    return SheetOrigin(target, classes, unlabeled, tables[0], read_with, tables[1:], **more)
+    return SheetOrigin(target, classes, unlabeled, _like((), found.get(_TABLE) or ""), read_with, **more)
 
 
 def with_origin(audit: Table, field: str, value: Any) -> Table:
@@ -263,14 +256,13 @@ def with_origin(audit: Table, field: str, value: Any) -> Table:
 
 def _origin_cells(origin: SheetOrigin, places: Sequence[int]) -> pl.Series:
     """A cell for each row: all that ``read_origin`` reads, and the row's place, to be held against its token."""
-    unlabeled, tables = origin.unlabeled, [origin.table, *origin.more_tables]
     shown = origin.shown if len("".join(origin.shown)) < MOST_SHOWN else ()
     options = origin.options if len(json.dumps(origin.options)) < MOST_SHOWN else {}
     said, defaults = origin._replace(shown=shown, options=options)._asdict(), origin._field_defaults
     about: dict[str, Any] = {
         origin.target: list(origin.classes),
-        _UNLABELED: unlabeled[0] if unlabeled and len(unlabeled) == 1 else unlabeled,
-        _TABLE: tables if origin.more_tables else origin.table,
+        _UNLABELED: origin.unlabeled,
+        _TABLE: origin.tables,
         _READ_WITH: dict(origin.read_with),
         **{key: said[name] for name, key in _FIELDS.items() if said[name] != defaults[name]},
     }
@@ -319,10 +311,7 @@ def cells_of(table: Table, target: str, source: Source | None = None) -> TableCe
     checksum = table_checksum(table, target) if taken is None else taken.checksum
 
     def cells(rows: Sequence[int]) -> pl.DataFrame:
-        if source is not None:
-            found = source.rows(rows)
-        else:
-            found = table.frame[list(rows) if taken is None else taken.places(rows)]
+        found = source.rows(rows) if source else table.frame[list(rows) if taken is None else taken.places(rows)]
         return as_texts(found.select(pl.exclude(target)))
 
     return TableCells(table.name, table.n_rows, cells, lambda cells: [checksum] * cells.height)
@@ -334,7 +323,7 @@ def sample_of_table(source: Source, target: str, k: int, *, checksum: bool = Fal
         return sample_rows(source, target, k, **options)
     digest = Digest(target)
     table = sample_rows(source, target, k, each=digest.add, **options)
-    return replace(table, taken=table.taken and table.taken._replace(checksum=digest.text()))
+    return replace(table, taken=table.taken and table.taken._replace(checksum=digest.sha.hexdigest()))
 
 
 def table_checksum(table: Table, target: str) -> str:
@@ -342,26 +331,22 @@ def table_checksum(table: Table, target: str) -> str:
     digest = Digest(target)
     for part in table.frame.iter_slices(50_000):
         digest.add(part)
-    return digest.text()
+    return digest.sha.hexdigest()
 
 
 class Digest:
     """The same, of a table that comes in parts; how it is cut changes nothing."""
 
     def __init__(self, target: str) -> None:
-        self._target, self._sha, self._begun = target, hashlib.sha256(), False
+        self._target, self.sha, self._begun = target, hashlib.sha256(), False
 
     def add(self, frame: pl.DataFrame) -> None:
         """Further rows."""
         others = as_texts(frame.select(pl.exclude(self._target)))
         if not self._begun:
-            self._sha.update(json.dumps(others.columns).encode())
+            self.sha.update(json.dumps(others.columns).encode())
             self._begun = True
-        self._sha.update(others.write_csv(include_header=False).encode())
-
-    def text(self) -> str:
-        """What came of all of them."""
-        return self._sha.hexdigest()
+        self.sha.update(others.write_csv(include_header=False).encode())
 
 
 def as_texts(frame: pl.DataFrame) -> pl.DataFrame:
@@ -426,8 +411,7 @@ def enlarge_sheet(
         As in ``write_sheet``, for the new rows.
     """
     n_before = max(row.of for row in named_rows(sheet))
-    told = read_origin(sheet)
-    if told is not None and told.options != origin.options:
+    if (read_origin(sheet) or origin).options != origin.options:
         sheet = with_origin(sheet, "options", origin.options)
     frame = sheet.frame.cast(pl.String)
     if len(new):

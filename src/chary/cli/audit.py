@@ -136,14 +136,14 @@ def _stopping(filling: Filling, width: float | None, above: float | None) -> Sto
             f"{path} was drawn to train a model, whose labels are not there yet; when it is enough can be told of "
             "a sheet of chary judge alone."
         )
-    if not Path(origin.table).exists():
-        raise ValueError(f"The table that {path} was drawn from, {origin.table}, is not there; put it back.")
+    if not Path(origin.tables[0]).exists():
+        raise ValueError(f"The table that {path} was drawn from, {origin.tables[0]}, is not there; put it back.")
     reading: dict[str, Any] = {**origin.read_with, "reserved": ()}
-    scan = flattened(open_source([origin.table, *origin.more_tables], **reading))
+    scan = flattened(open_source(list(origin.tables), **reading))
     numbers = [row.number for row in filling.rows]
     if not all(0 <= number < scan.n_rows for number in numbers):
         raise ValueError(
-            f"{path} was not drawn from {origin.table} as it is now; use the table it was drawn from."
+            f"{path} was not drawn from {origin.tables[0]} as it is now; use the table it was drawn from."
         )
     return Stopping(labels_of_sheet(scan, origin, numbers), scan.n_rows, width, above)
 
@@ -155,9 +155,9 @@ def _next_command(sheet: Path, origin: SheetOrigin) -> str:
     told = {"unlabeled": origin.unlabeled, "exact_labels": origin.exact_labels, **origin.read_with}
     kept = {name: value for name, value in vars(Options.kept(origin.options)).items() if name not in told}
     options = Options.of(**kept | told | {"target": origin.target, "labels": origin.judged})
-    files: list[str | Path] = [origin.table, *origin.more_tables]
+    files: list[str | Path] = [*origin.tables]
     if len(files) == 1 and files != ["-"]:
-        then = Path(origin.table or f"{sheet.name.partition('.')[0]}.csv")
+        then = Path(origin.tables[0] or f"{sheet.name.partition('.')[0]}.csv")
         beside = sheet.with_name(then.name)
         files = [then if then.exists() and not beside.exists() else beside]
     given = {"checked": sheet, "check_sheet": False} if origin.chosen == DOUBT else {"audit": sheet}

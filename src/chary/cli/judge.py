@@ -97,7 +97,7 @@ def _draw(scan: Source, options: Options, as_json: bool) -> None:
             "--require has a meaning once rows are labelled; leave it out to draw them, or pass --audit."
         )
     from chary._files import folders_for
-    from chary.audit import draw_to_judge
+    from chary.audit.judge import draw_to_judge
 
     path = options.folder(scan.table.folder) / f"{scan.table.stem}.judge.csv"
     console.require_free([path], force=True)
@@ -115,8 +115,7 @@ def _judge(
     scan: Source, source: Source, files: Sequence[str], options: Options
 ) -> tuple[Summary, Hints, dict[str, Path]]:
     """Judge, then write the report and, with an error, the table, which takes its name last."""
-    from chary.audit import judge_table
-    from chary.audit.judge import settling_sheet
+    from chary.audit.judge import judge_table, settling_sheet
     from chary.report.page import render_judged
     from chary.report.summary import Hints, summarize_judged
     from chary.tables import write_table
@@ -134,15 +133,15 @@ def _judge(
     hints = Hints.typed_to_judge(options, files, result)
     summary = summarize_judged(result)
     people = result.answers.annotators
-    if people is not None and people.unsettled and options.settled is None:
+    if people and people.unsettled and options.settled is None:
         paths["settle"] = folder / f"{table.stem}.settle.csv"
         console.require_free([paths["settle"]], options.force)
     with console.writing(reversed(paths.values()), options.force) as streams:
         for name, stream in zip(reversed(paths), streams, strict=True):
             if name == "report":
                 stream.write(render_judged(summary, hints).encode("utf-8", "backslashreplace"))
-            elif name == "settle":
-                write_table(settling_sheet(str(options.audit), result.answers), {}, stream)
+            elif name == "settle" and people:
+                write_table(settling_sheet(str(options.audit), people), {}, stream)
             else:
                 write_table(source.read().written_as(options.format), {ACCEPT: result.accepted}, stream)
     return summary, hints, paths

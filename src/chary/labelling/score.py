@@ -29,8 +29,7 @@ from chary.model_file import load_bytes, load_model
 from chary.tables import Table, TableError, TablePreparation
 from chary.tables.columns.embeddings import with_features
 from chary.tables.formats.base import Batch
-from chary.tables.frames import from_dataframe
-from chary.tables.source import in_blocks
+from chary.tables.source import from_dataframe, in_blocks
 from chary.tables.table import ACCEPT, CONFIDENCE, LABEL, column_hint, refuse_taken, resident_bytes
 
 # Rows scored at a time, and features that they have together at most.

@@ -20,8 +20,7 @@ from sklearn.pipeline import Pipeline
 from chary._files import atomic_write
 from chary._threads import refuse_after_fork, same_warnings
 from chary._words import shown
-from chary.audit import draw_to_judge, judge_table
-from chary.audit.judge import JudgedTable
+from chary.audit.judge import JudgedTable, draw_to_judge, judge_table
 from chary.audit.sheet import draw_sheet, unlabelled_rows
 from chary.labelling import Diagnosis, LabeledTable, Predictor, diagnose_table, label_table, predict_table
 from chary.labelling.drift import RowComparison, compare_with_reference, count_events
@@ -35,8 +34,7 @@ from chary.report.page import notebook_picture, render_card, render_judged, rend
 from chary.report.summary import Hints, Summary, summarize, summarize_diagnosis, summarize_judged
 from chary.report.terminal import show_diagnosis, show_judged, show_labels
 from chary.tables import Source, Table, TableError, open_source
-from chary.tables.frames import alone, extended, like
-from chary.tables.source import flattened
+from chary.tables.source import alone, extended, flattened, like
 from chary.tables.table import ACCEPT, LABEL, WHY, free_memory, with_names_of
 
 _DRAW = "result.draw('audit.csv'), fill in its column {}, then label again with audit='audit.csv'"
@@ -673,7 +671,7 @@ class Judged(_Shown):
     def frame(self) -> Any:
         accepted = self.details.accepted
         added = {} if accepted is None else {ACCEPT: pl.Series(accepted)}
-        return extended(self._data, self.details.source.read(), added)
+        return extended(self._data, self.details.tested.source.read(), added)
 
     @property
     def accuracy(self) -> tuple[float, float]:

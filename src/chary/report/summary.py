@@ -112,6 +112,7 @@ def summarize(result: LabeledTable) -> Summary:
         "columns": [_column(column) for column in preparation.columns_],
         "settings": {
             **result.settings,
+            "options": {name: str(said) for name, said in result.options.as_typed("label").items()},  # all chosen
             "features": len(preparation.get_feature_names_out()),
             "versions": {"chary": __version__, "scikit-learn": sklearn.__version__, **_versions()},
         },
@@ -295,10 +296,10 @@ def _column(column: Column) -> dict[str, Any]:
 
 def summarize_judged(result: JudgedTable) -> Summary:
     """The summary of ``judge_table``."""
-    answers, n_rows = result.answers, result.n_rows
+    answers, n_rows = result.answers, result.population
     notes = [(text, True) for text in result.warnings] + [(text, False) for text in result.notes]
     return {
-        "file": result.source.table.name,
+        "file": result.tested.source.table.name,
         "rows": n_rows,
         "drawn": answers.n_drawn,  # rows for a person to label
         "audited": result.accuracy.n,  # of these, up to the last one answered: the figures rest on them
@@ -356,7 +357,7 @@ def _judged_column(column: JudgedColumn, result: JudgedTable) -> dict[str, Any]:
 
     What is promised is the accuracy of the labels there are; ``coverage`` says how many rows have one.
     """
-    found, accuracy, n_labels = column.judgement, column.judgement.accuracy, result.n_rows - column.n_missing
+    found, accuracy, n_labels = column.judgement, column.judgement.accuracy, result.population - column.n_missing
     every = column.always if result.answers.stopped else accuracy
     promised = column.labelled or every
     how = "whenever you stopped" if result.answers.stopped else "exact"
@@ -369,8 +370,8 @@ def _judged_column(column: JudgedColumn, result: JudgedTable) -> dict[str, Any]:
         sentence += f" If you only need a lower limit: at least {promised.at_least:.1%} are right."
     if column.n_missing:
         sentence += (
-            f" {percent(n_labels / result.n_rows)} of the {result.n_rows:,} rows have a label; with the others "
-            f"counted as wrong, between {every.low:.1%} and {every.high:.1%} are right."
+            f" {percent(n_labels / result.population)} of the {result.population:,} rows have a label; with the "
+            f"others counted as wrong, between {every.low:.1%} and {every.high:.1%} are right."
         )
     right = {(name, name): one.precision.correct for name, one in found.classes.items() if one.precision}
     pairs = {
@@ -383,7 +384,7 @@ def _judged_column(column: JudgedColumn, result: JudgedTable) -> dict[str, Any]:
         "accuracy": _score(accuracy),
         "always": {"low": column.always.low, "high": column.always.high},
         "promised": _score(promised),
-        "coverage": n_labels / result.n_rows,
+        "coverage": n_labels / result.population,
         "answered": _score(found.answered),
         "kappa": found.kappa,
         "matrix": matrix_of(pairs, [str(name) for name in found.classes]),
@@ -463,9 +464,11 @@ def _trusted(result: JudgedTable) -> list[dict[str, Any]]:
     if len(result.columns) < 2:
         return []
     chosen = []
-    for name, ranked in result.trusted.items():
-        if ranked:
-            (column, best), *others = ranked
+    for name in dict.fromkeys(str(name) for column in result.columns for name in column.judgement.classes):
+        said = [(column.name, column.judgement.classes.get(name)) for column in result.columns]
+        known = [(column, judged.precision) for column, judged in said if judged and judged.precision]
+        if known:
+            (column, best), *others = sorted(known, key=lambda one: (-one[1].share, -one[1].n))
             clear = bool(others) and all(best.low > other.high for _, other in others)
             chosen.append({"name": name, "column": column, "precision": _score(best), "is_clear": clear})
     return chosen
@@ -571,11 +574,11 @@ class Hints(NamedTuple):
         cls, options: Options, files: Sequence[str | os.PathLike[str]], result: JudgedTable
     ) -> Hints:
         """The same for labels that are judged: a draw twice as large keeps the answers."""
-        n_drawn, n_rows = result.answers.n_drawn, result.n_rows
+        n_drawn, n_rows = result.answers.n_drawn, result.population
         again: dict[str, Any] = {"k": min(2 * n_drawn, n_rows), "audit": None, "require": None, "force": False}
         again |= {"annotator": (), "settled": None}
         more = options.command("judge", ["draw", *files], **again) if n_drawn < n_rows else ""
-        table = result.source.table
+        table = result.tested.source.table
         sheet = options.settled or options.folder(table.folder) / f"{table.stem}.settle.csv"
         then = command_line([flag_of("settled"), str(sheet)])
         settle = f"{options.command('audit fill', [sheet])}, then add {then}"
@@ -695,10 +698,15 @@ def judged_steps(summary: Summary, hints: Hints) -> list[dict[str, str]]:
     if summary["confidence"] is not None and summary["accept"] is None:
         of, caveat = of_column([one["name"] for one in summary["columns"]]), "if you chose that error beforehand"
         steps.append(_acceptable(summary["acceptance"], hints, caveat, of))
+    people = summary["annotators"]
     words, how = "To narrow the intervals, label more rows (your answers are kept)", hints.draw
     if summary["left"]:
         words, how = f"To narrow the intervals, label the {counted(summary['left'], 'row')} left", hints.fill
-    if (people := summary["annotators"]) and people["unsettled"]:
+    elif people:
+        words = (
+            "To narrow the intervals, draw a larger sheet and let each person go on in a copy with the old answers"
+        )
+    if people and people["unsettled"]:
         words, how = f"Settle the {counted(people['unsettled'], 'row')} on which people differ", hints.settle
     steps.append((f"{words}{':' if how else '.'}", how))
     return [{"words": words, "command": command} for words, command in steps]

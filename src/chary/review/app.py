@@ -51,7 +51,7 @@ from chary._files import hold, is_left
 from chary._words import finite, visible
 from chary.audit.filling import AnsweredElsewhereError
 from chary.report.page import templates_of
-from chary.review.audit import answer, audit_page, draw
+from chary.review.audit import answer, audit_page, draw_more
 from chary.review.doubt import check, doubt_page
 from chary.review.result import output_file, result_page, write
 from chary.review.start import change, choose_labels, overview, relearn, start_page
@@ -96,7 +96,7 @@ READS: dict[str, Page] = {
 WRITES: dict[str, tuple[Page, Page]] = {
     "/api/settings": (change, start_page),
     "/api/labels": (choose_labels, start_page),
-    "/api/audit/draw": (draw, audit_page),
+    "/api/audit/draw": (draw_more, audit_page),
     "/api/audit": (answer, audit_page),
     "/api/accept": (accept, truth_page),
     "/api/doubt": (check, doubt_page),

@@ -58,7 +58,7 @@ def audit_page(bench: Workbench, query: Mapping[str, str]) -> dict[str, Any]:
 
 
 @locked
-def draw(bench: Workbench, body: Mapping[str, Any]) -> dict[str, Any]:
+def draw_more(bench: Workbench, body: Mapping[str, Any]) -> dict[str, Any]:
     """Draw random rows, or add some to those that were drawn."""
     bench.require_unchanged()
     k, there = whole_number(body.get("k")), bench.sheets.read(bench.paths.audit)

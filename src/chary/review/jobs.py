@@ -12,9 +12,15 @@ import numpy as np
 import polars as pl
 
 from chary._words import cell_words, listed, shown
-from chary.audit import draw_to_judge, judge_table
 from chary.audit.filling import Filling, Stopping
-from chary.audit.judge import JudgedTable, hidden_columns, labels_of_sheet, read_labels_under_test
+from chary.audit.judge import (
+    JudgedTable,
+    draw_to_judge,
+    hidden_columns,
+    judge_table,
+    labels_of_sheet,
+    read_labels_under_test,
+)
 from chary.audit.sheet import (
     DOUBT,
     GUESS,
@@ -175,7 +181,7 @@ class JudgeJob(_Job):
         super().__init__(table, options)
         self.target, self.source = options.labels[0], open_source(table, reserved=())
         tested = read_labels_under_test(self.source, options)
-        hidden, revealing = hidden_columns(self.source, tested, options)
+        hidden, revealing = hidden_columns(tested)
         self.hidden, self.notes = (*hidden, *revealing), tested.notes
         if revealing:
             names = listed([shown(name, 40) for name in revealing])

@@ -29,7 +29,7 @@ from chary.tables.cells import (
     without_codes,
 )
 from chary.tables.columns import find_column, kind_of
-from chary.tables.frames import from_dataframe
+from chary.tables.source import from_dataframe
 from chary.tables.table import MAX_COLUMNS, TableError, column_hint, comparable_name
 
 # Medians, means and standard deviations come from at most so many rows and cells.
@@ -145,9 +145,9 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         ordered = sorted(columns, key=lambda column: column.name)
         layout = _Layout.of(ordered)
         if layout.n_features > MAX_COLUMNS:
+            how = Parameter("drop")
             raise TableError(
-                f"The columns become {layout.n_features:,} features; chary takes up to {MAX_COLUMNS:,}: leave "
-                f"some columns out with {Parameter('drop')}."
+                f"The columns become {layout.n_features:,} features, of {MAX_COLUMNS:,} at most; use {how}."
             )
         self.columns_, self.ordered_, self._layout = columns, ordered, layout
         self.statistics_ = _statistics(frame, layout)

@@ -172,8 +172,7 @@ class Table:
         name = _ALSO_CALLED.get(name, name)
         if name not in FORMATS or packed not in ("", *PACKED):
             raise TableError(
-                f"The format {shown(format)} is not known; choose {listed(FORMATS, 'or')}, "
-                "compressed as in csv.gz if you like."
+                f"The format {shown(format)} is not known; choose {listed(FORMATS, 'or')}, or csv.gz."
             )
         delimiter = (self.delimiter or ",") if name == "csv" else ""
         lines = self.lines if name == "jsonl" else None
@@ -203,9 +202,7 @@ def column_named(table: Table, name: str) -> str:
 def refuse_taken(table: Table, names: Iterable[str]) -> None:
     """No column that is added may take the place of one of the table's own."""
     if taken := [name for name in names if name in table.frame.columns]:
-        raise TableError(
-            f"{table.name} already has a column {shown(taken[0])}, written by chary; remove or rename it."
-        )
+        raise TableError(f"{table.name} already has a column {shown(taken[0])}, made by chary; rename it.")
 
 
 def column_hint(name: str, columns: Sequence[str]) -> str:
@@ -323,7 +320,7 @@ def refuse_duplicates(names: Sequence[str], where: str) -> None:
     for position, name in enumerate(names, 1):
         if name in seen:
             raise TableError(
-                f"{where}: columns {seen[name]} and {position} are both called {shown(name)}; rename one of them."
+                f"{where}: columns {seen[name]} and {position} are both called {shown(name)}; rename one."
             )
         seen[name] = position
 
@@ -364,11 +361,8 @@ def refuse_large(frame: pl.DataFrame, name: str) -> None:
     if size * _GROWTH <= (free := free_memory()):
         return
     longest = max(frame, key=lambda cells: total_bytes(cells.to_frame())).name
-    raise TableError(
-        f"{name} holds {size >> 20:,} MiB of cells, and what is made of them would take more than the "
-        f"{free >> 20:,} MiB of memory that are free; write it with fewer rows, or without {shown(longest)}, its "
-        "longest column."
-    )
+    much = f"its cells would need {size * _GROWTH >> 20:,} MiB of memory, and {free >> 20:,} MiB are free"
+    raise TableError(f"{name}: {much}; write it with fewer rows, or without {shown(longest)}.")
 
 
 def total_bytes(frame: pl.DataFrame) -> int:

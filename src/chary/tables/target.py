@@ -195,14 +195,11 @@ def _refuse_unlearnable(target: str, counts: Mapping[str, int]) -> None:
         found = f"one class only, {shown(next(iter(counts)))} in {n_labeled:,} rows" if n_labeled else "no label"
         raise TableError(f"Column {shown(target)} holds {found}; label some rows of at least two classes.")
     if len(counts) > 20 and len(counts) > n_labeled / 2:
-        raise TableError(
-            f"Column {shown(target)} has {len(counts):,} different values in {n_labeled:,} labelled rows; chary "
-            "needs a class that repeats: group the values, or choose another target."
-        )
+        said = f"{len(counts):,} different values in {n_labeled:,} labelled rows"
+        raise TableError(f"Column {shown(target)} has {said}; group them, or choose another target.")
     if len(counts) > MAX_CLASSES:
         raise TableError(
-            f"Column {shown(target)} has {len(counts):,} classes; chary takes up to {MAX_CLASSES:,}: give rare "
-            "ones one name, or choose another target."
+            f"Column {shown(target)} has {len(counts):,} classes, of {MAX_CLASSES:,} at most; group rare ones."
         )
 
 
@@ -366,15 +363,11 @@ class _Kept:
         return self.parts[0]
 
     def _refuse(self, certain: int) -> None:
+        fewer, more = Parameter("sample"), Parameter("memory")
         if certain > self.room / 2:
-            raise TableError(
-                f"The labelled rows of {self.name} alone take {certain >> 20:,} MiB and more; pass more with "
-                f"{Parameter('memory')}, or leave some labels out."
-            )
-        raise TableError(
-            f"{self.k:,} rows of {self.name} to learn from take more than the {self.room >> 20:,} MiB that there "
-            f"are for them; pass fewer with {Parameter('sample')}, or more with {Parameter('memory')}."
-        )
+            said = f"The labelled rows of {self.name} take {certain >> 20:,} MiB"
+            raise TableError(f"{said}; raise {more}, or use fewer labels.")
+        raise TableError(f"{self.k:,} rows of {self.name} take too much memory; lower {fewer}, or raise {more}.")
 
 
 class GivenCells:

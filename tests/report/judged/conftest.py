@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from chary.audit import judge_table
+from chary.audit.judge import judge_table
 from chary.options import Options
 from chary.tables import open_source
 

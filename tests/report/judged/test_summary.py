@@ -27,7 +27,7 @@ def test_it_is_plain_data_and_adds_up(judged):
     pair = summary["pairs"][0]
     assert "'rule' is better" in pair["sentence"]
     assert pair["low"] > 0
-    frame = judged.source.read().frame
+    frame = judged.tested.source.read().frame
     assert sum(one["rows"] for one in pair["differing"]) == (frame["rule"] != frame["other"]).sum()
     best = summary["trusted"][1]
     assert (best["name"], best["column"], best["is_clear"]) == ("spam", "rule", True)

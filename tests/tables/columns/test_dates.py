@@ -93,7 +93,7 @@ def test_dates_that_can_be_read_in_several_ways_are_named_and_decided(cells, ord
         decided = bool(written) and order in WRITTEN[written]
         is_open = len(set(orders.values())) > 1 and not decided
         assert (column.doubtful, "if not, --dates" in column.note) == (is_open, is_open)
-    with pytest.raises(TableError, match="choose day-first, month-first or year-first"):
+    with pytest.raises(TableError, match="pass day-first, month-first or year-first"):
         find_column(pl.Series("x", cells), dates="us")
 
 

@@ -12,8 +12,8 @@ from chary.model_file import load_model, save_model
 from chary.tables.cells import Column, Kind, unified
 from chary.tables.columns import KINDS, find_column, kind_of
 from chary.tables.columns.categories import Categories, find_constant, find_counting, find_identifier, of_no_kind
-from chary.tables.frames import from_dataframe
 from chary.tables.preparation import TablePreparation
+from chary.tables.source import from_dataframe
 from chary.tables.table import TableError
 
 N = 60
@@ -68,7 +68,7 @@ def test_kinds():
 def test_every_kind_is_found_by_its_name():
     assert [kind_of(Column("x", kind.name)) for kind in KINDS] == list(KINDS)
     assert len({kind.name for kind in KINDS}) == len(KINDS)
-    with pytest.raises(TableError, match="Column 'x' is of kind 'smell', which this version"):
+    with pytest.raises(TableError, match="Kind 'smell' of column 'x' is unknown"):
         TablePreparation.restored({}, [Column("x", "smell")], {})
 
 
@@ -96,7 +96,7 @@ def test_one_number_is_enough_where_somebody_says_so():
     assert found([True, False] * 30, "numeric").kind == "boolean"
     assert found(["7"] * N, "numeric").kind == "constant"
     for none in (["a", "b"], ["12:30", "7:00"], [dt.date(2024, 1, 1), dt.date(2024, 1, 2)]):
-        with pytest.raises(TableError, match=r"^Column 'x' holds '.*' and no numbers; remove it from t"):
+        with pytest.raises(TableError, match=r"^Column 'x' holds '.*', no number; remove it from t"):
             found(none, "numeric")
 
 

@@ -111,7 +111,7 @@ def test_an_impossible_delimiter_is_refused(tmp_path, delimiter):
 @pytest.mark.parametrize(
     ("data", "encoding", "remedy"),
     [
-        (b"a,b\n1,\x00\n", "utf-8", "if the file is UTF-16, pass encoding='utf-16'."),
+        (b"a,b\n1,\x00\n", "utf-8", "if it is UTF-16, pass encoding='utf-16'."),
         (b"a,b\n1,\xe9\n", "ascii", "cp1250, cp1251, latin-1 or shift_jis."),
         (b"a,b\n1\n2,3\n", "utf-8", "or pass the right one with the parameter delimiter."),
     ],

@@ -67,14 +67,14 @@ def test_what_the_encoding_of_a_table_lacks_is_said(tmp_path):
         write_table(read_table(path), {"neu": pl.Series(["ż", "b"])}, stream)
 
 
-def test_a_german_table_and_its_sheet_stay_as_excel_wrote_them(tmp_path, capsys):
+def test_a_german_table_stays_as_excel_wrote_it_and_its_sheet_is_one_that_excel_reads(tmp_path, capsys):
     path = tmp_path / "Aufträge.csv"
     rows = [f"{i % 7};{['Grün', 'Weiß', ''][i % 3]}" for i in range(60)]
     path.write_bytes("\r\n".join(["Länge;Farbe", *rows, ""]).encode("cp1252"))
     assert main(["label", str(path), "-t", "Farbe", "--learner", "linear"]) == 0
     assert "Aufträge.csv is not UTF-8 and was read as cp1252" in " ".join(capsys.readouterr().out.split())
     assert main(["audit", "draw", str(path), "-t", "Farbe", "-k", "5"]) == 0
-    for name in ("Aufträge.labeled.csv", "Aufträge.audit.csv"):
-        text = (tmp_path / name).read_bytes().decode("cp1252")
+    for name, encoding in ("Aufträge.labeled.csv", "cp1252"), ("Aufträge.audit.csv", "utf-8-sig"):
+        text = (tmp_path / name).read_bytes().decode(encoding)
         assert "Länge" in text
         assert "Grün" in text

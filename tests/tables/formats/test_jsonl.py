@@ -77,12 +77,9 @@ def test_keys_may_be_lacking_and_columns_stand_in_the_order_of_the_lines():
         (b'{"a": 1}\n\n[1]\n', "t, line 3: no JSON object but a list; write one object on each line."),
         (b'{"a": NaN}\n', "t, line 1: no JSON object (NaN is not JSON: write null where there is no number)"),
         (b'{"a": 1}\n{"a": -Infinity}\n', "t, line 2: no JSON object (-Infinity is not JSON"),
-        (
-            b'{"a": [1]}\n{"a": 2}\n',
-            "t, line 2: column 'a' holds a number here and a list in line 1; write one type",
-        ),
-        (b'{"a": true}\n{"a": 2}\n', "t, line 2: column 'a' holds a number here and a truth value in line 1"),
-        (b'{"a": {"x": 1}}\n{"a": 2}\n', "line 2: column 'a' holds a number here and an object in line 1"),
+        (b'{"a": [1]}\n{"a": 2}\n', "t, line 2: column 'a' holds a number, and a list in line 1; write one type"),
+        (b'{"a": true}\n{"a": 2}\n', "t, line 2: column 'a' holds a number, and a truth value in line 1"),
+        (b'{"a": {"x": 1}}\n{"a": 2}\n', "line 2: column 'a' holds a number, and an object in line 1"),
         (b'{"a": ' + b"[" * 30 + b"]" * 30 + b"}\n", "t: column 'a' is nested too deeply"),
         (b'{"a": ' + b"[" * 10_000 + b"]" * 10_000 + b"}\n", "nested too deeply"),
         (b'{"a": 1} {"a": 2}\n', "t, line 1: no JSON object ("),
@@ -127,11 +124,11 @@ def test_a_column_has_one_type_in_all_batches(tmp_path, monkeypatch):
     assert pl.concat([table.frame for table in batches]).equals(read_table(path).frame)
     assert all(table.lines.frame is table.frame for table in batches)
     path.write_text('{"a": 1}\n' * 300 + '{"a": "x"}\n' * 300)
-    with pytest.raises(TableError, match=r"t.jsonl: column 'a' holds String in some lines and Int64 in others"):
+    with pytest.raises(TableError, match=r"t.jsonl: column 'a' holds String and Int64; write one type"):
         list(open_source(path).batches())
     monkeypatch.setattr(text_module, "_MOST_RECORD", 10_000)
     path.write_text('{"a": 1}\n{"a": "' + "x" * 20_000)
-    with pytest.raises(TableError, match="a row of more than"):
+    with pytest.raises(TableError, match="a row without end"):
         list(open_source(path).batches())
 
 

@@ -54,7 +54,7 @@ def test_a_gzip_of_several_parts_is_read_whole():
 
 def test_a_damaged_gzip_is_one_sentence():
     data = gzip.compress(DATA)
-    with pytest.raises(TableError, match=r"^t.gz is a damaged gzip file \(it is cut off\); copy or"):
+    with pytest.raises(TableError, match=r"^t.gz is a damaged gzip file \(it is cut off\); copy it"):
         from_bytes(data[:-9], "t.gz")
     for damaged in (data[:-8] + bytes(8), data[:12] + b"\xff\xff" + data[14:]):
         with pytest.raises(TableError, match=r"^t.gz is a damaged gzip file \("):
@@ -115,10 +115,7 @@ def test_bombs_are_refused_before_they_fill_the_memory(monkeypatch):
     )
     for data, name in ((gzip.compress(bytes(2**24)), "t.gz"), (zipped({"t.csv": bytes(2**24)}), "t.zip")):
         for size in (None, 2**18):
-            with pytest.raises(
-                TableError,
-                match=rf"{name} would unpack from 1\d KiB to at least 3 MiB, which no normal table does",
-            ):
+            with pytest.raises(TableError, match=rf"{name} would unpack to more than 3 MiB"):
                 list(of(data, name)[0].chunks(size))
     assert max(grown) < 2**22
 
@@ -135,5 +132,5 @@ def test_tables_compress_well_and_are_no_bombs():
     refuse_bomb(2**28, 1, "t")
     refuse_bomb(2**33, 2**33 // 199, "t")
     refuse_bomb(2**35, 2**34, "t", whole=False)
-    with pytest.raises(TableError, match=r"which no normal table does"):
+    with pytest.raises(TableError, match=r"would unpack to more"):
         refuse_bomb(2**35, 2**34, "t")

@@ -105,7 +105,7 @@ def test_columns_of_several_types_are_text_and_said():
     ("rows", "said"),
     [
         ([], "^Sheet 's' of t is empty; chary needs a header and rows.$"),
-        ([["a", "b", "a"], [1, 2, 3]], "^t, sheet 's': columns 1 and 3 are both called 'a'; rename one of them.$"),
+        ([["a", "b", "a"], [1, 2, 3]], "^t, sheet 's': columns 1 and 3 are both called 'a'; rename one.$"),
     ],
 )
 def test_sheets_without_a_table_are_refused(rows, said):
@@ -136,7 +136,7 @@ def test_damaged_workbooks_are_one_sentence():
 def test_a_workbook_that_unpacks_to_more_than_a_table_is_refused(monkeypatch):
     monkeypatch.setattr("chary.tables.formats.base._SMALL", 2**20)
     bomb = repacked(workbook(), lambda name, data: data + b" " * 2**24 if "sheet1" in name else data)
-    with pytest.raises(TableError, match=r"t would unpack from .* to at least 16 MiB"):
+    with pytest.raises(TableError, match=r"t would unpack to more than 16 MiB"):
         read_workbook(bomb, "t", None)
 
 
@@ -173,7 +173,7 @@ def test_a_table_larger_than_a_sheet_is_refused():
 @pytest.mark.parametrize("package", ["fastexcel", "xlsxwriter"])
 def test_without_the_package_one_sentence_says_what_to_install(monkeypatch, package):
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(TableError, match=rf"{package}; install it with pip install 'chary\[excel\]'"):
+    with pytest.raises(TableError, match=r"pip install 'chary\[excel\]'"):
         read_workbook(b"", "t", None) if package == "fastexcel" else FORMATS["xlsx"].refuse_unwritable(FRAME)
 
 

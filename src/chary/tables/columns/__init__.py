@@ -35,9 +35,7 @@ def find_column(cells: pl.Series, forced: str = "", dates: str = "") -> Column:
     Where its dates can be read in several ways, ``dates`` says in which.
     """
     if dates and dates not in WRITTEN:
-        raise TableError(
-            f"Dates cannot be {shown(dates)}; choose {listed(WRITTEN, 'or')} for {Parameter('dates')}."
-        )
+        raise TableError(f"Dates cannot be {shown(dates)}; pass {listed(WRITTEN, 'or')} as {Parameter('dates')}.")
     if forced in _LEFT_OUT:
         return Column(cells.name, *_LEFT_OUT[forced])
     if forced == "categorical":
@@ -67,8 +65,7 @@ def kind_of(column: Column) -> Kind:
         if kind.name == column.kind:
             return kind
     raise TableError(
-        f"Column {shown(column.name)} is of kind {shown(column.kind)}, which this version of chary does not know; "
-        "use the version that the model was made with."
+        f"Kind {shown(column.kind)} of column {shown(column.name)} is unknown; use the model's own version."
     )
 
 
@@ -92,8 +89,8 @@ def _as_numbers(filled: pl.Series) -> Column:
     """Numbers, because somebody says so; truth values are 1 and 0 anyway."""
     column = (Booleans() if filled.dtype == pl.Boolean else Numbers()).find(filled, forced=True)
     if column is None:
+        first = filled.head(1).to_list()[0]
         raise TableError(
-            f"Column {shown(filled.name)} holds {shown(filled.head(1).to_list()[0])} and no numbers; remove it "
-            f"from {Parameter('numeric')}."
+            f"Column {shown(filled.name)} holds {shown(first)}, no number; remove it from {Parameter('numeric')}."
         )
     return column

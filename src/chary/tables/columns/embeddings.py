@@ -36,9 +36,9 @@ class Embeddings(Kind):
         widths = sorted(set(_lengths(filled).to_list()) - {0})
         if len(widths) > 1:
             some = listed([f"{width:,}" for width in widths[:3]]) + ", ..." * (len(widths) > 3)
+            how = Parameter("drop", filled.name)
             raise TableError(
-                f"Column {shown(filled.name)} holds lists of different lengths ({some}); make them of one length, "
-                f"or leave the column out with {Parameter('drop', filled.name)}."
+                f"Column {shown(filled.name)} holds lists of different lengths ({some}); mend that, or pass {how}."
             )
         n_read, n_different = _different(filled, widths[0]) if widths else (0, 0)
         if n_different < 2 and (n_read == len(filled) or not n_read):
@@ -110,8 +110,7 @@ def with_features(
     """
     if known is not None and path is None and FEATURES in known and FEATURES not in frame.columns:
         raise TableError(
-            "The model learned from a NumPy file of features beside the table; give one for these rows with "
-            f"{Parameter('features')}."
+            f"The model learned from a NumPy file of features, too; give one with {Parameter('features')}."
         )
     if path is None:
         return frame
@@ -138,14 +137,12 @@ def read_features(path: str | os.PathLike[str], n_rows: int) -> NDArray[np.float
         raise TableError(f"{name} holds {numbers.dtype.name} values; write numbers with numpy.save.")
     if numbers.ndim not in (1, 2) or not numbers.size or len(numbers) != n_rows:
         raise TableError(
-            f"{name} is of shape {numbers.shape} and the table has {n_rows:,} rows; a row of numbers for each row "
-            "of the table is needed."
+            f"{name} is of shape {numbers.shape}; write one row for each of the table's {n_rows:,} rows."
         )
     table = numbers.reshape(n_rows, -1)
     if table.shape[1] > MAX_COLUMNS:
         raise TableError(
-            f"{name} has {table.shape[1]:,} numbers for each row; chary takes up to {MAX_COLUMNS:,}: make fewer "
-            "of them, by a principal component analysis for example."
+            f"{name} has {table.shape[1]:,} numbers for each row; reduce them to {MAX_COLUMNS:,} at most."
         )
     single = numbers.dtype in (np.float16, np.float32)
     return np.ascontiguousarray(table, np.float32 if single else np.float64)

@@ -54,7 +54,7 @@ def look_into(file: File) -> tuple[File, Format]:
     if file.packed and (twice := file.packing()):
         raise TableError(f"{file.name} holds {_WORDS[twice]}, compressed twice; unpack it once.")
     _refuse_foreign(head, file.name)
-    format = next(kind for kind in FORMATS.values() if kind.matches(head))
+    format = next(kind for kind in FORMATS.values() if re.match(kind.begins, head))
     said = _PROMISED.get(Path(promised).suffix.lower(), format.name)
     if format.name == "csv" and said != "csv":
         found = "unknown data" if _BINARY.search(head) else "text (if it is a CSV, call it .csv)"
@@ -130,9 +130,9 @@ def require_writable(table: Table) -> None:
     format.refuse_unwritable(table.frame)
     for name, dtype in table.frame.schema.items():
         if not format.holds(dtype):
+            how = Parameter("format", "parquet")
             raise TableError(
-                f"A file of the format {table.format} cannot hold column {shown(name)}, which is {dtype}; choose "
-                f"{Parameter('format', 'parquet')}."
+                f"{table.format} files cannot hold column {shown(name)}, which is {dtype}; choose {how}."
             )
 
 

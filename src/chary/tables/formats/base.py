@@ -19,6 +19,7 @@ from typing import Any, BinaryIO, NamedTuple
 import polars as pl
 
 from chary._words import Parameter, listed, shown
+from chary.options import flag_of
 from chary.tables.table import Table, TableError, reason
 
 # ---------------------------------------------------------------- files, never unpacked to more than a table is
@@ -123,9 +124,7 @@ class File:
                     yield raw, raw
             except (EOFError, gzip.BadGzipFile, zlib.error) as error:
                 why = "it is cut off" if isinstance(error, EOFError) else reason(error)
-                raise TableError(
-                    f"{self.name} is a damaged gzip file ({why}); copy or download it again."
-                ) from None
+                raise TableError(f"{self.name} is a damaged gzip file ({why}); copy it again.") from None
 
 
 def state_of(path: Path) -> tuple[int, ...] | None:
@@ -141,8 +140,7 @@ def refuse_bomb(size: int, packed: int, name: str, whole: bool = True) -> None:
     """Refuse what would fill the memory, by its size so far; read in parts, only how far it grows matters."""
     if (whole and size > _MOST) or size > max(_SMALL, _RATIO * packed):
         raise TableError(
-            f"{name} would unpack from {max(1, packed >> 10):,} KiB to at least {size >> 20:,} MiB, which no "
-            "normal table does; unpack it yourself if you trust it."
+            f"{name} would unpack to more than {size >> 20:,} MiB; unpack it yourself if you trust it."
         )
 
 
@@ -155,9 +153,7 @@ def opened_zip(file: BinaryIO, name: str) -> Iterator[zipfile.ZipFile]:
     except TableError:
         raise
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, ValueError, LookupError) as error:
-        raise TableError(
-            f"{name} is a damaged ZIP archive ({reason(error)}); copy it again or unpack it."
-        ) from None
+        raise TableError(f"{name} is a damaged ZIP archive ({reason(error)}); copy it again.") from None
 
 
 def _only(archive: zipfile.ZipFile, name: str) -> zipfile.ZipInfo:
@@ -247,11 +243,7 @@ class Format:
     name: str  # and the extension of its files
     words: str  # what it is called in a sentence
     endings: tuple[str, ...]  # of names that promise it
-    magic: tuple[bytes, ...] = ()  # its first bytes
-
-    def matches(self, head: bytes) -> bool:
-        """Whether a file with these first bytes is one."""
-        return head.startswith(self.magic)
+    begins: bytes  # a pattern of its first bytes
 
     def read(self, file: File, how: Reading) -> Table:
         """All its rows."""
@@ -378,8 +370,7 @@ def refuse_endless(record: bytes, name: str, before: int) -> None:
     """Refuse a row that does not end, after so many lines."""
     if len(record) > _MOST_RECORD:
         raise TableError(
-            f"{name}, line {before + 2:,}: a row of more than {_MOST_RECORD >> 20} MiB; perhaps a quote is opened "
-            "and never closed: close it, or double it if it belongs to the text."
+            f"{name}, line {before + 2:,}: a row without end; perhaps a quote is not closed: close it."
         )
 
 
@@ -456,7 +447,7 @@ def find_header(rows: Rows, given: int | None, name: str) -> Header | None:
     notes = []
     if last and (given is None or last > first):
         where = f"row {last + 1}" if first == last else f"rows {first + 1} and {last + 1}"
-        notes = [f"The column names of {name} were found in {where}; if not, pass --header-row."]
+        notes = [f"The column names of {name} were found in {where}; if not, pass {flag_of('header_row')}."]
     if len(blank) > 1:
         called = {place: f"column {place + 1}" for place in blank}
         names = [called.get(place, own) for place, own in enumerate(names)]

@@ -30,7 +30,7 @@ _PATIENCE = 0.2  # seconds between two looks whether the writer still lives
 class Parquet(Format):
     """Rows and columns are found without reading the others."""
 
-    name, words, endings, magic = "parquet", "a Parquet file", (".parquet", ".pq"), (b"PAR1",)
+    name, words, endings, begins = "parquet", "a Parquet file", (".parquet", ".pq"), b"PAR1"
 
     def read(self, file: File, how: Reading) -> Table:
         source = file.read() if file.packed or file.path is None else file.path
@@ -91,19 +91,16 @@ class Arrow(Format):
     """An Arrow file or stream (Feather version 2 is the former)."""
 
     name, words, endings = "arrow", "an Arrow file", (".arrow", ".feather", ".ipc")
-    magic = (b"ARROW1", b"\xff\xff\xff\xff")  # a file; a stream
+    begins = rb"ARROW1|\xff{4}"  # a file; a stream
 
     def read(self, file: File, how: Reading) -> Table:
         """By pyarrow: where a size in a file is wrong, Polars asks for that much memory, and the program ends."""
         try:
             from pyarrow import ipc
         except ImportError:
-            raise TableError(
-                f"{file.name} is an Arrow file, which needs the package pyarrow; install it with "
-                "pip install 'chary[arrow]', or write the table as Parquet."
-            ) from None
+            raise TableError(f"{file.name} is an Arrow file; to read it, pip install 'chary[arrow]'.") from None
         data = file.read()
-        opened = ipc.open_file if data.startswith(self.magic[0]) else ipc.open_stream
+        opened = ipc.open_file if data.startswith(b"ARROW1") else ipc.open_stream
         with _damage_told(file.name, "Arrow"):
             cells = opened(data).read_all()
             cells.validate(full=True)
@@ -126,8 +123,7 @@ def _damage_told(name: str, kind: str) -> Iterator[None]:
     except (Exception, pl.exceptions.PanicException) as error:
         if any(words in str(error) for words in _TOO_WIDE):
             raise TableError(
-                f"{name} holds decimal numbers of 256 bits (decimal256), which chary does not read; write them as "
-                "float64, or as decimal128 if 38 digits are enough."
+                f"{name} holds decimal numbers of 256 bits; write them as float64 or decimal128."
             ) from None
         if isinstance(error, Exception) and "{" not in reason(error):  # else a program's own notes
             why = reason(error)

@@ -41,10 +41,7 @@ class Csv(Format):
     """Cells between delimiters; what is wrong with them is said with its line."""
 
     name, words, endings = "csv", "a text table", (".csv", ".tsv", ".tab")
-
-    def matches(self, head: bytes) -> bool:
-        """Text that is nothing else."""
-        return True
+    begins = b""  # what is nothing else
 
     def read(self, file: File, how: Reading) -> Table:
         """Batches put together, which is quicker than to read all at once."""
@@ -243,9 +240,9 @@ class _Records:
         """Refuse what is no text, or in another encoding."""
         nul = int(np.argmin(self.cells))
         if self.cells[nul] == 0:
+            how = Parameter("encoding", "utf-16")
             raise TableError(
-                f"{self.where(nul)}: a NUL character, which text tables do not have; if the file is UTF-16, pass "
-                f"{Parameter('encoding', 'utf-16')}."
+                f"{self.where(nul)}: a NUL character, which text does not have; if it is UTF-16, pass {how}."
             )
 
     def check_quotes(self, delimiters: str) -> None:
@@ -254,10 +251,8 @@ class _Records:
         if not len(quotes):
             return
         if len(quotes) % 2:
-            raise TableError(
-                f"{self.where(int(quotes[-1]))}: a quote is opened and never closed; close it, or double it if it "
-                "belongs to the text."
-            )
+            where = self.where(int(quotes[-1]))
+            raise TableError(f"{where}: a quote is opened and never closed; close it, or double it if it is text.")
         edges = np.isin(np.arange(256), [_QUOTE, _NEWLINE, _RETURN, *delimiters.encode()])
         neighbour = quotes.copy()
         neighbour[::2] -= 1  # of those that open
@@ -265,10 +260,8 @@ class _Records:
         outside = (neighbour < 0) | (neighbour >= len(cells))
         stray = ~outside & ~edges[cells[np.clip(neighbour, 0, len(cells) - 1)]]
         if stray.any():
-            raise TableError(
-                f"{self.where(int(quotes[stray.argmax()]))}: a quote in the middle of a cell; put the whole cell "
-                "in quotes and double the ones inside."
-            )
+            where = self.where(int(quotes[stray.argmax()]))
+            raise TableError(f"{where}: a quote in the middle of a cell; put the cell in quotes and double it.")
 
     def check_widths(self, delimiter: str) -> NDArray[np.intp]:
         """Refuse ragged rows; return which rows are blank lines."""

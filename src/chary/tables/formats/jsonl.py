@@ -31,7 +31,6 @@ from chary.tables.table import Lines, Table, TableError, common_type, reason
 _MOST_DEPTH = 16
 # Deeper, and a reader that calls itself for each level runs out of stack, which ends the process; Polars did.
 _MOST_LEVELS = 200
-_OBJECT = re.compile(rb"\s*\{\s*[\"}]")
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*"')
 _ORDER_ROWS = 1000  # so many lines tell the order of the columns
 
@@ -40,10 +39,7 @@ class Jsonl(Format):
     """Types are those of all lines, so that reading it in batches takes two looks."""
 
     name, words, endings = "jsonl", "JSON lines", (".jsonl", ".ndjson")
-
-    def matches(self, head: bytes) -> bool:
-        """Text that begins with an object."""
-        return bool(_OBJECT.match(head.removeprefix(b"\xef\xbb\xbf")))
+    begins = rb"(?:\xef\xbb\xbf)?\s*\{\s*[\"}]"  # an object
 
     def read(self, file: File, how: Reading) -> Table:
         return next(_batches(file, how, None)).table
@@ -137,8 +133,7 @@ def _common_schema(
         common = common_type(before, dtype)
         if common is None or (pl.String in (before, dtype) and before != dtype and pl.Null not in (before, dtype)):
             raise TableError(
-                f"{name}: column {shown(column)} holds {dtype} in some lines and {before} in others; write one "
-                "type in a column."
+                f"{name}: column {shown(column)} holds {dtype} and {before}; write one type in a column."
             )
         merged[column] = common
     return merged
@@ -179,8 +174,7 @@ def _refuse_first_odd_line(data: bytes, name: str, before: int = 0) -> None:
             known, there = kinds.setdefault(key, (kind, number))
             if kind != known:
                 raise TableError(
-                    f"{where}: column {shown(key)} holds {kind} here and {known} in line {there}; write one type "
-                    "in a column."
+                    f"{where}: column {shown(key)} holds {kind}, and {known} in line {there}; write one type."
                 )
 
 

@@ -50,10 +50,7 @@ class Xlsx(Format):
     """A workbook is a ZIP archive: whether one is, is looked up in it."""
 
     name, words, endings = "xlsx", "an Excel workbook", (".xlsx", ".xlsm")
-
-    def matches(self, head: bytes) -> bool:
-        """Whatever was not unpacked."""
-        return head.startswith(b"PK")
+    begins = b"PK"  # of an archive that was not unpacked
 
     def read(self, file: File, how: Reading) -> Table:
         frame, notes = _read_sheet(file.read(), file.name, how)
@@ -113,10 +110,7 @@ def _read_sheet(data: bytes, name: str, how: Reading) -> tuple[pl.DataFrame, tup
     try:
         import fastexcel
     except ImportError:
-        raise TableError(
-            f"{name} is an Excel workbook, which needs the package fastexcel; install it with "
-            "pip install 'chary[excel]', or save the sheet as CSV."
-        ) from None
+        raise TableError(f"{name} is an Excel workbook; to read it, pip install 'chary[excel]'.") from None
     try:
         data = _checked(data, name)
         reader = fastexcel.read_excel(data)
@@ -157,10 +151,7 @@ def _xlsxwriter() -> Any:
     try:
         import xlsxwriter
     except ImportError:
-        raise TableError(
-            "Writing an Excel workbook needs the package xlsxwriter; install it with pip install 'chary[excel]', "
-            f"or choose {Parameter('format', 'csv')}."
-        ) from None
+        raise TableError("To write an Excel workbook, pip install 'chary[excel]'.") from None
     return xlsxwriter
 
 
