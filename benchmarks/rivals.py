@@ -244,37 +244,34 @@ def read(cache: Path) -> dict[str, dict[str, dict[str, float]]]:
 
 
 FIGURES = {"accuracy": 1, "balanced": 1, "auroc": 3, "error of the surer half": 1, "seconds": 1}  # and digits
-BETTER = {"accuracy": "chary", "balanced": "chary-balanced", "auroc": "chary", "error of the surer half": "chary"}
 
 
 def show(found: dict[str, dict[str, dict[str, float]]]) -> None:
     """Means over the draws of each way, by how much chary is ahead, and how often it is far behind."""
-    methods = [method for method in METHODS if any(method in of_draw for of_draw in found.values())]
-    found = {name: of_draw for name, of_draw in found.items() if len(of_draw) == len(methods)}
+    every = [method for method in METHODS if method != "chary-balanced"]
+    found = {name: of_draw for name, of_draw in found.items() if set(every) <= set(of_draw)}
     for collection in (*COLLECTIONS, "both"):
         part = [name for name in found if collection in (name.split()[0], "both")]
-        here = {way: [name for name in part if name.split()[1] == way] for way in WAYS}
         for figure, digits in FIGURES.items() if collection == "both" else list(FIGURES.items())[:2]:
-            counts = "".join(f"{way} ({len(names)})".rjust(18) for way, names in here.items())
-            print(f"\n{figure}, {collection}".ljust(38) + counts)
-            values = {
-                method: [np.array([found[name][method][figure] for name in names]) for names in here.values()]
-                for method in methods
-            }
+            methods, own = (list(METHODS), "chary-balanced") if figure == "balanced" else (every, "chary")
+            here = [[n for n in part if n.split()[1] == way and set(methods) <= set(found[n])] for way in WAYS]
+            counts = (f"{way} ({len(names)})".rjust(18) for way, names in zip(WAYS, here, strict=True))
+            print(f"\n{figure}, {collection}".ljust(38) + "".join(counts))
+            values = {m: [np.array([found[name][m][figure] for name in names]) for names in here] for m in methods}
             for method in methods:
                 print(f"  {method}".ljust(37) + "".join(f"{np.nanmean(v):18.{digits}f}" for v in values[method]))
-            if (own := BETTER.get(figure)) in methods:
-                for rival in RIVALS:
-                    ahead = [one - other for one, other in zip(values[own], values[rival], strict=True)]
-                    print(f"  {own} - {rival}".ljust(37) + "".join(_mean(d, digits) for d in ahead))
-        accuracy = {m: np.array([found[name][m]["accuracy"] for name in part]) for m in methods}
+            for rival in RIVALS:
+                ahead = [one - other for one, other in zip(values[own], values[rival], strict=True)]
+                print(f"  {own} - {rival}".ljust(37) + "".join(_mean(d, digits) for d in ahead))
+        accuracy = {m: np.array([found[name][m]["accuracy"] for name in part]) for m in every}
         median = np.median([accuracy[rival] for rival in RIVALS], axis=0)
         print(
             f"\n{collection}, {len(part)} draws: chary is more than 3 points below the median rival in "
             f"{np.mean(accuracy['chary'] < median - 3):.1%}, more than 1 below the majority of the labels in "
             f"{np.mean(accuracy['chary'] < accuracy['majority'] - 1):.1%}"
         )
-    tables = {seed: {name.split()[2] for name in found if name.split()[3] == seed} for seed in "012"}
+    seeds = sorted({name.split()[3] for name in found})
+    tables = {seed: {name.split()[2] for name in found if name.split()[3] == seed} for seed in seeds}
     print("\n" + "; ".join(f"seed {seed}: {len(names)} tables" for seed, names in tables.items()))
 
 

@@ -5,8 +5,11 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chary.labelling import label_table
 from chary.labelling.result import SOURCES, Counts, LabeledRows, columns_to_add, joined_labels, some_labels
 from chary.method.labels import Labels
+from chary.options import Options
+from chary.tables import Table
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(0, 40))
@@ -50,3 +53,10 @@ def test_labels_are_of_the_type_of_the_target_if_it_holds_them_all():
         assert added["chary_label"].to_list() == (expected or names)
         assert added["chary_confidence"].to_list() == [0.1234] * len(names)
         assert list(added) == ["chary_label", "chary_confidence", "chary_source"]
+
+
+def test_a_row_of_the_table_is_read_alone_although_its_cell_is_no_number():
+    cells = [f"{i}" if i % 2 else f"word {i}" for i in range(200)]  # more words than a model remembers
+    frame = pl.DataFrame({"x": cells, "z": range(200), "y": [*["a", "b"] * 20, *[None] * 160]})
+    found = label_table(Table(frame, "t"), Options.of(target="y", numeric=["x"], learner="linear", rounds=0))
+    np.testing.assert_array_equal(found.features(np.array([198])), found.features()[[198]])

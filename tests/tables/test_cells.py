@@ -19,6 +19,7 @@ from chary.tables.cells import (
 WORDS = [
     ("NA", True, True, True),
     ("n/a", True, True, True),
+    ("n.a.", True, True, False),
     ("NaN", True, True, True),
     ("Null", True, True, True),
     ("?", True, True, True),

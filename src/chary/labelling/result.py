@@ -173,7 +173,8 @@ class LabeledTable(Fit, LabeledRows):
 
     def features(self, rows: NDArray[np.intp] | slice = slice(None)) -> NDArray[Any]:
         """(n, d) What the model makes of the cells of all rows, or of some."""
-        return self.model[0].transform(features_of(self.table, self.target, self.options.features)[rows])
+        preparation, frame = self.model[0], features_of(self.table, self.target, self.options.features)[rows]
+        return preparation.part(frame, preparation.forms(), order="C")  # the whole of it was found to be readable
 
     def probabilities(self) -> NDArray[np.float64]:
         """(n, C) What the model makes of every row, by class; where a label was given, 1 for its class.

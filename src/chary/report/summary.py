@@ -527,7 +527,7 @@ def why_none_accepted(error: float, level: float, n_audited: int) -> str:
     """Why no label can be accepted at an error."""
     if (needs := smallest_audit(error, level)) > n_audited:
         return f"this needs at least {needs} audited rows, and there are {n_audited}"
-    return f"{n_audited} audited rows cannot rule out a larger error"
+    return f"too many of the {n_audited} audited rows were wrong; allow a larger error, or label more rows"
 
 
 def _score(score: Score | None) -> dict[str, Any] | None:
@@ -698,10 +698,15 @@ def judged_steps(summary: Summary, hints: Hints) -> list[dict[str, str]]:
     if summary["confidence"] is not None and summary["accept"] is None:
         of, caveat = of_column([one["name"] for one in summary["columns"]]), "if you chose that error beforehand"
         steps.append(_acceptable(summary["acceptance"], hints, caveat, of))
+    people = summary["annotators"]
     words, how = "To narrow the intervals, label more rows (your answers are kept)", hints.draw
     if summary["left"]:
         words, how = f"To narrow the intervals, label the {counted(summary['left'], 'row')} left", hints.fill
-    if (people := summary["annotators"]) and people["unsettled"]:
+    elif people:
+        words = (
+            "To narrow the intervals, draw a larger sheet and let each person go on in a copy with the old answers"
+        )
+    if people and people["unsettled"]:
         words, how = f"Settle the {counted(people['unsettled'], 'row')} on which people differ", hints.settle
     steps.append((f"{words}{':' if how else '.'}", how))
     return [{"words": words, "command": command} for words, command in steps]

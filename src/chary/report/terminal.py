@@ -20,6 +20,7 @@ from chary.report.summary import (
     judged_steps,
     missing_codes,
     next_steps,
+    of_column,
     prior_advice,
     suspect_sentence,
 )
@@ -191,6 +192,8 @@ def show_judged(console: Console, summary: Summary, hints: Hints) -> None:
     if summary["trusted"]:
         console.print(_trusted(summary["trusted"]))
     for slices in summary["slices"]:
+        if of := of_column([column["name"] for column in summary["columns"]]):
+            _say(console, f"Labels{of}, by {visible(slices['column'], 40)}:")
         console.print(_slices(slices))
     for note in summary["notes"]:
         _say(console, note["text"], "bold red" if note["warning"] else "")

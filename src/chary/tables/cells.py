@@ -20,7 +20,21 @@ _ERRORS = ("#n/a", "#div/0!", "#value!", "#ref!", "#name?", "#num!", "#null!")  
 _NOTHING = ("na", "n/a", "nan", "null", "?", "<na>", *_ERRORS)
 # In a feature such a cell is missing, and so is one of these; a number that is not finite is, in whatever format.
 _INFINITE = tuple(f"{sign}{word}" for sign in ("", "+", "-") for word in ("inf", "infinity"))
-_MISSING = (*_NOTHING, *_INFINITE, "", "none", "-")
+_MISSING = (
+    *_NOTHING,
+    *_INFINITE,
+    "",
+    "none",
+    "-",
+    "n.a.",
+    "n. a.",
+    "k.a.",
+    "k. a.",
+    "n.d.",
+    "s/d",
+    "b.d.",
+    "n.v.t.",
+)
 # In a target it may mean "no label" or be a class. So may -1, as NumPy and scikit-learn mark such rows, and
 # these words of a form or a ticket: nobody has decided, or somebody did not answer. "Other" and "none" do answer.
 _NOBODY_SAID = (
@@ -332,7 +346,8 @@ class Column:
     kind: str  # the name of a ``Kind``, or why the column is left out
     note: str = ""  # for people
     form: str = ""  # how to read a cell, in words of its kind: of numbers "comma", of dates "dmy"
-    # categorical: its frequent values; boolean: the value read as 1; words: what each feature is about
+    # categorical: its frequent values; boolean: the value read as 1; words: what each feature is about;
+    # numeric: words in place of a number, which count as missing
     categories: tuple[str, ...] = ()
     other: bool = False  # categorical: rare and unseen values share a feature
     missing: bool = False  # cells were missing when the preparation was fitted

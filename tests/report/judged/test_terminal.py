@@ -19,6 +19,7 @@ def test_every_question_has_its_answer(judged):
         summary["pairs"][0]["sentence"],
         "not clear from these rows",
         "Estimated by the audit",
+        "Labels in column 'rule', by place:",
         "too few audited rows to say",
         "rows: '<b>ham</b>' labelled as 'spam'",
         "beyond chance (kappa)",
@@ -34,6 +35,13 @@ def test_rows_not_reached_come_first(judged):
     last = judged_steps(summary, Hints(fill="chary audit fill s.csv"))[-1]
     assert last["words"].endswith("label the 4 rows left:")
     assert last["command"] == "chary audit fill s.csv"
+
+
+def test_several_people_go_on_in_their_own_sheets(judged):
+    summary = {**summarize_judged(judged), "annotators": {"unsettled": 0}}
+    assert judged_steps(summary, Hints(draw="chary judge draw t.csv"))[-1]["words"] == (
+        "To narrow the intervals, draw a larger sheet and let each person go on in a copy with the old answers:"
+    )
 
 
 def test_the_error_named_is_the_one_that_the_sentence_speaks_of(judged):

@@ -107,6 +107,13 @@ def test_what_is_no_matter_of_writing_passes():
     assert TablePreparation().fit({"x": ["1'200", "900"]}).transform({"x": [1200.0]})[0, 0] == 1
 
 
+def test_a_row_alone_may_hold_a_word_that_stood_for_a_number_before():
+    salaries = TablePreparation(numeric=["x"]).fit({"x": ["45k", "€50.000", "negotiable", "€61.500"]})
+    assert salaries.transform({"x": ["negotiable"]}).tolist() == salaries.transform({"x": [None]}).tolist()
+    with pytest.raises(TableError, match=r"1 of 1 cells cannot be read, .* such as €12k; write"):
+        salaries.transform({"x": ["by agreement"]})
+
+
 def test_a_unit_and_other_doubts_are_told():
     for cells in (["5 km", "7 km"], ["00501", "90210"]):
         assert KIND.find(pl.Series("x", cells)).doubtful

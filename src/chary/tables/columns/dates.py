@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from chary.options import flag_of
 from chary.tables.cells import DATE, FEW, MANY, NUMBER, READABLE, UNREADABLE, Column, Kind, nulls, some_of
 
 _SPACES = r"[\s\u00a0\u202f]+"
@@ -204,7 +205,8 @@ def _find_written(filled: pl.Series, written: str) -> Column | None:
     assumed = len(equal) > 1
     if assumed:
         others = [_NOTES[order].replace(" ", "-") for order in equal[1:]]
-        notes = [f"read as {_NOTES[best]}; if not, --dates {' or '.join(others)} (in Python dates='{others[0]}')"]
+        typed = f"{flag_of('dates')} {' or '.join(others)} (in Python dates='{others[0]}')"
+        notes = [f"read as {_NOTES[best]}; if not, {typed}"]
     n_read = readable[best]
     best, years, moved = _with_century(best, filled)
     notes += [years] * bool(years)

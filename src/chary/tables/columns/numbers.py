@@ -37,6 +37,7 @@ class Numbers(Kind):
             return None
         is_text = filled.dtype == pl.String
         form, numbers = _best(filled, forced) if is_text else ("", read_numbers(filled, ""))
+        odd = filled.filter(numbers.is_null())
         numbers = numbers.drop_nulls()
         n_odd, readable = len(filled) - len(numbers), len(numbers) >= READABLE * len(filled)
         if not len(numbers) or (is_text and not forced and not readable):
@@ -48,8 +49,9 @@ class Numbers(Kind):
         notes += [f"{n_odd:,} cells are not numbers and count as missing"] * (n_odd > 0)
         is_measure = written.unit not in ("", "%") and not _currency(written.unit)
         doubtful = bool(doubts) or is_measure or not readable
+        words = tuple(odd.filter(odd.str.len_chars() <= 40).unique().sort().head(_MAX_WORDS)) if is_text else ()
         return Column(
-            filled.name, self.name, ", ".join(notes + doubts), form, missing=n_odd > 0, doubtful=doubtful
+            filled.name, self.name, ", ".join(notes + doubts), form, words, missing=n_odd > 0, doubtful=doubtful
         )
 
     def read(self, cells: pl.Series, column: Column) -> NDArray[np.float64]:
@@ -61,7 +63,9 @@ class Numbers(Kind):
         return read_numbers(cells, column.form).to_numpy()[:, None]
 
     def unread(self, without: pl.Series, column: Column) -> pl.Series:
-        """Cells that are no number, or one without its unit."""
+        """Cells that are no number, or one without its unit; words that the labelled table had, too, are none."""
+        if without.dtype == pl.String:
+            return without.filter(~without.is_in(column.categories))
         are_numbers = without.dtype.is_numeric() and not Form.of(column.form).needs_unit
         return without.clear() if are_numbers else without
 
@@ -243,7 +247,9 @@ _NO_CENTS = r"[.,][-\u2014]+( |$)"  # 12.- is 12.00
 # Marks: the decimal one, and the one between thousands ("_": a space). In the order in which they are preferred;
 # no decimal mark was seen beside "." between thousands: it would be a comma.
 _MARKS = ((".", ""), (".", ","), (".", "_"), (".", "'"), (",", ""), (",", "."), (",", "_"), (",", "'"), ("", "."))
-_MAX_WORDS = 60  # different words after a number that are looked at; of more, no few mean a unit
+_MAX_WORDS = (
+    60  # different words after a number, or in its place, that are looked at: of more, no few mean anything
+)
 
 
 @dataclass(frozen=True)
@@ -285,7 +291,7 @@ class Form:
     def example(self) -> str:
         """A number so written."""
         thousands = self.thousands.replace("_", " ")
-        number = f"1{thousands}234" if thousands else "12"
+        number = f"1{thousands}234" if thousands and not self.factors else "12"
         number += f"{self.decimal}5" * bool(self.decimal) + "k" * self.factors
         if self.unit and not self.unit[0].isalnum() and _currency(self.unit):
             return f"{self.unit}{number}"

@@ -19,6 +19,7 @@ from typing import Any, BinaryIO, NamedTuple
 import polars as pl
 
 from chary._words import Parameter, listed, shown
+from chary.options import flag_of
 from chary.tables.table import Table, TableError, reason
 
 # ---------------------------------------------------------------- files, never unpacked to more than a table is
@@ -446,7 +447,7 @@ def find_header(rows: Rows, given: int | None, name: str) -> Header | None:
     notes = []
     if last and (given is None or last > first):
         where = f"row {last + 1}" if first == last else f"rows {first + 1} and {last + 1}"
-        notes = [f"The column names of {name} were found in {where}; if not, pass --header-row."]
+        notes = [f"The column names of {name} were found in {where}; if not, pass {flag_of('header_row')}."]
     if len(blank) > 1:
         called = {place: f"column {place + 1}" for place in blank}
         names = [called.get(place, own) for place, own in enumerate(names)]
