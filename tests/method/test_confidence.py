@@ -230,6 +230,8 @@ def test_what_each_class_is_worth_in_each_confidence():
     probs = np.array([[0.6, 0.3, 0.1], [0.2, 0.2, 0.6]])
     assert_array_equal(scores_of(probs, "softmax").class_confidence, probs)
     assert_allclose(scores_of(probs, "margin").class_confidence, [[0.3, 0, 0], [0, 0, 0.4]])
+    own = np.array([[0.1, 0.7, 0.2], [0.5, 0.3, 0.1]])  # numbers that somebody else made
+    assert_array_equal(scores_of(probs, own).confidence, [0.7, 0.5])
     certain = np.tile([[[1.0, 1e-7]]], (2, 3, 1))  # a little more than one in all, as float32 gives it
     assert_array_equal(scores_of(certain[:, 0], "t_similarity", certain).confidence, 1)
 
@@ -336,5 +338,3 @@ def test_bad_input_is_named(confidence, correct, message):
         expected_calibration_error(confidence, correct)
     with pytest.raises(ValueError, match="choose 'width' or 'mass'"):
         expected_calibration_error([0.5], [True], bins="log")
-    own = np.array([[0.1, 0.7, 0.2], [0.5, 0.3, 0.1]])  # numbers that somebody else made
-    assert_array_equal(scores_of(probs, own).confidence, [0.7, 0.5])
