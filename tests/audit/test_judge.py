@@ -233,7 +233,7 @@ def test_numbers_and_truth_values_are_labels():
     ("values", "said"),
     [
         ([None, "", " "], "holds no label in 3 rows"),
-        (["yes", "NA"], "holds 'NA' in 1 rows; pass"),
+        (["yes", "NA"], "holds 'NA' in 1 row; pass"),
         ([f"v{i}" for i in range(60)], "60 different values in 60 rows, so it holds no classes"),
         ([[1], [2]], "holds List"),
     ],

@@ -600,7 +600,7 @@ def benign_frame():
 
 @pytest.fixture(scope="module")
 def benign():
-    result = label_table(Table(benign_frame(), "table.csv", ","), Options.of(target="y"))
+    result = label_table(Table(benign_frame(), "table.csv", ","), Options.of(target="y", classes=("a", "b")))
     return result, Elements(page_of(result)).found
 
 

@@ -140,12 +140,12 @@ WORDS = {
         "Agreement with the answers beyond chance",
     ],
     "report/templates/sections/accept.html": ["Held out: wrong"],
-    "report/templates/cells.html": ["Of those wrong"],
+    "report/templates/cells.html": ["Wrong among them"],
     "report/templates/sections/audit.html": ["Recognised", "Cross-validation on your own labels"],
     "report/templates/sections/importance.html": ["Change of probability"],
     "report/templates/sections/prior.html": ["Labels that change"],
     "report/templates/sections/second_look.html": ["Labels of yours worth a second look"],
-    "report/templates/judged/accuracy.html": ["answered rows alone"],
+    "report/templates/judged/accuracy.html": ["answered rows only"],
     "report/summary.py": ["can be accepted with"],
 }
 

@@ -218,7 +218,7 @@ def test_a_confidence_is_called_by_the_name_of_its_function():
         scores_of(np.full((2, 2), 0.5), "sure")
 
 
-@given(arrays(np.float64, st.tuples(st.integers(1, 4), st.integers(2, 5)), elements=st.floats(-1e6, 1e6)))
+@given(arrays(np.float64, st.tuples(*[st.integers(1, 4)] * 2, st.integers(2, 5)), elements=st.floats(-1e6, 1e6)))
 def test_softmax_is_that_of_scipy_in_the_memory_of_the_logits(logits):
     expected = softmax(logits, axis=-1)
     found = room.softmax(logits)
@@ -230,6 +230,8 @@ def test_what_each_class_is_worth_in_each_confidence():
     probs = np.array([[0.6, 0.3, 0.1], [0.2, 0.2, 0.6]])
     assert_array_equal(scores_of(probs, "softmax").class_confidence, probs)
     assert_allclose(scores_of(probs, "margin").class_confidence, [[0.3, 0, 0], [0, 0, 0.4]])
+    own = np.array([[0.1, 0.7, 0.2], [0.5, 0.3, 0.1]])  # numbers that somebody else made
+    assert_array_equal(scores_of(probs, own).confidence, [0.7, 0.5])
     certain = np.tile([[[1.0, 1e-7]]], (2, 3, 1))  # a little more than one in all, as float32 gives it
     assert_array_equal(scores_of(certain[:, 0], "t_similarity", certain).confidence, 1)
 

@@ -208,7 +208,7 @@ def test_every_marker_counts_in_upper_or_lower_case():
 def test_a_marker_does_not_settle_what_another_word_means():
     cells = ["a", "b", "NA", "unknown"]
     with pytest.raises(
-        TableError, match=r"holds 'NA' in 1 rows; pass also unlabeled='NA' if that means no label, or classes='NA'"
+        TableError, match=r"holds 'NA' in 1 row; pass also unlabeled='NA' if that means no label, or classes='NA'"
     ):
         target_labels(table_of(y=cells), "y", "unknown")
     assert classes_of(cells, ["unknown", ""], classes=["NA"]) == ["a", "b", "NA", None]

@@ -56,9 +56,9 @@ from chary.tables.target import (
 TRUTH = "chary_truth"  # the column of a sheet that a person fills in
 EMPTY = "(empty)"  # what rows without a value in the column of a slice are called
 _MOST_SLICES, _MOST_COLUMNS = 200, 10
-# A column gives labels away: rows looked at, fewest that tell, classes looked for in texts; rows that must be told
-# beyond the commonest label, that must hold a class, and the kappa of a column of classes.
-_LOOKED_AT, _FEWEST_ROWS, _MOST_NAMED, _TOLD, _MOST_ROWS, _SAME = 2_000, 20, 50, 0.8, 0.9, 0.2
+# A column gives labels away: rows looked at, in blocks of so many, fewest that tell, classes looked for in texts;
+# rows that must be told beyond the commonest label, that must hold a class, and the kappa of a column of classes.
+_LOOKED_AT, _BLOCK, _FEWEST_ROWS, _MOST_NAMED, _TOLD, _MOST_ROWS, _SAME = 2_000, 100, 20, 50, 0.8, 0.9, 0.2
 # Of a draw from a table that chary labelled. Another than that of an audit: with the same, the labels would be
 # judged by rows whose answers they were made from, and look better than they are.
 _SEED_OF_OWN = 1
@@ -179,7 +179,9 @@ def hidden_columns(tested: LabelsUnderTest) -> tuple[list[str], list[str]]:
     candidates = [name for name in others if name not in options.show]
     if len("".join(others)) >= MOST_SHOWN:  # too many for a sheet to remember which it shows
         return hidden, []
-    some = np.sort(draw(np.zeros(source.n_rows, dtype=bool), min(_LOOKED_AT, source.n_rows), 0)).tolist()
+    n_blocks, rows_of = -(-source.n_rows // _BLOCK), np.arange(_BLOCK)  # in blocks: single rows take long to read
+    blocks = np.sort(draw(np.zeros(n_blocks, dtype=bool), min(_LOOKED_AT // _BLOCK, n_blocks), 0))
+    some = [row for row in np.add.outer(_BLOCK * blocks, rows_of).ravel().tolist() if row < source.n_rows]
     cells, revealing = source.rows(some, [*options.labels, *candidates]), set[str]()
     for column in options.labels:
         every = tested.of(cells[column])
@@ -197,17 +199,15 @@ def _gives_away(cells: pl.Series, labels: Sequence[str], classes: Sequence[str])
     said = [folded(text) for text in texts(cells).fill_null("")]
     by_name = {folded(name): name for name in classes}
     if sum(text in by_name for text in said) >= _MOST_ROWS * len(said):
-        agreed = kappa(pair_counts([by_name.get(text) for text in said], labels, classes))
-        return agreed is not None and agreed >= _SAME
+        return (kappa(pair_counts([by_name.get(text) for text in said], labels, classes)) or 0.0) >= _SAME
     counts = pl.DataFrame({"cell": said, "label": labels}).group_by("cell", "label").len("n")
     most = pl.col("n").sort(descending=True)
     by_cell = counts.group_by("cell").agg(most=most.first(), rival=most.slice(1, 1).sum())
     # Rows whose label most others with the same cell have: a cell of its own tells nothing.
     n_told = by_cell.filter(pl.col("most") > pl.col("rival") + 1)["most"].sum()
     keys = {name: _words(name) for name in classes if len(_words(name)) > 4} if len(classes) <= _MOST_NAMED else {}
-    n_named = 0  # rows of which the text names the label, and no other
-    for text, label in zip(map(_words, said), labels, strict=True):
-        n_named += [name for name, key in keys.items() if key in text] == [label]
+    every = zip(map(_words, said), labels, strict=True)  # rows of which the text names the label, and no other
+    n_named = sum([name for name, key in keys.items() if key in text] == [label] for text, label in every)
     return max(n_told, n_named) / len(labels) >= usual + _TOLD * (1 - usual)
 
 

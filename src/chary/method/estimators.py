@@ -1,7 +1,4 @@
-"""What chary asks of any classifier: to fit partly labelled rows, to give probabilities and those of its members.
-
-Also what keeps the cost of that down: rows in blocks, and one thread where more would only wait for each other.
-"""
+"""What chary asks of any classifier: to fit partly labelled rows, and to give probabilities."""
 
 from __future__ import annotations
 

@@ -527,7 +527,7 @@ def why_none_accepted(error: float, level: float, n_audited: int) -> str:
     """Why no label can be accepted at an error."""
     if (needs := smallest_audit(error, level)) > n_audited:
         return f"this needs at least {needs} audited rows, and there are {n_audited}"
-    return f"{n_audited} audited rows cannot rule out a larger error"
+    return f"too many of the {n_audited} audited rows were wrong; allow a larger error, or label more rows"
 
 
 def _score(score: Score | None) -> dict[str, Any] | None:

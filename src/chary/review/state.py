@@ -20,18 +20,7 @@ from chary.labelling import LabeledTable
 from chary.labelling.label import Pace
 from chary.options import Options
 from chary.report.summary import summarize_diagnosis
-from chary.review.files import (
-    KINDS,
-    Kept,
-    Outputs,
-    Paths,
-    kinds_of,
-    paths_of,
-    read_settings,
-    resumed,
-    with_settings,
-    write_settings,
-)
+from chary.review import files
 from chary.review.jobs import ChooseJob, Job, LabelJob, Progress, job_of
 from chary.tables import TableError, open_source
 from chary.tables.formats import require_writable
@@ -51,25 +40,25 @@ _PLACES = {
     "class_prior": "the class shares on the page Start",
     "error": "the error on the page Truth",
     "overwrite": "“draw anew”",
-    **{name: f"the kind “{kind}” on the page Start" for kind, name in KINDS.items()},
+    **{name: f"the kind “{kind}” on the page Start" for kind, name in files.KINDS.items()},
 }
 
 # What answers a request: given the workbench, and what the address or the body says; returns what to show.
 Page = Callable[["Workbench", Mapping[str, Any]], dict[str, Any]]
 
 
-def begin(files: Sequence[str], options: Options) -> Workbench:
+def begin(paths: Sequence[str], options: Options) -> Workbench:
     """Read a table, and go on where somebody stopped."""
     if options.target is not None and options.labels:
         raise TableError("Give the column to label or the column of labels to judge, not both.")
-    if "-" in files:
+    if "-" in paths:
         raise TableError("A page needs a table that it can read again; save standard input in a file first.")
-    source = open_source(list(files), reserved=(), **options.reading)
+    source = open_source(list(paths), reserved=(), **options.reading)
     table = (flattened(source) if options.labels else source).read()
     options = with_names_of(table, options)
     require_writable(table)
-    settings, notice = paths_of(table, False).settings, ""
-    chosen = resumed(settings, options)
+    settings, notice = files.paths_of(table, False).settings, ""
+    chosen = files.resumed(settings, options)
     job: Job
     try:
         job = job_of(table, chosen)
@@ -79,10 +68,11 @@ def begin(files: Sequence[str], options: Options) -> Workbench:
         if options.target is not None or options.labels:
             raise
         job, notice = ChooseJob(table, options), page_sentence(error)  # what was chosen last no longer fits
-    with_settings(options, {"kinds": kinds_of(options)}, job.columns, job.classes)  # refuses unknown columns
-    kept = Kept(job.options, notice=notice)
+    # Refuses unknown columns.
+    files.with_settings(options, {"kinds": files.kinds_of(options)}, job.columns, job.classes)
+    kept = files.Kept(job.options, notice=notice)
     if job.kind != "choose":
-        kept = read_settings(settings, chosen, job.columns, job.classes)
+        kept = files.read_settings(settings, chosen, job.columns, job.classes)
     return Workbench(job, kept)
 
 
@@ -108,21 +98,21 @@ class Given(NamedTuple):
 class Workbench:
     """The state behind the pages; nothing is learned before ``learn``."""
 
-    def __init__(self, job: Job, kept: Kept) -> None:
+    def __init__(self, job: Job, kept: files.Kept) -> None:
         self.lock, self._writing, self.background = RLock(), Lock(), Background()
         self._read = {path: state_of(path) for path in (Path(file).absolute() for file in job.table.files)}
         self.version = 0  # changes with anything that a page shows
         self._take_up(job, kept)
         sweep(self.paths.settings.parent)
 
-    def _take_up(self, job: Job, kept: Kept) -> None:
+    def _take_up(self, job: Job, kept: files.Kept) -> None:
         """Begin with this, and forget what was learned for another."""
         self.job: Any = job  # of a ChooseJob only the page Start is shown
-        self.options, self.paths = kept.options, paths_of(job.table, job.kind == "judge")
+        self.options, self.paths = kept.options, files.paths_of(job.table, job.kind == "judge")
         self.sheets = Sheets(job, self.paths)
         made = {"labels": self.paths.labels, "report": self.paths.report}
         made |= {"model": self.paths.model} if job.kind == "label" else {}
-        self.outputs = Outputs(made, kept.written)
+        self.outputs = files.Outputs(made, kept.written)
         self._notices = [kept.notice] if kept.notice else []
         self._keeps = kept.own  # a file of that name that somebody else wrote stays as it is
         self.result: Any = None  # LabeledTable or JudgedTable
@@ -185,16 +175,16 @@ class Workbench:
             )
         options = replace(self.options, **chosen, class_prior=None, error=None)
         taken = {options.target, *options.labels}
-        kinds = {name: [one for one in getattr(options, name) if one not in taken] for name in KINDS.values()}
+        kinds = {name: [c for c in getattr(options, name) if c not in taken] for name in files.KINDS.values()}
         options = Options.of(**{**vars(options), **kinds})
         job = job_of(self.job.table, options)
         self._keep(options)
-        self._take_up(job, Kept(options, self.outputs.digests, own=self._keeps))
+        self._take_up(job, files.Kept(options, self.outputs.digests, own=self._keeps))
         self.learn()
 
     def choose(self, body: Mapping[str, Any]) -> None:
         """Choose other settings, which count once they are on the disk; learn again if labels depend on them."""
-        options = with_settings(self.options, body, self.job.columns, self.job.classes)
+        options = files.with_settings(self.options, body, self.job.columns, self.job.classes)
         if options == self.options:
             return
         self._keep(options)
@@ -220,7 +210,7 @@ class Workbench:
     def _keep(self, options: Options) -> None:
         self.version += 1
         if self._keeps:
-            write_settings(self.paths.settings, options, self.outputs.digests)
+            files.write_settings(self.paths.settings, options, self.outputs.digests)
 
     # ------------------------------------------------------------ what is learned
 
@@ -305,7 +295,7 @@ class Workbench:
 class Sheets:
     """The sheet of random rows and that of checked ones; whoever changes them, they are read again when needed."""
 
-    def __init__(self, job: Any, paths: Paths) -> None:
+    def __init__(self, job: Any, paths: files.Paths) -> None:
         self.job, self.paths = job, paths
         self._open: dict[Path, Filling] = {}
         self._trouble: dict[Path, str] = {}

@@ -99,9 +99,9 @@ def truth_of_judged(result: JudgedTable) -> dict[str, Any]:
     column, acceptor = summary["columns"][0], result.acceptor
     n_rows = 0 if acceptor is None else acceptor.rest.n
     levels = [] if acceptor is None else [_acceptance(acceptor, n_rows, result.accuracy.n, e) for e in ERRORS]
-    more = [pair["sentence"] for pair in summary["pairs"]]
-    more += [other["sentence"] for other in summary["columns"][1:]]
-    more += [_trust(one) for one in summary["trusted"]]
+    compared = [other["sentence"] for other in summary["columns"][1:]]
+    compared += [_trust(one) for one in summary["trusted"]]
+    pairs = [pair["sentence"] for pair in summary["pairs"]]
     promised = column["promised"]
     return {
         "accuracy": {**promised, "right": promised["correct"], "words": column["sentence"]},
@@ -115,7 +115,8 @@ def truth_of_judged(result: JudgedTable) -> dict[str, Any]:
         ],
         "classes": [_recall(str(name), found) for name, found in result.classes.items()],
         "matrix": column["matrix"],
-        "notes": [*more, *(note["text"] for note in summary["notes"]), *([_BEFOREHAND] if levels else [])],
+        "compared": compared,  # with other columns of labels
+        "notes": [*pairs, *(note["text"] for note in summary["notes"]), *([_BEFOREHAND] if levels else [])],
     }
 
 

@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from chary._words import Parameter, listed, shown
+from chary._words import Parameter, counted, listed, shown
 from chary.method.labels import Labels, encode
 from chary.tables.cells import as_whole, codes_of, doubtful_labels, label_texts, may_be_unlabeled, target_texts
 from chary.tables.table import (
@@ -176,7 +176,7 @@ def refuse_doubtful(
         return
     found = found[:_SHOWN]
     others = {text: n for text, n in counts.items() if text not in found}
-    said = [f"{shown(text)} in {counts[text]:,} rows" for text in found]
+    said = [f"{shown(text)} in {counted(counts[text], 'row')}" for text in found]
     rest = [f"{shown(text)} ({n:,})" for text, n in list(others.items())[:_SHOWN]]
     rest += [f"{len(others) - _SHOWN} more"] * (len(others) > _SHOWN)
     no_label, a_class = (

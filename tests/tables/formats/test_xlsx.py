@@ -95,8 +95,8 @@ def test_columns_of_several_types_are_text_and_said():
     frame, notes = read_workbook(data, "t.xlsx", None)
     assert frame.rows() == [("1234", 1, "true"), ("01234", 2, "3"), ("1.5", 3, "z")]
     assert notes == (
-        "Column 'zip' of t.xlsx mixes several types, and was read as text.",
-        "Column 'y' of t.xlsx mixes several types, and was read as text.",
+        "Column 'zip' of t.xlsx mixes several types: it is read and written as text.",
+        "Column 'y' of t.xlsx mixes several types: it is read and written as text.",
     )
 
 

@@ -825,7 +825,7 @@ async function truthPage() {
     say($("headline"), best ? `Between ${percent(best.low)} and ${percent(best.high)} of the labels are right.` : "");
     intervals($("accuracy-picture"), lines);
     show($("promise-words"), lines.some(({ mark }) => mark != null));
-    list($("truth-words"), [accuracy?.words, after?.words].filter(Boolean));
+    list($("truth-words"), [accuracy?.words, after?.words, ...(data.compared ?? [])].filter(Boolean));
     list($("truth-notes"), data.notes);
   };
 

@@ -132,7 +132,9 @@ def _read_sheet(data: bytes, name: str, how: Reading) -> tuple[pl.DataFrame, tup
     refuse_duplicates(names, f"{name}, sheet {shown(found)}")
     if not cells.height:
         return pl.DataFrame(schema=dict.fromkeys(names, pl.String)), tuple(notes)
-    notes += [f"Column {shown(names[j])} of {name} mixes several types, and was read as text." for j in mixed]
+    notes += [
+        f"Column {shown(names[j])} of {name} mixes several types: it is read and written as text." for j in mixed
+    ]
     notes += [
         f"Column {shown(own)} of {name} holds whole numbers of more than 15 digits, of which Excel keeps 15; if "
         "they name something, enter them as text."
