@@ -130,7 +130,7 @@ def test_why_there_are_no_numbers():
         ([1, 2], ""),
         (["5", "6"], ""),
         (["5 km", "3 mi", "4 km"], "not read as numbers: units differ ('km' and 'mi')"),
-        (["5", "6", "T"], "67% of the cells are numbers, others such as 'T' are not"),
+        (["5", "6", "T"], "67% of the cells are numbers, others such as 'T' are not; --numeric reads it so"),
         (["1-5", "6-10"], "contains digits but not numbers"),
     ):
         assert why_no_numbers(pl.Series(cells)) == why

@@ -12,6 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from chary._words import listed, percent, shown, visible
+from chary.options import flag_of
 from chary.tables.cells import FEW, MANY, READABLE, Column, Kind, likely_codes, nulls, some_of
 from chary.tables.columns.categories import find_counting
 
@@ -113,7 +114,7 @@ def why_no_numbers(filled: pl.Series) -> str:
     if len(odd) > len(filled) / 2:
         return "contains digits but not numbers"
     share = percent(1 - len(odd) / len(filled))
-    return f"{share} of the cells are numbers, others such as {shown(odd[0], 20)} are not"
+    return f"{share} of the cells are numbers, others such as {shown(odd[0], 20)} are not; {flag_of('numeric')} reads it so"
 
 
 def _best(filled: pl.Series, forced: bool) -> tuple[str, pl.Series]:
