@@ -25,7 +25,7 @@ settings.load_profile("chary")
 # What cannot be tried without an extra, and so is left out where that is not installed.
 NEEDS = {
     "torch": ["torch", *(f"studies/test_{name}.py" for name in ("authors", "deep", "figures", "stored"))],
-    "matplotlib": ["studies", "report/test_plots.py", "common/test_notebook.py"],
+    "matplotlib": ["studies"],
     "distributed": ["studies/test_runner.py"],
 }
 collect_ignore = [place for package, places in NEEDS.items() if not find_spec(package) for place in places]

@@ -131,7 +131,7 @@ def test_what_is_wrong_leaves_nothing(tmp_path, predictor, rows, monkeypatch):
         "takes more than the 1 MiB allowed; pass more with the parameter memory",
         resources=Resources(1, 1, 1 << 20),
     )
-    refused(rows(60), "has no sheets", options=Options(sheet="one"))
+    refused(rows(60), "without sheets", options=Options(sheet="one"))
     refused(
         rows(60).with_columns(city=pl.lit("Rom")),
         "so nothing was written; leave the parameter strict",

@@ -54,6 +54,7 @@ def test_views_of_an_image_are_near_it_and_strong_ones_further():
     assert strong(images).shape == images.shape
 
 
+@pytest.mark.filterwarnings("ignore:.*far fewer classes")  # after five steps
 def test_every_method_is_worked_out_and_measured_on_the_test_rows():
     chosen = [c for c in DEEP.cells(["digits"], 1) if c.labeling == "ssb"]
     outcomes = list(work_out(DEEP, [replace(c, model={"n_steps": 5}) for c in chosen]))

@@ -13,7 +13,7 @@ from chary.torch.classifier import TorchDiverseClassifier
 from chary.torch.fixmatch import AdaptiveThresholds, FixMatchTrainer
 
 # Most trainings here are of a few steps, after which a network may name any class.
-pytestmark = pytest.mark.filterwarnings("ignore:Consistency training has probably")
+pytestmark = pytest.mark.filterwarnings("ignore:The rows are predicted")
 
 B, U = 8, 16
 
@@ -193,7 +193,7 @@ def test_bad_input():
 
 def test_a_strong_view_that_destroys_the_rows_is_warned_of():
     X, y, _ = blobs(6)
-    with pytest.warns(UserWarning, match="probably collapsed"):
+    with pytest.warns(UserWarning, match="has collapsed"):
         FixMatchTrainer(classifier(n_steps=400), lambda X: 5 * torch.randn_like(X), consistency_weight=20).fit(
             X, y
         )

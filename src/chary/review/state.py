@@ -389,7 +389,7 @@ def page_sentence(error: BaseException) -> str:
     """What an error says, for somebody who sees a page: no parameter of Python, no option.
 
     >>> page_sentence(TableError("There are too many columns; leave some out with ", Parameter("drop"), "."))
-    'There are too many columns; leave some out with “leave out” on the page Start.'
+    'There are too many columns; leave some out with the kind “leave out” on the page Start.'
     >>> page_sentence(ZeroDivisionError("division by zero"))
     'A mistake in chary itself (ZeroDivisionError: division by zero); please report it.'
     """

@@ -84,7 +84,7 @@ class FixMatchTrainer(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     >>> y[25:50], y[75:100], y[125:] = -1, -1, -1
     >>> def shaken(batch):
     ...     return batch + 0.1 * torch.randn_like(batch)
-    >>> network = TorchDiverseClassifier(lambda: nn.Linear(4, 16), n_steps=20, device="cpu", random_state=0)
+    >>> network = TorchDiverseClassifier(lambda: nn.Linear(4, 16), device="cpu", random_state=0)
     >>> model = FixMatchTrainer(network, strong=shaken).fit(X.astype("float32"), y)
     >>> model.predict(X[:2].astype("float32")).shape
     (2,)
@@ -123,9 +123,9 @@ class FixMatchTrainer(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self.classifier_ = classifier._fit(X, y, sample_weight, self._loss_factory(classifier))
         if self._is_collapsed(X):
             warnings.warn(
-                "Consistency training has probably collapsed: the rows are predicted to be of far fewer classes "
-                "than the labels. Compare it with the classifier alone, weaken the strong view, or lower "
-                "consistency_weight.",
+                "The rows are predicted to be of far fewer classes than the labels: training was too short, or "
+                "consistency training has collapsed. Compare it with the classifier alone, raise n_steps, weaken "
+                "the strong view, or lower consistency_weight.",
                 stacklevel=2,
             )
         return self

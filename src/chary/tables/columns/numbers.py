@@ -114,7 +114,8 @@ def why_no_numbers(filled: pl.Series) -> str:
     if len(odd) > len(filled) / 2:
         return "contains digits but not numbers"
     share = percent(1 - len(odd) / len(filled))
-    return f"{share} of the cells are numbers, others such as {shown(odd[0], 20)} are not; {flag_of('numeric')} reads it so"
+    others = f"others such as {shown(odd[0], 20)} are not; {flag_of('numeric')} reads it so"
+    return f"{share} of the cells are numbers, {others}"
 
 
 def _best(filled: pl.Series, forced: bool) -> tuple[str, pl.Series]:
