@@ -280,7 +280,7 @@ class Options:
         "auto",
     )
     rounds: int | None = _learning(
-        "label draw", "N", "Rounds of self-training. [0, 1 or 5, depending on the labels]", min=0, max=20
+        "label draw", "N", "Rounds of self-training. [0 or 1, depending on the labels]", min=0, max=20
     )
     probabilities: bool = _output("label draw predict", "", "Add the probability of each class.", False)
     explain: bool = _output(

@@ -15,8 +15,6 @@ from chary.audit.intervals import clopper_pearson
 from chary.method.held_out import HeldOut, encode_for, fit_without, judge_folds, judge_rows
 from chary.method.labels import Labels
 
-_CLEAR = 0.05
-
 
 @dataclass(frozen=True)
 class AuditedResult:

@@ -1,7 +1,7 @@
 """Labels and confidence for a batch of rows, with a model that takes tables.
 
-``score_rows`` is what every way to label rows comes to: tables in memory, files of any size, record batches of
-Dask, Spark and Ray, and the page in the browser.
+``score_rows`` serves files of any size and record batches of Dask, Spark and Ray; a table in memory is scored at
+once, by ``predict_scores``, which it calls too.
 """
 
 from __future__ import annotations

@@ -198,7 +198,7 @@ def judge(data: Any, labels: Any, truth: Any, *, level: float = 0.95, **options:
     labels : str, or two of them
         The column of labels under test; several are also compared.
     truth : path, column name or array of shape (n,)
-        A sheet of ``draw_to_judge`` with a person's answers. Or answers for all rows, missing where nobody looked:
+        A sheet of ``draw_rows`` with a person's answers. Or answers for all rows, missing where nobody looked:
         then the figures hold only if the rows looked at were drawn at random from all, which cannot be checked.
     level : float, default=0.95
         Of the intervals.
@@ -656,7 +656,7 @@ class Judged(_Shown):
     frame : DataFrame
         As it was given, with ``chary_accept`` if an error was asked for.
     details : JudgedTable
-        As ``chary.audit.judge_table`` gives it.
+        All that was found, for programs.
     """
 
     def __init__(self, data: Any, details: JudgedTable) -> None:

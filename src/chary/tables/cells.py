@@ -361,7 +361,7 @@ class Column:
 
 
 class Kind:
-    """What there is to know of a kind of column; each is a subclass in a file of this folder.
+    """What there is to know of a kind of column; each is a subclass in ``columns/``.
 
     A kind makes k numbers of a cell. They are standardised later, missing ones filled with their median and told
     of by a feature of their own. Where they have ``one_scale``, distances between cells are kept. A kind that is
