@@ -54,6 +54,11 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
     ): "equal to the last digit, where a margin for rounding was added",
     (
         "audit/acceptance",
+        "reached, alpha = (t, alpha) if p_value <= alpha + _ROUNDING else (reached, 0.0)",
+        "LtE -> Lt at 31",
+    ): "equal to the last digit, where a margin for rounding was added",
+    (
+        "audit/acceptance",
         "thresholds = rows.smallest(np.minimum(np.round((1 - shares) * rows.n).astype(int), rows.n - 1))",
         "1 -> 2 at 92",
     ): "it matters for fewer than five rows, of which no audit is large enough to accept any",

@@ -23,8 +23,6 @@ STEPS = 10_000  # of a confidence: the four digits that files show
 # Shares of the pool at which rows may be accepted: the strictest, and how many; the part of the risk at the start.
 _STRICTEST, _N_THRESHOLDS, _PART_OF_START = 0.1, 40, 0.8
 _ROUNDING = 1e-12
-_SHARES = (1.0, 0.9, 0.75, 0.5, 0.25, 0.1)
-_FEWEST = 10  # held-out rows that say anything
 
 
 class Acceptance(NamedTuple):
