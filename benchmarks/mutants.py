@@ -184,6 +184,16 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
     ): "NumPy takes any number below 0 for the size that is left",
     (
         "method/network",
+        "_BLOCK_NUMBERS = 2**21",
+        "21 -> 22 at 20",
+    ): "twice as many rows are fetched at once, and no other",
+    (
+        "method/priors",
+        "if n_misplaced < best[2]:",
+        "Lt -> LtE at 3",
+    ): "of two levels as good, the later one, on the way to the same best assignment",
+    (
+        "method/network",
         "if depth > 0:",
         "Gt -> GtE at 3",
     ): "one product more, of the inputs' gradient, that nobody reads",

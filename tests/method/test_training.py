@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from chary.method import network as training
-from chary.method.network import Adam, Network, draw_batches, train
+from chary.method.network import Adam, Losses, Network, draw_batches, train
 
 
 def test_adam_steps_as_in_pytorch():
@@ -91,6 +91,15 @@ def test_training_separates_two_clouds():
     assert losses[0, 0] > 0.4 > 0.05 > losses[-1, 0]
     predicted = network.logits(fetch(unlabeled))[:, 0].argmax(axis=1)
     assert_array_equal(predicted, unlabeled % 2)
+
+
+def test_what_is_not_said_is_as_in_the_paper():
+    """No decay of weights, and similarity counts once."""
+    usual, said = (
+        trained(*blobs(), n_steps=20, **options)[0] for options in ({}, {"weight_decay": 0, "gamma": 1})
+    )
+    assert_array_equal(usual.params, said.params)
+    assert (Losses(1, 2, 4).total(), Losses(1, 2, 4).total(0.5)) == (7, 5)
 
 
 def test_gamma_makes_the_heads_disagree_on_unlabelled_rows():
