@@ -39,7 +39,7 @@ WRITTEN_OTHERWISE = [
     ([i * i for i in range(N)], [dt.date(2024, 1, 1)], "numbers such as 12.5"),
     (["yes", "no"] * 30, ["true", "false"], "holds 'true': 2 of 2 .* yes or its opposite"),
     (["5.4 km", "7 km"] * 30, ["5 mi"], "holds '5 mi': 1 of 1 .* numbers in km such as 1,234.5 km"),
-    (["12 %", "7 %"] * 30, [0.12, 0.07], "holds '0.12': 2 of 2 .* numbers in percent"),
+    (["12 %", "7 %"] * 30, [0.12, 0.07], "holds '0.12': 2 of 2 .* numbers in %"),
     (["12:30", "7:15"] * 30, ["half past"], "times of day such as 12:30"),
     (["2024-01-31 10:30", "2024-02-01 7:00"] * 30, ["2024-01-31"], "with a time of day such as 2024-01-31 10:30"),
 ]
@@ -64,7 +64,7 @@ def test_a_few_odd_cells_are_missing_as_they_are_when_learning():
 
 def test_a_column_said_to_be_numeric_may_hold_anything_but_not_nothing_but():
     preparation = TablePreparation(numeric=["x"]).fit({"x": ["1,5", "7", "8", "a", "b"] * 12})
-    assert preparation.columns_[0].form == "comma"
+    assert preparation.columns_[0].form == "amount;,;;;"
     assert np.isfinite(preparation.transform({"x": ["1,5", "a", "b"]})).all()
     with pytest.raises(TableError, match=r"Column 'x' holds '1\.5'"):
         preparation.transform({"x": ["1.5", "2.5"]})

@@ -397,13 +397,6 @@ class Kind:
         """Of cells that hold something and yet have no number, those that are written otherwise than here."""
         return without
 
-    def doubted(self, cells: pl.Series, column: Column) -> tuple[pl.Series, bool] | None:
-        """Where a cell that is written otherwise may pass for one that is not, as 1.234 does for 1234.
-
-        The cells that may be such, and whether one shows that none is; None where there is no doubt.
-        """
-        return None
-
     def expected(self, column: Column) -> str:
         """How the cells of this column are written, for who wrote them otherwise; a grouped kind is not asked."""
         raise NotImplementedError

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -143,14 +142,11 @@ class TablePreparation(TransformerMixin, BaseEstimator):
             reasons = "; ".join(f"{shown(column.name)}: {column.note}" for column in columns[:3])
             raise TableError(f"No column is left to learn from ({reasons}); add columns or override their kind.")
         ordered = sorted(columns, key=lambda column: column.name)
-        layout = _Layout.of(ordered)
-        if layout.n_features > MAX_COLUMNS:
+        self.columns_, self.ordered_, self._places = columns, ordered, _places(ordered)
+        if (n := self._n_features) > MAX_COLUMNS:
             how = Parameter("drop")
-            raise TableError(
-                f"The columns become {layout.n_features:,} features, of {MAX_COLUMNS:,} at most; use {how}."
-            )
-        self.columns_, self.ordered_, self._layout = columns, ordered, layout
-        self.statistics_ = _statistics(frame, layout)
+            raise TableError(f"The columns become {n:,} features, of {MAX_COLUMNS:,} at most; use {how}.")
+        self.statistics_ = _statistics(frame, self._numbers, n)
         return self
 
     @classmethod
@@ -170,7 +166,7 @@ class TablePreparation(TransformerMixin, BaseEstimator):
             raise TableError("The model file does not fit its columns; train the model again.")
         preparation = cls(**params)
         preparation.columns_ = preparation.ordered_ = columns
-        preparation.statistics_, preparation._layout = statistics, _Layout.of(columns)
+        preparation.statistics_, preparation._places = statistics, _places(columns)
         return preparation
 
     def without(self, notes: Mapping[str, str]) -> TablePreparation:
@@ -204,7 +200,7 @@ class TablePreparation(TransformerMixin, BaseEstimator):
     def forms(self) -> Forms:
         """What is shown each part of a table, and asked at its end whether it is written as in ``fit``."""
         check_is_fitted(self)
-        return Forms([(place.column, place.kind) for place in self._layout.numbers], self.numeric)
+        return Forms([(place.column, place.kind) for place in self._numbers], self.numeric)
 
     def part(self, frame: pl.DataFrame, forms: Forms, order: Literal["C", "F"] = "F") -> NDArray[np.float32]:
         """Features (n, d) of a ``frame`` that is a part of a table: those that its rows have in the whole of it.
@@ -215,7 +211,7 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         called = self.require_columns(frame.columns)
         frame = frame.rename({theirs: own for own, theirs in called.items() if theirs != own})
         frame = self._without_codes(frame, [column.name for column in self.columns_])
-        features = np.empty((frame.height, self._layout.n_features), np.float32, order=order)
+        features = np.empty((frame.height, self._n_features), np.float32, order=order)
         size = max(1, _CHUNK_CELLS // features.shape[1])
         for start in range(0, frame.height, size):
             rows = features[start : start + size]
@@ -227,7 +223,7 @@ class TablePreparation(TransformerMixin, BaseEstimator):
 
     def _fill(self, frame: pl.DataFrame, forms: Forms, features: NDArray[np.float32]) -> None:
         """Write the features of some rows; those of cells without a number are counted."""
-        for place in self._layout.numbers:
+        for place in self._numbers:
             cells = unified(frame[place.column.name])
             numbers = place.kind.read(cells, place.column)
             own = {name: values[place.here] for name, values in self.statistics_.items()}
@@ -235,7 +231,7 @@ class TablePreparation(TransformerMixin, BaseEstimator):
             forms.see(place.column.name, cells, missing)
             if place.told is not None:
                 features[:, place.told] = 0 if missing is None else missing
-        for place in self._layout.groups:
+        for place in self._groups:
             codes = place.kind.read(unified(frame[place.column.name]), place.column)[:, 0]
             for code, j in enumerate(range(place.here.start, place.here.stop)):
                 np.equal(codes, code, out=features[:, j])
@@ -266,18 +262,30 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         """What each feature was made of, and the mean and scale of those that are numbers."""
         check_is_fitted(self)
         found: list[Feature] = []
-        for place in self._layout.numbers:
+        for place in self._numbers:
             mean, scale = (self.statistics_[which][place.here].tolist() for which in ("mean", "scale"))
             words = place.kind.feature_words(place.column)
             found += [
                 Feature(name, place.column.name, False, mean[i], scale[i], *words[i])
                 for i, name in enumerate(place.names)
             ]
-        told = [place.column.name for place in self._layout.numbers if place.told is not None]
+        told = [place.column.name for place in self._numbers if place.told is not None]
         found += [Feature(name := f"{column} is missing", column, indicator=True, words=name) for column in told]
-        for place in self._layout.groups:
+        for place in self._groups:
             found += [Feature(name, place.column.name, indicator=True, words=name) for name in place.names]
         return found
+
+    @property
+    def _numbers(self) -> list[_Place]:
+        return [place for place in self._places if not place.kind.grouped]
+
+    @property
+    def _groups(self) -> list[_Place]:
+        return [place for place in self._places if place.kind.grouped]
+
+    @property
+    def _n_features(self) -> int:
+        return sum(len(place.names) + (place.told is not None) for place in self._places)
 
     def _without_codes(self, frame: pl.DataFrame, known: Sequence[str]) -> pl.DataFrame:
         """The table with nothing where somebody says that a cell holds nothing."""
@@ -300,50 +308,35 @@ class _Place(NamedTuple):
     told: int | None = None  # the feature that tells where cells are missing, if there is one
 
 
-@dataclass
-class _Layout:
-    """All numbers come first, then what tells which of them are missing, then the groups."""
-
-    numbers: list[_Place]
-    groups: list[_Place]
-    n_features: int
-
-    @classmethod
-    def of(cls, columns: list[Column]) -> _Layout:
-        """Of columns in the order of their features."""
-        used = [(column, kind_of(column)) for column in columns if column.used]
-        layout = cls([], [], 0)
+def _places(columns: list[Column]) -> list[_Place]:
+    """Of columns in this order: all numbers come first, then what tells which of them are missing, then groups."""
+    used = [(column, kind_of(column)) for column in columns if column.used]
+    places, end = list[_Place](), 0
+    for grouped in (False, True):
         for column, kind in used:
-            if not kind.grouped:
-                layout._place(layout.numbers, column, kind)
-        for k, place in enumerate(layout.numbers):
-            if place.column.missing:
-                layout.numbers[k] = place._replace(told=layout.n_features)
-                layout.n_features += 1
-        for column, kind in used:
-            if kind.grouped:
-                layout._place(layout.groups, column, kind)
-        return layout
-
-    def _place(self, places: list[_Place], column: Column, kind: Kind) -> None:
-        """The features of a column come after those that are there."""
-        names, start = kind.feature_names(column), self.n_features
-        self.n_features += len(names)
-        places.append(_Place(column, kind, names, slice(start, self.n_features)))
+            if kind.grouped == grouped:
+                names = kind.feature_names(column)
+                places.append(_Place(column, kind, names, slice(end, end + len(names))))
+                end += len(names)
+        for k, place in enumerate(places):
+            if place.column.missing and not grouped:
+                places[k] = place._replace(told=end)
+                end += 1
+    return places
 
 
-def _statistics(frame: pl.DataFrame, layout: _Layout) -> Statistics:
+def _statistics(frame: pl.DataFrame, numbers: list[_Place], n_features: int) -> Statistics:
     """Median, mean and scale of the numbers, those of one column by one scale where its kind asks for it."""
-    if not layout.numbers:
+    if not numbers:
         return {}
-    most = min(_STATISTICS_ROWS, _STATISTICS_CELLS // layout.n_features)
+    most = min(_STATISTICS_ROWS, _STATISTICS_CELLS // n_features)
     if frame.height > most:
         frame = frame[np.sort(np.random.default_rng(0).choice(np.arange(frame.height), most, replace=False))]
-    read = [place.kind.read(unified(frame[place.column.name]), place.column) for place in layout.numbers]
+    read = [place.kind.read(unified(frame[place.column.name]), place.column) for place in numbers]
     imputer, scaler = SimpleImputer(strategy="median", keep_empty_features=True), StandardScaler()
     # Sorted, as sums round otherwise in another order of the rows.
     scaler.fit(np.sort(imputer.fit_transform(np.asfortranarray(np.column_stack(read))), axis=0))
-    for place in layout.numbers:
+    for place in numbers:
         if place.kind.one_scale:  # the root mean square of all deviations
             mean_square = scaler.var_[place.here].mean()
             scaler.scale_[place.here] = np.sqrt(mean_square) if mean_square > 0 else 1.0
@@ -380,10 +373,8 @@ class Forms:
 
     def __init__(self, columns: Sequence[tuple[Column, Kind]], forced: Sequence[str] = ()) -> None:
         self._columns, self._forced = {column.name: (column, kind) for column, kind in columns}, forced
-        # Of a column, cells that are "filled", "missing" a number, "unread", or "doubted".
-        self._n: Counter[tuple[str, str]] = Counter()
-        self._first: dict[tuple[str, str], Any] = {}  # unread or doubted cell
-        self._proven: set[str] = set()  # columns in which a cell shows that none is written otherwise
+        self._n: Counter[tuple[str, str]] = Counter()  # of a column, cells that are "filled", "missing", "unread"
+        self._first: dict[str, Any] = {}  # unread cell
 
     @property
     def missing(self) -> dict[str, int]:
@@ -396,32 +387,24 @@ class Forms:
         without = filled_cells(cells.clear() if missing is None else cells.filter(missing))
         n_missing = 0 if missing is None else int(missing.sum())
         self._n.update({(name, "filled"): len(cells) - n_missing + len(without), (name, "missing"): n_missing})
-        odd = {"unread": kind.unread(without, column)}
-        if (doubt := kind.doubted(cells, column)) is not None:
-            odd["doubted"] = doubt[0]
-            self._proven |= {name} if doubt[1] else set()
-        for why, which in odd.items():
-            self._n[name, why] += len(which)
-            if len(which):  # a list as such, not as a column of its own
-                self._first.setdefault((name, why), which.head(1).to_list()[0])
+        unread = kind.unread(without, column)
+        self._n[name, "unread"] += len(unread)
+        if len(unread):  # a list as such, not as a column of its own
+            self._first.setdefault(name, unread.head(1).to_list()[0])
 
     def add(self, later: Forms) -> None:
         """What was seen of the rows that follow."""
         self._n.update(later._n)
         self._first = {**later._first, **self._first}
-        self._proven |= later._proven
 
     def refuse(self) -> None:
         """Refuse a table with a column of which more cannot be read than ``fit`` lets pass; if forced, of all."""
         for name, (column, kind) in self._columns.items():
-            n = self._n[name, "filled"]
-            in_doubt = name not in self._proven and self._n[name, "doubted"] > n / 2
-            why = name, "doubted" if in_doubt else "unread"
-            n_odd = self._n[why]
+            n, n_odd = self._n[name, "filled"], self._n[name, "unread"]
             usual = n - n_odd >= READABLE * n or binom.sf(n_odd - 1, n, 1 - READABLE) >= _UNLIKELY
             if n == 0 or (n_odd < n and (usual or name in self._forced)):
                 continue
             raise TableError(
-                f"Column {shown(name)} holds {shown(self._first[why])}: {n_odd:,} of {n:,} cells cannot be read, "
+                f"Column {shown(name)} holds {shown(self._first[name])}: {n_odd:,} of {n:,} cells cannot be read, "
                 f"because the model learned from {kind.expected(column)}; write them the same way."
             )
