@@ -11,7 +11,6 @@ import pytest
 from chary.tables.columns import find_column, kind_of
 
 N = 60
-CTIME = "Wed Jan 31 10:30:00 +0000 2024"
 NB, THIN = "\u00a0", "\u202f"
 
 
@@ -114,12 +113,9 @@ CORPUS = [
     ("n", column(1706695800, 1706695900), "numeric", "", "", [1706695800, 1706695900]),
     # times: further numbers are those of the day; see below for the hours
     ("at", column("2024-01-31 10:30:00", "2024-02-01 23:15:10"), "date", "ymd time", "with the time", None),
-    ("at", column("2024-01-31T10:30:00+02:00", "2024-02-01T09:00:00Z"), "date", "ymd time zone", "", None),
-    ("at", column("2024-01-31T10:30:00Z", "2024-02-01T09:00:00"), "date", "ymd time zone?", "", None),
+    ("at", column("2024-01-31T10:30:00+02:00", "2024-02-01T09:00:00Z"), "date", "ymd time", "", None),
+    ("at", column("2024-01-31T10:30:00Z", "2024-02-01T09:00:00"), "date", "ymd time", "", None),
     ("at", column("1/31/2024 2:30 PM", "2/1/2024 12:05 AM"), "date", "mdy time", "month first", None),
-    ("at", column(CTIME, CTIME.replace("10:30", "09:00")), "date", "ctime time zone", "with the time", None),
-    ("timestamp", column("1706695800", "1706800000"), "date", "epoch-s", "seconds since 1970", None),
-    ("created_ts", column(1706695800123, 1706800000456), "date", "epoch-ms", "milliseconds", None),
     ("at", column("2024-01-31 00:00:00", "2024-02-01 00:00:00"), "date", "ymd", "", days("2024-01-31")),
     ("opens", column("12:30", "08:00", "23:59:30"), "time", "", "a time of day", [12.5, 8, 23 + 59.5 / 60]),
     ("opens", column("2:30 pm", "8:00 AM"), "time", "", "a time of day", [14.5, 8]),
@@ -167,9 +163,6 @@ def test_every_column_is_read_as_what_it_is():
         ("at", "2024-01-31 10:30:00", 10.5, 19753),
         ("at", "2024-01-31T10:30:00+02:00", 10.5, 19753),
         ("at", "1/31/2024 2:30 PM", 14.5, 19753),
-        ("at", CTIME, 10.5, 19753),
-        ("timestamp", "1706695800", 10 + 10 / 60, 19753),
-        ("created_ts", 1706695800000, 10 + 10 / 60, 19753),
         ("at", dt.datetime(2024, 1, 31, 10, 30), 10.5, 19753),
     ],
 )
@@ -191,6 +184,4 @@ def _another(cell):
     """An hour later or so, written in the same way."""
     if isinstance(cell, dt.datetime):
         return cell + dt.timedelta(hours=1)
-    if isinstance(cell, int):
-        return cell + 3_600_000
-    return "1706700000" if cell.isdigit() else cell.replace(":30", ":45")
+    return cell.replace(":30", ":45")

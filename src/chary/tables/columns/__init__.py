@@ -12,7 +12,7 @@ import polars as pl
 from chary._words import Parameter, listed, shown
 from chary.tables.cells import CONSTANT, DROPPED, IDENTIFIER, TEXT, Column, Kind, filled_cells, unified
 from chary.tables.columns.categories import Categories, category_texts, find_constant, find_identifier, of_no_kind
-from chary.tables.columns.dates import WRITTEN, Dates, TimesOfDay, find_epoch
+from chary.tables.columns.dates import WRITTEN, Dates, TimesOfDay
 from chary.tables.columns.embeddings import Embeddings
 from chary.tables.columns.numbers import Booleans, Numbers, why_no_numbers
 from chary.tables.columns.texts import Texts
@@ -71,14 +71,12 @@ def kind_of(column: Column) -> Kind:
 
 def _first_kind(filled: pl.Series, n_rows: int, dates: str) -> Column:
     """The first kind that says so; with a doubt, if it is not numeric although most cells start with digits."""
-    # Moments first: in nanoseconds they are as long as what names rows.
-    if (named := find_epoch(filled) or find_identifier(filled, n_rows)) is not None:
+    if (named := find_identifier(filled, n_rows)) is not None:
         return named
     kinds = [Dates(dates), *KINDS[1:]]
-    if filled.dtype == pl.String and not (numbers := filled.cast(pl.Float64, strict=False)).null_count():
-        # Most columns of a wide table: no time of day, and a date only as in 20240131.
-        no_dates = [Dates] * (numbers.min() < 19_000_000)  # type: ignore[operator]
-        kinds = [kind for kind in kinds if type(kind) not in (TimesOfDay, *no_dates)]
+    numbers = filled.cast(pl.Float64, strict=False) if filled.dtype == pl.String else filled.clear()
+    if len(numbers) and not numbers.null_count() and numbers.min() < 19_000_000:  # type: ignore[operator]
+        kinds = kinds[2:]  # most columns of a wide table: no time of day, nor a date such as 20240131
     column = next(filter(None, (kind.find(filled) for kind in kinds)), None) or of_no_kind(filled)
     if column.kind in _MAY_HOLD_NUMBERS and (reason := why_no_numbers(filled)):
         return replace(column, note=", ".join(filter(None, [column.note, reason])), doubtful=True)

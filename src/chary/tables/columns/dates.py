@@ -15,7 +15,7 @@ from chary.tables.cells import DATE, FEW, MANY, NUMBER, READABLE, UNREADABLE, Co
 
 _SPACES = r"[\s\u00a0\u202f]+"
 _TIME = r"(?P<H>\d{1,2}):(?P<M>\d{2})(?::(?P<S>\d{2})(?:[.,]\d{1,9})?)?(?: ?(?P<half>[AaPp])\.?[Mm]\.?)?"
-_ZONE = r"(?: ?(?P<zone>[Zz]|[A-Z]{3,5}|(?:UTC|GMT)?[+-]\d{2}(?::?\d{2})?))?"
+_ZONE = r"(?: ?(?:[Zz]|[A-Z]{3,5}|(?:UTC|GMT)?[+-]\d{2}(?::?\d{2})?))?"
 _LATER = rf"(?:(?:T| ?, ?| at | )(?:{_TIME}{_ZONE}))?$"
 _WORD = r"(?P<m>\p{L}{3,10})\.?"
 _DAY_OF_WEEK = r"^(?:\p{L}{2,10}\.?,? )?"
@@ -33,15 +33,7 @@ _ORDERS = {
         rf"{_DAY_OF_WEEK}{_WORD}[-/ ]?(?P<d>\d{{1,2}}){_NTH}(?:, ?|[-/ ])(?P<y>\d{{4}}){_LATER}",
         "Jan 31, 2024",
     ),
-    "compact": (
-        r"^(?P<y>(?:19|20)\d{2})(?P<m>[01]\d)(?P<d>[0-3]\d)"
-        r"(?:[T ]?(?P<H>\d{2})(?P<M>\d{2})(?P<S>\d{2})?(?P<half>[#])?(?P<zone>Z|[+-]\d{4})?)?$",
-        "20240131",
-    ),
-    "ctime": (
-        rf"^\p{{L}}{{2,4}},? {_WORD} (?P<d>\d{{1,2}}) {_TIME}{_ZONE} (?P<y>\d{{4}})$",
-        "Wed Jan 31 10:30:00 +0000 2024",
-    ),
+    "compact": (rf"^(?P<y>(?:19|20)\d{{2}})(?P<m>[01]\d)(?P<d>[0-3]\d){_LATER}", "20240131"),
     "ymd2": (rf"^(?P<y>\d{{2}})[-/.](?P<m>\d{{1,2}})[-/.](?P<d>\d{{1,2}}){_LATER}", "24-01-31"),
     "dmy2": (rf"^(?P<d>\d{{1,2}})[-/.](?P<m>\d{{1,2}})[-/.](?P<y>\d{{2}}){_LATER}", "31.01.24"),
     "mdy2": (rf"^(?P<m>\d{{1,2}})[-/.](?P<d>\d{{1,2}})[-/.](?P<y>\d{{2}}){_LATER}", "01/31/24"),
@@ -50,15 +42,6 @@ _ORDERS = {
 _YEAR_FIRST = r"^(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?:[T ].*)?$"
 _YEAR_LAST = r"^(\d{1,2})[-/.](\d{1,2})[-/.](\d{4})(?:[T ].*)?$"
 _ISO_OF = {"ymd": (_YEAR_FIRST, "$1-$2-$3"), "dmy": (_YEAR_LAST, "$3-$2-$1"), "mdy": (_YEAR_LAST, "$3-$1-$2")}
-# Seconds since 1970: what one is counted in, and the names of that.
-_EPOCHS = {
-    "epoch-s": (1.0, "seconds"),
-    "epoch-ms": (1e3, "milliseconds"),
-    "epoch-us": (1e6, "microseconds"),
-    "epoch-ns": (1e9, "nanoseconds"),
-}
-_EPOCH_NAME = re.compile(r"(?i:timestamp|epoch|unix|_utc$)|(?:^|[_\W])[tT][sS]$|[a-z]T[sS]$")
-_EPOCH_YEARS = 1e8, 4.2e9  # seconds: from 1973 to 2103
 # First letters of months in English, German, French, Spanish, Italian, Portuguese and Dutch.
 _MONTHS = {
     1: "jan ene gen", 2: "feb fév fev", 3: "mar mär mrz maa", 4: "apr avr abr", 5: "may mai mag mei",
@@ -76,7 +59,6 @@ _NOTES = {
     "dmy2": "day first",
     "mdy2": "month first",
     "ymd2": "year first",
-    "compact": "dates such as 20240131",
 }
 # What somebody may say of dates whose cells leave it open, and the orders that are so.
 WRITTEN = {"day-first": ("dmy", "dmy2"), "month-first": ("mdy", "mdy2"), "year-first": ("ymd2",)}
@@ -89,8 +71,7 @@ class Dates(Kind):
     """A day in each cell, and the time of day if most cells have one.
 
     A form is an order of day, month and year, and ":2026" if years of two digits end there; then "time" if the
-    time of day is used, and "zone" or "zone?" if the time zone is said in all or some cells. The time is that of
-    the clock on the wall, as written.
+    time of day is used. The time is that of the clock on the wall, as written, whatever the zone.
     """
 
     name = "date"
@@ -104,12 +85,9 @@ class Dates(Kind):
             times = _times(_read_moments(filled, ""), len(filled))
             note, form = ("with the time of day", f"ymd{times}") if times else ("", "")
             return Column(filled.name, self.name, note, form)
-        if filled.dtype.is_numeric():
-            return _find_compact(filled) or find_epoch(filled)
-        if filled.dtype != pl.String or not len(filled):
-            return None
-        if not _may_be_dates(some_of(filled, FEW)):
-            return find_epoch(filled)  # most columns leave here, before the slow reading
+        filled = filled.cast(pl.String) if filled.dtype.is_integer() else filled  # 20240131 may be a number
+        if filled.dtype != pl.String or not len(filled) or not _may_be_dates(some_of(filled, FEW)):
+            return None  # most columns leave here, before the slow reading
         return _find_written(filled, self.written)
 
     def feature_names(self, column: Column) -> list[str]:
@@ -132,19 +110,14 @@ class Dates(Kind):
         return np.column_stack([day, waves])
 
     def expected(self, column: Column) -> str:
-        order, _, rest = column.form.partition(" ")
-        order = order.partition(":")[0]
-        if order in _EPOCHS:
-            return f"{_EPOCHS[order][1]} since 1970 such as 1706695800"
+        order = re.split("[ :]", column.form)[0]
         example = _ORDERS.get(order, _ORDERS["ymd"])[1]
-        if not _uses_time(column.form):
-            return f"dates such as {example}"
-        zone = rest.endswith("zone")
-        return f"dates with a time of day{' and a zone' * zone} such as {example} 10:30{'Z' * zone}"
+        time = _uses_time(column.form)
+        return f"dates with a time of day such as {example} 10:30" if time else f"dates such as {example}"
 
 
 def _uses_time(form: str) -> bool:
-    return "time" in form.split(" ") or form.partition(" ")[0] in _EPOCHS
+    return "time" in form.split(" ")
 
 
 def _calendar(days: pl.Series) -> NDArray[np.float64]:
@@ -166,13 +139,10 @@ def _read_days(cells: pl.Series, form: str) -> pl.Series:
 
 
 def _read_times(cells: pl.Series, form: str) -> _Moments:
-    """Days and hours, both null where one is, or where a zone is said and should not be or the other way round."""
-    order, *rest = form.split(" ")
-    moments = _read_moments(cells, order)
-    bad = moments.days.is_null() | moments.hours.is_null()
-    if order not in _EPOCHS and cells.dtype == pl.String and "zone?" not in rest:
-        bad |= ~moments.zoned if "zone" in rest else moments.zoned
-    return _Moments(moments.days.set(bad, None), moments.hours.set(bad, None), moments.zoned)
+    """Days and hours, both null where one is."""
+    days, hours = _read_moments(cells, form.partition(" ")[0])
+    bad = days.is_null() | hours.is_null()
+    return _Moments(days.set(bad, None), hours.set(bad, None))
 
 
 def _may_be_dates(sample: pl.Series) -> bool:
@@ -256,63 +226,30 @@ def _times(moments: _Moments, n: int) -> str:
     there = moments.days.is_not_null() & moments.hours.is_not_null()
     if moments.hours.filter(there).n_unique() < 2 or there.sum() < READABLE * n:
         return ""
-    n_zoned = (moments.zoned & there).sum()
-    zone = " zone" if n_zoned >= READABLE * n else " zone?" if n_zoned > (1 - READABLE) * n else ""
-    return f" time{zone}"
-
-
-def _find_compact(filled: pl.Series) -> Column | None:
-    """Numbers such as 20240131."""
-    if not len(filled) or not (filled.dtype.is_integer() or bool((filled == filled.floor()).all())):
-        return None
-    if not (filled.min() > 19_000_000 and filled.max() < 21_000_000):  # type: ignore[operator]
-        return None
-    n_odd = _read_moments(filled, "compact").days.null_count()
-    if len(filled) - n_odd < READABLE * len(filled):
-        return None
-    return Column(filled.name, Dates.name, _NOTES["compact"], "compact", missing=n_odd > 0)
-
-
-def find_epoch(filled: pl.Series) -> Column | None:
-    """Seconds, or thousandths of them and so on, since 1970; only in a column that is called so."""
-    if not _EPOCH_NAME.search(filled.name) or not (filled.dtype.is_numeric() or filled.dtype == pl.String):
-        return None
-    numbers = filled.cast(pl.Float64, strict=False)
-    low, high = _EPOCH_YEARS
-    for order, (per_second, unit) in _EPOCHS.items():
-        if not numbers.null_count() and bool(numbers.is_between(low * per_second, high * per_second).all()):
-            return Column(filled.name, Dates.name, f"{unit} since 1970", order)
-    return None
+    return " time"
 
 
 # ---------------------------------------------------------------- moments
 
 
 class _Moments(NamedTuple):
-    """Days, null where there is none; hours of the day, null where no time is said; whether a zone is."""
+    """Days, null where there is none; hours of the day, null where no time is said."""
 
     days: pl.Series
     hours: pl.Series
-    zoned: pl.Series
 
 
 def _read_moments(cells: pl.Series, order: str) -> _Moments:
     """Moments as they are written, or as their type says; the offset of a zone is not added."""
     order, _, last = order.partition(":")
-    if order in _EPOCHS:
-        return _since_1970(cells, _EPOCHS[order][0])
     if cells.dtype in _TYPES:
         return _typed(cells)
-    if order == "compact" and cells.dtype.is_numeric():
-        cells = cells.cast(pl.Int64, strict=False).cast(pl.String)
+    if order == "compact" and cells.dtype.is_integer():
+        cells = cells.cast(pl.String)
     if cells.dtype != pl.String or order not in _ORDERS:
         return _typed(nulls(cells, pl.Date))
     fields = _fields(cells, _ORDERS[order][0])
-    return _Moments(
-        _days(fields, int(last) if re.fullmatch("[12][0-9]{3}", last) else _LAST_YEAR),
-        _hours(fields),
-        fields["zone"].is_not_null(),
-    )
+    return _Moments(_days(fields, int(last) if re.fullmatch("[12][0-9]{3}", last) else _LAST_YEAR), _hours(fields))
 
 
 def _fields(cells: pl.Series, pattern: str) -> pl.DataFrame:
@@ -347,22 +284,11 @@ def _hours(fields: pl.DataFrame) -> pl.Series:
 
 def _typed(cells: pl.Series) -> _Moments:
     """Of dates and times as such; the hour is that of their zone."""
-    days, hours, zoned = cells.cast(pl.Date, strict=False), nulls(cells), False
-    if isinstance(cells.dtype, pl.Datetime):
-        zoned = cells.dtype.time_zone is not None
-        local = cells.dt.replace_time_zone(None)
-        days = local.cast(pl.Date)
-        hours = (local.dt.hour() + local.dt.minute() / 60 + local.dt.second() / 3600).cast(pl.Float64)
-    return _Moments(days, hours, pl.Series([zoned]).new_from_index(0, len(cells)))
-
-
-def _since_1970(cells: pl.Series, per_second: float) -> _Moments:
-    if not (cells.dtype.is_numeric() or cells.dtype == pl.String):
-        return _typed(nulls(cells, pl.Date))
-    numbers = cells.str.strip_chars() if cells.dtype == pl.String else cells
-    seconds = numbers.cast(pl.Float64, strict=False) / per_second
-    seconds = seconds.set(~seconds.is_between(-1e11, 1e11).fill_null(False), None)
-    return _typed((seconds * 1e6).cast(pl.Int64).cast(pl.Datetime("us")))
+    if not isinstance(cells.dtype, pl.Datetime):
+        return _Moments(cells.cast(pl.Date, strict=False), nulls(cells))
+    local = cells.dt.replace_time_zone(None)
+    hours = (local.dt.hour() + local.dt.minute() / 60 + local.dt.second() / 3600).cast(pl.Float64)
+    return _Moments(local.cast(pl.Date), hours)
 
 
 # ---------------------------------------------------------------- times of day
