@@ -299,14 +299,6 @@ def jsonl(change=lambda rows, rng: rows):
     return lambda rng: as_lines(change(good_rows(rng), rng))
 
 
-def arrow(rng):
-    buffer = io.BytesIO()
-    frame = pl.DataFrame(good_rows(rng))
-    kind = rng.choice([frame.write_ipc, frame.write_ipc_stream])
-    kind(buffer, compression=rng.choice(["uncompressed", "lz4", "zstd"]))
-    return buffer.getvalue()
-
-
 def archive(**members):
     def make(rng):
         buffer = io.BytesIO()
@@ -372,9 +364,7 @@ FILES = [
     ("t.jsonl", lambda rng: b"{}\n" * 60),
     ("t.json", lambda rng: json.dumps(good_rows(rng)).encode()),
     ("t.json", lambda rng: json.dumps(good_rows(rng)[0], indent=1).encode()),
-    ("t.arrow", arrow),
-    ("t.arrow", lambda rng: flip_bits(arrow(rng), rng)),
-    ("t.arrow", lambda rng: cut(arrow(rng), rng)),
+    ("t.arrow", lambda rng: b"ARROW1\x00\x00" + rng.randbytes(500)),
     ("t.feather", good_parquet),
     ("t.feather", good_csv),
     ("t.csv", lambda rng: b"<!doctype html><title>Please log in</title>"),
@@ -454,7 +444,7 @@ def test_standard_input_of_any_bytes(tmp_path, capfd, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for seed in range(40 if FULL else 8):
         rng = random.Random(seed)
-        data = rng.choice([good_csv, arrow, jsonl(), workbook, lambda rng: rng.randbytes(500)])(rng)
+        data = rng.choice([good_csv, good_parquet, jsonl(), workbook, lambda rng: rng.randbytes(500)])(rng)
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data if seed % 2 else cut(data, rng))))
         run_on(["label", "-", "--force", "--out", f"{seed}"], tmp_path, capfd, everything_in(tmp_path))
 

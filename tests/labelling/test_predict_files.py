@@ -74,7 +74,7 @@ def files(folder, rows, n=3, n_rows=200):
 
 
 @pytest.mark.usefixtures("small_blocks")
-@pytest.mark.parametrize("kind", ["csv.gz", "jsonl", "parquet", "arrow"])
+@pytest.mark.parametrize("kind", ["csv.gz", "jsonl", "parquet"])
 def test_a_file_gets_the_labels_that_the_whole_table_gets(tmp_path, predictor, trained, rows, kind):
     source = written(tmp_path / f"t.{kind}", rows(330), kind)
     table, whole, found = read_table(source), tmp_path / f"whole.{kind}", tmp_path / f"o.{kind}"

@@ -30,7 +30,7 @@ FRAME = pl.DataFrame({
     "text": [f'say "{k}", or\nnot; ü' if k % 7 else None for k in range(ROWS)],
     "x": [str(k / 4) for k in range(ROWS)],
 })  # fmt: skip
-KINDS = ["csv", "csv.gz", "csv.zip", "tsv", "parquet", "jsonl", "jsonl.gz", "arrow", "parquet.gz"]
+KINDS = ["csv", "csv.gz", "csv.zip", "tsv", "parquet", "jsonl", "jsonl.gz", "parquet.gz"]
 EXCEL = pytest.param("xlsx", marks=pytest.mark.skipif(not find_spec("xlsxwriter"), reason="no Excel"))
 
 
@@ -197,9 +197,9 @@ def test_a_row_without_end_a_bomb_and_what_is_too_large_for_memory(tmp_path, mon
         file.write(b"a,b\n" + b"1,2\n" * 200_000)
     with pytest.raises(TableError, match=r"would unpack to more"):
         list(open_source(tmp_path / "b.csv.gz").batches())
-    FRAME.write_ipc(tmp_path / "t.arrow")
+    written(tmp_path / "t.parquet.gz", "parquet.gz")
     with pytest.raises(TableError, match=r"too large to read as a whole; .* or raise the parameter memory"):
-        list(open_source(tmp_path / "t.arrow", memory=1000).batches())
+        list(open_source(tmp_path / "t.parquet.gz", memory=1000).batches())
 
 
 @pytest.mark.parametrize("room", [1, 4000, 1 << 30])
@@ -283,7 +283,7 @@ def test_which_tables_have_to_be_read_in_batches(tmp_path):
         path = written(tmp_path / f"t.{kind}", kind)
         assert open_source(path).exceeds(300 << 20)
         assert not open_source(path).exceeds(400 << 20)
-    assert not open_source(written(tmp_path / "t.arrow", "arrow")).exceeds(1)
+    assert not open_source(written(tmp_path / "t.parquet.gz", "parquet.gz")).exceeds(1)
     assert not open_source(FRAME).exceeds(1)
     (tmp_path / "t.csv").write_text("a,b\n1,2,3\n")
     assert not open_source(tmp_path / "t.csv").exceeds(1)  # what is wrong with it, its reader says
@@ -408,15 +408,10 @@ def test_files_of_a_folder_are_open_one_at_a_time(tmp_path, kind):
     [
         ({"a": [1]}, "0.parquet has a column 'b' and 1.parquet has not; give files of one kind."),
         ({"a": [1], "b": [2], "c": [3]}, "1.parquet has a column 'c' and 0.parquet has not; give files"),
-        (
-            {"a": ["x"], "b": [2]},
-            "Column 'a' is String in 1.parquet and Int64 in 0.parquet; write it in one type.",
-        ),
+        ({"a": ["x"], "b": [2]}, "column 'a' holds Int64 and String; write it in one type."),
+        ({"a": [[1]], "b": [2]}, "types of a column differ"),
+        ({"a": [True], "b": [2]}, "column 'a' holds Boolean and Int64; write it in one type."),
         ({"a": [0.5], "b": [2]}, "Column 'a' of 0.parquet is too long for Float64"),
-        (
-            {"a": pl.Series([2**64 - 1], dtype=pl.UInt64), "b": [2]},
-            "Column 'a' of 1.parquet is too long for Int64",
-        ),
     ],
 )
 def test_files_of_other_columns_are_refused(tmp_path, other, said):
@@ -431,20 +426,19 @@ def test_files_of_other_columns_are_refused(tmp_path, other, said):
 
 def test_files_of_several_kinds_are_refused(tmp_path):
     written(tmp_path / "0", "parquet")
-    written(tmp_path / "1", "arrow")
-    with pytest.raises(TableError, match=r"^0 is a Parquet file and 1 is an Arrow file; give files of one kind.$"):
+    written(tmp_path / "1", "jsonl")
+    with pytest.raises(TableError, match=r"^0 is a Parquet file and 1 is JSON lines; give files of one kind.$"):
         read_table(tmp_path)
 
 
 @pytest.mark.parametrize(
     ("first", "second", "dtype"),
     [
-        (pl.Series([1], dtype=pl.Int32), pl.Series([2], dtype=pl.UInt8), pl.Int64),
+        (pl.Series([1], dtype=pl.Int32), pl.Series([2], dtype=pl.UInt8), pl.Int32),
         (pl.Series([1]), pl.Series([0.5]), pl.Float64),
         (pl.Series([None]), pl.Series(["x"]), pl.String),
         (pl.Series(["x"]), pl.Series([None]), pl.String),
         (pl.Series(["x"], dtype=pl.Categorical), pl.Series(["y"]), pl.String),
-        (pl.Series(["x"], dtype=pl.Enum(["x"])), pl.Series(["y"], dtype=pl.Enum(["y"])), pl.String),
         (pl.Series([0.5], dtype=pl.Float32), pl.Series([float("nan")]), pl.Float64),
     ],
 )

@@ -68,7 +68,7 @@ def test_two_columns_of_one_name_are_refused():
         ({"delimiter": ",", "files": ("a.v2.zip",), "packed": "zip"}, "a.v2", ".csv.zip", "."),
         ({"delimiter": "\t", "files": ("t.tsv.gz",), "packed": "gz"}, "t", ".tsv.gz", "."),
         ({"delimiter": ",", "path": "-"}, "stdin", ".csv", "."),
-        ({"format": "arrow", "path": "i/*.a", "files": ("i/x.a", "i/y.a")}, "x-and-1-more", ".arrow", "i"),
+        ({"format": "jsonl", "path": "i/*.a", "files": ("i/x.a", "i/y.a")}, "x-and-1-more", ".jsonl", "i"),
         ({"format": "xlsx", "path": "in/u.csv"}, "u", ".xlsx", "in"),
     ],
 )
@@ -91,7 +91,7 @@ def test_what_is_made_of_a_folder_goes_next_to_it(tmp_path, monkeypatch):
 def test_a_table_is_written_in_the_format_asked_for():
     table = Table(pl.DataFrame(), "t", ";", path="t.csv", files=("t.csv",))
     assert table.written_as(None) is table
-    assert table.written_as("Feather").format == "arrow"
+    assert table.written_as("NDJSON").format == "jsonl"
     assert table.written_as("csv").delimiter == ";"
     assert Table(pl.DataFrame(), "t").written_as("csv").delimiter == ","
     assert (table.written_as("parquet.zip").suffix, table.written_as(".jsonl").suffix) == (
@@ -169,13 +169,10 @@ def file_of_two_long_texts(tmp_path):
     """Two texts in 3,000 rows: 30 MB of cells in a file of some kB."""
     text = pl.Series(["a" * 10_000, "b" * 10_000]).gather([0, 1] * 1500)
     pl.DataFrame({"x": range(3000), "note": text}).write_parquet(tmp_path / "t.parquet")
-    pl.DataFrame({"x": range(3000), "note": text.cast(pl.Categorical)}).write_ipc(tmp_path / "t.arrow")
     return tmp_path / "t.parquet"
 
 
-@pytest.mark.parametrize("suffix", [".parquet", ".arrow"])
-def test_cells_that_are_short_in_the_file_are_counted_as_they_are(path, suffix, monkeypatch):
-    path = path.with_suffix(suffix)
+def test_cells_that_are_short_in_the_file_are_counted_as_they_are(path, monkeypatch):
     assert path.stat().st_size < 100_000
     assert read_table(path).frame.height == 3000
     monkeypatch.setattr(memory, "free_memory", lambda: 50 << 20)

@@ -75,7 +75,6 @@ COLUMNS = {
 TEXT = {"whole", "small", "large", "number", "single", "flag", "day", "moment", "thousandths", "zone", "time"}
 OTHERWISE = {
     "parquet": {},
-    "arrow": {},
     "csv": dict.fromkeys([*TEXT, "category", "enum", "exact", "nothing"], pl.String),
     "jsonl": {
         "small": pl.Int64, "single": pl.Float64, "array": pl.List(pl.Float64),
@@ -88,13 +87,7 @@ OTHERWISE = {
     },
 }  # fmt: skip
 NESTED = {"list", "array", "record", "bytes"}
-REFUSED = {
-    "parquet": set(),
-    "arrow": set(),
-    "csv": {*NESTED, "duration"},
-    "jsonl": {"bytes"},
-    "xlsx": {*NESTED, "duration"},
-}
+REFUSED = {"parquet": set(), "csv": {*NESTED, "duration"}, "jsonl": {"bytes"}, "xlsx": {*NESTED, "duration"}}
 FORMATS = [
     pytest.param(
         name,
@@ -185,7 +178,7 @@ def appended(table, sizes, group=256):
     return file.getvalue()
 
 
-@pytest.mark.parametrize("kind", ["csv", "csv.gz", "jsonl", "parquet", "arrow", "parquet.gz"])
+@pytest.mark.parametrize("kind", ["csv", "csv.gz", "jsonl", "parquet", "parquet.gz"])
 def test_the_bytes_are_the_same_however_the_rows_came(kind):
     table = Table(FRAME, "t", bom=kind == "csv").written_as(kind)
     whole = appended(table, [1000])
@@ -200,8 +193,7 @@ def test_the_bytes_are_the_same_however_the_rows_came(kind):
         frame = pl.read_parquet(io.BytesIO(gzip.decompress(whole)))
         assert frame.equals(FRAME.with_columns(chary_label=LABELS))
     else:
-        read = {"parquet": pl.read_parquet, "arrow": pl.read_ipc}[kind]
-        assert read(io.BytesIO(whole)).equals(read(io.BytesIO(expected.getvalue())))
+        assert pl.read_parquet(io.BytesIO(whole)).equals(pl.read_parquet(io.BytesIO(expected.getvalue())))
 
 
 def test_a_workbook_is_written_at_once():

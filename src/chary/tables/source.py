@@ -37,8 +37,9 @@ from chary.tables.table import (
     Lines,
     Table,
     TableError,
+    cast_to,
     column_named,
-    common_type,
+    common_schema,
     reason,
     refuse_duplicates,
     refuse_taken,
@@ -169,7 +170,7 @@ def read_table(
     sheet: str | None = None,
     header_row: int | None = None,
 ) -> Table:
-    """Read a table from files: CSV, Parquet, JSON lines, Arrow or Excel, whichever their content says they are.
+    """Read a table from files: CSV, Parquet, JSON lines or Excel, whichever their content says they are.
 
     Parameters
     ----------
@@ -408,7 +409,7 @@ class Source:
                 continue
             table = _selected(table, names)
             if table.frame.schema != wanted:
-                table = table.with_frame(_cast_to(table, wanted))
+                table = table.with_frame(cast_to(table.frame, wanted, table.name))
             yield Batch(replace(self.table, frame=table.frame, lines=table.lines), share)
 
     def _as_given(self, table: Table) -> Table:
@@ -600,7 +601,8 @@ def _joined(tables: Sequence[Table]) -> Table:
         return first
     for table in tables[1:]:
         _refuse_others(first, table)
-    joined = _concatenated(_of_one_type(tables))
+    schema = common_schema([table.frame for table in tables], f"{first.name} and others")
+    joined = _concatenated([table.with_frame(cast_to(table.frame, schema, table.name)) for table in tables])
     names = [table.name for table in tables]
     named = ", ".join(names[:_NAMED]) + (f", ... {names[-1]}" if len(names) > _NAMED else "")
     note = f"{len(tables)} files were read as one table, in this order: {named}."
@@ -619,35 +621,6 @@ def _refuse_others(first: Table, table: Table) -> None:
         raise TableError(
             f"{has.name} has a column {shown(odd[0])} and {lacks.name} has not; give files of one kind."
         )
-
-
-def _of_one_type(tables: Sequence[Table]) -> list[Table]:
-    """The tables with the columns in the same order and of the same types, if no cell changes by that."""
-    wanted = dict(tables[0].frame.schema)
-    for table in tables[1:]:
-        for name, dtype in table.frame.schema.items():
-            common = common_type(wanted[name], dtype)
-            if common is None:
-                raise TableError(
-                    f"Column {shown(name)} is {dtype} in {table.name} and {wanted[name]} in {tables[0].name}; "
-                    "write it in one type."
-                )
-            wanted[name] = common
-    return [table.with_frame(_cast_to(table, wanted)) for table in tables]
-
-
-def _cast_to(table: Table, wanted: dict[str, pl.DataType]) -> pl.DataFrame:
-    """The columns in these types; numbers that cannot be told in theirs are refused."""
-    columns = []
-    for name, dtype in wanted.items():
-        cells = table.frame[name]
-        cast = cells.cast(dtype, strict=False)
-        if cells.dtype.is_numeric() and not cast.cast(cells.dtype, strict=False).equals(cells, null_equal=True):
-            raise TableError(
-                f"Column {shown(name)} of {table.name} is too long for {dtype}; write it in one type."
-            )
-        columns.append(cast)
-    return pl.DataFrame(columns)
 
 
 # ---------------------------------------------------------------- data frames of other libraries
@@ -713,12 +686,12 @@ def extended(data: Any, table: Table, added: Mapping[str, pl.Series], target: st
     """What was given, or some of its ``rows`` by number, with columns on the right; it is not changed itself.
 
     A pandas frame stays one, with its index and types, and ``chary_label`` has the type of the target where that
-    can hold it. A file becomes a polars frame of its cells.
+    can hold it. Anything else becomes a polars frame.
     """
     if not is_pandas(data):
         frame = data if isinstance(data, pl.DataFrame) else table.frame
         frame = frame if rows is None else frame[rows]
-        return _of_its_kind(data, frame.with_columns([column.alias(name) for name, column in added.items()]))
+        return frame.with_columns([column.alias(name) for name, column in added.items()])
     data = data if rows is None else data.iloc[rows]
     own = [data[name].dtype for name in data.columns if str(name) == target]
     return data.assign(**{
@@ -736,24 +709,10 @@ def like(data: Any, columns: Mapping[str, Any], rows: Any = None) -> Any:
 def alone(data: Any, columns: Mapping[str, Any]) -> Any:
     """The same with rows of their own: whatever index there is does not fit them."""
     if not is_pandas(data):
-        return _of_its_kind(data, pl.DataFrame(dict(columns)))
+        return pl.DataFrame(dict(columns))
     import pandas as pd
 
     return pd.DataFrame(dict(columns))
-
-
-def _of_its_kind(data: Any, frame: pl.DataFrame) -> Any:
-    """A frame as what was given is, if that is of a library that takes one; otherwise the polars frame itself."""
-    library = type(data).__module__.partition(".")[0].lstrip("_")
-    if library == "pyarrow":
-        return frame.to_arrow()
-    if library == "datasets":
-        return type(data).from_polars(frame)
-    if library == "ibis":
-        return sys.modules[library].memtable(frame)
-    if library == "duckdb":
-        return sys.modules[library].from_arrow(frame.to_arrow())
-    return frame
 
 
 def is_pandas(data: Any) -> bool:

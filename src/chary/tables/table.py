@@ -35,9 +35,12 @@ LABEL, CONFIDENCE, SOURCE, ACCEPT, WHY = ADDED_COLUMNS = (
 NO_WIDTH = "\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff"
 _FIXED_SPACES = "\u00a0\u2007\u202f"
 _WITHOUT_WIDTH, _FIXED = re.compile(f"[{NO_WIDTH}]"), re.compile(f"[{_FIXED_SPACES}]")
-_ALSO_CALLED = {"ndjson": "jsonl", "feather": "arrow", "ipc": "arrow", "pq": "parquet", "excel": "xlsx"}
+_ALSO_CALLED = {"ndjson": "jsonl", "pq": "parquet", "excel": "xlsx"}
 _TEXTS = (".tsv", ".txt", ".tab")  # a text table keeps such an extension
 _ENDINGS = (*(f".{name}" for name in (*FORMATS, *_ALSO_CALLED)), *_TEXTS, ".json")
+
+
+_TEXT = (pl.String, pl.Categorical, pl.Enum)
 
 
 class TableError(ValueError):
@@ -300,18 +303,29 @@ def all_composed(cells: pl.Series) -> pl.Series:
     return cells.replace(odd.filter(plain != odd), plain.filter(plain != odd)) if (plain != odd).any() else cells
 
 
-def common_type(a: pl.DataType, b: pl.DataType) -> pl.DataType | None:
-    """A type that holds cells of both; None: there is none that leaves them as they are."""
-    if a == b or b == pl.Null:
-        return a
-    if a == pl.Null:
-        return b
-    if a.is_integer() and b.is_integer():
-        return pl.Int64()
-    if a.is_numeric() and b.is_numeric() and not (a.is_decimal() or b.is_decimal()):
-        return pl.Float64()
-    categories = (pl.Categorical, pl.Enum, pl.String)
-    return pl.String() if a in categories and b in categories else None
+def common_schema(frames: Sequence[pl.DataFrame], name: str) -> dict[str, pl.DataType]:
+    """All columns of some frames, in types that hold the cells of all; numbers and text do not meet."""
+    try:
+        schema = dict(pl.concat([frame.clear() for frame in frames], how="diagonal_relaxed").schema)
+    except pl.exceptions.PolarsError as error:
+        raise TableError(f"{name}: types of a column differ ({reason(error)}); write it in one type.") from None
+    for column, dtype in ((column, dtype) for frame in frames for column, dtype in frame.schema.items()):
+        common = schema[column]
+        if dtype != pl.Null and (dtype.is_numeric(), dtype in _TEXT) != (common.is_numeric(), common in _TEXT):
+            raise TableError(f"{name}: column {shown(column)} holds {dtype} and {common}; write it in one type.")
+    return schema
+
+
+def cast_to(frame: pl.DataFrame, schema: Mapping[str, pl.DataType], name: str) -> pl.DataFrame:
+    """The frame with these columns in these types; whole numbers that a fraction cannot hold are refused."""
+    nothing, columns = pl.Series([None]).new_from_index(0, frame.height), []
+    for column, dtype in schema.items():
+        cells = frame.get_column(column, default=nothing.alias(column))
+        cast = cells.cast(dtype)
+        if cells.dtype.is_numeric() and not cast.cast(cells.dtype, strict=False).equals(cells, null_equal=True):
+            raise TableError(f"Column {shown(column)} of {name} is too long for {dtype}; write it in one type.")
+        columns.append(cast)
+    return pl.DataFrame(columns)
 
 
 def refuse_duplicates(names: Sequence[str], where: str) -> None:

@@ -22,8 +22,6 @@ def test_what_can_be_read_can_be_asked_for():
     ("head", "content"),
     [
         (b"PAR1...", "parquet"),
-        (b"ARROW1\x00\x00", "arrow"),
-        (b"\xff\xff\xff\xff\x10\x00\x00\x00", "arrow"),
         (b'{"a": 1}\n', "jsonl"),
         (b'\xef\xbb\xbf \n{ "a": 1}\n', "jsonl"),
         (b"{}\n", "jsonl"),
@@ -43,6 +41,8 @@ def test_a_file_is_what_its_content_says(head, content):
     ("head", "said"),
     [
         (b"\xd0\xcf\x11\xe0\xa1\xb1", "an old Excel workbook; save the sheet as .xlsx or CSV."),
+        (b"ARROW1\x00\x00", "an Arrow or Feather file; write the table as Parquet."),
+        (b"\xff\xff\xff\xff\x10\x00\x00\x00", "an Arrow or Feather file; write the table as Parquet."),
         (b"%PDF-1.7", "a PDF; export"),
         (b"\x80\x04\x95", "a Python pickle, which chary never opens"),
         (b"version https://git-lfs.github.com/spec/v1\n", "a Git LFS pointer"),

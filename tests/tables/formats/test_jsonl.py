@@ -74,13 +74,12 @@ def test_keys_may_be_lacking_and_columns_stand_in_the_order_of_the_lines():
     ("data", "said"),
     [
         (b'{"a": 1}\n{"a": \n', "t, line 2: no JSON object ("),
-        (b'{"a": 1}\n\n[1]\n', "t, line 3: no JSON object but a list; write one object on each line."),
+        (b'{"a": 1}\n\n[1]\n', "t, line 3: no JSON object but '[1]'; write one on each line."),
         (b'{"a": NaN}\n', "t, line 1: no JSON object (NaN is not JSON: write null where there is no number)"),
         (b'{"a": 1}\n{"a": -Infinity}\n', "t, line 2: no JSON object (-Infinity is not JSON"),
-        (b'{"a": [1]}\n{"a": 2}\n', "t, line 2: column 'a' holds a number, and a list in line 1; write one type"),
-        (b'{"a": true}\n{"a": 2}\n', "t, line 2: column 'a' holds a number, and a truth value in line 1"),
-        (b'{"a": {"x": 1}}\n{"a": 2}\n', "line 2: column 'a' holds a number, and an object in line 1"),
-        (b'{"a": ' + b"[" * 30 + b"]" * 30 + b"}\n", "t: column 'a' is nested too deeply"),
+        (b'{"a": [1]}\n{"a": 2}\n', "t cannot be read as JSON lines (failed to determine supertype"),
+        (b'{"a": true}\n{"a": 2}\n', "t cannot be read as JSON lines ("),
+        (b'{"a": {"x": 1}}\n{"a": 2}\n', "t cannot be read as JSON lines ("),
         (b'{"a": ' + b"[" * 10_000 + b"]" * 10_000 + b"}\n", "nested too deeply"),
         (b'{"a": 1} {"a": 2}\n', "t, line 1: no JSON object ("),
         (b'{"a": 1e999}\n', "t cannot be read as JSON lines ("),
@@ -124,7 +123,7 @@ def test_a_column_has_one_type_in_all_batches(tmp_path, monkeypatch):
     assert pl.concat([table.frame for table in batches]).equals(read_table(path).frame)
     assert all(table.lines.frame is table.frame for table in batches)
     path.write_text('{"a": 1}\n' * 300 + '{"a": "x"}\n' * 300)
-    with pytest.raises(TableError, match=r"t.jsonl: column 'a' holds String and Int64; write one type"):
+    with pytest.raises(TableError, match=r"t.jsonl: column 'a' holds Int64 and String; write it in one type"):
         list(open_source(path).batches())
     monkeypatch.setattr(text_module, "_MOST_RECORD", 10_000)
     path.write_text('{"a": 1}\n{"a": "' + "x" * 20_000)
@@ -139,7 +138,7 @@ def test_many_brackets_beside_each_other_or_in_a_text_are_no_depth():
     assert table.frame["t"].to_list() == ['"' + "{" * 300]
 
 
-@pytest.mark.parametrize("depth", [201, 100_000])
+@pytest.mark.parametrize("depth", [34, 100_000])
 def test_a_line_that_would_overrun_the_stack_is_given_to_no_reader(monkeypatch, depth):
     monkeypatch.setattr(pl, "read_ndjson", lambda *given, **how: pytest.fail("it was given to the reader"))
     deep = b'{"a": 1}\n\n{"a": ' + b'[{"b": ' * (depth // 2) + b"1" + b"}]" * (depth // 2) + b"}\n"

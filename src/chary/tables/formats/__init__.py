@@ -13,7 +13,6 @@ import polars as pl
 
 from chary._words import Parameter, shown
 from chary.tables.formats.base import GZIP, PACKED_WORDS, ZIP, Appender, File, Format, packed_stream
-from chary.tables.formats.columnar import Arrow
 from chary.tables.formats.columnar import Parquet as Parquet
 from chary.tables.formats.csv import Csv
 from chary.tables.formats.jsonl import Jsonl
@@ -21,7 +20,7 @@ from chary.tables.formats.xlsx import Xlsx
 from chary.tables.table import Table, TableError
 
 # In the order in which a file is looked at: what is nothing else is a CSV.
-FORMATS: dict[str, Format] = {kind.name: kind for kind in (Parquet(), Arrow(), Xlsx(), Jsonl(), Csv())}
+FORMATS: dict[str, Format] = {kind.name: kind for kind in (Parquet(), Xlsx(), Jsonl(), Csv())}
 
 _WORDS = {**{kind.name: kind.words for kind in FORMATS.values()}, **PACKED_WORDS}
 # What the extension of a name promises; a text table may have any.
@@ -34,9 +33,8 @@ _FOREIGN = {
     b"%PDF": "a PDF; export the table as CSV",
     b"SQLite format 3": "an SQLite database; export the table as CSV",
     **dict.fromkeys((b"\x89PNG", b"\xff\xd8\xff", b"GIF8"), "an image; chary needs a table"),
-    b"FEA1": "a Feather file of the old version 1; write it again as version 2",
-    b"\x93NUMPY": "a NumPy array, which has no columns; chary needs a table",
-    b"\x89HDF": "an HDF5 file; write the table as Parquet",
+    **dict.fromkeys((b"ARROW1", b"FEA1", b"\xff" * 4), "an Arrow or Feather file; write the table as Parquet"),
+    **dict.fromkeys((b"\x93NUMPY", b"\x89HDF"), "an array file; write the table as Parquet"),
     **dict.fromkeys((b"\x80\x04", b"\x80\x05"), "a Python pickle, which chary never opens; write it as Parquet"),
     **dict.fromkeys((b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd", b"7z\xbc\xaf", b"Rar!"), "packed; unpack it first"),
     b"version https://git-lfs": "a Git LFS pointer, not the file itself; fetch it with git lfs pull",
@@ -85,7 +83,7 @@ def _refuse_foreign(head: bytes, name: str) -> None:
 
 # ---------------------------------------------------------------- written back, with columns added on the right
 
-GROUP_ROWS = 2**17  # of a row group of Parquet, or of a record batch of Arrow
+GROUP_ROWS = 2**17  # of a row group of Parquet
 
 
 def write_table(table: Table, added: Mapping[str, Any], file: BinaryIO) -> None:

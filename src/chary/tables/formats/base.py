@@ -177,41 +177,25 @@ def _only(archive: zipfile.ZipFile, name: str) -> zipfile.ZipInfo:
 def packed_stream(file: BinaryIO, packed: str, name: str) -> Iterator[BinaryIO]:
     """A file to write to, so that its bytes end up compressed; the same bytes every time."""
     if packed == GZIP:
-        with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as stream, _Even(stream) as even:
-            yield even  # type: ignore[misc]
+        with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as stream:
+            yield _Unflushed(stream)  # type: ignore[misc]
     elif packed == ZIP:
         member = zipfile.ZipInfo(name)
         member.compress_type = zipfile.ZIP_DEFLATED
-        with (
-            zipfile.ZipFile(file, "w") as archive,
-            archive.open(member, "w", force_zip64=True) as inside,
-            _Even(inside) as even,
-        ):
-            yield even  # type: ignore[misc]
+        with zipfile.ZipFile(file, "w") as archive, archive.open(member, "w", force_zip64=True) as inside:
+            yield _Unflushed(inside)  # type: ignore[misc]
     else:
         yield file
 
 
-class _Even(io.RawIOBase):
-    """Passes bytes on in pieces of one size: compression depends on the cuts."""
+class _Unflushed(io.RawIOBase):
+    """Passes bytes on, and no flush: compressed bytes depend on where one is."""
 
     def __init__(self, file: Any) -> None:
-        self.file, self.held = file, bytearray()
-
-    def writable(self) -> bool:
-        return True
+        self.file = file
 
     def write(self, data: Any) -> int:
-        self.held += data
-        while len(self.held) >= _PIECE:
-            self.file.write(bytes(self.held[:_PIECE]))
-            del self.held[:_PIECE]
-        return len(data)
-
-    def close(self) -> None:
-        if not self.closed:
-            self.file.write(bytes(self.held))
-        super().close()
+        return int(self.file.write(data))
 
 
 # ---------------------------------------------------------------- formats

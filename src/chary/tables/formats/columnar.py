@@ -1,4 +1,4 @@
-"""Parquet and Arrow: columns in their own types; or why a file of them is damaged."""
+"""Parquet: columns in their own types; or why a file of them is damaged."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ import polars as pl
 from chary.tables.formats.base import Appender, Batch, File, Format, Reading, Wanted, as_columns, with_added
 from chary.tables.table import Table, TableError, reason, refuse_duplicates, refuse_large
 
-# What Polars says of decimal256, which it does not read: of Parquet, of Arrow.
-_TOO_WIDE = ("precision must be between", "Int256")
+_TOO_WIDE = "precision must be between"  # what Polars says of decimal256, which it does not read
 # Rows of a batch: as many as take about so many bytes in the file, within bounds.
 _BATCH_BYTES, _FEWEST_ROWS, _MOST_ROWS = 8 << 20, 64, 2**15
 # Memory that is used whatever the file is, and what is left to read it at least.
@@ -35,7 +34,7 @@ class Parquet(Format):
 
     def read(self, file: File, how: Reading) -> Table:
         source = file.read() if file.packed or file.path is None else file.path
-        with _damage_told(file.name, "Parquet"):
+        with _damage_told(file.name):
             frame = pl.read_parquet(source, glob=False, use_statistics=False, hive_partitioning=False)
         refuse_large(frame, file.name)
         return Table(frame, file.name)
@@ -44,7 +43,7 @@ class Parquet(Format):
         return not file.packed
 
     def head(self, file: File, how: Reading) -> Table:
-        with _damage_told(file.name, "Parquet"):
+        with _damage_told(file.name):
             empty = pl.DataFrame(schema=self._scanned(file).collect_schema())
         refuse_duplicates(empty.columns, file.name)
         return Table(empty, file.name)
@@ -61,7 +60,7 @@ class Parquet(Format):
             part = lazy if rows >= n_rows else lazy.slice(start, rows)
             batches = iter(part.collect_batches(chunk_size=size, maintain_order=True))
             while True:
-                with _damage_told(file.name, "Parquet"):
+                with _damage_told(file.name):
                     frame = next(batches, None)
                 if frame is None:
                     break
@@ -70,14 +69,14 @@ class Parquet(Format):
 
     def n_rows(self, file: File) -> int:
         """How many there are."""
-        with _damage_told(file.name, "Parquet"):
+        with _damage_told(file.name):
             return int(self._scanned(file).select(pl.len()).collect(engine="streaming").item())
 
     def rows(self, file: File, numbers: Sequence[int], columns: Sequence[str]) -> pl.DataFrame:
         """Some rows, by number from 0, in this order; neighbours are read at once, and no others."""
         lazy = self._scanned(file).select(columns)
         runs = np.split(np.asarray(numbers), np.flatnonzero(np.diff(numbers) != 1) + 1)
-        with _damage_told(file.name, "Parquet"):
+        with _damage_told(file.name):
             return pl.concat([lazy.slice(int(run[0]), len(run)).collect() for run in runs])
 
     def appender(self, stream: BinaryIO, group_rows: int) -> Appender:
@@ -89,47 +88,21 @@ class Parquet(Format):
         return pl.scan_parquet(source, glob=False, use_statistics=False, hive_partitioning=False)
 
 
-class Arrow(Format):
-    """An Arrow file or stream (Feather version 2 is the former)."""
-
-    name, words, endings = "arrow", "an Arrow file", (".arrow", ".feather", ".ipc")
-    begins = rb"ARROW1|\xff{4}"  # a file; a stream
-
-    def read(self, file: File, how: Reading) -> Table:
-        """By pyarrow: where a size in a file is wrong, Polars asks for that much memory, and the program ends."""
-        try:
-            from pyarrow import ipc
-        except ImportError:
-            raise TableError(f"{file.name} is an Arrow file; to read it, pip install 'chary[arrow]'.") from None
-        data = file.read()
-        opened = ipc.open_file if data.startswith(b"ARROW1") else ipc.open_stream
-        with _damage_told(file.name, "Arrow"):
-            cells = opened(data).read_all()
-            cells.validate(full=True)
-            frame = pl.DataFrame(cells)
-        refuse_large(frame, file.name)
-        return Table(frame, file.name, format=self.name)
-
-    def appender(self, stream: BinaryIO, group_rows: int) -> Appender:
-        how: Any = {"compat_level": pl.CompatLevel.oldest(), "record_batch_size": group_rows}
-        return _Columns(lambda lazy: lazy.sink_ipc(stream, compression="lz4", **how))
-
-
 @contextmanager
-def _damage_told(name: str, kind: str) -> Iterator[None]:
+def _damage_told(name: str) -> Iterator[None]:
     """Whatever a library says of a file, in one sentence."""
     why = "it contradicts itself"
     try:
         yield
         return
     except (Exception, pl.exceptions.PanicException) as error:
-        if any(words in str(error) for words in _TOO_WIDE):
+        if _TOO_WIDE in str(error):
             raise TableError(
                 f"{name} holds decimal numbers of 256 bits; write them as float64 or decimal128."
             ) from None
         if isinstance(error, Exception) and "{" not in reason(error):  # else a program's own notes
             why = reason(error)
-    raise TableError(f"{name} is a damaged {kind} file ({why}); write it again.")
+    raise TableError(f"{name} is a damaged Parquet file ({why}); write it again.")
 
 
 class _Columns(Appender):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -26,11 +26,10 @@ from chary.tables.formats.base import (
     text_chunks,
     with_added,
 )
-from chary.tables.table import Lines, Table, TableError, common_type, reason
+from chary.tables.table import Lines, Table, TableError, cast_to, common_schema, reason
 
-_MOST_DEPTH = 16
-# Deeper, and a reader that calls itself for each level runs out of stack, which ends the process; Polars did.
-_MOST_LEVELS = 200
+# Deeper, and Polars takes minutes, or runs out of stack, which ends the process.
+_MOST_LEVELS = 32
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*"')
 _ORDER_ROWS = 1000  # so many lines tell the order of the columns
 
@@ -48,14 +47,14 @@ class Jsonl(Format):
         return True
 
     def head(self, file: File, how: Reading) -> Table:
-        schema: dict[str, pl.DataType] = {}
+        seen = pl.DataFrame()
         for batch in _batches(file, how, CHUNK):
-            schema = _common_schema(schema, batch.table.frame.schema, file.name)
-        return Table(pl.DataFrame(schema=schema), file.name, format=self.name)
+            seen = pl.DataFrame(schema=common_schema([seen, batch.table.frame], file.name))
+        return Table(seen, file.name, format=self.name)
 
     def batches(self, file: File, how: Reading, head: Table, wanted: Wanted, memory: int) -> Iterator[Batch]:
         for table, share in _batches(file, how, CHUNK):
-            yield Batch(table.with_frame(_typed(table.frame, head.frame.schema)), share)
+            yield Batch(table.with_frame(cast_to(table.frame, head.frame.schema, file.name)), share)
 
     def holds(self, dtype: pl.DataType) -> bool:
         return all(self.holds(part) for part in _parts_of(dtype)) and dtype not in (pl.Binary, pl.Object)
@@ -98,11 +97,6 @@ def _batches(file: File, how: Reading, size: int | None) -> Iterator[Batch]:
         raise TableError(f"{file.name} is empty; chary needs rows.")
 
 
-def _typed(frame: pl.DataFrame, schema: Mapping[str, pl.DataType]) -> pl.DataFrame:
-    cells = {name: pl.col(name) if name in frame.columns else pl.lit(None) for name in schema}
-    return frame.select(cells[name].cast(dtype).alias(name) for name, dtype in schema.items())
-
-
 def _read_lines(data: bytes, name: str, before: int = 0) -> Table:
     """Read JSON lines, which are UTF-8; what is wrong with them is said with its line, after ``before`` others."""
     texts = pl.Series("line", data.decode().split("\n"), dtype=pl.String)
@@ -116,27 +110,8 @@ def _read_lines(data: bytes, name: str, before: int = 0) -> Table:
     if frame.height != len(texts):
         _refuse_first_odd_line(data, name, before)
         raise TableError(f"{name} has lines that hold more than one object; put each on a line of its own.")
-    for column in frame.columns:
-        if _depth(frame.schema[column]) > _MOST_DEPTH:
-            raise TableError(f"{name}: column {shown(column)} is nested too deeply; write its parts as columns.")
     frame = frame.select(_in_order(frame.columns, texts))
     return Table(frame, name, format="jsonl", lines=Lines(texts, frame))
-
-
-def _common_schema(
-    known: dict[str, pl.DataType], schema: Mapping[str, pl.DataType], name: str
-) -> dict[str, pl.DataType]:
-    """Types that hold the cells of some lines and of those before them, as if all were read at once."""
-    merged = dict(known)
-    for column, dtype in schema.items():
-        before = merged.get(column, pl.Null())
-        common = common_type(before, dtype)
-        if common is None or (pl.String in (before, dtype) and before != dtype and pl.Null not in (before, dtype)):
-            raise TableError(
-                f"{name}: column {shown(column)} holds {dtype} and {before}; write one type in a column."
-            )
-        merged[column] = common
-    return merged
 
 
 def _parts_of(dtype: pl.DataType) -> list[Any]:
@@ -157,43 +132,21 @@ def _refuse_many_levels(texts: pl.Series, name: str, before: int) -> None:
 
 
 def _refuse_first_odd_line(data: bytes, name: str, before: int = 0) -> None:
-    """Say where the first line is that is no object, or that has another type in a column than the ones before."""
-    kinds: dict[str, tuple[str, int]] = {}
+    """Say where the first line is that is no object."""
     for number, line in enumerate(data.split(b"\n"), start=before + 1):
-        if not line.strip():
-            continue
         where = f"{name}, line {number}"
         try:
-            found = json.loads(line, parse_constant=_refuse_constant)
-        except (ValueError, RecursionError) as error:
-            why = "nested too deeply" if isinstance(error, RecursionError) else reason(error)
-            raise TableError(f"{where}: no JSON object ({why}); write one object on each line.") from None
+            found = json.loads(line, parse_constant=_refuse_constant) if line.strip() else {}
+        except ValueError as error:
+            raise TableError(
+                f"{where}: no JSON object ({reason(error)}); write one object on each line."
+            ) from None
         if not isinstance(found, dict):
-            raise TableError(f"{where}: no JSON object but {_kind_of(found)}; write one object on each line.")
-        for key, kind in ((key, _kind_of(value)) for key, value in found.items() if value is not None):
-            known, there = kinds.setdefault(key, (kind, number))
-            if kind != known:
-                raise TableError(
-                    f"{where}: column {shown(key)} holds {kind}, and {known} in line {there}; write one type."
-                )
+            raise TableError(f"{where}: no JSON object but {shown(line.decode(), 20)}; write one on each line.")
 
 
 def _refuse_constant(text: str) -> Any:
     raise ValueError(f"{text} is not JSON: write null where there is no number")
-
-
-def _kind_of(value: Any) -> str:
-    kinds = {bool: "a truth value", list: "a list", dict: "an object", str: "text", type(None): "null"}
-    return kinds.get(type(value), "a number")
-
-
-def _depth(dtype: pl.DataType) -> int:
-    """How many lists and records stand in each other; as far as it matters."""
-    level, inner = 0, [dtype]
-    while inner and level <= _MOST_DEPTH:
-        inner = [part for kind in inner for part in _parts_of(kind)]
-        level += 1
-    return level
 
 
 def _in_order(names: list[str], texts: pl.Series) -> list[str]:
@@ -202,7 +155,7 @@ def _in_order(names: list[str], texts: pl.Series) -> list[str]:
     for text in texts.head(_ORDER_ROWS):
         try:
             first |= dict.fromkeys(json.loads(text))
-        except (ValueError, RecursionError):  # Python is stricter than Polars: numbers of thousands of digits
+        except ValueError:  # Python is stricter than Polars: numbers of thousands of digits
             continue
     known = [name for name in first if name in set(names)]
     return [*known, *(name for name in names if name not in first)]
