@@ -1,4 +1,4 @@
-"""How many small faults the tests notice, in six pure modules.
+"""How many small faults the tests notice, in nine modules.
 
     python benchmarks/mutants.py [--each 40] [--seed 0] [--only confidence] > benchmarks/results/mutants.txt
 
@@ -31,7 +31,9 @@ import numpy as np
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-# Its examples and its twin must notice; what else pytest is told: simulations that take long are left out.
+# Its examples and its twin, if there is one, must notice, and the tests that are named here, which are its doors.
+# What else pytest is told: simulations that take long are left out.
+_COLUMNS = tuple(f"tests/tables/columns/test_{name}.py" for name in ("kinds", "corpus", "booleans", "numbers"))
 MODULES: dict[str, tuple[str, ...]] = {
     "audit/acceptance": ("-k", "not accepted_error_holds and not covers"),
     "audit/figures": ("-k", "not cover_the_truth and not covers"),
@@ -39,6 +41,9 @@ MODULES: dict[str, tuple[str, ...]] = {
     "method/confidence": (),
     "method/network": ("tests/method/test_training.py",),
     "method/priors": ("tests/method/test_match_counts.py", "tests/method/test_balanced_shares.py"),
+    "tables/cells": (*_COLUMNS, "tests/tables/test_target.py", "tests/tables/test_preparation.py"),
+    "tables/columns/categories": _COLUMNS,
+    "tables/columns/dates": _COLUMNS,
 }
 # By module, line as it is written and fault: why nobody can notice.
 EQUIVALENT: dict[tuple[str, str, str], str] = {

@@ -603,9 +603,7 @@ def dressed(result, rng):
     columns = [replace(column, name=renamed[column.name], note=cell) for column in preparation.ordered_]
     shifts = [shift._replace(name=hostile(rng)) for shift in result.diagnosis.shifts]
     model = type(result.model)(result.model.steps)
-    prepared = type(preparation)()
-    layout = type(preparation._layout).of(columns)
-    prepared.__dict__ |= {**vars(preparation), "columns_": columns, "ordered_": columns, "_layout": layout}
+    prepared = type(preparation).restored(preparation.get_params(), columns, preparation.statistics_)
     model.steps = [("prepare", prepared), result.model.steps[1]]
     frame = result.table.frame.with_columns(colour=pl.lit(cell)).rename(renamed)
     return replace(

@@ -20,21 +20,8 @@ _ERRORS = ("#n/a", "#div/0!", "#value!", "#ref!", "#name?", "#num!", "#null!")  
 _NOTHING = ("na", "n/a", "nan", "null", "?", "<na>", *_ERRORS)
 # In a feature such a cell is missing, and so is one of these; a number that is not finite is, in whatever format.
 _INFINITE = tuple(f"{sign}{word}" for sign in ("", "+", "-") for word in ("inf", "infinity"))
-_MISSING = (
-    *_NOTHING,
-    *_INFINITE,
-    "",
-    "none",
-    "-",
-    "n.a.",
-    "n. a.",
-    "k.a.",
-    "k. a.",
-    "n.d.",
-    "s/d",
-    "b.d.",
-    "n.v.t.",
-)
+_NOT_THERE = ("", "none", "-", "n.a.", "n. a.", "k.a.", "k. a.", "n.d.", "s/d", "b.d.", "n.v.t.")
+_MISSING = (*_NOTHING, *_INFINITE, *_NOT_THERE)
 # In a target it may mean "no label" or be a class. So may -1, as NumPy and scikit-learn mark such rows, and
 # these words of a form or a ticket: nobody has decided, or somebody did not answer. "Other" and "none" do answer.
 _NOBODY_SAID = (

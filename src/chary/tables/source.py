@@ -686,12 +686,12 @@ def extended(data: Any, table: Table, added: Mapping[str, pl.Series], target: st
     """What was given, or some of its ``rows`` by number, with columns on the right; it is not changed itself.
 
     A pandas frame stays one, with its index and types, and ``chary_label`` has the type of the target where that
-    can hold it. Anything else becomes a polars frame.
+    can hold it. A file becomes a polars frame of its cells.
     """
     if not is_pandas(data):
         frame = data if isinstance(data, pl.DataFrame) else table.frame
         frame = frame if rows is None else frame[rows]
-        return frame.with_columns([column.alias(name) for name, column in added.items()])
+        return _of_its_kind(data, frame.with_columns([column.alias(name) for name, column in added.items()]))
     data = data if rows is None else data.iloc[rows]
     own = [data[name].dtype for name in data.columns if str(name) == target]
     return data.assign(**{
@@ -709,10 +709,22 @@ def like(data: Any, columns: Mapping[str, Any], rows: Any = None) -> Any:
 def alone(data: Any, columns: Mapping[str, Any]) -> Any:
     """The same with rows of their own: whatever index there is does not fit them."""
     if not is_pandas(data):
-        return pl.DataFrame(dict(columns))
+        return _of_its_kind(data, pl.DataFrame(dict(columns)))
     import pandas as pd
 
     return pd.DataFrame(dict(columns))
+
+
+def _of_its_kind(data: Any, frame: pl.DataFrame) -> Any:
+    """A frame as what was given is, if that is of a library that takes one; otherwise the polars frame itself."""
+    library = type(data).__module__.partition(".")[0].lstrip("_")
+    makers: dict[str, Callable[[], Any]] = {
+        "pyarrow": frame.to_arrow,
+        "datasets": lambda: type(data).from_polars(frame),
+        "ibis": lambda: sys.modules[library].memtable(frame),
+        "duckdb": lambda: sys.modules[library].from_arrow(frame.to_arrow()),
+    }
+    return makers.get(library, lambda: frame)()
 
 
 def is_pandas(data: Any) -> bool:

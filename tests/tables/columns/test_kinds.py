@@ -52,7 +52,7 @@ KINDS_OF_CELLS = [
     (["x"] * N, "constant"),
     ([None] * N, "constant"),
     (["", "NA"] * 30, "constant"),
-    ([[1]] * N, "constant"),
+    ([[1]] * N, "embedding"),
     ([[i, 2] for i in range(N)], "embedding"),
     ([["a"], ["b"]] * 30, "unsupported"),
     ([b"x"] * N, "unsupported"),

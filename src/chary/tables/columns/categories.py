@@ -63,11 +63,8 @@ def _codes(cells: pl.Series, column: Column) -> pl.Series:
     n_categories = len(column.categories)
     other = float(n_categories) if column.other else -1.0
     missing = float(n_categories + column.other) if column.missing else -1.0
-    # Models of old kept apart what is written in another case, and the .0 of whole numbers.
-    known = all_composed(pl.Series(column.categories, dtype=pl.String))
-    keeps_case, keeps_zeros = _alike(known).n_unique() < len(known), known.str.ends_with(".0").any()
-    cells = texts(cells) if keeps_zeros else category_texts(cells)
-    cells, known = (each.str.strip_chars() if keeps_case else _alike(each) for each in (cells, known))
+    known = _alike(all_composed(pl.Series(column.categories, dtype=pl.String)))
+    cells = _alike(category_texts(cells))
     code_of = {value: float(code) for code, value in reversed(list(enumerate(known)))}
     codes = cells.replace_strict(code_of, default=other, return_dtype=pl.Float64)
     return codes.set(missing_cells(cells), missing)

@@ -40,9 +40,9 @@ class Embeddings(Kind):
             raise TableError(
                 f"Column {shown(filled.name)} holds lists of different lengths ({some}); mend that, or pass {how}."
             )
-        n_read, n_different = _different(filled, widths[0]) if widths else (0, 0)
-        if n_different < 2 and (n_read == len(filled) or not n_read):
-            return Column(filled.name, CONSTANT, "the same list wherever there is one" if n_read else "empty")
+        n_read = _count_read(filled, widths[0]) if widths else 0
+        if not n_read:
+            return Column(filled.name, CONSTANT, "empty")
         note, n_odd = f"{widths[0]:,} numbers in each cell", len(filled) - n_read
         note += f", {n_odd:,} cells without all of them count as missing" * (n_odd > 0)
         return Column(filled.name, self.name, note, str(widths[0]), missing=n_odd > 0)
@@ -74,17 +74,11 @@ def _read(cells: pl.Series, width: int) -> NDArray[np.float64]:
     return numbers
 
 
-def _different(filled: pl.Series, width: int) -> tuple[int, int]:
-    """How many lists can be read, and whether none (0), one (1) or more (2) of them are different."""
-    size, n_read, first, more = max(1, _CHUNK_NUMBERS // width), 0, None, False
-    for start in range(0, len(filled), size):
-        numbers = _read(filled.slice(start, size), width)
-        numbers = numbers[~np.isnan(numbers[:, 0])]
-        n_read += len(numbers)
-        if len(numbers):
-            first = numbers[0] if first is None else first
-            more = more or bool((numbers != first).any())
-    return n_read, 2 if more else int(n_read > 0)
+def _count_read(filled: pl.Series, width: int) -> int:
+    """How many lists can be read."""
+    size = max(1, _CHUNK_NUMBERS // width)
+    parts = (_read(filled.slice(start, size), width) for start in range(0, len(filled), size))
+    return sum(int((~np.isnan(part[:, 0])).sum()) for part in parts)
 
 
 def _has_lists(cells: pl.Series) -> bool:

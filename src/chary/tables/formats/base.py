@@ -331,7 +331,11 @@ def text_chunks(file: File, encoding: str | None, size: int | None) -> Iterator[
             whole = held + data
             if given is not None or codec != "utf-8" or bom or not ascii_only or not _is_windows_1252(whole):
                 line = n_lines + whole.count(b"\n", 0, getattr(error, "start", 0)) + 1
-                raise _undecodable(file.name, codec, line, given) from None
+                how = f"{Parameter('encoding')}, such as cp1252, cp1250, cp1251, latin-1 or shift_jis"
+                name = codec.removesuffix("-sig")
+                raise TableError(
+                    f"{file.name}, line {line}: not valid {name} text; pass its encoding with {how}."
+                ) from None
             codec, decoder = "cp1252", codecs.getincrementaldecoder("cp1252")()
             encoded = decoder.decode(whole, last).encode()
         ascii_only = ascii_only and data.isascii()
@@ -356,14 +360,6 @@ def refuse_endless(record: bytes, name: str, before: int) -> None:
         raise TableError(
             f"{name}, line {before + 2:,}: a row without end; perhaps a quote is not closed: close it."
         )
-
-
-def _undecodable(name: str, codec: str, line: int, given: str | None) -> TableError:
-    remedy = f"pass its encoding with {Parameter('encoding')}, such as cp1250, cp1251, latin-1 or shift_jis"
-    codec = "utf-8" if codec.startswith("utf-8") else codec
-    if given is not None and codec == "utf-8":
-        remedy = f"if it was written by Excel or an older program, pass {Parameter('encoding', 'cp1252')}"
-    return TableError(f"{name}, line {line}: not valid {codec} text; {remedy}.")
 
 
 def _codec(encoding: str) -> str:
