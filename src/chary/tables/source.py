@@ -737,22 +737,20 @@ def _pandas_array(column: pl.Series, dtype: Any) -> Any:
     """The values as pandas keeps them: of a given type, if that holds each of them."""
     import pandas as pd
 
-    if column.dtype.is_numeric() or column.dtype == pl.Boolean:
-        values: Any = column.to_numpy()
-    else:
-        values = column.to_list()
-    plain = pd.Series(values)
+    plain = pd.Series(
+        column.to_numpy() if column.dtype.is_numeric() or column.dtype == pl.Boolean else column.to_list()
+    )
+    # Durations stay as they are read, and whole numbers whole, though some cells of the target were missing.
+    was_float = column.dtype.is_integer() and getattr(dtype, "kind", "") == "f"
+    if dtype is None or str(dtype) == "object" or dtype.kind == "m" or was_float:
+        return plain.array
     categories = getattr(dtype, "categories", None)
-    if dtype is None or str(dtype) == "object" or dtype.kind == "m":  # durations stay as they are read
-        return plain.array
-    if column.dtype.is_integer() and dtype.kind == "f":  # whole numbers, though some cells were missing
-        return plain.array
     if categories is not None:
         known = dict(zip(target_texts(pl.Series(list(categories), strict=False)), categories, strict=True))
         found = [known.get(text) for text in target_texts(column)]
         return plain.array if None in found else pd.Series(found, dtype=dtype).array
     try:
-        typed = pd.Series(values, dtype=dtype)
+        typed = plain.astype(dtype)
     except (TypeError, ValueError):
         return plain.array
     return plain.array if typed.isna().any() else typed.array

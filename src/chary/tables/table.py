@@ -400,14 +400,11 @@ def _cell_bytes(cells: pl.Series) -> int | NDArray[np.int64]:
     """What each cell of a column takes; one number where all take the same."""
     if cells.dtype in (pl.Categorical, pl.Enum):
         cells = cells.cast(pl.String)
-    if isinstance(cells.dtype, pl.Array):
-        return 8 + 8 * int(np.prod(cells.dtype.shape))
-    if isinstance(cells.dtype, pl.List):
-        sizes = 8 + 8 * cells.list.len().cast(pl.Int64).fill_null(0)
-    elif cells.dtype == pl.String:
-        sizes = cells.str.len_bytes().fill_null(0)
-    elif cells.dtype == pl.Binary:
-        sizes = cells.bin.size().fill_null(0)
+    if isinstance(cells.dtype, pl.List | pl.Array):
+        lengths = cells.list.len() if isinstance(cells.dtype, pl.List) else cells.arr.len()
+        sizes = 8 + 8 * lengths.cast(pl.Int64).fill_null(0)
+    elif cells.dtype in (pl.String, pl.Binary):
+        sizes = (cells.str.len_bytes() if cells.dtype == pl.String else cells.bin.size()).fill_null(0)
     else:
         return 8
     return sizes.to_numpy().astype(np.int64)

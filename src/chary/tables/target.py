@@ -82,10 +82,7 @@ def read_target(
     cells, counts, none = _counted(raw, markers, exact_labels)
     counts = {text: count for text, count in counts.items() if text not in set(none)}
     refuse_doubtful(target, counts, bool(markers), classes, missing)
-    chosen = {text: text for text in counts} if exact_labels else chosen_spellings(counts)
-    by_class: Counter[str] = Counter()
-    for text, count in counts.items():
-        by_class[chosen[text]] += count
+    chosen, by_class = _by_class(counts, exact_labels)
     _refuse_unlearnable(target, by_class)
     longest = max(map(len, chosen.values()))
     if 4 * longest * len(cells) > _MAX_LABEL_BYTES:
@@ -119,11 +116,8 @@ def target_values(
     The parameters are those of ``read_target``, which refuses what here is doubtful.
     """
     _, counts, none = _counted(target_texts(column), markers_of(unlabeled), exact_labels)
-    chosen = {text: text for text in counts} if exact_labels else chosen_spellings(counts)
+    chosen, rows = _by_class(counts, exact_labels)
     doubtful = {chosen[text] for text in doubtful_labels(counts, codes_of(column.name, missing))}
-    rows: Counter[str] = Counter()
-    for text, n in counts.items():
-        rows[chosen[text]] += n
     unticked = {chosen[text] for text in none} | {text for text in doubtful if not is_marker(text, classes)}
     return [Value(name, n, name not in unticked, name in doubtful) for name, n in rows.most_common()]
 
@@ -153,6 +147,15 @@ def _counted(raw: pl.Series, markers: Sequence[str], exact: bool) -> tuple[pl.Se
     rows = cells.alias("label").drop_nulls().value_counts(name="rows")
     counts = dict(rows.sort("rows", "label", descending=[True, False]).iter_rows())
     return cells, counts, [text for text in counts if is_marker(text, markers, exact) or not folded(text)]
+
+
+def _by_class(counts: Mapping[str, int], exact: bool) -> tuple[dict[str, str], Counter[str]]:
+    """The class of each label, and the rows of each class."""
+    chosen = {text: text for text in counts} if exact else chosen_spellings(counts)
+    rows: Counter[str] = Counter()
+    for text, n in counts.items():
+        rows[chosen[text]] += n
+    return chosen, rows
 
 
 def _spellings(raw: pl.Series, classes: pl.Series) -> dict[str, dict[str, int]]:
@@ -359,15 +362,11 @@ class _Kept:
         size = row_bytes(self.parts[0].frame)
         self.n_bytes = int(size.sum())
         if self.n_bytes > self.room:
-            self._refuse(int(size[self.parts[0].certain].sum()))
+            certain = int(size[self.parts[0].certain].sum())
+            how = f"lower {Parameter('sample')}" if certain <= self.room / 2 else "use fewer labels"
+            said = f"The rows of {self.name} to learn from take {self.n_bytes >> 20:,} MiB"
+            raise TableError(f"{said}; raise {Parameter('memory')}, or {how}.")
         return self.parts[0]
-
-    def _refuse(self, certain: int) -> None:
-        fewer, more = Parameter("sample"), Parameter("memory")
-        if certain > self.room / 2:
-            said = f"The labelled rows of {self.name} take {certain >> 20:,} MiB"
-            raise TableError(f"{said}; raise {more}, or use fewer labels.")
-        raise TableError(f"{self.k:,} rows of {self.name} take too much memory; lower {fewer}, or raise {more}.")
 
 
 class GivenCells:

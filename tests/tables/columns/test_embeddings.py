@@ -163,11 +163,14 @@ class Bomb:
 @pytest.mark.parametrize(
     ("array", "match"),
     [
-        (np.zeros((4, 2)), r"x.npy is of shape \(4, 2\); write one row for each of the table's 3 rows"),
-        (np.zeros((3, 2, 2)), r"x.npy is of shape \(3, 2, 2\); write one row for each of the table's 3 rows"),
-        (np.zeros(()), r"x.npy is of shape \(\)"),
-        (np.zeros((3, 0)), r"x.npy is of shape \(3, 0\)"),
-        (np.array(["a", "b", "c"]), "x.npy holds str32 values; write numbers"),
+        (
+            np.zeros((4, 2)),
+            r"x.npy holds float64 values of shape \(4, 2\); write a row of numbers for each of the table's 3 rows",
+        ),
+        (np.zeros((3, 2, 2)), r"of shape \(3, 2, 2\); write a row"),
+        (np.zeros(()), r"of shape \(\);"),
+        (np.zeros((3, 0)), r"of shape \(3, 0\);"),
+        (np.array(["a", "b", "c"]), r"x.npy holds str32 values of shape \(3,\); write a row of numbers"),
         (np.zeros((3, 2), complex), "x.npy holds complex128 values"),
         (np.zeros(3, "M8[s]"), "x.npy holds datetime64"),
         (np.zeros(3, [("a", "f8")]), "x.npy holds void64 values"),

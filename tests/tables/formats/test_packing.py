@@ -64,13 +64,8 @@ def test_a_damaged_gzip_is_one_sentence():
 @pytest.mark.parametrize(
     ("members", "said"),
     [
-        ({}, "holds no file; chary reads an archive of one file"),
-        (
-            {"a.csv": DATA, "b.csv": DATA},
-            "holds 'a.csv' and 'b.csv'; chary reads an archive of one file: unpack it",
-        ),
-        ({f"{i}.csv": DATA for i in range(9)}, "and '4.csv' and 4 more; chary reads"),
-        ({"../\x1b[31m.csv": DATA, "x": b""}, "'../\\\\x1b"),
+        ({}, "holds 0 files; chary reads an archive of one file: unpack it"),
+        ({"a.csv": DATA, "b.csv": DATA}, "holds 2 files; chary reads an archive of one file: unpack it"),
         ({"xl/workbook.bin": b"x"}, "is a binary Excel workbook; save it as .xlsx"),
         ({"mimetype": b"x", "content.xml": b"x"}, "is an OpenDocument file"),
         ({"[Content_Types].xml": b"x", "word/document.xml": b"x"}, "is an office document without a sheet"),

@@ -38,10 +38,6 @@ _ORDERS = {
     "dmy2": (rf"^(?P<d>\d{{1,2}})[-/.](?P<m>\d{{1,2}})[-/.](?P<y>\d{{2}}){_LATER}", "31.01.24"),
     "mdy2": (rf"^(?P<m>\d{{1,2}})[-/.](?P<d>\d{{1,2}})[-/.](?P<y>\d{{2}}){_LATER}", "01/31/24"),
 }
-# Where the time of day is not used: whatever follows one of the first three orders is passed over.
-_YEAR_FIRST = r"^(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?:[T ].*)?$"
-_YEAR_LAST = r"^(\d{1,2})[-/.](\d{1,2})[-/.](\d{4})(?:[T ].*)?$"
-_ISO_OF = {"ymd": (_YEAR_FIRST, "$1-$2-$3"), "dmy": (_YEAR_LAST, "$3-$2-$1"), "mdy": (_YEAR_LAST, "$3-$1-$2")}
 # First letters of months in English, German, French, Spanish, Italian, Portuguese and Dutch.
 _MONTHS = {
     1: "jan ene gen", 2: "feb fév fev", 3: "mar mär mrz maa", 4: "apr avr abr", 5: "may mai mag mei",
@@ -101,7 +97,7 @@ class Dates(Kind):
 
     def read(self, cells: pl.Series, column: Column) -> NDArray[np.float64]:
         if not _uses_time(column.form):
-            return _calendar(_read_days(cells, column.form or "ymd"))
+            return _calendar(_read_moments(cells, column.form or "ymd").days)
         moments = _read_times(cells, column.form)
         day, hour = _calendar(moments.days), moments.hours.to_numpy()
         day[:, 3] += hour / 24
@@ -126,18 +122,6 @@ def _calendar(days: pl.Series) -> NDArray[np.float64]:
     return np.column_stack([part.cast(pl.Float64).to_numpy() for part in parts])
 
 
-def _read_days(cells: pl.Series, form: str) -> pl.Series:
-    """Days, null where there is none."""
-    if cells.dtype in _TYPES:
-        return cells.cast(pl.Date, strict=False)
-    if form not in _ISO_OF or cells.dtype != pl.String:
-        return _read_moments(cells, form).days
-    pattern, iso = _ISO_OF[form]
-    cells = cells.str.strip_chars()
-    cells = cells.set(~cells.str.contains(pattern).fill_null(False), None)
-    return cells.str.replace(pattern, iso).str.to_date("%Y-%m-%d", strict=False)
-
-
 def _read_times(cells: pl.Series, form: str) -> _Moments:
     """Days and hours, both null where one is."""
     days, hours = _read_moments(cells, form.partition(" ")[0])
@@ -147,19 +131,15 @@ def _read_times(cells: pl.Series, form: str) -> _Moments:
 
 def _may_be_dates(sample: pl.Series) -> bool:
     """Whether half of some cells look as if they were written in one of the orders."""
-    passed_over = sample.str.contains(_YEAR_FIRST) | sample.str.contains(_YEAR_LAST)
     alike = sample.str.replace_all(_SPACES, " ")
-    return any(
-        (passed_over if order in _ISO_OF else alike.str.contains(pattern)).sum() >= len(sample) / 2
-        for order, (pattern, _) in _ORDERS.items()
-    )
+    return any(alike.str.contains(pattern).sum() >= len(sample) / 2 for pattern, _ in _ORDERS.values())
 
 
 def _find_written(filled: pl.Series, written: str) -> Column | None:
     """Dates as text, in the order in which most can be read; where several fit, in the one that is said."""
     some = some_of(filled, MANY)
-    orders = [order for order in _ORDERS if 2 * _read_days(some, order).count() >= len(some)]
-    readable = {order: int(_read_days(filled, order).count()) for order in orders}
+    orders = [order for order in _ORDERS if 2 * _read_moments(some, order).days.count() >= len(some)]
+    readable = {order: int(_read_moments(filled, order).days.count()) for order in orders}
     fit = [order for order in orders if readable[order] >= READABLE * len(filled)]
     if not fit:
         return None

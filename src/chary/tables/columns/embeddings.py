@@ -127,12 +127,14 @@ def read_features(path: str | os.PathLike[str], n_rows: int) -> NDArray[np.float
         numbers = np.lib.format.open_memmap(path, mode="r")
     except Exception:
         raise TableError(f"{name} is not a whole NumPy file of numbers; write it with numpy.save.") from None
-    if numbers.dtype.kind not in "fiub":
-        raise TableError(f"{name} holds {numbers.dtype.name} values; write numbers with numpy.save.")
-    if numbers.ndim not in (1, 2) or not numbers.size or len(numbers) != n_rows:
-        raise TableError(
-            f"{name} is of shape {numbers.shape}; write one row for each of the table's {n_rows:,} rows."
-        )
+    if (
+        numbers.dtype.kind not in "fiub"
+        or numbers.ndim not in (1, 2)
+        or not numbers.size
+        or len(numbers) != n_rows
+    ):
+        found = f"{name} holds {numbers.dtype.name} values of shape {numbers.shape}"
+        raise TableError(f"{found}; write a row of numbers for each of the table's {n_rows:,} rows.")
     table = numbers.reshape(n_rows, -1)
     if table.shape[1] > MAX_COLUMNS:
         raise TableError(

@@ -157,17 +157,11 @@ def opened_zip(file: BinaryIO, name: str) -> Iterator[zipfile.ZipFile]:
 
 
 def _only(archive: zipfile.ZipFile, name: str) -> zipfile.ZipInfo:
-    members = [
-        member
-        for member in archive.infolist()
-        if not (
-            member.is_dir() or member.filename.startswith("__MACOSX/") or Path(member.filename).name in _BESIDES
-        )
-    ]
+    names = [member.filename for member in archive.infolist() if not member.is_dir()]
+    kept = [own for own in names if not own.startswith("__MACOSX/") and Path(own).name not in _BESIDES]
+    members = [archive.getinfo(own) for own in kept]
     if len(members) != 1:
-        held = listed([shown(m.filename, 40) for m in members[:5]]) if members else "no file"
-        more = f" and {len(members) - 5:,} more" if len(members) > 5 else ""
-        raise TableError(f"{name} holds {held}{more}; chary reads an archive of one file: unpack it.")
+        raise TableError(f"{name} holds {len(members):,} files; chary reads an archive of one file: unpack it.")
     if members[0].flag_bits & 1:
         raise TableError(f"{name} is locked with a password; unpack it.")
     return members[0]
