@@ -202,6 +202,21 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "if depth > 0:",
         "Gt -> GtE at 3",
     ): "one product more, of the inputs' gradient, that nobody reads",
+    (
+        "tables/cells",
+        "def find(self, filled: pl.Series, forced: bool = False) -> Column | None:",
+        "False -> True at 49",
+    ): "the method of the base class does nothing but raise; every kind has its own",
+    (
+        "tables/columns/categories",
+        "whole = filled.dtype.is_float() and bool((filled == filled.floor()).all())",
+        "floor -> ceil at 51",
+    ): "a number is whole where it is its floor, and where it is its ceiling",
+    (
+        "tables/columns/categories",
+        "if n < _FEWEST_ROWS or not (numbers == numbers.floor()).all() or numbers.n_unique() < n:",
+        "floor -> ceil at 39",
+    ): "a number is whole where it is its floor, and where it is its ceiling",
 }
 
 # What the tests import: loaded once for all mutants.

@@ -1,17 +1,23 @@
 """One place says which cells hold nothing: in a feature, in a target, in an answer."""
 
 import datetime as dt
+from dataclasses import FrozenInstanceError
 
+import numpy as np
 import polars as pl
 import pytest
 
 from chary.tables.cells import (
+    Column,
+    cell_texts,
     filled_cells,
     is_no_answer,
     label_texts,
     likely_codes,
     may_be_unlabeled,
     missing_cells,
+    shown_cells,
+    some_of,
     without_codes,
 )
 
@@ -91,7 +97,56 @@ def test_codes_for_nothing_are_taken_out(cells, codes, left):
         ([*range(-98, 50), *[-99] * 5], []),
         ([1.5, 2.5] * 20, []),
         ([], []),
+        ([*range(1, 60), *[96, 97, 98, 99] * 5], []),  # more than three different ones are no codes
+        ([*range(1, 60), *[97, 98, 99] * 5], [("99", 5), ("98", 5), ("97", 5)]),
+        ([*[0, 1, 2] * 199, *[9] * 3], [("9", 3)]),  # three of 600 are just enough
+        ([*[0, 1, 2] * 200, *[9] * 3], []),
+        ([*[0, 1, 2] * 9, *[9] * 2], []),
+        ([*[0, 1, 2] * 9, *[98] * 3, *[99] * 2], []),  # each must be there as often
+        ([*[0, 4, 8] * 9, *[-9] * 4], [("-9", 4)]),  # below nought, where the others are not
+        ([*[1, 3, 5] * 9, *[9] * 4], []),  # no farther than twice the widest gap
+        ([*[0, 1, 28] * 9, *[99] * 4], [("99", 4)]),
+        ([*range(57), *[70, 71] * 9, *[77] * 4], []),  # no farther than a quarter of the range
     ],
 )
 def test_a_lone_far_value_that_repeats_may_mean_nothing(numbers, codes):
     assert likely_codes(pl.Series(numbers, dtype=pl.Float64)) == codes
+
+
+def test_which_numbers_are_codes():
+    repeated = [int(digit * n) for digit in "789" for n in range(1, 7)]
+    for code in (*repeated, 96, 97, 98, 997, 998, 9998):
+        for value in (code, -code):
+            assert likely_codes(pl.Series([*[1, 2, 3] * 9, *[value] * 5], dtype=pl.Float64)) == [(f"{value}", 5)]
+    for value in (6, 10, 95, 996, 9997, 7_777_777, -2, 99.5):
+        assert likely_codes(pl.Series([*[1, 2, 3] * 9, *[value] * 5], dtype=pl.Float64)) == []
+
+
+def test_cells_are_shown_as_they_are_written_and_short():
+    assert cell_texts(pl.Series(["1.0", "2024-01-01 00:00:00"])).to_list() == ["1.0", "2024-01-01 00:00:00"]
+    assert cell_texts(pl.Series([100, 7])).to_list() == ["100", "7"]
+    assert cell_texts(pl.Series([dt.datetime(2024, 1, 1)])).to_list() == ["2024-01-01"]
+    assert cell_texts(pl.Series([[1], [2]])).to_list() == [None, None]
+    assert cell_texts(pl.Series([1234567.0, 0.12345678])).to_list() == ["1234570", "0.123457"]
+    assert cell_texts(pl.Series(["x" * 30, "x" * 31, None])).to_list() == ["x" * 30, "x" * 27 + "...", None]
+    assert cell_texts(pl.Series("a", ["\u200b", "b"])).to_list() == ["\\u200b", "b"]
+    assert shown_cells(pl.Series("n" * 41, [1, None])).to_list() == [
+        f"{'n' * 37}... = 1",
+        f"{'n' * 37}... is missing",
+    ]
+    assert shown_cells(pl.Series("n" * 40, [[1]])).to_list() == ["n" * 40]
+
+
+def test_some_cells_stand_for_all_whatever_their_order():
+    for n, size in ((199, 199), (399, 399), (400, 200), (600, 200), (700, 234)):
+        cells = pl.Series(range(n))
+        assert len(some_of(cells, 200)) == size
+        assert some_of(cells, 200).sort().equals(some_of(cells.reverse(), 200).sort())
+
+
+def test_a_column_is_not_changed_and_is_the_same_whatever_else_was_learned():
+    column = Column("x", "words", learned={"a": np.ones(2)})
+    assert column == Column("x", "words", learned={"a": np.zeros(3)})
+    assert (column.other, column.missing, column.doubtful) == (False, False, False)
+    with pytest.raises(FrozenInstanceError):
+        column.name = "y"

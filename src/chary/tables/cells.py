@@ -87,7 +87,7 @@ def without_codes(cells: pl.Series, codes: Sequence[str]) -> pl.Series:
     numbers = pl.Series(words, dtype=pl.String).cast(pl.Float64, strict=False).drop_nulls().to_list()
     coded = all_composed(texts(cells)).str.strip_chars().str.to_lowercase().is_in(words)
     if cells.dtype == pl.String or cells.dtype.is_numeric():
-        coded |= cells.cast(pl.Float64, strict=False).is_in(numbers).fill_null(False)
+        coded |= cells.cast(pl.Float64, strict=False).is_in(numbers)
     return cells.set(coded.fill_null(False), None)
 
 

@@ -17,8 +17,6 @@ from chary.tables.table import all_composed, can_be_text, texts
 # A column is categorical if its frequent values cover at least this share of its filled cells.
 _COVERED = 0.5
 _MAX_CATEGORIES = 150  # with 30 the number of one of 133 people, or a town, said nothing: up to 13 points lost
-# Values are looked at one by one where each stands in so many cells on average.
-_FEW = 8
 
 
 class Categories(Kind):
@@ -35,7 +33,7 @@ class Categories(Kind):
         # Equally frequent ones by value: which are taken must not depend on the order of the rows.
         most_first: Any = {"by": ["count", "value"], "descending": [True, False]}
         spelled = filled.alias("value").value_counts().sort(**most_first)
-        alike = spelled.group_by(_alike(spelled["value"]).alias("alike"), maintain_order=True)
+        alike = spelled.group_by(_alike(spelled["value"]).alias("alike"))
         counts = alike.agg(pl.col("value").first(), pl.col("count").sum()).sort(**most_first)
         frequent = counts.filter(pl.col("count") >= smallest).head(_MAX_CATEGORIES)
         if not len(frequent) or frequent["count"].sum() < (0 if forced else _COVERED) * len(filled):
@@ -52,9 +50,9 @@ class Categories(Kind):
 
     def read(self, cells: pl.Series, column: Column) -> NDArray[np.float64]:
         """The place of the cell's group among the features; -1, which stands for nothing, if there is none."""
-        values = cells.unique() if cells.dtype == pl.String else cells
-        if not 0 < len(values) <= len(cells) // _FEW:
+        if cells.dtype != pl.String:
             return _codes(cells, column).to_numpy()[:, None]
+        values = cells.unique()
         codes = cells.replace_strict(values, _codes(values, column), return_dtype=pl.Float64)
         return codes.to_numpy()[:, None]
 
@@ -129,8 +127,8 @@ def find_identifier(filled: pl.Series, n_rows: int) -> Column | None:
     is_text = filled.dtype == pl.String
     if len(filled) < _FEWEST_ROWS or not (_ID_NAME.search(filled.name) or _by_machine(filled)):
         return None
-    whole = filled.dtype.is_integer() or (filled.dtype.is_float() and bool((filled == filled.floor()).all()))
-    if not (is_text or whole):
+    whole = filled.dtype.is_float() and bool((filled == filled.floor()).all())
+    if not (is_text or whole or filled.dtype.is_integer()):
         return None
     n, n_different = len(filled), filled.n_unique()
     if n_different == n:
