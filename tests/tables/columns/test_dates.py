@@ -231,3 +231,46 @@ def test_the_century_of_years_of_two_digits(monkeypatch, years, read, doubtful):
 def test_new_rows_are_read_near_those_that_were_seen():
     column = KIND.find(pl.Series("x", ["28-Feb-70", "28-Feb-99", "28-Feb-20"]))
     assert KIND.read(pl.Series(["28-Feb-65", "28-Feb-27"]), column)[:, 0].tolist() == [1965, 2027]
+
+
+def test_of_a_hundred_cells_two_may_be_something_else():
+    for n, kind in ((98, "date"), (97, None)):
+        cells = [*[f"2024-01-{i % 28 + 1:02d}" for i in range(n)], *["soon"] * (100 - n)]
+        found = KIND.find(pl.Series("x", cells))
+        assert (found and found.kind) == kind
+        times = TIMES.find(pl.Series("x", [*["12:30"] * n, *["soon"] * (100 - n)]))
+        assert (times is not None) == (kind is not None)
+
+
+def test_between_points_the_day_comes_first_and_between_other_marks_that_is_a_guess():
+    for cells, doubtful in (
+        (["03.04.2024", "05.06.2024"], False),
+        (["03/04/2024", "05/06/2024"], True),
+        (["03.04.2024", "05/06/2024"], True),
+    ):
+        found = KIND.find(pl.Series("x", cells * 5))
+        assert (found.form, found.doubtful) == ("dmy", doubtful)
+
+
+def test_the_century_of_one_year_alone(monkeypatch):
+    monkeypatch.setattr("chary.tables.columns.dates._this_year", lambda: 2026)
+    for cells, form, note in (
+        (["28.02.95", "27.02.95"], "dmy2:2045", "day first, years of two digits read as 1995"),
+        (["28.02.24", "27.02.24"], "dmy2", "day first, years of two digits read as 2024"),
+    ):
+        found = KIND.find(pl.Series("x", cells))
+        assert (found.form, found.note) == (form, note)
+
+
+def test_months_in_french():
+    found = _read_moments(pl.Series(["1 juin 2024", "2 juillet 2024", "3 juil. 2024"]), "dby").days
+    assert found.to_list() == [dt.date(2024, 6, 1), dt.date(2024, 7, 2), dt.date(2024, 7, 3)]
+
+
+def test_hours_minutes_and_seconds():
+    cells = ["10:30:36", "23:59:60", "10:30:61", "10:60:00", "24:00:00", "12:00 pm", "0:30 pm", "1:00 am"]
+    expected = [10.51, 23 + 59 / 60 + 60 / 3600, None, None, None, 12, None, 1]
+    for hours, right in zip(_clock_hours(pl.Series(cells)).to_list(), expected, strict=True):
+        assert hours == (right and pytest.approx(right))
+    typed = _read_moments(pl.Series([dt.datetime(2024, 1, 31, 10, 30, 36)]), "ymd")
+    assert typed.hours.to_list() == [pytest.approx(10.51)]
