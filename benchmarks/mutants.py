@@ -222,6 +222,11 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "return any(alike.str.contains(pattern).sum() >= len(sample) / 2 for pattern, _ in _ORDERS.values())",
         "GtE -> Gt at 11",
     ): "it spares a reading: where just half of the cells look like dates, fewer than the 98 % needed are read",
+    (
+        "tables/cells",
+        'found += [(f"{value:.0f}", count) for value, count in zip(ends[0][:n], ends[1][:n], strict=True)]',
+        "True -> False at 91",
+    ): "values and counts are two columns of one table; strict tells whoever changes it",
 }
 
 # What the tests import: loaded once for all mutants.

@@ -8,6 +8,8 @@ import polars as pl
 import pytest
 
 from chary.tables.cells import (
+    FEW,
+    MANY,
     Column,
     cell_texts,
     filled_cells,
@@ -106,7 +108,8 @@ def test_codes_for_nothing_are_taken_out(cells, codes, left):
         ([*[0, 4, 8] * 9, *[-9] * 4], [("-9", 4)]),  # below nought, where the others are not
         ([*[1, 3, 5] * 9, *[9] * 4], []),  # no farther than twice the widest gap
         ([*[0, 1, 28] * 9, *[99] * 4], [("99", 4)]),
-        ([*range(57), *[70, 71] * 9, *[77] * 4], []),  # no farther than a quarter of the range
+        ([*range(0, 81, 8), *[99] * 4], []),  # no farther than a quarter of the range
+        ([*range(0, 73, 8), *[99] * 4], [("99", 4)]),
     ],
 )
 def test_a_lone_far_value_that_repeats_may_mean_nothing(numbers, codes):
@@ -142,6 +145,10 @@ def test_some_cells_stand_for_all_whatever_their_order():
         cells = pl.Series(range(n))
         assert len(some_of(cells, 200)) == size
         assert some_of(cells, 200).sort().equals(some_of(cells.reverse(), 200).sort())
+    assert (len(some_of(pl.Series(range(400)), FEW)), len(some_of(pl.Series(range(40_000)), MANY))) == (
+        200,
+        20_000,
+    )
 
 
 def test_a_column_is_not_changed_and_is_the_same_whatever_else_was_learned():
