@@ -34,6 +34,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # Its examples and its twin must notice; what else pytest is told: simulations that take long are left out.
 MODULES: dict[str, tuple[str, ...]] = {
     "audit/acceptance": ("-k", "not accepted_error_holds and not covers"),
+    "audit/filling": ("tests/audit/test_stopping.py", "tests/audit/test_drawing.py"),
     "audit/figures": ("-k", "not cover_the_truth and not covers"),
     "audit/intervals": ("-k", "not covers"),
     "method/confidence": (),
