@@ -146,7 +146,7 @@ class LabelJob(_Job):
         """How to write each output, the table last."""
 
         def report(stream: BinaryIO) -> None:
-            hints = Hints.typed(result.options, self.files, result.audit_size)
+            hints = Hints.for_labels(result.options, self.files, result.audit_size)
             stream.write(render_page(summarize(result), hints).encode("utf-8", "backslashreplace"))
 
         return {

@@ -10,7 +10,6 @@ from chary.audit import interval
 from chary.labelling.diagnose import MILD, REPRESENTATIVE
 from chary.options import AUDIT_SIZE, minutes
 from chary.report.page import density_outlines
-from chary.report.summary import Hints, aim_question, prior_advice
 from chary.review.audit import MOST_DRAWN, progress_of
 from chary.review.files import KINDS, SETTINGS, kinds_of
 from chary.review.jobs import ChooseJob
@@ -20,7 +19,6 @@ from chary.tables.target import MAX_CLASSES
 
 _CONTRASTS = 5
 _SIZES = (20, 30, 50, 100, 200, 400)  # of draws to choose from
-_HINTS = Hints(class_prior="choose its share below", aim="choose “every class counts the same”")
 _UNKNOWN = {"kind": "", "used": True, "note": "", "doubtful": False}
 
 
@@ -30,10 +28,6 @@ def start_page(bench: Workbench, query: Mapping[str, str]) -> dict[str, Any]:
     job, options, summary = bench.job, bench.options, bench.diagnosis
     if isinstance(job, ChooseJob):
         return _to_choose(job, query.get("target") or next(iter([*options.labels, options.target or ""])))
-    prior = aim = ""
-    if job.kind == "label":
-        aim = aim_question(_HINTS, options.aim)
-        prior = "" if summary is None else prior_advice(summary, _HINTS, options.class_prior is not None)
     return {
         "columns": _columns(bench),
         "values": [one._asdict() for one in job.values],
@@ -44,7 +38,6 @@ def start_page(bench: Workbench, query: Mapping[str, str]) -> dict[str, Any]:
         "notes": [*job.table.notes, *job.notes],
         "diagnosis": None if summary is None else _diagnosis(summary),
         "settings": {name: getattr(options, name) for name in SETTINGS},
-        "questions": {"prior": prior, "aim": aim},
         "planned": planned_draw(min(job.population, MOST_DRAWN)),
     }
 
@@ -119,7 +112,7 @@ def _diagnosis(summary: dict[str, Any]) -> dict[str, Any]:
         "verdict": summary["verdict"],
         "sentence": summary["sentence"],
         "level": level,
-        "outlines": density_outlines(summary["density"]),
+        "outlines": density_outlines(summary),
         "contrasts": [
             {"feature": shift["name"], "labeled": shift["labeled_words"], "unlabeled": shift["unlabeled_words"]}
             for shift in summary["shifts"][:_CONTRASTS]

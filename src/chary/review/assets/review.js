@@ -475,8 +475,6 @@ async function startPage() {
     showColumns();
     if (!judged()) {
       showDiagnosis(data.diagnosis);
-      say($("aim-words"), seen(data.questions.aim));
-      say($("prior-words"), seen(data.questions.prior || "The labels are then adjusted to these shares. If you are not sure, choose no."));
       for (const radio of $("aim-form").elements.aim) radio.checked = radio.value === settings.aim;
       if (!$("prior-form").contains(document.activeElement)) showShares(data.classes, settings.class_prior);
     }
