@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
 from chary._words import number, p_value, percent, ratio, visible
 from chary.report.summary import (
@@ -99,7 +99,8 @@ def templates_of(package: str) -> Environment:
         "trim_blocks": True,
         "lstrip_blocks": True,
     }
-    environment = Environment(loader=PackageLoader(package), **how)
+    loader = ChoiceLoader([PackageLoader(package), PackageLoader("chary.report")])
+    environment = Environment(loader=loader, **how)
     environment.filters |= {"visible": visible, "percent": percent, "count": "{:,}".format, "fraction": ratio}
     environment.filters |= {"number": number, "p_value": p_value}
     return environment

@@ -6,6 +6,7 @@ are counted from 1, without the header. Texts of the user's table are as they ar
 
 from __future__ import annotations
 
+import math
 import os
 import platform
 from collections.abc import Sequence
@@ -82,7 +83,7 @@ def summarize(result: LabeledTable) -> Summary:
             "probability": float(judged.probability.mean()),
             "calibration_error": expected_calibration_error(judged.probability, judged.correct),
         },
-        "acceptance": _as_data(result.levels),  # what keeping the most confident rows means
+        "acceptance": as_data(result.levels),  # what keeping the most confident rows means
         "confidence": {  # rows in 20 equal bins of confidence
             "learned": counts.learned.histogram(_N_BINS).tolist(),
             "predicted": counts.predicted.histogram(_N_BINS).tolist(),
@@ -92,7 +93,7 @@ def summarize(result: LabeledTable) -> Summary:
         "audit_size": result.audit_size,  # rows to draw for an audit; 0: so few are unlabelled that one can look
         "aim": _aim(result),
         # What was told of the class shares, and what another belief would change.
-        "class_prior": _as_data(result.prior),
+        "class_prior": as_data(result.prior),
         "rounds": [  # of self-training
             {**{name: record[name] for name in _OF_ROUNDS}, "n_learned": record["n_accepted"]}
             for record in classifier.history_
@@ -109,7 +110,7 @@ def summarize(result: LabeledTable) -> Summary:
         "second_look": _suspect_labels(result, names),
         # What the labels owe to each column, the most important first.
         "importance": found
-        and {"columns": _as_data(found.importance), "n_columns": found.n_columns, "n_rows": found.n_rows},
+        and {"columns": as_data(found.importance), "n_columns": found.n_columns, "n_rows": found.n_rows},
         "columns": [_column(column) for column in preparation.columns_],
         "settings": {
             **result.settings,
@@ -135,7 +136,7 @@ def summarize_diagnosis(result: DiagnosedTable) -> Summary:
 
 def _diagnosis(diagnosis: Diagnosis, features: list[Feature], contrasts: list[Contrast]) -> dict[str, Any]:
     """Every field of a diagnosis, its sentence and what its verdict is; features in the table's own units, too."""
-    figures = {field.name: _as_data(getattr(diagnosis, field.name)) for field in fields(diagnosis)}
+    figures = {field.name: as_data(getattr(diagnosis, field.name)) for field in fields(diagnosis)}
     names = {"n_labeled": "labeled", "n_unlabeled": "unlabeled", "class_counts": "classes"}
     return {
         **{names.get(name, name): figure for name, figure in figures.items()},
@@ -144,7 +145,7 @@ def _diagnosis(diagnosis: Diagnosis, features: list[Feature], contrasts: list[Co
         "strongly": diagnosis.verdict == STRONG,
         "sentence": diagnosis.sentence,
         "shifts": _shifts(diagnosis, features),
-        "contrasts": _as_data(contrasts),
+        "contrasts": as_data(contrasts),
     }
 
 
@@ -209,15 +210,15 @@ def _audit(result: LabeledTable) -> dict[str, Any] | None:
     return {
         "drawn": audit.answers.n_drawn,
         "skipped": audit.answers.n_skipped,
-        "answered": _as_data(audit.answered),
+        "answered": as_data(audit.answered),
         "new_classes": audit.answers.new_classes,
         "notes": [{"text": text, "warning": text in audit.answers.warnings} for text in audit.notes],
-        "before": _as_data(audit.accuracy),
-        "after": _as_data(audit.after),
-        "classes": _as_data(audit.classes),
+        "before": as_data(audit.accuracy),
+        "after": as_data(audit.after),
+        "classes": as_data(audit.classes),
         "balanced": audit.balanced,
         "matrix": matrix_of(audit.pairs, [str(name) for name in result.labels.classes]),
-        "accept": _as_data(audit.acceptances),
+        "accept": as_data(audit.acceptances),
     }
 
 
@@ -265,7 +266,7 @@ def _row(result: LabeledTable, row: Any, names: list[str]) -> dict[str, Any]:
     return {
         "row": int(result.table.numbers(row)) + 1,
         "cells": dict(zip(names, map(_cell, cells), strict=True)),
-        "why": _as_data(result.reasons.get(int(row), [])),
+        "why": as_data(result.reasons.get(int(row), [])),
     }
 
 
@@ -311,9 +312,9 @@ def summarize_judged(result: JudgedTable) -> Summary:
         "pairs": [_pair(pair, result) for pair in result.pairs],
         "trusted": _trusted(result),
         "annotators": _annotators(answers.annotators),
-        "slices": [{"column": name, "parts": _as_data(parts)} for name, parts in result.slices.items()],
+        "slices": [{"column": name, "parts": as_data(parts)} for name, parts in result.slices.items()],
         "confidence": result.options.confidence,
-        "acceptance": _as_data(result.acceptances),  # what can be accepted at which error
+        "acceptance": as_data(result.acceptances),  # what can be accepted at which error
         "accept": _accepted_judged(result),  # the same at the error asked for
         "required": _required(result),  # whether the accuracy that was asked for is shown
         "versions": _VERSIONS,
@@ -364,11 +365,11 @@ def _judged_column(column: JudgedColumn, result: JudgedTable) -> dict[str, Any]:
     return {
         "name": column.name,
         "missing": column.n_missing,
-        "accuracy": _as_data(accuracy),
-        "always": _as_data(column.always),
-        "promised": _as_data(promised),
+        "accuracy": as_data(accuracy),
+        "always": as_data(column.always),
+        "promised": as_data(promised),
         "coverage": n_labels / result.population,
-        "answered": _as_data(found.answered),
+        "answered": as_data(found.answered),
         "kappa": found.kappa,
         "matrix": matrix_of(pairs, [str(name) for name in found.classes]),
         "classes": [_judged_class(str(name), one) for name, one in found.classes.items()],
@@ -384,13 +385,13 @@ def _judged_class(name: str, found: ClassJudgement) -> dict[str, Any]:
     share, n, (low, high) = found.share, found.share.population, found.share.off
     return {
         "name": name,
-        **_as_data(share),
+        **as_data(share),
         **{f"{key}_share": getattr(share, key) / n for key in ("labelled", "low", "high")},
         "off": "too many" if low > 0 else "too few" if high < 0 else "",
         "off_low": low,
         "off_high": high,
-        "precision": _as_data(found.precision),
-        "recall": _as_data(found.recall),
+        "precision": as_data(found.precision),
+        "recall": as_data(found.recall),
     }
 
 
@@ -415,7 +416,7 @@ def _pair(pair: LabelPair, result: JudgedTable) -> dict[str, Any]:
         for audited, *right in [pair.differing.get((a, b), (0, 0, 0))]
     ]
     return {
-        **_as_data(differs),
+        **as_data(differs),
         "first": pair.first,
         "second": pair.second,
         "p_value": pair.p_value,
@@ -449,7 +450,7 @@ def _trusted(result: JudgedTable) -> list[dict[str, Any]]:
         if known:
             (column, best), *others = sorted(known, key=lambda one: (-one[1].share, -one[1].n))
             clear = bool(others) and all(best.low > other.high for _, other in others)
-            chosen.append({"name": name, "column": column, "precision": _as_data(best), "is_clear": clear})
+            chosen.append({"name": name, "column": column, "precision": as_data(best), "is_clear": clear})
     return chosen
 
 
@@ -480,7 +481,7 @@ def matrix_of(pairs: dict[tuple[str, str], int], names: list[str]) -> dict[str, 
         return None
     counts = [[seen.get((truth, label), 0) for label in labels] for truth in rows]
     most = max(seen.values())
-    shade = [[round(45 * n / most) for n in row] for row in counts]
+    shade = [[math.ceil(5 * n / most) for n in row] for row in counts]  # from 0 to 5
     return {"classes": rows, "labels": labels, "counts": counts, "shade": shade}
 
 
@@ -494,7 +495,7 @@ def _accepted(
         why = why_none_accepted(found.error, found.level, audit.accuracy.n)
         sentence = f"No {which} {at_most}: {why}."
     sentence += f" Column {ACCEPT} marks {counted(n_marked, 'row')}: {marked}."
-    return {**_as_data(found), "n_marked": n_marked, "sentence": sentence}
+    return {**as_data(found), "n_marked": n_marked, "sentence": sentence}
 
 
 def why_none_accepted(error: float, level: float, n_audited: int) -> str:
@@ -504,18 +505,20 @@ def why_none_accepted(error: float, level: float, n_audited: int) -> str:
     return f"too many of the {n_audited} audited rows were wrong; allow a larger error, or label more rows"
 
 
-def _as_data(value: Any) -> Any:
-    """Records as dicts and arrays as lists, however deep; a score with its share, classes by their names."""
+def as_data(value: Any) -> Any:
+    """Records as dicts and arrays as lists, however deep; a score with its share, and None for infinity."""
     if isinstance(value, np.ndarray):
         return value.tolist()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
     if isinstance(value, dict):
-        return {str(name): _as_data(item) for name, item in value.items()}
+        return {str(name): as_data(item) for name, item in value.items()}
     if not hasattr(value, "_asdict"):
-        return [_as_data(item) for item in value] if isinstance(value, list | tuple) else value
+        return [as_data(item) for item in value] if isinstance(value, list | tuple) else value
     more = {"share": value.share} if isinstance(value, Score) else {}
     if isinstance(value, Acceptance):  # the fewest audited rows with which anything could be accepted
         more = {"needs": smallest_audit(value.error, value.level)}
-    return {**_as_data(value._asdict()), **more}
+    return {**as_data(value._asdict()), **more}
 
 
 # ------------------------------------------------------------ what to do next
@@ -579,9 +582,17 @@ def quality(summary: Summary) -> dict[str, Any]:
     )
     if promised is not None:
         sentence += f" Your own labels promised {percent(promised)} (blue mark), which is not an estimate."
-    tone = "good" if after["low"] >= _GOOD else "bad" if after["high"] < _GOOD else "fair"
-    headline = f"{percent(after['low'])} to {percent(after['high'])} right"
-    return {"tone": tone, "headline": headline, "sentence": sentence, "bars": bars}
+    return {**quality_of_judged({"promised": after}), "sentence": sentence, "bars": bars}
+
+
+def quality_of_judged(column: dict[str, Any]) -> dict[str, str]:
+    """The same of one column of labels that are judged."""
+    low, high = column["promised"]["low"], column["promised"]["high"]
+    return {"tone": _tone(low, high), "headline": f"{percent(low)} to {percent(high)} right"}
+
+
+def _tone(low: float, high: float) -> str:
+    return "good" if low >= _GOOD else "bad" if high < _GOOD else "fair"
 
 
 def next_steps(summary: Summary, hints: Hints) -> list[dict[str, str]]:

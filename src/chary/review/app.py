@@ -48,7 +48,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from chary._files import hold, is_left
-from chary._words import finite, visible
+from chary._words import visible
 from chary.audit.filling import AnsweredElsewhereError
 from chary.report.page import templates_of
 from chary.review.audit import answer, audit_page, draw_more
@@ -82,8 +82,10 @@ _WELCOME = (
     "</html>"
 )
 HOST = "127.0.0.1"
-# In the order of the steps at the top of each; a template of that name shows it.
+# In the order of the steps at the top of each; a template of that name shows it. Those that are filled here get what
+# /api/NAME says; review.js fills the others.
 PAGES = {"/": "start", "/audit": "audit", "/truth": "truth", "/review": "review", "/result": "result"}
+_FILLED = ("truth", "result")
 READS: dict[str, Page] = {
     "/api/state": overview,
     "/api/start": start_page,
@@ -126,6 +128,9 @@ def create_app(bench: Workbench, token: str, port: int) -> Safety:
             raise NotHereError("There is no such page here.")
         name = pages[path]
         context = {"page": name, "pages": pages, "name": job.table.name, "target": job.target, "kind": job.kind}
+        if name in _FILLED:
+            context["data"] = await run_in_threadpool(READS[f"/api/{name}"], bench, _asked(request))
+            context["state"] = await run_in_threadpool(overview, bench, {})
         shell = templates_of("chary.review").get_template(f"{name}.html").render(**context)
         return Response(shell.encode("utf-8", "backslashreplace"), media_type="text/html")
 
@@ -135,8 +140,7 @@ def create_app(bench: Workbench, token: str, port: int) -> Safety:
 
     async def reading(request: Request) -> Response:
         require_chosen(request.scope["path"])
-        query = {key[:100]: value[:2000] for key, value in request.query_params.items()}
-        return _json(await run_in_threadpool(READS[request.scope["path"]], bench, query))
+        return JSONResponse(await run_in_threadpool(READS[request.scope["path"]], bench, _asked(request)))
 
     async def writing(request: Request) -> Response:
         require_chosen(request.scope["path"])
@@ -147,7 +151,7 @@ def create_app(bench: Workbench, token: str, port: int) -> Safety:
             told = None
         if not isinstance(told, dict):
             raise HTTPException(400, "What was sent is no JSON object.")
-        return _json(await run_in_threadpool(WRITES[request.scope["path"]][0], bench, told))
+        return JSONResponse(await run_in_threadpool(WRITES[request.scope["path"]][0], bench, told))
 
     async def download(request: Request) -> Response:
         require_chosen(request.scope["path"])
@@ -166,7 +170,7 @@ def create_app(bench: Workbench, token: str, port: int) -> Safety:
             told["now"] = None
             with suppress(ValueError, OSError):
                 told["now"] = WRITES[request.scope["path"]][1](bench, {})
-        return _json(told, 404 if isinstance(error, NotHereError) else status)
+        return JSONResponse(told, 404 if isinstance(error, NotHereError) else status)
 
     routes = [Route(path, page) for path in PAGES]
     routes += [Route(path, _asset) for path in _ASSETS]
@@ -190,8 +194,8 @@ async def _http_error(request: Request, error: HTTPException) -> Response:
     return JSONResponse({"error": sentence}, error.status_code)
 
 
-def _json(content: Any, status: int = 200) -> Response:
-    return JSONResponse(finite(content), status)
+def _asked(request: Request) -> dict[str, str]:
+    return {key[:100]: value[:2000] for key, value in request.query_params.items()}
 
 
 # ------------------------------------------------------------ who may ask

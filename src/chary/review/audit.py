@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from chary._words import cell_words, percent, shown
+from chary._words import cell_words, shown
 from chary.audit.filling import CLASS_KEYS, Filling
 from chary.audit.sheet import SKIPPED
 from chary.review.state import LIVE, PLANNED, ConflictError, Workbench, locked
-from chary.review.truth import figures
 from chary.tables import TableError
 from chary.tables.cells import is_no_answer
 from chary.tables.target import is_marker
@@ -120,28 +119,14 @@ def _known_classes(filling: Filling, classes: Sequence[str]) -> list[str]:
 
 
 def _interval(bench: Workbench, filling: Filling) -> dict[str, Any] | None:
-    """The interval that may be shown now: at the planned size, or live; words alone where there is none yet."""
-    live = bench.rule == LIVE
-    if filling.n_left and not live:
+    """The accuracy so far in words, where it is shown all along: otherwise the page Truth tells it at the end."""
+    if bench.rule != LIVE:
         return None
-    found: dict[str, Any] = {"low": None, "high": None, "n": 0, "enough": False}
-    truth = None if live or bench.is_stale else figures(bench)
-    if truth is not None:
-        told = truth["accuracy"]
-        return {**{name: told[name] for name in ("low", "high", "n", "words")}, "enough": True}
     stopping = bench.job.stopping(filling, bench.labels_alone)
     if stopping is None:
-        return {**found, "words": "The interval is shown once the model of the given labels is learned."}
-    if not live:
-        score = stopping.planned(filling.answers)
-        share = f"between {percent(score.low)} and {percent(score.high)} of the labels are right"
-        words = f"{score.correct} of {score.n} rows are right: {share} (95% interval)."
-        return {"low": score.low, "high": score.high, "n": score.n, "words": words, "enough": True}
-    low, high = stopping.limits(filling.answers)
+        return {"words": "The interval is shown once the model of the given labels is learned.", "enough": False}
     words, enough = stopping.words(filling.answers)
-    if len(low):
-        found = {"low": float(low[-1]), "high": float(high[-1]), "n": len(low), "enough": enough}
-    return {**found, "words": words}
+    return {"words": words, "enough": enough}
 
 
 # ------------------------------------------------------------ rows, answers, and numbers in a request

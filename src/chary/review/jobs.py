@@ -39,7 +39,7 @@ from chary.report.summary import Hints, summarize, summarize_judged
 from chary.review.files import Writer
 from chary.tables import Table, open_source, write_table
 from chary.tables.cells import cell_texts, label_texts, target_texts
-from chary.tables.table import ACCEPT, ADDED_COLUMNS, LABEL, can_be_text, column_named, refuse_taken
+from chary.tables.table import ACCEPT, ADDED_COLUMNS, can_be_text, column_named, refuse_taken
 from chary.tables.target import Value, read_target, target_values
 
 Progress = Callable[[str], None]
@@ -155,11 +155,11 @@ class LabelJob(_Job):
             "labels": lambda stream: write_table(self.table, result.added_columns, stream),
         }
 
-    def shown(self, result: LabeledTable | None) -> tuple[pl.DataFrame, list[str], str]:
-        """The whole table with what was found, the columns to show first, and the one that holds the labels."""
+    def shown(self, result: LabeledTable | None) -> tuple[pl.DataFrame, list[str]]:
+        """The whole table with what was found, and the columns to show first."""
         added = {} if result is None else result.added_columns
         frame = self.table.frame.with_columns([column.alias(name) for name, column in added.items()])
-        return frame, [self.target, *added], LABEL if added else self.target
+        return frame, [self.target, *added]
 
     def add_to_check(self, row: int, guess: str, filling: Filling | None, stream: BinaryIO) -> None:
         """Write the sheet of checked rows, made anew or as it is, with a row more."""
@@ -223,13 +223,12 @@ class JudgeJob(_Job):
         column = {ACCEPT: accepted}
         return {"report": report, "labels": lambda stream: write_table(self.table, column, stream)}
 
-    def shown(self, result: JudgedTable | None) -> tuple[pl.DataFrame, list[str], str]:
-        """The whole table with what was found, the columns to show first, and the one that holds the labels."""
+    def shown(self, result: JudgedTable | None) -> tuple[pl.DataFrame, list[str]]:
+        """The whole table with what was found, and the columns to show first."""
         accepted, frame = None if result is None else result.accepted, self.table.frame
         if accepted is not None:
             frame = frame.with_columns(pl.Series(ACCEPT, accepted))
-        first = [*self.options.labels, *filter(None, [self.options.confidence]), ACCEPT]
-        return frame, first, self.target
+        return frame, [*self.options.labels, *filter(None, [self.options.confidence]), ACCEPT]
 
 
 Job = LabelJob | JudgeJob | ChooseJob
