@@ -29,8 +29,8 @@ import signal
 import socket
 import tempfile
 import webbrowser
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext, suppress
 from html import escape
 from importlib.resources import files
 from pathlib import Path
@@ -82,8 +82,8 @@ _WELCOME = (
     "</html>"
 )
 HOST = "127.0.0.1"
-# In the order of the steps at the top of each; a template of that name shows it. Those that are filled here get what
-# /api/NAME says; review.js fills the others.
+# In the order of the steps at the top of each; a template of that name shows it. Those that are filled here get
+# what /api/NAME says; review.js fills the others.
 PAGES = {"/": "start", "/audit": "audit", "/truth": "truth", "/review": "review", "/result": "result"}
 _FILLED = ("truth", "result")
 READS: dict[str, Page] = {
@@ -113,7 +113,6 @@ _ASSETS = {
 _PATIENCE = 0.5  # seconds for a connection to ask something; asyncio takes further ones after a whole one
 _WAITING = 128  # connections that may wait to be taken; asyncio tries as many again where files run out
 _DOOR = "chary-review-"  # a folder of temporary files, with what a browser opens first
-_DOWNLOADS = ("/download/labels", "/download/model", "/download/report")
 
 
 def create_app(bench: Workbench, token: str, port: int) -> Safety:
@@ -129,10 +128,14 @@ def create_app(bench: Workbench, token: str, port: int) -> Safety:
         name = pages[path]
         context = {"page": name, "pages": pages, "name": job.table.name, "target": job.target, "kind": job.kind}
         if name in _FILLED:
-            context["data"] = await run_in_threadpool(READS[f"/api/{name}"], bench, _asked(request))
-            context["state"] = await run_in_threadpool(overview, bench, {})
+            context["data"] = await run_in_threadpool(ask, READS[f"/api/{name}"], _asked(request))
+            context["state"] = await run_in_threadpool(ask, overview, {})
         shell = templates_of("chary.review").get_template(f"{name}.html").render(**context)
         return Response(shell.encode("utf-8", "backslashreplace"), media_type="text/html")
+
+    def ask(function: Page, told: Mapping[str, Any]) -> dict[str, Any]:
+        with nullcontext() if function is write else bench.lock:  # answers go on while files are written
+            return function(bench, told)
 
     def require_chosen(path: str) -> None:
         if bench.job.kind == "choose" and path not in ("/api/state", "/api/start", "/api/labels"):
@@ -140,7 +143,7 @@ def create_app(bench: Workbench, token: str, port: int) -> Safety:
 
     async def reading(request: Request) -> Response:
         require_chosen(request.scope["path"])
-        return JSONResponse(await run_in_threadpool(READS[request.scope["path"]], bench, _asked(request)))
+        return JSONResponse(await run_in_threadpool(ask, READS[request.scope["path"]], _asked(request)))
 
     async def writing(request: Request) -> Response:
         require_chosen(request.scope["path"])
@@ -151,11 +154,11 @@ def create_app(bench: Workbench, token: str, port: int) -> Safety:
             told = None
         if not isinstance(told, dict):
             raise HTTPException(400, "What was sent is no JSON object.")
-        return JSONResponse(await run_in_threadpool(WRITES[request.scope["path"]][0], bench, told))
+        return JSONResponse(await run_in_threadpool(ask, WRITES[request.scope["path"]][0], told))
 
     async def download(request: Request) -> Response:
         require_chosen(request.scope["path"])
-        path = output_file(bench, request.scope["path"].removeprefix("/download/"))
+        path = output_file(bench, request.path_params["kind"])
         return FileResponse(path, media_type="application/octet-stream", filename=path.name)
 
     async def report(request: Request) -> Response:
@@ -169,15 +172,14 @@ def create_app(bench: Workbench, token: str, port: int) -> Safety:
         if conflict and request.method == "POST":
             told["now"] = None
             with suppress(ValueError, OSError):
-                told["now"] = WRITES[request.scope["path"]][1](bench, {})
+                told["now"] = ask(WRITES[request.scope["path"]][1], {})
         return JSONResponse(told, 404 if isinstance(error, NotHereError) else status)
 
     routes = [Route(path, page) for path in PAGES]
     routes += [Route(path, _asset) for path in _ASSETS]
     routes += [Route(path, reading) for path in READS]
     routes += [Route(path, writing, methods=["POST"]) for path in WRITES]
-    routes += [Route(path, download) for path in _DOWNLOADS]
-    routes.append(Route("/report", report))
+    routes += [Route("/download/{kind}", download), Route("/report", report)]
     handlers: dict[Any, Any] = dict.fromkeys((ValueError, OSError, MemoryError, Exception), refused)
     handlers[HTTPException] = _http_error
     return Safety(Starlette(routes=routes, exception_handlers=handlers), token, port)

@@ -8,7 +8,7 @@ from typing import Any
 from chary._words import cell_words, shown
 from chary.audit.filling import CLASS_KEYS, Filling
 from chary.audit.sheet import SKIPPED
-from chary.review.state import LIVE, PLANNED, ConflictError, Workbench, locked
+from chary.review.state import LIVE, PLANNED, ConflictError, Workbench
 from chary.tables import TableError
 from chary.tables.cells import is_no_answer
 from chary.tables.target import is_marker
@@ -19,7 +19,6 @@ _MOST_ANSWER = 200  # characters of an answer
 MOST_CHARACTERS, MOST_FIELDS = 10_000, 300
 
 
-@locked
 def audit_page(bench: Workbench, query: Mapping[str, str]) -> dict[str, Any]:
     """A row to label, the one at ``place`` or the first without an answer.
 
@@ -27,13 +26,13 @@ def audit_page(bench: Workbench, query: Mapping[str, str]) -> dict[str, Any]:
     first are shown, or all of them on demand.
     """
     filling, job = bench.sheets.read(bench.paths.audit), bench.job
-    page = {**progress_of(filling, bench.rule), "question": job.question}
+    page = progress_of(filling, bench.rule)
     if filling is None:
         return {**page, "done": False, "row": None, "keys": [], "interval": None, "last": None}
     place = number_in(query, "place")
     if place is not None and not 1 <= place <= len(filling.rows):
         raise TableError(f"There are rows 1 to {len(filling.rows):,}.")
-    at = filling.next_empty() if place is None else int(place)
+    at = filling.next_empty() if place is None else place
     answered = [i for i, text in enumerate(filling.answers, 1) if text]
     before = [i for i in answered if place is None and at is not None and i < at]
     last = (before or answered or [0])[-1]
@@ -56,7 +55,6 @@ def audit_page(bench: Workbench, query: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-@locked
 def draw_more(bench: Workbench, body: Mapping[str, Any]) -> dict[str, Any]:
     """Draw random rows, or add some to those that were drawn."""
     bench.require_unchanged()
@@ -82,7 +80,6 @@ def draw_more(bench: Workbench, body: Mapping[str, Any]) -> dict[str, Any]:
     return audit_page(bench, {})
 
 
-@locked
 def answer(bench: Workbench, body: Mapping[str, Any]) -> dict[str, Any]:
     """Write down what a person said of a row; it is on the disk when this returns."""
     bench.require_unchanged()
@@ -90,7 +87,7 @@ def answer(bench: Workbench, body: Mapping[str, Any]) -> dict[str, Any]:
     known = _known_classes(filling, bench.job.classes)
     text = checked_answer(body.get("answer"), known, bench.options.unlabeled)
     row = None if body.get("row") is None else whole_number(body["row"]) - 1
-    filling.answer(place, text, expected_answer(body), number=row)
+    filling.answer(place, text, body.get("expected"), number=row)
     bench.version += 1
     if not filling.n_left and bench.given().options.audit is not None:
         bench.learn()
@@ -144,12 +141,6 @@ def checked_answer(text: Any, classes: Sequence[str], markers: Sequence[str]) ->
     return name
 
 
-def expected_answer(body: Mapping[str, Any]) -> str | None:
-    """The answer that the page showed, if it says so."""
-    expected = body.get("expected")
-    return None if expected is None else str(expected)
-
-
 def fields_of(cells: Mapping[str, Any], order: Sequence[str], whole: bool = False) -> dict[str, Any]:
     """The cells of these columns, in this order, and how many more there are: none of a ``whole`` row."""
     most = len(order) if whole else MOST_FIELDS
@@ -169,18 +160,10 @@ def text_of(value: Any, most: int = MOST_CHARACTERS) -> str:
     return text if len(text) <= most else f"{text[:most]} … ({len(text) - most:,} more characters)"
 
 
-def number_in(query: Mapping[str, str], name: str) -> float | None:
+def number_in(query: Mapping[str, str], name: str) -> int | None:
     """A number in the address of a request, if it has it."""
     text = query.get(name, "")
-    if not text:
-        return None
-    try:
-        found = float(text)
-    except ValueError:
-        found = float("nan")
-    if not abs(found) < 1e12:
-        raise TableError(f"{shown(text)} is no number.")
-    return found
+    return whole_number(int(text) if text.isdecimal() and len(text) < 10 else text) if text else None
 
 
 def whole_number(value: Any) -> int:

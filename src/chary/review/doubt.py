@@ -12,15 +12,14 @@ from numpy.typing import NDArray
 from chary.audit.sheet import SKIPPED
 from chary.labelling import LabeledTable
 from chary.report.summary import as_data
-from chary.review.audit import checked_answer, expected_answer, fields_of, keys_of, number_in, whole_number
-from chary.review.state import ConflictError, NotHereError, Workbench, locked
+from chary.review.audit import checked_answer, fields_of, keys_of, number_in, whole_number
+from chary.review.state import ConflictError, NotHereError, Workbench
 from chary.tables import TableError
 
 _NEIGHBOURS, _CELLS = 3, 4
 _MOST_LABELED = 50_000  # rows among which the nearest are looked for
 
 
-@locked
 def doubt_page(bench: Workbench, query: Mapping[str, str]) -> dict[str, Any]:
     """The row of most doubt, or that after another, with all that speaks for its label."""
     _require_label_mode(bench)
@@ -45,7 +44,6 @@ def doubt_page(bench: Workbench, query: Mapping[str, str]) -> dict[str, Any]:
     return {**page, "row": about, **doubt.opinion(row)}
 
 
-@locked
 def check(bench: Workbench, body: Mapping[str, Any]) -> dict[str, Any]:
     """Write down what a person says of a row in doubt."""
     _require_label_mode(bench)
@@ -64,7 +62,7 @@ def check(bench: Workbench, body: Mapping[str, Any]) -> dict[str, Any]:
         raise TableError("To skip a row, go on to the next: nothing is written.")
     if text or is_checked:
         filling, place = bench.sheets.to_check(row, doubt.label(row))
-        filling.answer(place, text, expected_answer(body), number=row)
+        filling.answer(place, text, body.get("expected"), number=row)
     bench.version += 1
     return doubt_page(bench, {"after" if text else "row": str(row + 1)})
 
@@ -86,7 +84,7 @@ def _row_in(query: Mapping[str, str], name: str, n_rows: int) -> int | None:
         return None
     if not 1 <= found <= n_rows:
         raise TableError(f"Rows are counted from 1 to {n_rows:,}.")
-    return int(found) - 1
+    return found - 1
 
 
 class Doubt:

@@ -52,7 +52,6 @@ class _Job:
 
     kind: str  # "label", "judge" or "choose"
     target = ""  # the column that holds the labels
-    question: str  # what a person is asked for
     hidden: tuple[str, ...] = ()  # columns that a person who audits must not see
     classes: Sequence[str] = ()
     values: Sequence[Value] = ()  # of the column that holds the labels
@@ -114,7 +113,7 @@ class LabelJob(_Job):
     def __init__(self, table: Table, options: Options) -> None:
         super().__init__(table, options)
         refuse_taken(table, ADDED_COLUMNS)
-        self.target = self.question = str(options.target)
+        self.target = str(options.target)
         self.hidden = (self.target,)
         read = read_target(table, self.target, **options.target_reading)
         self.labels, self.notes = read.labels, read.notes
@@ -175,7 +174,6 @@ class JudgeJob(_Job):
     """A page that judges labels."""
 
     kind = "judge"
-    question = "label"  # not the name of the labels, which may say who made them
 
     def __init__(self, table: Table, options: Options) -> None:
         super().__init__(table, options)

@@ -11,15 +11,15 @@ from typing import Any
 import polars as pl
 
 from chary.review.audit import number_in, text_of
-from chary.review.state import ConflictError, NotHereError, Workbench, locked
+from chary.review.state import ConflictError, NotHereError, Workbench
 from chary.review.truth import truth_page
+from chary.tables import TableError
 
 PAGE = 50
 _MOST_COLUMNS, _MOST_CHARACTERS = 300, 300  # of a page
 _READS_AS_NUMBERS = 0.9  # share of the cells from which on a column of text is sorted as numbers
 
 
-@locked
 def result_page(bench: Workbench, query: Mapping[str, str]) -> dict[str, Any]:
     """A page of the table, the files, and the command that would make the same."""
     job, result, truth = bench.job, bench.result, truth_page(bench, {})
@@ -46,7 +46,7 @@ def write(bench: Workbench, body: Mapping[str, Any]) -> dict[str, Any]:
     if left:
         were = "were" if len(left) > 1 else "was"
         raise ConflictError(f"{', '.join(left)} {were} not written by this page; allow it to be overwritten.")
-    return result_page(bench, {})
+    return {}
 
 
 def output_file(bench: Workbench, kind: str) -> Path:
@@ -72,8 +72,9 @@ class Pages:
         ``query`` may hold the ``page``, from 0; the place of a column to ``sort`` by, from 0, and ``descending``
         ("true"); and a text to ``search``.
         """
-        place = number_in(query, "sort")
-        sort = None if place is None or not 0 <= place < len(self.columns) else int(place)
+        sort = number_in(query, "sort")
+        if sort is not None and sort >= len(self.columns):
+            raise TableError(f"There are columns 0 to {len(self.columns) - 1} to sort by.")
         asked: dict[str, Any] = {
             "sort": sort,
             "descending": query.get("descending") == "true",
@@ -83,7 +84,7 @@ class Pages:
             self._order = asked, self._ordered(**asked)
         order = self._order[1]
         n_pages = max(1, -(-len(order) // PAGE))
-        number = min(max(0, int(number_in(query, "page") or 0)), n_pages - 1)
+        number = min(number_in(query, "page") or 0, n_pages - 1)
         rows = order.slice(number * PAGE, PAGE).to_list()
         part = self.frame.select(self.columns)[rows]
         return {

@@ -9,14 +9,13 @@ from chary._words import shown
 from chary.audit.judge import JudgedTable
 from chary.labelling import LabeledTable
 from chary.report.summary import as_data, quality, quality_of_judged, summarize, summarize_judged
-from chary.review.state import FEWEST, PLANNED, Workbench, locked
+from chary.review.state import FEWEST, PLANNED, Workbench
 from chary.tables import TableError
 from chary.tables.table import ACCEPT
 
 ERRORS = (0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.25, 0.3)  # to choose from
 
 
-@locked
 def truth_page(bench: Workbench, query: Mapping[str, str]) -> dict[str, Any]:
     """How many labels are right, and which can be accepted."""
     truth, chosen = figures(bench), bench.options.error
@@ -34,7 +33,6 @@ def truth_page(bench: Workbench, query: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-@locked
 def accept(bench: Workbench, body: Mapping[str, Any]) -> dict[str, Any]:
     """Choose how many wrong labels are allowed among those to accept."""
     if set(body) != {"error"}:

@@ -398,12 +398,10 @@ function drawForm({ planned, audit }) {
   rows.max = planned.most;
   rows.min = audit ? audit.drawn + 1 : 1;
   if (document.activeElement !== rows) rows.value = audit ? Math.min(planned.most, audit.drawn + 20) : planned.k;
-  const words = () => say($("draw-words"), Number(rows.value) === planned.k && !audit ? seen(planned.words) : `Out of ${many(planned.most, "row")}.`);
+  say($("draw-words"), `Out of ${many(planned.most, "row")}.`);
   const sizes = $("draw-sizes");
   show(sizes, planned.sizes.length);
   sizes.querySelector("tbody").replaceChildren(...planned.sizes.map((one) => make("tr", {}, ...[one.rows, one.time, one.interval].map((text) => make("td", {}, String(text))))));
-  rows.oninput = words;
-  words();
   say($("draw-button"), audit ? "Draw more rows" : "Draw rows at random");
   show(fieldset, !audit);
   form.onsubmit = oneAtATime(async (event) => {
