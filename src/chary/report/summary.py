@@ -19,7 +19,7 @@ import sklearn
 from chary import __version__
 from chary._words import cell_words, command_line, counted, day, listed, number, p_value, percent, shown, visible
 from chary.audit import Acceptance, Score, smallest_audit
-from chary.audit.answers import Annotators, Audit
+from chary.audit.answers import Annotators
 from chary.audit.figures import ClassJudgement, kappa
 from chary.audit.judge import JudgedColumn, JudgedTable, LabelPair
 from chary.labelling import Diagnosis, LabeledTable
@@ -37,7 +37,6 @@ Summary = dict[str, Any]
 _N_BINS, _N_SHIFTS = 20, 20
 # Of the rows to check: columns, those of them that name the row, and characters of a cell.
 _N_CELLS, _N_NAMES, _CELL = 6, 2, 1_000
-_OF_ROUNDS = ("round", "n_pool", "mean_confidence")
 _CLEAR = 0.05
 _GOOD = 0.9  # accuracy that is shown in green, or ruled out in red
 _NO_LABEL = "(no label)"  # what rows without one are called beside the classes
@@ -70,7 +69,6 @@ def summarize(result: LabeledTable) -> Summary:
         "file": result.table.name,
         "target": result.target,
         "notes": result.notes,  # how the table and its target were read
-        "spellings": result.spellings,  # of classes that the file spells in several ways, rows by spelling
         "classes": _classes(result),
         "diagnosis": _diagnosis(result.diagnosis, result.compared, result.contrasts),
         # Given labels judged by a model that has not seen them.
@@ -95,7 +93,7 @@ def summarize(result: LabeledTable) -> Summary:
         # What was told of the class shares, and what another belief would change.
         "class_prior": as_data(result.prior),
         "rounds": [  # of self-training
-            {**{name: record[name] for name in _OF_ROUNDS}, "n_learned": record["n_accepted"]}
+            {name: record[name] for name in ("round", "n_pool", "n_accepted", "mean_confidence")}
             for record in classifier.history_
         ],
         "termination": classifier.termination_condition_,
@@ -129,7 +127,6 @@ def summarize_diagnosis(result: DiagnosedTable) -> Summary:
         "file": result.table.name,
         "target": result.target,
         "notes": result.notes,
-        "spellings": result.spellings,
         "columns": [_column(column) for column in result.columns],
     }
 
@@ -225,12 +222,9 @@ def _audit(result: LabeledTable) -> dict[str, Any] | None:
 def _accepted_labels(result: LabeledTable) -> dict[str, Any] | None:
     if result.accept is None or result.audit is None or result.audit.asked is None:
         return None
-    found = result.audit.asked
+    found, n_given = result.audit.asked, int(result.counts.labels[0].sum())
     found = found._replace(n_accepted=result.counts.settled.n_from(found.threshold))
-    n_given = int(result.counts.labels[0].sum())
-    some, marked = counted(found.n_accepted, "new label"), f"the {counted(n_given, 'given label')}"
-    marked = f"these and {marked}" if found.n_accepted else marked
-    return _accepted(found, result.audit, some, "new label", ", approximate", found.n_accepted + n_given, marked)
+    return _accepted(found, result.audit.accuracy.n, "new label", ", approximate", found.n_accepted + n_given)
 
 
 def _aim(result: LabeledTable) -> dict[str, str]:
@@ -450,18 +444,19 @@ def _trusted(result: JudgedTable) -> list[dict[str, Any]]:
         if known:
             (column, best), *others = sorted(known, key=lambda one: (-one[1].share, -one[1].n))
             clear = bool(others) and all(best.low > other.high for _, other in others)
-            chosen.append({"name": name, "column": column, "precision": as_data(best), "is_clear": clear})
+            sentence = (
+                f"Where the label is {shown(name)}, {shown(column)} is best ({best.correct} of {best.n} right), "
+                f"{'clearly' if clear else 'not clearly'} so."
+            )
+            chosen.append({"name": name, "column": column, "is_clear": clear, "sentence": sentence})
     return chosen
 
 
 def _accepted_judged(result: JudgedTable) -> dict[str, Any] | None:
-    found = result.asked
-    if found is None:
+    if result.asked is None:
         return None
-    of = of_column([column.name for column in result.columns])
-    some, n_marked = f"{counted(found.n_accepted, 'label')}{of}", int(np.asarray(result.accepted).sum())
-    marked = "of the audited rows those that are right, of the others " + ("these" if found.n_accepted else "none")
-    return _accepted(found, result, some, f"label{of}", "", n_marked, marked)
+    which = f"label{of_column([column.name for column in result.columns])}"
+    return _accepted(result.asked, result.accuracy.n, which, "", int(np.asarray(result.accepted).sum()))
 
 
 def of_column(names: Sequence[str]) -> str:
@@ -485,16 +480,15 @@ def matrix_of(pairs: dict[tuple[str, str], int], names: list[str]) -> dict[str, 
     return {"classes": rows, "labels": labels, "counts": counts, "shade": shade}
 
 
-def _accepted(
-    found: Acceptance, audit: Audit, some: str, which: str, caveat: str, n_marked: int, marked: str
-) -> dict[str, Any]:
+def _accepted(found: Acceptance, n_audited: int, which: str, caveat: str, n_marked: int) -> dict[str, Any]:
     """What can be accepted at the error asked for, in a sentence too, or why nothing can; and what is marked."""
     at_most = f"can be accepted with at most {100 * found.error:.3g}% wrong"
+    some = f"{found.n_accepted:,} {which.replace('label', 'label' + 's' * (found.n_accepted != 1), 1)}"
     sentence = f"{some} of confidence {found.threshold:.4g} or more {at_most} (level {found.level:.0%}{caveat})."
     if not found.n_accepted:
-        why = why_none_accepted(found.error, found.level, audit.accuracy.n)
-        sentence = f"No {which} {at_most}: {why}."
-    sentence += f" Column {ACCEPT} marks {counted(n_marked, 'row')}: {marked}."
+        sentence = f"No {which} {at_most}: {why_none_accepted(found.error, found.level, n_audited)}."
+    marked = f"marks {counted(n_marked, 'row')}: these, and labels that a person gave or confirmed."
+    sentence = f"{sentence} Column {ACCEPT} {marked}"
     return {**as_data(found), "n_marked": n_marked, "sentence": sentence}
 
 

@@ -11,7 +11,7 @@ from rich.table import Column
 from rich.table import Table as Grid
 from rich.text import Text
 
-from chary._words import counted, number, p_value, percent, visible
+from chary._words import counted, number, p_value, percent, shown, visible
 from chary.method.priors import ACCURACY
 from chary.report.summary import (
     Hints,
@@ -189,8 +189,8 @@ def show_judged(console: Console, summary: Summary, hints: Hints) -> None:
             _say(console, looked + "between {low:.1%} and {high:.1%} are right.".format(**column["always"]))
     for pair in summary["pairs"]:
         _say(console, pair["sentence"], "bold")
-    if summary["trusted"]:
-        console.print(_trusted(summary["trusted"]))
+    for one in summary["trusted"]:
+        _say(console, one["sentence"])
     for slices in summary["slices"]:
         if of := of_column([column["name"] for column in summary["columns"]]):
             _say(console, f"Labels{of}, by {visible(slices['column'], 40)}:")
@@ -209,26 +209,14 @@ def _judged_classes(classes: list[dict[str, Any]]) -> Grid:
     return number_grid(["Class", "Labelled", "Estimated by the audit", "Precision", "Recall"], rows, _N_CLASSES)
 
 
-def _trusted(trusted: list[dict[str, Any]]) -> Grid:
-    names = ["Where the label is", "most often right", "Precision there", "Clearly better than the others"]
-    clear = {True: "yes", False: "not clear from these rows"}
-    rows = [
-        [one["name"], visible(one["column"], 60), _score(one["precision"]), clear[one["is_clear"]]]
-        for one in trusted
-    ]
-    return number_grid(names, rows, _N_CLASSES)
-
-
 def _score(score: dict[str, Any] | None) -> str:
     return "-" if score is None else f"{score['correct']} of {score['n']}: {_limits(score['low'], score['high'])}"
 
 
 def _show_confusions(console: Console, confusions: list[dict[str, Any]]) -> None:
     for one in confusions[:_N_CONFUSIONS]:
-        label = "without a label" if one["label"] is None else f"labelled as '{visible(one['label'], 40)}'"
-        _say(console, f"{counted(one['rows'], 'row'):>8}: '{visible(one['truth'], 40)}' {label}")
-    if len(confusions) > _N_CONFUSIONS:
-        _say(console, f"and {len(confusions) - _N_CONFUSIONS} more pairs: see the report.")
+        label = "without a label" if one["label"] is None else f"labelled as {shown(one['label'], 40)}"
+        _say(console, f"{counted(one['rows'], 'row'):>8}: {shown(one['truth'], 40)} {label}")
     if confusions:
         console.print()
 

@@ -76,10 +76,10 @@ _HEADERS = {
     "x-frame-options": "SAMEORIGIN",
     "content-security-policy": _PAGE_POLICY,
 }
-_WELCOME = (
-    '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta http-equiv="refresh" content="0;url=/">'
-    '<link rel="icon" href="/assets/icon.svg"><title>chary</title></head><body><p><a href="/">Go on</a></p></body>'
-    "</html>"
+_LEADING_TO = (
+    '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="referrer" content="no-referrer">'
+    '<meta http-equiv="refresh" content="0;url={url}"><link rel="icon" href="data:,"><title>chary</title></head>'
+    '<body><p><a href="{url}">Open the page</a></p></body></html>'
 )
 HOST = "127.0.0.1"
 # In the order of the steps at the top of each; a template of that name shows it. Those that are filled here get
@@ -256,7 +256,7 @@ class Safety:
         if request.method == "GET" and request.scope["path"] == "/" and token is not None:
             if not _same(token, self._token):
                 raise HTTPException(403, "The address is not the one that the command printed.")
-            welcome = HTMLResponse(_WELCOME)
+            welcome = HTMLResponse(_LEADING_TO.format(url="/"))
             welcome.set_cookie(self.cookie, self._session, httponly=True, samesite="strict")
             return welcome
         if not _same(request.cookies.get(self.cookie, ""), self._session):
@@ -388,12 +388,7 @@ def _door(url: str) -> Iterator[Path]:
         path.touch(0o600)
         with path.open("wb") as file:
             hold(file)
-            page = (
-                '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="referrer" '
-                f'content="no-referrer"><meta http-equiv="refresh" content="0;url={escape(url)}"><title>chary'
-                f'</title></head><body><p><a href="{escape(url)}">Open the page</a></p></body></html>'
-            )
-            file.write(page.encode())
+            file.write(_LEADING_TO.format(url=escape(url)).encode())
             file.flush()
             yield path
 

@@ -53,7 +53,7 @@ def check(bench: Workbench, body: Mapping[str, Any]) -> dict[str, Any]:
         raise ConflictError("There are no labels to correct yet; the model is still learning.")
     doubt, there = _doubt(bench), bench.sheets.check
     is_checked = there is not None and there.place_of(row) is not None
-    if row in bench.sheets.audited_rows() or not (is_checked or doubt.has(row)):
+    if row in bench.sheets.audited_rows() or not (is_checked or row in doubt.order):
         raise TableError(
             f"Row {row + 1:,} cannot be corrected here: a person has labelled it, or it is being audited."
         )
@@ -104,10 +104,6 @@ class Doubt:
         rows = np.roll(self.order, -1 - place[0]) if len(place) else self.order
         rows = rows[~np.isin(rows, list(closed))]
         return rows[np.array(self.classes)[self.result.codes[rows]] == label] if label else rows
-
-    def has(self, row: int) -> bool:
-        """Whether a row, by number from 0, has a label that nobody gave."""
-        return 0 <= row < len(self.result.codes) and not self.result.labels.labeled[row]
 
     def label(self, row: int) -> str:
         """The label that a row has now."""

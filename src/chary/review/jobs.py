@@ -143,13 +143,9 @@ class LabelJob(_Job):
 
     def writers(self, result: LabeledTable) -> Mapping[str, Writer]:
         """How to write each output, the table last."""
-
-        def report(stream: BinaryIO) -> None:
-            hints = Hints.for_labels(result.options, self.files, result.audit_size)
-            stream.write(render_page(summarize(result), hints).encode("utf-8", "backslashreplace"))
-
+        hints = Hints.for_labels(result.options, self.files, result.audit_size)
         return {
-            "report": report,
+            "report": lambda stream: _write_page(render_page(summarize(result), hints), stream),
             "model": lambda stream: stream.write(model_bytes(result.model)) and None,
             "labels": lambda stream: write_table(self.table, result.added_columns, stream),
         }
@@ -211,15 +207,13 @@ class JudgeJob(_Job):
 
     def writers(self, result: JudgedTable) -> Mapping[str, Writer]:
         """How to write each output, the table last."""
-
-        def report(stream: BinaryIO) -> None:
-            stream.write(render_judged(summarize_judged(result)).encode("utf-8", "backslashreplace"))
-
-        accepted = result.accepted
-        if accepted is None:
+        report = lambda stream: _write_page(render_judged(summarize_judged(result)), stream)  # noqa: E731
+        if result.accepted is None:
             return {"report": report}
-        column = {ACCEPT: accepted}
-        return {"report": report, "labels": lambda stream: write_table(self.table, column, stream)}
+        return {
+            "report": report,
+            "labels": lambda stream: write_table(self.table, {ACCEPT: result.accepted}, stream),
+        }
 
     def shown(self, result: JudgedTable | None) -> tuple[pl.DataFrame, list[str]]:
         """The whole table with what was found, and the columns to show first."""
@@ -237,3 +231,7 @@ def job_of(table: Table, options: Options) -> Job:
     if options.labels:
         return JudgeJob(table, options)
     return ChooseJob(table, options) if options.target is None else LabelJob(table, options)
+
+
+def _write_page(page: str, stream: BinaryIO) -> None:
+    stream.write(page.encode("utf-8", "backslashreplace"))

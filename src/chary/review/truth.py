@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from chary._words import shown
 from chary.audit.judge import JudgedTable
 from chary.labelling import LabeledTable
 from chary.report.summary import as_data, quality, quality_of_judged, summarize, summarize_judged
@@ -71,24 +70,16 @@ def truth_of_labels(result: LabeledTable) -> dict[str, Any]:
 def truth_of_judged(result: JudgedTable) -> dict[str, Any]:
     """Of labels that anybody made."""
     summary = summarize_judged(result)
-    first, *others = summary["columns"]
-    compared = [one["sentence"] for one in [first, *others, *summary["pairs"]]]
+    first = summary["columns"][0]
     return {
         **quality_of_judged(first),
         "bars": [{"words": one["name"], **one["promised"], "mark": None} for one in summary["columns"]],
-        "sentences": [*compared, *map(_trust, summary["trusted"])],
+        "sentences": [one["sentence"] for one in [*summary["columns"], *summary["pairs"], *summary["trusted"]]],
         "audited": summary["audited"],
         "classes": {one["name"]: one["recall"] for one in first["classes"] if one["recall"]},
         "matrix": first["matrix"],
         "notes": summary["notes"],
     }
-
-
-def _trust(one: dict[str, Any]) -> str:
-    """Which column of labels to trust where it gives a class."""
-    found, clear = one["precision"], "clearly" if one["is_clear"] else "not clearly"
-    right = f"{found['correct']} of {found['n']} right"
-    return f"Where the label is {shown(one['name'])}, {shown(one['column'])} is best ({right}), {clear} so."
 
 
 def _why_not(bench: Workbench) -> str:
