@@ -207,6 +207,7 @@ def _audit(result: LabeledTable) -> dict[str, Any] | None:
     return {
         "drawn": audit.answers.n_drawn,
         "skipped": audit.answers.n_skipped,
+        "stopped": audit.answers.stopped,  # whether the person was shown the interval while labelling
         "answered": as_data(audit.answered),
         "new_classes": audit.answers.new_classes,
         "notes": [{"text": text, "warning": text in audit.answers.warnings} for text in audit.notes],
@@ -487,8 +488,9 @@ def _accepted(found: Acceptance, n_audited: int, which: str, caveat: str, n_mark
     sentence = f"{some} of confidence {found.threshold:.4g} or more {at_most} (level {found.level:.0%}{caveat})."
     if not found.n_accepted:
         sentence = f"No {which} {at_most}: {why_none_accepted(found.error, found.level, n_audited)}."
-    marked = f"marks {counted(n_marked, 'row')}: these, and labels that a person gave or confirmed."
-    sentence = f"{sentence} Column {ACCEPT} {marked}"
+    sentence += (
+        f" Column {ACCEPT} marks {counted(n_marked, 'row')}, labels that a person gave or confirmed included."
+    )
     return {**as_data(found), "n_marked": n_marked, "sentence": sentence}
 
 
@@ -571,7 +573,8 @@ def quality(summary: Summary) -> dict[str, Any]:
         {"words": "Without the audit's answers", **before, "mark": promised},
     ]
     sentence = (
-        f"95% intervals from {before['n']} random rows that a person labelled; the first is approximate, as the "
+        f"95% intervals from {before['n']} random rows that a person labelled"
+        f"{', valid whenever you stopped' if audit['stopped'] else ''}; the first is approximate, as the "
         "model also learned from these rows."
     )
     if promised is not None:
