@@ -172,7 +172,7 @@ def result_is_sorted_searched_and_paged(visitor):
     place = page.locator("#rows thead th").all_text_contents().index("age")
     ages = [float(text) for text in page.locator(f"#rows tbody tr > :nth-child({place + 1})").all_text_contents()]
     assert ages == sorted(ages, reverse=True)
-    page.get_by_role("link", name="Next").click()
+    page.get_by_role("link", name="Next", exact=True).click()
     visitor.until("page-words", "Page 2 of 8")
     page.fill("#search", "kiel")
     visitor.press("Enter")

@@ -712,4 +712,4 @@ def _write(path: str | os.PathLike[str], content: bytes, overwrite: bool) -> Non
 
 def _row_numbers(rows: Any, n: int) -> NDArray[np.intp]:
     """Numbers from 0, of a number, several, a mask, or None for all."""
-    return np.arange(n) if rows is None else np.arange(n)[np.atleast_1d(np.asarray(rows))]
+    return np.arange(n) if rows is None else np.atleast_1d(np.arange(n)[rows])

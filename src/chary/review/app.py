@@ -78,7 +78,7 @@ _HEADERS = {
 }
 _LEADING_TO = (
     '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="referrer" content="no-referrer">'
-    '<meta http-equiv="refresh" content="0;url={url}"><link rel="icon" href="data:,"><title>chary</title></head>'
+    '<meta http-equiv="refresh" content="0;url={url}"><link rel="icon" href="/assets/icon.svg"><title>chary</title></head>'
     '<body><p><a href="{url}">Open the page</a></p></body></html>'
 )
 HOST = "127.0.0.1"
