@@ -17,7 +17,7 @@ import numpy as np
 import sklearn
 
 from chary import __version__
-from chary._words import cell_words, command_line, counted, day, listed, number, p_value, percent, shown, visible
+from chary._words import command_line, counted, day, listed, number, p_value, percent, shown, visible
 from chary.audit import Acceptance, Score, smallest_audit
 from chary.audit.answers import Annotators
 from chary.audit.figures import ClassJudgement, kappa
@@ -28,7 +28,7 @@ from chary.labelling.result import SOURCES
 from chary.method import expected_calibration_error
 from chary.method.priors import ACCURACY
 from chary.options import Options, flag_of
-from chary.tables.cells import DATE, NUMBER, TOPIC, UNREADABLE, Column, codes_noted
+from chary.tables.cells import DATE, NUMBER, TOPIC, UNREADABLE, Column, cell_words, codes_noted
 from chary.tables.preparation import Feature
 from chary.tables.table import ACCEPT
 

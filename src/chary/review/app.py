@@ -78,8 +78,8 @@ _HEADERS = {
 }
 _LEADING_TO = (
     '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="referrer" content="no-referrer">'
-    '<meta http-equiv="refresh" content="0;url={url}"><link rel="icon" href="/assets/icon.svg"><title>chary</title></head>'
-    '<body><p><a href="{url}">Open the page</a></p></body></html>'
+    '<meta http-equiv="refresh" content="0;url={url}"><link rel="icon" href="/assets/icon.svg">'
+    '<title>chary</title></head><body><p><a href="{url}">Open the page</a></p></body></html>'
 )
 HOST = "127.0.0.1"
 # In the order of the steps at the top of each; a template of that name shows it. Those that are filled here get

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from chary._words import cell_words, shown
+from chary._words import shown
 from chary.audit.filling import CLASS_KEYS, Filling
 from chary.audit.sheet import SKIPPED
 from chary.review.state import LIVE, PLANNED, ConflictError, Workbench
 from chary.tables import TableError
-from chary.tables.cells import is_no_answer
+from chary.tables.cells import cell_words, is_no_answer
 from chary.tables.target import is_marker
 
 MOST_DRAWN = 5_000  # rows that a person is given

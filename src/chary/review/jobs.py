@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import polars as pl
 
-from chary._words import cell_words, listed, shown
+from chary._words import listed, shown
 from chary.audit.filling import Filling, Stopping
 from chary.audit.judge import (
     JudgedTable,
@@ -38,7 +38,7 @@ from chary.report.page import render_judged, render_page
 from chary.report.summary import Hints, summarize, summarize_judged
 from chary.review.files import Writer
 from chary.tables import Table, open_source, write_table
-from chary.tables.cells import cell_texts, label_texts, target_texts
+from chary.tables.cells import cell_texts, cell_words, label_texts, target_texts
 from chary.tables.table import ACCEPT, ADDED_COLUMNS, can_be_text, column_named, refuse_taken
 from chary.tables.target import Value, read_target, target_values
 
