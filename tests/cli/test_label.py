@@ -84,7 +84,7 @@ def test_the_aim_is_asked_for_and_said(table, run):
     page = (table.parent / "customers.report.html").read_text()
     assert "Optimised for balanced accuracy: every class counts the same." in page
     assert "balanced accuracy" in page
-    question = "If rare classes matter as much as common ones, label with --aim balanced"
+    question = "If rare classes matter as much as common ones, pass --aim balanced"
     for words in (["label", *QUICK, "--force"], ["diagnose"]):
         code, out, _ = run(words[0], table, "-t", "churn", *words[1:])
         assert code == 0

@@ -620,17 +620,20 @@ def missing_codes(columns: Sequence[dict[str, Any]], hints: Hints) -> list[str]:
 
     >>> columns = [{"name": f"Q{i}", "note": f"98 in {i} cells may mean missing"} for i in range(10, 40)]
     >>> missing_codes(columns, Hints())
-    ["Q10, Q11, Q12 and 27 more: 98 looks like a code for missing; if it is, pass missing=['98']."]
+    ["Q10 to Q39: 98 looks like a code for missing; if it is, pass missing=['98']."]
     """
-    groups: dict[tuple[str, ...], list[str]] = {}
-    for column in columns:
+    groups: dict[tuple[str, ...], list[int]] = {}
+    for place, column in enumerate(columns):
         if noted := codes_noted(column["note"])[0]:
-            groups.setdefault(tuple(sorted(noted)), []).append(str(column["name"]))
+            groups.setdefault(tuple(sorted(noted)), []).append(place)
     sentences = []
-    for codes, names in groups.items():
-        said, told = ", ".join(names[:_FEW_COLUMNS]), [f"{name}={code}" for name in names for code in codes]
+    for codes, places in groups.items():
+        names = [str(columns[place]["name"]) for place in places]
+        said, told = ", ".join(names), [f"{name}={code}" for name in names for code in codes]
         if len(names) > _FEW_COLUMNS:
-            said, told = f"{said} and {len(names) - _FEW_COLUMNS} more", list(codes)
+            follow = places[-1] - places[0] == len(places) - 1  # each other
+            some = f"{', '.join(names[:_FEW_COLUMNS])} and {len(names) - _FEW_COLUMNS} more"
+            said, told = f"{names[0]} to {names[-1]}" if follow else some, list(codes)
         one, it = ("looks like a code", "it is") if len(codes) == 1 else ("look like codes", "they are")
         typed = command_line([word for text in told for word in (flag_of("missing"), text)])
         how = f"add {typed}" if hints.typed else f"pass missing={told}"

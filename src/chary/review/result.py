@@ -32,7 +32,7 @@ def result_page(bench: Workbench, query: Mapping[str, str]) -> dict[str, Any]:
         **pages.page(query),
         "files": bench.outputs.files([kind for kind in bench.outputs.paths if kind in kinds], bench.files_made_of),
         "command": options.command(job.kind, job.files),
-        "quality": truth["headline"] if truth["ready"] else f"not known yet. {truth['why_not']}",
+        "quality": f"{truth['headline']}." if truth["ready"] else f"not known yet. {truth['why_not']}",
         "stale": bench.is_stale,
     }
 
