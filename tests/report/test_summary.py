@@ -75,15 +75,15 @@ def test_held_out_labels(summary, result):
 @pytest.mark.parametrize(
     ("verdict", "flags"),
     [
-        (REPRESENTATIVE, (True, False, False)),
-        (MILD, (False, True, False)),
-        (STRONG, (False, True, True)),
-        (UNKNOWN, (False, False, False)),
+        (REPRESENTATIVE, (True, False, "good")),
+        (MILD, (False, True, "fair")),
+        (STRONG, (False, True, "bad")),
+        (UNKNOWN, (False, False, "fair")),
     ],
 )
 def test_flags_say_what_a_verdict_is(result, verdict, flags):
     found = summarize(replace(result, diagnosis=replace(result.diagnosis, verdict=verdict)))["diagnosis"]
-    assert (found["representative"], found["biased"], found["strongly"]) == flags
+    assert (found["representative"], found["biased"], found["tone"]) == flags
 
 
 def test_features_that_differ_are_told_in_the_tables_own_units(summary):

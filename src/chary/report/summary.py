@@ -96,7 +96,6 @@ def summarize(result: LabeledTable) -> Summary:
             {name: record[name] for name in ("round", "n_pool", "n_accepted", "mean_confidence")}
             for record in classifier.history_
         ],
-        "termination": classifier.termination_condition_,
         "rows_to_label": [  # rows to check
             {
                 **_row(result, row, names),
@@ -139,7 +138,7 @@ def _diagnosis(diagnosis: Diagnosis, features: list[Feature], contrasts: list[Co
         **{names.get(name, name): figure for name, figure in figures.items()},
         "representative": diagnosis.verdict == REPRESENTATIVE,
         "biased": diagnosis.verdict in (MILD, STRONG),
-        "strongly": diagnosis.verdict == STRONG,
+        "tone": {REPRESENTATIVE: "good", STRONG: "bad"}.get(diagnosis.verdict, "fair"),
         "sentence": diagnosis.sentence,
         "shifts": _shifts(diagnosis, features),
         "contrasts": as_data(contrasts),
@@ -364,6 +363,7 @@ def _judged_column(column: JudgedColumn, result: JudgedTable) -> dict[str, Any]:
         "always": as_data(column.always),
         "promised": as_data(promised),
         "coverage": n_labels / result.population,
+        **_headline(promised.low, promised.high),
         "answered": as_data(found.answered),
         "kappa": found.kappa,
         "matrix": matrix_of(pairs, [str(name) for name in found.classes]),
@@ -579,17 +579,13 @@ def quality(summary: Summary) -> dict[str, Any]:
     )
     if promised is not None:
         sentence += f" Your own labels promised {percent(promised)} (blue mark), which is not an estimate."
-    return {**quality_of_judged({"promised": after}), "sentence": sentence, "bars": bars}
+    return {**_headline(after["low"], after["high"]), "sentence": sentence, "bars": bars}
 
 
-def quality_of_judged(column: dict[str, Any]) -> dict[str, str]:
-    """The same of one column of labels that are judged."""
-    low, high = column["promised"]["low"], column["promised"]["high"]
-    return {"tone": _tone(low, high), "headline": f"{percent(low)} to {percent(high)} right"}
-
-
-def _tone(low: float, high: float) -> str:
-    return "good" if low >= _GOOD else "bad" if high < _GOOD else "fair"
+def _headline(low: float, high: float) -> dict[str, str]:
+    """How good labels are in a few words, and whether that is good, fair or bad."""
+    tone = "good" if low >= _GOOD else "bad" if high < _GOOD else "fair"
+    return {"tone": tone, "headline": f"{percent(low)} to {percent(high)} right"}
 
 
 def next_steps(summary: Summary, hints: Hints) -> list[dict[str, str]]:

@@ -136,8 +136,7 @@ def _show_notes(console: Console, notes: list[str]) -> None:
 
 
 def _show_verdict(console: Console, diagnosis: dict[str, Any], remark: str) -> None:
-    colour = "green" if diagnosis["representative"] else "red" if diagnosis["strongly"] else "yellow"
-    console.print(_panel(diagnosis["sentence"], diagnosis["verdict"], colour))
+    console.print(_panel(diagnosis["sentence"], diagnosis["verdict"], diagnosis["tone"]))
     if remark:
         console.print(Text(f"{visible(remark, 500)}\n"))
 
@@ -175,9 +174,7 @@ def _show_audit(console: Console, audit: dict[str, Any], held_out: dict[str, Any
 def show_judged(console: Console, summary: Summary, hints: Hints) -> None:
     """How good the labels are, by class and slice, what can be accepted, and what to do next."""
     for column in summary["columns"]:
-        low, high = column["promised"]["low"], column["promised"]["high"]
-        colour = "green" if low >= 0.9 else "red" if high < 0.9 else "yellow"
-        console.print(_panel(column["sentence"], f"{_limits(low, high)} right", colour))
+        console.print(_panel(column["sentence"], column["headline"], column["tone"]))
         if len(summary["columns"]) > 1:
             continue  # classes and confusions of each are in the report
         console.print(_judged_classes(column["classes"]))
@@ -245,7 +242,8 @@ def _say(console: Console, text: str, style: str = "") -> None:
     console.print(Text(visible(text, 800), style), soft_wrap=True)
 
 
-def _panel(text: str, title: str, colour: str = "none") -> Panel:
+def _panel(text: str, title: str, tone: str) -> Panel:
+    colour = {"good": "green", "fair": "yellow", "bad": "red"}[tone]
     return Panel(Text(text), title=Text(title), title_align="left", border_style=colour, width=_WIDTH)
 
 

@@ -105,7 +105,7 @@ def _diagnosis(summary: dict[str, Any]) -> dict[str, Any]:
     return {
         "verdict": summary["verdict"],
         "sentence": summary["sentence"],
-        "level": "good" if summary["representative"] else "bad" if summary["strongly"] else "fair",
+        "level": summary["tone"],
         "outlines": density_outlines(summary),
         "contrasts": [
             {"feature": shift["name"], "labeled": shift["labeled_words"], "unlabeled": shift["unlabeled_words"]}

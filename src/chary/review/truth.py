@@ -7,7 +7,7 @@ from typing import Any
 
 from chary.audit.judge import JudgedTable
 from chary.labelling import LabeledTable
-from chary.report.summary import as_data, quality, quality_of_judged, summarize, summarize_judged
+from chary.report.summary import as_data, quality, summarize, summarize_judged
 from chary.review.state import FEWEST, PLANNED, Workbench
 from chary.tables import TableError
 from chary.tables.table import ACCEPT
@@ -72,7 +72,7 @@ def truth_of_judged(result: JudgedTable) -> dict[str, Any]:
     summary = summarize_judged(result)
     first = summary["columns"][0]
     return {
-        **quality_of_judged(first),
+        "headline": first["headline"],
         "bars": [{"words": one["name"], **one["promised"], "mark": None} for one in summary["columns"]],
         "sentences": [one["sentence"] for one in [*summary["columns"], *summary["pairs"], *summary["trusted"]]],
         "audited": summary["audited"],
