@@ -14,8 +14,6 @@ from subprocess import list2cmdline
 from typing import Any, NamedTuple
 
 _WINDOWS = os.name == "nt"
-# A date with the time of midnight, or a moment with no part of a second.
-_MOMENT = re.compile(r"^(\d{4}-\d\d-\d\d)[ T]00:00:00(?:\.0+)?$|^(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d)\.0+$")
 _MARKED = re.compile(r"""\x00(\["\w+", (?:null|"[^\x00]*")\])\x00""")
 
 
@@ -38,17 +36,6 @@ def shown(text: object, limit: int = 60) -> str:
     "'a\\\\x00bccc...'"
     """
     return f"'{visible(text, limit)}'"
-
-
-def cell_words(value: object, digits: int = 10) -> str:
-    """A cell as a person reads it: truth values as files have them, dates without a midnight that says nothing.
-
-    >>> cell_words(None), cell_words(True), cell_words(1 / 3, 3), cell_words("2024-05-01 00:00:00.000")
-    ('', 'true', '0.333', '2024-05-01')
-    """
-    if value is None or isinstance(value, bool):
-        return "" if value is None else str(value).lower()
-    return _MOMENT.sub(r"\1\2", f"{value:.{digits}g}" if isinstance(value, float) else str(value))
 
 
 def percent(share: float) -> str:

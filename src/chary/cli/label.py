@@ -57,7 +57,9 @@ def diagnose_command(file: console.TABLE, options: Options, as_json: console.JSO
         options = with_names_of(table, options)
         diagnosed = diagnose_table(table, options, progress=step)
     summary = summarize_diagnosis(diagnosed)
-    console.tell(summary, lambda screen: show_diagnosis(screen, summary, Hints.typed(options, file, 0)), as_json)
+    console.tell(
+        summary, lambda screen: show_diagnosis(screen, summary, Hints.for_labels(options, file, 0)), as_json
+    )
 
 
 class Labelled(NamedTuple):
@@ -99,7 +101,9 @@ def label_and_write(files: Sequence[str | os.PathLike[str]], options: Options) -
         require_writable(table)
         with console.writing(paths.values(), options.force) as (labeled, model, report, *to_check):
             result = label_table(source, options, file=labeled, progress=step)
-            labelled = Labelled(result, summarize(result), Hints.typed(options, files, result.audit_size), paths)
+            labelled = Labelled(
+                result, summarize(result), Hints.for_labels(options, files, result.audit_size), paths
+            )
             model.write(model_bytes(result.model))
             report.write(render_page(labelled.summary, labelled.hints).encode("utf-8", "backslashreplace"))
             for stream in to_check:

@@ -519,7 +519,7 @@ class Result(_Shown):
 
     @cached_property
     def diagnosis(self) -> Diagnosed:
-        about = {name: self.summary[name] for name in ("file", "target", "notes", "spellings", "columns")}
+        about = {name: self.summary[name] for name in ("file", "target", "notes", "columns")}
         return Diagnosed(self.details.diagnosis, {**self.summary["diagnosis"], **about})
 
     @cached_property
@@ -712,11 +712,4 @@ def _write(path: str | os.PathLike[str], content: bytes, overwrite: bool) -> Non
 
 def _row_numbers(rows: Any, n: int) -> NDArray[np.intp]:
     """Numbers from 0, of a number, several, a mask, or None for all."""
-    numbers = np.arange(n) if rows is None else np.atleast_1d(np.asarray(rows))
-    if numbers.dtype == bool and numbers.shape == (n,):
-        return np.flatnonzero(numbers)
-    if numbers.ndim != 1 or (numbers.size and numbers.dtype.kind not in "iu"):
-        raise TypeError("rows must be a frame, a path, or numbers of rows counted from 0.")
-    if numbers.size and not (numbers.min() >= 0 and numbers.max() < n):
-        raise IndexError(f"rows must be between 0 and {n - 1}: the table has {n:,} rows.")
-    return numbers.astype(np.intp)
+    return np.arange(n) if rows is None else np.atleast_1d(np.arange(n)[rows])
