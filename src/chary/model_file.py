@@ -56,6 +56,9 @@ _MOST_FEATURES = 2**20
 # of a class that a prior gives no share, and records that predict nothing.
 _FREE = ("C", "unlabeled", "class_bias_", "loss_curve_", "confidence_", "history_", "transduction_")
 
+# Choices of a policy that older files hold, and that there no longer are: files have the one that stayed.
+_FORMER = ("search", "objective")
+
 Arrays = dict[str, NDArray[Any]]
 
 
@@ -415,7 +418,11 @@ def _is_ascending(model: QuantileTransformer) -> bool:
 
 def _dataclass(cls: type) -> Codec:
     names = [field.name for field in fields(cls)]
-    return Codec(cls, lambda value: {name: getattr(value, name) for name in names}, lambda saved: cls(**saved))
+
+    def restore(saved: dict[str, Any]) -> Any:
+        return cls(**{name: value for name, value in saved.items() if name not in _FORMER})
+
+    return Codec(cls, lambda value: {name: getattr(value, name) for name in names}, restore)
 
 
 def _network_state(network: Network) -> dict[str, Any]:

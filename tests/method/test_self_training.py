@@ -440,21 +440,6 @@ def test_get_params_tells_those_of_the_policy_and_a_clone_has_them():
     assert (params["policy__first"], params["policy__max_rows"], params["estimator__C"]) == (0.3, None, 1.0)
     assert "policy__first" not in model.get_params(deep=False)
     assert clone(model).policy == RisingShare(first=0.3)
-    assert "policy__step" not in SelfTrainingClassifier().get_params()
-    assert SelfTrainingClassifier().set_params(policy__step=0.2).policy == Curriculum(step=0.2)
-
-
-def test_a_policy_that_two_models_share_never_changes():
-    policy = Curriculum(step=0.3)
-    one, other = SelfTrainingClassifier(policy=policy), SelfTrainingClassifier(policy=policy)
-    one.set_params(policy__step=0.5, max_rounds=2)
-    assert (one.policy, one.max_rounds) == (Curriculum(step=0.5), 2)
-    assert other.policy is policy
-    assert policy.step == 0.3
-    pipeline = make_pipeline(StandardScaler(), other)
-    pipeline.set_params(selftrainingclassifier__policy__rescore=True)
-    assert other.policy == Curriculum(step=0.3, rescore=True)
-    assert not policy.rescore
 
 
 def test_a_policy_and_its_parameter_can_be_set_together():

@@ -367,19 +367,6 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         """Names of the columns seen in ``fit``, where it was given a DataFrame."""
         return self.estimator_.feature_names_in_
 
-    def set_params(self, **params: Any) -> SelfTrainingClassifier:
-        """Set parameters, those of the classifier (``estimator__C``) and of the policy (``policy__step``) too.
-
-        A policy of chary never changes: this classifier gets another one, and whoever shares the old one keeps it.
-        """
-        if "policy" in params:
-            self.policy = params.pop("policy")
-        nested = [name for name in params if name.startswith("policy__")]
-        if nested:
-            policy: Any = self._policy()
-            self.policy = policy.set_params(**{name.removeprefix("policy__"): params.pop(name) for name in nested})
-        return super().set_params(**params)
-
     def _policy(self) -> Policy:
         return Curriculum() if self.policy is None else self.policy
 
