@@ -135,8 +135,8 @@ def quietly() -> Iterator[None]:
         os.close(original)
 
 
-def require_free(paths: Iterable[Path], force: bool, n_bytes: int = 0) -> None:
-    """Refuse before any work what could not be written after it; at least so many bytes will be."""
+def require_free(paths: Iterable[Path], force: bool) -> None:
+    """Refuse before any work what could not be written after it."""
     paths = list(paths)
     there = [str(path) for path in paths if os.path.lexists(path) and not force]
     if there:
@@ -144,7 +144,7 @@ def require_free(paths: Iterable[Path], force: bool, n_bytes: int = 0) -> None:
         raise ValueError(
             f"{listed(there)} {exist} already; pass --force to overwrite {them}, or --out for another folder."
         )
-    probe(paths, overwrite=True, n_bytes=n_bytes)
+    probe(paths, overwrite=True)
 
 
 @contextmanager
