@@ -19,10 +19,7 @@ Codes = NDArray[np.intp]
 # What labels are to be good at: to be right on as many rows as possible, or on as large a share of every class.
 AIMS = ACCURACY, BALANCED = ("accuracy", "balanced")
 
-ODDS_FACTORS = (1 / 2, 2 / 3, 1.0, 3 / 2, 2.0)
 _SUM_TOLERANCE = 1e-6
-_CHOICE_ROWS = 2_000  # on which the class is chosen whose share matters most
-_CHOICE_CLASSES = 10  # doubled odds move less than the share of a class, so that a rare one flips few labels
 _NAMED_CLASSES = 6  # of more, a sentence names the largest
 
 # Of balanced_shares, chosen on real tables: docs/explanation/defaults.md says how.
@@ -190,51 +187,6 @@ def describe_prior(class_prior: Any, prior: Floats | None, classes: NDArray[Any]
     return f"you told chary that {listed(parts)}"
 
 
-class Sensitivity(NamedTuple):
-    """What would change if the share of one class were another."""
-
-    factor: float  #: of the odds of the class
-    share: float  #: of the class among all rows, if so
-    predicted: Floats  #: (C,) shares of the predictions
-    flipped: float  #: share of the rows whose label changes
-
-
-def sensitivity(scores: ArrayLike, prior: ArrayLike, code: int | None = None) -> tuple[int, list[Sensitivity]]:
-    """How far the predictions depend on the believed share of one class.
-
-    Parameters
-    ----------
-    scores : array-like of shape (n, C)
-        As for ``align``.
-    prior : array-like of shape (C,)
-        The proportions believed; those of the predictions themselves, where nothing is.
-    code : int, default=None
-        The class whose odds move; the others keep their proportions among each other. None: the one whose doubled
-        odds flip most labels, of the ten most common classes and of 2,000 rows at most.
-
-    Returns
-    -------
-    code, list of Sensitivity
-        The class, and one record for each of ``ODDS_FACTORS``; the factor 1 is the belief itself.
-
-    Examples
-    --------
-    >>> scores = np.column_stack([np.zeros(100), np.linspace(-2, 2, 100)])
-    >>> code, levels = sensitivity(scores, [0.8, 0.2], code=1)
-    >>> [(level.factor, round(level.share, 2), level.flipped) for level in levels if level.factor >= 1]
-    [(1.0, 0.2, 0.0), (1.5, 0.27, 0.07), (2.0, 0.33, 0.13)]
-    """
-    scores = np.asarray(scores, dtype=np.float64)
-    prior = _checked_shares(prior, scores.shape[1])
-    if code is None:
-        some = scores[_spread(len(scores), _CHOICE_ROWS)]
-        own = (some + align(some, prior)).argmax(axis=1)
-        possible = [c for c in np.argsort(-prior, kind="stable")[:_CHOICE_CLASSES].tolist() if 0 < prior[c] < 1]
-        code = max(possible, key=lambda c: _level(some, own, prior, c, 2.0).flipped, default=0)
-    believed = (scores + align(scores, prior)).argmax(axis=1)
-    return code, [_level(scores, believed, prior, code, factor) for factor in ODDS_FACTORS]
-
-
 def _resolved(class_prior: Any, labels: Labels) -> Floats:
     if isinstance(class_prior, str):
         if class_prior != "labeled":
@@ -246,19 +198,6 @@ def _resolved(class_prior: Any, labels: Labels) -> Floats:
     if isinstance(class_prior, Mapping):
         class_prior = _shares_in_order(class_prior, labels.classes)
     return _checked_shares(class_prior, len(labels.classes), "class_prior")
-
-
-def _level(scores: Floats, believed: Codes, prior: Floats, code: int, factor: float) -> Sensitivity:
-    moved = prior * np.where(np.arange(len(prior)) == code, factor, 1.0)
-    moved /= moved.sum()
-    labels = believed if factor == 1 else (scores + align(scores, moved)).argmax(axis=1)
-    predicted = np.bincount(labels, minlength=len(prior)) / len(labels)
-    return Sensitivity(float(factor), float(moved[code]), predicted, float(np.mean(labels != believed)))
-
-
-def _spread(n: int, n_most: int) -> Codes:
-    """At most so many of n rows, always the same ones, in no order that a table may have."""
-    return np.arange(n) if n <= n_most else np.random.default_rng(0).choice(n, n_most, replace=False)
 
 
 def _checked_shares(shares: ArrayLike, n_classes: int, name: str = "prior") -> Floats:
