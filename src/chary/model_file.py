@@ -13,7 +13,6 @@ import hashlib
 import json
 import math
 import os
-import platform
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, fields
@@ -24,7 +23,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import safetensors.numpy
-import scipy
 import sklearn
 from numpy.typing import NDArray
 from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier
@@ -99,7 +97,7 @@ def model_bytes(model: Any) -> bytes:
     except _UnsoundError as error:
         kind = type(model).__name__
         raise ModelFileError(f"This {kind} was not saved, as it could not be loaded again: {error}") from error
-    description = json.dumps({"versions": _versions(), "model": packed}, allow_nan=False)
+    description = json.dumps({"model": packed}, allow_nan=False)
     return _file(arrays, {"format": FORMAT, "description": description, "sha256": _checksum(description, arrays)})
 
 
@@ -175,11 +173,6 @@ class DriftReference:
 
 
 # ---------------------------------------------------------------- bytes
-
-
-def _versions() -> dict[str, str]:
-    own = {"chary": __version__, "numpy": np.__version__, "python": platform.python_version()}
-    return {**own, "scikit-learn": sklearn.__version__, "scipy": scipy.__version__}
 
 
 def _file(arrays: Arrays, metadata: dict[str, str]) -> bytes:

@@ -22,7 +22,7 @@ from chary._words import command_line, listed
 AUDIT_SIZE = 30  # rows to draw where nobody says how many
 SECONDS_PER_ROW = 20  # that a person takes to label one
 # The kinds of files, by the extension of those that are written, and what people call them.
-FORMATS = {"csv": "CSV", "parquet": "Parquet", "jsonl": "JSON lines", "arrow": "Arrow", "xlsx": "Excel"}
+FORMAT_WORDS = {"csv": "CSV", "parquet": "Parquet", "jsonl": "JSON lines", "arrow": "Arrow", "xlsx": "Excel"}
 
 # The parts of a command's help; options that are used often stand above them.
 FILES, COLUMNS, LEARNING, AUDIT, OUTPUT = "Files", "Target and columns", "Learning", "Audit", "Output"
@@ -306,7 +306,7 @@ class Options:
     format: str | None = _output(
         _WRITE,
         "KIND",
-        f"The kind of table to write: {listed(FORMATS, 'or')}, or packed, as csv.gz. [that of FILE]",
+        f"The kind of table to write: {listed(FORMAT_WORDS, 'or')}, or packed, as csv.gz. [that of FILE]",
     )
     columns: Names = _option("predict", "COLUMN", "A column of FILE to write. [all]", ())
     threshold: float | None = _option(

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 from torch.utils.data import Dataset
 
-from chary.torch.classifier import Rows, find_device, local_generators, train_network
+from chary.torch.classifier import NumberedRows, find_device, local_generators, train_network
 
 
 class Pairs(Dataset):
@@ -31,7 +31,7 @@ class Pairs(Dataset):
     ],
 )
 def test_rows_by_number(X, dtype):
-    rows = Rows(X, torch.float32)
+    rows = NumberedRows(X, torch.float32)
     batch = rows[np.array([3, 0])]
     assert len(rows) == 5
     assert batch.dtype == dtype
@@ -40,7 +40,7 @@ def test_rows_by_number(X, dtype):
 
 @pytest.mark.parametrize("num_workers", [0, 1])
 def test_batches_come_in_order_and_draw_nothing_from_the_global_generator(num_workers):
-    rows = Rows(np.arange(10.0).reshape(5, 2), torch.float32)
+    rows = NumberedRows(np.arange(10.0).reshape(5, 2), torch.float32)
     before = torch.get_rng_state()
     batches = [batch[:, 0].tolist() for batch in rows.batches([np.array([4, 1]), np.array([0])], num_workers)]
     assert batches == [[8, 2], [0]]
@@ -50,7 +50,7 @@ def test_batches_come_in_order_and_draw_nothing_from_the_global_generator(num_wo
 def test_read_only_rows_give_no_warning():
     X = np.arange(10.0).reshape(5, 2)
     X.flags.writeable = False
-    assert Rows(X, torch.float64)[np.arange(2)].tolist() == [[0, 1], [2, 3]]
+    assert NumberedRows(X, torch.float64)[np.arange(2)].tolist() == [[0, 1], [2, 3]]
 
 
 def test_generators_are_seeded_inside_and_put_back():

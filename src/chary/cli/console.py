@@ -20,14 +20,14 @@ import typer
 
 from chary._files import atomic_writes, folders_for, probe, why_unreadable
 from chary._words import Parameter, Step, command_line, finite, listed, visible
-from chary.options import FORMATS, OUTPUT, Options, flag_of
+from chary.options import FORMAT_WORDS, OUTPUT, Options, flag_of
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from chary.tables import Source, Table
 
-READABLE = f"{listed(FORMATS.values(), 'or')}, also gzip or zip"
+READABLE = f"{listed(FORMAT_WORDS.values(), 'or')}, also gzip or zip"
 TABLE = Annotated[
     list[str],
     typer.Argument(

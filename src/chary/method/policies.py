@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from chary._sklearn import Interval, StrOptions
+from chary.method.confidence import Floats
 
-Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 _SHARE = Interval(Real, 0, 1, closed="right")
@@ -282,10 +282,8 @@ def _infimum(p: Floats, v: Floats, own: NDArray[np.bool_], start: Indices, cut: 
     sum_x q_x v_x + s <= kappa, 0 <= q_x <= p_x on v_x >= theta, s >= 0. Lightest first: whole rows up to
     position ``end``, and what is left of the capacity goes to the row there, or to s, of weight 1.
     """
-    weight = p * v
-    kappa = weight[own].sum()
-    mass = _prefix_sums(p)  # (m + 1,)
-    weight = _prefix_sums(weight)
+    kappa = (p * v)[own].sum()
+    mass, weight = _prefix_sums(p), _prefix_sums(p * v)  # (m + 1,) each
     end = np.searchsorted(weight, weight[start] + kappa, side="right") - 1  # in start..m
     rest = np.maximum(0.0, kappa - (weight[end] - weight[start]))
     return mass[end] - mass[start] + rest / cut[end]  # cut > 0: a row that overfills weighs something

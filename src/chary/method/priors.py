@@ -11,9 +11,9 @@ from scipy.optimize import minimize
 from scipy.special import softmax
 
 from chary._words import exact_percent, listed
+from chary.method.confidence import Floats
 from chary.method.labels import Labels
 
-Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]
 
 # What labels are to be good at: to be right on as many rows as possible, or on as large a share of every class.

@@ -208,12 +208,12 @@ class TorchDiverseClassifier(DiverseEnsembleClassifier):
             self._train_network(network, rows, labels.codes, weights, labeled, unlabeled, loss, rng)
         return self
 
-    def _rows(self, X: Any, *, reset: bool) -> Rows:
+    def _rows(self, X: Any, *, reset: bool) -> NumberedRows:
         if not isinstance(X, (Tensor, Dataset)):
             X = validate_data(self, X, reset=reset, allow_nd=True, dtype="numeric")
         elif not hasattr(X, "__len__"):
             raise ValueError(f"{type(X).__name__} has no length; rows are drawn by number: give it __len__.")
-        return Rows(X, self._float)
+        return NumberedRows(X, self._float)
 
     def _network(self, X_sample: Tensor, device: torch.device) -> DiverseNetwork:
         """The backbone under fresh heads that fit the features it makes of some rows."""
@@ -256,7 +256,7 @@ class TorchDiverseClassifier(DiverseEnsembleClassifier):
     def _train_network(
         self,
         network: DiverseNetwork,
-        rows: Rows,
+        rows: NumberedRows,
         codes: NDArray[np.intp],
         weights: Floats,
         labeled: NDArray[np.intp],
@@ -307,7 +307,7 @@ class TorchDiverseClassifier(DiverseEnsembleClassifier):
         for logits in self._logits(self.network_, rows, np.arange(len(rows))):
             yield softmax(logits[:, heads].numpy(), axis=-1)
 
-    def _logits(self, network: nn.Module, rows: Rows, numbers: NDArray[np.intp]) -> Iterator[Tensor]:
+    def _logits(self, network: nn.Module, rows: NumberedRows, numbers: NDArray[np.intp]) -> Iterator[Tensor]:
         """Logits of all heads for the rows of these numbers, a batch at a time: (k, 1 + M, C)."""
         device = next(network.parameters()).device
         chunks = [numbers[start : start + _SCORED_ROWS] for start in range(0, len(numbers), _SCORED_ROWS)]
@@ -419,7 +419,7 @@ def train_network(
     return dict(zip(names, values.T.copy(), strict=True))
 
 
-class Rows(Dataset[Tensor]):
+class NumberedRows(Dataset[Tensor]):
     """Rows of an array, a Tensor or a Dataset, fetched as one batch by their numbers.
 
     Parameters
