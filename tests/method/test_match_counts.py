@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import linear_sum_assignment
+from scipy.optimize import linear_sum_assignment, linprog
 from scipy.special import log_softmax, logsumexp, softmax
 
 from chary.method import priors as assignment
@@ -162,6 +162,28 @@ def test_tied_rows_that_all_stay_on_one_side_are_left_half_the_next_gap_behind()
     ]  # all five, as two would be three too few
     assert match_counts(-columns, np.array([4, 1])).tolist() == [0.0, 0.5]  # one too many, not three too few
     assert match_counts(-columns, np.array([1, 4])).tolist() == [0.0, 7.0]
+
+
+def test_of_many_classes_the_offset_is_the_middle_of_all_that_are_optimal():
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        n_classes, n = int(rng.integers(3, 6)), int(rng.integers(6, 30))
+        columns = rng.standard_normal((n_classes, n))
+        counts = 1 + rng.multinomial(n - n_classes, rng.dirichlet(np.ones(n_classes)))
+        places = np.repeat(np.arange(n_classes), counts)
+        rows, chosen = linear_sum_assignment(columns[places].T, maximize=True)
+        # No row may rather be of another class; within that, a corner raises all others as far as they go.
+        limits, bounds = [], []
+        for i, c in zip(rows, places[chosen], strict=True):
+            for d in set(range(n_classes)) - {c}:
+                limits.append(np.eye(n_classes)[d] - np.eye(n_classes)[c])
+                bounds.append(columns[c, i] - columns[d, i])
+        corners = [
+            linprog(-np.ones(n_classes), limits, bounds, [np.eye(n_classes)[c]], [0], bounds=(None, None)).x
+            for c in range(n_classes)
+        ]
+        middle = np.mean(corners, axis=0)
+        np.testing.assert_allclose(match_counts(columns, counts), middle - middle[0], atol=1e-9)
 
 
 def test_rows_that_are_all_alike_go_to_either_class_by_one():

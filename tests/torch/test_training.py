@@ -70,8 +70,6 @@ def test_devices(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
     assert find_device("auto") == torch.device("cpu")
-    with pytest.raises(ValueError, match="device='cuda' is not there; this PyTorch finds cpu"):
-        find_device("cuda")
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     assert find_device("auto") == torch.device("cuda")
 

@@ -304,25 +304,17 @@ def _chunks(n_rows: int, width: int) -> Iterator[slice]:
 
 def _weights_to_start_from(other: Any, network: Network, classes: NDArray[Any]) -> Floats:
     """The weights of a fitted classifier, once it is sure that they mean the same in this network."""
-    if not isinstance(getattr(other, "network_", None), Network):
-        raise ValueError(f"start_from is a {type(other).__name__}; give a fitted DiverseEnsembleClassifier.")
-    theirs, ours = (
-        f"{net.n_features} columns, hidden_sizes={net.hidden_sizes} and n_heads={net.n_heads}"
-        for net in (other.network_, network)
-    )
-    if theirs != ours:
-        raise ValueError(f"start_from has {theirs}, and this fit {ours}; they must be the same.")
-    check_same_classes(other.classes_, classes)
-    return other.network_.params
-
-
-def check_same_classes(theirs: NDArray[Any], ours: NDArray[Any]) -> None:
-    """Refuse weights of a classifier that tells other classes apart."""
-    if not np.array_equal(theirs, ours):
+    theirs = getattr(other, "network_", None)
+    if not (
+        isinstance(theirs, Network)
+        and theirs.shapes() == network.shapes()
+        and np.array_equal(other.classes_, classes)
+    ):
         raise ValueError(
-            f"start_from knows the classes {theirs.tolist()}, and the labels are of {ours.tolist()}; "
-            "they must be the same."
+            "start_from must be a fitted DiverseEnsembleClassifier of the same columns, classes, hidden_sizes and "
+            f"n_heads; it is {other!r}."
         )
+    return theirs.params
 
 
 def class_order_of(codes: NDArray[np.intp]) -> NDArray[np.intp]:

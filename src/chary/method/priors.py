@@ -218,17 +218,10 @@ def _checked_shares(shares: ArrayLike, n_classes: int, name: str = "prior") -> F
 
 def _shares_in_order(class_prior: Mapping[Any, float], classes: NDArray[Any]) -> list[float]:
     names = [_plain(value) for value in classes]
-    unknown = [key for key in class_prior if _plain(key) not in names]
-    if unknown:
+    if {_plain(key) for key in class_prior} != set(names):
         raise ValueError(
-            f"class_prior names {_plain(unknown[0])!r}, which no labelled row has; "
-            f"the classes are {listed([repr(name) for name in names])}."
-        )
-    missing = [name for name in names if name not in class_prior]
-    if missing:
-        raise ValueError(
-            f"class_prior lacks the class {missing[0]!r}; "
-            f"give the share of every class: {listed([repr(name) for name in names])}."
+            f"class_prior names the classes {[_plain(key) for key in class_prior]}, and the labelled rows have "
+            f"{names}; give the share of every class."
         )
     return [class_prior[name] for name in names]
 
@@ -381,8 +374,8 @@ def match_counts(columns: Floats, counts: Codes) -> Floats:
 
     .. math:: \min_b \; \sum_i \max_c (s_{ic} + b_c) - \sum_c k_c b_c.
 
-    The solution does not depend on the order of the rows; of two classes it is the one in the middle. Rows with
-    equal scores cannot be told apart and go to one side, of two classes the one that leaves the counts nearest.
+    Of all solutions it is the one in the middle, which does not depend on the order of the rows. Rows with equal
+    scores cannot be told apart and go to one side, of two classes the one that leaves the counts nearest.
 
     >>> match_counts(np.array([[2.0, 1.5, 1.0, 0.2], [0.0, 0.0, 0.0, 0.0]]), np.array([2, 2]))
     array([0.  , 1.25])
@@ -472,7 +465,22 @@ def _many_class_offset(columns: Floats, counts: Codes) -> Floats:
         offset = match_means(sharpness * columns, counts / n_rows, sharpness * offset, 0.25 / n_rows) / sharpness
         if (found := n_misplaced(offset)) < fewest:
             nearest, fewest = offset, found
-    return nearest
+    return nearest + _to_middle(columns + nearest[:, None])
+
+
+def _to_middle(columns: Floats) -> Floats:
+    """What to add to offsets so that they lie in the middle of those that give every row the same class.
+
+    Row i of class c stays there when b_d - b_c <= s_ic - s_id. The least of these limits for each pair (c, d)
+    makes a graph; the shortest paths from each class are the corners of the set of such b.
+    """
+    owner, n_classes = columns.argmax(axis=0), len(columns)
+    members = [columns[:, owner == c] for c in range(n_classes)]
+    limits = np.array([(own[c] - own).min(axis=1, initial=np.inf) for c, own in enumerate(members)])  # (C, C)
+    limits[np.diag_indices(n_classes)] = 0
+    for c in range(n_classes):
+        limits = np.minimum(limits, limits[:, c, None] + limits[c])
+    return np.where(np.isfinite(limits), limits, 0).mean(axis=0)
 
 
 def _soft_moments(columns: Floats, offset: Floats) -> tuple[Floats, Floats]:

@@ -31,7 +31,7 @@ from torch.utils.data import DataLoader, Dataset, default_collate
 
 from chary._sklearn import Interval, StrOptions, check_sample_weight
 from chary.method.confidence import Floats
-from chary.method.diverse import DiverseEnsembleClassifier, check_same_classes, class_order_of, content_order
+from chary.method.diverse import DiverseEnsembleClassifier, class_order_of, content_order
 from chary.method.labels import encode
 from chary.method.network import default_hidden_sizes, draw_batches
 from chary.torch.heads import DiverseHeads, DiverseNetwork, diverse_losses
@@ -191,7 +191,7 @@ class TorchDiverseClassifier(DiverseEnsembleClassifier):
         present = weights > 0
         if not present.all():
             labels = encode(labels.without(~present), unlabeled=None)
-        self.classes_, self._label_counts = labels.classes, np.bincount(labels.codes[labels.labeled])
+        self.classes_ = labels.classes
         rng = np.random.default_rng(self.random_state)
         device = find_device(self.device)
         order = np.arange(len(rows))
@@ -230,17 +230,18 @@ class TorchDiverseClassifier(DiverseEnsembleClassifier):
 
     def _take_weights(self, network: DiverseNetwork, other: Any) -> None:
         """Copy the weights of a fitted classifier into the network, once it is sure that they mean the same."""
-        if not isinstance(getattr(other, "network_", None), DiverseNetwork):
-            raise ValueError(
-                f"start_from holds no trained network, but a {type(other).__name__}; give a fitted "
-                "TorchDiverseClassifier."
-            )
-        check_same_classes(other.classes_, self.classes_)
-        try:
-            network.load_state_dict(other.network_.state_dict())
-        except RuntimeError as error:
-            reason = " ".join(str(error).split())
-            raise ValueError(f"start_from has another backbone or other heads than this fit: {reason}") from error
+        theirs = getattr(other, "network_", None)
+        reason = f"it is {other!r}"
+        if isinstance(theirs, DiverseNetwork) and np.array_equal(other.classes_, self.classes_):
+            try:
+                network.load_state_dict(theirs.state_dict())
+                return
+            except RuntimeError as error:
+                reason = " ".join(str(error).split())
+        raise ValueError(
+            "start_from must be a fitted TorchDiverseClassifier of the same backbone, classes and n_heads; "
+            f"{reason}."
+        )
 
     def _fresh_backbone(self, n_features: int) -> nn.Module:
         if self.backbone is None:
@@ -456,12 +457,9 @@ class NumberedRows(Dataset[Tensor]):
 
 def find_device(name: str) -> torch.device:
     """The device of that name; "auto" is the first there is of cuda, mps and cpu."""
-    there = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
     if name == "auto":
-        name = next(device for device, is_there in there.items() if is_there)
-    if not there[name]:
-        found = ", ".join(device for device, is_there in there.items() if is_there)
-        raise ValueError(f"device={name!r} is not there; this PyTorch finds {found}: choose one, or 'auto'.")
+        others = "mps" if torch.backends.mps.is_available() else "cpu"
+        name = "cuda" if torch.cuda.is_available() else others
     return torch.device(name)
 
 

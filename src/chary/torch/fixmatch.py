@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from numbers import Real
 from typing import Any
 
-import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy.stats import entropy
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_is_fitted
@@ -27,8 +24,6 @@ from chary.torch.heads import diversity_loss, ensemble_loss
 Augmentation = Callable[[Tensor], Tensor]
 # What a batch moves the running means by: they are of about the last hundred batches.
 _PACE = 0.01
-# In a collapse the classes predicted for some rows are this far from those of the labels, and less varied.
-_FAR, _NARROW, _LOOKED_AT = 0.4, 0.9, 1_000
 
 
 class FixMatchTrainer(MembersMixin, MetaEstimatorMixin, BaseEstimator):
@@ -121,25 +116,7 @@ class FixMatchTrainer(MembersMixin, MetaEstimatorMixin, BaseEstimator):
         self._validate_params()
         classifier = clone(self.classifier)
         self.classifier_ = classifier._fit(X, y, sample_weight, self._loss_of(classifier))
-        if self._is_collapsed(X):
-            warnings.warn(
-                "The rows are predicted to be of far fewer classes than the labels: training was too short, or "
-                "consistency training has collapsed. Compare it with the classifier alone, raise n_steps, weaken "
-                "the strong view, or lower consistency_weight.",
-                stacklevel=2,
-            )
         return self
-
-    def _is_collapsed(self, X: Any) -> bool:
-        rows, labels = self.classifier_._rows(X, reset=False), self.classifier_._label_counts
-        some = np.random.default_rng(0).permutation(len(rows))[:_LOOKED_AT]
-        codes = [
-            logits[:, 0].argmax(dim=1)
-            for logits in self.classifier_._logits(self.classifier_.network_, rows, some)
-        ]
-        predicted = np.bincount(torch.cat(codes).numpy(), minlength=len(labels))
-        distance = np.abs(predicted / predicted.sum() - labels / labels.sum()).sum() / 2
-        return bool(distance >= _FAR and entropy(predicted) <= _NARROW * entropy(labels))
 
     def predict_joint_proba(self, X: Any) -> tuple[Floats, Floats]:
         """``predict_proba`` (n, C) and ``predict_head_proba`` (n, M, C) in one pass over the rows."""
