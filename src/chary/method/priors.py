@@ -465,7 +465,8 @@ def _many_class_offset(columns: Floats, counts: Codes) -> Floats:
         offset = match_means(sharpness * columns, counts / n_rows, sharpness * offset, 0.25 / n_rows) / sharpness
         if (found := n_misplaced(offset)) < fewest:
             nearest, fewest = offset, found
-    return nearest + _to_middle(columns + nearest[:, None])
+    middle = nearest + _to_middle(columns + nearest[:, None])
+    return middle - middle[0]
 
 
 def _to_middle(columns: Floats) -> Floats:
