@@ -23,7 +23,7 @@ from rich.progress import track
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 from scipy.special import softmax
-from sklearn.utils import Tags
+from sklearn.utils import Tags, gen_batches
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 from torch import Tensor, nn
 from torch.nn import functional
@@ -287,13 +287,11 @@ class TorchDiverseClassifier(DiverseEnsembleClassifier):
         self, network: nn.Module, X: Tensor, targets: Tensor, weights: Tensor
     ) -> tuple[Tensor, dict[str, Tensor]]:
         """The loss of a step: a ``BatchLoss``."""
-        unlabeled = (0, len(X) - len(targets))
+        n_unlabeled = len(X) - len(targets)
         logits, head_logits = self._forward(network, X, len(targets))
-        every_target, every_weight = (
-            functional.pad(targets, unlabeled, value=-1),
-            functional.pad(weights, unlabeled),
-        )
-        losses = diverse_losses(logits, head_logits, every_target, every_weight)
+        targets = functional.pad(targets, (0, n_unlabeled), value=-1)  # (B + U,)
+        weights = functional.pad(weights, (0, n_unlabeled))
+        losses = diverse_losses(logits, head_logits, targets, weights)
         return losses.total(self.gamma), losses._asdict()
 
     def _forward(self, module: nn.Module, X: Tensor, n_backward: int) -> tuple[Tensor, Tensor]:
@@ -305,17 +303,13 @@ class TorchDiverseClassifier(DiverseEnsembleClassifier):
     def _head_probs(self, X: Any, heads: slice) -> Iterator[Floats]:
         check_is_fitted(self)
         rows = self._rows(X, reset=False)
-        for logits in self._logits(self.network_, rows, np.arange(len(rows))):
-            yield softmax(logits[:, heads].numpy(), axis=-1)
-
-    def _logits(self, network: nn.Module, rows: NumberedRows, numbers: NDArray[np.intp]) -> Iterator[Tensor]:
-        """Logits of all heads for the rows of these numbers, a batch at a time: (k, 1 + M, C)."""
-        device = next(network.parameters()).device
-        chunks = [numbers[start : start + _SCORED_ROWS] for start in range(0, len(numbers), _SCORED_ROWS)]
-        for X_batch in rows.batches(chunks, self.num_workers):
+        device = next(self.network_.parameters()).device
+        numbers = [np.arange(len(rows))[chunk] for chunk in gen_batches(len(rows), _SCORED_ROWS)]
+        for X_batch in rows.batches(numbers, self.num_workers):
             with torch.inference_mode():
-                logits, head_logits = self._forward(network, X_batch.to(device), len(X_batch))
-            yield torch.cat([logits[:, None], head_logits], dim=1).cpu().double()
+                logits, head_logits = self._forward(self.network_, X_batch.to(device), len(X_batch))
+            every_head = torch.cat([logits[:, None], head_logits], dim=1).cpu().double()  # (k, 1 + M, C)
+            yield softmax(every_head[:, heads].numpy(), axis=-1)
 
     def save_state(self, path: str | PathLike[str]) -> None:
         """Write the weights and the classes to ``path``, a safetensors file."""
