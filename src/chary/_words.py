@@ -9,7 +9,6 @@ import re
 import shlex
 from collections.abc import Iterable, Sequence
 from datetime import date, timedelta
-from fractions import Fraction
 from subprocess import list2cmdline
 from typing import Any, NamedTuple
 
@@ -115,15 +114,6 @@ def p_value(p: float, name: str = "") -> str:
     ('< 0.001', '0.250', 'p = 0.250')
     """
     return f"{name}< 0.001" if p < 0.001 else f"{name}{'= ' * bool(name)}{p:.3f}"
-
-
-def ratio(factor: float) -> str:
-    """A simple ratio as such.
-
-    >>> ratio(2 / 3), ratio(2.0)
-    ('2/3', '2')
-    """
-    return str(Fraction(factor).limit_denominator(10))
 
 
 def finite(value: Any) -> Any:

@@ -22,7 +22,7 @@ from chary.labelling.explain import Cell
 from chary.method.held_out import HeldOut
 from chary.options import Options
 from chary.report.page import _SECTIONS as SECTIONS
-from chary.report.page import _most_predicted, render_page
+from chary.report.page import render_page
 from chary.report.summary import EVIDENCE, Hints, summarize
 from chary.tables import Table
 
@@ -227,24 +227,6 @@ def test_biased_labels_bring_the_advice_unless_proportions_were_told(result):
     assert "pass --class-prior" not in page
     assert "You told chary that &lt;b&gt; is all." in page
     assert "If they are not true, many labels are wrong" in page
-
-
-def test_another_belief_shows_as_labels_that_change(result):
-    level = next(level for level in result.prior.levels if level.factor == 2)
-    assert 'data-head="Odds times">2</th><td' in (page := page_of(result))
-    assert f"{level.flipped:.0%}" in page or f"{level.flipped:.1%}" in page
-
-
-def test_of_many_classes_the_one_that_is_varied_and_the_most_predicted_are_shown():
-    shares = [0.01 * code for code in range(20)]
-    prior = {
-        "class_name": "c3",
-        "classes": [f"c{i}" for i in range(20)],
-        "levels": [{"factor": 1, "predicted": shares}],
-    }
-    assert _most_predicted(prior) == [3, 15, 16, 17, 18, 19]
-    few = {"class_name": "a", "classes": ["a", "b"], "levels": [{"factor": 1.0, "predicted": [0.1, 0.9]}]}
-    assert _most_predicted(few) == [0, 1]
 
 
 def test_labels_that_are_not_strongly_biased_bring_no_rounds():

@@ -81,7 +81,7 @@ def label_and_write(files: Sequence[str | os.PathLike[str]], options: Options) -
     from chary.report.page import render_page
     from chary.report.summary import Hints, summarize
     from chary.tables import Table
-    from chary.tables.formats import least_bytes, require_writable
+    from chary.tables.formats import require_writable
     from chary.tables.table import refuse_taken, with_names_of
     from chary.tables.target import target_labels
 
@@ -97,7 +97,7 @@ def label_and_write(files: Sequence[str | os.PathLike[str]], options: Options) -
         endings |= {"to check": "check.csv"} if options.check_sheet else {}
         folder = options.folder(table.folder)
         paths = {kind: folder / f"{table.stem}.{ending}" for kind, ending in endings.items()}
-        console.require_free(paths.values(), options.force, least_bytes(table))
+        console.require_free(paths.values(), options.force)
         require_writable(table)
         with console.writing(paths.values(), options.force) as (labeled, model, report, *to_check):
             result = label_table(source, options, file=labeled, progress=step)

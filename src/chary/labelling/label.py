@@ -308,8 +308,7 @@ _USUAL = {
     "Comparing labelled and unlabelled rows": 8,
     "Training": 15,
     "Checking against held-out labels": 60,
-    "Trying other class proportions": 1,
-    "Finding what decides the labels": 3,
+    "Finding what decides the labels": 4,
     "Labelling": 3,
     "Choosing rows to check": 5,
 }

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
-from chary._words import number, p_value, percent, ratio, visible
+from chary._words import number, p_value, percent, visible
 from chary.report.summary import (
     EVIDENCE,
     Hints,
@@ -53,7 +53,6 @@ def render_page(summary: Summary, hints: Hints = Hints()) -> str:  # noqa: B008 
         lengths=bar_lengths([shift["difference"] for shift in diagnosis["shifts"][:10]]),
         confidences=outlines(stacked, height=160),
         columns_that_matter=_most_important(summary["importance"]),
-        told_classes=_most_predicted(summary["class_prior"]),
     )
 
 
@@ -101,7 +100,7 @@ def templates_of(package: str) -> Environment:
     }
     loader = ChoiceLoader([PackageLoader(package), PackageLoader("chary.report")])
     environment = Environment(loader=loader, **how)
-    environment.filters |= {"visible": visible, "percent": percent, "count": "{:,}".format, "fraction": ratio}
+    environment.filters |= {"visible": visible, "percent": percent, "count": "{:,}".format}
     environment.filters |= {"number": number, "p_value": p_value}
     return environment
 
@@ -111,14 +110,6 @@ def largest_classes(classes: list[dict[str, Any]], most: int = 6) -> list[dict[s
     found = [{**one, "new": one["learned"] + one["predicted"]} for one in classes]
     found = sorted(found, key=lambda one: -one["new"])[:most]
     return _with_bars(found, "new")
-
-
-def _most_predicted(prior: dict[str, Any], most: int = 6) -> list[int]:
-    """Which classes to show: that whose share is varied, and those that are predicted most, in their order."""
-    shares = next(level["predicted"] for level in prior["levels"] if level["factor"] == 1)
-    varied = prior["classes"].index(prior["class_name"])
-    order = sorted(range(len(shares)), key=lambda code: (code != varied, -shares[code]))
-    return sorted(order[:most])
 
 
 def _most_important(importance: dict[str, Any] | None, most: int = 15) -> list[dict[str, Any]]:

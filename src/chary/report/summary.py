@@ -90,8 +90,7 @@ def summarize(result: LabeledTable) -> Summary:
         "accept": _accepted_labels(result),  # what can be accepted at the error asked for
         "audit_size": result.audit_size,  # rows to draw for an audit; 0: so few are unlabelled that one can look
         "aim": _aim(result),
-        # What was told of the class shares, and what another belief would change.
-        "class_prior": as_data(result.prior),
+        "class_prior": as_data(result.prior),  # what was told of the class shares
         "rounds": [  # of self-training
             {name: record[name] for name in ("round", "n_pool", "n_accepted", "mean_confidence")}
             for record in classifier.history_
