@@ -71,6 +71,9 @@ def predict_command(
         console.print_json(figures)
     else:
         _show(figures, resources)
+    for one in figures["failed"]:
+        named = Path(one["file"]).name in one["reason"]
+        console.complain(one["reason"] if named else f"{one['file']}: {one['reason']}")
     if failed:
         raise typer.Exit(1)
 
@@ -158,9 +161,6 @@ def _show(figures: dict[str, Any], resources: Resources) -> None:
         console.say(f"Wrote {visible(outputs[0], 500)}")
     elif folders := sorted({str(Path(path).parent) for path in outputs}):
         console.say(f"Wrote to {folders[0]}" + (f" and {len(folders) - 1} more" if len(folders) > 1 else ""))
-    for one in figures["failed"]:
-        named = Path(one["file"]).name in one["reason"]
-        console.complain(one["reason"] if named else f"{one['file']}: {one['reason']}")
 
 
 def _new_rows(compared: dict[str, dict[str, Any]], most: int = 10) -> list[str]:

@@ -263,7 +263,8 @@ def prepare(
 
 def features_of(table: Table, target: str, features: str | os.PathLike[str] | None = None) -> pl.DataFrame:
     """What a preparation is given of a table, and of a file beside it."""
-    return with_features(table.frame.drop(target), features)
+    frame = table.frame.drop(target)
+    return frame if features is None else with_features(frame, features)
 
 
 def compare_rows(prepared: Prepared, labels: Labels, seed: int) -> tuple[Diagnosis, list[Contrast]]:
