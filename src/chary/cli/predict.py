@@ -167,17 +167,14 @@ def _new_rows(compared: dict[str, dict[str, Any]], most: int = 10) -> list[str]:
     """Of each file whose rows are unlike those learned from a sentence; of the others one for all."""
     if len(compared) == 1:
         return [one["sentence"] for one in compared.values()]
-    by_verdict: dict[str, list[str]] = {}
-    for output, one in compared.items():
-        by_verdict.setdefault(one["verdict"], []).append(f"{Path(output).name}: {one['sentence']}")
-    alike, unchecked = by_verdict.pop("alike", []), by_verdict.pop("unchecked", [])
-    said = sorted(sentence for sentences in by_verdict.values() for sentence in sentences)
-    more = [f"{len(said) - most} more files differ."] if len(said) > most else []
-    if alike:
-        n, all_of = len(alike), "" if said or unchecked else "all "
-        more.append(f"The rows of {all_of}{n} {_files(n)} look like those the model learned from.")
-    if unchecked:
-        more.append(f"Of {len(unchecked)} {_files(len(unchecked))} it cannot be told: {unchecked[0]}")
+    said = sorted(
+        f"{Path(name).name}: {one['sentence']}" for name, one in compared.items() if one["verdict"] != "alike"
+    )
+    n_alike = len(compared) - len(said)
+    more = [f"{len(said) - most} more files differ or cannot be compared."] if len(said) > most else []
+    if n_alike:
+        all_of = "" if said else "all "
+        more.append(f"The rows of {all_of}{n_alike} {_files(n_alike)} look like those the model learned from.")
     return [*said[:most], *more]
 
 
