@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-import chary.labelling.result
+import chary.labelling.label
 import chary.model_file
 from chary.audit.judge import read_labels_under_test
 from chary.options import Options

@@ -16,7 +16,7 @@ from chary.labelling.learn import (
     MIXED,
     NETWORK,
     _hold_out,
-    choose,
+    choose_learner,
     collapsed,
     columns_beyond_labels,
     fit_learner,
@@ -44,7 +44,7 @@ def test_what_is_known_decides_who_learns():
         (diagnosis(REPRESENTATIVE, n_labeled=20_000), "mixed", 0),
     ]
     for found, learner, rounds in known:
-        choice = choose(found)
+        choice = choose_learner(found)
         assert (choice.name, choice.rounds) == (learner, rounds)
         assert choice.learner is LEARNERS[learner]
         assert choice.learner.words
@@ -53,9 +53,9 @@ def test_what_is_known_decides_who_learns():
 
 def test_who_is_asked_for_learns_and_rounds_that_are_asked_for_are_taken():
     strong = diagnosis(STRONG, coverage=0.1)
-    assert choose(strong, learner="mixed").name == "mixed"
-    assert choose(strong, learner="network", rounds=3).rounds == 3
-    assert choose(strong, learner="linear", rounds=2).rounds == 2
+    assert choose_learner(strong, learner="mixed").name == "mixed"
+    assert choose_learner(strong, learner="network", rounds=3).rounds == 3
+    assert choose_learner(strong, learner="linear", rounds=2).rounds == 2
 
 
 def test_a_learner_makes_a_classifier_that_is_seeded_and_told_all():
@@ -69,10 +69,10 @@ def test_a_learner_makes_a_classifier_that_is_seeded_and_told_all():
 
 def test_a_classifier_of_the_users_is_cloned_and_one_of_charys_is_told_that_empty_means_unlabelled():
     own = LogisticRegression(C=3)
-    made = choose(diagnosis(MILD), learner=own).classifier(0)
+    made = choose_learner(diagnosis(MILD), learner=own).classifier(0)
     assert made.estimator is not own
     assert (made.estimator.C, made.confidence) == (3, "max_probability")
-    theirs = choose(diagnosis(MILD), learner=DiverseEnsembleClassifier()).classifier(0)
+    theirs = choose_learner(diagnosis(MILD), learner=DiverseEnsembleClassifier()).classifier(0)
     assert (theirs.estimator.unlabeled, theirs.confidence) == (None, "t_similarity")
 
 

@@ -278,8 +278,6 @@ def test_every_section_has_its_template_and_every_template_its_section(page):
 
 
 def test_the_picture_of_the_bias_is_the_score_that_the_verdict_rests_on(page, result):
-    likeness = result.diagnosis.likeness
-    assert np.mean(likeness.labeled[:, None] > likeness.unlabeled) > 0.9  # strongly biased, and it shows
     section = page.split('id="bias"')[1].split("<h2")[0]
     assert section.count("<polygon") == 2 * (1 + sum(bool(c.edges) for c in result.contrasts))
     assert "looks like a labelled row" in section

@@ -75,7 +75,7 @@ def label_and_write(files: Sequence[str | os.PathLike[str]], options: Options) -
     """Read, label, write: in parts what does not fit in memory, or if that is asked for by a sample."""
     console.require_readable(*files)
     from chary.labelling import label_table
-    from chary.labelling.result import write_rows_to_check
+    from chary.labelling.label import write_rows_to_check
     from chary.labelling.score import probability_names
     from chary.model_file import model_bytes
     from chary.report.page import render_page

@@ -421,7 +421,7 @@ class Choice(NamedTuple):
         return self.learner.classifier(self.rounds, seed, class_prior, aim)
 
 
-def choose(diagnosis: Diagnosis, *, learner: Any = AUTO, rounds: int | None = None) -> Choice:
+def choose_learner(diagnosis: Diagnosis, *, learner: Any = AUTO, rounds: int | None = None) -> Choice:
     """The learner for what is known before anything is fitted.
 
     Parameters
@@ -457,7 +457,7 @@ def fit_learner(
     Where nobody was asked for and the labels are strongly biased, the network takes the place of a mixture that
     has ``collapsed``.
     """
-    choice = choose(diagnosis, learner=learner, rounds=rounds)
+    choice = choose_learner(diagnosis, learner=learner, rounds=rounds)
     tried = None
     if learner == AUTO and choice.name == MIXED:
         tried = weigh_members(X, labels, seed, may_lean=class_prior is None and aim == ACCURACY)

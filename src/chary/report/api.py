@@ -25,8 +25,7 @@ from chary.audit.sheet import draw_sheet, unlabelled_rows
 from chary.labelling import Diagnosis, LabeledTable, Predictor, diagnose_table, label_table, predict_table
 from chary.labelling.drift import RowComparison, compare_with_reference, count_events
 from chary.labelling.explain import explainer
-from chary.labelling.label import Pace
-from chary.labelling.result import write_rows_to_check
+from chary.labelling.label import Pace, write_rows_to_check
 from chary.labelling.score import load_table_model
 from chary.model_file import model_bytes
 from chary.options import AUDIT_SIZE, Options

@@ -24,7 +24,7 @@ from chary.audit.figures import ClassJudgement, kappa
 from chary.audit.judge import JudgedColumn, JudgedTable, LabelPair
 from chary.labelling import Diagnosis, LabeledTable
 from chary.labelling.diagnose import MILD, REPRESENTATIVE, STRONG, Contrast, DiagnosedTable
-from chary.labelling.result import SOURCES
+from chary.labelling.label import SOURCES
 from chary.method import expected_calibration_error
 from chary.method.priors import ACCURACY
 from chary.options import Options, flag_of

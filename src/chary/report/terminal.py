@@ -79,9 +79,8 @@ def show_diagnosis(console: Console, diagnosis: dict[str, Any], hints: Hints) ->
         console.print(number_grid(["Feature", "Difference", "p"], shifts, _N_SHIFTS))
     separation, coverage = diagnosis["separation"], diagnosis["coverage"]
     if separation and coverage is not None:
-        auc, low, high = (separation[name] for name in ("auc", "low", "high"))
         console.print(
-            f"A model tells labelled from other rows: AUC {auc:.2f} ({low:.2f} to {high:.2f}; 0.5 is chance).\n"
+            f"A model tells labelled from other rows: AUC {separation['auc']:.2f} (0.5 is chance).\n"
             f"{coverage:.0%} of the other rows are close to a labelled one (95% if labels were random).\n",
             highlight=False,
         )
