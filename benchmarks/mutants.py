@@ -36,6 +36,7 @@ ROOT = Path(__file__).resolve().parent.parent
 _COLUMNS = tuple(f"tests/tables/columns/test_{name}.py" for name in ("kinds", "corpus", "booleans", "numbers"))
 MODULES: dict[str, tuple[str, ...]] = {
     "audit/acceptance": ("-k", "not accepted_error_holds and not covers"),
+    "audit/filling": ("tests/audit/test_stopping.py", "tests/audit/test_drawing.py"),
     "audit/figures": ("-k", "not cover_the_truth and not covers"),
     "audit/intervals": ("-k", "not covers"),
     "method/confidence": (),

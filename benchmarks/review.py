@@ -127,7 +127,7 @@ def keys(console: Console, path: Path, n: int) -> None:
     step = json.loads(server.ask("GET", "/api/state"))["work"]["step"]
     pages = [
         1000 * timed(server, "GET", f"/api/result?{query}")[0]
-        for query in ("page=0", "sort=x1&page=0", "sort=x1&page=9000", "sort=x1&page=12")
+        for query in ("page=0", "sort=2&page=0", "sort=2&page=9000", "sort=2&page=12")
     ]
     server.kill()
     alone = answered_alone(path)

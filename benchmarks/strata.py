@@ -7,8 +7,8 @@ All widths are against the interval of equal tails (Clopper and Pearson; of a po
    procedure, even a randomised one, can have at that accuracy (Pratt, 1961): of one that knew it beforehand.
 2. The same draw, counted by halves of the confidence. How many drawn rows fall into each half tells nothing about
    their answers, so the rows of a half are a random sample of it. Outcomes are ordered by their chance, averaged
-   over all pairs of accuracies with this mean, over that expected before the draw; the p-value is the largest of
-   all such pairs.
+   over pairs of accuracies with this mean, over that expected before the draw; the p-value is the largest of all
+   such pairs. First with as many rows drawn from each half, then on the real tables with as many as fall into it.
 Run: ``CHARY_DATA=... python benchmarks/strata.py > benchmarks/results/strata.txt``
 """
 
@@ -20,7 +20,8 @@ from pathlib import Path
 import numpy as np
 from coverage import DESIGNS, cells
 from real_audits import TABLES, labels_of_a_plain_model
-from scipy.stats import betabinom, binom, hypergeom
+from scipy.special import logit
+from scipy.stats import beta, betabinom, binom, hypergeom
 
 RISK, GRID, STEP = 0.05, 2_001, 0.002  # STEP: of the shares looked at by halves
 PRIORS = {
@@ -89,20 +90,28 @@ def least_width(n: int, population: int, truth: float) -> float:
 def by_halves(
     n: tuple[int, int], weight: float = 0.5, prior: tuple[float, float] = (3, 1), steps: int = round(1 / STEP) + 1
 ):
-    """Limits for each pair of right rows; ``weight`` is the share of rows in the first half."""
-    a, b = prior
+    """Limits for each pair of right rows; ``weight`` is the share of rows in the first half.
+
+    Before the draw the mean accuracy has the prior, and the logits of the two halves differ by a normal number.
+    """
     outcomes = [np.arange(k + 1) for k in n]
-    before = np.outer(*(expected(k, [(1.0, a, b)]) for k in n))
     shares = np.linspace(0, 1, steps)
-    kept = np.zeros((steps, before.size), dtype=bool)
-    for i, share in enumerate(shares):
+    chance, averaged = [], []  # of each pair of right rows: at pairs of accuracies with this mean, and over them
+    for share in shares:
         first = np.linspace(max(0, (share - 1 + weight) / weight), min(1, share / weight), 201)
         second = np.clip((share - weight * first) / (1 - weight), 0, 1)
         one, other = (binom.pmf(x, k, q[:, None]) for x, k, q in zip(outcomes, n, (first, second), strict=True))
         inside = [np.clip(q, 1e-3, 1 - 1e-3) for q in (first, second)]
-        density = np.prod([q ** (a - 1) * (1 - q) ** (b - 1) for q in inside], axis=0)
-        order = np.argsort(((one * density[:, None]).T @ other / before).ravel(), kind="stable")
-        every = (one[:, :, None] * other[:, None, :]).reshape(len(first), -1)
+        density = np.exp(-((logit(inside[0]) - logit(inside[1])) ** 2) / 4)
+        density /= np.prod([q * (1 - q) for q in inside], axis=0)
+        chance.append((one, other))
+        averaged.append((one * (density / density.sum())[:, None]).T @ other)
+    weights = beta.pdf(np.clip(shares, STEP / 4, 1 - STEP / 4), *prior)
+    before = np.average(averaged, axis=0, weights=weights)
+    kept = np.zeros((steps, before.size), dtype=bool)
+    for i, (one, other) in enumerate(chance):
+        order = np.argsort((averaged[i] / before).ravel(), kind="stable")
+        every = (one[:, :, None] * other[:, None, :]).reshape(len(one), -1)
         kept[i, order] = every[:, order].cumsum(axis=1).max(axis=0) > RISK
     low, high = hull(shares, kept)
     half = shares[1] / 2  # between the last share that is kept and the next one

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from functools import partial
 from typing import Any
 
@@ -9,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chary import RisingShare, SelfTrainingClassifier
-from chary._words import ratio
 from chary.method import risk_coverage_curve, t_similarity
 from chary.method.confidence import Floats, max_probability
 from studies import figures
@@ -95,7 +95,7 @@ def worth_of_being_told(study: Study, results: Results) -> str:
         for value in sorted({values[0], 1.0, values[-1]}):
             gain = duel([line for line in lines if line.value == value], ["ssb"], method, ["mixed"])
             if gain.gains and method != "mixed":
-                shown.append(f"{signed(gain.mean)} at {ratio(value)}")
+                shown.append(f"{signed(gain.mean)} at {Fraction(value).limit_denominator(10)}")
         parts += [f"{study.title_of(method)} {', '.join(shown)}"] if shown else []
     return told("Points gained over being told nothing, by the factor on the odds:", parts, "; ".join)
 

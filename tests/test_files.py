@@ -270,7 +270,7 @@ def largest_file(n_bytes):
 
 def test_what_can_be_written_is_probed_without_a_trace(tmp_path):
     (tmp_path / "a").write_bytes(b"old")
-    probe([tmp_path / "a", tmp_path / "deep" / "er" / "b"], overwrite=True, n_bytes=10**6)
+    probe([tmp_path / "a", tmp_path / "deep" / "er" / "b"], overwrite=True)
     assert contents(tmp_path) == {"a": b"old"}
     with pytest.raises(FileExistsError):
         probe([tmp_path / "a"])
@@ -278,17 +278,15 @@ def test_what_can_be_written_is_probed_without_a_trace(tmp_path):
 
 def test_what_could_not_be_written_is_found_before(tmp_path, monkeypatch):
     (tmp_path / "file").write_bytes(b"x")
-    with pytest.raises(OutputError, match="file is a file, so nothing can be written in it; choose a folder"):
+    with pytest.raises(OutputError, match=r"Cannot write in .* \(not a directory\)"):
+        write_and_close(tmp_path / "file" / "a")
+    with pytest.raises(OutputError, match=r"Cannot write in .* \(not a directory\)"):
         probe([tmp_path / "file" / "deep" / "a"])
     for path in (tmp_path / ("n" * 300), tmp_path / ("n" * 300) / "a", tmp_path / "new" / ("n" * 300)):
         with pytest.raises(OutputError, match=r"'n+\.\.\.' is too long a name for a file; choose a shorter one"):
             probe([path])
     with largest_file(1000), pytest.raises(OutputError, match=r"Cannot write in .* \(file too large\)"):
         probe([tmp_path / "a"])
-    with largest_file(10**6), pytest.raises(OutputError, match="file too large"):
-        probe([tmp_path / "a"], n_bytes=10**6 + 1)
-    with pytest.raises(OutputError, match=r"has [\d,]+ bytes free, but at least 1[,0]+ are needed"):
-        probe([tmp_path / "a"], n_bytes=10**18)
     monkeypatch.setattr(os, "fsync", lambda descriptor: raising(OSError(errno.ENOSPC, "full")))
     with pytest.raises(OutputError, match=r"\(no space left on device\); fix that, or choose another folder"):
         probe([tmp_path / "a"])
@@ -370,28 +368,11 @@ def test_a_folder_that_is_removed_midway_is_one_sentence(tmp_path):
 # ---------------------------------------------------------------- remains
 
 
-@pytest.fixture
-def dead():
-    """The number of a process that lives no more."""
-    with subprocess.Popen(["true"]) as process:
-        process.wait()
-    return process.pid
-
-
-def test_remains_are_swept_when_outputs_are_probed(tmp_path, dead):
-    remains = tmp_path / f".a@{socket.gethostname()[:40]}@{dead}@0123456789abcdef.part"
+def test_remains_are_swept_when_outputs_are_probed(tmp_path):
+    remains = tmp_path / f".a@{socket.gethostname()[:40]}@0123456789abcdef.part"
     remains.touch()
     probe([tmp_path / "new"])
     assert contents(tmp_path) == {}
-
-
-def test_what_a_living_writer_holds_is_not_swept_even_if_its_number_looks_dead(tmp_path, dead):
-    """A container has numbers of its own, under the name of the same machine."""
-    remains = tmp_path / f".a@{socket.gethostname()[:40]}@{dead}@0123456789abcdef.part"
-    with remains.open("xb") as file:
-        fcntl.flock(file.fileno(), fcntl.LOCK_EX)
-        assert sweep(tmp_path) == 0
-    assert sweep(tmp_path) == 1
 
 
 def test_a_writer_holds_the_lock(tmp_path):
@@ -402,20 +383,20 @@ def test_a_writer_holds_the_lock(tmp_path):
         file.write(b"x")
 
 
-def test_files_of_users_are_never_swept(tmp_path, dead, monkeypatch):
-    host = socket.gethostname()[:40]
-    token = "0123456789abcdef"
+def test_files_of_users_are_never_swept(tmp_path, monkeypatch):
+    host, token = socket.gethostname()[:40], "0123456789abcdef"
     for name in (
-        f".a@{host}@{dead}@notes.part", f".a@{host}@{dead}@{token}.part.csv", f".a@{host}@x@{token}.part",
-        f"a@{host}@{dead}@{token}.part", f".a@elsewhere@{dead}@{token}.part",
-        f".a@{host}@{10**11}@{token}.part", f".{'n' * 31}@{host}@{dead}@{token}.part",
-    ):  # fmt: skip
+        f".a@{host}@notes.part",
+        f".a@{host}@{token}.part.csv",
+        f"a@{host}@{token}.part",
+        f".a@elsewhere@{token}.part",
+    ):
         (tmp_path / name).touch()
-    (tmp_path / f".link@{host}@{dead}@0123456789abcdef.part").symlink_to("nowhere")
-    (tmp_path / f".folder@{host}@{dead}@0123456789abcdef.part").mkdir()
+    (tmp_path / f".link@{host}@{token}.part").symlink_to("nowhere")
+    (tmp_path / f".folder@{host}@{token}.part").mkdir()
     n_before = len(os.listdir(tmp_path))
     assert sweep(tmp_path) == 0
     assert len(os.listdir(tmp_path)) == n_before
     monkeypatch.setattr(_files.fcntl, "flock", lambda *args: raising(OSError(errno.ENOLCK, "no locks")))
-    (tmp_path / f".a@{host}@{dead}@0123456789abcdef.part").touch()
+    (tmp_path / f".a@{host}@{token}.part").touch()
     assert sweep(tmp_path) == 0  # a disk without locks: somebody may be writing

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chary._words import Parameter, Step, exact_percent, listed, p_value, percent, ratio, shown, visible
+from chary._words import Parameter, Step, exact_percent, listed, p_value, percent, shown, visible
 
 
 @given(st.text(), st.integers(4, 100))
@@ -38,10 +38,9 @@ def test_lists_end_with_and():
     assert listed(["a", "b"]) == "a and b"
 
 
-def test_p_values_and_ratios():
+def test_p_values():
     assert p_value(0.001) == "0.001"
     assert p_value(0.00099) == "< 0.001"
-    assert ratio(0.5) == "1/2"
 
 
 def test_a_parameter_is_named_alone_or_with_a_value_short_and_visible():

@@ -16,7 +16,7 @@ from PIL import Image
 
 from chary.options import Options
 from chary.review import begin
-from chary.review.audit import answer, audit_page, draw
+from chary.review.audit import answer, audit_page, draw_more
 from chary.review.truth import accept
 
 HERE = Path(__file__).parent
@@ -34,7 +34,7 @@ def main() -> None:
             visitor = browsing["Visitor"](browser, base, bench)
             visitor.learned()
             shoot(browser, base, bench, "start")
-            draw(bench, {"k": 30, "rule": "planned"})
+            draw_more(bench, {"k": 30, "rule": "planned"})
             label(bench, 12)
             shoot(browser, base, bench, "audit")
             label(bench, 30)

@@ -9,7 +9,6 @@ import errno
 import os
 import re
 import secrets
-import shutil
 import socket
 import stat
 from collections.abc import Iterable, Iterator, Sequence
@@ -37,9 +36,7 @@ _OF_THE_SYSTEM = ("/dev", "/proc", "/sys")
 # What a disk says when it takes no more, whoever wrote to it; other errors may be about other files.
 _OF_THE_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
-_PROBED = 1 << 16  # bytes
 _of_this_thread = local()  # the folders that it has for itself
-_REMAINS = re.compile(r"\..{0,30}@(?P<host>[^@]*)@(?P<pid>\d{1,10})@[0-9a-f]{16}\.part", re.DOTALL)
 
 
 class OutputError(OSError):
@@ -143,35 +140,28 @@ def sole_writer(path: GivenPath) -> Iterator[None]:
         os.close(descriptor)  # which also gives the lock back
 
 
-def probe(paths: Iterable[GivenPath], *, overwrite: bool = False, n_bytes: int = 0) -> None:
+def probe(paths: Iterable[GivenPath], *, overwrite: bool = False) -> None:
     """Refuse, before any work, outputs that could not be written after it; nothing of the attempt stays.
 
     A little is written under a temporary name in every folder, or in the one that it will be made in. Remains of
     processes that died are swept from the folders.
-
-    Parameters
-    ----------
-    paths : paths of the outputs
-    overwrite : bool, default=False
-        Whether they may be there already.
-    n_bytes : int, default=0
-        At least so many will be written.
     """
     finals = [Path(path).absolute() for path in paths]
     for path in finals:
         _refuse(path, overwrite)
-    parts: list[_Part] = []
-    try:
-        with _one_sentence(finals):
-            for path in finals:
-                sweep(path.parent)
-                folder, missing = _existing_folder(path)
-                _require_room(folder, n_bytes)
-                parts.append(_Part(folder / path.name))
-                parts[-1].try_out(n_bytes, [path, *(folder / name for name in missing)])
-    finally:
-        for part in parts:
-            part.remove()
+    with _one_sentence(finals):
+        for path in finals:
+            sweep(path.parent)
+            folder = next(parent for parent in path.parents if parent.exists())
+            for name in path.relative_to(folder).parts:
+                with suppress(FileNotFoundError):
+                    os.lstat(folder / name)  # a name that is too long is another error
+            part = _Part(folder / path.name)
+            try:
+                part.file.write(bytes(1 << 16))
+                part.finish(overwrite=False)
+            finally:
+                part.remove()
 
 
 def is_address(path: GivenPath) -> bool:
@@ -204,16 +194,13 @@ def why_unreadable(path: GivenPath) -> str | None:
 def sweep(folder: GivenPath) -> int:
     """Delete the temporary files in a folder that dead processes of this machine left behind; returns how many.
 
-    Such a file has a name that only chary makes, with the machine and the process in it; and nobody holds the lock
-    that its writer keeps on it as long as it lives, in whichever container that may be.
+    Such a file has a name that only chary makes, with the machine in it; and nobody holds the lock that its writer
+    keeps on it as long as it lives, in whichever container that may be.
     """
     n_swept = 0
-    for path in Path(folder).glob(".*@*@*@*.part"):
-        found = _REMAINS.fullmatch(path.name)
-        if found is None or found["host"] != _host() or _is_alive(int(found["pid"])):
-            continue
+    for path in Path(folder).glob(f".*@{_host()}@{'[0-9a-f]' * 16}.part"):
         if is_left(path):
-            with suppress(OSError):  # somebody else's, in a folder of all
+            with suppress(OSError):  # somebody else's, in a folder of all; or open, on Windows
                 path.unlink()
                 n_swept += 1
     return n_swept
@@ -226,20 +213,10 @@ class _Part:
     """A temporary file beside the path whose name it will take."""
 
     def __init__(self, path: Path) -> None:
-        name = f".{path.name[:30]}@{_host()}@{os.getpid()}@{secrets.token_hex(8)}.part"
+        name = f".{path.name[:30]}@{_host()}@{secrets.token_hex(8)}.part"
         self.path, self.temporary = path, path.parent / name
         self.file = open(self.temporary, "xb")  # noqa: SIM115 - open until it has its name
         hold(self.file)
-
-    def try_out(self, n_bytes: int, names: Sequence[Path]) -> None:
-        """Whether the folder takes these names, the length, and bytes at all."""
-        for path in (self.path, *names):
-            with suppress(FileNotFoundError):
-                os.lstat(path)
-        self.file.truncate(n_bytes)
-        self.file.write(bytes(_PROBED))
-        self.file.flush()
-        os.fsync(self.file.fileno())
 
     def finish(self, overwrite: bool) -> None:
         """Have everything on the disk, with the owner and the permissions of what is overwritten."""
@@ -336,43 +313,11 @@ def _number_of(error: Exception) -> int | None:
     return int(said[1] or said[2]) if said else None
 
 
-def _require_room(folder: Path, n_bytes: int) -> None:
-    free = shutil.disk_usage(folder).free
-    if free < n_bytes:
-        raise OutputError(
-            f"{shown(folder, 200)} has {free:,} bytes free, but at least {n_bytes:,} are needed; free some space "
-            "or write elsewhere."
-        )
-
-
-def _existing_folder(path: Path) -> tuple[Path, tuple[str, ...]]:
-    """The nearest folder above a path that is there, and the names of those to be made in it."""
-    there = next(folder for folder in path.parents if _is_there(folder))
-    if there.exists() and not there.is_dir():
-        raise OutputError(f"{there} is a file, so nothing can be written in it; choose a folder.")
-    return there, path.parent.relative_to(there).parts
-
-
-def _is_there(path: Path) -> bool:
-    """Whether it is; that it cannot be told is an error."""
-    try:
-        os.lstat(path)
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-    return True
-
-
 # ---------------------------------------------------------------- processes, dead or alive
 
 
 def _host() -> str:
-    return socket.gethostname().replace("@", "-").replace("/", "-")[:40]
-
-
-def _is_alive(pid: int) -> bool:
-    import psutil
-
-    return pid >= 2**31 or bool(psutil.pid_exists(pid))
+    return re.sub(r"[^\w.-]", "-", socket.gethostname())[:40]
 
 
 def hold(file: BinaryIO) -> None:

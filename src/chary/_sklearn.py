@@ -21,7 +21,7 @@ from sklearn.utils import _safe_indexing as safe_indexing
 from sklearn.utils._openmp_helpers import _openmp_effective_n_threads as n_threads
 
 # Parameters are refused in the words in which scikit-learn refuses its own.
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions, validate_parameter_constraints
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 # Weights that are None, one number, or one for each row.
 from sklearn.utils.validation import _check_sample_weight as check_sample_weight
@@ -37,7 +37,6 @@ __all__ = [
     "compiled_forest_tree",
     "forest_nodes",
     "safe_indexing",
-    "validate_parameter_constraints",
 ]
 
 Floats = NDArray[np.float64]

@@ -9,13 +9,10 @@ import re
 import shlex
 from collections.abc import Iterable, Sequence
 from datetime import date, timedelta
-from fractions import Fraction
 from subprocess import list2cmdline
 from typing import Any, NamedTuple
 
 _WINDOWS = os.name == "nt"
-# A date with the time of midnight, or a moment with no part of a second.
-_MOMENT = re.compile(r"^(\d{4}-\d\d-\d\d)[ T]00:00:00(?:\.0+)?$|^(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d)\.0+$")
 _MARKED = re.compile(r"""\x00(\["\w+", (?:null|"[^\x00]*")\])\x00""")
 
 
@@ -38,17 +35,6 @@ def shown(text: object, limit: int = 60) -> str:
     "'a\\\\x00bccc...'"
     """
     return f"'{visible(text, limit)}'"
-
-
-def cell_words(value: object, digits: int = 10) -> str:
-    """A cell as a person reads it: truth values as files have them, dates without a midnight that says nothing.
-
-    >>> cell_words(None), cell_words(True), cell_words(1 / 3, 3), cell_words("2024-05-01 00:00:00.000")
-    ('', 'true', '0.333', '2024-05-01')
-    """
-    if value is None or isinstance(value, bool):
-        return "" if value is None else str(value).lower()
-    return _MOMENT.sub(r"\1\2", f"{value:.{digits}g}" if isinstance(value, float) else str(value))
 
 
 def percent(share: float) -> str:
@@ -128,15 +114,6 @@ def p_value(p: float, name: str = "") -> str:
     ('< 0.001', '0.250', 'p = 0.250')
     """
     return f"{name}< 0.001" if p < 0.001 else f"{name}{'= ' * bool(name)}{p:.3f}"
-
-
-def ratio(factor: float) -> str:
-    """A simple ratio as such.
-
-    >>> ratio(2 / 3), ratio(2.0)
-    ('2/3', '2')
-    """
-    return str(Fraction(factor).limit_denominator(10))
 
 
 def finite(value: Any) -> Any:

@@ -13,7 +13,6 @@ import hashlib
 import json
 import math
 import os
-import platform
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, fields
@@ -24,7 +23,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import safetensors.numpy
-import scipy
 import sklearn
 from numpy.typing import NDArray
 from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier
@@ -55,6 +53,9 @@ _MOST_FEATURES = 2**20
 # What may hold numbers that are infinite or missing: a penalty that is none, a mark of unlabelled rows, the offset
 # of a class that a prior gives no share, and records that predict nothing.
 _FREE = ("C", "unlabeled", "class_bias_", "loss_curve_", "confidence_", "history_", "transduction_")
+
+# Choices of a policy that older files hold, and that there no longer are: files have the one that stayed.
+_FORMER = ("search", "objective")
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -96,7 +97,7 @@ def model_bytes(model: Any) -> bytes:
     except _UnsoundError as error:
         kind = type(model).__name__
         raise ModelFileError(f"This {kind} was not saved, as it could not be loaded again: {error}") from error
-    description = json.dumps({"versions": _versions(), "model": packed}, allow_nan=False)
+    description = json.dumps({"model": packed}, allow_nan=False)
     return _file(arrays, {"format": FORMAT, "description": description, "sha256": _checksum(description, arrays)})
 
 
@@ -172,11 +173,6 @@ class DriftReference:
 
 
 # ---------------------------------------------------------------- bytes
-
-
-def _versions() -> dict[str, str]:
-    own = {"chary": __version__, "numpy": np.__version__, "python": platform.python_version()}
-    return {**own, "scikit-learn": sklearn.__version__, "scipy": scipy.__version__}
 
 
 def _file(arrays: Arrays, metadata: dict[str, str]) -> bytes:
@@ -415,7 +411,11 @@ def _is_ascending(model: QuantileTransformer) -> bool:
 
 def _dataclass(cls: type) -> Codec:
     names = [field.name for field in fields(cls)]
-    return Codec(cls, lambda value: {name: getattr(value, name) for name in names}, lambda saved: cls(**saved))
+
+    def restore(saved: dict[str, Any]) -> Any:
+        return cls(**{name: value for name, value in saved.items() if name not in _FORMER})
+
+    return Codec(cls, lambda value: {name: getattr(value, name) for name in names}, restore)
 
 
 def _network_state(network: Network) -> dict[str, Any]:

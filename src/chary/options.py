@@ -22,7 +22,7 @@ from chary._words import command_line, listed
 AUDIT_SIZE = 30  # rows to draw where nobody says how many
 SECONDS_PER_ROW = 20  # that a person takes to label one
 # The kinds of files, by the extension of those that are written, and what people call them.
-FORMATS = {"csv": "CSV", "parquet": "Parquet", "jsonl": "JSON lines", "xlsx": "Excel"}
+FORMAT_WORDS = {"csv": "CSV", "parquet": "Parquet", "jsonl": "JSON lines", "xlsx": "Excel"}
 
 # The parts of a command's help; options that are used often stand above them.
 FILES, COLUMNS, LEARNING, AUDIT, OUTPUT = "Files", "Target and columns", "Learning", "Audit", "Output"
@@ -69,18 +69,6 @@ def read_share(text: str, flag: str) -> float:
     return share
 
 
-def read_requirement(text: str, flag: str = "--require") -> float:
-    """What was typed after ``--require``: the accuracy that the labels must have.
-
-    >>> read_requirement("accuracy >= 80%")
-    0.8
-    """
-    what, _, share = text.partition(">=")
-    if what.strip() != "accuracy":
-        raise ValueError(f"{flag} {text!r} is not understood; give it as in {flag} 'accuracy>=80%'.")
-    return read_share(share, f"{flag} accuracy>=")
-
-
 def minutes(n_rows: int) -> str:
     """How long a person takes to label so many rows.
 
@@ -101,6 +89,17 @@ def read_plan(text: str, flag: str = "--plan") -> tuple[str, float]:
     if what not in ("width", "accuracy", "error"):
         raise ValueError(f"{flag} {text!r} is not understood; give width<=20%, accuracy>=80% or error<=10%.")
     return what, read_share(share, f"{flag} {what}")
+
+
+def read_requirement(text: str, flag: str = "--require") -> float:
+    """What was typed after ``--require``: the accuracy that the labels must have.
+
+    >>> read_requirement("accuracy >= 80%")
+    0.8
+    """
+    if not re.match(r"\s*accuracy\s*>=", text):
+        raise ValueError(f"{flag} {text!r} is not understood; give it as in {flag} 'accuracy>=80%'.")
+    return read_plan(text, flag)[1]
 
 
 def read_prior(texts: Sequence[str], flag: str = "--class-prior") -> dict[str, float] | str | None:
@@ -306,7 +305,7 @@ class Options:
     format: str | None = _output(
         _WRITE,
         "KIND",
-        f"The kind of table to write: {listed(FORMATS, 'or')}, or packed, as csv.gz. [that of FILE]",
+        f"The kind of table to write: {listed(FORMAT_WORDS, 'or')}, or packed, as csv.gz. [that of FILE]",
     )
     columns: Names = _option("predict", "COLUMN", "A column of FILE to write. [all]", ())
     threshold: float | None = _option(

@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression
 from chary.audit import accept_threshold, draw, smallest_audit
 from chary.audit.acceptance import Acceptor, ConfidenceHistogram, check_error
 from chary.audit.answers import Audit, AuditAnswers
-from chary.labelling.audited import acceptable, acceptance_levels
+from chary.labelling.label import acceptable, acceptance_levels
 from chary.method.held_out import HeldOut
 from chary.tables import TableError
 

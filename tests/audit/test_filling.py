@@ -51,6 +51,17 @@ def test_an_answer_is_on_the_disk_and_is_what_the_commands_read(path, table):
     assert answers_on_disk(path)[0] == ""
 
 
+def test_a_row_is_shown_by_its_cells_and_not_by_its_answer_or_what_chary_added(path):
+    filling = Filling(path)
+    filling.answer(3, "a")
+    assert filling.fields == ["x"]
+    for place, row in enumerate(filling.rows, 1):
+        assert filling.cells(place)["x"] == str(row.number)
+    assert filling.cells(3)["y"] == "a"
+    assert [filling.place_of(row.number) for row in filling.rows] == list(range(1, 31))
+    assert filling.place_of(1) is None  # it has a label, so it was not drawn
+
+
 def test_answers_of_others_are_taken_over(path):
     one, other = Filling(path), Filling(path)
     one.answer(1, "a", expected="")
@@ -107,6 +118,7 @@ def test_a_sheet_that_is_gone_is_said(path):
 def test_a_sheet_says_that_who_fills_it_in_is_told_when_to_stop(path):
     filling = Filling(path)
     filling.mark_stopping()
+    assert filling.origin.stopped
     cells = pl.read_csv(path, infer_schema=False)["chary_classes"].to_list()
     assert all(json.loads(cell)["chary_stopped_when_enough"] for cell in cells)
     assert Filling(path).origin.stopped

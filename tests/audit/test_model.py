@@ -17,7 +17,6 @@ from chary import DiverseEnsembleClassifier, FixedThreshold, SelfTrainingClassif
 from chary.audit import draw, interval, score, smallest_audit
 from chary.audit.acceptance import ERRORS
 from chary.audit.answers import AuditAnswers
-from chary.audit.intervals import clopper_pearson
 from chary.audit.model import cross_fitted_score, fit_with_audit
 from chary.labelling.audited import audit_model, merge
 from chary.method.held_out import confidence_of
@@ -132,14 +131,14 @@ def test_the_figure_after_is_widened_by_what_folds_lack(table):
     result = fit_with_audit(LogisticRegression(), X, y, rows, n_folds=3, random_state=0)
     found, right = result.after_score(), int(result.after.correct.sum())
     gain = max(0, right - int(result.before.correct.sum())) / 30
-    low, high = map(float, clopper_pearson(right, 30, 0.98))
+    low, high = interval(right, 30, level=0.98)
     assert (found.correct, found.n, found.level, result.n_folds) == (right, 30, 0.95, 3)
     assert (found.low, found.high) == (low, min(1, high + gain / 3))
     assert str(found) in str(result)
     skipped = result.after_score(skipped=10)
     assert (skipped.correct, skipped.n) == (right, 40)
     assert skipped.low < found.low
-    assert skipped.high >= clopper_pearson(right + 10, 40, 0.98)[1]
+    assert skipped.high >= interval(right + 10, 40, level=0.98)[1]
 
 
 def test_widened_figure_holds_where_only_the_audit_knows_most_classes():

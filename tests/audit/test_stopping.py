@@ -14,13 +14,17 @@ def test_the_interval_is_that_of_the_sequence_and_is_shown_every_fifth_row():
     skipped = np.zeros(10, dtype=bool)
     np.testing.assert_allclose((low, high), sequence(np.ones(10, dtype=bool), 1000, skipped=skipped))
     assert watch.words(answers)[0].startswith("After 10 rows: between")
-    assert watch.words(["a"] * 4 + [""] * 36)[0].startswith("The interval is shown after 5 rows")
+    said, reached = watch.words(["a"] * 4 + [""] * 36)
+    assert said.startswith("The interval is shown after 5 rows")
+    assert not reached
+    assert [len(limits) for limits in watch.limits([""] * 40)] == [0, 0]
     assert len(watch.limits(["a"] * 39 + ["?"])[0]) == 40  # all of them: there is no single answer to hide
 
 
 def test_it_says_when_what_was_asked_for_is_reached():
     answers = ["A "] * 80
-    said = Stopping(["a"] * 80, 5000, above=0.9).words(answers)[0]
+    said, reached = Stopping(["a"] * 80, 5000, above=0.9).words(answers)
+    assert reached
     low, high = sequence(np.ones(80, dtype=bool), 5000)
     assert said.startswith(f"Done: accuracy is at least 90% after {settled(low, high, above=0.9).n} rows.")
     assert Stopping(["b"] * 80, 5000, above=0.9).words(answers)[0].startswith("Done: accuracy is below 90%")

@@ -31,7 +31,10 @@ pytestmark = pytest.mark.usefixtures("quick_learners")
         (["label", "{file}", "-", "-t", "churn"], "Standard input cannot be combined with files"),
         (["label", "{file}", "-t", "churn", "--sheet", "a"], "is a text table without sheets; leave --sheet out"),
         (["label", "{file}", "-t", "churn", "--drop", "idd"], "no column 'idd' to override; did you mean 'id'?"),
-        (["label", "{file}", "-t", "churn", "--class-prior", "yes=0.3"], "class_prior lacks the class 'no'"),
+        (
+            ["label", "{file}", "-t", "churn", "--class-prior", "yes=0.3"],
+            "class_prior names the classes ['yes'], and",
+        ),
         (["predict", "{file}", "{file}"], "not a model file of chary; copy or train it again"),
         (["nonsense"], "No such command 'nonsense'"),
     ],

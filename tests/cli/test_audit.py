@@ -113,7 +113,7 @@ def test_draw_refuses_what_it_could_not_write_as_other_commands_do(animals, run)
     path, _ = animals
     code, _, err = run("audit", "draw", path, "-t", "animal", "--out", path)
     assert code == 1
-    assert "is a file, so nothing can be written in it; choose a folder." in err
+    assert "(not a directory); fix that, or choose another folder." in err
     assert run("audit", "draw", path, "-t", "animal", "--out", path.with_name("new") / "folder")[0] == 0
     assert (path.with_name("new") / "folder" / "animals.audit.csv").exists()
     run("audit", "draw", path, "-t", "animal")

@@ -26,13 +26,11 @@ def test_paths_must_be_free_and_their_folder_there(tmp_path):
     ):
         require_free([taken, tmp_path / "new.csv", tmp_path / "other.csv", tmp_path], force=False)
     require_free([tmp_path / "made" / "later" / "new.csv"], force=True)
-    with pytest.raises(OSError, match=r"taken.csv is a file, so nothing can be written in it"):
+    with pytest.raises(OSError, match=r"Cannot write in .*taken.csv.* \(not a directory\)"):
         require_free([taken / "deep" / "new.csv"], force=True)
     (tmp_path / "link.csv").symlink_to("nowhere")
     with pytest.raises(ValueError, match=r"link.csv exists already; pass --force"):
         require_free([tmp_path / "link.csv"], force=False)
-    with pytest.raises(OSError, match="bytes free, but at least"):
-        require_free([tmp_path / "new.csv"], force=False, n_bytes=10**18)
 
 
 def test_folders_are_made_and_where_writing_fails_nothing_stays(tmp_path):

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-import chary.labelling.result
+import chary.labelling.label
 import chary.model_file
 from chary.audit.judge import read_labels_under_test
 from chary.options import Options
@@ -84,7 +84,7 @@ def test_the_aim_is_asked_for_and_said(table, run):
     page = (table.parent / "customers.report.html").read_text()
     assert "Optimised for balanced accuracy: every class counts the same." in page
     assert "balanced accuracy" in page
-    question = "If rare classes matter as much as common ones, label with --aim balanced"
+    question = "If rare classes matter as much as common ones, pass --aim balanced"
     for words in (["label", *QUICK, "--force"], ["diagnose"]):
         code, out, _ = run(words[0], table, "-t", "churn", *words[1:])
         assert code == 0
@@ -255,13 +255,11 @@ def test_spellings_are_folded_said_and_the_cells_left_as_they_are(table, run):
     assert set(written["chary_label"]) == {"yes", "no"}
     code, out, _ = run("label", table, "-t", "churn", *QUICK, "--json", "--force")
     figures = json.loads(out)
-    assert figures["spellings"]["yes"]["Yes"] == 3
     assert figures["notes"][1].startswith(note)
     code, out, _ = run("diagnose", table, "-t", "churn", "--json")
-    assert json.loads(out)["spellings"] == figures["spellings"]
+    assert any(one.startswith(note) for one in json.loads(out)["notes"])
     code, out, _ = run("label", table, "-t", "churn", *QUICK, "--json", "--force", "--exact-labels")
     assert sorted(json.loads(out)["labels"]) == ["Yes", "no", "no ", "yes"]
-    assert json.loads(out)["spellings"] == {}
 
 
 def test_every_marker_that_is_typed_counts(table, run):

@@ -179,10 +179,10 @@ CHOSEN = Options(
 
 def test_every_hint_says_all_that_was_chosen_and_overwrites_nothing(tmp_path):
     files, safe = ["my t.csv", "more.csv"], replace(CHOSEN, force=False)
-    draw = Hints.typed(CHOSEN, files, 12).draw
+    draw = Hints.for_labels(CHOSEN, files, 12).draw
     assert draw.startswith("chary audit draw 'my t.csv' more.csv --target 'it'\"'\"'s' --unlabeled '' ")
     assert parsed(draw) == replace(of_command(safe, "draw"), k=12)
-    assert Hints.typed(CHOSEN, files, 0).draw == ""
+    assert Hints.for_labels(CHOSEN, files, 0).draw == ""
 
     table = SimpleNamespace(stem="t", folder=Path())
     judged = SimpleNamespace(
@@ -190,11 +190,11 @@ def test_every_hint_says_all_that_was_chosen_and_overwrites_nothing(tmp_path):
         answers=SimpleNamespace(n_drawn=60),
         tested=SimpleNamespace(source=SimpleNamespace(table=table)),
     )
-    hints = Hints.typed_to_judge(CHOSEN, files, judged)
+    hints = Hints.for_judged(CHOSEN, files, judged)
     assert parsed(hints.draw) == replace(of_command(safe, "judge"), k=100, audit=None, annotator=(), settled=None)
     assert hints.fill == "chary audit fill s.csv"
     judged.answers.n_drawn = 100
-    assert Hints.typed_to_judge(CHOSEN, files, judged).draw == ""
+    assert Hints.for_judged(CHOSEN, files, judged).draw == ""
 
     told = {"unlabeled": ("to do",), "exact_labels": True, "read_with": {"delimiter": ":", "encoding": "cp1252"}}
     drawn = SheetOrigin("it's", ["a"], **told, tables=("my t.csv",))

@@ -62,27 +62,29 @@ def test_many_files_have_an_output_each_and_are_not_made_twice(model, months, tm
     out = tmp_path / "out"
     code, said, err = run("predict", model, months, "--out", out, "--jobs", 1, "--memory", "1GB")
     assert (code, err) == (0, "")
-    assert sorted(path.name for path in out.glob("*.csv")) == ["apr.csv", "feb.csv", "jan.csv", "mar.csv"]
+    assert sorted(path.name for path in out.glob("*.csv")) == [
+        f"{month}.predicted.csv" for month in ("apr", "feb", "jan", "mar")
+    ]
     assert re.search(r"4 files written in .* s, .* rows a second \(1 at a time, 953 MiB at most\)", said)
-    written = pl.read_csv(out / "jan.csv", separator=";")
+    written = pl.read_csv(out / "jan.predicted.csv", separator=";")
     assert written.columns == ["id", "age", "colour", "churn", "chary_label", "chary_confidence"]
     before = {path: path.stat().st_ino for path in out.glob("*.csv")}
-    (out / "mar.csv").unlink()
+    (out / "mar.predicted.csv").unlink()
     code, said, _ = run("predict", model, f"{months}/*.csv", "--out", out, "--json")
     figures = json.loads(said)
     assert (code, figures["rows"], figures["written"], figures["finished_before"]) == (0, 80, 1, 3)
     assert sum(figures["labels"].values()) == 80
-    assert {path for path in out.glob("*.csv") if path.stat().st_ino == before[path]} >= {out / "jan.csv"}
-    (out / "jan.csv").write_text("something else")
+    assert {path for path in out.glob("*.csv") if path.stat().st_ino == before[path]} >= {
+        out / "jan.predicted.csv"
+    }
+    (out / "jan.predicted.csv").write_text("something else")
     code, said, err = run("predict", model, months, "--out", out)
     assert code == 1
-    assert (
-        "jan.csv was changed after it was written; pass --force to overwrite it, or choose another folder." in err
-    )
+    assert "jan.predicted.csv was changed after it was written; pass --force to overwrite it, or choose" in err
     assert "3 files finished before and verified" in said
-    assert (out / "jan.csv").read_text() == "something else"
+    assert (out / "jan.predicted.csv").read_text() == "something else"
     assert run("predict", model, months, "--out", out, "--force")[0] == 0
-    assert pl.read_csv(out / "jan.csv", separator=";").equals(written)
+    assert pl.read_csv(out / "jan.predicted.csv", separator=";").equals(written)
 
 
 def test_without_a_folder_outputs_are_next_to_their_inputs(model, months, run):
@@ -115,7 +117,6 @@ def test_what_does_not_go_together_is_said_before_any_work(model, months, tmp_pa
         (["--memory", "1MB"], "1 at a time need at least 400 MiB, but only 0 MiB are allowed; ask for fewer"),
         (["--engine", "ray"], "There is no engine 'ray'; pass --engine process or 'dask'."),
         (["--features", tmp_path / "x.npy"], "--features belongs to the rows of one table; give one FILE."),
-        (["--out", months], "would take the place of an input; choose another folder with --out."),
     ]:
         code, _, err = run("predict", model, months, *words)
         assert (code, said in err) == (1, True), err
@@ -131,7 +132,7 @@ def test_standard_input_is_one_file(model, table, tmp_path, run, monkeypatch):
     monkeypatch.setattr("sys.stdin", Typed)
     code, said, err = run("predict", model, "-", "--json")
     assert (code, err) == (0, "")
-    assert json.loads(said)["files"] == {"predicted": "stdin.predicted.csv"}
+    assert json.loads(said)["files"] == {"predicted": ["stdin.predicted.csv"]}
     assert (tmp_path / "stdin.predicted.csv").read_text().startswith("id;age;colour;churn;chary_label")
 
 
@@ -161,7 +162,7 @@ def test_predict_says_whether_the_rows_are_like_those_learned_from(model, table,
     assert "'colour' most (" in out
     assert "Labels and confidence may be wrong." in re.sub(r"\s+", " ", out)
     code, out, _ = run("predict", model, new, "--force", "--json")
-    figures = json.loads(out)["new_rows"]
+    (figures,) = json.loads(out)["new_rows"].values()
     assert (figures["verdict"], figures["rows"], figures["rows_then"]) == ("very different", 60, 80)
     assert figures["columns"][0]["column"] == "colour"
     assert figures["columns"][0]["here"] == 1
@@ -185,11 +186,11 @@ def test_of_many_files_those_that_differ_are_named_and_strict_refuses_them_alone
     code, said, _ = run("predict", model, months, "--out", out, "--jobs", 2)
     said = re.sub(r"\s+", " ", said)
     assert code == 0
-    assert "odd.csv: The 60 rows differ from those the model learned from: 'colour' most (" in said
+    assert "odd.predicted.csv: The 60 rows differ from those the model learned from: 'colour' most (" in said
     assert "The rows of 4 files look like those the model learned from." in said
     code, told, _ = run("predict", model, months, "--out", tmp_path / "b", "--strict", "--json")
     figures = json.loads(told)
     assert (code, figures["written"]) == (1, 4)
     assert {one["verdict"] for one in figures["new_rows"].values()} == {"alike"}
     assert "leave --strict out" in figures["failed"][0]["reason"]
-    assert not (tmp_path / "b" / "odd.csv").exists()
+    assert not (tmp_path / "b" / "odd.predicted.csv").exists()

@@ -60,7 +60,7 @@ def short_training():
 def page_of(result):
     """The page as the command line makes it."""
     return render_page(
-        summarize(result), Hints.typed(Options(target=result.target), [result.table.name], result.audit_size)
+        summarize(result), Hints.for_labels(Options(target=result.target), [result.table.name], result.audit_size)
     )
 
 

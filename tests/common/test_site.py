@@ -143,7 +143,6 @@ WORDS = {
     "report/templates/cells.html": ["Wrong among them"],
     "report/templates/sections/audit.html": ["Recognised", "Cross-validation on your own labels"],
     "report/templates/sections/importance.html": ["Change of probability"],
-    "report/templates/sections/prior.html": ["Labels that change"],
     "report/templates/sections/second_look.html": ["Labels of yours worth a second look"],
     "report/templates/judged/accuracy.html": ["answered rows only"],
     "report/summary.py": ["can be accepted with"],

@@ -4,8 +4,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 from sklearn.linear_model import LogisticRegression
 
-from chary.labelling.label import rows_to_label
-from chary.labelling.result import suspect_labels
+from chary.labelling.label import rows_to_label, suspect_labels
 from chary.method.held_out import HeldOut, held_out
 
 

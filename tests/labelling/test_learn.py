@@ -5,11 +5,10 @@ from types import SimpleNamespace
 import numpy as np
 import polars as pl
 import pytest
-from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 
 import chary
-from chary import DiverseEnsembleClassifier, MixedEnsembleClassifier, SelfTrainingClassifier
+from chary import DiverseEnsembleClassifier, MixedEnsembleClassifier
 from chary.labelling import Diagnosis
 from chary.labelling.diagnose import MILD, REPRESENTATIVE, STRONG, UNKNOWN, prepare
 from chary.labelling.learn import (
@@ -17,11 +16,10 @@ from chary.labelling.learn import (
     MIXED,
     NETWORK,
     _hold_out,
-    choose,
+    choose_learner,
     collapsed,
     columns_beyond_labels,
     fit_learner,
-    prior_figures,
     prior_of_part,
     useless_texts,
     weigh_members,
@@ -46,7 +44,7 @@ def test_what_is_known_decides_who_learns():
         (diagnosis(REPRESENTATIVE, n_labeled=20_000), "mixed", 0),
     ]
     for found, learner, rounds in known:
-        choice = choose(found)
+        choice = choose_learner(found)
         assert (choice.name, choice.rounds) == (learner, rounds)
         assert choice.learner is LEARNERS[learner]
         assert choice.learner.words
@@ -55,9 +53,9 @@ def test_what_is_known_decides_who_learns():
 
 def test_who_is_asked_for_learns_and_rounds_that_are_asked_for_are_taken():
     strong = diagnosis(STRONG, coverage=0.1)
-    assert choose(strong, learner="mixed").name == "mixed"
-    assert choose(strong, learner="network", rounds=3).rounds == 3
-    assert choose(strong, learner="linear", rounds=2).rounds == 2
+    assert choose_learner(strong, learner="mixed").name == "mixed"
+    assert choose_learner(strong, learner="network", rounds=3).rounds == 3
+    assert choose_learner(strong, learner="linear", rounds=2).rounds == 2
 
 
 def test_a_learner_makes_a_classifier_that_is_seeded_and_told_all():
@@ -71,10 +69,10 @@ def test_a_learner_makes_a_classifier_that_is_seeded_and_told_all():
 
 def test_a_classifier_of_the_users_is_cloned_and_one_of_charys_is_told_that_empty_means_unlabelled():
     own = LogisticRegression(C=3)
-    made = choose(diagnosis(MILD), learner=own).classifier(0)
+    made = choose_learner(diagnosis(MILD), learner=own).classifier(0)
     assert made.estimator is not own
     assert (made.estimator.C, made.confidence) == (3, "max_probability")
-    theirs = choose(diagnosis(MILD), learner=DiverseEnsembleClassifier()).classifier(0)
+    theirs = choose_learner(diagnosis(MILD), learner=DiverseEnsembleClassifier()).classifier(0)
     assert (theirs.estimator.unlabeled, theirs.confidence) == (None, "t_similarity")
 
 
@@ -204,53 +202,6 @@ def test_what_says_nothing_of_all_rows_holds_for_a_part_and_of_all_rows_it_is_wh
 def test_shares_that_cannot_be_those_of_all_rows_are_refused():
     with pytest.raises(ValueError, match="1 % of all 1,000 rows"):
         prior_of_part({"no": 0.99, "yes": 0.01}, part_of_many(30), 1000)
-
-
-X, y_true = make_classification(400, 5, n_informative=3, n_redundant=0, class_sep=0.5, random_state=0)
-y = np.where(np.arange(400) < 60, np.array(["no", "yes"])[y_true], None)
-
-
-def figures(class_prior=None, **options):
-    model = SelfTrainingClassifier(
-        LogisticRegression(), confidence="max_probability", max_rounds=0, class_prior=class_prior
-    ).fit(X, y)
-    return model, prior_figures(model, X, np.arange(60, 400), **options)
-
-
-def test_a_wrong_belief_shows_as_labels_that_flip():
-    _, found = figures({"no": 0.7, "yes": 0.3})
-    assert found.told
-    assert found.sentence == "you told chary that 70 % of all rows are 'no' and 30 % are 'yes'"
-    assert found.classes == ["no", "yes"]
-    by_factor = {round(level.factor, 2): level for level in found.levels}
-    assert list(by_factor) == [0.5, 0.67, 1, 1.5, 2]
-    assert by_factor[1].flipped == 0
-    with_given = 340 * by_factor[1].predicted + np.bincount(y_true[:60])
-    assert with_given == pytest.approx([280, 120], abs=1)  # 70 and 30 % of all 400 rows
-    assert by_factor[2].flipped > 0.1  # odds off by two: one label in ten
-    other = found.class_name == "no"
-    assert by_factor[2].predicted[1 - other] > by_factor[1].predicted[1 - other] + 0.1
-
-
-def test_without_a_prior_the_belief_is_what_the_model_predicts():
-    model, found = figures()
-    assert not found.told
-    assert found.sentence.startswith("you told chary nothing")
-    predicted = [np.mean(model.predict(X[60:]) == name) for name in ("no", "yes")]
-    now = next(level for level in found.levels if level.factor == 1)
-    assert now.predicted == pytest.approx(predicted)
-
-
-def test_a_class_with_labels_cannot_have_share_zero():
-    with pytest.raises(ValueError, match="class_prior says that 0 % of all 400 rows"):
-        figures({"no": 1.0, "yes": 0.0})
-
-
-def test_of_many_rows_a_sample_tells(monkeypatch):
-    monkeypatch.setattr("chary.labelling.learn._PRIOR_ROWS", 100)
-    _, found = figures([0.5, 0.5], random_state=0)
-    assert found.levels[2].predicted == pytest.approx([0.5, 0.5], abs=0.15)
-    assert found.levels[2].flipped == 0
 
 
 def numbered(labeled, n=1500):

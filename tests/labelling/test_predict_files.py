@@ -15,15 +15,7 @@ import polars as pl
 import pytest
 
 from chary.labelling import Predictor, predict_files, predict_table
-from chary.labelling.predict_files import (
-    FileTask,
-    Resources,
-    finished,
-    is_one_file,
-    label_files,
-    output_of_one,
-    plan_files,
-)
+from chary.labelling.predict_files import FileTask, Resources, finished, label_files, plan_files
 from chary.options import Options
 from chary.tables import Table, TableError, read_table, write_table
 from chary.tables.source import open_source
@@ -32,7 +24,7 @@ GIB = 1 << 30
 
 
 def into(out, **options):
-    return FileTask("", "", Options(out=out, **options))
+    return Options(out=out, **options)
 
 
 @pytest.fixture(name="predictor", scope="module")
@@ -132,11 +124,8 @@ def test_what_is_wrong_leaves_nothing(tmp_path, predictor, rows, monkeypatch):
         resources=Resources(1, 1, 1 << 20),
     )
     refused(rows(60), "without sheets", options=Options(sheet="one"))
-    refused(
-        rows(60).with_columns(city=pl.lit("Rom")),
-        "so nothing was written; leave the parameter strict",
-        strict=True,
-    )
+    rome = rows(60).with_columns(city=pl.lit("Rom"))
+    refused(rome, "so nothing was written; leave the parameter strict", options=Options(strict=True))
     real = predict_files._write
 
     def changed(predictor, task, *rest):
@@ -175,7 +164,7 @@ def test_a_finished_file_is_neither_made_again_nor_overwritten(tmp_path, predict
     done = label_file(predictor, task)
     before = output.stat().st_ino
     source.touch()  # another time, the same content
-    assert label_file(predictor, task) == done == finished(output, source, predictor.digest, task.settings)
+    assert label_file(predictor, task) == done == finished(predictor, task)
     assert output.stat().st_ino == before
     with pytest.raises(FileExistsError):
         label_file(predictor, replace(task, recorded=False))
@@ -198,13 +187,14 @@ def test_whatever_else_is_there_is_refused_in_one_sentence(tmp_path, predictor, 
         (output, kept[output].replace(b"Ulm", b"Rom"), "was changed after it was written"),
         (source, kept[source].replace(b"Ulm", b"Rom"), "has changed since .* was written"),
         (source, b"a\n2\n3\n", "has changed since .* was written"),
-        *((record, text, "was not written by this command") for text in (b"{", b"[]", b'{"version": 99}')),
+        *((record, text, "was not written by this command") for text in (b"{", b"[]", b"{}")),
+        (record, json.dumps(content | {"version": 99}).encode(), "was written by another version of chary"),
         (record, json.dumps(content | {"model_sha256": "n"}).encode(), "was made with another model"),
         (record, json.dumps(content | {"settings": {"format": "jsonl"}}).encode(), "was made with other settings"),
     ]:
         path.write_bytes(text)
         with pytest.raises(TableError, match=f"{why}; pass the parameter overwrite to overwrite it"):
-            finished(output, source, predictor.digest, task.settings)
+            finished(predictor, task)
         path.write_bytes(kept[path])
 
 
@@ -223,32 +213,41 @@ def test_outputs_keep_their_names_and_places(predictor, folder, tmp_path):
         plan = plan_files(predictor, given, into(out, format=format))
         return [os.path.relpath(path, root) for path in sorted(task.output for task in plan.tasks)]
 
-    assert outputs([str(folder)], out, out) == ["a.csv"]
-    assert outputs([f"{folder}/**/*.*"], out, out) == ["a.csv", "deep/b.csv", "deep/c.parquet"]
-    assert outputs([str(folder / "a.csv"), str(folder / "deep/b.csv")], out, out) == ["a.csv", "deep/b.csv"]
+    assert outputs([str(folder)], out, out) == ["a.predicted.csv"]
+    every = ["a.predicted.csv", "deep/b.predicted.csv", "deep/c.predicted.parquet"]
+    assert outputs([f"{folder}/**/*.*"], out, out) == every
+    assert outputs([str(folder / "a.csv"), str(folder / "deep/b.csv")], out, out) == every[:2]
     found = outputs([f"{folder}/d*/*"], out, out, format="jsonl.gz")
-    assert found == ["deep/b.jsonl.gz", "deep/c.jsonl.gz"]
+    assert found == ["deep/b.predicted.jsonl.gz", "deep/c.predicted.jsonl.gz"]
     assert outputs([f"{folder}/deep/*"], None, folder) == ["deep/b.predicted.csv", "deep/c.predicted.parquet"]
-    assert output_of_one(str(folder / "a.csv"), Options(format="parquet")) == folder / "a.predicted.parquet"
-    assert is_one_file([str(folder / "a.csv")])
-    assert is_one_file(["-"])
-    assert not is_one_file([str(folder)])
-    assert not is_one_file([f"{folder}/*.csv"])
+    assert outputs([str(folder / "a.csv")], None, folder, format="parquet") == ["a.predicted.parquet"]
+
+
+def test_records_are_kept_of_a_folder_a_pattern_and_several_files(predictor, folder):
+    recorded = lambda *given: [task.recorded for task in plan_files(predictor, given, into(None)).tasks]  # noqa: E731
+    assert recorded(str(folder / "a.csv")) == [False]
+    assert recorded(str(folder)) == recorded(f"{folder}/*.csv") == [True]
+    assert recorded(str(folder / "a.csv"), str(folder / "deep/b.csv")) == [True, True]
+
+
+def test_what_is_elsewhere_is_refused(predictor):
+    with pytest.raises(TableError, match="is not a file on this machine; download it first"):
+        plan_files(predictor, ["https://example.org/t.csv"], into(None))
 
 
 def test_shards_share_the_files_out(predictor, folder, tmp_path):
-    parts = [plan_files(predictor, [f"{folder}/**/*"], into(tmp_path / "o"), (k, 2)) for k in (1, 2)]
+    parts = [plan_files(predictor, [f"{folder}/**/*"], into(tmp_path / "o", shard=(k, 2))) for k in (1, 2)]
     assert sorted(map(len, (plan.tasks for plan in parts))) == [1, 2]
     assert len({task.output for plan in parts for task in plan.tasks}) == 3
-    assert plan_files(predictor, [f"{folder}/**/*"], into(tmp_path / "o"), (5, 9)).tasks == []
-    with pytest.raises(TableError, match="There is no part 3 of 2"):
-        plan_files(predictor, [str(folder)], into(None), (3, 2))
+    assert plan_files(predictor, [f"{folder}/**/*"], into(tmp_path / "o", shard=(5, 9))).tasks == []
 
 
 def test_no_output_takes_the_place_of_an_input_or_of_another(predictor, folder, rows):
-    plan = plan_files(predictor, [str(folder)], into(folder))
-    assert (plan.tasks, len(plan.failed)) == ([], 1)
-    assert "would take the place of an input; choose another folder" in str(plan.failed[0][1])
+    rows(20).write_csv(folder / "a.predicted.csv")
+    plan = plan_files(predictor, [f"{folder}/a.csv", f"{folder}/a.predicted.csv"], into(None))
+    assert (len(plan.tasks), len(plan.failed)) == (1, 1)
+    assert "would take the place of an input; rename one" in str(plan.failed[0][1])
+    (folder / "a.predicted.csv").unlink()
     rows(20).write_parquet(folder / "a.parquet")
     plan = plan_files(predictor, [f"{folder}/a.*"], into(folder / "out", format="csv"))
     assert len(plan.tasks) == 1

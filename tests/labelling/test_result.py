@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chary.labelling import label_table
-from chary.labelling.result import SOURCES, Counts, LabeledRows, columns_to_add, joined_labels, some_labels
+from chary.labelling.label import SOURCES, Counts, LabeledRows, columns_to_add, joined_labels, some_labels
 from chary.method.labels import Labels
 from chary.options import Options
 from chary.tables import Table

@@ -1,7 +1,5 @@
 """That the transductive search is exact, and that its bound holds."""
 
-from itertools import product
-
 import numpy as np
 import pytest
 from scipy.optimize import linprog
@@ -10,8 +8,8 @@ from scipy.special import softmax
 from chary.method.policies import Round, TransductiveBound
 
 
-def thresholds(votes, posterior, **options):
-    return TransductiveBound(**options).accept(a_vote(votes, posterior)).used["thresholds"]
+def thresholds(votes, posterior):
+    return TransductiveBound().accept(a_vote(votes, posterior)).used["thresholds"]
 
 
 def a_vote(votes, posterior=None, prediction=None):
@@ -101,7 +99,7 @@ def linear_programme(votes, posterior, index, thresholds):
     return -solution.fun
 
 
-def test_exact_search_equals_brute_force():
+def test_the_search_equals_brute_force():
     for index in ["confidence", "prediction"]:
         for number, (votes, posterior) in enumerate(problems(100, max_rows=9, max_classes=4)):
             prediction = np.random.default_rng(number).integers(0, votes.shape[1], len(votes))
@@ -131,113 +129,20 @@ def test_bound_equals_a_linear_programme():
         assert used["bound"] * len(votes) == pytest.approx(value, rel=1e-7, abs=1e-7)
 
 
-def test_joint_search_equals_brute_force_over_all_vectors():
-    differ = 0
-    for votes, posterior in problems(100, max_rows=9, max_classes=3, seed=2):
-        index = votes.argmax(axis=1)
-        classes = np.unique(index)
-        curves = [brute_force(votes, posterior, index, j, np.unique(votes[index == j, j])) for j in classes]
-        ratios = [
-            sum(bound for bound, _ in choice) / sum(count for _, count in choice)
-            for choice in product(*(list(zip(*curve, strict=True)) for curve in curves))
-        ]
-        accepted, used = TransductiveBound(objective="joint").accept(a_vote(votes, posterior))
-        ratio = used["bound"] * len(votes) / accepted.sum()
-        assert ratio == pytest.approx(min(ratios), rel=1e-9, abs=1e-12)
-        differ += not np.array_equal(used["thresholds"], thresholds(votes, posterior))
-    assert differ > 10  # the two objectives are not the same
-
-
-def test_a_joint_problem_where_a_class_gives_way():
-    rising = [0.95, 0.95, 0.9, 0.55, 0.52, 0.05, 0.1]
-    votes = np.column_stack([rising, 1 - np.array(rising)])
-    np.testing.assert_allclose(thresholds(votes, votes), [0.55, 0.9])
-    np.testing.assert_allclose(thresholds(votes, votes, objective="joint"), [0.9, 0.9])
-
-
-def published_grid(votes, posterior):
-    """The published search, loop by loop."""
-    n, n_classes = votes.shape
-    index = votes.argmax(axis=1)
-    thresholds = []
-    for j in range(n_classes):
-        v = votes[:, j].astype(float)
-        if posterior[:, j].sum() == 0:
-            thresholds.append(1.0)
-            continue
-        ratios, thetas = [], [v.min() + t * (v.max() - v.min()) / 50 for t in range(50)]
-        for theta in thetas:
-            total = 0.0
-            for i in range(n_classes):
-                total += published_infimum(v, posterior[:, i].astype(float), index == j, theta) if i != j else 0
-            share = np.mean((v >= theta) & (index == j))
-            ratios.append(total / n / (share if share > 0 else 1e-8))
-            if published_stop(ratios):
-                break
-        thresholds.append(thetas[ratios.index(min(ratios))])
-    return np.array(thresholds)
-
-
-def published_infimum(v, p, predicted, theta):
-    values = []
-    for t in range(50):
-        gamma = theta + (t + 1) * (1 - theta) / 50
-        between = (v >= theta) & (v < gamma)
-        rest = (p * v)[predicted].sum() - (p * v)[between].sum()
-        values.append(p[between].sum() + max(0.0, rest) / gamma)
-        if published_stop(values):
-            break
-    return min(values)
-
-
-def published_stop(values):
-    return len(values) > 4 and values[-1] > values[-2] >= values[-3]
-
-
-def test_grid_search_equals_the_published_loops():
-    # The early stops compare sums that can be equal but for rounding, so here nothing is rounded.
-    for problem in problems(5, max_rows=20, max_classes=3, seed=3):
-        votes, posterior = (dyadic(values, 20) for values in problem)
-        found = thresholds(votes, posterior, search="grid")
-        np.testing.assert_array_equal(found, published_grid(votes, posterior))
-
-
-def test_a_grid_threshold_above_every_row_of_the_class_is_a_last_resort():
-    votes = np.array([[0.9, 1.0], [0.6, 0.1]])  # the highest vote for class 0 is a row of class 1
-    found = thresholds(votes, votes, search="grid")
-    np.testing.assert_array_equal(found, published_grid(votes, votes))
-    assert found[0] == 0.6
-
-
-def test_exact_search_is_never_worse_than_the_grid():
-    better = 0
-    for votes, posterior in problems(120, max_rows=40, max_classes=4, seed=4):
-        index = votes.argmax(axis=1)
-        exact = thresholds(votes, posterior)
-        grid = thresholds(votes, posterior, search="grid")
-        for j in np.unique(index):
-            bound, count = brute_force(votes, posterior, index, j, np.array([exact[j], grid[j]]))
-            ours, theirs = bound / np.where(count > 0, count, np.nan)  # the grid may accept no row
-            assert np.isnan(theirs) or ours <= theirs * (1 + 1e-9) + 1e-12
-            better += ours < theirs * (1 - 1e-6)
-    assert better > 10
-
-
 # --- What the bound promises ---------------------------------------------------------------------------
 
 
 def test_with_the_true_posterior_the_bound_holds():
     for index in ["confidence", "prediction"]:
-        for objective in ["per_class", "joint"]:
-            policy = TransductiveBound(index=index, objective=objective)
-            for seed in range(60):
-                rng = np.random.default_rng([5, seed])
-                n, n_classes = rng.integers(1, 40), rng.integers(2, 5)
-                votes, _ = a_problem(rng, KINDS[seed % len(KINDS)], n, n_classes)
-                truth, prediction = rng.integers(0, n_classes, (2, n))
-                accepted, used = policy.accept(a_vote(votes, np.eye(n_classes)[truth], prediction))
-                chosen = votes.argmax(axis=1) if index == "confidence" else prediction
-                assert (accepted & (chosen != truth)).sum() <= n * used["bound"] + 1e-9
+        for seed in range(60):
+            rng = np.random.default_rng([5, seed])
+            n, n_classes = rng.integers(1, 40), rng.integers(2, 5)
+            votes, _ = a_problem(rng, KINDS[seed % len(KINDS)], n, n_classes)
+            truth, prediction = rng.integers(0, n_classes, (2, n))
+            pool = a_vote(votes, np.eye(n_classes)[truth], prediction)
+            accepted, used = TransductiveBound(index=index).accept(pool)
+            chosen = votes.argmax(axis=1) if index == "confidence" else prediction
+            assert (accepted & (chosen != truth)).sum() <= n * used["bound"] + 1e-9
 
 
 def test_a_certain_posterior_that_agrees_accepts_everything():
@@ -305,15 +210,12 @@ def test_float32_rounding_beyond_the_unit_interval_is_forgiven():
 
 
 def test_row_order_is_irrelevant_to_the_last_bit_of_long_sums():
-    for objective in ["per_class", "joint"]:
-        for search in ["exact", "grid"]:
-            rng = np.random.default_rng(6)
-            votes = softmax(rng.integers(0, 4, (500, 3)), axis=1)  # a few distinct votes, every posterior its own
-            posterior = rng.random((500, 3))
-            policy = TransductiveBound(search=search, objective=objective)
-            orders = [rng.permutation(500) for _ in range(20)]
-            results = [policy.accept(a_vote(votes[order], posterior[order])).used for order in orders]
-            assert len({(*used["thresholds"], used["bound"]) for used in results}) == 1
+    rng = np.random.default_rng(6)
+    votes = softmax(rng.integers(0, 4, (500, 3)), axis=1)  # a few distinct votes, every posterior its own
+    posterior = rng.random((500, 3))
+    orders = [rng.permutation(500) for _ in range(20)]
+    results = [TransductiveBound().accept(a_vote(votes[order], posterior[order])).used for order in orders]
+    assert len({(*used["thresholds"], used["bound"]) for used in results}) == 1
 
 
 def test_bad_input_gets_one_sentence():

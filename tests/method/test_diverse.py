@@ -1,7 +1,6 @@
 """DiverseEnsembleClassifier: what it learns, what it accepts, what it refuses, what it promises."""
 
 import os
-import re
 import tracemalloc
 from pathlib import Path
 
@@ -521,29 +520,16 @@ def test_training_goes_on_where_it_was_and_leaves_the_other_alone():
     )
 
 
-def test_weights_of_another_shape_are_refused():
-    for changes, message in [
-        ({"n_heads": 3}, "start_from has 64 columns, hidden_sizes=(16,) and n_heads=5, and this fit 64 columns, "),
-        (
-            {"hidden_sizes": (8, 4)},
-            "and this fit 64 columns, hidden_sizes=(8, 4) and n_heads=5; they must be the same.",
-        ),
-    ]:
-        X, y = three_classes()
-        first = model().fit(X, y)
-        with pytest.raises(ValueError, match=re.escape(message)):
-            model(**changes).fit(X, y, start_from=first)
-
-
-def test_weights_of_other_columns_or_classes_or_of_nothing_are_refused():
+def test_weights_that_mean_something_else_are_refused():
     X, y = three_classes()
     first = model().fit(X, y)
-    with pytest.raises(ValueError, match=r"start_from has 64 columns, .* and this fit 63 columns"):
-        model().fit(X[:, 1:], y, start_from=first)
-    with pytest.raises(
-        ValueError, match=r"start_from knows the classes \[0, 1, 2\], and the labels are of \[3, 4, 5\]"
+    for fit in (
+        lambda: model(n_heads=3).fit(X, y, start_from=first),
+        lambda: model(hidden_sizes=(8, 4)).fit(X, y, start_from=first),
+        lambda: model().fit(X[:, 1:], y, start_from=first),
+        lambda: model().fit(X, y + 3, start_from=first),
+        lambda: model().fit(X, y, start_from=model()),
+        lambda: model().fit(X, y, start_from=StandardScaler()),
     ):
-        model().fit(X, y + 3, start_from=first)
-    for other in (model(), StandardScaler()):
-        with pytest.raises(ValueError, match=rf"start_from is a {type(other).__name__}; give a fitted"):
-            model().fit(X, y, start_from=other)
+        with pytest.raises(ValueError, match=r"same columns, classes, hidden_sizes and n_heads; it is \w+\("):
+            fit()

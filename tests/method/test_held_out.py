@@ -147,15 +147,6 @@ def test_what_is_judged_is_the_prediction_not_the_highest_probability():
     assert (judged.prediction != model.predict_proba(X[:20]).argmax(axis=1)).any()
 
 
-def test_a_model_that_gives_no_probability_has_none():
-    X, _ = table(60)
-    codes = np.where(np.arange(60) < 30, (X[:, 0] > 0).astype(int), -1)
-    model = SelfTrainingClassifier(RidgeClassifier(), confidence="margin", class_prior="labeled", max_rounds=1)
-    judged = judge_folds(model, X, codes, [np.arange(5)])
-    assert np.isnan(judged.probability).all()
-    assert np.isfinite(judged.confidence).all()
-
-
 def test_rows_can_be_taken_in_another_order():
     X, _ = table(40)
     y = (X[:, 0] > 0).astype(int)

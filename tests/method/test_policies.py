@@ -1,12 +1,12 @@
 """Which rows each policy accepts, and that policies are values with parameters."""
 
 import copy
-from dataclasses import FrozenInstanceError
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
 
 from chary.method.policies import Curriculum, FixedThreshold, RisingShare, Round, TransductiveBound
 
@@ -20,9 +20,6 @@ POLICIES = [
     TransductiveBound(),
     TransductiveBound(index="prediction"),
     TransductiveBound(index="mixed"),
-    TransductiveBound(objective="joint"),
-    TransductiveBound(search="grid"),
-    TransductiveBound(search="grid", objective="joint", index="prediction"),
 ]
 
 
@@ -218,9 +215,7 @@ def test_policies_are_values():
     for policy in POLICIES:
         assert copy.deepcopy(policy) == policy
         assert eval(repr(policy)) == type(policy)(**policy.get_params()) == policy
-        assert len({policy, copy.deepcopy(policy)}) == 1
-        with pytest.raises(FrozenInstanceError):
-            policy.rescore = True
+        assert clone(policy) == policy
 
 
 def test_bad_parameters_are_refused_in_the_words_of_scikit_learn():
@@ -234,18 +229,8 @@ def test_bad_parameters_are_refused_in_the_words_of_scikit_learn():
         (lambda: RisingShare(first=20), "'first' .* Got 20"),
         (lambda: RisingShare(0.8, 0.2), "first=0.8 is above last=0.2; the share must not fall"),
         (lambda: RisingShare(max_rows=0), "'max_rows' .* or None. Got 0"),
-        (lambda: TransductiveBound("fast"), "'search' .* Got 'fast'"),
+        (lambda: clone(Curriculum().set_params(step=2)), r"'step' .* Got 2"),
         (lambda: TransductiveBound(index="label"), "'index' .* Got 'label'"),
     ]:
         with pytest.raises(ValueError, match=words):
             make()
-
-
-def test_a_policy_is_changed_by_making_another():
-    given = RisingShare(first=0.1)
-    assert given.set_params(last=0.9) == RisingShare(first=0.1, last=0.9)
-    assert given == RisingShare(first=0.1)
-    with pytest.raises(ValueError, match=r"'step' .* Got 2"):
-        Curriculum().set_params(step=2)
-    with pytest.raises(ValueError, match=r"Invalid parameter 'stp' for policy Curriculum.*\['step', 'rescore'\]"):
-        Curriculum().set_params(stp=0.2)

@@ -70,10 +70,8 @@ def test_a_loaded_model_compares_rows_with_each_other_or_with_a_background(resul
 def test_what_is_no_result_and_no_row_is_refused(result):
     with pytest.raises(TypeError, match=r"takes a result of chary\.label"):
         chary.explain("model.chary", [1])
-    with pytest.raises(IndexError, match="between 0 and 159"):
+    with pytest.raises(IndexError, match="out of bounds"):
         chary.explain(result, [160])
-    with pytest.raises(IndexError):
-        chary.explain(result, -1)
-    with pytest.raises(TypeError, match="numbers of rows"):
+    with pytest.raises(IndexError, match="integers"):
         chary.explain(result, ["a"])
     assert len(chary.explain(result, [])) == 0

@@ -22,7 +22,7 @@ from chary.labelling.explain import Cell
 from chary.method.held_out import HeldOut
 from chary.options import Options
 from chary.report.page import _SECTIONS as SECTIONS
-from chary.report.page import _most_predicted, render_page
+from chary.report.page import render_page
 from chary.report.summary import EVIDENCE, Hints, summarize
 from chary.tables import Table
 
@@ -53,7 +53,7 @@ class Tree(HTMLParser):
 def page_of(result):
     """The page as the command line makes it."""
     return render_page(
-        summarize(result), Hints.typed(Options(target=result.target), [result.table.name], result.audit_size)
+        summarize(result), Hints.for_labels(Options(target=result.target), [result.table.name], result.audit_size)
     )
 
 
@@ -221,33 +221,15 @@ def test_the_verdict_has_its_colour(result, verdict, tone):
 
 def test_biased_labels_bring_the_advice_unless_proportions_were_told(result):
     biased = replace(result, diagnosis=replace(result.diagnosis, verdict=STRONG))
-    assert "pass it with --class-prior" in page_of(biased)
+    assert "pass --class-prior" in page_of(biased)
     told = replace(biased, prior=result.prior._replace(told=True, sentence="you told chary that <b> is all"))
     page = page_of(told)
-    assert "pass it with --class-prior" not in page
+    assert "pass --class-prior" not in page
     assert "You told chary that &lt;b&gt; is all." in page
     assert "If they are not true, many labels are wrong" in page
 
 
-def test_another_belief_shows_as_labels_that_change(result):
-    level = next(level for level in result.prior.levels if level.factor == 2)
-    assert 'data-head="Odds times">2</th><td' in (page := page_of(result))
-    assert f"{level.flipped:.0%}" in page or f"{level.flipped:.1%}" in page
-
-
-def test_of_many_classes_the_one_that_is_varied_and_the_most_predicted_are_shown():
-    shares = [0.01 * code for code in range(20)]
-    prior = {
-        "class_name": "c3",
-        "classes": [f"c{i}" for i in range(20)],
-        "levels": [{"factor": 1, "predicted": shares}],
-    }
-    assert _most_predicted(prior) == [3, 15, 16, 17, 18, 19]
-    few = {"class_name": "a", "classes": ["a", "b"], "levels": [{"factor": 1.0, "predicted": [0.1, 0.9]}]}
-    assert _most_predicted(few) == [0, 1]
-
-
-def test_labels_that_are_not_strongly_biased_bring_no_rounds_and_the_page_says_why():
+def test_labels_that_are_not_strongly_biased_bring_no_rounds():
     rng = np.random.default_rng(0)
     x = rng.normal(size=120)
     labels = np.where(x > 0, "yes", "no").astype(object)
@@ -257,7 +239,6 @@ def test_labels_that_are_not_strongly_biased_bring_no_rounds_and_the_page_says_w
     )
     page = " ".join(page_of(fair).split())
     assert "The model learned from the given labels alone" in page
-    assert "chary does not learn from its own labels unless asked" in page
     assert "Several kinds of model were trained" in page
 
 
@@ -284,7 +265,7 @@ def test_a_report_without_figures_can_be_made():
 
 def test_a_python_caller_is_told_parameters_and_no_flag(result):
     page = render_page(summarize(replace(result, diagnosis=replace(result.diagnosis, verdict=STRONG))))
-    assert "pass it as class_prior={name: share, ...}" in page
+    assert "pass class_prior={name: share, ...}" in page
     assert not re.search(r"[^-]--[a-z]|chary (label|audit|predict)", page.split("</style>")[1])
 
 
@@ -297,8 +278,6 @@ def test_every_section_has_its_template_and_every_template_its_section(page):
 
 
 def test_the_picture_of_the_bias_is_the_score_that_the_verdict_rests_on(page, result):
-    likeness = result.diagnosis.likeness
-    assert np.mean(likeness.labeled[:, None] > likeness.unlabeled) > 0.9  # strongly biased, and it shows
     section = page.split('id="bias"')[1].split("<h2")[0]
     assert section.count("<polygon") == 2 * (1 + sum(bool(c.edges) for c in result.contrasts))
     assert "looks like a labelled row" in section
@@ -364,8 +343,8 @@ def test_a_page_can_be_read_by_everybody(page, audited):
 
 
 def test_the_report_of_an_audit_shows_what_was_taken_for_what(page, audited):
-    cells = re.findall(r'<td class="(right|wrong)" style="--shade:(\d+)%">(\d*)</td>', page_of(audited))
-    assert sorted(cells) == [("right", "45", "27"), ("wrong", "5", "3")]
+    cells = re.findall(r'<td class="(right|wrong)" data-shade="(\d)">(\d*)</td>', page_of(audited))
+    assert sorted(cells) == [("right", "5", "27"), ("wrong", "1", "3")]
     assert 'class="matrix"' not in page.split("</style>")[1]
 
 

@@ -56,7 +56,7 @@ def test_counts_add_up(summary):
     assert sum(of_class["new_share"] for of_class in summary["classes"]) == pytest.approx(1)
     for source in ("learned", "predicted"):
         assert sum(summary["confidence"][source]) == summary["sources"][source]
-    assert summary["rounds"][0]["n_learned"] == summary["sources"]["learned"]
+    assert summary["rounds"][0]["n_accepted"] == summary["sources"]["learned"]
 
 
 def test_confidences_fall_into_their_bins(summary, result):
@@ -75,15 +75,15 @@ def test_held_out_labels(summary, result):
 @pytest.mark.parametrize(
     ("verdict", "flags"),
     [
-        (REPRESENTATIVE, (True, False, False)),
-        (MILD, (False, True, False)),
-        (STRONG, (False, True, True)),
-        (UNKNOWN, (False, False, False)),
+        (REPRESENTATIVE, (True, False, "good")),
+        (MILD, (False, True, "fair")),
+        (STRONG, (False, True, "bad")),
+        (UNKNOWN, (False, False, "fair")),
     ],
 )
 def test_flags_say_what_a_verdict_is(result, verdict, flags):
     found = summarize(replace(result, diagnosis=replace(result.diagnosis, verdict=verdict)))["diagnosis"]
-    assert (found["representative"], found["biased"], found["strongly"]) == flags
+    assert (found["representative"], found["biased"], found["tone"]) == flags
 
 
 def test_features_that_differ_are_told_in_the_tables_own_units(summary):
@@ -148,7 +148,7 @@ def test_columns_say_what_they_were_taken_for(summary):
 
 def test_a_diagnosis_alone_says_the_same_of_the_rows(summary):
     alone = summarize_diagnosis(diagnose_table(table(), Options.of(target="y")))
-    for shared in ("columns", "notes", "spellings"):
+    for shared in ("columns", "notes"):
         assert alone.pop(shared) == summary[shared]
     assert (alone.pop("file"), alone.pop("target")) == ("shop.csv", "y")
     assert alone == summary["diagnosis"]

@@ -82,10 +82,10 @@ def test_an_audit_is_shown_beside_what_the_labels_promised(summary, accept, said
 
 def test_a_diagnosis_shows_columns_differences_and_advice(result):
     diagnosed = diagnose_table(result.table, Options.of(target="y"))
-    text = screen(show_diagnosis, summarize_diagnosis(diagnosed), Hints(class_prior="say so"))
+    text = screen(show_diagnosis, summarize_diagnosis(diagnosed), Hints(typed=True))
     assert "[b]x numeric" in text
     assert "A model tells labelled from other rows: AUC" in text
-    assert "in the whole table? Then say so: on 20 real tables" in text
+    assert "in the whole table? Then pass --class-prior NAME=SHARE: on 20 real tables" in text
 
 
 def test_of_a_labelled_table_doubtful_columns_are_named(summary):

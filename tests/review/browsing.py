@@ -12,8 +12,8 @@ TOKEN = "a token for tests"
 TAGS = re.findall(
     r"\w+",
     "html head meta title link script body a header p b span nav ol li button kbd div main h1 h2 h3 section form "
-    "label input fieldset legend dl dt dd ul table thead tbody tr th td select option datalist figure figcaption "
-    "svg polygon rect line circle text footer dialog details summary progress output code bdi noscript",
+    "label input fieldset legend dl dt dd ul table caption thead tbody tr th td select option datalist figure "
+    "figcaption svg polygon rect line circle text footer dialog details summary progress output code bdi noscript",
 )
 STRAY = """(tags) => [...document.querySelectorAll("*")].filter((one) => !tags.includes(one.localName) ||
     one.getAttributeNames().some((name) => name.startsWith("on") || name === "style" || name === "srcdoc"))

@@ -1,6 +1,7 @@
 """A table of animals, a workbench over it, and somebody who holds its token."""
 
 import json
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -33,6 +34,19 @@ def write_animals(folder, n=240):
     frame = pl.DataFrame({"size": size, "speed": speed, "name": names, "animal": animal.tolist()})
     frame.write_csv(folder / "animals.csv")
     return folder / "animals.csv", truth
+
+
+def ended(background, seconds=120):
+    """Whether nothing is left to do by then."""
+    end = time.monotonic() + seconds
+    while background.running and time.monotonic() < end:
+        time.sleep(0.01)
+    return not background.running
+
+
+@pytest.fixture
+def wait():
+    return ended
 
 
 @pytest.fixture
@@ -103,7 +117,7 @@ class Browser:
         return page
 
     def wait(self):
-        assert self.bench.background.wait(120)
+        assert ended(self.bench.background)
         work = self.get("/api/state")["work"]
         assert work["error"] is None, work
         return self

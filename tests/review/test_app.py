@@ -45,7 +45,7 @@ def test_every_page_is_a_shell_of_the_table(browser):
 def test_no_path_comes_from_the_client(browser, path):
     answer = browser.client.get(path)
     assert answer.status_code == 404
-    assert answer.json() == {"error": "There is no such page here."}
+    assert answer.json()["error"].startswith("There is no such ")
 
 
 @pytest.mark.parametrize("path", ["/download/labels", "/download/model", "/download/report", "/report"])
@@ -72,7 +72,7 @@ def test_whatever_is_sent_ends_in_a_sentence(browser, path, content):
 
 @pytest.mark.parametrize(
     "query",
-    ["audit?place=x", "audit?place=-1", "audit?place=99", "result?low=x", "result?sort=nothing", "doubt?row=0"],
+    ["audit?place=x", "audit?place=-1", "audit?place=99", "result?sort=999", "result?sort=nothing", "doubt?row=0"],
 )
 def test_bad_questions_too(browser, query):
     browser.post("/api/audit/draw", k=3)

@@ -10,7 +10,7 @@ from chary.review.state import Background, Superseded
 from chary.tables import TableError
 
 
-def test_work_tells_its_step_and_ends():
+def test_work_tells_its_step_and_ends(wait):
     background, go, done = Background(), Event(), []
 
     def task(progress):
@@ -24,12 +24,13 @@ def test_work_tells_its_step_and_ends():
         pass
     assert background.view()["running"]
     go.set()
-    assert background.wait(60)
+    assert wait(background)
     assert done == [True]
-    assert background.view() == {"running": False, "step": "", "share": 0.0, "left": "", "error": None}
+    at = {"step": "Learning", "share": 0.0, "left": ""}
+    assert background.view() == {"running": False, **at, "error": None}
 
 
-def test_what_was_asked_for_last_is_done_and_what_was_before_let_go():
+def test_what_was_asked_for_last_is_done_and_what_was_before_let_go(wait):
     background, begun, go, done = Background(), Event(), Event(), []
 
     def first(progress):
@@ -43,21 +44,21 @@ def test_what_was_asked_for_last_is_done_and_what_was_before_let_go():
     background.start(lambda progress: done.append("second"))
     background.start(lambda progress: done.append("third"))
     go.set()
-    assert background.wait(60)
+    assert wait(background)
     assert done == ["third"]
 
 
-def test_an_error_is_a_sentence_and_the_next_work_is_done():
+def test_an_error_is_a_sentence_and_the_next_work_is_done(wait):
     background, done = Background(), []
 
     def fails(progress):
         raise TableError("It is odd; leave ", Parameter("class_prior"), " out.")
 
     background.start(fails)
-    assert background.wait(60)
+    assert wait(background)
     assert background.view()["error"] == "It is odd; leave the class shares on the page Start out."
     background.start(lambda progress: done.append(True))
-    assert background.wait(60)
+    assert wait(background)
     assert background.view()["error"] is None
     assert done
     background.close()
@@ -92,20 +93,20 @@ def test_work_that_nobody_wants_any_more_shows_nothing(bench, labelled):
     assert overview(bench, {})["stale"]
 
 
-def test_an_error_of_the_fit_is_said_and_what_was_learned_stays(bench, labelled, monkeypatch):
+def test_an_error_of_the_fit_is_said_and_what_was_learned_stays(bench, labelled, monkeypatch, wait):
     bench._adopt(lambda step: None, labelled, ["key"])
     monkeypatch.setattr(bench.job, "run", lambda *asked: 1 / 0)
     bench.learn()
-    assert bench.background.wait(60)
+    assert wait(bench.background)
     state = overview(bench, {})
     assert "ZeroDivisionError" in state["work"]["error"]
     assert state["learned"]
 
 
-def test_another_error_changes_what_is_accepted_and_no_label(bench, labelled):
+def test_another_error_changes_what_is_accepted_and_no_label(bench, labelled, wait):
     bench._adopt(lambda step: None, labelled, ["key"])
     change(bench, {"error": 0.6})
-    assert bench.background.wait(60)
+    assert wait(bench.background)
     assert bench.result.accept.sum() > labelled.labels.labeled.sum()
     assert (bench.result.codes == labelled.codes).all()
     assert "chary_accept" in bench.paths.labels.read_text().split("\n")[0]

@@ -39,8 +39,7 @@ def test_the_walk_from_a_file_to_accepted_labels_writes_what_the_commands_write(
     browser.wait()
     found = browser.get("/api/truth")
     assert found["ready"]
-    assert browser.get("/api/audit")["interval"]["low"] == found["accuracy"]["low"]
-    error = next(one["error"] for one in found["acceptance"] if one["count"])
+    error = next(one["error"] for one in found["acceptance"] if one["n_accepted"])
     assert browser.post("/api/accept", error=error)["chosen"] == error
     row = browser.get("/api/doubt")
     assert row["row"]["number"] - 1 not in {one.number for one in Filling(bench.paths.audit).rows}
@@ -52,13 +51,13 @@ def test_the_walk_from_a_file_to_accepted_labels_writes_what_the_commands_write(
     browser.wait()
     state = browser.get("/api/state")
     assert (state["stale"], state["learned"]) == (False, True)
-    result = browser.get("/api/result?sort=chary_confidence")
+    result = browser.get("/api/result?sort=2")
     assert [file["written"] and file["ours"] and not file["stale"] for file in result["files"]] == [True] * 3
     assert {"chary_label", "chary_accept"} <= set(result["columns"])
     downloads = {kind: browser.client.get(f"/download/{kind}").content for kind in ("labels", "model", "report")}
     assert "style-src 'unsafe-inline'" in browser.client.get("/report").headers["content-security-policy"]
 
-    (command,) = result["commands"]
+    command = result["command"]
     assert "--checked" in command
     out = path.parent / "again"
     assert main([*command.replace(str(path.parent), f"{path.parent}").split()[1:], "--out", str(out)]) == 0
@@ -106,7 +105,6 @@ def test_skip_undo_another_class_and_conflicts(animals, enter):
     refused = browser.post("/api/audit", 409, place=3, answer="cat", expected="")
     assert "has the answer 'dog' by now" in refused["error"]
     assert refused["now"]["answered"] == 2
-    assert "was changed outside this page" in browser.get("/api/state")["notices"][0]
     for nothing in ("NA", "unknown", " ", "x" * 300, 3, None):
         browser.post("/api/audit", 400, place=4, answer=nothing, expected="")
     browser.post("/api/audit", 409, place=4, row=9999, answer="cat", expected="")
@@ -146,7 +144,6 @@ def test_nothing_is_said_of_accuracy_before_the_planned_size(browser, animals):
         assert not {"chary_label", "chary_confidence", "animal"} & {field["name"] for field in row["fields"]}
         assert not set(row) & {"proposed", "confidence", "label"}
         page = browser.post("/api/audit", place=row["place"], answer=truth[row["row"] - 1], expected="")
-    assert page["interval"]["n"] == 6
     assert "being audited" in browser.post("/api/doubt", 400, row=row["row"], answer="dog")["error"]
     assert browser.get(f"/api/doubt?row={row['row']}")["row"] is None  # nor is an opinion shown of it
     browser.wait()
@@ -162,14 +159,15 @@ def test_live_the_interval_holds_whenever_one_stops_and_the_command_says_the_sam
     for _ in range(7):
         row = page["row"]
         page = browser.post("/api/audit", place=row["place"], answer=truth[row["row"] - 1], expected="")
-        intervals.append(page["interval"]["n"])
-    assert intervals == [0, 0, 0, 0, 5, 5, 5]
+        intervals.append(page["interval"]["words"].startswith("After 5 rows"))
+    assert intervals == [False] * 4 + [True] * 3
     refused = browser.post("/api/audit/draw", 400, k=12, rule="planned")
     assert "cannot be changed" in refused["error"]
     browser.post("/api/learn")
     browser.wait()
-    found = browser.get("/api/truth")["accuracy"]
-    assert "whenever you stopped" in found["words"]
+    truth = browser.get("/api/truth")
+    assert "whenever you stopped" in truth["sentences"][0]
+    found = truth["bars"][1]
     out = path.parent / "again"
     assert (
         main(
@@ -272,21 +270,21 @@ def test_judging_labels_from_the_first_row_to_what_can_be_accepted(rules, enter,
     assert state["kind"] == "judge"
     assert [column["name"] for column in browser.get("/api/start")["columns"]] == ["text"]
     page = browser.label(truth, k=60)
-    assert page["interval"]["n"] == 60
+    assert page["done"]
     browser.wait()
-    found = browser.get("/api/truth")
-    assert found["accuracy"]["n"] == 60
+    assert browser.get("/api/truth")["audited"] == 60
     browser.post("/api/accept", error=0.1)
     browser.wait()
-    result = browser.get("/api/result?accept=true")
-    assert 0 < result["matching"] < 200
+    result = browser.get("/api/result")
+    marks = pl.read_csv(path.with_name("mails.judged.csv"))["chary_accept"]
+    assert 0 < marks.sum() < 200
     for path_ in ("/review", "/api/doubt"):
         assert browser.client.get(path_).status_code == 404
     browser.post("/api/settings", 400, aim="balanced")
     files = {file["name"]: file for file in result["files"]}
     assert set(files) == {"mails.judged.csv", "mails.judged.html"}
     out = path.parent / "again"
-    assert main([*result["commands"][0].split()[1:], "--out", str(out)]) == 0
+    assert main([*result["command"].split()[1:], "--out", str(out)]) == 0
     capsys.readouterr()
     assert (out / "mails.judged.csv").read_bytes() == path.with_name("mails.judged.csv").read_bytes()
 
@@ -296,7 +294,6 @@ def test_the_label_under_test_is_never_shown(rules, enter):
     browser = enter(begin([str(path)], Options(labels=("rule",), confidence="sure")))
     page = browser.post("/api/audit/draw", k=5)
     assert [field["name"] for field in page["row"]["fields"]] == ["text"]
-    assert page["question"] == "label"
 
 
 def test_what_cannot_be_is_refused(animals):
@@ -415,7 +412,7 @@ def test_without_a_target_the_page_offers_columns_and_their_values(tickets, ente
     assert (page["labelled"], page["classes"]) == (60, ["Fixed", "wontfix"])
     browser.wait()
     assert browser.bench.result.labels.labeled.sum() == 60
-    assert "--unlabeled offen" in browser.get("/api/result")["commands"][0]
+    assert "--unlabeled offen" in browser.get("/api/result")["command"]
 
     page = browser.post("/api/labels", unlabeled=[], classes=["offen"])  # the tick is set after all
     assert page["classes"] == ["Fixed", "offen", "wontfix"]

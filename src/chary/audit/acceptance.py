@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from numbers import Real
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,9 +13,6 @@ from scipy.special import bdtr
 from chary._words import Parameter, shown
 from chary.audit.intervals import Floats
 from chary.tables.table import TableError
-
-if TYPE_CHECKING:
-    pass
 
 # The errors at which a report says what can be accepted, and the level of each statement.
 ERRORS, LEVEL = (0.01, 0.02, 0.05, 0.1, 0.2), 0.9

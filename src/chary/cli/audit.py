@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from chary._words import cell_words, listed, percent, shown, visible
+from chary._words import listed, percent, shown, visible
 from chary.cli import console
 from chary.options import Options
 
@@ -293,6 +293,8 @@ class Sheet:
         """The row's cells, in as many columns side by side as it takes and fit."""
         from rich.table import Table as Grid
         from rich.text import Text
+
+        from chary.tables.cells import cell_words
 
         row = self.filling.cells(self.place + 1)
         n_columns = min(math.ceil(len(self.fields) / room), max(1, self.console.width // 40)) or 1

@@ -20,14 +20,14 @@ import typer
 
 from chary._files import atomic_writes, folders_for, probe, why_unreadable
 from chary._words import Parameter, Step, command_line, finite, listed, visible
-from chary.options import FORMATS, OUTPUT, Options, flag_of
+from chary.options import FORMAT_WORDS, OUTPUT, Options, flag_of
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from chary.tables import Source, Table
 
-READABLE = f"{listed(FORMATS.values(), 'or')}, also gzip or zip"
+READABLE = f"{listed(FORMAT_WORDS.values(), 'or')}, also gzip or zip"
 TABLE = Annotated[
     list[str],
     typer.Argument(
@@ -135,8 +135,8 @@ def quietly() -> Iterator[None]:
         os.close(original)
 
 
-def require_free(paths: Iterable[Path], force: bool, n_bytes: int = 0) -> None:
-    """Refuse before any work what could not be written after it; at least so many bytes will be."""
+def require_free(paths: Iterable[Path], force: bool) -> None:
+    """Refuse before any work what could not be written after it."""
     paths = list(paths)
     there = [str(path) for path in paths if os.path.lexists(path) and not force]
     if there:
@@ -144,7 +144,7 @@ def require_free(paths: Iterable[Path], force: bool, n_bytes: int = 0) -> None:
         raise ValueError(
             f"{listed(there)} {exist} already; pass --force to overwrite {them}, or --out for another folder."
         )
-    probe(paths, overwrite=True, n_bytes=n_bytes)
+    probe(paths, overwrite=True)
 
 
 @contextmanager

@@ -130,7 +130,7 @@ def _judge(
         require_writable(table)
     console.require_free(paths.values(), options.force)
     result = judge_table(scan, options.audit, options)
-    hints = Hints.typed_to_judge(options, files, result)
+    hints = Hints.for_judged(options, files, result)
     summary = summarize_judged(result)
     people = result.answers.annotators
     if people and people.unsettled and options.settled is None:

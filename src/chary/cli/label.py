@@ -57,7 +57,9 @@ def diagnose_command(file: console.TABLE, options: Options, as_json: console.JSO
         options = with_names_of(table, options)
         diagnosed = diagnose_table(table, options, progress=step)
     summary = summarize_diagnosis(diagnosed)
-    console.tell(summary, lambda screen: show_diagnosis(screen, summary, Hints.typed(options, file, 0)), as_json)
+    console.tell(
+        summary, lambda screen: show_diagnosis(screen, summary, Hints.for_labels(options, file, 0)), as_json
+    )
 
 
 class Labelled(NamedTuple):
@@ -73,13 +75,13 @@ def label_and_write(files: Sequence[str | os.PathLike[str]], options: Options) -
     """Read, label, write: in parts what does not fit in memory, or if that is asked for by a sample."""
     console.require_readable(*files)
     from chary.labelling import label_table
-    from chary.labelling.result import write_rows_to_check
+    from chary.labelling.label import write_rows_to_check
     from chary.labelling.score import probability_names
     from chary.model_file import model_bytes
     from chary.report.page import render_page
     from chary.report.summary import Hints, summarize
     from chary.tables import Table
-    from chary.tables.formats import least_bytes, require_writable
+    from chary.tables.formats import require_writable
     from chary.tables.table import refuse_taken, with_names_of
     from chary.tables.target import target_labels
 
@@ -95,11 +97,13 @@ def label_and_write(files: Sequence[str | os.PathLike[str]], options: Options) -
         endings |= {"to check": "check.csv"} if options.check_sheet else {}
         folder = options.folder(table.folder)
         paths = {kind: folder / f"{table.stem}.{ending}" for kind, ending in endings.items()}
-        console.require_free(paths.values(), options.force, least_bytes(table))
+        console.require_free(paths.values(), options.force)
         require_writable(table)
         with console.writing(paths.values(), options.force) as (labeled, model, report, *to_check):
             result = label_table(source, options, file=labeled, progress=step)
-            labelled = Labelled(result, summarize(result), Hints.typed(options, files, result.audit_size), paths)
+            labelled = Labelled(
+                result, summarize(result), Hints.for_labels(options, files, result.audit_size), paths
+            )
             model.write(model_bytes(result.model))
             report.write(render_page(labelled.summary, labelled.hints).encode("utf-8", "backslashreplace"))
             for stream in to_check:

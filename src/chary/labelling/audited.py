@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,16 +13,13 @@ from numpy.typing import NDArray
 from chary.audit.acceptance import Acceptor, ConfidenceHistogram
 from chary.audit.answers import Audit, AuditAnswers
 from chary.audit.figures import Comparison, Score, balanced_score, class_scores, compare
-from chary.audit.intervals import at_least
 from chary.audit.model import fit_with_audit, widened
 from chary.method.estimators import in_blocks_of_rows
-from chary.method.held_out import HeldOut, confidence_of
+from chary.method.held_out import confidence_of
 from chary.method.labels import Labels
 from chary.method.self_training import SelfTrainingClassifier
 
 _CLEAR = 0.05
-_SHARES = (1.0, 0.9, 0.75, 0.5, 0.25, 0.1)
-_FEWEST = 10  # held-out rows that say anything
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,49 +156,3 @@ def _of_skipped(model: Any, X: NDArray[Any], answers: AuditAnswers) -> tuple[NDA
         prediction[there] = model.predict(X_skipped).astype(str)
         confidence[there] = confidence_of(model, X_skipped)
     return prediction, confidence
-
-
-# ---------------------------------------------------------------- which rows to accept
-
-
-def acceptable(
-    audit: Audit | None, labeled: NDArray[np.bool_], confidence: NDArray[np.float64], settled: NDArray[np.bool_]
-) -> NDArray[np.bool_] | None:
-    """Which rows can be accepted at the error asked for; None if none was.
-
-    Labels that a person gave can. Others can from a confidence on, as a file shows it, if the row is ``settled``:
-    an audit speaks of what the model says in the end, not of a label that it learned from and would now change.
-    """
-    if audit is None or audit.asked is None:
-        return None
-    return labeled | (settled & (np.round(confidence, 4) >= audit.asked.threshold))
-
-
-class AcceptanceLevel(NamedTuple):
-    """What accepting the most confident rows would mean."""
-
-    share: float  # of the unlabelled rows
-    n_rows: int
-    threshold: float  # their least confidence
-    n_judged: int  # held-out labelled rows as confident
-    error: float | None  # share of those that were wrong; None: too few to say
-    error_high: float | None  # its one-sided 95 % limit (Clopper-Pearson)
-
-
-def acceptance_levels(rest: ConfidenceHistogram, judged: HeldOut) -> list[AcceptanceLevel]:
-    """How many rows could be accepted, and how often labelled rows as confident were wrong when held out.
-
-    ``rest`` counts the confidences of the rows without a label.
-    """
-    levels = []
-    for share in _SHARES:
-        n_rows = max(1, round(share * rest.n))
-        threshold = float(rest.smallest(rest.n - n_rows))
-        as_confident = np.round(judged.confidence, 4) >= threshold
-        n_judged, n_wrong = int(as_confident.sum()), int((as_confident & ~judged.correct).sum())
-        error = high = None
-        if n_judged >= _FEWEST:
-            error = n_wrong / n_judged
-            high = 1 - at_least(n_judged - n_wrong, n_judged)
-        levels.append(AcceptanceLevel(share, n_rows, threshold, n_judged, error, high))
-    return levels

@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 from scipy.linalg import cho_factor, cho_solve, eigh
 from scipy.spatial.distance import cdist
-from scipy.special import expit, logit
 from sklearn.utils import check_array, check_consistent_length
 
 from chary._threads import one_thread, same_warnings
@@ -60,20 +59,11 @@ class Separation(NamedTuple):
     """How well labelled rows can be told from the others."""
 
     auc: float  # 0.5: not at all, 1: always
-    low: float  # 95 % interval
-    high: float
     p_value: float  # by permutation
 
 
-class Likeness(NamedTuple):
-    """How much each row that was looked at is like a labelled one, told by a classifier that had not seen it."""
-
-    labeled: Floats  # (l,) scores of labelled rows: the higher, the more like one
-    unlabeled: Floats  # (u,)
-
-
 class Density(NamedTuple):
-    """How many rows have which ``Likeness``."""
+    """How many rows look how much like a labelled one, told by a classifier that had not seen them."""
 
     grid: Floats  # (g,)
     labeled: Floats  # (g,)
@@ -85,7 +75,7 @@ class Diagnosis:
     """Whether the labelled rows are like the rest."""
 
     verdict: str  #: representative, mildly biased, strongly biased, or too few rows to tell
-    #: how well labelled rows can be told from the others: AUC, interval, p-value; None: too few rows
+    #: how well labelled rows can be told from the others: AUC and p-value; None: too few rows
     separation: Separation | None
     coverage: float | None  #: share of unlabelled rows that have a labelled row near; 0.95 if representative
     shifts: list[FeatureShift]  #: the most different features first
@@ -94,7 +84,6 @@ class Diagnosis:
     n_labeled: int  #: rows with a label
     n_unlabeled: int  #: rows without
     audited: bool = False  #: whether random rows were labelled besides: changes the advice, not the verdict
-    likeness: Likeness | None = None  #: the scores that the verdict rests on
 
     @property
     def sentence(self) -> str:
@@ -166,17 +155,16 @@ def diagnose_rows(
     rows = np.concatenate([few_of(np.flatnonzero(side), _MAX_ROWS, rng) for side in (mask, ~mask)])
     sample, is_labeled = features[rows].astype(np.float64), mask[rows]
     standardized = _standardized(sample)
-    separation, likeness = separate(standardized, is_labeled, rng)
+    separation, scores = separate(standardized, is_labeled, rng)
     return Diagnosis(
         _verdict(separation),
         separation,
         coverage=measure_coverage(standardized, is_labeled, rng),
         shifts=feature_shifts(sample, is_labeled, names),
-        density=_density(likeness),
+        density=_density(scores, is_labeled),
         class_counts={},
         n_labeled=n_labeled,
         n_unlabeled=n_unlabeled,
-        likeness=likeness,
     )
 
 
@@ -263,7 +251,8 @@ def prepare(
 
 def features_of(table: Table, target: str, features: str | os.PathLike[str] | None = None) -> pl.DataFrame:
     """What a preparation is given of a table, and of a file beside it."""
-    return with_features(table.frame.drop(target), features)
+    frame = table.frame.drop(target)
+    return frame if features is None else with_features(frame, features)
 
 
 def compare_rows(prepared: Prepared, labels: Labels, seed: int) -> tuple[Diagnosis, list[Contrast]]:
@@ -278,8 +267,8 @@ def compare_rows(prepared: Prepared, labels: Labels, seed: int) -> tuple[Diagnos
     return diagnosis, contrasts(X, preparation, labels.labeled, diagnosis)
 
 
-def separate(X: Floats, labeled: NDArray[np.bool_], random_state: Any = None) -> tuple[Separation, Likeness]:
-    r"""How well labelled rows can be told from unlabelled ones, and the cross-validated scores that tell them.
+def separate(X: Floats, labeled: NDArray[np.bool_], random_state: Any = None) -> tuple[Separation, Floats]:
+    r"""How well labelled rows can be told from unlabelled ones, and the score of each row by which they are.
 
     The classifier is a kernel ridge regression of s = 1 (labelled) or 0, in k = 5 stratified folds:
 
@@ -312,10 +301,7 @@ def separate(X: Floats, labeled: NDArray[np.bool_], random_state: Any = None) ->
         scores[fold] = smoother @ (targets[rest] - targets[rest].mean(axis=0))
     of_folds = [_auc(scores[fold], targets[fold]) * labeled[fold].sum() for fold in folds]
     aucs = sum(of_folds) / labeled.sum()  # (1 + P,)
-    own = scores[:, 0]
-    interval = _auc_interval(own, labeled, folds)
-    separation = Separation(float(aucs[0]), *interval, float(np.mean(aucs >= aucs[0] - 1e-12)))
-    return separation, Likeness(own[labeled], own[~labeled])
+    return Separation(float(aucs[0]), float(np.mean(aucs >= aucs[0] - 1e-12))), scores[:, 0]
 
 
 def measure_coverage(X: Floats, labeled: NDArray[np.bool_], random_state: Any = None, n_draws: int = 10) -> float:
@@ -407,25 +393,6 @@ def _auc(scores: Floats, targets: Floats) -> Floats:
     return excess / (n_positive * (len(scores) - n_positive))
 
 
-def _auc_interval(
-    scores: Floats, labeled: NDArray[np.bool_], folds: list[NDArray[np.intp]]
-) -> tuple[float, float]:
-    """95 % interval of the AUC within folds, by DeLong's variance on the logit scale."""
-    above, below = [], []
-    for fold in folds:
-        positive, negative = scores[fold][labeled[fold]], scores[fold][~labeled[fold]]
-        wins = (positive[:, None] > negative) + 0.5 * (positive[:, None] == negative)  # (n_positive, n_negative)
-        above.append(wins.mean(axis=1))
-        below.append(wins.mean(axis=0))
-    won_by, lost_to = np.concatenate(above), np.concatenate(below)
-    n_positive, n_negative = len(won_by), len(lost_to)
-    auc = np.clip(won_by.mean(), 0.5 / n_positive, 1 - 0.5 / n_positive)
-    # A perfect separation has no variance of its own: never less than one doubtful labelled row.
-    variance = max(won_by.var(ddof=1) / n_positive + lost_to.var(ddof=1) / n_negative, 0.25 / n_positive**2)
-    half = 1.96 * np.sqrt(variance) / (auc * (1 - auc))
-    return float(expit(logit(auc) - half)), float(expit(logit(auc) + half))
-
-
 def _fisher(high: NDArray[np.bool_], labeled: NDArray[np.bool_]) -> Floats:
     """P-value of each feature of two values: twice the smaller tail of the hypergeometric distribution."""
     n_high_labeled, n_high = high[labeled].sum(axis=0), high.sum(axis=0)
@@ -433,21 +400,17 @@ def _fisher(high: NDArray[np.bool_], labeled: NDArray[np.bool_]) -> Floats:
     return np.minimum(1.0, 2 * np.minimum(null.cdf(n_high_labeled), null.sf(n_high_labeled - 1)))
 
 
-def _density(likeness: Likeness, n_points: int = 100) -> Density | None:
+def _density(scores: Floats, labeled: NDArray[np.bool_], n_points: int = 100) -> Density | None:
     """Gaussian kernel estimates of both sides with one bandwidth, as wide as suits the spread within a side."""
-    everything = np.concatenate(likeness)
-    if np.ptp(everything) < 1e-9:
+    reach = float(np.ptp(scores))
+    if reach < 1e-9:
         return None  # no row can be told from another
-    spread = np.sqrt(np.mean([side.var() for side in likeness]))
-    width = max(0.9 * float(spread) * len(everything) ** -0.2, 0.01 * float(np.ptp(everything)))
-    low, high = np.quantile(everything, [0.002, 0.998])
+    sides = scores[labeled], scores[~labeled]
+    spread = float(np.sqrt(np.mean([side.var() for side in sides])))
+    width = max(0.9 * spread * len(scores) ** -0.2, 0.01 * reach)
+    low, high = np.quantile(scores, [0.002, 0.998])
     grid = np.linspace(float(low) - 2.5 * width, float(high) + 2.5 * width, n_points)
-
-    def smooth(values: Floats) -> Floats:
-        bumps = np.exp(-0.5 * ((grid[:, None] - values) / width) ** 2)
-        return bumps.mean(axis=1) / (width * np.sqrt(2 * np.pi))
-
-    return Density(grid, smooth(likeness.labeled), smooth(likeness.unlabeled))
+    return Density(grid, *(stats.norm.pdf(grid[:, None], side, width).mean(axis=1) for side in sides))
 
 
 # Columns drawn, bins of numbers, groups of categories; numbers of so few values are groups as well.

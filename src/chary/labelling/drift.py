@@ -60,7 +60,6 @@ class ColumnShift(NamedTuple):
     what: str  # "north", "above 45", "missing"
     seen: float  # share of the rows the model learned from
     new: float
-    p_value: float  # adjusted for the number of all such shares
 
 
 @dataclass(frozen=True)
@@ -160,9 +159,7 @@ def compare_with_reference(model: Pipeline, new: EventCounts) -> RowComparison:
     events, seen = _Events.of(model[0]), EventCounts(reference.n_rows, reference.counts)
     drift = compare_counts(seen, new, events.column)
     shifts = [
-        ColumnShift(
-            *events.words(e, reference.cuts), float(seen.shares[e]), float(new.shares[e]), float(drift.p_values[e])
-        )
+        ColumnShift(*events.words(e, reference.cuts), float(seen.shares[e]), float(new.shares[e]))
         for e in drift.events[:_MOST_COLUMNS].tolist()
     ]
     return RowComparison(drift.verdict, new.n_rows, reference.n_rows, drift.auc, shifts)

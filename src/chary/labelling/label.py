@@ -8,47 +8,40 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from time import monotonic, perf_counter
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
+import polars as pl
 from joblib import cpu_count
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from chary._threads import same_warnings
-from chary._words import Parameter, listed, percent, shown
-from chary.audit.sheet import named_rows, read_sheet, sample_of_table
-from chary.labelling.audited import acceptance_levels
-from chary.labelling.diagnose import DiagnosedTable, Floats, few_of
+from chary._words import Parameter, listed, shown
+from chary.audit.acceptance import ConfidenceHistogram, check_error
+from chary.audit.answers import Audit
+from chary.audit.intervals import at_least
+from chary.audit.sheet import DOUBT, GUESS, named_rows, read_sheet, sample_of_table, unlabelled_rows, write_sheet
+from chary.labelling.diagnose import DiagnosedTable, Floats, features_of, few_of
 from chary.labelling.drift import recount_reference
-from chary.labelling.explain import every_reason, reasons_of, reasons_to_doubt
+from chary.labelling.explain import Cell, every_reason, reasons_of, reasons_to_doubt
 from chary.labelling.learn import Fit, learn
 from chary.labelling.predict_files import group_rows
-from chary.labelling.result import (
-    GIVEN,
-    LEARNED,
-    PREDICTED,
-    Counts,
-    LabeledRows,
-    LabeledTable,
-    columns_to_add,
-    joined_labels,
-    some_labels,
-    suspect_labels,
-    with_given,
-)
-from chary.labelling.score import RowCounts, Scored, probability_names, refuse_memory, score_batches
+from chary.labelling.score import RowCounts, probability_columns, probability_names, refuse_memory, score_batches
 from chary.method.estimators import in_blocks_of_rows
+from chary.method.held_out import HeldOut
+from chary.method.labels import Labels
 from chary.method.priors import ACCURACY
-from chary.options import Options
-from chary.tables import Source, Table, TableError, write_table
-from chary.tables.formats import appending
-from chary.tables.table import free_memory, refuse_taken
+from chary.options import AUDIT_SIZE, Options
+from chary.tables import Source, Table, TableError
+from chary.tables.cells import target_texts
+from chary.tables.formats import GROUP_ROWS, appending
+from chary.tables.table import ACCEPT, CONFIDENCE, LABEL, SOURCE, WHY, free_memory, refuse_taken
 
 SAMPLE = 100_000  # rows without a label to learn with, of a table that is read in parts
 # What a process needs besides the rows that it keeps, how much these grow on the way, and the least of all.
@@ -57,6 +50,13 @@ _NAMED = 10  # classes in a sentence
 # Rows looked at for those worth a label, drawn at random: unlabelled ones, and labelled ones to compare them with.
 _MOST_UNLABELED, _MOST_LABELED = 20_000, 600
 _BLOCK = 2_000  # rows whose distances are worked out at a time
+# Where a label comes from: the user; the model, which has learned from it; the model, at the end.
+GIVEN, LEARNED, PREDICTED = SOURCES = ("given", "learned", "predicted")
+# Labels listed for a second look at most, how much more probable than the given one the other class must be, and
+# how many labels must have been judged for the probabilities to mean something: see ``benchmarks/second_look.py``.
+_MOST, _MARGIN, _FEWEST_JUDGED = 20, 0.85, 100
+# Shares of the rows that might be accepted, and the fewest held-out rows that say anything of them.
+_SHARES, _FEWEST = (1.0, 0.9, 0.75, 0.5, 0.25, 0.1), 10
 
 Progress = Callable[[str], None]
 
@@ -122,7 +122,7 @@ def label_table(
         "audit": None if fit.audit is None else fit.audit.of_rest(counts.rest),
         "notes": [*_on_parts(fit, counts), *fit.notes, *_unused_classes(fit, counts)],
     }
-    result = LabeledTable(
+    return LabeledTable(
         **vars(fit) | found,
         **vars(rows),
         counts=counts,
@@ -131,9 +131,6 @@ def label_table(
         reasons=reasons,
         seconds=watch.seconds(),
     )
-    if file is not None and isinstance(table, Table):
-        write_table(table, result.added_columns, file)
-    return result
 
 
 def _sampled(source: Source, options: Options, memory: int, progress: Progress) -> Table:
@@ -168,10 +165,7 @@ def _sampled(source: Source, options: Options, memory: int, progress: Progress) 
 def _label_all(
     fit: Fit, X: NDArray[Any], source: Source | None, file: BinaryIO | None, memory: int, progress: Progress
 ) -> tuple[LabeledRows, Counts]:
-    """Label every row; what is kept are those that were learned from, and how many rows have which label.
-
-    A table that is read in parts is written as it is labelled.
-    """
+    """Label and write every row; kept are those that were learned from, and how many rows have which label."""
     every, options, preparation = fit.labels, fit.options, fit.model[0]
     numbers = fit.table.numbers(np.arange(len(every.codes)))
     kept: list[LabeledRows] = []
@@ -183,7 +177,7 @@ def _label_all(
             frame, n = table.frame, table.frame.height
             known = slice(*np.searchsorted(numbers, [start, start + n]))
             places = (numbers[known] - start).astype(np.intp)
-            rows = _labelled(fit, scored, known, places)
+            rows = _labelled(fit, *scored, known, places)
             if options.explain:
                 features = X if source is None else preparation.part(frame, preparation.forms())
                 new = np.flatnonzero(rows.source != GIVEN)
@@ -192,54 +186,55 @@ def _label_all(
             counts = more if counts is None else counts.plus(more)
             kept.append(some_labels(rows, places))
             start += n
-            if source is not None and file is not None:
-                if appender is None:  # several row groups are on their way at a time: they are smaller than usual
-                    empty = replace(source.table, frame=frame.clear())
-                    appender = opened.enter_context(appending(empty, file, max(1, group_rows(frame) // 4)))
-                lines = table.lines if source.table.format == "jsonl" else None
-                out = replace(source.table, frame=frame, lines=lines)
-                appender.append(out, columns_to_add(every, frame.schema[str(options.target)], rows, fit.audit))
+            if file is not None:
+                if appender is None:  # in parts several row groups are on their way: they are smaller than usual
+                    size = GROUP_ROWS if source is None else max(1, group_rows(frame) // 4)
+                    appender = opened.enter_context(appending(table, file, size))
+                appender.append(table, columns_to_add(every, frame.schema[str(options.target)], rows, fit.audit))
                 progress(f"Labelling: {start:,} of {fit.table.n_rows:,} rows")
     if counts is None:
         raise TableError(f"{fit.table.name} holds no row.")
     return joined_labels(kept), counts
 
 
-def _batches(fit: Fit, X: NDArray[Any], source: Source | None, memory: int) -> Iterator[tuple[Table, Scored]]:
-    """All rows of the table with what the model says: those in memory at once, others block after block."""
-    seen = RowCounts(fit.model)
+def _batches(
+    fit: Fit, X: NDArray[Any], source: Source | None, memory: int
+) -> Iterator[tuple[Table, tuple[Floats, Floats]]]:
+    """All rows of the table with probabilities and confidence: those in memory at once, others in blocks."""
     if source is None:
         pool = np.flatnonzero(~fit.labels.labeled)
         probs, confidence = np.zeros((len(X), len(fit.labels.classes))), np.ones(len(X))
         probs[pool], confidence[pool] = in_blocks_of_rows(fit.model[-1].predict_scores, X, pool)
-        yield fit.table, Scored(probs.argmax(axis=1), confidence, probs, seen)
+        yield fit.table, (probs, confidence)
         return
+    seen = RowCounts(fit.model)
     for part, scored in score_batches(fit.model, source.batches(), seen, cpu_count()):
         refuse_memory(source.table.name, memory)
-        yield part.table, scored
+        lines = part.table.lines if source.table.format == "jsonl" else None
+        yield replace(source.table, frame=part.table.frame, lines=lines), (scored.probs, scored.confidence)
     seen.refuse(source.table.name)
     recount_reference(fit.model, seen.events)
 
 
-def _labelled(fit: Fit, scored: Scored, known: slice, places: NDArray[np.intp]) -> LabeledRows:
+def _labelled(fit: Fit, probs: Floats, confidence: Floats, known: slice, places: NDArray[np.intp]) -> LabeledRows:
     """What the rows of a batch get: what was given stays as it was, and so does what was learned from.
 
     ``known`` are the rows that were learned from, which are at ``places`` of the batch.
     """
     every, classifier = fit.labels, fit.model[-1]
-    given = np.full(len(scored.codes), -1)
+    given = np.full(len(probs), -1)
     given[places] = every.codes[known]
     labeled = given >= 0
-    predicted = np.where(labeled, given, scored.codes)
+    predicted = np.where(labeled, given, probs.argmax(axis=1))
     codes, source = predicted.copy(), np.full(len(given), PREDICTED, dtype=object)
     learned = classifier.labeled_iter_[known] > 0
     if classifier.aim == ACCURACY:  # another aim comes after the rounds, and is for every row
         accepted = classifier.transduction_[known][learned].astype(str)
         codes[places[learned]] = np.searchsorted(every.classes, accepted)
     source[places[learned]], source[labeled] = LEARNED, GIVEN
-    confidence = np.where(labeled, 1.0, scored.confidence)
-    probs = with_given(scored.probs, given) if fit.options.probabilities else None
-    return LabeledRows(codes, confidence, source, codes == predicted, probs=probs)
+    sure = np.where(labeled, 1.0, confidence)
+    shown_probs = with_given(probs, given) if fit.options.probabilities else None
+    return LabeledRows(codes, sure, source, codes == predicted, probs=shown_probs)
 
 
 def rows_to_label(
@@ -269,6 +264,267 @@ def rows_to_label(
     return rows[chosen]
 
 
+# ---------------------------------------------------------------- the outcome
+
+
+@dataclass(frozen=True)
+class LabeledRows:
+    """What some rows of a table were labelled with."""
+
+    codes: NDArray[np.intp]  #: (n,) the label of every row
+    confidence: NDArray[np.float64]  #: (n,) 1 where the label was given
+    source: NDArray[Any]  #: (n,) of SOURCES
+    settled: NDArray[np.bool_]  #: (n,) whether the model still says what a row was labelled with
+    why: pl.Series | None = None  #: (n,) the cells that decide each new label, as text; None: not asked for
+    probs: NDArray[np.float64] | None = None  #: (n, C) as ``probabilities``, if they were asked for
+
+
+def some_labels(rows: LabeledRows, places: NDArray[np.intp]) -> LabeledRows:
+    """Those of some of the rows."""
+    columns: list[Any] = [None if column is None else column[places] for column in vars(rows).values()]
+    return LabeledRows(*columns)
+
+
+def joined_labels(parts: Sequence[LabeledRows]) -> LabeledRows:
+    """The rows of one part after those of another."""
+    columns: list[Any] = []
+    for pieces in zip(*(vars(part).values() for part in parts), strict=True):
+        is_text = isinstance(pieces[0], pl.Series)
+        columns.append(None if pieces[0] is None else pl.concat(pieces) if is_text else np.concatenate(pieces))
+    return LabeledRows(*columns)
+
+
+@dataclass(frozen=True)
+class Counts:
+    """How many rows have each label, from where, and of which confidence; of parts of a table they add up."""
+
+    labels: NDArray[np.int64]  # (3, C) by SOURCES and class
+    learned: ConfidenceHistogram
+    predicted: ConfidenceHistogram
+    settled: ConfidenceHistogram  # new labels that the model says in the end, too
+
+    @classmethod
+    def of(cls, rows: LabeledRows, n_classes: int) -> Counts:
+        """Of some rows."""
+        given, learned, predicted = by_source = [rows.source == name for name in SOURCES]
+        return cls(
+            np.array([np.bincount(rows.codes[those], minlength=n_classes) for those in by_source], dtype=np.int64),
+            *(
+                ConfidenceHistogram.of(rows.confidence[those])
+                for those in (learned, predicted, ~given & rows.settled)
+            ),
+        )
+
+    def plus(self, other: Counts) -> Counts:
+        """The rows of both."""
+        return Counts(
+            self.labels + other.labels,
+            self.learned.plus(other.learned),
+            self.predicted.plus(other.predicted),
+            self.settled.plus(other.settled),
+        )
+
+    @property
+    def n(self) -> int:
+        """Rows in all."""
+        return int(self.labels.sum())
+
+    @property
+    def n_new(self) -> int:
+        """Rows that nobody labelled."""
+        return int(self.labels[1:].sum())
+
+    @property
+    def rest(self) -> ConfidenceHistogram:
+        """Their confidence."""
+        return self.learned.plus(self.predicted)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabeledTable(Fit, LabeledRows):
+    """The outcome of ``label_table``: what was learned, and the label of every row of ``table``."""
+
+    counts: Counts  #: of all rows, also where ``table`` holds a part of them
+    levels: list[AcceptanceLevel]  #: how often held-out labels of the surest rows were wrong
+    next_rows: NDArray[np.intp]  #: of highest doubt, to be checked
+    #: By row, the cells that decide: of those worth a label theirs, of those worth a second look what held-out
+    #: models say.
+    reasons: dict[int, list[Cell]]
+    seconds: dict[str, float]  #: by step
+
+    @property
+    def target(self) -> str:
+        """The column of the labels."""
+        return str(self.options.target)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What it was labelled with, and who learned."""
+        asked, learner = self.options, self.choice.learner
+        return {
+            "seed": asked.seed or 0,
+            "rounds": self.model[-1].max_rounds,
+            "unlabeled": list(asked.unlabeled) or None,
+            "exact_labels": asked.exact_labels,
+            "class_prior": asked.class_prior,
+            "aim": asked.aim,
+            "features": None if asked.features is None else str(asked.features),
+            "learner": self.choice.name,
+            "learner_words": learner.words,
+            "unlike_learners": learner.unlike,
+            "why_learner": self.choice.why,
+        }
+
+    @property
+    def n_drawn(self) -> int | None:
+        """Unlabelled rows that the model learned with, of a table read in parts; None: all."""
+        return None if self.table.taken is None else int((~self.labels.labeled).sum())
+
+    @property
+    def accept(self) -> NDArray[np.bool_] | None:
+        """(n,) Whether a row can be accepted at the error asked for; None: none was."""
+        return acceptable(self.audit, self.labels.labeled, self.confidence, self.settled)
+
+    @property
+    def second_look(self) -> HeldOut:
+        """Given labels that held-out predictions contradict, the most improbable first; they may be right."""
+        return self.judged.part(suspect_labels(self.judged))
+
+    @property
+    def audit_size(self) -> int:
+        """How many rows to draw for an audit, so that some are left to label; 0: there are too few."""
+        size = min(AUDIT_SIZE, self.counts.n_new - 1)
+        return size if size >= 2 else 0
+
+    @property
+    def added_columns(self) -> dict[str, pl.Series]:
+        """The columns that chary adds; the label has the type of the target, if every class is one of it."""
+        return columns_to_add(self.labels, self.table.frame.schema[self.target], self, self.audit)
+
+    def at_error(self, error: float | None) -> LabeledTable:
+        """The same as if this error had been asked for; needs an audit, unless there is none."""
+        check_error(error, self.audit)
+        if self.audit is None or self.audit.acceptor is None:
+            return self
+        return replace(self, audit=replace(self.audit, error=error))
+
+    def features(self, rows: NDArray[np.intp] | slice = slice(None)) -> NDArray[Any]:
+        """(n, d) What the model makes of the cells of all rows, or of some."""
+        preparation, frame = self.model[0], features_of(self.table, self.target, self.options.features)[rows]
+        return preparation.part(frame, preparation.forms(), order="C")  # the whole of it was found to be readable
+
+    def probabilities(self) -> NDArray[np.float64]:
+        """(n, C) What the model makes of every row, by class; where a label was given, 1 for its class.
+
+        A row that the model learned from keeps the label it was learned with, which need not be the class that
+        has the highest probability in the end.
+        """
+        if self.probs is not None:
+            return self.probs
+        return with_given(self.model[-1].predict_proba(self.features()), self.labels.codes)
+
+
+def with_given(probs: NDArray[Any], codes: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Class probabilities (n, C), 1 for the class of rows whose label was given; -1 in ``codes``: none was."""
+    probs[codes >= 0] = np.eye(probs.shape[1])[codes[codes >= 0]]
+    return probs
+
+
+def suspect_labels(judged: HeldOut, most: int = _MOST) -> NDArray[np.intp]:
+    """Places in ``judged`` of the labels worth a second look, the least probable label first.
+
+    A label is listed if the model that had not seen it gives another class a probability at least 0.85 above that
+    of the given one. They are ordered by the probability of the given label; of equal ones the surer prediction,
+    then the first row, comes first. Nothing says that these labels are wrong.
+    """
+    if len(judged.rows) < _FEWEST_JUDGED:
+        return np.zeros(0, dtype=np.intp)
+    listed = np.flatnonzero(~judged.correct & (judged.probability - judged.own >= _MARGIN))
+    keys = judged.rows[listed], -judged.probability[listed], judged.own[listed]
+    return listed[np.lexsort(keys)[:most]]
+
+
+def acceptable(
+    audit: Audit | None, labeled: NDArray[np.bool_], confidence: NDArray[np.float64], settled: NDArray[np.bool_]
+) -> NDArray[np.bool_] | None:
+    """Which rows can be accepted at the error asked for; None if none was.
+
+    Labels that a person gave can. Others can from a confidence on, as a file shows it, if the row is ``settled``:
+    an audit speaks of what the model says in the end, not of a label that it learned from and would now change.
+    """
+    if audit is None or audit.asked is None:
+        return None
+    return labeled | (settled & (np.round(confidence, 4) >= audit.asked.threshold))
+
+
+class AcceptanceLevel(NamedTuple):
+    """What accepting the most confident rows would mean."""
+
+    share: float  # of the unlabelled rows
+    n_rows: int
+    threshold: float  # their least confidence
+    n_judged: int  # held-out labelled rows as confident
+    error: float | None  # share of those that were wrong; None: too few to say
+    error_high: float | None  # its one-sided 95 % limit (Clopper-Pearson)
+
+
+def acceptance_levels(rest: ConfidenceHistogram, judged: HeldOut) -> list[AcceptanceLevel]:
+    """How many rows could be accepted, and how often labelled rows as confident were wrong when held out.
+
+    ``rest`` counts the confidences of the rows without a label.
+    """
+    levels = []
+    for share in _SHARES:
+        n_rows = max(1, round(share * rest.n))
+        threshold = float(rest.smallest(rest.n - n_rows))
+        as_confident = np.round(judged.confidence, 4) >= threshold
+        n_judged, n_wrong = int(as_confident.sum()), int((as_confident & ~judged.correct).sum())
+        error = high = None
+        if n_judged >= _FEWEST:
+            error = n_wrong / n_judged
+            high = 1 - at_least(n_judged - n_wrong, n_judged)
+        levels.append(AcceptanceLevel(share, n_rows, threshold, n_judged, error, high))
+    return levels
+
+
+def columns_to_add(
+    labels: Labels, dtype: pl.DataType, rows: LabeledRows, audit: Audit | None = None
+) -> dict[str, pl.Series]:
+    """The columns that chary adds to rows; ``dtype`` is that of the target, and an audit says which to accept."""
+    classes = pl.Series(labels.classes.tolist(), dtype=pl.String)
+    added = {
+        LABEL: _as_target(classes, dtype).gather(rows.codes),
+        CONFIDENCE: pl.Series(np.round(rows.confidence, 4)),
+        SOURCE: pl.Series(rows.source.tolist(), dtype=pl.String),
+    }
+    accept = acceptable(audit, rows.source == GIVEN, rows.confidence, rows.settled)
+    if accept is not None:
+        added[ACCEPT] = pl.Series(accept)
+    if rows.why is not None:
+        added[WHY] = rows.why
+    return added if rows.probs is None else added | probability_columns(labels.classes, rows.probs)
+
+
+def _as_target(classes: pl.Series, dtype: pl.DataType) -> pl.Series:
+    """Classes in the type of the target, if that can hold them all: an audit may have found new ones."""
+    typed = classes
+    if dtype == pl.Boolean:
+        typed = classes.replace_strict({"true": True, "false": False}, default=None, return_dtype=pl.Boolean)
+    elif dtype.is_numeric() or dtype in (pl.Categorical, pl.Enum):
+        typed = classes.cast(dtype, strict=False)
+    if dtype.is_float() and (whole := classes.cast(pl.Int64, strict=False)).null_count() == 0:
+        typed = whole  # floats only because cells were missing
+    return typed if target_texts(typed).equals(classes) else classes
+
+
+def write_rows_to_check(result: LabeledTable, file: BinaryIO) -> None:
+    """A sheet of the rows of highest doubt, with the label that each has now: to be checked, not to measure by."""
+    guess = {GUESS: result.added_columns[LABEL].gather(result.next_rows).cast(pl.String)}
+    about = {**result.options.for_sheet, "chosen": DOUBT}
+    pool = unlabelled_rows(result.table, result.target, result.labels, **about)
+    write_sheet(pool, result.table.numbers(result.next_rows), file, guess)
+
+
 # ---------------------------------------------------------------- sentences and seconds
 
 
@@ -282,10 +538,7 @@ def _on_parts(fit: Fit, counts: Counts) -> list[str]:
         f"random sample of {int((~every.labeled).sum()):,} of the {n_new:,} others."
     ]
     if fit.prior.told and fit.options.aim == ACCURACY:
-        found = counts.labels.sum(axis=0) / counts.n
-        largest = np.argsort(-found, kind="stable")[:_NAMED]
-        shares = listed([f"{percent(found[c])} {shown(every.classes[c])}" for c in largest])
-        said.append(f"The class shares you gave are met on the sample; over all rows they are {shares}.")
+        said.append("The class shares you gave are met on the sample; the table of classes has those of all rows.")
     return said
 
 
@@ -304,18 +557,14 @@ def _unused_classes(fit: Fit, counts: Counts) -> list[str]:
 # How long the steps of labelling usually take, in parts of the whole; ``Pace`` learns from those that are over.
 _USUAL = {
     "Reading": 2,
-    "Preparing columns": 3,
-    "Comparing labelled and unlabelled rows": 8,
-    "Training": 15,
-    "Checking against held-out labels": 60,
-    "Trying other class proportions": 1,
+    "Preparing columns": 5,
+    "Comparing labelled and unlabelled rows": 10,
+    "Training": 65,
+    "Checking against held-out labels": 10,
     "Finding what decides the labels": 3,
-    "Labelling": 3,
-    "Choosing rows to check": 5,
+    "Labelling": 2,
+    "Choosing rows to check": 2,
 }
-
-
-_MEMORY = 5.0  # seconds over which an estimate of the time left is smoothed
 
 
 class Pace:
@@ -329,7 +578,6 @@ class Pace:
         self._clock, self._start, self._since = clock, clock(), clock()
         self._begun, self._width = 0.0, 0.0
         self._counted: float | None = None
-        self._total, self._looked = 0.0, clock()  # seconds that it seems to take in all, and when that was said
 
     def step(self, name: str) -> None:
         """A step begins, or goes on."""
@@ -340,7 +588,7 @@ class Pace:
         if kind in _USUAL:
             before = sum(list(_USUAL.values())[: list(_USUAL).index(kind)]) / whole
         if before < self._begun:  # the work begins anew
-            self._start, self._total = self._clock(), 0.0
+            self._start = self._clock()
         if before != self._begun or not self._width:
             self._since = self._clock()
         self._begun, self._width = before, _USUAL.get(kind, whole) / whole
@@ -358,14 +606,9 @@ class Pace:
 
     @property
     def left(self) -> float | None:
-        """Seconds, which do not jump when a step turns out longer or shorter; None: too early to tell."""
-        now = self._clock()
-        took, share = now - self._start, self.share
-        if took <= 1 or not share > 0:
-            return None
-        told = math.exp(-(now - self._looked) / _MEMORY) if self._total > 0 else 0.0
-        self._total, self._looked = told * self._total + (1 - told) * took / share, now
-        return max(0.0, self._total - took)
+        """Seconds; None: too early to tell."""
+        took, share = self._clock() - self._start, self.share
+        return took / share - took if took > 1 and share > 0 else None
 
     @property
     def words(self) -> str:

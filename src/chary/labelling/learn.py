@@ -40,15 +40,7 @@ from chary.method.held_out import HeldOut, held_out, judge_folds
 from chary.method.labels import Labels
 from chary.method.mixture import MixedEnsembleClassifier, boosted_trees, linear_model
 from chary.method.policies import Curriculum, Policy, RisingShare
-from chary.method.priors import (
-    ACCURACY,
-    AIMS,
-    ClassPrior,
-    Sensitivity,
-    describe_prior,
-    sensitivity,
-    shares_of_part,
-)
+from chary.method.priors import ACCURACY, AIMS, ClassPrior, describe_prior, shares_of_part
 from chary.method.self_training import SelfTrainingClassifier
 from chary.options import Options
 from chary.tables import Table, TableError
@@ -76,8 +68,6 @@ _MOST_LABELED = 20_000
 # Rows beyond the labels that make a column suspect; by how much class shares must be nearer without such columns.
 _BEYOND, _NEARER = 0.8, 0.03
 _LABELS_OF_LEAF, _COVERAGE_ROWS = 5, 2_000
-# Unlabelled rows, and their probabilities of all classes, to see what another belief would change.
-_PRIOR_ROWS, _PRIOR_CELLS = 50_000, 2_000_000
 
 Judges = list[tuple[Any, NDArray[np.intp]]]  # models, each with the labelled rows whose labels it has not seen
 
@@ -96,7 +86,7 @@ class Fit:
     model: Pipeline  #: preparation and classifier
     audit: AuditFigures | None  #: what the audit says; None: there was none
     judged: HeldOut  #: each given label, guessed by a model that has not seen it
-    prior: PriorFigures  #: what was told of the class shares, and what would change with others
+    prior: PriorFigures  #: what was told of the class shares
     explainer: Explainer  #: which columns matter, and why a row has its label
     spellings: dict[str, dict[str, int]]  #: of classes that have several
     notes: list[str]  #: on how table and target were read, a sentence each
@@ -176,12 +166,9 @@ def learn(
     step("Checking against held-out labels")
     judged, judges = _hold_out(unaudited, X, given, options, n_rows, tried)
 
-    step("Trying other class proportions")
-    rest = np.flatnonzero(~every.labeled)
-    figures = prior_figures(classifier, X, rest, random_state=seed)
-
     step("Finding what decides the labels")
-    explained = explainer(classifier, prepared.preparation, X, rest)
+    explained = explainer(classifier, prepared.preparation, X, np.flatnonzero(~every.labeled))
+    told = describe_prior(classifier.class_prior, classifier.class_prior_, classifier.classes_)
     fit = Fit(
         table=table,
         options=options,
@@ -193,7 +180,7 @@ def learn(
         model=model,
         audit=audit,
         judged=judged,
-        prior=figures,
+        prior=PriorFigures(told, classifier.class_prior_ is not None),
         explainer=explained,
         spellings=read.spellings,
         notes=notes,
@@ -268,31 +255,10 @@ def _hold_out(
 
 
 class PriorFigures(NamedTuple):
-    """What was believed about the class proportions, and what hangs on it."""
+    """What was told of the class proportions."""
 
     sentence: str  # the assumption
     told: bool  # whether there is one
-    class_name: str  # the class whose share matters most
-    classes: list[str]
-    levels: list[Sensitivity]  # the labels if the odds of that class were others
-
-
-def prior_figures(
-    classifier: SelfTrainingClassifier, X: NDArray[Any], rest: NDArray[np.intp], random_state: Any = None
-) -> PriorFigures:
-    """Describe the class prior of a fitted classifier and how its labels depend on it: those of the rows ``rest``.
-
-    The belief is what the model predicts: with a prior, the predictions have its shares.
-    """
-    most = min(_PRIOR_ROWS, max(1_000, _PRIOR_CELLS // len(classifier.classes_)))
-    if len(rest) > most:
-        rest = rest[np.random.default_rng(random_state).choice(len(rest), most, replace=False)]
-    probs = classifier.predict_proba(X[rest])
-    prior, classes = classifier.class_prior_, classifier.classes_
-    belief = np.bincount(probs.argmax(axis=1), minlength=len(classes)) / len(probs)
-    code, levels = sensitivity(log_of(probs), belief)
-    sentence = describe_prior(classifier.class_prior, prior, classes)
-    return PriorFigures(sentence, prior is not None, str(classes[code]), [str(name) for name in classes], levels)
 
 
 # ---------------------------------------------------------------- which columns are learned from
@@ -455,7 +421,7 @@ class Choice(NamedTuple):
         return self.learner.classifier(self.rounds, seed, class_prior, aim)
 
 
-def choose(diagnosis: Diagnosis, *, learner: Any = AUTO, rounds: int | None = None) -> Choice:
+def choose_learner(diagnosis: Diagnosis, *, learner: Any = AUTO, rounds: int | None = None) -> Choice:
     """The learner for what is known before anything is fitted.
 
     Parameters
@@ -491,7 +457,7 @@ def fit_learner(
     Where nobody was asked for and the labels are strongly biased, the network takes the place of a mixture that
     has ``collapsed``.
     """
-    choice = choose(diagnosis, learner=learner, rounds=rounds)
+    choice = choose_learner(diagnosis, learner=learner, rounds=rounds)
     tried = None
     if learner == AUTO and choice.name == MIXED:
         tried = weigh_members(X, labels, seed, may_lean=class_prior is None and aim == ACCURACY)

@@ -17,7 +17,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -45,7 +45,7 @@ _LEAST_MEMORY = 400 << 20
 _GROUP_BYTES = 64 << 20
 # Hidden from Spark, Hive and a folder given to chary, which all pass over names that begin so.
 _RECORDS = "_chary"
-_RECORD_VERSION = 1
+_RECORD_VERSION = 2
 
 
 class Resources(NamedTuple):
@@ -80,14 +80,7 @@ class FileTask:
     options: Options = field(default_factory=Options)  # how it is read and written
     name: str | None = None  # for people, where that of the file says nothing
     recorded: bool = False  # whether a record is kept beside the output
-    strict: bool = False  # whether rows unlike those learned from are refused
     resources: Resources = field(default_factory=Resources)
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """What besides model and input an output depends on."""
-        how = {"format": self.options.format, **self.options.reading}
-        return {key: value for key, value in how.items() if value is not None}
 
 
 @dataclass(frozen=True)
@@ -140,11 +133,17 @@ def label_files(
     with _folders(tasks), executor as submit:
         futures = {submit(replace(task, resources=resources)): task for task in tasks}
         for future in as_completed(futures):
-            task, outcome = futures[future], _outcome(future)
-            if outcome is None:
-                outcome = TableError(f"{task.source}: its worker died {_MOST_DEATHS} times.")
-            outcomes[task.output] = outcome
-            seen(task, outcome.rows if isinstance(outcome, LabelledFile) else 0, 1.0)
+            task, n_rows = futures[future], 0
+            try:
+                outcomes[task.output] = labelled = future.result()
+                n_rows = labelled.rows
+            except (TableError, OSError) as error:
+                outcomes[task.output] = error
+            except Exception as error:
+                if type(error).__name__ != "KilledWorker":
+                    raise
+                outcomes[task.output] = TableError(f"{task.source}: its worker died {_MOST_DEATHS} times.")
+            seen(task, n_rows, 1.0)
     return [outcomes[task.output] for task in tasks]
 
 
@@ -159,11 +158,9 @@ def label_file(
     The folders of the output and of its record must be there.
     """
     output, source = Path(task.output), Path(task.source)
-    settings = {**task.settings, **predictor.settings}
-    if task.recorded and not task.options.force:
-        before = finished(output, source, predictor.digest, settings)
-        if before is not None:  # by a worker that was lost before it could say so
-            return before
+    before = finished(predictor, task)
+    if before is not None:  # by a worker that was lost before it could say so
+        return before
     opened = open_source(source, **task.options.reading, memory=task.resources.memory, name=task.name)
     table = opened.table.written_as(task.options.format)
     table = replace(table, frame=_kept(predictor, table))
@@ -174,7 +171,7 @@ def label_file(
     with atomic_writes(paths, overwrite=task.options.force) as (file, *records):
         _write(predictor, task, counts, table, opened.batches(_needed(predictor, opened.names)), file, seen)
         compared = compare_with_reference(predictor.model, counts.events)
-        if task.strict and not compared.alike:
+        if task.options.strict and not compared.alike:
             raise TableError(
                 f"{table.name}: {compared.finding}, so nothing was written; leave {Parameter('strict')} out to "
                 "label them anyway."
@@ -184,7 +181,7 @@ def label_file(
         labelled = LabelledFile(task.output, counts.n_rows, counts.labels, notes, compared.figures())
         for record in records:
             file.flush()
-            record.write(_record(source, predictor.digest, settings, Path(file.name), labelled))
+            record.write(_record(predictor, task, Path(file.name), labelled))
     return labelled
 
 
@@ -252,55 +249,53 @@ def group_rows(first: pl.DataFrame) -> int:
 # ---------------------------------------------------------------- records: what is finished
 
 
-def finished(output: Path, source: Path, model_sha256: str, settings: dict[str, Any]) -> LabelledFile | None:
+def finished(predictor: Predictor, task: FileTask) -> LabelledFile | None:
     """What came of a file whose output is there, whole, and of this input and model; None: it is still to be made.
 
     A record beside the output says what it was made of. It takes its name before the output does, so that there is
     no output without one, and holds its digest. An output that is anything else is refused: it is somebody's.
     """
-    if not os.path.lexists(output):
+    output = Path(task.output)
+    if not task.recorded or task.options.force or not os.path.lexists(output):
         return None
     more = "; pass ", Parameter("overwrite"), " to overwrite it, or choose another folder."
     try:
         record = json.loads(_record_path(output).read_text())
-        if record["version"] != _RECORD_VERSION:
-            raise ValueError
-        found = LabelledFile(str(output), *(record[name] for name in ("rows", "labels", "notes", "new_rows")))
-        names = ("model_sha256", "settings", "input_bytes", "input_time", "input_sha256")
-        model, made_with, *made_of = (record[name] for name in names)
-        size, digest = record["output_bytes"], record["output_sha256"]
+        found = LabelledFile(task.output, *(record[name] for name in ("rows", "labels", "notes", "new_rows")))
+        made_of = {name: record[name] for name in ("version", "model_sha256", "settings", "input_sha256")}
+        own_digest = record["output_sha256"]
     except (OSError, ValueError, TypeError, KeyError):
         raise TableError(f"{output} exists already and was not written by this command", *more) from None
-    if model != model_sha256:
-        raise TableError(f"{output} was made with another model", *more)
-    if made_with != settings:
-        raise TableError(f"{output} was made with other settings", *more)
-    status = source.stat()
-    # By size and time, as make has it; where only the time is another, by content.
-    if status.st_size != made_of[0] or (status.st_mtime_ns != made_of[1] and _digest(source) != made_of[2]):
-        raise TableError(f"{shown(source, 200)} has changed since {output} was written", *more)
-    if output.stat().st_size != size or _digest(output) != digest:
+    now = _made_of(predictor, task)
+    for name, why in {
+        "version": f"{output} was written by another version of chary",
+        "model_sha256": f"{output} was made with another model",
+        "settings": f"{output} was made with other settings",
+        "input_sha256": f"{shown(task.source, 200)} has changed since {output} was written",
+    }.items():
+        if made_of[name] != now[name]:
+            raise TableError(why, *more)
+    if _digest(output) != own_digest:
         raise TableError(f"{output} was changed after it was written", *more)
     return found
 
 
-def _record(
-    source: Path, model_sha256: str, settings: dict[str, Any], written: Path, labelled: LabelledFile
-) -> bytes:
-    """What is to be known of an output that is written and has not its name yet."""
-    status, found = source.stat(), asdict(labelled)
-    del found["output"]
-    record = {
+def _made_of(predictor: Predictor, task: FileTask) -> dict[str, Any]:
+    """What the bytes of an output depend on."""
+    reading = {"format": task.options.format, **task.options.reading}
+    settings = {key: value for key, value in reading.items() if value is not None} | predictor.settings
+    return {
         "version": _RECORD_VERSION,
-        "input_bytes": status.st_size,
-        "input_time": status.st_mtime_ns,
-        "input_sha256": _digest(source),
-        "model_sha256": model_sha256,
+        "model_sha256": predictor.digest,
         "settings": settings,
-        "output_bytes": written.stat().st_size,
-        "output_sha256": _digest(written),
-        **found,
+        "input_sha256": _digest(Path(task.source)),
     }
+
+
+def _record(predictor: Predictor, task: FileTask, written: Path, labelled: LabelledFile) -> bytes:
+    """What is to be known of an output that is written and has not its name yet."""
+    found = {name: value for name, value in vars(labelled).items() if name != "output"}
+    record = {**_made_of(predictor, task), "output_sha256": _digest(written), **found}
     return (json.dumps(record, indent=1) + "\n").encode()
 
 
@@ -325,57 +320,43 @@ class Plan(NamedTuple):
     notes: list[str]
 
 
-def is_one_file(given: Sequence[str]) -> bool:
-    """Whether one file is meant by its name, or standard input; a folder and a pattern mean several."""
-    return len(given) == 1 and (given[0] == "-" or (not os.path.isdir(given[0]) and not _is_pattern(given[0])))
+def plan_files(predictor: Predictor, given: Sequence[str], options: Options) -> Plan:
+    """One output for each file, called FILE.predicted: next to it, or as deep as it was in the folder of ``out``.
 
-
-def output_of_one(source: str | os.PathLike[str], options: Options) -> Path:
-    """Where the labelled rows of one file go: next to it, or into a folder, under a name that says what it is."""
-    table = file_kind(source).written_as(options.format)
-    return Path(options.out or table.folder) / f"{table.stem}.predicted{table.suffix}"
-
-
-def plan_files(
-    predictor: Predictor, given: Sequence[str], task: FileTask, shard: tuple[int, int] = (1, 1)
-) -> Plan:
-    """One output for each file.
-
-    ``task`` holds the settings of all of them. Into the folder of its options go files of the same names, as deep
-    as they were; without one an output is next to its input, called FILE.predicted. A file whose output is there,
-    whole, and made of it with this model and these settings, is done. Of several machines, each takes its part of
-    the files: ``shard`` is which one, from 1, and of how many.
+    Of a folder, a pattern and several files, a record is kept beside each output. One that is there, whole, and
+    made of its input with this model and these options, is done. Of several machines, each takes its part of the
+    files: ``options.shard`` is which one, from 1, and of how many.
     """
-    number, of = shard
-    if not 1 <= number <= of:
-        raise TableError(f"There is no part {number} of {of}; parts are counted from 1.")
-    sources, notes = find_files(list(given))
-    paths = [source.path for source in sources if source.path]
-    plan, roots = Plan([], [], [], notes), _roots(given)
-    outputs: dict[str, Path] = {}
-    inputs = {os.path.realpath(path) for path in paths}
+    files, notes = find_files(list(given))
+    paths = [file.path for file in files if file.path]
+    if distant := [file.name for file in files if file.path is None]:
+        raise TableError(f"{shown(distant[0], 200)} is not a file on this machine; download it first.")
+    roots, inputs = _roots(given), {os.path.realpath(path) for path in paths}
+    recorded = len(given) > 1 or os.path.isdir(given[0]) or _is_pattern(given[0])
+    number, of = options.shard or (1, 1)
+    plan, outputs = Plan([], [], [], notes), dict[str, Path]()
     for path in paths[number - 1 :: of]:
         try:
-            output = _output(path, roots[path], task.options)
+            output = _output(path, roots[path], options)
             _refuse_clash(path, output, outputs, inputs)
-            settings = {**task.settings, **predictor.settings}
-            before = None if task.options.force else finished(output, path, predictor.digest, settings)
+            task = FileTask(str(path), str(output), options, recorded=recorded)
+            before = finished(predictor, task)
         except TableError as error:
             plan.failed.append((str(path), error))
             continue
         if before is None:
-            plan.tasks.append(replace(task, source=str(path), output=str(output), recorded=True))
+            plan.tasks.append(task)
         else:
             plan.done.append(before)
     return plan
 
 
 def _output(path: Path, root: Path, options: Options) -> Path:
-    if options.out is None:
-        return output_of_one(path, options)
     table = file_kind(path).written_as(options.format)
-    folder = Path(options.out) / path.parent.resolve().relative_to(root.resolve())
-    return folder / (path.name if options.format is None else f"{table.stem}{table.suffix}")
+    folder = path.parent
+    if options.out is not None:
+        folder = Path(options.out) / folder.resolve().relative_to(root.resolve())
+    return folder / f"{table.stem}.predicted{table.suffix}"
 
 
 def _refuse_clash(path: Path, output: Path, outputs: dict[str, Path], inputs: set[str]) -> None:
@@ -386,22 +367,18 @@ def _refuse_clash(path: Path, output: Path, outputs: dict[str, Path], inputs: se
             f"{shown(outputs[name], 200)} and {shown(path, 200)} would both be written to {output}; rename one."
         )
     if name in inputs:
-        raise TableError(
-            f"The output of {shown(path, 200)} would take the place of an input; choose another folder with "
-            f"{Parameter('out')}."
-        )
+        raise TableError(f"The output of {shown(path, 200)} would take the place of an input; rename one.")
     outputs[name] = path
 
 
 def _roots(given: Sequence[str]) -> dict[Path, Path]:
     """For each file the folder from which on its place is kept: the folder given, or where a pattern begins."""
     plain = [one for one in given if not os.path.isdir(one) and not _is_pattern(one)]
-    folders = [os.path.dirname(os.path.abspath(one)) for one in plain]
-    shared = Path(os.path.commonpath(folders)) if plain else Path()
+    shared = Path(os.path.commonpath([os.path.dirname(os.path.abspath(one)) for one in plain] or ["."]))
     roots: dict[Path, Path] = {}
     for one in given:
         root = shared if one in plain else Path(one) if os.path.isdir(one) else _start(one)
-        roots |= {source.path: root for source in find_files([one])[0] if source.path}
+        roots |= {file.path: root for file in find_files([one])[0] if file.path}
     return roots
 
 
@@ -425,18 +402,6 @@ def _is_pattern(given: str) -> bool:
 
 class _StoppedError(Exception):
     """Nobody waits for the file any more."""
-
-
-def _outcome(future: Future[LabelledFile]) -> LabelledFile | Exception | None:
-    """What came of a file, or why it could not be labelled; None: every Dask worker died of it."""
-    try:
-        return future.result()
-    except (TableError, OSError) as error:
-        return error
-    except Exception as error:
-        if type(error).__name__ != "KilledWorker":
-            raise
-        return None
 
 
 @contextmanager

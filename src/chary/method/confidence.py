@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import entr
+from sklearn.base import ClassifierMixin
 from sklearn.metrics import roc_auc_score
 from sklearn.utils import check_consistent_length, column_or_1d
 
@@ -126,6 +127,44 @@ def scores_of(
     # One number a row: all of it goes to the class predicted.
     is_predicted = np.eye(probs.shape[1], dtype=bool)[probs.argmax(axis=1)]  # (n, C)
     return Scores(probs, confidence, np.where(is_predicted, confidence[:, None], 0))
+
+
+class MembersMixin(ClassifierMixin):
+    """The predictions of a classifier that has members, from ``predict_joint_proba``."""
+
+    classes_: NDArray[Any]
+    head_weights_: Floats | None = None  # how much each member counts in the T-similarity, (M,)
+
+    def predict_joint_proba(self, X: Any) -> tuple[Floats, Floats]:
+        """``predict_proba`` (n, C) and ``predict_head_proba`` (n, M, C) in one pass over the rows."""
+        raise NotImplementedError
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Label of each row."""
+        codes = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[codes]
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Class probabilities (n, C)."""
+        return self.predict_joint_proba(X)[0]
+
+    def predict_head_proba(self, X: Any) -> Floats:
+        """Class probabilities (n, M, C) of the members: diverse heads, or unlike classifiers."""
+        return self.predict_joint_proba(X)[1]
+
+    def predict_confidence(self, X: Any, kind: str = "t_similarity") -> Floats:
+        """How far each prediction can be trusted, (n,) in [0, 1].
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+        kind : str, default="t_similarity"
+            ``"t_similarity"`` is the agreement of the members, ``"t_share"`` the share of the predicted class in
+            it; those of ``chary.method.CONFIDENCES``, such as ``"max_probability"``, look at the class
+            probabilities.
+        """
+        probs, members = self.predict_joint_proba(X)
+        return scores_of(probs, kind, members, self.head_weights_).confidence
 
 
 def t_similarity(head_probs: Any, per_class: bool = False, *, weights: Any = None) -> Any:

@@ -10,14 +10,14 @@ import numpy as np
 from numpy.exceptions import DTypePromotionError
 from numpy.random import Generator, RandomState
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from chary._sklearn import Interval, StrOptions
 from chary._threads import one_thread
-from chary.method.confidence import OF_MEMBERS, Floats, scores_of, softmax
+from chary.method.confidence import Floats, MembersMixin, scores_of, softmax
 from chary.method.estimators import weighted_rows
 from chary.method.labels import Labels, encode
 from chary.method.network import Losses, Network, default_hidden_sizes, train
@@ -29,7 +29,7 @@ _CHUNK_NUMBERS = 2**19
 _KEPT_DTYPES = [np.float64, np.float32, *map(np.dtype, np.typecodes["AllInteger"]), np.bool_]
 
 
-class DiverseEnsembleClassifier(ClassifierMixin, BaseEstimator):
+class DiverseEnsembleClassifier(MembersMixin, BaseEstimator):
     """A neural network whose diverse heads tell how far each prediction can be trusted.
 
     A small multilayer perceptron is trained on the labelled rows. Beside its prediction head it carries M linear
@@ -232,18 +232,9 @@ class DiverseEnsembleClassifier(ClassifierMixin, BaseEstimator):
         self.network_ = network
         self.loss_curve_ = dict(zip(Losses._fields, losses.T.copy(), strict=True))
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Label of each row, given by the prediction head."""
-        codes = self.predict_proba(X).argmax(axis=1)
-        return self.classes_[codes]
-
     def predict_proba(self, X: Any) -> Floats:
         """Class probabilities (n, C) of the prediction head."""
         return self._all_probs(X, slice(1))[:, 0]
-
-    def predict_head_proba(self, X: Any) -> Floats:
-        """Class probabilities (n, M, C) of the diverse heads."""
-        return self._all_probs(X, slice(1, None))
 
     def predict_joint_proba(self, X: Any) -> tuple[Floats, Floats]:
         """``predict_proba`` (n, C) and ``predict_head_proba`` (n, M, C) in one pass over the rows."""
@@ -251,7 +242,7 @@ class DiverseEnsembleClassifier(ClassifierMixin, BaseEstimator):
         return probs[:, 0], probs[:, 1:]
 
     def predict_confidence(self, X: Any, kind: str = "t_similarity") -> Floats:
-        """How far each prediction can be trusted, (n,) in [0, 1].
+        """How far each prediction can be trusted, (n,) in [0, 1]; rows are scored a chunk at a time.
 
         Parameters
         ----------
@@ -260,7 +251,7 @@ class DiverseEnsembleClassifier(ClassifierMixin, BaseEstimator):
             ``"t_similarity"`` asks the diverse heads, and so does ``"t_share"``; those of
             ``chary.method.CONFIDENCES``, such as ``"max_probability"``, the prediction head's probabilities.
         """
-        chunks = self._head_probs(X, slice(None) if kind in OF_MEMBERS else slice(1))
+        chunks = self._head_probs(X, slice(None))
         return np.concatenate([scores_of(probs[:, 0], kind, probs[:, 1:]).confidence for probs in chunks])
 
     def _all_probs(self, X: Any, heads: slice) -> Floats:
@@ -313,25 +304,17 @@ def _chunks(n_rows: int, width: int) -> Iterator[slice]:
 
 def _weights_to_start_from(other: Any, network: Network, classes: NDArray[Any]) -> Floats:
     """The weights of a fitted classifier, once it is sure that they mean the same in this network."""
-    if not isinstance(getattr(other, "network_", None), Network):
-        raise ValueError(f"start_from is a {type(other).__name__}; give a fitted DiverseEnsembleClassifier.")
-    theirs, ours = (
-        f"{net.n_features} columns, hidden_sizes={net.hidden_sizes} and n_heads={net.n_heads}"
-        for net in (other.network_, network)
-    )
-    if theirs != ours:
-        raise ValueError(f"start_from has {theirs}, and this fit {ours}; they must be the same.")
-    check_same_classes(other.classes_, classes)
-    return other.network_.params
-
-
-def check_same_classes(theirs: NDArray[Any], ours: NDArray[Any]) -> None:
-    """Refuse weights of a classifier that tells other classes apart."""
-    if not np.array_equal(theirs, ours):
+    theirs = getattr(other, "network_", None)
+    if not (
+        isinstance(theirs, Network)
+        and theirs.shapes() == network.shapes()
+        and np.array_equal(other.classes_, classes)
+    ):
         raise ValueError(
-            f"start_from knows the classes {theirs.tolist()}, and the labels are of {ours.tolist()}; "
-            "they must be the same."
+            "start_from must be a fitted DiverseEnsembleClassifier of the same columns, classes, hidden_sizes and "
+            f"n_heads; it is {other!r}."
         )
+    return theirs.params
 
 
 def class_order_of(codes: NDArray[np.intp]) -> NDArray[np.intp]:

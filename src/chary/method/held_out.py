@@ -11,12 +11,11 @@ from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 
 from chary._sklearn import safe_indexing
-from chary.method.confidence import max_probability
+from chary.method.confidence import Floats, max_probability
 from chary.method.estimators import fit_partly, last_step, probabilities
 from chary.method.labels import Labels, encode
 
-Floats = NDArray[np.floating[Any]]
-Rows = NDArray[np.intp]
+RowNumbers = NDArray[np.intp]
 
 _N_FOLDS = 5
 
@@ -27,10 +26,10 @@ class HeldOut(NamedTuple):
     prediction: NDArray[Any]  # (k,)
     correct: NDArray[np.bool_]  # (k,)
     confidence: Floats  # (k,)
-    probability: Floats  # (k,) the highest class probability; NaN where the model gives none
+    probability: Floats  # (k,) the highest class probability
     given: NDArray[Any] = np.zeros(0)  # (k,) the labels that were hidden
-    own: Floats = np.zeros(0)  # (k,) the probability of the label that was given; NaN as above
-    rows: Rows = np.zeros(0, dtype=np.intp)  # (k,) which rows they are
+    own: Floats = np.zeros(0)  # (k,) the probability of the label that was given
+    rows: RowNumbers = np.zeros(0, dtype=np.intp)  # (k,) which rows they are
 
     @property
     def balanced(self) -> float | None:
@@ -40,7 +39,7 @@ class HeldOut(NamedTuple):
         _, codes = np.unique(self.given, return_inverse=True)
         return float(np.mean(np.bincount(codes, self.correct) / np.bincount(codes)))
 
-    def part(self, rows: Rows) -> HeldOut:
+    def part(self, rows: RowNumbers) -> HeldOut:
         """Some of these rows, or all in another order."""
         parts: list[Any] = [value[rows] if len(value) else value for value in self]
         return HeldOut(*parts)
@@ -71,7 +70,7 @@ def judge_folds(
     estimator: Any,
     X: Any,
     y: ArrayLike | Labels,
-    folds: Iterable[Rows],
+    folds: Iterable[RowNumbers],
     *,
     transductive: bool = True,
     initial: Sequence[Any] | None = None,
@@ -129,29 +128,25 @@ def encode_for(estimator: Any, y: ArrayLike | Labels) -> Labels:
     return encode(y, unlabeled=last_step(estimator).get_params(deep=False).get("unlabeled", -1))
 
 
-def fit_without(estimator: Any, X: Any, labels: Labels, rows: Rows) -> Any:
+def fit_without(estimator: Any, X: Any, labels: Labels, rows: RowNumbers) -> Any:
     """A clone fitted on all labels but those of some rows."""
     return fit_partly(clone(estimator), X, labels.without(rows))
 
 
-def judge_rows(model: Any, X: Any, labels: Labels, rows: Rows) -> HeldOut:
+def judge_rows(model: Any, X: Any, labels: Labels, rows: RowNumbers) -> HeldOut:
     """Some labelled rows, judged by a fitted model."""
     X_rows = safe_indexing(X, rows)
     given = labels.classes[labels.codes[rows]]
-    probability = own = np.full(len(rows), np.nan)
-    if hasattr(model, "predict_scores") and hasattr(model, "predict_proba"):  # in one pass
+    if hasattr(model, "predict_scores"):  # in one pass
         probs, confidence = model.predict_scores(X_rows)
         prediction = model.classes_[probs.argmax(axis=1)]
     else:
-        prediction, confidence = model.predict(X_rows), confidence_of(model, X_rows)
-        has_probs = hasattr(model, "predict_proba") or hasattr(model, "decision_function")
-        probs = probabilities(model, X_rows) if has_probs else None
-    if probs is not None:
-        known = {name: place for place, name in enumerate(np.asarray(model.classes_).tolist())}
-        places = np.array([known.get(name, -1) for name in given.tolist()])  # -1: a class that the model lacks
-        probability = max_probability(probs)
-        own = np.where(places >= 0, probs[np.arange(len(rows)), places], 0.0)
-    return HeldOut(prediction, prediction == given, confidence, probability, given, own, rows)
+        prediction, probs = model.predict(X_rows), probabilities(model, X_rows)
+        confidence = confidence_of(model, X_rows)
+    known = {name: place for place, name in enumerate(np.asarray(model.classes_).tolist())}
+    places = np.array([known.get(name, -1) for name in given.tolist()])  # -1: a class that the model lacks
+    own = np.where(places >= 0, probs[np.arange(len(rows)), places], 0.0)
+    return HeldOut(prediction, prediction == given, confidence, max_probability(probs), given, own, rows)
 
 
 def confidence_of(model: Any, X: Any) -> Floats:
@@ -161,7 +156,7 @@ def confidence_of(model: Any, X: Any) -> Floats:
     return max_probability(probabilities(model, X))
 
 
-def stratified_folds(groups: NDArray[Any], rng: np.random.Generator, n_folds: int = _N_FOLDS) -> list[Rows]:
+def stratified_folds(groups: NDArray[Any], rng: np.random.Generator, n_folds: int = _N_FOLDS) -> list[RowNumbers]:
     """Numbers of the rows judged in each fold, every group dealt out evenly."""
     splitter = StratifiedKFold(n_folds, shuffle=True, random_state=int(rng.integers(2**31)))
     return [test for _, test in splitter.split(np.zeros(len(groups)), groups)]

@@ -10,7 +10,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.random import Generator, RandomState
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, OneToOneFeatureMixin, TransformerMixin
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline, make_pipeline
@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validat
 
 from chary._sklearn import Interval, StrOptions
 from chary._threads import one_thread
-from chary.method.confidence import Floats, scores_of, softmax
+from chary.method.confidence import Floats, MembersMixin, softmax
 from chary.method.estimators import last_step, seeded_clone, weighted_rows
 from chary.method.labels import Labels, encode
 from chary.method.priors import ACCURACY, AIMS, ClassPrior
@@ -123,7 +123,7 @@ def default_members(n_labeled: int = 10_000, n_classes: int = 2, n_features: int
     return members if is_boosted else members[:2]
 
 
-class MixedEnsembleClassifier(ClassifierMixin, BaseEstimator):
+class MixedEnsembleClassifier(MembersMixin, BaseEstimator):
     r"""Classifiers of unlike kinds, on one scale, with the members' opinions kept.
 
     Under selection bias every kind of classifier is wrong in its own way outside the labelled corner; where unlike
@@ -277,47 +277,17 @@ class MixedEnsembleClassifier(ClassifierMixin, BaseEstimator):
         rng = np.random.default_rng(self.random_state)
         return [member._replace(estimator=seeded_clone(member.estimator, rng)) for member in given]
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Label of each row."""
-        codes = self.predict_proba(X).argmax(axis=1)
-        return self.classes_[codes]
-
-    def predict_proba(self, X: Any) -> Floats:
-        """Class probabilities (n, C) of the ensemble."""
-        return softmax(self._mean_scores(self._checked_logits(X)) + self.class_bias_)
-
-    def predict_head_proba(self, X: Any) -> Floats:
-        """Class probabilities (n, M, C) of the members, each on the common scale and with the class offset."""
-        return softmax(self._scaled(self._checked_logits(X)) + self.class_bias_)
-
     def predict_joint_proba(self, X: Any) -> tuple[Floats, Floats]:
         """``predict_proba`` (n, C) and ``predict_head_proba`` (n, M, C) in one pass over the rows."""
-        logits = self._checked_logits(X)
+        check_is_fitted(self, "class_bias_")
+        logits = self._centred_logits(validate_data(self, X, reset=False, dtype=np.float64))
         probs = softmax(self._mean_scores(logits) + self.class_bias_)
         return probs, softmax(self._scaled(logits) + self.class_bias_)
 
-    def _checked_logits(self, X: Any) -> Floats:
-        check_is_fitted(self, "class_bias_")
-        return self._centred_logits(validate_data(self, X, reset=False, dtype=np.float64))
-
     @property
-    def head_weights_(self) -> Floats:
+    def head_weights_(self) -> Floats:  # type: ignore[override]
         """How much each member counts in the T-similarity, (M,)."""
         return self.weights_
-
-    def predict_confidence(self, X: Any, kind: str = "t_similarity") -> Floats:
-        """How far each prediction can be trusted, (n,) in [0, 1].
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-        kind : str, default="t_similarity"
-            ``"t_similarity"`` is the weighted agreement of the members, ``"t_share"`` the share of the predicted
-            class in it; those of ``chary.method.CONFIDENCES``, such as ``"max_probability"``, use the ensemble's
-            probabilities.
-        """
-        probs, members = self.predict_joint_proba(X)
-        return scores_of(probs, kind, members, self.weights_).confidence
 
     def _centred_logits(self, X: Floats) -> Floats:
         n_classes = len(self.classes_)

@@ -76,9 +76,10 @@ class Network:
         self.hidden_sizes = tuple(hidden_sizes)
         self.n_classes = n_classes
         self.n_heads = n_heads
-        self.params = np.zeros(sum(prod(shape) for shape in self._shapes()), dtype)
+        self.params = np.zeros(sum(prod(shape) for shape in self.shapes()), dtype)
 
-    def _shapes(self) -> list[tuple[int, ...]]:
+    def shapes(self) -> list[tuple[int, ...]]:
+        """Shapes of the weights and biases, layer by layer."""
         widths = (self.n_features, *self.hidden_sizes, (1 + self.n_heads) * self.n_classes)
         return [shape for n_in, n_out in pairwise(widths) for shape in ((n_in, n_out), (n_out,))]
 
@@ -89,7 +90,7 @@ class Network:
 
     def layers(self, flat: Floats) -> list[Layer]:
         """Views of a flat buffer (parameters or gradient) as layers; the last one holds the heads."""
-        shapes = self._shapes()
+        shapes = self.shapes()
         ends = np.cumsum([prod(shape) for shape in shapes])
         views = [flat[end - prod(shape) : end].reshape(shape) for shape, end in zip(shapes, ends, strict=True)]
         return [Layer(*pair) for pair in zip(views[::2], views[1::2], strict=True)]

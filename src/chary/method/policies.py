@@ -1,22 +1,23 @@
 """Policies: which labels of a round of self-training to accept.
 
-A policy is an immutable object with one method, ``accept``. None of them looks at the order of the rows: rows tied
-at the cut are accepted together. (``max_rows`` takes any of the rows that have all scores equal.)
+A policy is an object with one method, ``accept``. None of them looks at the order of the rows: rows tied at the
+cut are accepted together. (``max_rows`` takes any of the rows that have all scores equal.)
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 
-from chary._sklearn import Interval, StrOptions, validate_parameter_constraints
+from chary._sklearn import Interval, StrOptions
+from chary.method.confidence import Floats
 
-Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 _SHARE = Interval(Real, 0, 1, closed="right")
@@ -51,31 +52,15 @@ class Policy(Protocol):
         """The rows to accept in this round."""
 
 
-class _Parameters:
-    """Parameters of a policy: checked when it is made, and open to a search by scikit-learn."""
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]]
+class _Checked(BaseEstimator):
+    """A policy whose parameters are checked when it is made, and open to a search by scikit-learn."""
 
     def __post_init__(self) -> None:
-        validate_parameter_constraints(self._parameter_constraints, vars(self), type(self).__name__)
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The parameters by name."""
-        return dict(vars(self))
-
-    def set_params(self, **params: Any) -> Any:
-        """Another policy with these parameters changed: a policy itself never changes."""
-        known = list(vars(self))
-        for name in params:
-            if name not in known:
-                raise ValueError(
-                    f"Invalid parameter {name!r} for policy {self!r}. Valid parameters are: {known!r}."
-                )
-        return replace(self, **params)  # type: ignore[type-var]
+        self._validate_params()
 
 
-@dataclass(frozen=True)
-class FixedThreshold(_Parameters):
+@dataclass
+class FixedThreshold(_Checked):
     """Accept the rows whose confidence is at least ``threshold`` (pseudo-labelling, PL; Lee, 2013).
 
     A row at the threshold is accepted, as in the code of the paper's authors, where the paper prints a strict
@@ -98,8 +83,8 @@ class FixedThreshold(_Parameters):
         return Decision(round.confidence >= threshold, {"threshold": threshold})
 
 
-@dataclass(frozen=True)
-class Curriculum(_Parameters):
+@dataclass
+class Curriculum(_Checked):
     """Accept a share of the pool that grows each round (CSTA; Cascante-Bonilla et al., 2021).
 
     Round t = 1, 2, ... accepts the rows at or above the q_t-quantile of the pool's confidence, linearly
@@ -128,8 +113,8 @@ class Curriculum(_Parameters):
         return Decision(confidence >= threshold, {"threshold": threshold})
 
 
-@dataclass(frozen=True)
-class RisingShare(_Parameters):
+@dataclass
+class RisingShare(_Checked):
     """Accept the most confident rows of each predicted class, a share that rises and then stays.
 
     Round t = 1, ..., n_rounds takes the share first + (last - first) * (t - 1) / (n_rounds - 1) of each
@@ -180,14 +165,13 @@ class RisingShare(_Parameters):
         return Decision(_thinned(accepted, round, self.max_rows or len(accepted)), used)
 
 
-@dataclass(frozen=True)
-class TransductiveBound(_Parameters):
+@dataclass
+class TransductiveBound(_Checked):
     r"""Accept by class thresholds that minimise a bound on the error per accepted row (MSTA).
 
-    A row x of class yhat(x) is accepted when v_yhat(x) >= theta_yhat. The thresholds solve ::
+    A row x of class yhat(x) is accepted when v_yhat(x) >= theta_yhat. The threshold of class j is ::
 
-        theta_j = argmin N_j(theta) / n_j(theta)                            (objective="per_class")
-        theta   = argmin sum_j N_j(theta_j) / sum_j n_j(theta_j)            (objective="joint")
+        theta_j = argmin N_j(theta) / n_j(theta)
 
     where v_j(x) is the class-j confidence, p_i(x) the posterior and ::
 
@@ -199,8 +183,9 @@ class TransductiveBound(_Parameters):
         kappa_ij    = sum_x p_i v_j [yhat = j].
 
     N_j does not increase with theta and n_j falls only at the votes v_j of rows predicted j, so these votes
-    are the only candidates; each class with a predicted row accepts at least one. The exact search sorts
-    each class once and finds every infimum by binary search in prefix sums: O(C^2 n log n).
+    are the only candidates; each class with a predicted row accepts at least one. Each class is sorted once and
+    every infimum found by binary search in prefix sums: O(C^2 n log n). One ratio per class is what the published
+    code minimises; the paper writes one over the whole vector of thresholds.
 
     The history gets the thresholds (of equally good ones the smallest; +inf for a class to which no row is
     predicted) and the ``bound`` R = (1/n) sum_j N_j(theta_j): n * R bounds the expected number of wrong labels
@@ -208,11 +193,6 @@ class TransductiveBound(_Parameters):
 
     Parameters
     ----------
-    search : {"exact", "grid"}, default="exact"
-        "grid" is the published search, for reproduction: 50 thresholds per class, 50 values of g for each, and
-        both loops stop early.
-    objective : {"per_class", "joint"}, default="per_class"
-        One ratio per class, as in the published code, or one over the whole vector, as in the paper.
     index : {"confidence", "prediction", "mixed"}, default="confidence"
         yhat, the class whose threshold a row has to reach: the one of highest class-wise confidence, as
         published, or the one that the prediction head gives it. They differ on some rows when the
@@ -236,14 +216,10 @@ class TransductiveBound(_Parameters):
     (array([0.95, 0.8 ]), array([ True,  True, False,  True]))
     """
 
-    search: str = "exact"
-    objective: str = "per_class"
     index: str = "confidence"
     posterior: str = "initial"
     rescore = False
     _parameter_constraints: ClassVar = {
-        "search": [StrOptions({"exact", "grid"})],
-        "objective": [StrOptions({"per_class", "joint"})],
         "index": [StrOptions({"confidence", "prediction", "mixed"})],
         "posterior": [StrOptions({"initial", "current"})],
     }
@@ -258,10 +234,8 @@ class TransductiveBound(_Parameters):
         highest = votes.argmax(axis=0)
         counted_as = highest if self.index == "confidence" else predicted
         held_to = predicted if self.index == "prediction" else highest
-        curve_of = _exact_curve if self.search == "exact" else _grid_curve
-        best_of = _best_per_class if self.objective == "per_class" else _best_jointly
-        best = best_of([curve_of(j, votes[j], posterior, counted_as == j) for j in range(len(votes))])  # (C, 3)
-        thresholds, bounds = best[:, 0], best[:, 1]
+        found = [_best_threshold(j, votes[j], posterior, counted_as == j) for j in range(len(votes))]
+        thresholds, bounds = np.array(found).T  # (C,) each
         accepted = votes[held_to, np.arange(n_rows)] >= thresholds[held_to]
         return Decision(accepted, {"thresholds": thresholds, "bound": float(bounds.sum() / n_rows)})
 
@@ -285,46 +259,20 @@ def _thinned(accepted: NDArray[np.bool_], round: Round, max_rows: int) -> NDArra
 # -- The search for the thresholds of TransductiveBound -------------------------------------------------------
 
 
-class _Curve(NamedTuple):
-    """One class's candidates, ascending."""
-
-    threshold: Floats  # (T,)
-    bound: Floats  # (T,) N_j
-    accepted: Floats  # (T,) n_j, or a trifle where it is 0, so that one can divide by it
-
-    def at(self, k: np.intp) -> tuple[float, float, float]:
-        return self.threshold[k], self.bound[k], self.accepted[k]
-
-
-def _best_per_class(curves: list[_Curve]) -> Floats:
-    return np.array([curve.at(np.argmin(curve.bound / curve.accepted)) for curve in curves])  # (C, 3)
-
-
-def _best_jointly(curves: list[_Curve]) -> Floats:
-    """Dinkelbach's iteration: minimise bound - ratio * accepted, class by class, until the ratio stays."""
-    best = _best_per_class(curves)  # (C, 3)
-    ratio = math.inf
-    while (lower := best[:, 1].sum() / best[:, 2].sum()) < ratio:
-        ratio = lower
-        best = np.array([curve.at(np.argmin(curve.bound - ratio * curve.accepted)) for curve in curves])
-    return best
-
-
-def _exact_curve(j: int, votes: Floats, posterior: Floats, predicted: NDArray[np.bool_]) -> _Curve:
-    """N_j and n_j at every distinct vote of the rows predicted j."""
+def _best_threshold(j: int, votes: Floats, posterior: Floats, predicted: NDArray[np.bool_]) -> tuple[float, float]:
+    """theta_j and N_j: the best of the distinct votes of the rows predicted j."""
     if not predicted.any():
-        return _Curve(np.array([np.inf]), np.zeros(1), np.array([np.finfo(np.float64).tiny]))
+        return math.inf, 0.0
     rows = _ascending(votes, posterior, lowest=votes[predicted].min())  # no threshold lies below
     v, own = votes[rows], predicted[rows]  # (m,)
-    own_votes = v[own]
-    first = np.flatnonzero(np.append(True, own_votes[1:] > own_votes[:-1]))  # one of each distinct vote
-    thresholds = own_votes[first]  # (T,)
+    thresholds, first = np.unique(v[own], return_index=True)  # (T,)
     start = np.searchsorted(v, thresholds)
     cut = np.append(v, 1.0)  # the g at which the knapsack of _infimum is full; past the last vote, 1
     bound = np.zeros(len(thresholds))
     for i in np.delete(np.arange(len(posterior)), j):
         bound += _infimum(posterior[i, rows], v, own, start, cut)
-    return _Curve(thresholds, bound, (len(own_votes) - first).astype(np.float64))
+    best = np.argmin(bound / (own.sum() - first))
+    return thresholds[best], bound[best]
 
 
 def _infimum(p: Floats, v: Floats, own: NDArray[np.bool_], start: Indices, cut: Floats) -> Floats:
@@ -334,45 +282,11 @@ def _infimum(p: Floats, v: Floats, own: NDArray[np.bool_], start: Indices, cut: 
     sum_x q_x v_x + s <= kappa, 0 <= q_x <= p_x on v_x >= theta, s >= 0. Lightest first: whole rows up to
     position ``end``, and what is left of the capacity goes to the row there, or to s, of weight 1.
     """
-    weight = p * v
-    kappa = weight[own].sum()
-    mass = _prefix_sums(p)  # (m + 1,)
-    weight = _prefix_sums(weight)
+    kappa = (p * v)[own].sum()
+    mass, weight = _prefix_sums(p), _prefix_sums(p * v)  # (m + 1,) each
     end = np.searchsorted(weight, weight[start] + kappa, side="right") - 1  # in start..m
     rest = np.maximum(0.0, kappa - (weight[end] - weight[start]))
     return mass[end] - mass[start] + rest / cut[end]  # cut > 0: a row that overfills weighs something
-
-
-def _grid_curve(j: int, votes: Floats, posterior: Floats, predicted: NDArray[np.bool_]) -> _Curve:
-    """The published candidates of class j, up to where the published loop stops."""
-    rows = _ascending(votes, posterior, lowest=votes.min())
-    v, own = votes[rows], predicted[rows]
-    size = 50
-    steps = np.arange(size)
-    thetas = v[0] + steps * (v[-1] - v[0]) / size  # (T,)
-    if not posterior[j].any():
-        thetas = np.ones(size)  # as published for a class without posterior mass
-    gammas = thetas[:, None] + (steps + 1) * (1 - thetas[:, None]) / size  # (T, G)
-    low, high = np.searchsorted(v, thetas)[:, None], np.searchsorted(v, gammas)
-    bound = np.zeros(size)
-    for i in np.delete(np.arange(len(posterior)), j):
-        p = posterior[i, rows]
-        mass, weight = _prefix_sums(p), _prefix_sums(p * v)
-        rest = np.maximum(0.0, (p * v)[own].sum() - (weight[high] - weight[low]))
-        bound += _until_stop(mass[high] - mass[low] + rest / gammas).min(axis=1)
-    accepted = own.sum() - np.searchsorted(v[own], thetas)
-    accepted = np.where(accepted > 0, accepted, 1e-8 * len(votes))  # as published
-    visited = np.isfinite(_until_stop(bound / accepted))
-    return _Curve(thetas[visited], bound[visited], accepted[visited])
-
-
-def _until_stop(values: Floats) -> Floats:
-    """Infinity past the first index above 3 where the values, not having fallen before, rise."""
-    stops = np.zeros(values.shape, dtype=bool)
-    before, middle, last = values[..., 2:-2], values[..., 3:-1], values[..., 4:]
-    stops[..., 4:] = (last > middle) & (middle >= before)
-    past = np.cumsum(stops, axis=-1) - stops > 0
-    return np.where(past, np.inf, values)
 
 
 def _ascending(votes: Floats, posterior: Floats, lowest: float) -> Indices:

@@ -11,18 +11,15 @@ from scipy.optimize import minimize
 from scipy.special import softmax
 
 from chary._words import exact_percent, listed
+from chary.method.confidence import Floats
 from chary.method.labels import Labels
 
-Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]
 
 # What labels are to be good at: to be right on as many rows as possible, or on as large a share of every class.
 AIMS = ACCURACY, BALANCED = ("accuracy", "balanced")
 
-ODDS_FACTORS = (1 / 2, 2 / 3, 1.0, 3 / 2, 2.0)
 _SUM_TOLERANCE = 1e-6
-_CHOICE_ROWS = 2_000  # on which the class is chosen whose share matters most
-_CHOICE_CLASSES = 10  # doubled odds move less than the share of a class, so that a rare one flips few labels
 _NAMED_CLASSES = 6  # of more, a sentence names the largest
 
 # Of balanced_shares, chosen on real tables: docs/explanation/defaults.md says how.
@@ -31,18 +28,16 @@ HALF_WAY = 0.5  # from the shares that the predictions have to those of the most
 _DEEPEST = 7.0  # a score is no further below the highest of its row: the logarithm of 0 would drown all others
 _MOST_ROWS = 100_000
 
-# Of match_counts and match_means.
-_FEW_MOVES = 64  # cheaper one by one than another level of temperature
-_MAX_STEPS = 100
+_MAX_STEPS, _MAX_LEVELS = 100, 20  # of match_means, and of how sharp its softmax is
 
 
 def align(scores: ArrayLike, prior: ArrayLike) -> Floats:
     r"""Offset of each class with which the predictions have the wanted class proportions.
 
     With scores s_ic of n rows and proportions p, the offset b is such that :math:`\arg\max_c (s_{ic} + b_c)` gives
-    class c to exactly k_c rows, k being n p rounded to whole numbers by largest remainder, and among all ways to
-    choose these rows it chooses the one with the highest total score. The same b then serves new rows. Only rows
-    with equal scores can stand in the way (see ``match_counts``).
+    class c to k_c rows, k being n p rounded to whole numbers by largest remainder. No other way to choose these
+    rows has a higher total score, and the same b serves new rows. Rows with equal scores go to one class together:
+    with them the counts are the nearest that were found (see ``match_counts``).
 
     Parameters
     ----------
@@ -192,51 +187,6 @@ def describe_prior(class_prior: Any, prior: Floats | None, classes: NDArray[Any]
     return f"you told chary that {listed(parts)}"
 
 
-class Sensitivity(NamedTuple):
-    """What would change if the share of one class were another."""
-
-    factor: float  #: of the odds of the class
-    share: float  #: of the class among all rows, if so
-    predicted: Floats  #: (C,) shares of the predictions
-    flipped: float  #: share of the rows whose label changes
-
-
-def sensitivity(scores: ArrayLike, prior: ArrayLike, code: int | None = None) -> tuple[int, list[Sensitivity]]:
-    """How far the predictions depend on the believed share of one class.
-
-    Parameters
-    ----------
-    scores : array-like of shape (n, C)
-        As for ``align``.
-    prior : array-like of shape (C,)
-        The proportions believed; those of the predictions themselves, where nothing is.
-    code : int, default=None
-        The class whose odds move; the others keep their proportions among each other. None: the one whose doubled
-        odds flip most labels, of the ten most common classes and of 2,000 rows at most.
-
-    Returns
-    -------
-    code, list of Sensitivity
-        The class, and one record for each of ``ODDS_FACTORS``; the factor 1 is the belief itself.
-
-    Examples
-    --------
-    >>> scores = np.column_stack([np.zeros(100), np.linspace(-2, 2, 100)])
-    >>> code, levels = sensitivity(scores, [0.8, 0.2], code=1)
-    >>> [(level.factor, round(level.share, 2), level.flipped) for level in levels if level.factor >= 1]
-    [(1.0, 0.2, 0.0), (1.5, 0.27, 0.07), (2.0, 0.33, 0.13)]
-    """
-    scores = np.asarray(scores, dtype=np.float64)
-    prior = _checked_shares(prior, scores.shape[1])
-    if code is None:
-        some = scores[_spread(len(scores), _CHOICE_ROWS)]
-        own = (some + align(some, prior)).argmax(axis=1)
-        possible = [c for c in np.argsort(-prior, kind="stable")[:_CHOICE_CLASSES].tolist() if 0 < prior[c] < 1]
-        code = max(possible, key=lambda c: _level(some, own, prior, c, 2.0).flipped, default=0)
-    believed = (scores + align(scores, prior)).argmax(axis=1)
-    return code, [_level(scores, believed, prior, code, factor) for factor in ODDS_FACTORS]
-
-
 def _resolved(class_prior: Any, labels: Labels) -> Floats:
     if isinstance(class_prior, str):
         if class_prior != "labeled":
@@ -248,19 +198,6 @@ def _resolved(class_prior: Any, labels: Labels) -> Floats:
     if isinstance(class_prior, Mapping):
         class_prior = _shares_in_order(class_prior, labels.classes)
     return _checked_shares(class_prior, len(labels.classes), "class_prior")
-
-
-def _level(scores: Floats, believed: Codes, prior: Floats, code: int, factor: float) -> Sensitivity:
-    moved = prior * np.where(np.arange(len(prior)) == code, factor, 1.0)
-    moved /= moved.sum()
-    labels = believed if factor == 1 else (scores + align(scores, moved)).argmax(axis=1)
-    predicted = np.bincount(labels, minlength=len(prior)) / len(labels)
-    return Sensitivity(float(factor), float(moved[code]), predicted, float(np.mean(labels != believed)))
-
-
-def _spread(n: int, n_most: int) -> Codes:
-    """At most so many of n rows, always the same ones, in no order that a table may have."""
-    return np.arange(n) if n <= n_most else np.random.default_rng(0).choice(n, n_most, replace=False)
 
 
 def _checked_shares(shares: ArrayLike, n_classes: int, name: str = "prior") -> Floats:
@@ -281,17 +218,10 @@ def _checked_shares(shares: ArrayLike, n_classes: int, name: str = "prior") -> F
 
 def _shares_in_order(class_prior: Mapping[Any, float], classes: NDArray[Any]) -> list[float]:
     names = [_plain(value) for value in classes]
-    unknown = [key for key in class_prior if _plain(key) not in names]
-    if unknown:
+    if {_plain(key) for key in class_prior} != set(names):
         raise ValueError(
-            f"class_prior names {_plain(unknown[0])!r}, which no labelled row has; "
-            f"the classes are {listed([repr(name) for name in names])}."
-        )
-    missing = [name for name in names if name not in class_prior]
-    if missing:
-        raise ValueError(
-            f"class_prior lacks the class {missing[0]!r}; "
-            f"give the share of every class: {listed([repr(name) for name in names])}."
+            f"class_prior names the classes {[_plain(key) for key in class_prior]}, and the labelled rows have "
+            f"{names}; give the share of every class."
         )
     return [class_prior[name] for name in names]
 
@@ -407,11 +337,16 @@ def _on_common_scale(columns: Floats) -> Floats:
     return z * (SPREAD / spread) if spread > 0 else z
 
 
-def _some_rows(columns: Floats) -> Floats:
-    """At most so many rows, in an order by what they hold: how a table is sorted then changes nothing."""
+def _content_order(columns: Floats) -> Codes:
+    """Row numbers in an order by what the rows hold: how a table is sorted then changes nothing."""
     by_class = np.random.default_rng(0).standard_normal(len(columns))
     # Not a matrix product: BLAS rounds equal rows differently depending on where they stand.
-    order = np.argsort(((columns - columns.max(axis=0)) * by_class[:, None]).sum(axis=0), kind="stable")
+    return np.argsort(((columns - columns.max(axis=0)) * by_class[:, None]).sum(axis=0), kind="stable")
+
+
+def _some_rows(columns: Floats) -> Floats:
+    """At most so many rows, in the order of their content."""
+    order = _content_order(columns)
     step = -(-len(order) // _MOST_ROWS)
     return columns[:, order[step // 2 :: step]]
 
@@ -439,9 +374,8 @@ def match_counts(columns: Floats, counts: Codes) -> Floats:
 
     .. math:: \min_b \; \sum_i \max_c (s_{ic} + b_c) - \sum_c k_c b_c.
 
-    Among all solutions the one in the middle is returned; it does not depend on the order of the rows. Rows
-    with equal scores cannot be told apart: they go to the side that leaves the counts nearest to k (for two
-    classes; for more, the nearest that a local search over the orders of the classes finds).
+    Of all solutions it is the one in the middle, which does not depend on the order of the rows. Rows with equal
+    scores cannot be told apart and go to one side, of two classes the one that leaves the counts nearest.
 
     >>> match_counts(np.array([[2.0, 1.5, 1.0, 0.2], [0.0, 0.0, 0.0, 0.0]]), np.array([2, 2]))
     array([0.  , 1.25])
@@ -512,167 +446,42 @@ def _cut(values: Floats, position: int) -> float:
 
 
 def _many_class_offset(columns: Floats, counts: Codes) -> Floats:
-    """The middle of all offsets that are optimal; it depends on the scores alone, not on the order of rows.
+    """The offsets of ``match_means`` for an ever sharper softmax, until it is the argmax and the counts are met.
+
+    Where rows are alike, and all go where one goes, those of the level that came nearest.
+    """
+    columns = columns[:, _content_order(columns)]
+    n_classes, n_rows = columns.shape
+
+    def n_misplaced(offset: Floats) -> int:
+        sizes = np.bincount((columns + offset[:, None]).argmax(axis=0), minlength=n_classes)
+        return int(np.maximum(sizes - counts, 0).sum())
+
+    offset = nearest = np.zeros(n_classes)
+    fewest = n_misplaced(nearest)
+    for sharpness in 4.0 ** np.arange(_MAX_LEVELS) / (np.ptp(columns, axis=0).max() or 1.0):
+        if not fewest:
+            break
+        offset = match_means(sharpness * columns, counts / n_rows, sharpness * offset, 0.25 / n_rows) / sharpness
+        if (found := n_misplaced(offset)) < fewest:
+            nearest, fewest = offset, found
+    middle = nearest + _to_middle(columns + nearest[:, None])
+    return middle - middle[0]
+
+
+def _to_middle(columns: Floats) -> Floats:
+    """What to add to offsets so that they lie in the middle of those that give every row the same class.
 
     Row i of class c stays there when b_d - b_c <= s_ic - s_id. The least of these limits for each pair (c, d)
-    makes a graph; the shortest paths from each class are the corners of the set of optimal b, and their mean lies
-    strictly inside unless rows are tied.
+    makes a graph; the shortest paths from each class are the corners of the set of such b.
     """
-    offset, owner = _assign(columns, counts)
-    limits = np.maximum(_limits(columns, owner) + offset[:, None] - offset, 0)  # (C, C)
-    for c in range(len(limits)):
+    owner, n_classes = columns.argmax(axis=0), len(columns)
+    members = [columns[:, owner == c] for c in range(n_classes)]
+    limits = np.array([(own[c] - own).min(axis=1, initial=np.inf) for c, own in enumerate(members)])  # (C, C)
+    limits[np.diag_indices(n_classes)] = 0
+    for c in range(n_classes):
         limits = np.minimum(limits, limits[:, c, None] + limits[c])
-    offset = offset + limits.mean(axis=0)
-    offset -= offset[0]
-    first, margin = _top_two(columns, offset)
-    rounding = 64 * np.finfo(np.float64).eps * max(_magnitude(columns), _magnitude(offset))
-    tied = margin <= rounding
-    if not tied.any():
-        return offset
-    clear = margin[~tied]
-    nudge = clear.min() / 2 if len(clear) else 1.0
-    fixed = np.bincount(first[~tied], minlength=len(counts))
-    raised = columns[:, tied] + offset[:, None]
-    return offset + nudge * _tie_order(raised >= raised.max(axis=0) - rounding, counts - fixed)
-
-
-def _tie_order(contenders: NDArray[np.bool_], counts: Codes) -> Floats:
-    """Heights of the classes, in [0, 1), with which the highest contenders come close to the counts."""
-    patterns, repeats = np.unique(contenders, axis=1, return_counts=True)  # (C, number of patterns)
-    n_classes = len(counts)
-
-    def miss(order: list[int]) -> float:
-        heights = np.argsort(order)
-        winners = np.where(patterns, heights[:, None], -1).argmax(axis=0)
-        return float(np.abs(np.bincount(winners, repeats, minlength=n_classes) - counts).sum())
-
-    order = list(np.argsort(counts, kind="stable"))  # the class that lacks most rows comes last: highest
-    found = miss(order)
-    improved = True
-    while improved and found > 0:
-        improved = False
-        for c in range(n_classes):
-            others = [d for d in order if d != c]
-            for place in range(n_classes):
-                trial = [*others[:place], c, *others[place:]]
-                if (value := miss(trial)) < found:
-                    order, found, improved = trial, value, True
-    return np.argsort(order) / n_classes
-
-
-def _assign(columns: Floats, counts: Codes) -> tuple[Floats, Codes]:
-    """The best assignment with exactly these counts and an offset for which no row would rather move.
-
-    Soft proportions at a falling temperature bring the counts close; cheapest exchanges do the rest.
-    """
-    n_rows, offset = columns.shape[1], np.zeros(len(columns))
-    shares = np.maximum(counts, 0.5) / np.maximum(counts, 0.5).sum()
-    owner, margin = _top_two(columns, offset)
-    best = offset, owner, _n_misplaced(owner, counts)
-    temperature, finest = margin.max(), 1e-13 * _magnitude(columns)
-    n_levels_without_gain = 0
-    while best[2] > _FEW_MOVES and temperature > finest:
-        scaled = columns / temperature
-        offset = temperature * match_means(scaled, shares, offset / temperature, 1 / n_rows)
-        owner, _ = _top_two(columns, offset)
-        n_misplaced = _n_misplaced(owner, counts)
-        n_levels_without_gain = 0 if n_misplaced < best[2] else n_levels_without_gain + 1
-        if n_misplaced < best[2]:
-            best = offset, owner, n_misplaced
-        if n_levels_without_gain == 2:  # tied rows, exchanged at once, or clusters, which need to cool
-            best = _exchange(columns, counts, *best[:2])
-        temperature /= 4
-    while best[2]:
-        best = _exchange(columns, counts, *best[:2])
-    return best[:2]
-
-
-def _n_misplaced(owner: Codes, counts: Codes) -> int:
-    return int(_excess(owner, counts).clip(0).sum())
-
-
-def _exchange(columns: Floats, counts: Codes, offset: Floats, owner: Codes) -> tuple[Floats, Codes, int]:
-    """A few moves of rows along cheapest paths from classes with too many rows to classes with too few.
-
-    Successive shortest paths on the graph of classes: the price of c -> d is the least score that a row of c loses
-    by going to d. Each move keeps the assignment the best for its counts.
-    """
-    excess = _excess(owner, counts)
-    offset, owner = offset.copy(), owner.copy()
-    price = _limits(columns, owner)
-    for _ in range(_FEW_MOVES):
-        # Below 0 by rounding only: the owner's raised score is the largest.
-        raised_price = np.maximum(price + offset[:, None] - offset, 0)
-        distance, previous = _cheapest_paths(raised_price, excess > 0)
-        c = end = int(np.where(excess < 0, distance, np.inf).argmin())
-        path = []
-        while previous[c] >= 0:
-            path.append((int(previous[c]), c))
-            c = int(previous[c])
-        movers = []
-        for a, b in path:
-            rows = np.flatnonzero(owner == a)
-            movers.append(rows[columns[a, rows] - columns[b, rows] <= price[a, b]])  # several when tied
-        n_moved = min(excess[c], -excess[end], *(len(rows) for rows in movers))
-        for (_, b), rows in zip(path, movers, strict=True):
-            owner[rows[:n_moved]] = b
-        for a in {a for edge in path for a in edge}:
-            price[a] = _limits_of(a, columns, owner)
-        excess[c] -= n_moved
-        excess[end] += n_moved
-        offset += np.minimum(distance, distance[end])
-        if not excess.any():
-            break
-    return offset, owner, int(excess.clip(0).sum())
-
-
-def _limits(columns: Floats, owner: Codes) -> Floats:
-    """For each pair (c, d), the least that a row of c loses by going to d; infinity where c has no row."""
-    return np.array([_limits_of(c, columns, owner) for c in range(len(columns))])
-
-
-def _limits_of(c: int, columns: Floats, owner: Codes) -> Floats:
-    members = columns[:, owner == c]
-    limits = (members[c] - members).min(axis=1, initial=np.inf)
-    limits[c] = 0
-    return limits
-
-
-def _cheapest_paths(price: Floats, is_start: NDArray[np.bool_]) -> tuple[Floats, Codes]:
-    """Distance of each class from the nearest start and the class before it on the way (-1 at a start)."""
-    distance = np.where(is_start, 0.0, np.inf)
-    previous = np.full(len(price), -1)
-    for _ in range(len(price)):
-        through = distance[:, None] + price  # (C, C)
-        nearest = through.argmin(axis=0)
-        shorter = through.min(axis=0) < distance
-        if not shorter.any():
-            break
-        distance = np.where(shorter, through.min(axis=0), distance)
-        previous = np.where(shorter, nearest, previous)
-    return distance, previous
-
-
-def _magnitude(scores: Floats) -> float:
-    """The largest score but for its sign, without a copy of all of them."""
-    return float(max(scores.max(), -scores.min()))
-
-
-def _excess(owner: Codes, counts: Codes) -> Codes:
-    return np.bincount(owner, minlength=len(counts)) - counts
-
-
-def _top_two(columns: Floats, offset: Floats) -> tuple[Codes, Floats]:
-    """Class of the highest raised score of each row and its lead over the second highest."""
-    first = np.zeros(columns.shape[1], dtype=np.intp)
-    highest = columns[0] + offset[0]
-    second = np.full(columns.shape[1], -np.inf)
-    for c in range(1, len(columns)):
-        raised = columns[c] + offset[c]
-        np.maximum(second, np.minimum(raised, highest), out=second)
-        np.copyto(first, c, where=raised > highest)
-        np.maximum(highest, raised, out=highest)
-    return first, highest - second
+    return np.where(np.isfinite(limits), limits, 0).mean(axis=0)
 
 
 def _soft_moments(columns: Floats, offset: Floats) -> tuple[Floats, Floats]:

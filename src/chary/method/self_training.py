@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.utils import Tags, assert_all_finite, get_tags, indexable
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, has_fit_parameter
 
 from chary._sklearn import HasMethods, Interval, StrOptions, check_sample_weight, safe_indexing
@@ -32,16 +31,6 @@ from chary.method.estimators import (
 from chary.method.labels import Labels, decode, encode
 from chary.method.policies import Curriculum, Policy, Round
 from chary.method.priors import ACCURACY, AIMS, ClassPrior
-
-
-def _estimator_has(method: str) -> Callable[[Any], bool]:
-    def check(self: SelfTrainingClassifier) -> bool:
-        if method == "decision_function" and (self.class_prior is not None or self.aim != ACCURACY):
-            return False  # decision values know nothing of the prior
-        inner = self.estimator_ if hasattr(self, "estimator_") else self._base_estimator()
-        return hasattr(inner, method)
-
-    return check
 
 
 class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
@@ -330,17 +319,10 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
             return self.estimator_.predict(X)
         return self.classes_[self._with_prior(probabilities(self.estimator_, X)).argmax(axis=1)]
 
-    @available_if(_estimator_has("predict_proba"))  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Floats:
-        """Class probabilities (n, C)."""
+        """Class probabilities (n, C), made of decision values where the classifier has nothing better."""
         check_is_fitted(self)
-        return self._with_prior(self.estimator_.predict_proba(X))
-
-    @available_if(_estimator_has("decision_function"))  # type: ignore[untyped-decorator]
-    def decision_function(self, X: Any) -> Floats:
-        """Decision values of the classifier."""
-        check_is_fitted(self)
-        return self.estimator_.decision_function(X)
+        return self._with_prior(probabilities(self.estimator_, X))
 
     def predict_head_proba(self, X: Any) -> Floats:
         """Class probabilities (n, M, C) of the members of the classifier."""
@@ -366,19 +348,6 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
     def feature_names_in_(self) -> NDArray[Any]:
         """Names of the columns seen in ``fit``, where it was given a DataFrame."""
         return self.estimator_.feature_names_in_
-
-    def set_params(self, **params: Any) -> SelfTrainingClassifier:
-        """Set parameters, those of the classifier (``estimator__C``) and of the policy (``policy__step``) too.
-
-        A policy of chary never changes: this classifier gets another one, and whoever shares the old one keeps it.
-        """
-        if "policy" in params:
-            self.policy = params.pop("policy")
-        nested = [name for name in params if name.startswith("policy__")]
-        if nested:
-            policy: Any = self._policy()
-            self.policy = policy.set_params(**{name.removeprefix("policy__"): params.pop(name) for name in nested})
-        return super().set_params(**params)
 
     def _policy(self) -> Policy:
         return Curriculum() if self.policy is None else self.policy

@@ -25,8 +25,7 @@ from chary.audit.sheet import draw_sheet, unlabelled_rows
 from chary.labelling import Diagnosis, LabeledTable, Predictor, diagnose_table, label_table, predict_table
 from chary.labelling.drift import RowComparison, compare_with_reference, count_events
 from chary.labelling.explain import explainer
-from chary.labelling.label import Pace
-from chary.labelling.result import write_rows_to_check
+from chary.labelling.label import Pace, write_rows_to_check
 from chary.labelling.score import load_table_model
 from chary.model_file import model_bytes
 from chary.options import AUDIT_SIZE, Options
@@ -519,7 +518,7 @@ class Result(_Shown):
 
     @cached_property
     def diagnosis(self) -> Diagnosed:
-        about = {name: self.summary[name] for name in ("file", "target", "notes", "spellings", "columns")}
+        about = {name: self.summary[name] for name in ("file", "target", "notes", "columns")}
         return Diagnosed(self.details.diagnosis, {**self.summary["diagnosis"], **about})
 
     @cached_property
@@ -712,11 +711,4 @@ def _write(path: str | os.PathLike[str], content: bytes, overwrite: bool) -> Non
 
 def _row_numbers(rows: Any, n: int) -> NDArray[np.intp]:
     """Numbers from 0, of a number, several, a mask, or None for all."""
-    numbers = np.arange(n) if rows is None else np.atleast_1d(np.asarray(rows))
-    if numbers.dtype == bool and numbers.shape == (n,):
-        return np.flatnonzero(numbers)
-    if numbers.ndim != 1 or (numbers.size and numbers.dtype.kind not in "iu"):
-        raise TypeError("rows must be a frame, a path, or numbers of rows counted from 0.")
-    if numbers.size and not (numbers.min() >= 0 and numbers.max() < n):
-        raise IndexError(f"rows must be between 0 and {n - 1}: the table has {n:,} rows.")
-    return numbers.astype(np.intp)
+    return np.arange(n) if rows is None else np.atleast_1d(np.arange(n)[rows])

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+import numpy as np
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
-from chary._words import number, p_value, percent, ratio, visible
+from chary._words import number, p_value, percent, visible
 from chary.report.summary import (
     EVIDENCE,
     Hints,
@@ -27,12 +29,14 @@ _SECTIONS = (
     *("audit", "accept", "bias", "classes", "next", "second_look", "importance", "confidence"),
     *("prior", "columns", "settings", "limits"),
 )
+_SIDES = ("labeled", "unlabeled")
 _JUDGED_SECTIONS = ("accuracy", "compared", "classes", "shares", "slices", "accept", "limits")
 
 
 def render_page(summary: Summary, hints: Hints = Hints()) -> str:  # noqa: B008 - immutable
     """The report of a labelled table as HTML."""
-    diagnosis = summary["diagnosis"]
+    diagnosis, learned = summary["diagnosis"], summary["confidence"]["learned"]
+    stacked = {"learned": learned, "all": np.add(learned, summary["confidence"]["predicted"]).tolist()}
     page = templates_of("chary.report").get_template("page.html")
     return page.render(
         **summary,
@@ -44,12 +48,11 @@ def render_page(summary: Summary, hints: Hints = Hints()) -> str:  # noqa: B008 
         evidence=EVIDENCE,
         advice=prior_advice(diagnosis, hints, summary["class_prior"]["told"]),
         question=aim_question(hints, summary["aim"]["name"]),
-        outlines=density_outlines(diagnosis["density"]),
+        outlines=density_outlines(diagnosis),
         pictures=[{**contrast, **contrast_picture(contrast)} for contrast in diagnosis["contrasts"]],
         lengths=bar_lengths([shift["difference"] for shift in diagnosis["shifts"][:10]]),
-        bars=histogram_bars(summary["confidence"]),
+        confidences=outlines(stacked, height=160),
         columns_that_matter=_most_important(summary["importance"]),
-        told_classes=_most_predicted(summary["class_prior"]),
     )
 
 
@@ -68,18 +71,22 @@ def render_card(summary: Summary, hints: Hints = Hints()) -> str:  # noqa: B008 
 
 def notebook_picture(summary: Summary) -> str:
     """How labelled and other rows differ, drawn for a notebook; nothing if there is no such figure."""
-    outlines = density_outlines(summary.get("diagnosis", summary).get("density"))
-    if outlines is None:
+    drawn = density_outlines(summary.get("diagnosis", summary))
+    if drawn is None:
         return ""
     sides = (("unlabeled", "#2f6fbf", "other rows"), ("labeled", "#c96400", "labelled rows"))
-    shapes = [
-        f"<polygon points='{outlines[side]}' fill='{colour}' fill-opacity='.4'/>" for side, colour, _ in sides
-    ]
+    shapes = [f"<polygon points='{drawn[side]}' fill='{colour}' fill-opacity='.4'/>" for side, colour, _ in sides]
     key = ", ".join(f"<span style='color:{colour}'>{words}</span>" for _, colour, words in sides)
     return (
         "<div><svg viewBox='0 0 640 180' width='420' height='110' preserveAspectRatio='none' role='img' "
         f"aria-label='Labelled and other rows'>{''.join(shapes)}</svg><br>{key}</div>"
     )
+
+
+def density_outlines(diagnosis: dict[str, Any]) -> Any:
+    """How many labelled and other rows look how much like a labelled one; None if that is not known."""
+    density = diagnosis.get("density")
+    return outlines(density and {side: density[side] for side in _SIDES})
 
 
 @cache
@@ -91,8 +98,9 @@ def templates_of(package: str) -> Environment:
         "trim_blocks": True,
         "lstrip_blocks": True,
     }
-    environment = Environment(loader=PackageLoader(package), **how)
-    environment.filters |= {"visible": visible, "percent": percent, "count": "{:,}".format, "fraction": ratio}
+    loader = ChoiceLoader([PackageLoader(package), PackageLoader("chary.report")])
+    environment = Environment(loader=loader, **how)
+    environment.filters |= {"visible": visible, "percent": percent, "count": "{:,}".format}
     environment.filters |= {"number": number, "p_value": p_value}
     return environment
 
@@ -102,14 +110,6 @@ def largest_classes(classes: list[dict[str, Any]], most: int = 6) -> list[dict[s
     found = [{**one, "new": one["learned"] + one["predicted"]} for one in classes]
     found = sorted(found, key=lambda one: -one["new"])[:most]
     return _with_bars(found, "new")
-
-
-def _most_predicted(prior: dict[str, Any], most: int = 6) -> list[int]:
-    """Which classes to show: that whose share is varied, and those that are predicted most, in their order."""
-    shares = next(level["predicted"] for level in prior["levels"] if level["factor"] == 1)
-    varied = prior["classes"].index(prior["class_name"])
-    order = sorted(range(len(shares)), key=lambda code: (code != varied, -shares[code]))
-    return sorted(order[:most])
 
 
 def _most_important(importance: dict[str, Any] | None, most: int = 15) -> list[dict[str, Any]]:
@@ -123,60 +123,39 @@ def _with_bars(rows: list[dict[str, Any]], key: str) -> list[dict[str, Any]]:
     return [{**row, "length": length} for row, length in zip(rows, lengths, strict=True)]
 
 
-def density_outlines(density: dict[str, list[float]] | None, width: int = 640, height: int = 180) -> Any:
-    """Outlines of the densities of labelled and unlabelled rows as SVG points, scaled to a common top."""
-    if density is None:
+def outlines(heights: Mapping[str, Sequence[float]] | None, width: int = 640, height: int = 180) -> Any:
+    """Outlines of bins of equal width as points of an SVG, one for each side, scaled to a common top.
+
+    >>> outlines({"labeled": [1, 0], "unlabeled": [2, 1]}, width=20, height=8)["labeled"]
+    '0,8 0.0,4.2 10.0,4.2 10.0,8.0 20.0,8.0 20,8'
+    """
+    if heights is None:
         return None
-    top = max(*density["labeled"], *density["unlabeled"], 1e-12)
-    step = width / (len(density["grid"]) - 1)
+    top = max(1e-12, *(max(values) for values in heights.values()))
 
-    def outline(values: list[float]) -> str:
-        points = (f"{i * step:.1f},{height - value / top * (height - 8):.1f}" for i, value in enumerate(values))
-        return f"0,{height} {' '.join(points)} {width},{height}"
-
-    return {side: outline(density[side]) for side in ("labeled", "unlabeled")}
-
-
-def contrast_picture(contrast: dict[str, Any], width: int = 320, height: int = 110) -> dict[str, Any]:
-    """How a column is spread on either side: outlines of its bins, or a pair of bars for each of its groups."""
-    sides = contrast["labeled"], contrast["unlabeled"]
-    top = max(*sides[0], *sides[1], 1e-12)
-    if contrast["groups"]:
-        rows = zip(contrast["groups"], *sides, strict=True)
-        return {
-            "bars": [
-                {"name": name, "labeled": one, "unlabeled": other, "lengths": [_of(one, top), _of(other, top)]}
-                for name, one, other in rows
-            ]
-        }
-
-    def outline(shares: list[float]) -> str:
-        step = width / len(shares)
-        tops = [f"{height - share / top * (height - 6):.1f}" for share in shares]
+    def outline(values: Sequence[float]) -> str:
+        step, tops = width / len(values), [f"{height - 0.95 * height * value / top:.1f}" for value in values]
         points = (f"{i * step:.1f},{y} {(i + 1) * step:.1f},{y}" for i, y in enumerate(tops))
         return f"0,{height} {' '.join(points)} {width},{height}"
 
+    return {side: outline(values) for side, values in heights.items()}
+
+
+def contrast_picture(contrast: dict[str, Any]) -> dict[str, Any]:
+    """How a column is spread on either side: outlines of its bins, or a pair of bars for each of its groups."""
+    sides = {side: contrast[side] for side in _SIDES}
+    if contrast["groups"]:
+        whole = max(*sides["labeled"], *sides["unlabeled"])
+        rows = zip(contrast["groups"], *sides.values(), strict=True)
+        return {
+            "bars": [
+                {"name": name, "labeled": one, "unlabeled": other, "lengths": [_of(one, whole), _of(other, whole)]}
+                for name, one, other in rows
+            ]
+        }
     low, high = (in_unit(contrast["edges"][place], contrast["unit"]) for place in (0, -1))
     ends = ["less", "more"] if contrast["unit"] == TOPIC else [f"≤ {low}", f"≥ {high}"]
-    return {"outlines": {"labeled": outline(sides[0]), "unlabeled": outline(sides[1])}, "ends": ends}
-
-
-def histogram_bars(counts: dict[str, list[int]], width: int = 640, height: int = 160) -> list[dict[str, Any]]:
-    """One bar for each bin of the confidence, rows that the model learned from below the others."""
-    pairs = list(zip(counts["learned"], counts["predicted"], strict=True))
-    unit = (height - 8) / max(1, *(learned + other for learned, other in pairs))
-    n_bins = len(pairs)
-    return [
-        {
-            "x": width // n_bins * b + 2,
-            "learned_y": round(height - unit * learned, 1),
-            "learned_height": round(unit * learned, 1),
-            "other_y": round(height - unit * (learned + other), 1),
-            "other_height": round(unit * other, 1),
-            "title": f"{b / n_bins:.2f} to {(b + 1) / n_bins:.2f}: {learned:,} learned, {other:,} predicted",
-        }
-        for b, (learned, other) in enumerate(pairs)
-    ]
+    return {"outlines": outlines(sides, 320, 110), "ends": ends}
 
 
 def bar_lengths(differences: list[float]) -> list[int]:

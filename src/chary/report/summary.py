@@ -6,6 +6,7 @@ are counted from 1, without the header. Texts of the user's table are as they ar
 
 from __future__ import annotations
 
+import math
 import os
 import platform
 from collections.abc import Sequence
@@ -16,18 +17,18 @@ import numpy as np
 import sklearn
 
 from chary import __version__
-from chary._words import cell_words, command_line, counted, day, listed, number, p_value, percent, shown, visible
+from chary._words import command_line, counted, day, listed, number, p_value, percent, shown, visible
 from chary.audit import Acceptance, Score, smallest_audit
-from chary.audit.answers import Annotators, Audit
-from chary.audit.figures import kappa
+from chary.audit.answers import Annotators
+from chary.audit.figures import ClassJudgement, kappa
 from chary.audit.judge import JudgedColumn, JudgedTable, LabelPair
 from chary.labelling import Diagnosis, LabeledTable
 from chary.labelling.diagnose import MILD, REPRESENTATIVE, STRONG, Contrast, DiagnosedTable
-from chary.labelling.result import SOURCES
+from chary.labelling.label import SOURCES
 from chary.method import expected_calibration_error
 from chary.method.priors import ACCURACY
 from chary.options import Options, flag_of
-from chary.tables.cells import DATE, NUMBER, TOPIC, UNREADABLE, Column, codes_noted
+from chary.tables.cells import DATE, NUMBER, TOPIC, UNREADABLE, Column, cell_words, codes_noted
 from chary.tables.preparation import Feature
 from chary.tables.table import ACCEPT
 
@@ -36,11 +37,16 @@ Summary = dict[str, Any]
 _N_BINS, _N_SHIFTS = 20, 20
 # Of the rows to check: columns, those of them that name the row, and characters of a cell.
 _N_CELLS, _N_NAMES, _CELL = 6, 2, 1_000
-_OF_ROUNDS = ("round", "n_pool", "mean_confidence")
 _CLEAR = 0.05
 _GOOD = 0.9  # accuracy that is shown in green, or ruled out in red
 _NO_LABEL = "(no label)"  # what rows without one are called beside the classes
 _MOST_IN_MATRIX = 15  # classes that are shown by answer and label
+_VERSIONS = {
+    "chary": __version__,
+    "scikit-learn": sklearn.__version__,
+    "NumPy": np.__version__,
+    "Python": platform.python_version(),
+}
 
 
 # ------------------------------------------------------------ labels that chary made
@@ -63,7 +69,6 @@ def summarize(result: LabeledTable) -> Summary:
         "file": result.table.name,
         "target": result.target,
         "notes": result.notes,  # how the table and its target were read
-        "spellings": result.spellings,  # of classes that the file spells in several ways, rows by spelling
         "classes": _classes(result),
         "diagnosis": _diagnosis(result.diagnosis, result.compared, result.contrasts),
         # Given labels judged by a model that has not seen them.
@@ -76,7 +81,7 @@ def summarize(result: LabeledTable) -> Summary:
             "probability": float(judged.probability.mean()),
             "calibration_error": expected_calibration_error(judged.probability, judged.correct),
         },
-        "acceptance": [level._asdict() for level in result.levels],  # what keeping the most confident rows means
+        "acceptance": as_data(result.levels),  # what keeping the most confident rows means
         "confidence": {  # rows in 20 equal bins of confidence
             "learned": counts.learned.histogram(_N_BINS).tolist(),
             "predicted": counts.predicted.histogram(_N_BINS).tolist(),
@@ -85,14 +90,11 @@ def summarize(result: LabeledTable) -> Summary:
         "accept": _accepted_labels(result),  # what can be accepted at the error asked for
         "audit_size": result.audit_size,  # rows to draw for an audit; 0: so few are unlabelled that one can look
         "aim": _aim(result),
-        "class_prior": _as_data(
-            result.prior
-        ),  # what was told of the class shares, what another belief would change
+        "class_prior": as_data(result.prior),  # what was told of the class shares
         "rounds": [  # of self-training
-            {**{name: record[name] for name in _OF_ROUNDS}, "n_learned": record["n_accepted"]}
+            {name: record[name] for name in ("round", "n_pool", "n_accepted", "mean_confidence")}
             for record in classifier.history_
         ],
-        "termination": classifier.termination_condition_,
         "rows_to_label": [  # rows to check
             {
                 **_row(result, row, names),
@@ -102,19 +104,15 @@ def summarize(result: LabeledTable) -> Summary:
             for row in result.next_rows
         ],
         "second_look": _suspect_labels(result, names),
-        "importance": None  # what the labels owe to each column, the most important first
-        if found is None
-        else {
-            "columns": [column._asdict() for column in found.importance],
-            "n_columns": found.n_columns,
-            "n_rows": found.n_rows,
-        },
+        # What the labels owe to each column, the most important first.
+        "importance": found
+        and {"columns": as_data(found.importance), "n_columns": found.n_columns, "n_rows": found.n_rows},
         "columns": [_column(column) for column in preparation.columns_],
         "settings": {
             **result.settings,
             "options": {name: str(said) for name, said in result.options.as_typed("label").items()},  # all chosen
             "features": len(preparation.get_feature_names_out()),
-            "versions": {"chary": __version__, "scikit-learn": sklearn.__version__, **_versions()},
+            "versions": _VERSIONS,
         },
         "seconds": result.seconds,  # by step
     }
@@ -127,23 +125,22 @@ def summarize_diagnosis(result: DiagnosedTable) -> Summary:
         "file": result.table.name,
         "target": result.target,
         "notes": result.notes,
-        "spellings": result.spellings,
         "columns": [_column(column) for column in result.columns],
     }
 
 
 def _diagnosis(diagnosis: Diagnosis, features: list[Feature], contrasts: list[Contrast]) -> dict[str, Any]:
     """Every field of a diagnosis, its sentence and what its verdict is; features in the table's own units, too."""
-    figures = {field.name: _as_data(getattr(diagnosis, field.name)) for field in fields(diagnosis)}
+    figures = {field.name: as_data(getattr(diagnosis, field.name)) for field in fields(diagnosis)}
     names = {"n_labeled": "labeled", "n_unlabeled": "unlabeled", "class_counts": "classes"}
     return {
         **{names.get(name, name): figure for name, figure in figures.items()},
         "representative": diagnosis.verdict == REPRESENTATIVE,
         "biased": diagnosis.verdict in (MILD, STRONG),
-        "strongly": diagnosis.verdict == STRONG,
+        "tone": {REPRESENTATIVE: "good", STRONG: "bad"}.get(diagnosis.verdict, "fair"),
         "sentence": diagnosis.sentence,
         "shifts": _shifts(diagnosis, features),
-        "contrasts": [{**contrast._asdict(), "missing": list(contrast.missing)} for contrast in contrasts],
+        "contrasts": as_data(contrasts),
     }
 
 
@@ -208,42 +205,37 @@ def _audit(result: LabeledTable) -> dict[str, Any] | None:
     return {
         "drawn": audit.answers.n_drawn,
         "skipped": audit.answers.n_skipped,
-        "answered": _score(audit.answered),
+        "stopped": audit.answers.stopped,  # whether the person was shown the interval while labelling
+        "answered": as_data(audit.answered),
         "new_classes": audit.answers.new_classes,
         "notes": [{"text": text, "warning": text in audit.answers.warnings} for text in audit.notes],
-        "before": _score(audit.accuracy),
-        "after": _score(audit.after),
-        "classes": {name: _score(found) for name, found in audit.classes.items()},
+        "before": as_data(audit.accuracy),
+        "after": as_data(audit.after),
+        "classes": as_data(audit.classes),
         "balanced": audit.balanced,
         "matrix": matrix_of(audit.pairs, [str(name) for name in result.labels.classes]),
-        "accept": [_acceptance(found) for found in audit.acceptances],
+        "accept": as_data(audit.acceptances),
     }
 
 
 def _accepted_labels(result: LabeledTable) -> dict[str, Any] | None:
     if result.accept is None or result.audit is None or result.audit.asked is None:
         return None
-    found = result.audit.asked
+    found, n_given = result.audit.asked, int(result.counts.labels[0].sum())
     found = found._replace(n_accepted=result.counts.settled.n_from(found.threshold))
-    n_given = int(result.counts.labels[0].sum())
-    some, marked = counted(found.n_accepted, "new label"), f"the {counted(n_given, 'given label')}"
-    marked = f"these and {marked}" if found.n_accepted else marked
-    return _accepted(found, result.audit, some, "new label", ", approximate", found.n_accepted + n_given, marked)
+    return _accepted(found, result.audit.accuracy.n, "new label", ", approximate", found.n_accepted + n_given)
 
 
 def _aim(result: LabeledTable) -> dict[str, str]:
     """What the labels are to be good at: its name, and a sentence that says what it means."""
-    aim = result.settings.get("aim", ACCURACY)
-    if aim == ACCURACY:
-        return {"name": aim, "sentence": "Optimised for overall accuracy."}
-    how = "The new labels do not have the class shares that you gave. " if result.prior.told else ""
-    return {
-        "name": aim,
-        "sentence": (
+    aim, sentence = result.settings.get("aim", ACCURACY), "Optimised for overall accuracy."
+    if aim != ACCURACY:
+        how = "The new labels do not have the class shares that you gave. " if result.prior.told else ""
+        sentence = (
             "Optimised for balanced accuracy: every class counts the same. More rows of rare classes are found, "
             f"and overall accuracy may be lower. {how}Probabilities and confidence are shifted, too."
-        ),
-    }
+        )
+    return {"name": aim, "sentence": sentence}
 
 
 def _suspect_labels(result: LabeledTable, names: list[str]) -> list[dict[str, Any]]:
@@ -267,7 +259,7 @@ def _row(result: LabeledTable, row: Any, names: list[str]) -> dict[str, Any]:
     return {
         "row": int(result.table.numbers(row)) + 1,
         "cells": dict(zip(names, map(_cell, cells), strict=True)),
-        "why": [cell._asdict() for cell in result.reasons.get(int(row), [])],
+        "why": as_data(result.reasons.get(int(row), [])),
     }
 
 
@@ -312,28 +304,13 @@ def summarize_judged(result: JudgedTable) -> Summary:
         "columns": [_judged_column(column, result) for column in result.columns],
         "pairs": [_pair(pair, result) for pair in result.pairs],
         "trusted": _trusted(result),
-        "annotators": _annotators(result.answers.annotators),
-        "slices": [
-            {
-                "column": name,
-                "parts": [
-                    {
-                        "value": str(value),
-                        "rows": part.population,
-                        "audited": part.n,
-                        "score": _score(part.score),
-                        "p_value": part.p_value,
-                    }
-                    for value, part in parts.items()
-                ],
-            }
-            for name, parts in result.slices.items()
-        ],
+        "annotators": _annotators(answers.annotators),
+        "slices": [{"column": name, "parts": as_data(parts)} for name, parts in result.slices.items()],
         "confidence": result.options.confidence,
-        "acceptance": [_acceptance(found) for found in result.acceptances],  # what can be accepted at which error
+        "acceptance": as_data(result.acceptances),  # what can be accepted at which error
         "accept": _accepted_judged(result),  # the same at the error asked for
         "required": _required(result),  # whether the accuracy that was asked for is shown
-        "versions": {"chary": __version__, **_versions()},
+        "versions": _VERSIONS,
     }
 
 
@@ -381,11 +358,12 @@ def _judged_column(column: JudgedColumn, result: JudgedTable) -> dict[str, Any]:
     return {
         "name": column.name,
         "missing": column.n_missing,
-        "accuracy": _score(accuracy),
-        "always": {"low": column.always.low, "high": column.always.high},
-        "promised": _score(promised),
+        "accuracy": as_data(accuracy),
+        "always": as_data(column.always),
+        "promised": as_data(promised),
         "coverage": n_labels / result.population,
-        "answered": _score(found.answered),
+        **_headline(promised.low, promised.high),
+        "answered": as_data(found.answered),
         "kappa": found.kappa,
         "matrix": matrix_of(pairs, [str(name) for name in found.classes]),
         "classes": [_judged_class(str(name), one) for name, one in found.classes.items()],
@@ -397,18 +375,17 @@ def _judged_column(column: JudgedColumn, result: JudgedTable) -> dict[str, Any]:
     }
 
 
-def _judged_class(name: str, found: Any) -> dict[str, Any]:
-    share, n = found.share, found.share.population
-    low, high = share.off
+def _judged_class(name: str, found: ClassJudgement) -> dict[str, Any]:
+    share, n, (low, high) = found.share, found.share.population, found.share.off
     return {
         "name": name,
-        **{key: getattr(share, key) for key in ("labelled", "seen", "low", "high")},
+        **as_data(share),
         **{f"{key}_share": getattr(share, key) / n for key in ("labelled", "low", "high")},
         "off": "too many" if low > 0 else "too few" if high < 0 else "",
         "off_low": low,
         "off_high": high,
-        "precision": _score(found.precision),
-        "recall": _score(found.recall),
+        "precision": as_data(found.precision),
+        "recall": as_data(found.recall),
     }
 
 
@@ -433,13 +410,10 @@ def _pair(pair: LabelPair, result: JudgedTable) -> dict[str, Any]:
         for audited, *right in [pair.differing.get((a, b), (0, 0, 0))]
     ]
     return {
-        **found._asdict(),
+        **as_data(differs),
         "first": pair.first,
         "second": pair.second,
         "p_value": pair.p_value,
-        "share": differs.share,
-        "low": differs.low,
-        "high": differs.high,
         "kappa": agreement,
         "kappas": pair.kappas,
         "differing": sorted(off, key=lambda one: -one["rows"]),
@@ -470,18 +444,19 @@ def _trusted(result: JudgedTable) -> list[dict[str, Any]]:
         if known:
             (column, best), *others = sorted(known, key=lambda one: (-one[1].share, -one[1].n))
             clear = bool(others) and all(best.low > other.high for _, other in others)
-            chosen.append({"name": name, "column": column, "precision": _score(best), "is_clear": clear})
+            sentence = (
+                f"Where the label is {shown(name)}, {shown(column)} is best ({best.correct} of {best.n} right), "
+                f"{'clearly' if clear else 'not clearly'} so."
+            )
+            chosen.append({"name": name, "column": column, "is_clear": clear, "sentence": sentence})
     return chosen
 
 
 def _accepted_judged(result: JudgedTable) -> dict[str, Any] | None:
-    found = result.asked
-    if found is None:
+    if result.asked is None:
         return None
-    of = of_column([column.name for column in result.columns])
-    some, n_marked = f"{counted(found.n_accepted, 'label')}{of}", int(np.asarray(result.accepted).sum())
-    marked = "of the audited rows those that are right, of the others " + ("these" if found.n_accepted else "none")
-    return _accepted(found, result, some, f"label{of}", "", n_marked, marked)
+    which = f"label{of_column([column.name for column in result.columns])}"
+    return _accepted(result.asked, result.accuracy.n, which, "", int(np.asarray(result.accepted).sum()))
 
 
 def of_column(names: Sequence[str]) -> str:
@@ -501,26 +476,21 @@ def matrix_of(pairs: dict[tuple[str, str], int], names: list[str]) -> dict[str, 
         return None
     counts = [[seen.get((truth, label), 0) for label in labels] for truth in rows]
     most = max(seen.values())
-    shade = [[round(45 * n / most) for n in row] for row in counts]
+    shade = [[math.ceil(5 * n / most) for n in row] for row in counts]  # from 0 to 5
     return {"classes": rows, "labels": labels, "counts": counts, "shade": shade}
 
 
-def _acceptance(found: Acceptance) -> dict[str, Any]:
-    """What can be accepted at an error, and the fewest audited rows with which anything could be."""
-    return {**found._asdict(), "needs": smallest_audit(found.error, found.level)}
-
-
-def _accepted(
-    found: Acceptance, audit: Audit, some: str, which: str, caveat: str, n_marked: int, marked: str
-) -> dict[str, Any]:
+def _accepted(found: Acceptance, n_audited: int, which: str, caveat: str, n_marked: int) -> dict[str, Any]:
     """What can be accepted at the error asked for, in a sentence too, or why nothing can; and what is marked."""
     at_most = f"can be accepted with at most {100 * found.error:.3g}% wrong"
+    some = f"{found.n_accepted:,} {which.replace('label', 'label' + 's' * (found.n_accepted != 1), 1)}"
     sentence = f"{some} of confidence {found.threshold:.4g} or more {at_most} (level {found.level:.0%}{caveat})."
     if not found.n_accepted:
-        why = why_none_accepted(found.error, found.level, audit.accuracy.n)
-        sentence = f"No {which} {at_most}: {why}."
-    sentence += f" Column {ACCEPT} marks {counted(n_marked, 'row')}: {marked}."
-    return {**_acceptance(found), "n_marked": n_marked, "sentence": sentence}
+        sentence = f"No {which} {at_most}: {why_none_accepted(found.error, found.level, n_audited)}."
+    sentence += (
+        f" Column {ACCEPT} marks {counted(n_marked, 'row')}, labels that a person gave or confirmed included."
+    )
+    return {**as_data(found), "n_marked": n_marked, "sentence": sentence}
 
 
 def why_none_accepted(error: float, level: float, n_audited: int) -> str:
@@ -530,21 +500,20 @@ def why_none_accepted(error: float, level: float, n_audited: int) -> str:
     return f"too many of the {n_audited} audited rows were wrong; allow a larger error, or label more rows"
 
 
-def _score(score: Score | None) -> dict[str, Any] | None:
-    return None if score is None else {"share": score.share, **score._asdict()}
-
-
-def _versions() -> dict[str, str]:
-    return {"NumPy": np.__version__, "Python": platform.python_version()}
-
-
-def _as_data(value: Any) -> Any:
-    """Records as dicts and arrays as lists, however deep."""
+def as_data(value: Any) -> Any:
+    """Records as dicts and arrays as lists, however deep; a score with its share, and None for infinity."""
     if isinstance(value, np.ndarray):
         return value.tolist()
-    if hasattr(value, "_asdict"):
-        return {name: _as_data(item) for name, item in value._asdict().items()}
-    return [_as_data(item) for item in value] if isinstance(value, list) else value
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, dict):
+        return {str(name): as_data(item) for name, item in value.items()}
+    if not hasattr(value, "_asdict"):
+        return [as_data(item) for item in value] if isinstance(value, list | tuple) else value
+    more = {"share": value.share} if isinstance(value, Score) else {}
+    if isinstance(value, Acceptance):  # the fewest audited rows with which anything could be accepted
+        more = {"needs": smallest_audit(value.error, value.level)}
+    return {**as_data(value._asdict()), **more}
 
 
 # ------------------------------------------------------------ what to do next
@@ -553,26 +522,21 @@ _FEW_COLUMNS = 3  # that are named one by one, with a code of their own
 
 
 class Hints(NamedTuple):
-    """How to do what a report suggests, in the words of whoever asked for it: Python's, unless told otherwise."""
+    """How to do what a report suggests, in the words of whoever asked for it: Python's, unless it was typed."""
 
-    class_prior: str = "pass it as class_prior={name: share, ...}"
-    rounds: str = "rounds=5"
     draw: str = ""  # draws rows for an audit, or more of them; empty: left to the reader
     fill: str = ""  # goes on labelling the rows of the sheet
-    error: str = "error={share:g}"  # asks for the rows to be marked; {percent} stands for 100 times the share
-    aim: str = "pass aim='balanced'"
-    missing: str = ""  # the option that names a code for nothing; empty: a parameter does
     settle: str = ""  # goes on once rows on which people differ were settled
+    typed: bool = False
 
     @classmethod
-    def typed(cls, options: Options, files: Sequence[str | os.PathLike[str]], audit_size: int) -> Hints:
+    def for_labels(cls, options: Options, files: Sequence[str | os.PathLike[str]], audit_size: int) -> Hints:
         """For somebody who types commands, with all that was chosen; nothing that is there is drawn anew."""
-        return cls._typed(options.command("audit draw", files, k=audit_size, force=False) if audit_size else "")
+        draw = options.command("audit draw", files, k=audit_size, force=False) if audit_size else ""
+        return cls(draw, typed=True)
 
     @classmethod
-    def typed_to_judge(
-        cls, options: Options, files: Sequence[str | os.PathLike[str]], result: JudgedTable
-    ) -> Hints:
+    def for_judged(cls, options: Options, files: Sequence[str | os.PathLike[str]], result: JudgedTable) -> Hints:
         """The same for labels that are judged: a draw twice as large keeps the answers."""
         n_drawn, n_rows = result.answers.n_drawn, result.population
         again: dict[str, Any] = {"k": min(2 * n_drawn, n_rows), "audit": None, "require": None, "force": False}
@@ -582,17 +546,15 @@ class Hints(NamedTuple):
         sheet = options.settled or options.folder(table.folder) / f"{table.stem}.settle.csv"
         then = command_line([flag_of("settled"), str(sheet)])
         settle = f"{options.command('audit fill', [sheet])}, then add {then}"
-        return cls._typed(more, options.command("audit fill", [str(options.audit)]))._replace(settle=settle)
+        return cls(more, options.command("audit fill", [str(options.audit)]), settle, typed=True)
 
-    @classmethod
-    def _typed(cls, draw: str, fill: str = "") -> Hints:
-        prior, aim = f"pass it with {flag_of('class_prior')} NAME=SHARE", f"label with {flag_of('aim')} balanced"
-        error, missing = f"{flag_of('error')} {{percent:g}}%", flag_of("missing")
-        return cls(prior, f"{flag_of('rounds')} 5", draw, fill, error, aim, missing)
+    def option(self, name: str, typed: str, in_python: str) -> str:
+        """How an option is given."""
+        return f"{flag_of(name)} {typed}" if self.typed else f"{name}={in_python}"
 
     def at(self, error: float) -> str:
         """What asks for the rows to be marked that can be accepted at an error."""
-        return self.error.format(share=error, percent=100 * error)
+        return self.option("error", f"{100 * error:g}%", f"{error:g}")
 
 
 def quality(summary: Summary) -> dict[str, Any]:
@@ -610,14 +572,19 @@ def quality(summary: Summary) -> dict[str, Any]:
         {"words": "Without the audit's answers", **before, "mark": promised},
     ]
     sentence = (
-        f"95% intervals from {before['n']} random rows that a person labelled; the first is approximate, as the "
+        f"95% intervals from {before['n']} random rows that a person labelled"
+        f"{', valid whenever you stopped' if audit['stopped'] else ''}; the first is approximate, as the "
         "model also learned from these rows."
     )
     if promised is not None:
         sentence += f" Your own labels promised {percent(promised)} (blue mark), which is not an estimate."
-    tone = "good" if after["low"] >= _GOOD else "bad" if after["high"] < _GOOD else "fair"
-    headline = f"{percent(after['low'])} to {percent(after['high'])} right"
-    return {"tone": tone, "headline": headline, "sentence": sentence, "bars": bars}
+    return {**_headline(after["low"], after["high"]), "sentence": sentence, "bars": bars}
+
+
+def _headline(low: float, high: float) -> dict[str, str]:
+    """How good labels are in a few words, and whether that is good, fair or bad."""
+    tone = "good" if low >= _GOOD else "bad" if high < _GOOD else "fair"
+    return {"tone": tone, "headline": f"{percent(low)} to {percent(high)} right"}
 
 
 def next_steps(summary: Summary, hints: Hints) -> list[dict[str, str]]:
@@ -657,18 +624,15 @@ def missing_codes(columns: Sequence[dict[str, Any]], hints: Hints) -> list[str]:
     sentences = []
     for codes, places in groups.items():
         names = [str(columns[place]["name"]) for place in places]
-        runs = [place - i for i, place in enumerate(places)]  # the same for columns that follow each other
-        parts = [
-            [name for name, own in zip(names, runs, strict=True) if own == run] for run in dict.fromkeys(runs)
-        ]
-        said = [f"{part[0]} to {part[-1]}" if len(part) > _FEW_COLUMNS else ", ".join(part) for part in parts]
-        told = (
-            [f"{name}={code}" for name in names for code in codes] if len(names) <= _FEW_COLUMNS else list(codes)
-        )
+        said, told = ", ".join(names), [f"{name}={code}" for name in names for code in codes]
+        if len(names) > _FEW_COLUMNS:
+            follow = places[-1] - places[0] == len(places) - 1  # each other
+            some = f"{', '.join(names[:_FEW_COLUMNS])} and {len(names) - _FEW_COLUMNS} more"
+            said, told = f"{names[0]} to {names[-1]}" if follow else some, list(codes)
         one, it = ("looks like a code", "it is") if len(codes) == 1 else ("look like codes", "they are")
-        how = command_line([word for text in told for word in (hints.missing, text)])
-        how = f"add {how}" if hints.missing else f"pass missing={told}"
-        sentences.append(f"{', '.join(said)}: {listed(codes)} {one} for missing; if {it}, {how}.")
+        typed = command_line([word for text in told for word in (flag_of("missing"), text)])
+        how = f"add {typed}" if hints.typed else f"pass missing={told}"
+        sentences.append(f"{said}: {listed(codes)} {one} for missing; if {it}, {how}.")
     return sentences
 
 
@@ -676,8 +640,9 @@ def aim_question(hints: Hints, aim: str = ACCURACY) -> str:
     """What is asked of somebody who has not said that rare classes matter as much as common ones."""
     if aim != ACCURACY:
         return ""
+    how = hints.option("aim", "balanced", "'balanced'")
     return (
-        f"If rare classes matter as much as common ones, {hints.aim}: more of them are found, at the cost of some "
+        f"If rare classes matter as much as common ones, pass {how}: more of them are found, at the cost of some "
         "errors in the common ones."
     )
 
@@ -686,8 +651,9 @@ def prior_advice(diagnosis: dict[str, Any], hints: Hints, told: bool = False) ->
     """What to say to somebody whose labels are biased and who has told nothing of the class proportions."""
     if told or not diagnosis["biased"]:
         return ""
+    how = hints.option("class_prior", "NAME=SHARE", "{name: share, ...}")
     return (
-        f"Do you know how common each class is in the whole table? Then {hints.class_prior}: {EVIDENCE['prior']} "
+        f"Do you know how common each class is in the whole table? Then pass {how}: {EVIDENCE['prior']} "
         "A wrong share makes labels wrong, so leave it out if you are not sure."
     )
 
@@ -732,7 +698,6 @@ STUDIED = {
     "limits_passed": 41,  # of the limits "up to", those that the true error passed
     "prior_gain": 0.3,  # by true class shares
     "prior_balanced_gain": 3.9,  # the same in balanced accuracy
-    "rounds_gain": -6.9,  # by five rounds of self-training, labels from one group
 }
 _EVIDENCE = {
     "acceptance": (
@@ -743,10 +708,6 @@ _EVIDENCE = {
     "prior": (
         "on {n_tables} real tables with biased labels it added {prior_gain} points of accuracy and "
         "{prior_balanced_gain} of balanced accuracy."
-    ),
-    "rounds": (
-        "On real tables with labels from one group of rows five rounds of it changed accuracy by "
-        "{rounds_gain:+} points on average."
     ),
 }
 EVIDENCE = {name: sentence.format(**STUDIED) for name, sentence in _EVIDENCE.items()}

@@ -11,7 +11,7 @@ from rich.table import Column
 from rich.table import Table as Grid
 from rich.text import Text
 
-from chary._words import counted, number, p_value, percent, visible
+from chary._words import counted, number, p_value, percent, shown, visible
 from chary.method.priors import ACCURACY
 from chary.report.summary import (
     Hints,
@@ -79,9 +79,8 @@ def show_diagnosis(console: Console, diagnosis: dict[str, Any], hints: Hints) ->
         console.print(number_grid(["Feature", "Difference", "p"], shifts, _N_SHIFTS))
     separation, coverage = diagnosis["separation"], diagnosis["coverage"]
     if separation and coverage is not None:
-        auc, low, high = (separation[name] for name in ("auc", "low", "high"))
         console.print(
-            f"A model tells labelled from other rows: AUC {auc:.2f} ({low:.2f} to {high:.2f}; 0.5 is chance).\n"
+            f"A model tells labelled from other rows: AUC {separation['auc']:.2f} (0.5 is chance).\n"
             f"{coverage:.0%} of the other rows are close to a labelled one (95% if labels were random).\n",
             highlight=False,
         )
@@ -136,8 +135,7 @@ def _show_notes(console: Console, notes: list[str]) -> None:
 
 
 def _show_verdict(console: Console, diagnosis: dict[str, Any], remark: str) -> None:
-    colour = "green" if diagnosis["representative"] else "red" if diagnosis["strongly"] else "yellow"
-    console.print(_panel(diagnosis["sentence"], diagnosis["verdict"], colour))
+    console.print(_panel(diagnosis["sentence"], diagnosis["verdict"], diagnosis["tone"]))
     if remark:
         console.print(Text(f"{visible(remark, 500)}\n"))
 
@@ -175,9 +173,7 @@ def _show_audit(console: Console, audit: dict[str, Any], held_out: dict[str, Any
 def show_judged(console: Console, summary: Summary, hints: Hints) -> None:
     """How good the labels are, by class and slice, what can be accepted, and what to do next."""
     for column in summary["columns"]:
-        low, high = column["promised"]["low"], column["promised"]["high"]
-        colour = "green" if low >= 0.9 else "red" if high < 0.9 else "yellow"
-        console.print(_panel(column["sentence"], f"{_limits(low, high)} right", colour))
+        console.print(_panel(column["sentence"], column["headline"], column["tone"]))
         if len(summary["columns"]) > 1:
             continue  # classes and confusions of each are in the report
         console.print(_judged_classes(column["classes"]))
@@ -189,8 +185,8 @@ def show_judged(console: Console, summary: Summary, hints: Hints) -> None:
             _say(console, looked + "between {low:.1%} and {high:.1%} are right.".format(**column["always"]))
     for pair in summary["pairs"]:
         _say(console, pair["sentence"], "bold")
-    if summary["trusted"]:
-        console.print(_trusted(summary["trusted"]))
+    for one in summary["trusted"]:
+        _say(console, one["sentence"])
     for slices in summary["slices"]:
         if of := of_column([column["name"] for column in summary["columns"]]):
             _say(console, f"Labels{of}, by {visible(slices['column'], 40)}:")
@@ -209,38 +205,26 @@ def _judged_classes(classes: list[dict[str, Any]]) -> Grid:
     return number_grid(["Class", "Labelled", "Estimated by the audit", "Precision", "Recall"], rows, _N_CLASSES)
 
 
-def _trusted(trusted: list[dict[str, Any]]) -> Grid:
-    names = ["Where the label is", "most often right", "Precision there", "Clearly better than the others"]
-    clear = {True: "yes", False: "not clear from these rows"}
-    rows = [
-        [one["name"], visible(one["column"], 60), _score(one["precision"]), clear[one["is_clear"]]]
-        for one in trusted
-    ]
-    return number_grid(names, rows, _N_CLASSES)
-
-
 def _score(score: dict[str, Any] | None) -> str:
     return "-" if score is None else f"{score['correct']} of {score['n']}: {_limits(score['low'], score['high'])}"
 
 
 def _show_confusions(console: Console, confusions: list[dict[str, Any]]) -> None:
     for one in confusions[:_N_CONFUSIONS]:
-        label = "without a label" if one["label"] is None else f"labelled as '{visible(one['label'], 40)}'"
-        _say(console, f"{counted(one['rows'], 'row'):>8}: '{visible(one['truth'], 40)}' {label}")
-    if len(confusions) > _N_CONFUSIONS:
-        _say(console, f"and {len(confusions) - _N_CONFUSIONS} more pairs: see the report.")
+        label = "without a label" if one["label"] is None else f"labelled as {shown(one['label'], 40)}"
+        _say(console, f"{counted(one['rows'], 'row'):>8}: {shown(one['truth'], 40)} {label}")
     if confusions:
         console.print()
 
 
 def _slices(slices: dict[str, Any]) -> Grid:
     rows = []
-    for part in slices["parts"]:
+    for value, part in slices["parts"].items():
         found, score = ("", "too few audited rows to say", ""), part["score"]
         if score is not None:
             right = f"{score['correct']} of {score['n']}"
             found = right, _limits(score["low"], score["high"]), p_value(part["p_value"])
-        rows.append([part["value"], f"{part['rows']:,}", f"{part['audited']:,}", *found])
+        rows.append([value, f"{part['population']:,}", f"{part['n']:,}", *found])
     names = [visible(slices["column"], 40), "Rows", "Audited", "Right", "95% intervals, together", "p"]
     return number_grid(names, rows, _N_PARTS)
 
@@ -257,7 +241,8 @@ def _say(console: Console, text: str, style: str = "") -> None:
     console.print(Text(visible(text, 800), style), soft_wrap=True)
 
 
-def _panel(text: str, title: str, colour: str = "none") -> Panel:
+def _panel(text: str, title: str, tone: str) -> Panel:
+    colour = {"good": "green", "fair": "yellow", "bad": "red"}[tone]
     return Panel(Text(text), title=Text(title), title_align="left", border_style=colour, width=_WIDTH)
 
 

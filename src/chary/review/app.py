@@ -29,8 +29,8 @@ import signal
 import socket
 import tempfile
 import webbrowser
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext, suppress
 from html import escape
 from importlib.resources import files
 from pathlib import Path
@@ -48,7 +48,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from chary._files import hold, is_left
-from chary._words import finite, visible
+from chary._words import visible
 from chary.audit.filling import AnsweredElsewhereError
 from chary.report.page import templates_of
 from chary.review.audit import answer, audit_page, draw_more
@@ -76,14 +76,16 @@ _HEADERS = {
     "x-frame-options": "SAMEORIGIN",
     "content-security-policy": _PAGE_POLICY,
 }
-_WELCOME = (
-    '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta http-equiv="refresh" content="0;url=/">'
-    '<link rel="icon" href="/assets/icon.svg"><title>chary</title></head><body><p><a href="/">Go on</a></p></body>'
-    "</html>"
+_LEADING_TO = (
+    '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="referrer" content="no-referrer">'
+    '<meta http-equiv="refresh" content="0;url={url}"><link rel="icon" href="/assets/icon.svg">'
+    '<title>chary</title></head><body><p><a href="{url}">Open the page</a></p></body></html>'
 )
 HOST = "127.0.0.1"
-# In the order of the steps at the top of each; a template of that name shows it.
+# In the order of the steps at the top of each; a template of that name shows it. Those that are filled here get
+# what /api/NAME says; review.js fills the others.
 PAGES = {"/": "start", "/audit": "audit", "/truth": "truth", "/review": "review", "/result": "result"}
+_FILLED = ("truth", "result")
 READS: dict[str, Page] = {
     "/api/state": overview,
     "/api/start": start_page,
@@ -111,7 +113,6 @@ _ASSETS = {
 _PATIENCE = 0.5  # seconds for a connection to ask something; asyncio takes further ones after a whole one
 _WAITING = 128  # connections that may wait to be taken; asyncio tries as many again where files run out
 _DOOR = "chary-review-"  # a folder of temporary files, with what a browser opens first
-_DOWNLOADS = ("/download/labels", "/download/model", "/download/report")
 
 
 def create_app(bench: Workbench, token: str, port: int) -> Safety:
@@ -126,8 +127,15 @@ def create_app(bench: Workbench, token: str, port: int) -> Safety:
             raise NotHereError("There is no such page here.")
         name = pages[path]
         context = {"page": name, "pages": pages, "name": job.table.name, "target": job.target, "kind": job.kind}
+        if name in _FILLED:
+            context["data"] = await run_in_threadpool(ask, READS[f"/api/{name}"], _asked(request))
+            context["state"] = await run_in_threadpool(ask, overview, {})
         shell = templates_of("chary.review").get_template(f"{name}.html").render(**context)
         return Response(shell.encode("utf-8", "backslashreplace"), media_type="text/html")
+
+    def ask(function: Page, told: Mapping[str, Any]) -> dict[str, Any]:
+        with nullcontext() if function is write else bench.lock:  # answers go on while files are written
+            return function(bench, told)
 
     def require_chosen(path: str) -> None:
         if bench.job.kind == "choose" and path not in ("/api/state", "/api/start", "/api/labels"):
@@ -135,8 +143,7 @@ def create_app(bench: Workbench, token: str, port: int) -> Safety:
 
     async def reading(request: Request) -> Response:
         require_chosen(request.scope["path"])
-        query = {key[:100]: value[:2000] for key, value in request.query_params.items()}
-        return _json(await run_in_threadpool(READS[request.scope["path"]], bench, query))
+        return JSONResponse(await run_in_threadpool(ask, READS[request.scope["path"]], _asked(request)))
 
     async def writing(request: Request) -> Response:
         require_chosen(request.scope["path"])
@@ -147,11 +154,11 @@ def create_app(bench: Workbench, token: str, port: int) -> Safety:
             told = None
         if not isinstance(told, dict):
             raise HTTPException(400, "What was sent is no JSON object.")
-        return _json(await run_in_threadpool(WRITES[request.scope["path"]][0], bench, told))
+        return JSONResponse(await run_in_threadpool(ask, WRITES[request.scope["path"]][0], told))
 
     async def download(request: Request) -> Response:
         require_chosen(request.scope["path"])
-        path = output_file(bench, request.scope["path"].removeprefix("/download/"))
+        path = output_file(bench, request.path_params["kind"])
         return FileResponse(path, media_type="application/octet-stream", filename=path.name)
 
     async def report(request: Request) -> Response:
@@ -165,15 +172,14 @@ def create_app(bench: Workbench, token: str, port: int) -> Safety:
         if conflict and request.method == "POST":
             told["now"] = None
             with suppress(ValueError, OSError):
-                told["now"] = WRITES[request.scope["path"]][1](bench, {})
-        return _json(told, 404 if isinstance(error, NotHereError) else status)
+                told["now"] = ask(WRITES[request.scope["path"]][1], {})
+        return JSONResponse(told, 404 if isinstance(error, NotHereError) else status)
 
     routes = [Route(path, page) for path in PAGES]
     routes += [Route(path, _asset) for path in _ASSETS]
     routes += [Route(path, reading) for path in READS]
     routes += [Route(path, writing, methods=["POST"]) for path in WRITES]
-    routes += [Route(path, download) for path in _DOWNLOADS]
-    routes.append(Route("/report", report))
+    routes += [Route("/download/{kind}", download), Route("/report", report)]
     handlers: dict[Any, Any] = dict.fromkeys((ValueError, OSError, MemoryError, Exception), refused)
     handlers[HTTPException] = _http_error
     return Safety(Starlette(routes=routes, exception_handlers=handlers), token, port)
@@ -190,8 +196,8 @@ async def _http_error(request: Request, error: HTTPException) -> Response:
     return JSONResponse({"error": sentence}, error.status_code)
 
 
-def _json(content: Any, status: int = 200) -> Response:
-    return JSONResponse(finite(content), status)
+def _asked(request: Request) -> dict[str, str]:
+    return {key[:100]: value[:2000] for key, value in request.query_params.items()}
 
 
 # ------------------------------------------------------------ who may ask
@@ -250,7 +256,7 @@ class Safety:
         if request.method == "GET" and request.scope["path"] == "/" and token is not None:
             if not _same(token, self._token):
                 raise HTTPException(403, "The address is not the one that the command printed.")
-            welcome = HTMLResponse(_WELCOME)
+            welcome = HTMLResponse(_LEADING_TO.format(url="/"))
             welcome.set_cookie(self.cookie, self._session, httponly=True, samesite="strict")
             return welcome
         if not _same(request.cookies.get(self.cookie, ""), self._session):
@@ -382,12 +388,7 @@ def _door(url: str) -> Iterator[Path]:
         path.touch(0o600)
         with path.open("wb") as file:
             hold(file)
-            page = (
-                '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="referrer" '
-                f'content="no-referrer"><meta http-equiv="refresh" content="0;url={escape(url)}"><title>chary'
-                f'</title></head><body><p><a href="{escape(url)}">Open the page</a></p></body></html>'
-            )
-            file.write(page.encode())
+            file.write(_LEADING_TO.format(url=escape(url)).encode())
             file.flush()
             yield path
 

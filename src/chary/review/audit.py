@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from chary._words import cell_words, percent, shown
+from chary._words import shown
 from chary.audit.filling import CLASS_KEYS, Filling
 from chary.audit.sheet import SKIPPED
-from chary.review.state import LIVE, PLANNED, ConflictError, Workbench, locked
-from chary.review.truth import figures
+from chary.review.state import LIVE, PLANNED, ConflictError, Workbench
 from chary.tables import TableError
-from chary.tables.cells import is_no_answer
+from chary.tables.cells import cell_words, is_no_answer
 from chary.tables.target import is_marker
 
 MOST_DRAWN = 5_000  # rows that a person is given
@@ -20,7 +19,6 @@ _MOST_ANSWER = 200  # characters of an answer
 MOST_CHARACTERS, MOST_FIELDS = 10_000, 300
 
 
-@locked
 def audit_page(bench: Workbench, query: Mapping[str, str]) -> dict[str, Any]:
     """A row to label, the one at ``place`` or the first without an answer.
 
@@ -28,13 +26,13 @@ def audit_page(bench: Workbench, query: Mapping[str, str]) -> dict[str, Any]:
     first are shown, or all of them on demand.
     """
     filling, job = bench.sheets.read(bench.paths.audit), bench.job
-    page = {**progress_of(filling, bench.rule), "question": job.question}
+    page = progress_of(filling, bench.rule)
     if filling is None:
         return {**page, "done": False, "row": None, "keys": [], "interval": None, "last": None}
     place = number_in(query, "place")
     if place is not None and not 1 <= place <= len(filling.rows):
         raise TableError(f"There are rows 1 to {len(filling.rows):,}.")
-    at = filling.next_empty() if place is None else int(place)
+    at = filling.next_empty() if place is None else place
     answered = [i for i, text in enumerate(filling.answers, 1) if text]
     before = [i for i in answered if place is None and at is not None and i < at]
     last = (before or answered or [0])[-1]
@@ -57,7 +55,6 @@ def audit_page(bench: Workbench, query: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-@locked
 def draw_more(bench: Workbench, body: Mapping[str, Any]) -> dict[str, Any]:
     """Draw random rows, or add some to those that were drawn."""
     bench.require_unchanged()
@@ -83,7 +80,6 @@ def draw_more(bench: Workbench, body: Mapping[str, Any]) -> dict[str, Any]:
     return audit_page(bench, {})
 
 
-@locked
 def answer(bench: Workbench, body: Mapping[str, Any]) -> dict[str, Any]:
     """Write down what a person said of a row; it is on the disk when this returns."""
     bench.require_unchanged()
@@ -91,7 +87,7 @@ def answer(bench: Workbench, body: Mapping[str, Any]) -> dict[str, Any]:
     known = _known_classes(filling, bench.job.classes)
     text = checked_answer(body.get("answer"), known, bench.options.unlabeled)
     row = None if body.get("row") is None else whole_number(body["row"]) - 1
-    filling.answer(place, text, expected_answer(body), number=row)
+    filling.answer(place, text, body.get("expected"), number=row)
     bench.version += 1
     if not filling.n_left and bench.given().options.audit is not None:
         bench.learn()
@@ -120,28 +116,14 @@ def _known_classes(filling: Filling, classes: Sequence[str]) -> list[str]:
 
 
 def _interval(bench: Workbench, filling: Filling) -> dict[str, Any] | None:
-    """The interval that may be shown now: at the planned size, or live; words alone where there is none yet."""
-    live = bench.rule == LIVE
-    if filling.n_left and not live:
+    """The accuracy so far in words, where it is shown all along: otherwise the page Truth tells it at the end."""
+    if bench.rule != LIVE:
         return None
-    found: dict[str, Any] = {"low": None, "high": None, "n": 0, "enough": False}
-    truth = None if live or bench.is_stale else figures(bench)
-    if truth is not None:
-        told = truth["accuracy"]
-        return {**{name: told[name] for name in ("low", "high", "n", "words")}, "enough": True}
     stopping = bench.job.stopping(filling, bench.labels_alone)
     if stopping is None:
-        return {**found, "words": "The interval is shown once the model of the given labels is learned."}
-    if not live:
-        score = stopping.planned(filling.answers)
-        share = f"between {percent(score.low)} and {percent(score.high)} of the labels are right"
-        words = f"{score.correct} of {score.n} rows are right: {share} (95% interval)."
-        return {"low": score.low, "high": score.high, "n": score.n, "words": words, "enough": True}
-    low, high = stopping.limits(filling.answers)
+        return {"words": "The interval is shown once the model of the given labels is learned.", "enough": False}
     words, enough = stopping.words(filling.answers)
-    if len(low):
-        found = {"low": float(low[-1]), "high": float(high[-1]), "n": len(low), "enough": enough}
-    return {**found, "words": words}
+    return {"words": words, "enough": enough}
 
 
 # ------------------------------------------------------------ rows, answers, and numbers in a request
@@ -157,12 +139,6 @@ def checked_answer(text: Any, classes: Sequence[str], markers: Sequence[str]) ->
     if not name or not name.isprintable() or is_marker(name, markers) or is_no_answer(name):
         raise TableError(f"{shown(text)} means no label; skip the row instead, or name a class.")
     return name
-
-
-def expected_answer(body: Mapping[str, Any]) -> str | None:
-    """The answer that the page showed, if it says so."""
-    expected = body.get("expected")
-    return None if expected is None else str(expected)
 
 
 def fields_of(cells: Mapping[str, Any], order: Sequence[str], whole: bool = False) -> dict[str, Any]:
@@ -184,18 +160,10 @@ def text_of(value: Any, most: int = MOST_CHARACTERS) -> str:
     return text if len(text) <= most else f"{text[:most]} … ({len(text) - most:,} more characters)"
 
 
-def number_in(query: Mapping[str, str], name: str) -> float | None:
+def number_in(query: Mapping[str, str], name: str) -> int | None:
     """A number in the address of a request, if it has it."""
     text = query.get(name, "")
-    if not text:
-        return None
-    try:
-        found = float(text)
-    except ValueError:
-        found = float("nan")
-    if not abs(found) < 1e12:
-        raise TableError(f"{shown(text)} is no number.")
-    return found
+    return whole_number(int(text) if text.isdecimal() and len(text) < 10 else text) if text else None
 
 
 def whole_number(value: Any) -> int:

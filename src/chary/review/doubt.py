@@ -11,44 +11,39 @@ from numpy.typing import NDArray
 
 from chary.audit.sheet import SKIPPED
 from chary.labelling import LabeledTable
-from chary.review.audit import checked_answer, expected_answer, fields_of, keys_of, number_in, whole_number
-from chary.review.state import ConflictError, NotHereError, Workbench, locked
+from chary.report.summary import as_data
+from chary.review.audit import checked_answer, fields_of, keys_of, number_in, whole_number
+from chary.review.state import ConflictError, NotHereError, Workbench
 from chary.tables import TableError
-from chary.tables.cells import cell_texts
 
 _NEIGHBOURS, _CELLS = 3, 4
 _MOST_LABELED = 50_000  # rows among which the nearest are looked for
 
 
-@locked
 def doubt_page(bench: Workbench, query: Mapping[str, str]) -> dict[str, Any]:
     """The row of most doubt, or that after another, with all that speaks for its label."""
     _require_label_mode(bench)
     checked, audited = bench.sheets.checked_rows(), bench.sheets.audited_rows()
     row, after = (_row_in(query, name, bench.job.table.frame.height) for name in ("row", "after"))
     if bench.result is None:
-        filters: dict[str, list[str]] = {"labels": [], "sources": []}
-        return {"left": 0, "checked": len(checked), "filters": filters, "row": None, "keys": []}
+        return {"left": 0, "checked": len(checked), "labels": [], "row": None, "keys": []}
     doubt = _doubt(bench)
-    mask = doubt.wanted(query, [*audited, *checked])
+    wanted = doubt.wanted(query.get("label", ""), [*audited, *checked], after)
     page = {
-        "left": int(mask.sum()),
+        "left": len(wanted),
         "checked": len(checked),
-        "filters": {"labels": doubt.classes, "sources": doubt.sources},
+        "labels": doubt.classes,  # that rows can be chosen by
         "keys": keys_of(list(dict.fromkeys([*doubt.classes, *sorted(checked.values())]))),
     }
-    row = doubt.next(mask, after) if row is None else row
+    row = next(iter(wanted.tolist()), None) if row is None else row
     if row is None or row in audited:
         return {**page, "row": None}
-    names = [
-        name for name in bench.job.table.frame.columns if name != bench.job.target
-    ]  # in the order of the file
+    names = bench.job.columns  # in the order of the file
     fields = fields_of(bench.job.table.frame.row(row, named=True), names, query.get("all") == "true")
     about = {"number": row + 1, **fields, "answer": checked.get(row, "")}
     return {**page, "row": about, **doubt.opinion(row)}
 
 
-@locked
 def check(bench: Workbench, body: Mapping[str, Any]) -> dict[str, Any]:
     """Write down what a person says of a row in doubt."""
     _require_label_mode(bench)
@@ -58,7 +53,7 @@ def check(bench: Workbench, body: Mapping[str, Any]) -> dict[str, Any]:
         raise ConflictError("There are no labels to correct yet; the model is still learning.")
     doubt, there = _doubt(bench), bench.sheets.check
     is_checked = there is not None and there.place_of(row) is not None
-    if row in bench.sheets.audited_rows() or not (is_checked or doubt.has(row)):
+    if row in bench.sheets.audited_rows() or not (is_checked or row in doubt.order):
         raise TableError(
             f"Row {row + 1:,} cannot be corrected here: a person has labelled it, or it is being audited."
         )
@@ -67,7 +62,7 @@ def check(bench: Workbench, body: Mapping[str, Any]) -> dict[str, Any]:
         raise TableError("To skip a row, go on to the next: nothing is written.")
     if text or is_checked:
         filling, place = bench.sheets.to_check(row, doubt.label(row))
-        filling.answer(place, text, expected_answer(body), number=row)
+        filling.answer(place, text, body.get("expected"), number=row)
     bench.version += 1
     return doubt_page(bench, {"after" if text else "row": str(row + 1)})
 
@@ -89,7 +84,7 @@ def _row_in(query: Mapping[str, str], name: str, n_rows: int) -> int | None:
         return None
     if not 1 <= found <= n_rows:
         raise TableError(f"Rows are counted from 1 to {n_rows:,}.")
-    return int(found) - 1
+    return found - 1
 
 
 class Doubt:
@@ -100,49 +95,19 @@ class Doubt:
         pool = np.flatnonzero(~result.labels.labeled)
         self.order = pool[np.argsort(result.confidence[pool], kind="stable")]  # (U,)
 
-    @property
-    def sources(self) -> list[str]:
-        """Where the labels of these rows come from."""
-        return sorted(set(self.result.source[self.order].tolist()))
+    def wanted(self, label: str, closed: Sequence[int], after: int | None) -> NDArray[np.intp]:
+        """The rows to look at, by number from 0: of one label if it is given, none of the ``closed`` ones.
 
-    def wanted(self, query: Mapping[str, str], closed: Sequence[int]) -> NDArray[np.bool_]:
-        """(U,) Which rows, by their place in the order, are wanted; ``closed`` ones, by number, are not.
-
-        ``query`` may hold a ``label``, a ``source``, and the confidence from ``low`` to ``high``.
+        Those past ``after`` come first, then the others from the start again.
         """
-        result, rows = self.result, self.order
-        low, high = number_in(query, "low"), number_in(query, "high")
-        confidence = np.round(result.confidence[rows], 4)
-        mask = ~np.isin(rows, list(closed))
-        if low is not None:
-            mask &= confidence >= low
-        if high is not None:
-            mask &= confidence <= high
-        if query.get("label"):
-            mask &= result.labels.classes.astype(str)[result.codes[rows]] == query["label"]
-        if query.get("source"):
-            mask &= result.source[rows] == query["source"]
-        return mask
-
-    def has(self, row: int) -> bool:
-        """Whether a row, by number from 0, has a label that nobody gave."""
-        return 0 <= row < len(self.result.codes) and not self.result.labels.labeled[row]
+        place = np.flatnonzero(self.order == after)
+        rows = np.roll(self.order, -1 - place[0]) if len(place) else self.order
+        rows = rows[~np.isin(rows, list(closed))]
+        return rows[np.array(self.classes)[self.result.codes[rows]] == label] if label else rows
 
     def label(self, row: int) -> str:
         """The label that a row has now."""
         return self.classes[self.result.codes[row]]
-
-    def next(self, mask: NDArray[np.bool_], after: int | None) -> int | None:
-        """The first wanted row, past this one; from the start again if none is left. By number from 0."""
-        start = 0
-        if after is not None:
-            place = np.flatnonzero(self.order == after)
-            start = int(place[0]) + 1 if len(place) else 0
-        places = np.flatnonzero(mask)
-        if not len(places):
-            return None
-        later = places[places >= start]
-        return int(self.order[later[0] if len(later) else places[0]])
 
     def opinion(self, row: int) -> dict[str, Any]:
         """What the model says of a row, and why."""
@@ -156,52 +121,30 @@ class Doubt:
             "confidence": round(float(result.confidence[row]), 4),
             "runner_up": classes[others[0]] if others else None,
             "source": str(result.source[row]),
-            "votes": self._votes(X),
             "neighbours": self._nearest(X),
             "why": self._why(X, row),
         }
-
-    def _votes(self, X: NDArray[Any]) -> list[dict[str, Any]]:
-        """What each learner, or each head of the network, says for itself."""
-        classifier = self.result.model[-1]
-        members = getattr(classifier.estimator_, "members_", None)
-        if not hasattr(classifier.estimator_, "predict_head_proba"):
-            return []
-        probs = classifier.predict_head_proba(X)[0]  # (M, C)
-        names = [f"head {m}" for m in range(1, len(probs) + 1)] if members is None else [m.name for m in members]
-        best = probs.argmax(axis=1).tolist()
-        return [
-            {"learner": name, "label": self.classes[code], "probability": round(float(own[code]), 4)}
-            for name, own, code in zip(names, probs, best, strict=True)
-        ]
 
     def _nearest(self, X: NDArray[Any]) -> list[dict[str, Any]]:
         """The given labels of the rows that are most like it: nearest in the features that the model sees."""
         rows, features = self._given
         distance = np.square(features - X[0].astype(np.float32)).sum(axis=1)
         nearest = rows[np.argsort(distance, kind="stable")[:_NEIGHBOURS]]
-        result, names = self.result, self._columns
-        frame = result.table.frame.select(names)[nearest.tolist()]
-        texts = [[text or "" for text in cell_texts(frame[name]).to_list()] for name in names]
+        names, labels = self._columns, self.result.labels
+        cells = self.result.table.frame.select(names)[nearest.tolist()].rows(named=True)
         return [
-            {
-                "row": int(row) + 1,
-                "label": self.classes[result.labels.codes[row]],
-                "cells": [{"name": name, "text": texts[k][i]} for k, name in enumerate(names)],
-            }
-            for i, row in enumerate(nearest.tolist())
+            {"row": row + 1, "label": self.classes[labels.codes[row]], **fields_of(own, names)}
+            for row, own in zip(nearest.tolist(), cells, strict=True)
         ]
 
-    def _why(self, X: NDArray[Any], row: int) -> list[dict[str, Any]]:
+    def _why(self, X: NDArray[Any], row: int) -> Any:
+        """The cells that speak most for the label."""
         explained = self.result.explainer
         if explained is None:
             return []
         codes, frame = self.result.codes[[row]], self.result.table.frame[[row]]
         (cells,) = explained.cells(X, codes, frame, explained.effects(X, codes))
-        return [
-            {"column": cell.column, "text": cell.text or "", "effect": round(cell.effect, 3), "shown": cell.shown}
-            for cell in cells
-        ]
+        return as_data(cells)
 
     @cached_property
     def _columns(self) -> list[str]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from math import isclose
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -164,20 +164,17 @@ def with_settings(
     """The same with what somebody has chosen, or a sentence that says what cannot be chosen."""
     if unknown := set(body) - {"kinds", *SETTINGS}:
         raise TableError(f"There is no setting {shown(min(unknown))}.")
-    chosen: dict[str, Any] = {}
+    chosen = {name: body[name] for name in SETTINGS if name in body}
+    prior, error = chosen.get("class_prior"), chosen.get("error")
     if "kinds" in body:
-        kinds = kinds_of(options) | _kinds(_mapping(body["kinds"]), columns)
+        kinds = kinds_of(options) | _kinds(body["kinds"], columns)
         chosen |= {name: tuple(c for c in kinds if kinds[c] == kind) for kind, name in KINDS.items()}
-    if "class_prior" in body:
-        chosen["class_prior"] = _class_prior(body["class_prior"], classes)
-    if "aim" in body:
-        if body["aim"] not in AIMS:
-            raise TableError(f"The aim {shown(body['aim'])} is not known; choose one of {', '.join(AIMS)}.")
-        chosen["aim"] = body["aim"]
-    if "error" in body:
-        if body["error"] is not None and not (_is_number(body["error"]) and 0 < body["error"] < 1):
-            raise TableError("The share of wrong labels that you allow is between 0% and 100%, such as 10%.")
-        chosen["error"] = body["error"]
+    if prior is not None and not _are_shares(prior, classes):
+        raise TableError("Give the share of every class among all rows, or none; they must be 100% together.")
+    if chosen.get("aim", options.aim) not in AIMS:
+        raise TableError(f"The aim {shown(chosen['aim'])} is not known; choose one of {', '.join(AIMS)}.")
+    if error is not None and not (_is_share(error) and 0 < error < 1):
+        raise TableError("The share of wrong labels that you allow is between 0% and 100%, such as 10%.")
     return replace(options, **chosen)
 
 
@@ -186,28 +183,21 @@ def kinds_of(options: Options) -> dict[str, str]:
     return {column: kind for kind, name in KINDS.items() for column in getattr(options, name)}
 
 
-def _kinds(chosen: Mapping[str, Any], columns: Sequence[str]) -> dict[str, str]:
-    for name, kind in chosen.items():
+def _kinds(chosen: Any, columns: Sequence[str]) -> dict[str, str]:
+    for name, kind in _mapping(chosen).items():
         if name not in columns:
             raise TableError(f"The table has no column {shown(name)}.")
-        if kind is not None and kind not in list(KINDS):
+        if kind not in (None, *KINDS):
             raise TableError(f"A column is one of {', '.join(KINDS)}, and not {shown(kind)}.")
     return {name: kind or "" for name, kind in chosen.items()}
 
 
-def _class_prior(value: Any, classes: Sequence[str]) -> dict[str, float] | None:
-    """A share for each class, together 1; None: they are not known."""
-    if value is None:
-        return None
+def _are_shares(value: Any, classes: Sequence[str]) -> bool:
+    """Whether it has a share for each class, together 1."""
     shares = _mapping(value)
-    if set(shares) != set(classes):
-        raise TableError("Give the share of every class among all rows, or none.")
-    if not all(_is_number(share) and 0 <= share <= 1 for share in shares.values()):
-        raise TableError("A share of a class is a number between 0% and 100%.")
-    total = math.fsum(shares.values())
-    if not 0.99 <= total <= 1.01:
-        raise TableError(f"The shares of the classes add up to {total:.1%}; they must be 100% together.")
-    return {name: float(shares[name]) for name in classes}
+    if set(shares) != set(classes) or not all(map(_is_share, shares.values())):
+        return False
+    return isclose(sum(shares.values()), 1, abs_tol=0.01)
 
 
 def _parsed(path: Path) -> Any:
@@ -229,8 +219,8 @@ def _of(about: Mapping[str, Any]) -> list[Any]:
     return [about.get(name) for name in _ABOUT[:3]]
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and -math.inf < value < math.inf
+def _is_share(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= 1
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import polars as pl
 
-from chary._words import cell_words, listed, shown
+from chary._words import listed, shown
 from chary.audit.filling import Filling, Stopping
 from chary.audit.judge import (
     JudgedTable,
@@ -38,8 +38,8 @@ from chary.report.page import render_judged, render_page
 from chary.report.summary import Hints, summarize, summarize_judged
 from chary.review.files import Writer
 from chary.tables import Table, open_source, write_table
-from chary.tables.cells import cell_texts, label_texts, target_texts
-from chary.tables.table import ACCEPT, ADDED_COLUMNS, LABEL, can_be_text, column_named, refuse_taken
+from chary.tables.cells import cell_texts, cell_words, label_texts, target_texts
+from chary.tables.table import ACCEPT, ADDED_COLUMNS, can_be_text, column_named, refuse_taken
 from chary.tables.target import Value, read_target, target_values
 
 Progress = Callable[[str], None]
@@ -52,7 +52,6 @@ class _Job:
 
     kind: str  # "label", "judge" or "choose"
     target = ""  # the column that holds the labels
-    question: str  # what a person is asked for
     hidden: tuple[str, ...] = ()  # columns that a person who audits must not see
     classes: Sequence[str] = ()
     values: Sequence[Value] = ()  # of the column that holds the labels
@@ -114,7 +113,7 @@ class LabelJob(_Job):
     def __init__(self, table: Table, options: Options) -> None:
         super().__init__(table, options)
         refuse_taken(table, ADDED_COLUMNS)
-        self.target = self.question = str(options.target)
+        self.target = str(options.target)
         self.hidden = (self.target,)
         read = read_target(table, self.target, **options.target_reading)
         self.labels, self.notes = read.labels, read.notes
@@ -144,22 +143,18 @@ class LabelJob(_Job):
 
     def writers(self, result: LabeledTable) -> Mapping[str, Writer]:
         """How to write each output, the table last."""
-
-        def report(stream: BinaryIO) -> None:
-            hints = Hints.typed(result.options, self.files, result.audit_size)
-            stream.write(render_page(summarize(result), hints).encode("utf-8", "backslashreplace"))
-
+        hints = Hints.for_labels(result.options, self.files, result.audit_size)
         return {
-            "report": report,
+            "report": lambda stream: _write_page(render_page(summarize(result), hints), stream),
             "model": lambda stream: stream.write(model_bytes(result.model)) and None,
             "labels": lambda stream: write_table(self.table, result.added_columns, stream),
         }
 
-    def shown(self, result: LabeledTable | None) -> tuple[pl.DataFrame, list[str], str]:
-        """The whole table with what was found, the columns to show first, and the one that holds the labels."""
+    def shown(self, result: LabeledTable | None) -> tuple[pl.DataFrame, list[str]]:
+        """The whole table with what was found, and the columns to show first."""
         added = {} if result is None else result.added_columns
         frame = self.table.frame.with_columns([column.alias(name) for name, column in added.items()])
-        return frame, [self.target, *added], LABEL if added else self.target
+        return frame, [self.target, *added]
 
     def add_to_check(self, row: int, guess: str, filling: Filling | None, stream: BinaryIO) -> None:
         """Write the sheet of checked rows, made anew or as it is, with a row more."""
@@ -175,7 +170,6 @@ class JudgeJob(_Job):
     """A page that judges labels."""
 
     kind = "judge"
-    question = "label"  # not the name of the labels, which may say who made them
 
     def __init__(self, table: Table, options: Options) -> None:
         super().__init__(table, options)
@@ -213,23 +207,20 @@ class JudgeJob(_Job):
 
     def writers(self, result: JudgedTable) -> Mapping[str, Writer]:
         """How to write each output, the table last."""
-
-        def report(stream: BinaryIO) -> None:
-            stream.write(render_judged(summarize_judged(result)).encode("utf-8", "backslashreplace"))
-
-        accepted = result.accepted
-        if accepted is None:
+        report = lambda stream: _write_page(render_judged(summarize_judged(result)), stream)  # noqa: E731
+        if result.accepted is None:
             return {"report": report}
-        column = {ACCEPT: accepted}
-        return {"report": report, "labels": lambda stream: write_table(self.table, column, stream)}
+        return {
+            "report": report,
+            "labels": lambda stream: write_table(self.table, {ACCEPT: result.accepted}, stream),
+        }
 
-    def shown(self, result: JudgedTable | None) -> tuple[pl.DataFrame, list[str], str]:
-        """The whole table with what was found, the columns to show first, and the one that holds the labels."""
+    def shown(self, result: JudgedTable | None) -> tuple[pl.DataFrame, list[str]]:
+        """The whole table with what was found, and the columns to show first."""
         accepted, frame = None if result is None else result.accepted, self.table.frame
         if accepted is not None:
             frame = frame.with_columns(pl.Series(ACCEPT, accepted))
-        first = [*self.options.labels, *filter(None, [self.options.confidence]), ACCEPT]
-        return frame, first, self.target
+        return frame, [*self.options.labels, *filter(None, [self.options.confidence]), ACCEPT]
 
 
 Job = LabelJob | JudgeJob | ChooseJob
@@ -240,3 +231,7 @@ def job_of(table: Table, options: Options) -> Job:
     if options.labels:
         return JudgeJob(table, options)
     return ChooseJob(table, options) if options.target is None else LabelJob(table, options)
+
+
+def _write_page(page: str, stream: BinaryIO) -> None:
+    stream.write(page.encode("utf-8", "backslashreplace"))

@@ -7,33 +7,25 @@ from typing import Any
 
 from chary._words import percent
 from chary.audit import interval
-from chary.labelling.diagnose import MILD, REPRESENTATIVE
 from chary.options import AUDIT_SIZE, minutes
 from chary.report.page import density_outlines
-from chary.report.summary import Hints, aim_question, prior_advice
 from chary.review.audit import MOST_DRAWN, progress_of
 from chary.review.files import KINDS, SETTINGS, kinds_of
 from chary.review.jobs import ChooseJob
-from chary.review.state import Workbench, locked
+from chary.review.state import Workbench
 from chary.tables import TableError
 from chary.tables.target import MAX_CLASSES
 
 _CONTRASTS = 5
 _SIZES = (20, 30, 50, 100, 200, 400)  # of draws to choose from
-_HINTS = Hints(class_prior="choose its share below", aim="choose “every class counts the same”")
 _UNKNOWN = {"kind": "", "used": True, "note": "", "doubtful": False}
 
 
-@locked
 def start_page(bench: Workbench, query: Mapping[str, str]) -> dict[str, Any]:
     """What was read, what it is taken for, and what can be chosen."""
     job, options, summary = bench.job, bench.options, bench.diagnosis
     if isinstance(job, ChooseJob):
         return _to_choose(job, query.get("target") or next(iter([*options.labels, options.target or ""])))
-    prior = aim = ""
-    if job.kind == "label":
-        aim = aim_question(_HINTS, options.aim)
-        prior = "" if summary is None else prior_advice(summary, _HINTS, options.class_prior is not None)
     return {
         "columns": _columns(bench),
         "values": [one._asdict() for one in job.values],
@@ -44,7 +36,6 @@ def start_page(bench: Workbench, query: Mapping[str, str]) -> dict[str, Any]:
         "notes": [*job.table.notes, *job.notes],
         "diagnosis": None if summary is None else _diagnosis(summary),
         "settings": {name: getattr(options, name) for name in SETTINGS},
-        "questions": {"prior": prior, "aim": aim},
         "planned": planned_draw(min(job.population, MOST_DRAWN)),
     }
 
@@ -63,7 +54,6 @@ def _to_choose(job: ChooseJob, target: str) -> dict[str, Any]:
     }
 
 
-@locked
 def change(bench: Workbench, body: Mapping[str, Any]) -> dict[str, Any]:
     """Choose other settings; where the labels depend on them, learning begins anew."""
     bench.require_unchanged()
@@ -73,7 +63,6 @@ def change(bench: Workbench, body: Mapping[str, Any]) -> dict[str, Any]:
     return start_page(bench, {})
 
 
-@locked
 def choose_labels(bench: Workbench, body: Mapping[str, Any]) -> dict[str, Any]:
     """Choose the column that holds the labels and what to do with it, or which of its values are labels."""
     bench.require_unchanged()
@@ -90,7 +79,6 @@ def choose_labels(bench: Workbench, body: Mapping[str, Any]) -> dict[str, Any]:
     return start_page(bench, {})
 
 
-@locked
 def relearn(bench: Workbench, body: Mapping[str, Any]) -> dict[str, Any]:
     """Learn from all answers, in the background."""
     bench.require_unchanged()
@@ -114,12 +102,11 @@ def _columns(bench: Workbench) -> list[dict[str, Any]]:
 
 def _diagnosis(summary: dict[str, Any]) -> dict[str, Any]:
     """The verdict, its picture and the columns that differ most."""
-    level = {REPRESENTATIVE: "good", MILD: "fair"}.get(summary["verdict"], "bad" if summary["biased"] else "fair")
     return {
         "verdict": summary["verdict"],
         "sentence": summary["sentence"],
-        "level": level,
-        "outlines": density_outlines(summary["density"]),
+        "level": summary["tone"],
+        "outlines": density_outlines(summary),
         "contrasts": [
             {"feature": shift["name"], "labeled": shift["labeled_words"], "unlabeled": shift["unlabeled_words"]}
             for shift in summary["shifts"][:_CONTRASTS]
@@ -130,20 +117,16 @@ def _diagnosis(summary: dict[str, Any]) -> dict[str, Any]:
 def planned_draw(population: int) -> dict[str, Any]:
     """How many rows to draw, and what they will tell."""
     k = max(2, min(AUDIT_SIZE, population))
-    right = round(0.9 * k)
-    low, high = map(percent, interval(right, k))
-    words = f"If, say, {right} of {k} are right, accuracy is between {low} and {high} (95% interval)."
     sizes = []
     for n in [n for n in _SIZES if n <= population]:
         low, high = map(percent, interval(round(0.9 * n), n, population))
         sizes.append({"rows": n, "time": minutes(n), "interval": f"{low} to {high}"})
-    return {"k": k, "most": population, "words": words, "sizes": sizes}
+    return {"k": k, "most": population, "sizes": sizes}
 
 
 # ------------------------------------------------------------ what every page shows
 
 
-@locked
 def overview(bench: Workbench, query: Mapping[str, str]) -> dict[str, Any]:
     """How far everything is."""
     choosing = bench.job.kind == "choose"

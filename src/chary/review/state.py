@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import wraps
 from pathlib import Path
 from threading import Lock, RLock, Thread, current_thread
 from typing import Any, NamedTuple
@@ -76,17 +75,6 @@ def begin(paths: Sequence[str], options: Options) -> Workbench:
     return Workbench(job, kept)
 
 
-def locked(function: Page) -> Page:
-    """A function of a workbench that nothing else changes meanwhile."""
-
-    @wraps(function)
-    def under_lock(bench: Workbench, told: Mapping[str, Any]) -> dict[str, Any]:
-        with bench.lock:
-            return function(bench, told)
-
-    return under_lock
-
-
 class Given(NamedTuple):
     """What there is to learn from."""
 
@@ -113,7 +101,7 @@ class Workbench:
         made = {"labels": self.paths.labels, "report": self.paths.report}
         made |= {"model": self.paths.model} if job.kind == "label" else {}
         self.outputs = files.Outputs(made, kept.written)
-        self._notices = [kept.notice] if kept.notice else []
+        self._notices = [kept.notice]
         self._keeps = kept.own  # a file of that name that somebody else wrote stays as it is
         self.result: Any = None  # LabeledTable or JudgedTable
         self.made_of: list[Any] | None = None  # what the result depends on
@@ -133,7 +121,7 @@ class Workbench:
     @property
     def notices(self) -> list[str]:
         """What a person should know, a sentence each."""
-        return [*self._notices, *self.sheets.notices, *self._trouble()]
+        return [notice for notice in (*self._notices, *self.sheets.notices, self._trouble) if notice]
 
     def given(self) -> Given:
         """What there is to learn from: the audit once it may be looked at, complete or live."""
@@ -198,14 +186,16 @@ class Workbench:
 
     def require_unchanged(self) -> None:
         """Refuse to go on with a table that is not the one that was read."""
-        if trouble := self._trouble():
-            raise ConflictError(trouble[0])
+        if self._trouble:
+            raise ConflictError(self._trouble)
 
-    def _trouble(self) -> list[str]:
+    @property
+    def _trouble(self) -> str:
         name = next((path.name for path, before in self._read.items() if state_of(path) != before), "")
-        if not name:
-            return []
-        return [f"{name} was changed since it was read; nothing more is written until this page is started again."]
+        return (
+            name
+            and f"{name} was changed since it was read; nothing more is written until this page is started again."
+        )
 
     def _keep(self, options: Options) -> None:
         self.version += 1
@@ -274,7 +264,7 @@ class Workbench:
         with self._writing:
             with self.lock:
                 job, result, made_of, outputs = self.job, self.result, self.files_made_of, self.outputs
-            if result is None or isinstance(job, ChooseJob) or self._trouble():
+            if result is None or isinstance(job, ChooseJob) or self._trouble:
                 return []
             left = outputs.write(job.writers(result), made_of, overwrite)
             with self.lock:
@@ -299,7 +289,6 @@ class Sheets:
         self.job, self.paths = job, paths
         self._open: dict[Path, Filling] = {}
         self._trouble: dict[Path, str] = {}
-        self._changed: dict[str, None] = {}  # names of files that somebody else has changed
 
     @property
     def audit(self) -> Filling | None:
@@ -314,20 +303,16 @@ class Sheets:
     @property
     def notices(self) -> list[str]:
         """What a person should know of them, a sentence each."""
-        changed = [f"{name} was changed outside this page and has been read again." for name in self._changed]
-        return [*changed, *self._trouble.values()]
+        return list(self._trouble.values())
 
     def read(self, path: Path) -> Filling | None:
         """A sheet as it is now; None: there is none. One that cannot be used is an error."""
         filling = self._open.pop(path, None)
         if not path.exists():
             return None
-        if filling is None:
-            filling = Filling(path)
+        if filling is None or filling.refresh():
+            filling = filling or Filling(path)
             self.job.check_sheet(filling)
-        elif filling.refresh():
-            self.job.check_sheet(filling)
-            self._changed[path.name] = None
         self._open[path] = filling
         return filling
 
@@ -439,16 +424,9 @@ class Background:
     def view(self) -> dict[str, Any]:
         """Whether work is running, which step, how far it is, and what went wrong last."""
         with self._lock:
-            at = {"step": "", "share": 0.0, "left": ""}
-            if self.running:
-                at = {"step": self._step, "share": round(self._pace.share, 3), "left": self._pace.words}
-            return {"running": self.running, **at, "error": self._error or None}
-
-    def wait(self, seconds: float) -> bool:
-        """Until nothing is left to do; whether that is so by then."""
-        if self._thread is not None:
-            self._thread.join(seconds)
-        return not self.running
+            share, left = (self._pace.share, self._pace.words) if self.running else (0.0, "")
+            at = {"running": self.running, "step": self._step, "share": round(share, 3), "left": left}
+            return {**at, "error": self._error or None}
 
     def close(self, patience: float = 5.0) -> None:
         """Let go what is at work, and wait so many seconds for its next step, where it ends.

@@ -56,6 +56,8 @@ _CODES = {float(digit * n) for digit in "789" for n in range(1, 7)} | {98.0, 97.
 _CODE_NOTE = r"(-?\d+) in [\d,]+ cells may mean missing"
 _EITHER_SIGN = [-1.0, *_CODES, *(-code for code in _CODES)]
 _MOST_CODES, _FEWEST_VALUES, _FEWEST_CELLS, _FREQUENT, _FAR = 3, 3, 3, 0.005, 0.25
+# A date with the time of midnight, or a moment with no part of a second.
+_MOMENT = re.compile(r"^(\d{4}-\d\d-\d\d)[ T]00:00:00(?:\.0+)?$|^(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d)\.0+$")
 
 
 def missing_cells(cells: pl.Series) -> pl.Series:
@@ -391,3 +393,14 @@ class Kind:
     def whole(self, column: Column) -> bool:
         """Whether a column from a model file has learned all that this kind goes by."""
         return True
+
+
+def cell_words(value: object, digits: int = 10) -> str:
+    """A cell as a person reads it: truth values as files have them, dates without a midnight that says nothing.
+
+    >>> cell_words(None), cell_words(True), cell_words(1 / 3, 3), cell_words("2024-05-01 00:00:00.000")
+    ('', 'true', '0.333', '2024-05-01')
+    """
+    if value is None or isinstance(value, bool):
+        return "" if value is None else str(value).lower()
+    return _MOMENT.sub(r"\1\2", f"{value:.{digits}g}" if isinstance(value, float) else str(value))

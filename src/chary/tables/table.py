@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from chary._files import is_address
 from chary._words import Parameter, Step, listed, parts_of, shown, visible
-from chary.options import COLUMN_OPTIONS, FORMATS, Options
+from chary.options import COLUMN_OPTIONS, FORMAT_WORDS, Options
 
 MAX_COLUMNS = 4096
 PACKED = ("gz", "zip")
@@ -37,7 +37,7 @@ _FIXED_SPACES = "\u00a0\u2007\u202f"
 _WITHOUT_WIDTH, _FIXED = re.compile(f"[{NO_WIDTH}]"), re.compile(f"[{_FIXED_SPACES}]")
 _ALSO_CALLED = {"ndjson": "jsonl", "pq": "parquet", "excel": "xlsx"}
 _TEXTS = (".tsv", ".txt", ".tab")  # a text table keeps such an extension
-_ENDINGS = (*(f".{name}" for name in (*FORMATS, *_ALSO_CALLED)), *_TEXTS, ".json")
+_ENDINGS = (*(f".{name}" for name in (*FORMAT_WORDS, *_ALSO_CALLED)), *_TEXTS, ".json")
 
 
 _TEXT = (pl.String, pl.Categorical, pl.Enum)
@@ -106,7 +106,7 @@ class Table:
     newline: str = "\n"  #: at the end of a line of a CSV
     path: str = ""  #: as it was given: a file, a folder, a pattern, "-"
     read_with: Mapping[str, Any] = field(default_factory=dict)  #: parameters to read it again with
-    format: str = ""  #: one of FORMATS; found by the delimiter if not given
+    format: str = ""  #: one of FORMAT_WORDS; found by the delimiter if not given
     packed: str = ""  #: one of PACKED: the file was compressed
     more_paths: tuple[str, ...] = ()  #: as given, where several were
     files: tuple[str, ...] = ()  #: what was read in the end, in this order
@@ -164,7 +164,7 @@ class Table:
         return bool(self.path) and not self.more_paths and Path(self.path).is_dir()
 
     def written_as(self, format: str | None) -> Table:
-        """The same table, to be written in another format: one of FORMATS, or such as ``csv.gz``.
+        """The same table, to be written in another format: one of FORMAT_WORDS, or such as ``csv.gz``.
 
         >>> Table(pl.DataFrame({"a": [1]}), "t.parquet").written_as("csv.gz").suffix
         '.csv.gz'
@@ -173,9 +173,9 @@ class Table:
             return self
         name, _, packed = format.lower().removeprefix(".").partition(".")
         name = _ALSO_CALLED.get(name, name)
-        if name not in FORMATS or packed not in ("", *PACKED):
+        if name not in FORMAT_WORDS or packed not in ("", *PACKED):
             raise TableError(
-                f"The format {shown(format)} is not known; choose {listed(FORMATS, 'or')}, or csv.gz."
+                f"The format {shown(format)} is not known; choose {listed(FORMAT_WORDS, 'or')}, or csv.gz."
             )
         delimiter = (self.delimiter or ",") if name == "csv" else ""
         lines = self.lines if name == "jsonl" else None

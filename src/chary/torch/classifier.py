@@ -1,7 +1,7 @@
 """The paper's classifier on any PyTorch backbone, and its training.
 
-Randomness, devices and processes are handled below the class and nowhere else: torch's generators are seeded for
-the time of a fit and put back, and several processes train through PyTorch's own DistributedDataParallel.
+Randomness and devices are handled below the class and nowhere else: torch's generators are seeded for the time of
+a fit and put back.
 """
 
 from __future__ import annotations
@@ -23,28 +23,23 @@ from rich.progress import track
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 from scipy.special import softmax
-from sklearn.utils import Tags
+from sklearn.utils import Tags, gen_batches
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
-from torch import Tensor, distributed, nn
+from torch import Tensor, nn
 from torch.nn import functional
-from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, Dataset, default_collate
 
 from chary._sklearn import Interval, StrOptions, check_sample_weight
 from chary.method.confidence import Floats
-from chary.method.diverse import DiverseEnsembleClassifier, check_same_classes, class_order_of, content_order
+from chary.method.diverse import DiverseEnsembleClassifier, class_order_of, content_order
 from chary.method.labels import encode
 from chary.method.network import default_hidden_sizes, draw_batches
 from chary.torch.heads import DiverseHeads, DiverseNetwork, diverse_losses
 
-# A module (wrapped for several processes), the number of the step and its rows -> the loss and its named terms.
-BatchLoss = Callable[[nn.Module, int, Tensor], tuple[Tensor, dict[str, Tensor]]]
-# Targets and weights (n_steps, B), numbers of unlabelled rows (n_steps, U) and how many there are -> the loss.
-LossFactory = Callable[[Tensor, Tensor, Tensor, int], BatchLoss]
+# A network, B labelled and U unlabelled rows, the targets (B,) and weights (B,) -> the loss and its named terms.
+BatchLoss = Callable[[nn.Module, Tensor, Tensor, Tensor], tuple[Tensor, dict[str, Tensor]]]
 
 _SCORED_ROWS = 256  # at a time
-# With early stopping: looks at the labels held out, and looks without a gain before training ends.
-_LOOKS, _PATIENCE = 50, 10
 
 
 class TorchDiverseClassifier(DiverseEnsembleClassifier):
@@ -53,9 +48,6 @@ class TorchDiverseClassifier(DiverseEnsembleClassifier):
     The prediction head and the backbone learn from the labelled rows; M linear heads fit the same labels while
     they disagree as much as they can on the unlabelled rows, and do not move the backbone. Predictions,
     probabilities and confidences come from the same methods as in ``DiverseEnsembleClassifier``.
-
-    Under ``torchrun``, once the process group is initialised, ``fit`` trains through DistributedDataParallel:
-    each process takes its share of every batch, and all of them end with the same weights.
 
     Parameters
     ----------
@@ -74,10 +66,7 @@ class TorchDiverseClassifier(DiverseEnsembleClassifier):
     n_steps : int, default=500
         Number of mini-batches.
     batch_size, unlabeled_batch_size : int, default=32
-        Labelled and unlabelled rows in a mini-batch (of all processes together); all where there are fewer.
-    early_stopping : bool, default=False
-        Hold out a tenth of the labels of each class, look at their loss fifty times in a training, end it after
-        ten looks without a better one, and keep the best weights. Some class must have ten labels or more.
+        Labelled and unlabelled rows in a mini-batch; all where there are fewer.
     device : {"auto", "cpu", "cuda", "mps"}, default="auto"
         "auto" takes the first there is of cuda, mps, cpu. This project's tests run on a CPU alone: nobody has run
         it on "cuda" or "mps" yet.
@@ -100,7 +89,7 @@ class TorchDiverseClassifier(DiverseEnsembleClassifier):
     network_ : nn.Module
         The trained network with its parts ``backbone`` and ``heads``, in evaluation mode.
     loss_curve_ : dict of arrays, one number for each step
-        ``supervised``, ``ensemble`` and ``similarity`` on the mini-batch of every step that was taken.
+        ``supervised``, ``ensemble`` and ``similarity`` on the mini-batch of every step.
 
     See Also
     --------
@@ -127,7 +116,6 @@ class TorchDiverseClassifier(DiverseEnsembleClassifier):
         **DiverseEnsembleClassifier._parameter_constraints,
         "backbone": [nn.Module, callable, None],
         "joint": ["boolean"],
-        "early_stopping": ["boolean"],
         "device": [StrOptions({"auto", "cpu", "cuda", "mps"})],
         "dtype": [StrOptions({"float32", "float64", "bfloat16"})],
         "num_workers": [Interval(Integral, 0, None, closed="left")],
@@ -146,7 +134,6 @@ class TorchDiverseClassifier(DiverseEnsembleClassifier):
         n_steps: int = 500,
         batch_size: int = 32,
         unlabeled_batch_size: int = 32,
-        early_stopping: bool = False,
         device: str = "auto",
         dtype: str = "float32",
         num_workers: int = 0,
@@ -163,7 +150,6 @@ class TorchDiverseClassifier(DiverseEnsembleClassifier):
         self.n_steps = n_steps
         self.batch_size = batch_size
         self.unlabeled_batch_size = unlabeled_batch_size
-        self.early_stopping = early_stopping
         self.device = device
         self.dtype = dtype
         self.num_workers = num_workers
@@ -189,10 +175,10 @@ class TorchDiverseClassifier(DiverseEnsembleClassifier):
             Training starts from its weights, which are not changed, in place of those of ``backbone`` and of
             random ones. It must know the same classes and have as many heads and the same backbone.
         """
-        return self._fit(X, y, sample_weight, self._make_loss, start_from)
+        return self._fit(X, y, sample_weight, self._loss, start_from)
 
     def _fit(
-        self, X: Any, y: Any, sample_weight: Any, make_loss: LossFactory, start_from: Any = None
+        self, X: Any, y: Any, sample_weight: Any, loss: BatchLoss, start_from: Any = None
     ) -> TorchDiverseClassifier:
         self._validate_params()
         rows = self._rows(X, reset=True)
@@ -205,9 +191,7 @@ class TorchDiverseClassifier(DiverseEnsembleClassifier):
         present = weights > 0
         if not present.all():
             labels = encode(labels.without(~present), unlabeled=None)
-        self.classes_, self._label_counts = labels.classes, np.bincount(labels.codes[labels.labeled])
-        if n_processes() > 1 and not isinstance(self.random_state, Integral):
-            raise ValueError("All processes must draw the same batches: give random_state a whole number.")
+        self.classes_ = labels.classes
         rng = np.random.default_rng(self.random_state)
         device = find_device(self.device)
         order = np.arange(len(rows))
@@ -221,15 +205,15 @@ class TorchDiverseClassifier(DiverseEnsembleClassifier):
                 network.heads.reorder_classes(
                     torch.as_tensor(class_order_of(labels.codes[labeled]), device=device)
                 )
-            self._train_network(network, rows, labels.codes, weights, labeled, unlabeled, make_loss, rng)
+            self._train_network(network, rows, labels.codes, weights, labeled, unlabeled, loss, rng)
         return self
 
-    def _rows(self, X: Any, *, reset: bool) -> Rows:
+    def _rows(self, X: Any, *, reset: bool) -> NumberedRows:
         if not isinstance(X, (Tensor, Dataset)):
             X = validate_data(self, X, reset=reset, allow_nd=True, dtype="numeric")
         elif not hasattr(X, "__len__"):
             raise ValueError(f"{type(X).__name__} has no length; rows are drawn by number: give it __len__.")
-        return Rows(X, self._float)
+        return NumberedRows(X, self._float)
 
     def _network(self, X_sample: Tensor, device: torch.device) -> DiverseNetwork:
         """The backbone under fresh heads that fit the features it makes of some rows."""
@@ -246,17 +230,18 @@ class TorchDiverseClassifier(DiverseEnsembleClassifier):
 
     def _take_weights(self, network: DiverseNetwork, other: Any) -> None:
         """Copy the weights of a fitted classifier into the network, once it is sure that they mean the same."""
-        if not isinstance(getattr(other, "network_", None), DiverseNetwork):
-            raise ValueError(
-                f"start_from holds no trained network, but a {type(other).__name__}; give a fitted "
-                "TorchDiverseClassifier."
-            )
-        check_same_classes(other.classes_, self.classes_)
-        try:
-            network.load_state_dict(other.network_.state_dict())
-        except RuntimeError as error:
-            reason = " ".join(str(error).split())
-            raise ValueError(f"start_from has another backbone or other heads than this fit: {reason}") from error
+        theirs = getattr(other, "network_", None)
+        reason = f"it is {other!r}"
+        if isinstance(theirs, DiverseNetwork) and np.array_equal(other.classes_, self.classes_):
+            try:
+                network.load_state_dict(theirs.state_dict())
+                return
+            except RuntimeError as error:
+                reason = " ".join(str(error).split())
+        raise ValueError(
+            "start_from must be a fitted TorchDiverseClassifier of the same backbone, classes and n_heads; "
+            f"{reason}."
+        )
 
     def _fresh_backbone(self, n_features: int) -> nn.Module:
         if self.backbone is None:
@@ -272,57 +257,42 @@ class TorchDiverseClassifier(DiverseEnsembleClassifier):
     def _train_network(
         self,
         network: DiverseNetwork,
-        rows: Rows,
+        rows: NumberedRows,
         codes: NDArray[np.intp],
         weights: Floats,
         labeled: NDArray[np.intp],
         unlabeled: NDArray[np.intp],
-        make_loss: LossFactory,
+        loss: BatchLoss,
         rng: np.random.Generator,
     ) -> None:
         rank = np.argsort(class_order_of(codes[labeled]))
-        held_out = tenth_of_each_class(codes, labeled, rng) if self.early_stopping else labeled[:0]
-        labeled = labeled[~np.isin(labeled, held_out)]
-        picks = own_share(labeled[draw_batches(len(labeled), self.batch_size, self.n_steps, rng)])
-        extra = own_share(draw_batches(len(unlabeled), self.unlabeled_batch_size, self.n_steps, rng))
+        picks = labeled[draw_batches(len(labeled), self.batch_size, self.n_steps, rng)]
+        extra = unlabeled[draw_batches(len(unlabeled), self.unlabeled_batch_size, self.n_steps, rng)]
         device = next(network.parameters()).device
         targets = torch.as_tensor(rank[codes[picks]], device=device)  # (n_steps, B)
         batch_weights = torch.as_tensor(weights[picks] / weights[labeled].mean(), dtype=self._float, device=device)
-
-        def held_out_loss() -> float:
-            logits = torch.cat([logits[:, 0] for logits in self._logits(network.eval(), rows, held_out)])
-            return float(functional.cross_entropy(logits, torch.as_tensor(rank[codes[held_out]])))
-
+        batches = rows.batches(np.hstack([picks, extra]), self.num_workers)  # (B + U, ...)
         self.loss_curve_ = train_network(
             network,
-            rows.batches(np.hstack([picks, unlabeled[extra]]), self.num_workers),  # (B + U, ...)
-            make_loss(targets, batch_weights, torch.as_tensor(extra, device=device), len(unlabeled)),
+            zip(batches, targets, batch_weights, strict=True),
+            loss,
             torch.optim.AdamW(network.parameters(), self.learning_rate, weight_decay=self.weight_decay),
             n_steps=self.n_steps,
-            held_out_loss=held_out_loss if self.early_stopping else None,
             verbose=self.verbose,
         )
         network.heads.reorder_classes(torch.as_tensor(rank, device=device))
         self.network_ = network.eval()
 
-    def _make_loss(self, targets: Tensor, weights: Tensor, extra: Tensor, n_unlabeled: int) -> BatchLoss:
-        """The loss of every step.
-
-        Parameters
-        ----------
-        targets, weights : Tensors of shape (n_steps, B)
-        extra : Tensor of shape (n_steps, U)
-            Which of the ``n_unlabeled`` unlabelled rows stand after the labelled ones in the batch.
-        """
-        targets = functional.pad(targets, (0, extra.shape[1]), value=-1)  # (n_steps, B + U)
-        weights = functional.pad(weights, (0, extra.shape[1]))
-
-        def loss(module: nn.Module, step: int, X: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
-            logits, head_logits = self._forward(module, X, len(X) - extra.shape[1])
-            losses = diverse_losses(logits, head_logits, targets[step], weights[step])
-            return losses.total(self.gamma), losses._asdict()
-
-        return loss
+    def _loss(
+        self, network: nn.Module, X: Tensor, targets: Tensor, weights: Tensor
+    ) -> tuple[Tensor, dict[str, Tensor]]:
+        """The loss of a step: a ``BatchLoss``."""
+        n_unlabeled = len(X) - len(targets)
+        logits, head_logits = self._forward(network, X, len(targets))
+        targets = functional.pad(targets, (0, n_unlabeled), value=-1)  # (B + U,)
+        weights = functional.pad(weights, (0, n_unlabeled))
+        losses = diverse_losses(logits, head_logits, targets, weights)
+        return losses.total(self.gamma), losses._asdict()
 
     def _forward(self, module: nn.Module, X: Tensor, n_backward: int) -> tuple[Tensor, Tensor]:
         """Logits of both kinds of heads; only the first rows move the backbone, unless it is trained jointly."""
@@ -333,17 +303,13 @@ class TorchDiverseClassifier(DiverseEnsembleClassifier):
     def _head_probs(self, X: Any, heads: slice) -> Iterator[Floats]:
         check_is_fitted(self)
         rows = self._rows(X, reset=False)
-        for logits in self._logits(self.network_, rows, np.arange(len(rows))):
-            yield softmax(logits[:, heads].numpy(), axis=-1)
-
-    def _logits(self, network: nn.Module, rows: Rows, numbers: NDArray[np.intp]) -> Iterator[Tensor]:
-        """Logits of all heads for the rows of these numbers, a batch at a time: (k, 1 + M, C)."""
-        device = next(network.parameters()).device
-        chunks = [numbers[start : start + _SCORED_ROWS] for start in range(0, len(numbers), _SCORED_ROWS)]
-        for X_batch in rows.batches(chunks, self.num_workers):
+        device = next(self.network_.parameters()).device
+        numbers = [np.arange(len(rows))[chunk] for chunk in gen_batches(len(rows), _SCORED_ROWS)]
+        for X_batch in rows.batches(numbers, self.num_workers):
             with torch.inference_mode():
-                logits, head_logits = self._forward(network, X_batch.to(device), len(X_batch))
-            yield torch.cat([logits[:, None], head_logits], dim=1).cpu().double()
+                logits, head_logits = self._forward(self.network_, X_batch.to(device), len(X_batch))
+            every_head = torch.cat([logits[:, None], head_logits], dim=1).cpu().double()  # (k, 1 + M, C)
+            yield softmax(every_head[:, heads].numpy(), axis=-1)
 
     def save_state(self, path: str | PathLike[str]) -> None:
         """Write the weights and the classes to ``path``, a safetensors file."""
@@ -401,12 +367,11 @@ class TorchDiverseClassifier(DiverseEnsembleClassifier):
 
 def train_network(
     network: nn.Module,
-    batches: Iterable[Tensor],
+    batches: Iterable[tuple[Tensor, Tensor, Tensor]],
     loss: BatchLoss,
     optimizer: torch.optim.Optimizer,
     *,
     n_steps: int,
-    held_out_loss: Callable[[], float] | None = None,
     verbose: bool = False,
 ) -> dict[str, NDArray[np.float64]]:
     """Train a network in place, one step for each batch.
@@ -414,43 +379,31 @@ def train_network(
     Parameters
     ----------
     network : nn.Module
-    batches : iterable of Tensors
-        The rows of each of the ``n_steps`` steps.
+    batches : iterable of (rows, targets, weights)
+        Of each of the ``n_steps`` steps.
     loss : callable
-        (module, step, rows) -> what to minimise, and the terms to record by name.
+        What to minimise, and the terms to record by name.
     optimizer : of ``network``'s parameters
-    held_out_loss : callable, default=None
-        Of the network as it is. With it, training may end early, and the best weights are put back.
     verbose : bool
         Show a progress bar.
 
     Returns
     -------
-    dict of arrays of shape (n_steps,), shorter where training ended early
+    dict of arrays of shape (n_steps,)
         The terms of the loss.
     """
-    module = DistributedDataParallel(network) if n_processes() > 1 else network
     device = next(network.parameters()).device
     curve: list[Tensor] = []
     names: list[str] = []
-    quiet = not verbose or (n_processes() > 1 and distributed.get_rank() > 0)
-    best: tuple[float, int, dict[str, Tensor]] = np.inf, 0, {}
-    every = max(1, n_steps // _LOOKS)
-    for X_batch in track(batches, "Training", n_steps, console=Console(stderr=True), disable=quiet):
-        network.train()
-        value, terms = loss(module, len(curve), X_batch.to(device))
+    network.train()
+    steps = track(batches, "Training", n_steps, console=Console(stderr=True), disable=not verbose)
+    for X_batch, targets, weights in steps:
+        value, terms = loss(network, X_batch.to(device), targets, weights)
         optimizer.zero_grad()
         value.backward()
         optimizer.step()
         names = list(terms)
         curve.append(torch.stack([term.detach() for term in terms.values()]))
-        if held_out_loss is not None and (len(curve) % every == 0 or len(curve) == n_steps):
-            if (now := held_out_loss()) < best[0]:
-                best = now, len(curve), {name: value.clone() for name, value in network.state_dict().items()}
-            if len(curve) - best[1] >= _PATIENCE * every:
-                break
-    if best[2]:
-        network.load_state_dict(best[2])
     values = torch.stack(curve).cpu().double().numpy()  # (n_steps, number of terms)
     finite = np.isfinite(values).all(axis=1)
     if not finite.all():
@@ -461,7 +414,7 @@ def train_network(
     return dict(zip(names, values.T.copy(), strict=True))
 
 
-class Rows(Dataset[Tensor]):
+class NumberedRows(Dataset[Tensor]):
     """Rows of an array, a Tensor or a Dataset, fetched as one batch by their numbers.
 
     Parameters
@@ -496,28 +449,11 @@ class Rows(Dataset[Tensor]):
         return loader
 
 
-def tenth_of_each_class(
-    codes: NDArray[np.intp], labeled: NDArray[np.intp], rng: np.random.Generator
-) -> NDArray[np.intp]:
-    """A random tenth of the labelled rows of each class, rounded down."""
-    drawn = rng.permutation(labeled)
-    by_class = [drawn[codes[drawn] == code] for code in np.unique(codes[labeled])]
-    held_out = np.concatenate([rows[: len(rows) // 10] for rows in by_class])
-    if not len(held_out):
-        raise ValueError(
-            "early_stopping holds out a tenth of the labels of each class, and no class has ten; leave it out."
-        )
-    return held_out
-
-
 def find_device(name: str) -> torch.device:
     """The device of that name; "auto" is the first there is of cuda, mps and cpu."""
-    there = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
     if name == "auto":
-        name = next(device for device, is_there in there.items() if is_there)
-    if not there[name]:
-        found = ", ".join(device for device, is_there in there.items() if is_there)
-        raise ValueError(f"device={name!r} is not there; this PyTorch finds {found}: choose one, or 'auto'.")
+        others = "mps" if torch.backends.mps.is_available() else "cpu"
+        name = "cuda" if torch.cuda.is_available() else others
     return torch.device(name)
 
 
@@ -539,24 +475,3 @@ def local_generators(seed: int, device: torch.device) -> Iterator[None]:
         finally:
             if accelerator:
                 accelerator.set_rng_state(state)
-
-
-def n_processes() -> int:
-    """Processes that train together: 1 unless torch.distributed is initialised."""
-    return distributed.get_world_size() if distributed.is_available() and distributed.is_initialized() else 1
-
-
-def own_share(batches: NDArray[np.intp]) -> NDArray[np.intp]:
-    """This process's part of every batch, (n_steps, B) -> (n_steps, B / number of processes).
-
-    Parts of equal size: the mean over processes of their gradients is then the gradient of the whole batch.
-    """
-    n, size = n_processes(), batches.shape[1]
-    if n == 1:
-        return batches
-    if size % n:
-        raise ValueError(
-            f"A batch of {size} rows cannot be shared evenly by {n} processes; "
-            f"choose batch_size and unlabeled_batch_size as multiples of {n} that there are rows for."
-        )
-    return batches[:, distributed.get_rank() :: n]

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from numbers import Real
 from typing import Any
 
-import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy.stats import entropy
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
@@ -19,7 +16,7 @@ from torch.nn import functional
 
 from chary._sklearn import Interval, StrOptions
 from chary.method import t_similarity
-from chary.method.confidence import Floats
+from chary.method.confidence import Floats, MembersMixin
 from chary.method.network import Losses
 from chary.torch.classifier import BatchLoss, TorchDiverseClassifier
 from chary.torch.heads import diversity_loss, ensemble_loss
@@ -27,11 +24,9 @@ from chary.torch.heads import diversity_loss, ensemble_loss
 Augmentation = Callable[[Tensor], Tensor]
 # What a batch moves the running means by: they are of about the last hundred batches.
 _PACE = 0.01
-# In a collapse the classes predicted for some rows are this far from those of the labels, and less varied.
-_FAR, _NARROW, _LOOKED_AT = 0.4, 0.9, 1_000
 
 
-class FixMatchTrainer(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+class FixMatchTrainer(MembersMixin, MetaEstimatorMixin, BaseEstimator):
     r"""Consistency training (FixMatch, FreeMatch) in which T-similarity decides what to trust.
 
     In every step the network labels a weak view of U unlabelled rows, and where it is confident it learns that
@@ -56,7 +51,7 @@ class FixMatchTrainer(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     threshold : "adaptive" or float, default="adaptive"
         tau. "adaptive", as in FreeMatch: the mean confidence of recent unlabelled rows, times p_c / max p for
         class c, with p the mean probabilities of the same rows; half of the rows or more are confident, whatever
-        the scale. With several processes each goes by its own rows. A number is the same for all classes, on the
+        the scale. A number is the same for all classes, on the
         scale of the confidence: FixMatch has 0.95 for ``max_probability``, which T-similarity hardly ever reaches.
     consistency_weight : float, default=1.0
         lambda.
@@ -120,45 +115,16 @@ class FixMatchTrainer(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """Fit on labelled and unlabelled rows, and their ``sample_weight``, as ``TorchDiverseClassifier.fit``."""
         self._validate_params()
         classifier = clone(self.classifier)
-        self.classifier_ = classifier._fit(X, y, sample_weight, self._loss_factory(classifier))
-        if self._is_collapsed(X):
-            warnings.warn(
-                "The rows are predicted to be of far fewer classes than the labels: training was too short, or "
-                "consistency training has collapsed. Compare it with the classifier alone, raise n_steps, weaken "
-                "the strong view, or lower consistency_weight.",
-                stacklevel=2,
-            )
+        self.classifier_ = classifier._fit(X, y, sample_weight, self._loss_of(classifier))
         return self
 
-    def _is_collapsed(self, X: Any) -> bool:
-        rows, labels = self.classifier_._rows(X, reset=False), self.classifier_._label_counts
-        some = np.random.default_rng(0).permutation(len(rows))[:_LOOKED_AT]
-        codes = [
-            logits[:, 0].argmax(dim=1)
-            for logits in self.classifier_._logits(self.classifier_.network_, rows, some)
-        ]
-        predicted = np.bincount(torch.cat(codes).numpy(), minlength=len(labels))
-        distance = np.abs(predicted / predicted.sum() - labels / labels.sum()).sum() / 2
-        return bool(distance >= _FAR and entropy(predicted) <= _NARROW * entropy(labels))
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Label of each row, given by the prediction head."""
-        return self._fitted().predict(X)
-
-    def predict_proba(self, X: Any) -> Floats:
-        """Class probabilities (n, C) of the prediction head."""
-        return self._fitted().predict_proba(X)
-
-    def predict_head_proba(self, X: Any) -> Floats:
-        """Class probabilities (n, M, C) of the diverse heads."""
-        return self._fitted().predict_head_proba(X)
-
-    def predict_confidence(self, X: Any, kind: str = "t_similarity") -> Floats:
-        """How far each prediction can be trusted; ``kind`` as for ``TorchDiverseClassifier``."""
-        return self._fitted().predict_confidence(X, kind)
+    def predict_joint_proba(self, X: Any) -> tuple[Floats, Floats]:
+        """``predict_proba`` (n, C) and ``predict_head_proba`` (n, M, C) in one pass over the rows."""
+        check_is_fitted(self, "classifier_")
+        return self.classifier_.predict_joint_proba(X)
 
     @property
-    def classes_(self) -> NDArray[Any]:
+    def classes_(self) -> NDArray[Any]:  # type: ignore[override]
         """The labels that occur, sorted."""
         return self.classifier_.classes_
 
@@ -172,43 +138,36 @@ class FixMatchTrainer(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """Names of the columns seen in ``fit``, where it was given a DataFrame."""
         return self.classifier_.feature_names_in_
 
-    def _fitted(self) -> TorchDiverseClassifier:
-        check_is_fitted(self, "classifier_")
-        return self.classifier_
+    def _loss_of(self, classifier: TorchDiverseClassifier) -> BatchLoss:
+        adaptive = AdaptiveThresholds()
 
-    def _loss_factory(self, classifier: TorchDiverseClassifier) -> Any:
-        def make_loss(targets: Tensor, weights: Tensor, extra: Tensor, n_unlabeled: int) -> BatchLoss:
-            if not n_unlabeled:
-                return classifier._make_loss(targets, weights, extra, n_unlabeled)
-            B, U = targets.shape[1], extra.shape[1]
-            adaptive = AdaptiveThresholds(len(classifier.classes_), extra.device)
+        def loss(network: Any, X: Tensor, targets: Tensor, weights: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
+            B, U = len(targets), len(X) - len(targets)
+            if not U:
+                return classifier._loss(network, X, targets, weights)
+            weak = self.weak or (lambda batch: batch)
+            # Weak views of unlabelled rows stand last: they move no backbone.
+            views = torch.cat([weak(X[:B]), self.strong(X[B:]), weak(X[B:])])
+            logits, head_logits = classifier._forward(network, views, B + U)
+            probs = logits[B + U :].detach().softmax(dim=-1)  # (U, C)
+            top, labels = probs.max(dim=-1)  # (U,) each
+            if self.confidence == "t_similarity":
+                top = t_similarity(head_logits[B + U :].detach().softmax(dim=-1))
+            tau = adaptive.updated(top, probs)[labels] if isinstance(self.threshold, str) else self.threshold
+            accepted = top >= tau
 
-            def loss(module: Any, step: int, X: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
-                weak = self.weak or (lambda batch: batch)
-                # Weak views of unlabelled rows stand last: they move no backbone.
-                views = torch.cat([weak(X[:B]), self.strong(X[B:]), weak(X[B:])])
-                logits, head_logits = classifier._forward(module, views, B + U)
-                probs = logits[B + U :].detach().softmax(dim=-1)  # (U, C)
-                top, labels = probs.max(dim=-1)  # (U,) each
-                if self.confidence == "t_similarity":
-                    top = t_similarity(head_logits[B + U :].detach().softmax(dim=-1))
-                tau = adaptive.updated(top, probs)[labels] if isinstance(self.threshold, str) else self.threshold
-                accepted = top >= tau
+            strong_loss = functional.cross_entropy(logits[B : B + U], labels, reduction="none")
+            consistency = (strong_loss * accepted).mean()
+            losses = Losses(
+                ensemble_loss(logits[:B, None], targets, weights),
+                ensemble_loss(head_logits[:B], targets, weights),
+                diversity_loss(head_logits[B + U :]),
+            )
+            total = losses.total(classifier.gamma) + self.consistency_weight * consistency
+            share = accepted.to(total.dtype).mean()
+            return total, {**losses._asdict(), "consistency": consistency, "accepted": share}
 
-                strong_loss = functional.cross_entropy(logits[B : B + U], labels, reduction="none")
-                consistency = (strong_loss * accepted).mean()
-                losses = Losses(
-                    ensemble_loss(logits[:B, None], targets[step], weights[step]),
-                    ensemble_loss(head_logits[:B], targets[step], weights[step]),
-                    diversity_loss(head_logits[B + U :]),
-                )
-                total = losses.total(classifier.gamma) + self.consistency_weight * consistency
-                share = accepted.to(total.dtype).mean()
-                return total, {**losses._asdict(), "consistency": consistency, "accepted": share}
-
-            return loss
-
-        return make_loss
+        return loss
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -217,20 +176,16 @@ class FixMatchTrainer(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
 
 class AdaptiveThresholds:
-    """FreeMatch's thresholds of the classes: running means over the unlabelled rows, from 1 / C on.
+    """FreeMatch's thresholds of the C classes: running means over the unlabelled rows, from 1 / C on."""
 
-    Parameters
-    ----------
-    n_classes : int
-    device : torch device
-    """
-
-    def __init__(self, n_classes: int, device: Any = "cpu") -> None:
-        self.mean = torch.tensor(1 / n_classes, device=device)
-        self.shares = torch.full((n_classes,), 1 / n_classes, device=device)
+    mean: Tensor | None = None
+    shares: Tensor | None = None
 
     def updated(self, confidence: Tensor, probs: Tensor) -> Tensor:
         """The thresholds (C,) after some more rows, of this confidence (U,) and these probabilities (U, C)."""
-        self.mean = self.mean.lerp(confidence.mean().float(), _PACE)
-        self.shares = self.shares.lerp(probs.mean(dim=0).float(), _PACE)
+        start = torch.full_like(probs[0], 1 / probs.shape[1], dtype=torch.float32)  # (C,)
+        mean = start[0] if self.mean is None else self.mean
+        shares = start if self.shares is None else self.shares
+        self.mean = mean.lerp(confidence.mean().float(), _PACE)
+        self.shares = shares.lerp(probs.mean(dim=0).float(), _PACE)
         return self.mean * self.shares / self.shares.max()

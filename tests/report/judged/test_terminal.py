@@ -11,13 +11,13 @@ from chary.report.terminal import show_judged
 def test_every_question_has_its_answer(judged):
     console = Console(file=StringIO(), width=100, color_system=None)
     summary = summarize_judged(judged)
-    hints = Hints(draw="chary judge t.csv -k 60", error="--error {percent:g}%")
+    hints = Hints(draw="chary judge t.csv -k 60", typed=True)
     show_judged(console, summary, hints)
     show_judged(console, {**summary, "columns": summary["columns"][:1]}, hints)
     out = console.file.getvalue()
     for said in (
         summary["pairs"][0]["sentence"],
-        "not clear from these rows",
+        summary["trusted"][0]["sentence"],
         "Estimated by the audit",
         "Labels in column 'rule', by place:",
         "too few audited rows to say",
@@ -49,7 +49,7 @@ def test_the_error_named_is_the_one_that_the_sentence_speaks_of(judged):
         {"error": error, "level": 0.9, "threshold": 0.5, "n_accepted": 10 * (error == 0.2)} for error in (0.1, 0.2)
     ]
     summary = {**summarize_judged(judged), "accept": None, "acceptance": levels}
-    out = shown(summary, Hints(error="--error {percent:g}%"))
+    out = shown(summary, Hints(typed=True))
     assert "at most 20% wrong (90% level, if you chose that error beforehand)" in out
     assert "10 labels in column 'rule' of confidence 0.5 or more" in out
     assert "To mark them, add  --error 20%" in out

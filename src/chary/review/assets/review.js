@@ -1,8 +1,8 @@
 // The pages of `chary review`: JSON from its server in; what a person sees and does out.
 //
 // Whatever a table holds goes into the page as text (textContent and text nodes), never as markup. Nothing is asked of
-// any other server. The shells and most of the words are in templates/; this module fills them. In order: elements and
-// words, the server, pictures, what all pages share, then one function for each page.
+// any other server. The shells and most of the words are in templates/; this module fills them, but for the pages that
+// the server fills itself. In order: elements and words, the server, what all pages share, then a function for each page.
 
 // ---- Elements and words ----------------------------------------------------------------------------------------------
 
@@ -48,8 +48,6 @@ function percent(share) {
   const tenths = Math.floor((small ? 1000 : 100) * share + 0.5 + 1e-9);
   return small && tenths < 100 ? `${(tenths / 10).toFixed(1)}%` : `${small ? 10 : tenths}%`;
 }
-
-const interval = (low, high) => `${percent(low)} to ${percent(high)}`;
 
 const show = (element, visible = true) => { element.hidden = !visible; };
 
@@ -145,49 +143,12 @@ function tooSoon() {
   if ($("saved")) say($("saved"), "Your last key came too soon and was not used. Press it again.");
 }
 
-// ---- Pictures: positions in percent of the width, so that text and dots keep their size ----------------------------------
-
 /** A bar that fills a share of its track. */
 function bar(share, kind = "") {
   const width = `${(100 * Math.min(1, Math.max(0, share))).toFixed(1)}%`;
   return svg("svg", { "aria-hidden": "true" },
     svg("rect", { class: "track", width: "100%", height: "100%", rx: 3 }),
     svg("rect", { class: `share-bar ${kind}`, width, height: "100%", rx: 3 }));
-}
-
-/** Lines of {name, low, high, dot, mark, figure, main} over one axis from 0 to 100%. */
-function intervals(place, lines) {
-  const rows = lines.map((line) => make("div", { class: line.main ? "line main-line" : "line" },
-    make("span", { class: "name", dir: "auto" }, seen(line.name, 80)), intervalPicture(line), make("span", { class: "figure" }, line.figure)));
-  const axis = svg("svg", { "aria-hidden": "true" });
-  for (const share of [0, 25, 50, 75, 100]) {
-    const anchor = share === 0 ? "start" : share === 100 ? "end" : "middle";
-    axis.append(svg("text", { x: `${share}%`, y: 14, "text-anchor": anchor }, `${share}%`));
-  }
-  place.replaceChildren(...rows, make("div", { class: "line axis" }, make("span"), axis, make("span")));
-}
-
-function intervalPicture({ low, high, dot, mark }) {
-  const at = (share) => `${(100 * share).toFixed(2)}%`;
-  const picture = svg("svg", { "aria-hidden": "true" });
-  for (const share of [0, 0.25, 0.5, 0.75, 1]) picture.append(svg("line", { class: "rule", x1: at(share), x2: at(share), y1: "0%", y2: "100%" }));
-  picture.append(svg("line", { class: "rule", x1: "0%", x2: "100%", y1: "50%", y2: "50%" }));
-  if (low != null) picture.append(svg("rect", { class: "range", x: at(low), width: at(Math.max(0.004, high - low)), y: "28%", height: "44%", rx: 5 }));
-  if (dot != null) picture.append(svg("circle", { class: "dot", cx: at(dot), cy: "50%", r: 7 }));
-  if (mark != null) picture.append(svg("line", { class: "mark", x1: at(mark), x2: at(mark), y1: "8%", y2: "92%" }));
-  return picture;
-}
-
-/** One upright bar for each count, the one at `here` marked. */
-function columnPicture(place, counts, here) {
-  const top = Math.max(1, ...counts);
-  const step = 100 / counts.length;
-  const picture = svg("svg", {});
-  counts.forEach((n, i) => {
-    const height = Math.max(2, (100 * n) / top);
-    picture.append(svg("rect", { class: i === here ? "here" : "", x: `${(i * step + 0.15 * step).toFixed(2)}%`, width: `${(0.7 * step).toFixed(2)}%`, y: `${(100 - height).toFixed(1)}%`, height: `${height.toFixed(1)}%` }));
-  });
-  place.replaceChildren(picture);
 }
 
 // ---- What all pages share: the state, notices, keys ----------------------------------------------------------------------
@@ -437,12 +398,10 @@ function drawForm({ planned, audit }) {
   rows.max = planned.most;
   rows.min = audit ? audit.drawn + 1 : 1;
   if (document.activeElement !== rows) rows.value = audit ? Math.min(planned.most, audit.drawn + 20) : planned.k;
-  const words = () => say($("draw-words"), Number(rows.value) === planned.k && !audit ? seen(planned.words) : `Out of ${many(planned.most, "row")}.`);
+  say($("draw-words"), `Out of ${many(planned.most, "row")}.`);
   const sizes = $("draw-sizes");
   show(sizes, planned.sizes.length);
   sizes.querySelector("tbody").replaceChildren(...planned.sizes.map((one) => make("tr", {}, ...[one.rows, one.time, one.interval].map((text) => make("td", {}, String(text))))));
-  rows.oninput = words;
-  words();
   say($("draw-button"), audit ? "Draw more rows" : "Draw rows at random");
   show(fieldset, !audit);
   form.onsubmit = oneAtATime(async (event) => {
@@ -475,8 +434,6 @@ async function startPage() {
     showColumns();
     if (!judged()) {
       showDiagnosis(data.diagnosis);
-      say($("aim-words"), seen(data.questions.aim));
-      say($("prior-words"), seen(data.questions.prior || "The labels are then adjusted to these shares. If you are not sure, choose no."));
       for (const radio of $("aim-form").elements.aim) radio.checked = radio.value === settings.aim;
       if (!$("prior-form").contains(document.activeElement)) showShares(data.classes, settings.class_prior);
     }
@@ -758,10 +715,7 @@ async function auditPage() {
     const place = $("interval");
     show(place, Boolean(found));
     if (!found) return place.replaceChildren();
-    const picture = make("div", { class: "intervals" });
-    const line = { name: found.n ? `By ${many(found.n, "row")}` : "So far", low: found.low, high: found.high, figure: found.low == null ? "" : interval(found.low, found.high), main: true };
-    if (found.low != null) intervals(picture, [line]);
-    place.replaceChildren(make("p", {}, found.enough ? make("b", {}, "Enough rows. ") : "", seen(found.words)), picture);
+    place.replaceChildren(make("p", {}, found.enough ? make("b", {}, "Enough rows. ") : "", seen(found.words)));
   };
 
   const send = oneAtATime((place, answer, expected, words, row) => attempt(async () => {
@@ -788,126 +742,17 @@ async function auditPage() {
   if (answers.byName && now.row) $("typed-name").focus({ preventScroll: true });
 }
 
-// ---- Truth -----------------------------------------------------------------------------------------------------------
-
-async function truthPage() {
-  let data = null;
-
-  const render = (found) => {
-    data = found;
-    show($("not-yet"), !data.ready);
-    show($("known"), data.ready);
-    if (!data.ready) return showWhyNot();
-    showAccuracy();
-    showMatrix();
-    showAcceptance();
-    show($("shares-section"), data.shares.length > 0);
-    intervals($("shares-picture"), data.shares.slice(0, 40).map(({ name, labels, low, high }) => ({ name, low, high, mark: labels, figure: low == null ? "" : interval(low, high) })));
-    show($("classes-section"), data.classes.length > 0);
-    intervals($("classes-picture"), data.classes.slice(0, 40).map(({ name, right, low, high }) => ({ name, low, high, figure: `${right}` })));
-  };
-
-  const showWhyNot = () => {
-    say($("why-not"), seen(data.why_not));
-    const next = frame.state?.next;
-    if (!next) return;
-    $("not-yet-link").setAttribute("href", next.page);
-    show($("not-yet-link"), next.page !== "/truth");
-    $("not-yet-link").replaceChildren(`${seen(next.words)} `, make("kbd", {}, "Enter"));
-  };
-
-  const showAccuracy = () => {
-    const { accuracy, after, promised } = data;
-    const lines = Object.entries(promised).map(([name, mark]) => ({ name, mark, figure: percent(mark) }));
-    if (accuracy) lines.push({ name: after ? "Without the audit's answers" : "These labels", low: accuracy.low, high: accuracy.high, dot: accuracy.n ? accuracy.right / accuracy.n : null, figure: interval(accuracy.low, accuracy.high), main: !after });
-    if (after) lines.push({ name: "These labels", low: after.low, high: after.high, dot: after.n ? after.right / after.n : null, figure: interval(after.low, after.high), main: true });
-    const best = after ?? accuracy;
-    say($("headline"), best ? `Between ${percent(best.low)} and ${percent(best.high)} of the labels are right.` : "");
-    intervals($("accuracy-picture"), lines);
-    show($("promise-words"), lines.some(({ mark }) => mark != null));
-    list($("truth-words"), [accuracy?.words, after?.words, ...(data.compared ?? [])].filter(Boolean));
-    list($("truth-notes"), data.notes);
-  };
-
-  const showMatrix = () => {
-    const { matrix } = data;
-    show($("matrix-section"), matrix);
-    if (!matrix) return;
-    const heads = matrix.labels.map((name) => make("th", { scope: "col" }, seen(name, 24)));
-    const cell = (truth, label, n, shade) => make("td", { class: label === truth ? "right" : "wrong", "data-shade": Math.ceil(shade / 9) }, n ? String(n) : "");
-    const rows = matrix.classes.map((truth, i) => make("tr", {}, make("th", { scope: "row" }, seen(truth, 24)),
-      ...matrix.labels.map((label, j) => cell(truth, label, matrix.counts[i][j], matrix.shade[i][j]))));
-    $("matrix").replaceChildren(make("thead", {}, make("tr", {}, make("td"), ...heads)), make("tbody", {}, ...rows));
-  };
-
-  const showAcceptance = () => {
-    const { acceptance, chosen } = data;
-    show($("accept-section"), acceptance.length > 0);
-    if (!acceptance.length) return;
-    const slider = $("error");
-    slider.max = acceptance.length - 1;
-    if (!slider.dataset.moved) slider.value = placeOf(chosen ?? 0.1);
-    show($("accept-none"), chosen != null);
-    showChoice();
-  };
-
-  /** Where on the slider an error stands: the nearest. */
-  const placeOf = (error) => {
-    const far = data.acceptance.map((one) => Math.abs(one.error - error));
-    return far.indexOf(Math.min(...far));
-  };
-
-  const showChoice = () => {
-    const { acceptance, chosen, rows_to_accept: all } = data;
-    const place = Number($("error").value);
-    const { error, count: n, words } = acceptance[place];
-    say($("error-shown"), percent(error).replace(".0%", "%"));
-    $("error").setAttribute("aria-valuetext", `${percent(error)} errors: ${many(n, "label")} accepted`);
-    columnPicture($("accept-picture"), acceptance.map((one) => one.count), place);
-    show($("accept-picture"), acceptance.some((one) => one.count > 0));
-    say($("accept-count"), count(n));
-    say($("accept-of"), `of ${many(all, document.body.dataset.kind === "judge" ? "label" : "new label")}${all ? `, ${percent(n / all)}` : ""}`);
-    say($("accept-words"), seen(words));
-    const isChosen = chosen != null && placeOf(chosen) === place;
-    $("accept-button").textContent = isChosen ? `${percent(error).replace(".0%", "%")} is chosen` : `Accept these ${many(n, "label")}`;
-    $("accept-button").disabled = n === 0 || isChosen;
-    $("to-result").toggleAttribute("data-next", isChosen);
-    $("to-result").className = isChosen ? "main" : "plain";
-  };
-
-  const choose = oneAtATime((error) => attempt(async () => {
-    render(await ask("/api/accept", { error }));
-    say($("accept").querySelector(".said"), error == null ? "No label is marked as accepted any more." : `Saved: the column ${data.column} marks these labels.`);
-    watch();
-  }, $("accept").querySelector(".error")));
-
-  $("error").addEventListener("input", () => {
-    $("error").dataset.moved = "yes";
-    showChoice();
-  });
-  $("accept").addEventListener("submit", (event) => {
-    event.preventDefault();
-    choose(data.acceptance[Number($("error").value)].error);
-  });
-  onClicks({ "accept-none": () => choose(null) });
-  frame.onState = async (state, before) => {
-    if (before && (before.version !== state.version || before.work.running !== state.work.running)) render(await ask("/api/truth"));
-    else if (data && !data.ready) showWhyNot();
-  };
-  render(await ask("/api/truth"));
-}
-
 // ---- Review: doubtful labels -----------------------------------------------------------------------------------------
 
 async function reviewPage() {
   let now = null;
-  let filters = {};
+  let label = ""; // of the rows that are wanted; empty: of all
   const given = []; // what was answered here, to be taken back in turn
 
   const render = (data) => {
     now = data;
     const { row, left, checked } = data;
-    fillFilters(data.filters);
+    fillSelect($("label"), data.labels);
     say($("doubt-words"), `${many(left, "row")} left, most doubtful first; ${count(checked)} checked.`);
     show($("doubt"), Boolean(row));
     show($("answers"), Boolean(row));
@@ -916,7 +761,7 @@ async function reviewPage() {
     const learned = frame.state?.learned;
     say($("empty-title"), learned ? "No more rows" : "The model is still learning");
     show($("empty-next"), learned);
-    if (!row) return say($("empty-words"), Object.keys(filters).length ? "No row is left that fits what you asked for." : learned ? "You have checked all of them." : "The rows are shown here as soon as they have labels.");
+    if (!row) return say($("empty-words"), label ? "No row is left with that label." : learned ? "You have checked all of them." : "The rows are shown here as soon as they have labels.");
     say($("row-title"), `Row ${count(row.number)} of the table`);
     showFields(row, async () => render(await ask(address("/api/doubt", { row: row.number, all: "true" }))));
     showProposal(data);
@@ -925,15 +770,12 @@ async function reviewPage() {
   };
 
   const showProposal = (data) => {
-    const { proposed, confidence, runner_up: second, source, votes, neighbours, why, row } = data;
+    const { proposed, confidence, runner_up: second, source, neighbours, why, row } = data;
     say($("proposed"), seen(proposed, 80));
     say($("proposed-words"), `${seen(source)}, confidence ${percent(confidence)}${second ? `; second choice: “${seen(second, 60)}”` : ""}`);
     say($("answer-now"), row.answer ? `You said “${seen(row.answer, 60)}”.` : "");
     show($("answer-now"), Boolean(row.answer));
     $("confirm-label").replaceChildren(make("span", {}, "Confirm “", make("bdi", {}, seen(proposed, 60)), "”"), make("kbd", {}, "Enter"));
-    show($("votes-part"), votes.length > 0);
-    $("votes").replaceChildren(...votes.map(({ learner, label, probability }) =>
-      make("li", {}, make("span", {}, seen(learner, 40)), bar(probability, label === proposed ? "" : "second"), make("span", { class: "n", dir: "auto" }, `${seen(label, 30)} ${percent(probability)}`))));
     show($("why-part"), why.length > 0);
     $("why").replaceChildren(...why.map(({ shown, effect }) =>
       make("li", {}, make("span", { dir: "auto" }, seen(shown, 120)), effectOf(effect))));
@@ -944,27 +786,20 @@ async function reviewPage() {
   const effectOf = (effect) => make("span", { class: effect >= 0 ? "for" : "against" }, effect >= 0 ? "for it " : "against it ", "●".repeat(Math.min(3, Math.max(1, Math.ceil(Math.abs(effect))))));
 
   const showNeighbours = (neighbours) => {
-    const names = neighbours[0]?.cells.map(({ name }) => name) ?? [];
+    const names = neighbours[0]?.fields.map(({ name }) => name) ?? [];
     const heads = ["Row", "Label", ...names].map((name) => make("th", { scope: "col", dir: "auto" }, seen(name, 30)));
     $("neighbours").tHead.replaceChildren(make("tr", {}, ...heads));
-    $("neighbours").tBodies[0].replaceChildren(...neighbours.map(({ row, label, cells }) =>
-      make("tr", {}, make("th", { scope: "row" }, count(row)), make("td", { dir: "auto" }, make("b", {}, seen(label, 40))), ...cells.map(({ text }) => make("td", { dir: "auto" }, seen(text, 60))))));
-  };
-
-  const fillFilters = ({ labels, sources }) => {
-    fillSelect($("filter-label"), labels);
-    fillSelect($("filter-source"), sources);
-    const words = Object.entries(filters).map(([name, value]) => `${name}: ${seen(value, 40)}`);
-    say($("filters-said"), words.length ? `(${words.join(", ")})` : "(all)");
+    $("neighbours").tBodies[0].replaceChildren(...neighbours.map(({ row, label: own, fields }) =>
+      make("tr", {}, make("th", { scope: "row" }, count(row)), make("td", { dir: "auto" }, make("b", {}, seen(own, 40))), ...fields.map(({ text }) => make("td", { dir: "auto" }, seen(text, 60))))));
   };
 
   const refuse = (refused) => answers.refuse(refused, render);
-  const move = (parameters) => attempt(async () => render(await ask(address("/api/doubt", { ...filters, ...parameters }))), refuse);
+  const move = (parameters) => attempt(async () => render(await ask(address("/api/doubt", { label, ...parameters }))), refuse);
 
   const send = oneAtATime((row, answer, expected) => attempt(async () => {
     const next = await ask("/api/doubt", { row, answer, expected });
     given.push({ row, answer });
-    if (Object.keys(filters).length) await move({ after: row });
+    if (label) await move({ after: row });
     else render(next);
     say($("saved"), `Row ${count(row)}: “${seen(answer, 60)}”, saved.`);
     watch();
@@ -984,8 +819,8 @@ async function reviewPage() {
   const skip = () => now?.row && move({ after: now.row.number });
   const answers = new Answers(give);
   onClicks({ "confirm-label": () => give(now.proposed), skip, undo });
-  onFilters($("filter-form"), (wanted) => {
-    filters = wanted;
+  $("label").addEventListener("change", () => {
+    label = $("label").value;
     move({});
   });
   frame.keys = (event) => {
@@ -1016,168 +851,57 @@ function fillSelect(select, names) {
   select.value = names.includes(value) ? value : "";
 }
 
-/** `use(filters)` hears what the form asks for; shares are typed in percent. */
-function onFilters(form, use) {
-  const wanted = () => {
-    const given = [...new FormData(form)].filter(([, value]) => value !== "");
-    return Object.fromEntries(given.map(([name, value]) => [name, ["low", "high"].includes(name) ? String(Number(value) / 100) : value]));
-  };
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
-    use(wanted());
-  });
-  form.addEventListener("change", (event) => event.target.tagName === "SELECT" && use(wanted()));
-  form.addEventListener("reset", () => setTimeout(() => use({})));
+// ---- Truth, Result: pages that the server fills ------------------------------------------------------------------------
+
+/** Show the page as it is now, with what was said last. */
+async function renew(said) {
+  const { id } = document.activeElement;
+  const page = new DOMParser().parseFromString(await (await fetch(location)).text(), "text/html");
+  $("content").replaceChildren(...page.getElementById("content").childNodes);
+  document.body.dataset.filled = page.body.dataset.filled;
+  show($("loading"), false);
+  if (id) $(id)?.focus();
+  if ($("said")) say($("said"), said);
+  if (frame.state) showState(frame.state);
 }
 
-// ---- Result ----------------------------------------------------------------------------------------------------------
+/** Send what a button (`data-body`) or a form of numbers holds, and show what became of it. */
+const post = oneAtATime((element, body) => attempt(async () => {
+  await ask(element.dataset.post, body);
+  frame.said = element.dataset.said;
+  await renew(frame.said);
+  watch();
+}, (refused) => {
+  say($("refused"), seen(refused.message));
+  if ($("overwrite")) show($("overwrite"), refused.status === 409);
+}));
 
-const FILE_WORDS = { labels: "the table with its new columns", model: "the model, for other tables", report: "the report, a page to keep" };
-
-async function resultPage() {
-  let now = null;
-  const view = { filters: {}, page: 0, sort: "", descending: false };
-
-  const refresh = () => {
-    const { filters, page, sort, descending } = view;
-    return attempt(async () => render(await ask(address("/api/result", { ...filters, page, sort, descending: descending && "true" }))), ({ message }) => say($("matching"), seen(message)));
+document.addEventListener("click", ({ target }) => {
+  const pressed = target.closest("button[data-post]");
+  if (pressed) post(pressed, JSON.parse(pressed.dataset.body ?? "{}"));
+});
+document.addEventListener("submit", (event) => {
+  const form = event.target;
+  if (!form.dataset.post) return;
+  event.preventDefault();
+  post(form, Object.fromEntries([...new FormData(form)].map(([name, value]) => [name, Number(value)])));
+});
+if (document.body.dataset.filled) {
+  frame.onState = async ({ version, work }) => {
+    const isNew = document.body.dataset.filled !== `${version} ${work.running}`;
+    if (isNew && !document.activeElement.matches("main input")) await renew(frame.said); // not under somebody's hand
   };
-
-  const render = (data) => {
-    now = data;
-    view.page = data.page;
-    const filtered = Object.keys(view.filters).length > 0;
-    say($("matching"), filtered ? `${count(data.matching)} of ${many(data.total, "row")}` : many(data.total, "row"));
-    showFilters(data);
-    showTable(data);
-    showPages(data);
-    showFiles(data);
-    $("commands").replaceChildren(...data.commands.map(commandOf));
-  };
-
-  const showFilters = ({ columns, filters }) => {
-    fillSelect($("filter-label"), filters.labels);
-    fillSelect($("filter-source"), filters.sources);
-    const has = (end) => columns.some((name) => name.startsWith("chary_") && name.includes(end));
-    show($("source-field"), has("source"));
-    show($("accept-field"), has("accept"));
-    for (const side of ["low-field", "high-field"]) show($(side), has("confidence"));
-  };
-
-  const showTable = ({ columns, numeric, rows, numbers }) => {
-    const heads = columns.map((name, i) => headOf(name, numeric[i]));
-    $("rows").tHead.replaceChildren(make("tr", {}, make("th", { scope: "col", class: "n" }, make("span", {}, "Row")), ...heads));
-    $("rows").tBodies[0].replaceChildren(...rows.map((cells, i) =>
-      make("tr", {}, make("th", { scope: "row" }, count(numbers[i])), ...cells.map((text, j) => cellOf(text, columns[j], numeric[j])))));
-  };
-
-  const headOf = (name, isNumber) => {
-    const sorted = view.sort === name ? (view.descending ? "descending" : "ascending") : "none";
-    const head = button(make("span", { dir: "auto" }, seen(name, 60)), "", async () => {
-      Object.assign(view, { sort: name, descending: view.sort === name && !view.descending, page: 0 });
-      await refresh();
-      [...$("rows").tHead.querySelectorAll("button")].find((one) => one.textContent === head.textContent)?.focus();
-    });
-    return make("th", { scope: "col", "aria-sort": sorted, class: isNumber ? "n" : null }, head);
-  };
-
-  const cellOf = (text, name, isNumber) => {
-    const kinds = [isNumber ? "n" : "", name.startsWith("chary_") ? "own" : ""].filter(Boolean).join(" ");
-    return make("td", { class: kinds || null, dir: "auto" }, seen(text ?? "", 200).replaceAll("\n", " "));
-  };
-
-  const showPages = ({ page, pages, more_columns: rest = 0 }) => {
-    say($("page-words"), `Page ${count(page + 1)} of ${count(Math.max(1, pages))}`);
-    for (const id of ["first", "before"]) $(id).disabled = page <= 0;
-    for (const id of ["after", "last"]) $(id).disabled = page >= pages - 1;
-    say($("column-words"), rest ? `${many(rest, "more column")} in the file.` : "");
-  };
-
-  const showFiles = ({ files, quality, stale }) => {
-    const behind = files.filter((file) => !file.written || file.stale);
-    say($("quality"), quality);
-    say($("files-words"), filesWords(files.length, behind.length, stale));
-    $("files").replaceChildren(...files.map(fileOf));
-    show($("write"), behind.length > 0);
-    show($("report-link"), files.some(({ kind, written }) => kind === "report" && written));
-  };
-
-  const filesWords = (n, nBehind, stale) => {
-    if (n === 0) return "They are written next to the table as soon as there are labels.";
-    if (nBehind) return "What you see here is not in all files yet: write them next to the table.";
-    return stale ? "Written next to the table, without your newest answers: learn again to include them." : "Written next to the table.";
-  };
-
-  const fileOf = ({ kind, name, written, ours, stale }) => {
-    const link = written ? make("a", { href: `/download/${encodeURIComponent(kind)}`, download: name }, seen(name, 200)) : make("span", {}, seen(name, 200));
-    const state = !written ? "not written yet" : !ours ? "there already, from elsewhere" : stale ? "written; you have changed something since" : "";
-    return make("li", {}, link, make("span", { class: "soft" }, [FILE_WORDS[kind] ?? kind, state].filter(Boolean).join("; ")));
-  };
-
-  const commandOf = (command) => {
-    const text = make("code", { tabindex: "0" }, seen(command));
-    const copy = button("Copy", "plain", async () => {
-      try {
-        await navigator.clipboard.writeText(command);
-        copy.textContent = "Copied";
-      } catch {
-        getSelection().selectAllChildren(text); // where the clipboard is closed to pages: selected, ready to be copied
-        copy.textContent = "Selected";
-      }
-    });
-    copy.setAttribute("aria-label", `Copy: ${seen(command, 200)}`);
-    return make("li", {}, make("span", { class: "copyable" }, text, copy));
-  };
-
-  const write = oneAtATime((overwrite) => attempt(async () => {
-    say($("write-error"));
-    show($("overwrite"), false);
-    await ask("/api/write", { overwrite });
-    await refresh();
-    say($("write-said"), "Written.");
-    watch();
-  }, (refused) => {
-    say($("write-error"), seen(refused.message));
-    show($("overwrite"), refused.status === 409);
-  }));
-
-  const turn = (page) => {
-    view.page = page;
-    return refresh();
-  };
-  onClicks({
-    first: () => turn(0),
-    before: () => turn(now.page - 1),
-    after: () => turn(now.page + 1),
-    last: () => turn(now.pages - 1),
-    write: () => write(false),
-    overwrite: () => write(true),
-  });
-  onFilters($("filter-form"), (filters) => {
-    Object.assign(view, { filters, page: 0 });
-    refresh();
-  });
-  frame.keys = (event) => {
-    if (event.target.closest?.(".scroll")) return false; // arrows scroll the table there
-    if (event.key === "/") $("filter-search").focus();
-    else if (event.key === "ArrowLeft" && now?.page > 0) turn(now.page - 1);
-    else if (event.key === "ArrowRight" && now && now.page < now.pages - 1) turn(now.page + 1);
-    else return false;
-    return true;
-  };
-  frame.onState = (state, before) => (before && (before.version !== state.version || before.work.running !== state.work.running) ? refresh() : null);
-  await refresh();
 }
 
 // ---- And go ----------------------------------------------------------------------------------------------------------
 
-const PAGES = { choose: choosePage, start: startPage, audit: auditPage, truth: truthPage, review: reviewPage, result: resultPage };
+const PAGES = { choose: choosePage, start: startPage, audit: auditPage, review: reviewPage };
 
 listenToKeys();
 onClicks({ learn });
 try {
   await watch();
-  await PAGES[document.body.dataset.page]();
+  await PAGES[document.body.dataset.page]?.();
   await frame.onState(frame.state, frame.state);
 } catch (refused) {
   if (!(refused instanceof Refused)) throw refused;

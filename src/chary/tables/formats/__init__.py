@@ -9,8 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
-import polars as pl
-
 from chary._words import Parameter, shown
 from chary.tables.formats.base import GZIP, PACKED_WORDS, ZIP, Appender, File, Format, packed_stream
 from chary.tables.formats.columnar import Parquet as Parquet
@@ -132,13 +130,3 @@ def require_writable(table: Table) -> None:
             raise TableError(
                 f"{table.format} files cannot hold column {shown(name)}, which is {dtype}; choose {how}."
             )
-
-
-def least_bytes(table: Table) -> int:
-    """So many bytes at least the table takes as it will be written; 0 where compression makes it any number."""
-    if table.format not in ("csv", "jsonl") or table.packed:
-        return 0
-    frame = table.frame
-    texts = frame.select(pl.col(pl.String).str.len_bytes().sum())
-    signs = frame.width if table.format == "csv" else 1  # for each row: between cells, and at its end
-    return int(sum(texts.row(0))) + signs * frame.height
