@@ -71,8 +71,8 @@ _PER_LOSS, _MOST_CHANGE = 4.0, 1.0
 _SCALES = (0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.5, 7.0)
 # How much the mixture leans towards the most frequent label where columns hardly tell the classes apart.
 _LEAN = 2.0
-# Trees that are enough to tell whether texts are of use.
-_FEW_TREES = 40
+# Trees that are enough to tell whether texts are of use; below what share of the log loss they are not.
+_FEW_TREES, _CLEARLY_LESS = 40, 0.9
 # Unlike learners cost more, the more labels there are, and gain less; beyond so many boosting learns alone.
 _MOST_LABELED = 20_000
 # Rows beyond the labels that make a column suspect; by how much class shares must be nearer without such columns.
@@ -343,7 +343,7 @@ def useless_texts(prepared: Prepared, labels: Labels, seed: int = 0) -> dict[str
     """Columns of free text, all of them, each with a note, where held-out labels are guessed better without.
 
     Thirty topics of each can outvote a few good columns. What counts is the mean log loss of a linear model and
-    some trees, with and without them.
+    some trees: without the texts it must be lower by a tenth.
     """
     kinds = {column.name: column.kind for column in prepared.preparation.columns_}
     is_text = np.array([kinds[feature.column] == Texts.name for feature in prepared.preparation.features()])
@@ -358,7 +358,7 @@ def useless_texts(prepared: Prepared, labels: Labels, seed: int = 0) -> dict[str
     for kept in (np.ones_like(is_text), ~is_text):
         own = held_out(quick, prepared.X[np.ix_(rows, kept)], labels.part(rows), random_state=seed).own
         losses.append(-np.log(np.maximum(own, np.finfo(float).tiny)).mean() if len(own) else 0.0)
-    if losses[1] >= losses[0]:
+    if losses[1] >= _CLEARLY_LESS * losses[0]:
         return {}
     note = "free text; held-out labels are guessed better without it"
     return {name: note for name, kind in kinds.items() if kind == Texts.name}
