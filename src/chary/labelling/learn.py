@@ -430,7 +430,9 @@ def _alone(name: str, make: Callable[[], Any]) -> Callable[..., MixedEnsembleCla
 
 
 LEARNERS = {
-    MIXED: Learner("a linear model, randomised trees and boosting", MixedEnsembleClassifier, unlike=True),
+    MIXED: Learner(
+        "a linear model, randomised trees and boosting", MixedEnsembleClassifier, confidence="purity", unlike=True
+    ),
     NETWORK: Learner(
         "a neural network with five diverse heads",
         partial(DiverseEnsembleClassifier, standardize="numbers"),
