@@ -175,6 +175,6 @@ def test_what_it_quotes_of_the_studies_is_what_they_found():
     assert "it was 8.0 points too high on average, and its interval held in 33 of 76 cases" in page
     for name, numbers in (
         ("explanation/defaults.md", ("57.4 %", "68.1 %")),
-        ("explanation/intervals.md", ("94 to 100 %", "73.6 to 97.8 %")),
+        ("explanation/intervals.md", ("94.3 to 99.7 %", "73.6 to 97.8 %")),
     ):
         assert all(number in page and number in other[name].replace("\n", " ") for number in numbers)

@@ -196,7 +196,12 @@ def test_probability_confidences_lie_between_0_and_1(probs):
 @given(st.integers(2, 30))
 def test_probability_confidences_at_their_ends(n_classes):
     certain, uniform = np.eye(n_classes)[:1], np.full((1, n_classes), 1 / n_classes)
-    for confidence, least in ((max_probability, 1 / n_classes), (margin, 0), (entropy, 0)):
+    for confidence, least in (
+        (max_probability, 1 / n_classes),
+        (margin, 0),
+        (entropy, 0),
+        (CONFIDENCES["purity"], 1 / n_classes),
+    ):
         assert confidence(certain).item() == 1
         assert confidence(uniform).item() == pytest.approx(least, abs=1e-12)
 

@@ -117,8 +117,8 @@ def test_many_classes_or_features_cost_no_boosting_and_bounded_memory():
     assert list(members(10_000, 100, 2_000)) == ["linear", "trees", "boosting"]
     for sizes in ((10_000, 101, 5), (10_000, 2, 2_001)):
         assert {name: member.weight for name, member in members(*sizes).items()} == {"linear": 2, "trees": 2}
-    assert members(20_000, 10)["trees"].estimator.n_estimators == 100
-    assert members(20_000, 50)["trees"].estimator.n_estimators == 2**26 // 1_000_000
+    assert members(20_000, 100)["trees"].estimator.n_estimators == 30
+    assert members(20_000, 150)["trees"].estimator.n_estimators == 2**26 // 3_000_000
     assert members(20_000, 1_000)["trees"].estimator.n_estimators == 3
     assert members(10**6, 1_000)["trees"].estimator.n_estimators == 2
 

@@ -244,7 +244,7 @@ def prepare(
 ) -> Prepared:
     """The columns of a table, but the target, as features; and those of a file beside it, if there is one."""
     frame = features_of(table, target, features)
-    preparation = TablePreparation(**kinds).fit(frame)
+    preparation = TablePreparation(**kinds).fit(frame, table.frame[target])
     X, n_missing = preparation.transform_counted(frame)
     return Prepared(X, preparation, n_missing)
 

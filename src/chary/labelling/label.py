@@ -559,7 +559,7 @@ _USUAL = {
     "Reading": 2,
     "Preparing columns": 5,
     "Comparing labelled and unlabelled rows": 10,
-    "Training": 65,
+    "Training": 66,
     "Checking against held-out labels": 10,
     "Finding what decides the labels": 3,
     "Labelling": 2,

@@ -61,8 +61,10 @@ _GUARD_ROWS, _GUARD_POOL = 20_000, 500
 _PER_LOSS, _MOST_CHANGE = 4.0, 1.0
 # Factors of logarithmic probabilities among which the best for held-out labels is looked for.
 _SCALES = (0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.5, 7.0)
-# Trees that are enough to tell whether texts are of use.
-_FEW_TREES = 40
+# How much the mixture leans towards the most frequent label where columns hardly tell the classes apart.
+_LEAN = 2.0
+# Trees that are enough to tell whether texts are of use; below what share of the log loss they are not.
+_FEW_TREES, _CLEARLY_LESS = 40, 0.9
 # Unlike learners cost more, the more labels there are, and gain less; beyond so many boosting learns alone.
 _MOST_LABELED = 20_000
 # Rows beyond the labels that make a column suspect; by how much class shares must be nearer without such columns.
@@ -307,7 +309,7 @@ def useless_texts(prepared: Prepared, labels: Labels, seed: int = 0) -> dict[str
     """Columns of free text, all of them, each with a note, where held-out labels are guessed better without.
 
     Thirty topics of each can outvote a few good columns. What counts is the mean log loss of a linear model and
-    some trees, with and without them.
+    some trees: without the texts it must be lower by a tenth.
     """
     kinds = {column.name: column.kind for column in prepared.preparation.columns_}
     is_text = np.array([kinds[feature.column] == Texts.name for feature in prepared.preparation.features()])
@@ -322,7 +324,7 @@ def useless_texts(prepared: Prepared, labels: Labels, seed: int = 0) -> dict[str
     for kept in (np.ones_like(is_text), ~is_text):
         own = held_out(quick, prepared.X[np.ix_(rows, kept)], labels.part(rows), random_state=seed).own
         losses.append(-np.log(np.maximum(own, np.finfo(float).tiny)).mean() if len(own) else 0.0)
-    if losses[1] >= losses[0]:
+    if losses[1] >= _CLEARLY_LESS * losses[0]:
         return {}
     note = "free text; held-out labels are guessed better without it"
     return {name: note for name, kind in kinds.items() if kind == Texts.name}
@@ -394,7 +396,9 @@ def _alone(name: str, make: Callable[[], Any]) -> Callable[..., MixedEnsembleCla
 
 
 LEARNERS = {
-    MIXED: Learner("a linear model, randomised trees and boosting", MixedEnsembleClassifier, unlike=True),
+    MIXED: Learner(
+        "a linear model, randomised trees and boosting", MixedEnsembleClassifier, confidence="purity", unlike=True
+    ),
     NETWORK: Learner(
         "a neural network with five diverse heads",
         partial(DiverseEnsembleClassifier, standardize="numbers"),
@@ -491,8 +495,8 @@ def weigh_members(X: NDArray[Any], labels: Labels, seed: int = 0, *, may_lean: b
     .. math:: w_m \propto w_m^0 \exp(-4 (\ell_m - \bar\ell)), \qquad |4 (\ell_m - \bar\ell)| \le 1,
 
     which stays near the fixed weights :math:`w^0`: labelled rows are not like the others. Where the mixture names
-    fewer held-out labels than whoever always names the most frequent one, it leans towards that, by the inverse of
-    the factor that suits its logits best beside the logarithms of the class shares.
+    fewer held-out labels than whoever always names the most frequent one, it leans towards that: twice the
+    logarithms of the class shares are added to its scores.
     """
     own = LEARNERS[MIXED]
     rows, judges = _held_out_rows(X, labels, seed, own.held_out_rows), list[Any]()
@@ -512,8 +516,7 @@ def weigh_members(X: NDArray[Any], labels: Labels, seed: int = 0, *, may_lean: b
     counts = np.bincount(labels.codes[labels.labeled], minlength=len(labels.classes))
     lean, of_shares = 0.0, np.log(counts / counts.sum())
     if may_lean and np.mean(scores.argmax(axis=1) == given) < np.mean(given == counts.argmax()):
-        lean = 1 / min(_SCALES, key=lambda a: _log_loss(a * scores + of_shares, given))
-        scores = scores + lean * of_shares
+        lean, scores = _LEAN, scores + _LEAN * of_shares
     for model, _ in judges:
         model.weights_, model.class_bias_ = weights, lean * of_shares
     return Weighed(weights, lean, scores.argmax(axis=1), rows, judges)

@@ -73,11 +73,28 @@ def entropy(probs: Floats) -> Floats:
     return np.clip(1 - entr(probs).sum(axis=-1) / np.log(n_classes), 0, 1)
 
 
+def purity(probs: Floats) -> Floats:
+    """One minus the Gini impurity: the chance that two labels drawn from the probabilities are the same.
+
+    Parameters
+    ----------
+    probs : array of shape (n, C)
+        Class probabilities of each row.
+
+    Examples
+    --------
+    >>> purity(np.array([[1.0, 0.0], [0.5, 0.5]]))
+    array([1. , 0.5])
+    """
+    return np.square(probs).sum(axis=-1).clip(0, 1)
+
+
 # Those that class probabilities (n, C) give, by name. A new one is a function above, a line here, and a test.
 CONFIDENCES: dict[str, Callable[[Floats], Floats]] = {
     "max_probability": max_probability,
     "margin": margin,
     "entropy": entropy,
+    "purity": purity,
 }
 NAMED = {**CONFIDENCES, "softmax": max_probability}  # by its usual name, too
 # Those that ask the members of an ensemble: functions of their probabilities (n, M, C), below.

@@ -35,7 +35,7 @@ _FOR_BOOSTING = 30
 # Classes, each of which takes a tree a round, and features, each of which is binned, beyond which it is left out.
 _MOST_BOOSTED_CLASSES, _MOST_BOOSTED_FEATURES = 100, 2_000
 # Trees of the forest, as long as their leaves, about one for each label, hold no more shares of classes than this.
-_N_TREES, _MOST_SHARES = 100, 2**26
+_N_TREES, _MOST_SHARES = 30, 2**26
 
 
 class Member(NamedTuple):

@@ -64,13 +64,14 @@ class TablePreparation(TransformerMixin, BaseEstimator):
     """Turn the cells of a table into numeric features.
 
     Kinds are found from the cells: numeric (with its unit or currency, if there is one throughout), boolean, date
-    (year, month, weekday, elapsed days, and the hour if it is told), time of day, categorical (rare
-    values share one feature), free text (thirty topics), embedding (a list of numbers). Identifiers and constant
-    columns are left out; ``columns_`` says so. Missing numbers become the median, with a feature that tells where;
-    missing categories are a category. Values never seen in ``fit`` are accepted; numbers and dates that are
-    written otherwise than in ``fit`` are refused. All numbers are standardised, those of a text or of an embedding
-    by one scale. Features are made of the columns in the order of their names, so that nothing that is learned
-    from them depends on the order of the columns in the table; arrays have no names, and keep theirs.
+    (year, month, weekday, elapsed days, and the hour if it is told), time of day, categorical (rare values share
+    one feature), free text (thirty topics, more if ``y`` has more than twenty classes), embedding (a list of
+    numbers). Identifiers and constant columns are left out; ``columns_`` says so. Missing numbers become the
+    median, with a feature that tells where; missing categories are a category. Values never seen in ``fit`` are
+    accepted; numbers and dates that are written otherwise than in ``fit`` are refused. All numbers are
+    standardised, those of a text or of an embedding by one scale. Features are made of the columns in the order of
+    their names, so that nothing that is learned from them depends on the order of the columns in the table; arrays
+    have no names, and keep theirs.
 
     Parameters
     ----------
@@ -128,8 +129,9 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         self.dates = dates
 
     def fit(self, X: Any, y: Any = None) -> TablePreparation:
-        """Find the kinds of the columns and the statistics of the used ones."""
+        """Find the kinds of the columns and the statistics of the used ones; in ``y`` only classes are counted."""
         frame = from_dataframe(X)
+        n_classes = 0 if y is None else len(set(map(str, y)))
         for name in (*self.drop, *self.categorical, *self.numeric, *self.identifier, *self.text):
             if name not in frame.columns:
                 hint = column_hint(name, frame.columns)
@@ -137,7 +139,9 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         frame = self._without_codes(frame, frame.columns)
         forced = {name: how for how in reversed(_FORCED) for name in getattr(self, how)}
         dates = {name: (codes_of(name, self.dates) or [""])[-1] for name in frame.columns}
-        columns = [find_column(frame[name], forced.get(name, ""), dates[name]) for name in frame.columns]
+        columns = [
+            find_column(frame[name], forced.get(name, ""), dates[name], n_classes) for name in frame.columns
+        ]
         if not any(column.used for column in columns):
             reasons = "; ".join(f"{shown(column.name)}: {column.note}" for column in columns[:3])
             raise TableError(f"No column is left to learn from ({reasons}); add columns or override their kind.")

@@ -419,3 +419,15 @@ def test_numbers_in_a_form_that_is_not_read_are_left_out():
     ):
         found = _left_out(column(make))
         assert (found.kind, found.note, found.used) == ("text", "digits in a form that is not read", False)
+
+
+def test_many_classes_need_many_topics():
+    rng = np.random.default_rng(0)
+    cells = pl.Series("t", [" ".join(f"word{w}" for w in rng.integers(0, 400, 8)) for _ in range(300)])
+    for n_classes, expected in ((2, 30), (20, 30), (77, 115), (1_000, 200)):
+        assert Texts(n_classes).find(cells, forced=True).learned["topics"].shape[1] == expected
+    X = pl.DataFrame({"t": cells})
+    y = [f"class {k % 40}" for k in range(300)]
+    kinds = {"text": ["t"]}
+    assert TablePreparation(**kinds).fit(X, y).transform(X).shape[1] == 60
+    assert TablePreparation(**kinds).fit(X).transform(X).shape[1] == 30

@@ -15,7 +15,7 @@ def look(head, name="t"):
 
 
 def test_what_can_be_read_can_be_asked_for():
-    assert set(FORMATS) == set(options.FORMATS)
+    assert set(FORMATS) == set(options.FORMAT_WORDS)
 
 
 @pytest.mark.parametrize(

@@ -29,10 +29,11 @@ _MAY_HOLD_NUMBERS = (Categories.name, Texts.name, TEXT, IDENTIFIER)
 _OF_TEXTS = (*_MAY_HOLD_NUMBERS, CONSTANT)
 
 
-def find_column(cells: pl.Series, forced: str = "", dates: str = "") -> Column:
+def find_column(cells: pl.Series, forced: str = "", dates: str = "", n_classes: int = 0) -> Column:
     """What a column is, or is said to be: ``drop``, ``identifier``, ``categorical``, ``numeric`` or ``text``.
 
-    Where its dates can be read in several ways, ``dates`` says in which.
+    Where its dates can be read in several ways, ``dates`` says in which. The more classes its texts shall tell
+    apart, the more topics they have.
     """
     if dates and dates not in WRITTEN:
         raise TableError(f"Dates cannot be {shown(dates)}; pass {listed(WRITTEN, 'or')} as {Parameter('dates')}.")
@@ -46,14 +47,15 @@ def find_column(cells: pl.Series, forced: str = "", dates: str = "") -> Column:
     elif forced == "text":
         filled = filled_cells(as_texts(unified(cells)))
         column = find_constant(filled, len(cells)) if can_be_text(cells.dtype) else None
-        column = column or Texts().find(filled, forced=True) or of_no_kind(cells)
+        column = column or Texts(n_classes).find(filled, forced=True) or of_no_kind(cells)
     else:
         filled = filled_cells(unified(cells))
         column = find_constant(filled, len(cells))
         if column is None and not forced and cells.dtype in (pl.Categorical, pl.Enum):  # declared, even if numbers
             column = Categories().find(filled)
         if column is None:
-            column = _as_numbers(filled) if forced == "numeric" else _first_kind(filled, len(cells), dates)
+            is_number = forced == "numeric"
+            column = _as_numbers(filled) if is_number else _first_kind(filled, len(cells), dates, n_classes)
             if not forced and cells.dtype in (pl.Categorical, pl.Enum) and column.kind not in _OF_TEXTS:
                 column = Categories().find(filled, forced=True) or column
     return replace(column, missing=column.missing or len(filled) < len(cells))
@@ -69,11 +71,12 @@ def kind_of(column: Column) -> Kind:
     )
 
 
-def _first_kind(filled: pl.Series, n_rows: int, dates: str) -> Column:
+def _first_kind(filled: pl.Series, n_rows: int, dates: str, n_classes: int) -> Column:
     """The first kind that says so; with a doubt, if it is not numeric although most cells start with digits."""
     if (named := find_identifier(filled, n_rows)) is not None:
         return named
-    kinds = [Dates(dates), *KINDS[1:]]
+    told = {Dates: Dates(dates), Texts: Texts(n_classes)}
+    kinds = [told.get(type(kind), kind) for kind in KINDS]
     numbers = filled.cast(pl.Float64, strict=False) if filled.dtype == pl.String else filled.clear()
     if len(numbers) and not numbers.null_count() and numbers.min() < 19_000_000:  # type: ignore[operator]
         kinds = kinds[2:]  # most columns of a wide table: no time of day, nor a date such as 20240131

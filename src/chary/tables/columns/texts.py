@@ -1,4 +1,4 @@
-"""Columns of free text: which ones say something, and what each cell is about, in thirty numbers.
+"""Columns of free text: which ones say something, and what each cell is about, in thirty numbers or more.
 
 Cells are counted by their n-grams: words, pairs of words, and runs of letters. An n-gram with the code points
 c_i ... c_(j-1) has the number
@@ -26,8 +26,8 @@ from sklearn.utils.extmath import randomized_svd
 from chary.tables.cells import IDENTIFIER, TEXT, TOPIC, Column, Kind, missing_cells
 from chary.tables.table import texts
 
-# Chosen on twenty tables: docs/explanation/defaults.md.
-_N_TOPICS = 30
+# Topics of a text: thirty were chosen on twenty tables with up to 27 classes; to tell more apart takes more.
+_FEWEST_TOPICS, _MOST_TOPICS = 30, 200
 _MOST_NGRAMS = 2**14  # that are kept, the most frequent ones
 _MOST_TEXTS = 20_000  # different ones, from which the topics are learned
 _N_ITER = 4  # of the randomised decomposition
@@ -47,6 +47,9 @@ class Texts(Kind):
     name = "words"
     one_scale = True
 
+    def __init__(self, n_classes: int = 0) -> None:
+        self.n_topics = min(_MOST_TOPICS, max(_FEWEST_TOPICS, 3 * n_classes // 2))
+
     def find(self, filled: pl.Series, forced: bool = False) -> Column | None:
         """Any text but names that are different in nearly every row, and digits; any, if it is ``forced``."""
         if filled.dtype != pl.String:
@@ -57,7 +60,7 @@ class Texts(Kind):
         seen = _seen(sample)
         if not len(seen.places):
             return None
-        topics = _topics(_weighted(seen.counts, seen.weights), sample["rows"].to_numpy())
+        topics = _topics(_weighted(seen.counts, seen.weights), sample["rows"].to_numpy(), self.n_topics)
         learned = {"places": seen.places, "weights": seen.weights, "topics": topics}
         digits = sample["value"].str.count_matches(r"\d") > sample["value"].str.count_matches(r"\pL")
         note = "free text" + ", though most cells hold digits" * (digits.sum() > len(sample) / 2)
@@ -137,10 +140,10 @@ def _seen(sample: pl.DataFrame) -> _Seen:
     return _Seen(places.astype(np.uint32), weights.astype(np.float32), n_rows[places], counts[:, places])
 
 
-def _topics(matrix: csr_matrix, rows: NDArray[np.uint32]) -> NDArray[np.float32]:
+def _topics(matrix: csr_matrix, rows: NDArray[np.uint32], n_topics: int) -> NDArray[np.float32]:
     """The leading right singular vectors (m, k), the heaviest entry of each positive."""
     as_often = diags_array(np.sqrt(rows).astype(np.float32)) @ matrix  # a text in r rows counts r times
-    k = max(1, min(_N_TOPICS, min(matrix.shape) - 1))
+    k = max(1, min(n_topics, min(matrix.shape) - 1))
     _, _, topics = randomized_svd(as_often, k, n_iter=_N_ITER, random_state=0)
     heaviest = np.abs(topics).argmax(axis=1)
     return np.ascontiguousarray((topics * np.sign(topics[np.arange(k), heaviest])[:, None]).T, np.float32)
