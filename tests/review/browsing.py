@@ -95,7 +95,9 @@ class Visitor:
         self.page.wait_for_selector("main:not([aria-busy])")
 
     def press(self, *keys):
+        """Press keys, each once the page takes it: after a slow answer it does not for a moment."""
         for key in keys:
+            self.settle()
             self.page.keyboard.press(key)
 
     def text(self, name):
