@@ -250,3 +250,16 @@ def test_a_column_that_leaves_the_shares_as_they_are_stays_wherever_the_labels_e
     labeled = np.arange(1000) < 126
     labels = Labels(np.array(["no", "yes"]), np.where(labeled, truth == "yes", -1), labeled)
     assert columns_beyond_labels(prepared, labels, labeled) == {}
+
+
+def test_a_column_that_decides_the_labels_stays_even_if_no_label_is_near(monkeypatch):
+    """Only customers who come very often or never have answered; the others lie between them."""
+    rng = np.random.default_rng(0)
+    visits, plan = rng.gamma(2, 2, 300).round(1), rng.choice(["basic", "gold"], 300)
+    leaves = visits + 2 * (plan == "gold") + rng.normal(0, 0.5, 300) < 4
+    labeled = np.abs(visits - 4) > 2.5
+    prepared = prepare(Table(pl.DataFrame({"visits": visits, "plan": plan, "y": leaves}), "t"), "y")
+    labels = Labels(np.array(["no", "yes"]), np.where(labeled, leaves, -1), labeled)
+    assert columns_beyond_labels(prepared, labels, labeled) == {}
+    monkeypatch.setattr("chary.labelling.learn._MUCH_WORSE", np.inf)  # what keeps it
+    assert list(columns_beyond_labels(prepared, labels, labeled)) == ["visits"]

@@ -67,8 +67,9 @@ _LEAN = 2.0
 _FEW_TREES, _CLEARLY_LESS = 40, 0.9
 # Unlike learners cost more, the more labels there are, and gain less; beyond so many boosting learns alone.
 _MOST_LABELED = 20_000
-# Rows beyond the labels that make a column suspect; by how much class shares must be nearer without such columns.
-_BEYOND, _NEARER = 0.8, 0.03
+# Rows beyond the labels that make a column suspect; by how much class shares must be nearer without such columns,
+# and how many times the log loss of held-out labels may be.
+_BEYOND, _NEARER, _MUCH_WORSE = 0.8, 0.03, 2.0
 _LABELS_OF_LEAF, _COVERAGE_ROWS = 5, 2_000
 
 Judges = list[tuple[Any, NDArray[np.intp]]]  # models, each with the labelled rows whose labels it has not seen
@@ -272,11 +273,12 @@ def columns_beyond_labels(
     """Columns that teach a boundary which exists among the labelled rows only, each with a note that says so.
 
     A date is one if all labels are of one year, or a running number. Of most rows it says nothing but that they
-    lie beyond the labels, and whoever learns from it gives all of them the labels at the edge. Two things must
+    lie beyond the labels, and whoever learns from it gives all of them the labels at the edge. Three things must
     hold. A decision tree that tells labelled rows from others by the column alone, with leaves in which five
-    labels would be expected, has at least 80 % of the others in leaves without a label. And the mixture predicts
-    class shares that are nearer to those of the labels, by 0.03 or more, if it does without these columns: where
-    it does not, what is learned from them carries over.
+    labels would be expected, has at least 80 % of the others in leaves without a label. The mixture predicts class
+    shares that are nearer to those of the labels, by 0.03 or more, if it does without these columns: where it does
+    not, what is learned from them carries over. And the log loss of held-out labels at most doubles without them:
+    what decides the labels is never left out.
 
     Parameters
     ----------
@@ -300,9 +302,12 @@ def columns_beyond_labels(
     }
     if not notes or len(notes) == len(beyond):
         return {}
-    part, others = labels.part(rows), X[:, ~np.isin(owners, list(notes))]
-    nearer = _distance_of_shares(X, part, seed) - _distance_of_shares(others, part, seed)
-    return notes if nearer >= _NEARER else {}
+    part, kept = labels.part(rows), ~np.isin(owners, list(notes))
+    nearer = _distance_of_shares(X, part, seed) - _distance_of_shares(X[:, kept], part, seed)
+    if nearer < _NEARER:
+        return {}
+    every, without = _losses_without(prepared, labels, kept, seed)
+    return notes if without <= _MUCH_WORSE * every else {}
 
 
 def useless_texts(prepared: Prepared, labels: Labels, seed: int = 0) -> dict[str, str]:
@@ -315,19 +320,25 @@ def useless_texts(prepared: Prepared, labels: Labels, seed: int = 0) -> dict[str
     is_text = np.array([kinds[feature.column] == Texts.name for feature in prepared.preparation.features()])
     if is_text.all() or not is_text.any():
         return {}
+    every, without = _losses_without(prepared, labels, ~is_text, seed)
+    if without >= _CLEARLY_LESS * every:
+        return {}
+    note = "free text; held-out labels are guessed better without it"
+    return {name: note for name, kind in kinds.items() if kind == Texts.name}
+
+
+def _losses_without(prepared: Prepared, labels: Labels, kept: NDArray[np.bool_], seed: int) -> tuple[float, float]:
+    """Log loss of a quick model on held-out labels: with all features, and with those that are kept alone."""
     rows = _held_out_rows(prepared.X, labels, seed, _GUARD_POOL)
     trees = ExtraTreesClassifier(_FEW_TREES, max_features=0.5)
     quick = MixedEnsembleClassifier(
         [("linear", linear_model()), ("trees", trees)], unlabeled=None, random_state=seed
     )
     losses = []
-    for kept in (np.ones_like(is_text), ~is_text):
-        own = held_out(quick, prepared.X[np.ix_(rows, kept)], labels.part(rows), random_state=seed).own
+    for features in (np.ones_like(kept), kept):
+        own = held_out(quick, prepared.X[np.ix_(rows, features)], labels.part(rows), random_state=seed).own
         losses.append(-np.log(np.maximum(own, np.finfo(float).tiny)).mean() if len(own) else 0.0)
-    if losses[1] >= _CLEARLY_LESS * losses[0]:
-        return {}
-    note = "free text; held-out labels are guessed better without it"
-    return {name: note for name, kind in kinds.items() if kind == Texts.name}
+    return losses[0], losses[1]
 
 
 def _held_out_rows(X: NDArray[Any], labels: Labels, seed: int, n_others: int) -> NDArray[np.intp]:
