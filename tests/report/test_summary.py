@@ -128,7 +128,6 @@ def test_dates_are_dates_and_topics_are_words():
     assert summary["shifts"][0]["labeled_words"].startswith("2018-")
     topic = next(shift for shift in summary["shifts"] if shift["name"].startswith("text, about: "))
     assert {topic["labeled_words"], topic["unlabeled_words"]} == {"more", "less"}
-    assert [(found["feature"], found["unit"]) for found in summary["contrasts"][:1]] == [("opened", "date")]
 
 
 def test_rows_to_label_are_named_by_what_names_them(summary, result):

@@ -23,7 +23,7 @@ from chary.audit.answers import Annotators
 from chary.audit.figures import ClassJudgement, kappa
 from chary.audit.judge import JudgedColumn, JudgedTable, LabelPair
 from chary.labelling import Diagnosis, LabeledTable
-from chary.labelling.diagnose import MILD, REPRESENTATIVE, STRONG, Contrast, DiagnosedTable
+from chary.labelling.diagnose import MILD, REPRESENTATIVE, STRONG, DiagnosedTable
 from chary.labelling.label import SOURCES
 from chary.method import expected_calibration_error
 from chary.method.priors import ACCURACY
@@ -70,7 +70,7 @@ def summarize(result: LabeledTable) -> Summary:
         "target": result.target,
         "notes": result.notes,  # how the table and its target were read
         "classes": _classes(result),
-        "diagnosis": _diagnosis(result.diagnosis, result.compared, result.contrasts),
+        "diagnosis": _diagnosis(result.diagnosis, result.compared),
         # Given labels judged by a model that has not seen them.
         "held_out": None
         if not len(judged.correct)
@@ -121,7 +121,7 @@ def summarize(result: LabeledTable) -> Summary:
 def summarize_diagnosis(result: DiagnosedTable) -> Summary:
     """The summary of ``diagnose_table``: the diagnosis, and what each column was taken for."""
     return {
-        **_diagnosis(result.diagnosis, result.prepared.preparation.features(), result.contrasts),
+        **_diagnosis(result.diagnosis, result.prepared.preparation.features()),
         "file": result.table.name,
         "target": result.target,
         "notes": result.notes,
@@ -129,7 +129,7 @@ def summarize_diagnosis(result: DiagnosedTable) -> Summary:
     }
 
 
-def _diagnosis(diagnosis: Diagnosis, features: list[Feature], contrasts: list[Contrast]) -> dict[str, Any]:
+def _diagnosis(diagnosis: Diagnosis, features: list[Feature]) -> dict[str, Any]:
     """Every field of a diagnosis, its sentence and what its verdict is; features in the table's own units, too."""
     figures = {field.name: as_data(getattr(diagnosis, field.name)) for field in fields(diagnosis)}
     names = {"n_labeled": "labeled", "n_unlabeled": "unlabeled", "class_counts": "classes"}
@@ -140,7 +140,6 @@ def _diagnosis(diagnosis: Diagnosis, features: list[Feature], contrasts: list[Co
         "tone": {REPRESENTATIVE: "good", STRONG: "bad"}.get(diagnosis.verdict, "fair"),
         "sentence": diagnosis.sentence,
         "shifts": _shifts(diagnosis, features),
-        "contrasts": as_data(contrasts),
     }
 
 
