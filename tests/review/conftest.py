@@ -106,9 +106,9 @@ class Browser:
         assert answer.status_code == status, answer.text
         return answer.json()
 
-    def label(self, truth, k=12, rule="planned"):
+    def label(self, truth, k=12):
         """Draw rows and answer all."""
-        page = self.post("/api/audit/draw", k=k, rule=rule)
+        page = self.post("/api/audit/draw", k=k)
         while page["row"]:
             row = page["row"]
             page = self.post(
