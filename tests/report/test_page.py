@@ -23,7 +23,7 @@ from chary.method.held_out import HeldOut
 from chary.options import Options
 from chary.report.page import _SECTIONS as SECTIONS
 from chary.report.page import render_page
-from chary.report.summary import EVIDENCE, Hints, summarize
+from chary.report.summary import Hints, summarize
 from chary.tables import Table
 
 pytestmark = pytest.mark.usefixtures("quick_learners")
@@ -107,8 +107,7 @@ def test_the_page_says_what_was_found(page, result):
     assert "Labels for y in shop.csv" in text
     assert result.diagnosis.sentence in text
     assert "Strongly biased" in text
-    assert "The others may have more errors or fewer: the labelled rows differ from them." in text
-    assert EVIDENCE["acceptance"] in text
+    assert "Only an audit of random rows tells how often the new labels are wrong" in text
     n_given = int(result.labels.labeled.sum())
     first = text.split("Made by chary")[0].split("default;")[-1]
     for words in (
@@ -214,9 +213,6 @@ def test_dark_and_print_are_provided_for(page):
 def test_the_verdict_has_its_colour(result, verdict, tone):
     page = page_of(replace(result, diagnosis=replace(result.diagnosis, verdict=verdict)))
     assert f'class="verdict {tone}"' in page
-    assert ("the labelled rows differ from them" in page) == (verdict in (MILD, STRONG))
-    assert ("their columns look alike, but whether" in page) == (verdict == REPRESENTATIVE)
-    assert ("too few rows to tell whether they are alike" in page) == (verdict == UNKNOWN)
 
 
 def test_biased_labels_bring_the_advice_unless_proportions_were_told(result):

@@ -11,16 +11,7 @@ import numpy as np
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
 from chary._words import number, p_value, percent, visible
-from chary.report.summary import (
-    EVIDENCE,
-    Hints,
-    Summary,
-    aim_question,
-    judged_steps,
-    next_steps,
-    prior_advice,
-    quality,
-)
+from chary.report.summary import Hints, Summary, aim_question, judged_steps, next_steps, prior_advice, quality
 
 # The sections of either page in their order: a template of that name shows each.
 _SECTIONS = (
@@ -43,13 +34,12 @@ def render_page(summary: Summary, hints: Hints = Hints()) -> str:  # noqa: B008 
         quality=quality(summary),
         steps=next_steps(summary, hints),
         largest_classes=largest_classes(summary["classes"]),
-        evidence=EVIDENCE,
         advice=prior_advice(diagnosis, hints, summary["class_prior"]["told"]),
         question=aim_question(hints, summary["aim"]["name"]),
         outlines=density_outlines(diagnosis),
         lengths=bar_lengths([shift["difference"] for shift in diagnosis["shifts"][:10]]),
         confidences=outlines(stacked, height=160),
-        columns_that_matter=_most_important(summary["importance"]),
+        columns_that_matter=_most_important(summary["importance"]["columns"]),
     )
 
 
@@ -109,10 +99,9 @@ def largest_classes(classes: list[dict[str, Any]], most: int = 6) -> list[dict[s
     return _with_bars(found, "new")
 
 
-def _most_important(importance: dict[str, Any] | None, most: int = 15) -> list[dict[str, Any]]:
+def _most_important(columns: list[dict[str, Any]], most: int = 15) -> list[dict[str, Any]]:
     """The columns that change a label or a probability visibly, each with the length of its bar."""
-    columns = [column for column in (importance or {"columns": []})["columns"] if column["change"] > 0][:most]
-    return _with_bars(columns, "change")
+    return _with_bars([column for column in columns if column["change"] > 0][:most], "change")
 
 
 def _with_bars(rows: list[dict[str, Any]], key: str) -> list[dict[str, Any]]:

@@ -81,7 +81,6 @@ def summarize(result: LabeledTable) -> Summary:
             "probability": float(judged.probability.mean()),
             "calibration_error": expected_calibration_error(judged.probability, judged.correct),
         },
-        "acceptance": as_data(result.levels),  # what keeping the most confident rows means
         "confidence": {  # rows in 20 equal bins of confidence
             "learned": counts.learned.histogram(_N_BINS).tolist(),
             "predicted": counts.predicted.histogram(_N_BINS).tolist(),
@@ -105,8 +104,7 @@ def summarize(result: LabeledTable) -> Summary:
         ],
         "second_look": _suspect_labels(result, names),
         # What the labels owe to each column, the most important first.
-        "importance": found
-        and {"columns": as_data(found.importance), "n_columns": found.n_columns, "n_rows": found.n_rows},
+        "importance": {"columns": as_data(found.importance), "n_rows": found.n_rows},
         "columns": [_column(column) for column in preparation.columns_],
         "settings": {
             **result.settings,
@@ -161,7 +159,6 @@ def _shifts(diagnosis: Diagnosis, features: list[Feature]) -> list[dict[str, Any
         shifts[feature.words] = {
             **shift._asdict(),
             "name": feature.words,
-            "is_share": feature.indicator,
             **dict(
                 zip(("labeled", "unlabeled", "labeled_words", "unlabeled_words"), (*means, *shown), strict=True)
             ),
@@ -227,7 +224,7 @@ def _accepted_labels(result: LabeledTable) -> dict[str, Any] | None:
 
 def _aim(result: LabeledTable) -> dict[str, str]:
     """What the labels are to be good at: its name, and a sentence that says what it means."""
-    aim, sentence = result.settings.get("aim", ACCURACY), "Optimised for overall accuracy."
+    aim, sentence = result.options.aim, "Optimised for overall accuracy."
     if aim != ACCURACY:
         how = "The new labels do not have the class shares that you gave. " if result.prior.told else ""
         sentence = (
@@ -288,7 +285,7 @@ def _column(column: Column) -> dict[str, Any]:
 def summarize_judged(result: JudgedTable) -> Summary:
     """The summary of ``judge_table``."""
     answers, n_rows = result.answers, result.population
-    notes = [(text, True) for text in result.warnings] + [(text, False) for text in result.notes]
+    notes = [(text, True) for text in answers.warnings] + [(text, False) for text in result.notes]
     return {
         "file": result.tested.source.table.name,
         "rows": n_rows,
@@ -305,7 +302,7 @@ def summarize_judged(result: JudgedTable) -> Summary:
         "trusted": _trusted(result),
         "annotators": _annotators(answers.annotators),
         "slices": [{"column": name, "parts": as_data(parts)} for name, parts in result.slices.items()],
-        "confidence": result.options.confidence,
+        "confidence": result.tested.options.confidence,
         "acceptance": as_data(result.acceptances),  # what can be accepted at which error
         "accept": _accepted_judged(result),  # the same at the error asked for
         "required": _required(result),  # whether the accuracy that was asked for is shown
@@ -315,7 +312,7 @@ def summarize_judged(result: JudgedTable) -> Summary:
 
 def _required(result: JudgedTable) -> dict[str, Any] | None:
     """Whether the audit shows that the labels are as accurate as required: by the one-sided limit."""
-    share, found = result.options.require, result.columns[0].labelled or result.accuracy
+    share, found = result.tested.options.require, result.columns[0].labelled or result.accuracy
     if share is None:
         return None
     least = found.low if found.at_least is None else found.at_least
@@ -652,7 +649,7 @@ def prior_advice(diagnosis: dict[str, Any], hints: Hints, told: bool = False) ->
         return ""
     how = hints.option("class_prior", "NAME=SHARE", "{name: share, ...}")
     return (
-        f"Do you know how common each class is in the whole table? Then pass {how}: {EVIDENCE['prior']} "
+        f"Do you know how common each class is in the whole table? Then pass {how}: {_PRIOR_HELPS} "
         "A wrong share makes labels wrong, so leave it out if you are not sure."
     )
 
@@ -689,24 +686,13 @@ def _acceptable(levels: list[dict[str, Any]], hints: Hints, caveat: str, of: str
 
 
 # What was seen on real tables with labels from one group of rows or picked by a column; a test holds the numbers
-# against studies/results/tables. Shares are in percent, gains in points of accuracy.
+# against studies/results/tables. Gains are in points of accuracy.
 STUDIED = {
     "n_tables": 20,
-    "surest_half_said": 14,  # held-out labels that were wrong in the surest half of the rows
-    "surest_half_true": 20,  # of these rows, how many were wrong
-    "limits_passed": 41,  # of the limits "up to", those that the true error passed
     "prior_gain": 0.3,  # by true class shares
     "prior_balanced_gain": 3.9,  # the same in balanced accuracy
 }
-_EVIDENCE = {
-    "acceptance": (
-        "On {n_tables} real tables whose labels came from one group of rows or were picked by a column, "
-        "{surest_half_true} % of the most confident half were wrong where the held-out check had said "
-        "{surest_half_said} %, and the true error was above the limit in {limits_passed} % of cases."
-    ),
-    "prior": (
-        "on {n_tables} real tables with biased labels it added {prior_gain} points of accuracy and "
-        "{prior_balanced_gain} of balanced accuracy."
-    ),
-}
-EVIDENCE = {name: sentence.format(**STUDIED) for name, sentence in _EVIDENCE.items()}
+_PRIOR_HELPS = (
+    "on {n_tables} real tables with biased labels it added {prior_gain} points of accuracy and "
+    "{prior_balanced_gain} of balanced accuracy."
+).format(**STUDIED)
