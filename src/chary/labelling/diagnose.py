@@ -174,7 +174,6 @@ class DiagnosedTable:
     labels: Labels
     prepared: Prepared
     diagnosis: Diagnosis
-    spellings: dict[str, dict[str, int]] = field(default_factory=dict)  # of classes that have several
     notes: list[str] = field(default_factory=list)  # on how table and target were read, a sentence each
 
     @property
@@ -219,7 +218,7 @@ def diagnose_table(
     progress("Comparing labelled and unlabelled rows")
     found = compare_rows(prepared, read.labels, options.seed or 0)
     notes = [*table.notes, *read.notes]
-    return DiagnosedTable(table, target, read.labels, prepared, found, read.spellings, notes)
+    return DiagnosedTable(table, target, read.labels, prepared, found, notes)
 
 
 def prepare(

@@ -78,7 +78,6 @@ class Fit:
     judged: HeldOut  #: each given label, guessed by a model that has not seen it
     prior: PriorFigures  #: what was told of the class shares
     explainer: Explainer  #: which columns matter, and why a row has its label
-    spellings: dict[str, dict[str, int]]  #: of classes that have several
     notes: list[str]  #: on how table and target were read, a sentence each
 
 
@@ -114,7 +113,7 @@ def learn(
     n_unlabeled = n_rows - int(given.labeled.sum())
     diagnosis = replace(diagnosis, audited=answers is not None, n_unlabeled=n_unlabeled)
     notes = [*table.notes, *read.notes]
-    diagnosed(DiagnosedTable(table, str(options.target), given, prepared, diagnosis, read.spellings, notes))
+    diagnosed(DiagnosedTable(table, str(options.target), given, prepared, diagnosis, notes))
 
     step("Training")
     if options.learner == AUTO and diagnosis.verdict == STRONG:
@@ -169,7 +168,6 @@ def learn(
         judged=judged,
         prior=PriorFigures(told, classifier.class_prior_ is not None),
         explainer=explained,
-        spellings=read.spellings,
         notes=notes,
     )
     return fit, X, judges
