@@ -211,7 +211,6 @@ def test_what_cannot_be_done_is_refused_in_one_sentence():
 def test_labels_like_the_rest_are_learned_by_unlike_learners_and_nothing_is_accepted():
     steps = []
     fair = label_table(table(), Options.of(target="y", seed=3), progress=steps.append)
-    assert steps == list(fair.seconds)
     assert steps[:2] == ["Preparing columns", "Comparing labelled and unlabelled rows"]
     assert fair.diagnosis.verdict == "representative"
     assert isinstance(fair.model[-1].estimator_, MixedEnsembleClassifier)

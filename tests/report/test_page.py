@@ -153,7 +153,7 @@ def test_labels_worth_a_second_look_are_a_question_and_escaped(result):
     far = {"probability": np.full(k, 0.99), "own": np.linspace(0.001, 0.1, k), "rows": labeled}
     doubted = HeldOut(np.full(k, "<b>yes"), np.zeros(k, dtype=bool), np.ones(k), **far)
     many = HeldOut(*(np.tile(value, 4) for value in doubted))  # as many as it takes to be asked about
-    cell = Cell("a<i>", "</td>", 1.0, "a<i> = </td>")
+    cell = Cell("a<i>", 1.0, "a<i> = </td>")
     page = page_of(replace(result, judged=many, reasons={int(labeled[0]): [cell]}))
     section = page.split('id="second_look"')[1].split("<h2")[0]
     assert section.count('<div class="row">') == 20

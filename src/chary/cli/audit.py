@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import shutil
 import sys
@@ -278,23 +277,22 @@ class Sheet:
 
     def _cells(self, place: int, room: int) -> Grid:
         """The row's cells, in as many columns side by side as it takes and fit."""
+        from rich.table import Column
         from rich.table import Table as Grid
         from rich.text import Text
 
         from chary.tables.cells import cell_words
 
         row = self.filling.cells(place)
-        n_columns = min(math.ceil(len(self.fields) / room), max(1, self.console.width // 40)) or 1
-        fields = self.fields[: n_columns * room]
-        height = math.ceil(len(fields) / n_columns)
+        fields = self.fields[: max(1, self.console.width // 40) * room]
+        side_by_side = []
+        for start in range(0, len(fields), room):
+            part = Grid.grid(Column(style="dim", overflow="fold"), Column(overflow="fold"), padding=(0, 2))
+            for name in fields[start : start + room]:
+                part.add_row(Text(visible(name, 40)), Text(visible(cell_words(row[name]), 300)))
+            side_by_side.append(part)
         grid = Grid.grid(padding=(0, 2))
-        for _ in range(n_columns):
-            grid.add_column(style="dim", overflow="fold")
-            grid.add_column(overflow="fold")
-        cells = [(visible(name, 40), visible(cell_words(row[name]), 300)) for name in fields]
-        cells += [("", "")] * (n_columns * height - len(cells))
-        for i in range(height):
-            grid.add_row(*(Text(part) for j in range(n_columns) for part in cells[i + j * height]))
+        grid.add_row(*side_by_side)
         if len(fields) < len(self.fields):
             grid.add_row(Text(f"and {len(self.fields) - len(fields)} more columns in the file"))
         return grid

@@ -18,7 +18,7 @@ from chary._words import visible
 from chary.method.estimators import probabilities
 from chary.method.held_out import HeldOut
 from chary.tables import Table, TablePreparation
-from chary.tables.cells import cell_texts, shown_cells
+from chary.tables.cells import shown_cells
 
 Floats = NDArray[np.floating[Any]]
 Groups = Sequence[NDArray[np.intp]]  # of each group the places of its features
@@ -52,9 +52,8 @@ class Cell(NamedTuple):
     """A cell that speaks for the label of its row."""
 
     column: str
-    text: str | None  # visible and short; None: the cell is empty, or a list
     effect: float  # log-odds of the label against the rest: how much more than cells of other rows
-    shown: str  # both, as a person reads it
+    shown: str  # the column and what its cell holds, as a person reads it
 
 
 class Explainer(NamedTuple):
@@ -80,21 +79,21 @@ class Explainer(NamedTuple):
         Of a text the words that decide are shown: those without which the model is less sure.
         """
         chosen = decisive(found)  # (n, k) places in ``columns``, -1 none
-        texts: dict[int, list[str | None]] = {}
         shown: dict[int, list[str]] = {}
         kinds = {column.name: column.kind for column in self.preparation.columns_}
         for k in np.unique(chosen[chosen >= 0]).tolist():
             name = self.columns[k]
-            beside = name not in frame.columns  # the column is that of a file beside the table
-            texts[k] = [None] * len(found) if beside else cell_texts(frame[name]).to_list()
-            shown[k] = [name] * len(found) if beside else shown_cells(frame[name]).to_list()
-            if kinds[name] == "words" and not beside:
+            if name not in frame.columns:  # it is in a file beside the table
+                shown[k] = [name] * len(found)
+                continue
+            shown[k] = shown_cells(frame[name]).to_list()
+            if kinds[name] == "words":
                 rows = np.flatnonzero((chosen == k).any(axis=1))
                 said = self._words(k, X[rows], codes[rows], frame[name].gather(rows))
                 for row, words in zip(rows.tolist(), said, strict=True):
                     shown[k][row] = f"{visible(name, 40)}: {', '.join(words)}" if words else shown[k][row]
         return [
-            [Cell(self.columns[k], texts[k][row], float(found[row, k]), shown[k][row]) for k in places if k >= 0]
+            [Cell(self.columns[k], float(found[row, k]), shown[k][row]) for k in places if k >= 0]
             for row, places in enumerate(chosen.tolist())
         ]
 

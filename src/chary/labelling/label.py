@@ -11,8 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from itertools import pairwise
-from time import monotonic, perf_counter
+from time import monotonic
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -98,16 +97,16 @@ def label_table(
     LabeledTable
         Its rows are all, or those that were learned from.
     """
-    watch, memory = _Watch(progress), options.memory or free_memory() // 2
+    memory = options.memory or free_memory() // 2
     source = None if isinstance(table, Table) else table
     rows_at_hand = table if isinstance(table, Table) else _sampled(table, options, memory, progress)
-    fit, X, judges = learn(rows_at_hand, options, watch, diagnosed)
-    watch("Labelling")
+    fit, X, judges = learn(rows_at_hand, options, progress, diagnosed)
+    progress("Labelling")
     if options.probabilities:
         refuse_taken(fit.table, probability_names(fit.labels.classes))
     rows, counts = _label_all(fit, X, source, file, memory, progress)
 
-    watch("Choosing rows to check")
+    progress("Choosing rows to check")
     as_shown = np.round(rows.confidence, 4)
     next_rows = rows_to_label(X, fit.labels.labeled, as_shown, random_state=options.seed or 0)
     suspect = fit.judged.part(suspect_labels(fit.judged))
@@ -119,14 +118,7 @@ def label_table(
         "audit": None if fit.audit is None else fit.audit.of_rest(counts.rest),
         "notes": [*_on_parts(fit, counts), *fit.notes, *_unused_classes(fit, counts)],
     }
-    return LabeledTable(
-        **vars(fit) | found,
-        **vars(rows),
-        counts=counts,
-        next_rows=next_rows,
-        reasons=reasons,
-        seconds=watch.seconds(),
-    )
+    return LabeledTable(**vars(fit) | found, **vars(rows), counts=counts, next_rows=next_rows, reasons=reasons)
 
 
 def _sampled(source: Source, options: Options, memory: int, progress: Progress) -> Table:
@@ -345,7 +337,6 @@ class LabeledTable(Fit, LabeledRows):
     #: By row, the cells that decide: of those worth a label theirs, of those worth a second look what held-out
     #: models say.
     reasons: dict[int, list[Cell]]
-    seconds: dict[str, float]  #: by step
 
     @property
     def target(self) -> str:
@@ -485,7 +476,7 @@ def write_rows_to_check(result: LabeledTable, file: BinaryIO) -> None:
     write_sheet(pool, result.table.numbers(result.next_rows), file, guess)
 
 
-# ---------------------------------------------------------------- sentences and seconds
+# ---------------------------------------------------------------- sentences and progress
 
 
 def _on_parts(fit: Fit, counts: Counts) -> list[str]:
@@ -575,18 +566,3 @@ class Pace:
         """Both, for a person."""
         left = "" if self.left is None else f", about {self.left:.0f} s left"
         return f"{self.share:.0%}{left}"
-
-
-class _Watch:
-    """Announces steps, and knows when each began."""
-
-    def __init__(self, progress: Progress) -> None:
-        self.progress, self.began = progress, list[tuple[str, float]]()
-
-    def __call__(self, step: str) -> None:
-        self.began.append((step, perf_counter()))
-        self.progress(step)
-
-    def seconds(self) -> dict[str, float]:
-        """How long each step took."""
-        return {step: end - start for (step, start), (_, end) in pairwise([*self.began, ("", perf_counter())])}

@@ -19,7 +19,6 @@ import sklearn
 from chary import __version__
 from chary._words import command_line, counted, day, listed, number, p_value, percent, shown, visible
 from chary.audit import Acceptance, Score, smallest_audit
-from chary.audit.answers import Annotators
 from chary.audit.figures import ClassJudgement, kappa
 from chary.audit.judge import JudgedColumn, JudgedTable, LabelPair
 from chary.labelling import Diagnosis, LabeledTable
@@ -112,7 +111,6 @@ def summarize(result: LabeledTable) -> Summary:
             "features": len(preparation.get_feature_names_out()),
             "versions": _VERSIONS,
         },
-        "seconds": result.seconds,  # by step
     }
 
 
@@ -254,7 +252,7 @@ def _row(result: LabeledTable, row: Any, names: list[str]) -> dict[str, Any]:
     cells = result.table.frame.select(names).row(int(row)) if names else ()
     return {
         "row": int(result.table.numbers(row)) + 1,
-        "cells": dict(zip(names, map(_cell, cells), strict=True)),
+        "cells": {name: visible(cell_words(cell, 6), _CELL) for name, cell in zip(names, cells, strict=True)},
         "why": as_data(result.reasons.get(int(row), [])),
     }
 
@@ -269,10 +267,6 @@ def _naming_columns(result: LabeledTable) -> list[str]:
     return [name for name in every if name in result.table.frame.columns][:_N_CELLS]  # others: a file beside it
 
 
-def _cell(value: object) -> str:
-    return visible(cell_words(value, 6), _CELL)
-
-
 def _column(column: Column) -> dict[str, Any]:
     told = {name: getattr(column, name) for name in ("name", "kind", "used", "note", "doubtful")}
     otherwise = column.used and bool(column.form and column.note) and not column.doubtful
@@ -284,7 +278,7 @@ def _column(column: Column) -> dict[str, Any]:
 
 def summarize_judged(result: JudgedTable) -> Summary:
     """The summary of ``judge_table``."""
-    answers, n_rows = result.answers, result.population
+    answers, n_rows, people = result.answers, result.population, result.answers.annotators
     notes = [(text, True) for text in answers.warnings] + [(text, False) for text in result.notes]
     return {
         "file": result.tested.source.table.name,
@@ -300,7 +294,9 @@ def summarize_judged(result: JudgedTable) -> Summary:
         "columns": [_judged_column(column, result) for column in result.columns],
         "pairs": [_pair(pair, result) for pair in result.pairs],
         "trusted": _trusted(result),
-        "annotators": _annotators(answers.annotators),
+        # Who answered, and on how many rows they differ, if several did; the notes say how far they agree.
+        "annotators": people
+        and {"names": people.names, "differing": len(people.differing), "unsettled": len(people.unsettled)},
         "slices": [{"column": name, "parts": as_data(parts)} for name, parts in result.slices.items()],
         "confidence": result.tested.options.confidence,
         "acceptance": as_data(result.acceptances),  # what can be accepted at which error
@@ -420,13 +416,6 @@ def _pair(pair: LabelPair, result: JudgedTable) -> dict[str, Any]:
             f"that of {second}. They agree on {same}."
         ),
     }
-
-
-def _annotators(found: Annotators | None) -> dict[str, Any] | None:
-    """Who answered, and on how many rows they differ, if several did; the notes say how far they agree."""
-    if found is None:
-        return None
-    return {"names": found.names, "differing": len(found.differing), "unsettled": len(found.unsettled)}
 
 
 def _trusted(result: JudgedTable) -> list[dict[str, Any]]:

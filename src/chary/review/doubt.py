@@ -61,7 +61,7 @@ def check(bench: Workbench, body: Mapping[str, Any]) -> dict[str, Any]:
     if text == SKIPPED:
         raise TableError("To skip a row, go on to the next: nothing is written.")
     if text or is_checked:
-        filling, place = bench.sheets.to_check(row, doubt.label(row))
+        filling, place = bench.sheets.to_check(row, doubt.classes[doubt.result.codes[row]])
         filling.answer(place, text, body.get("expected"), number=row)
     bench.version += 1
     return doubt_page(bench, {"after" if text else "row": str(row + 1)})
@@ -104,10 +104,6 @@ class Doubt:
         rows = np.roll(self.order, -1 - place[0]) if len(place) else self.order
         rows = rows[~np.isin(rows, list(closed))]
         return rows[np.array(self.classes)[self.result.codes[rows]] == label] if label else rows
-
-    def label(self, row: int) -> str:
-        """The label that a row has now."""
-        return self.classes[self.result.codes[row]]
 
     def opinion(self, row: int) -> dict[str, Any]:
         """What the model says of a row, and the cells that speak most for that."""
