@@ -121,7 +121,7 @@ def test_nine_rows_can_differ_and_identical_ones_do_not():
     assert compare_counts(seen, counted(X[:9] + 9, cuts), column)[0] == VERY_DIFFERENT
     verdict, auc, events = compare_counts(seen, seen, column)
     assert (verdict, auc, len(events)) == (ALIKE, 0.5, 0)
-    assert event_p_values(seen, seen).min() == 1
+    assert event_p_values(seen, seen).min() > 0.999
 
 
 # ---------------------------------------------------------------- cuts and counts

@@ -25,7 +25,7 @@ Groups = Sequence[NDArray[np.intp]]  # of each group the places of its features
 
 # Columns that single rows are explained by; rows that stand for all, the fewest of them that a column is shuffled
 # in, and rows that a row is compared with: see ``benchmarks/explain.py``.
-_MOST_DECISIVE, _SAMPLE, _FEWEST, _BACKGROUND = 20, 2_000, 40, 8
+_MOST_DECISIVE, _SAMPLE, _FEWEST, _BACKGROUND = 20, 2_000, 16, 8
 _ROWS = 5_000  # explained at a time
 # Numbers in a block of changed rows that is predicted, and in what is worked out of them at a time.
 _BLOCK_CELLS, _PART_CELLS = 2**22, 2**19
@@ -262,7 +262,7 @@ def importance(model: Any, X: Floats, groups: Groups, most_predictions: int = 2*
 
     Of each group (G,) the mean change of the probabilities, half the sum over classes of what each moves, and the
     share of the rows whose most probable class changes. Rows are drawn evenly (``spread_rows``), so many that no
-    more than ``most_predictions`` changed rows are to be predicted, and 40 in any case. Each then gets the group
+    more than ``most_predictions`` changed rows are to be predicted, and 16 in any case. Each then gets the group
     of the row half a round further on.
     """
     sample = X[spread_rows(X, max(_FEWEST, most_predictions // max(1, len(groups))))]
