@@ -225,8 +225,8 @@ def test_what_differs_most_is_named(model):
         assert found.alike is False
         assert first.column == column
         assert first.what.startswith(what)
-        assert first.new == pytest.approx(new, abs=0.02)
-        assert first.seen == pytest.approx(seen, abs=0.07)
+        assert first.here == pytest.approx(new, abs=0.02)
+        assert first.then == pytest.approx(seen, abs=0.07)
         assert found.sentence.startswith(
             f"The 300 rows differ from those the model learned from: '{column}' most ("
         )
@@ -238,7 +238,7 @@ def test_texts_differ_by_what_they_are_about(model):
     first = found.columns[0]
     assert (first.column, found.alike) == ("said", False)
     assert first.what.startswith("more about: ")
-    assert abs(first.new - first.seen) > 0.3
+    assert abs(first.here - first.then) > 0.3
 
 
 def test_two_columns_are_named_and_more_are_figures(model):

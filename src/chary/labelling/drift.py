@@ -58,8 +58,8 @@ class ColumnShift(NamedTuple):
 
     column: str
     what: str  # "north", "above 45", "missing"
-    seen: float  # share of the rows the model learned from
-    new: float
+    here: float  # share of the new rows
+    then: float  # and of those that the model learned from
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class RowComparison:
         differ = f"{rows} differ{'s' * one} from those the model learned from"
         named = [
             f"{shown(shift.column)}{' most' if not i else ''} "
-            f"({shift.what}: {percent(shift.new)} here, {percent(shift.seen)} then)"
+            f"({shift.what}: {percent(shift.here)} here, {percent(shift.then)} then)"
             for i, shift in enumerate(self.columns[:_NAMED])
         ]
         return f"{differ}: {', then '.join(named)}"
@@ -111,10 +111,7 @@ class RowComparison:
             "rows": self.n_rows,
             "rows_then": self.n_seen,
             "auc": None if self.auc is None else round(self.auc, 4),
-            "columns": [
-                {"column": s.column, "what": s.what, "here": round(s.new, 4), "then": round(s.seen, 4)}
-                for s in self.columns
-            ],
+            "columns": [shift._asdict() for shift in self.columns],
             "sentence": self.sentence,
         }
 
@@ -159,7 +156,7 @@ def compare_with_reference(model: Pipeline, new: EventCounts) -> RowComparison:
     events, seen = _Events.of(model[0]), EventCounts(reference.n_rows, reference.counts)
     verdict, auc, differing = compare_counts(seen, new, events.column)
     shifts = [
-        ColumnShift(*events.words(e, reference.cuts), float(seen.shares[e]), float(new.shares[e]))
+        ColumnShift(*events.words(e, reference.cuts), *(round(float(rows.shares[e]), 4) for rows in (new, seen)))
         for e in differing[:_MOST_COLUMNS].tolist()
     ]
     return RowComparison(verdict, new.n_rows, reference.n_rows, auc, shifts)
