@@ -34,7 +34,7 @@ def main() -> None:
             visitor = browsing["Visitor"](browser, base, bench)
             visitor.learned()
             shoot(browser, base, bench, "start")
-            draw_more(bench, {"k": 30})
+            draw_more(bench, {"k": 30, "rule": "planned"})
             label(bench, 12)
             shoot(browser, base, bench, "audit")
             label(bench, 30)

@@ -106,9 +106,9 @@ class Browser:
         assert answer.status_code == status, answer.text
         return answer.json()
 
-    def label(self, truth, k=12):
+    def label(self, truth, k=12, rule="planned"):
         """Draw rows and answer all."""
-        page = self.post("/api/audit/draw", k=k)
+        page = self.post("/api/audit/draw", k=k, rule=rule)
         while page["row"]:
             row = page["row"]
             page = self.post(

@@ -59,8 +59,8 @@ def state(audit=None, **more):
     return {"kind": "label", "audit": audit, "work": work, **found, **more}
 
 
-def sheet(left, answered=10):
-    return {"drawn": 30, "answered": answered, "skipped": 0, "left": left}
+def sheet(left, answered=10, rule="planned"):
+    return {"drawn": 30, "answered": answered, "skipped": 0, "left": left, "rule": rule}
 
 
 @pytest.mark.parametrize(
@@ -96,6 +96,21 @@ def test_the_next_row_is_the_first_without_an_answer(bench):
     assert [key["name"] for key in shown["keys"]] == ["cat", "dog", "red fox"]
     with pytest.raises(TableError, match="rows 1 to 4"):
         audit_page(bench, {"place": "5"})
+
+
+def test_the_accuracy_is_shown_all_along_only_if_that_was_chosen(rules, enter):
+    from chary.review import begin
+
+    path, truth = rules
+    for rule in ("planned", "live"):
+        browser = enter(begin([str(path)], Options(labels=("rule",))))
+        page = browser.post("/api/audit/draw", k=20, rule=rule)
+        assert (page["interval"] is None) == (rule == "planned")
+        page = browser.label(truth, k=20, rule=rule)
+        assert (page["interval"] is None) == (rule == "planned")
+        assert rule == "planned" or page["interval"]["words"].startswith("After 20 rows: between")
+        browser.wait()
+        browser.bench.paths.audit.unlink()
 
 
 def test_answers_are_classes_new_ones_skips_or_nothing():
@@ -193,4 +208,5 @@ def test_why_nothing_is_known_yet_is_said(browser):
         browser.post("/api/audit", place=place, answer=answer, expected="")
     assert why() == "Fewer than two random rows have a label yet."
     assert "was not said" in browser.post("/api/accept", 400)["error"]
+    assert "(planned) or all along" in browser.post("/api/audit/draw", 400, k=3, rule="often")["error"]
     assert "At most 5,000 rows" in browser.post("/api/audit/draw", 400, k=5_001)["error"]

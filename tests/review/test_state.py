@@ -2,7 +2,9 @@
 
 import json
 import os
+from types import SimpleNamespace
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -11,6 +13,7 @@ from chary.cli import main
 from chary.options import Options
 from chary.review import begin
 from chary.review.app import READS
+from chary.review.audit import draw_more
 from chary.review.start import change
 from chary.tables import TableError
 
@@ -67,7 +70,7 @@ def test_the_walk_from_a_file_to_accepted_labels_writes_what_the_commands_write(
 def test_a_restart_goes_on_where_it_stopped(animals, enter):
     path, truth = animals
     browser = enter(begin([str(path)], ANIMALS))
-    page = browser.post("/api/audit/draw", k=8)
+    page = browser.post("/api/audit/draw", k=8, rule="live")
     for _ in range(3):
         page = browser.post("/api/audit", place=page["row"]["place"], answer="cat", expected="")
     browser.post(
@@ -76,7 +79,7 @@ def test_a_restart_goes_on_where_it_stopped(animals, enter):
     browser.bench.close()
     again = enter(begin([str(path)], ANIMALS))
     page = again.get("/api/audit")
-    assert (page["answered"], page["left"], page["row"]["place"]) == (3, 5, 4)
+    assert (page["answered"], page["left"], page["rule"], page["row"]["place"]) == (3, 5, "live", 4)
     settings = again.get("/api/start")["settings"]
     assert settings == {"class_prior": {"cat": 0.4, "dog": 0.6}, "aim": "balanced", "error": None}
     assert {c["name"]: c["chosen"] for c in again.get("/api/start")["columns"]}["size"] == "leave out"
@@ -128,8 +131,9 @@ def test_nothing_is_said_of_accuracy_before_the_planned_size(browser, animals):
     truth = animals[1]
     browser.bench.learn()
     browser.wait()
-    page = browser.post("/api/audit/draw", k=6)
+    page = browser.post("/api/audit/draw", k=6, rule="planned")
     while page["row"]:
+        assert page["interval"] is None
         assert not browser.get("/api/truth")["ready"]
         row = page["row"]
         assert not {"chary_label", "chary_confidence", "animal"} & {field["name"] for field in row["fields"]}
@@ -140,22 +144,44 @@ def test_nothing_is_said_of_accuracy_before_the_planned_size(browser, animals):
     browser.wait()
 
 
-def test_a_sheet_that_was_stopped_when_it_was_enough_counts_as_it_is(animals, enter, capsys):
+def test_live_the_interval_holds_whenever_one_stops_and_the_command_says_the_same(animals, enter, capsys):
     path, truth = animals
     browser = enter(begin([str(path)], ANIMALS))
-    page = browser.post("/api/audit/draw", k=12)
-    Filling(browser.bench.paths.audit).mark_stopping()
+    page = browser.post("/api/audit/draw", k=12, rule="live")
+    assert page["interval"]["words"].startswith("The interval is shown once")
+    browser.wait()
+    intervals = []
     for _ in range(7):
         row = page["row"]
         page = browser.post("/api/audit", place=row["place"], answer=truth[row["row"] - 1], expected="")
+        intervals.append(page["interval"]["words"].startswith("After 5 rows"))
+    assert intervals == [False] * 4 + [True] * 3
+    refused = browser.post("/api/audit/draw", 400, k=12, rule="planned")
+    assert "cannot be changed" in refused["error"]
     browser.post("/api/learn")
     browser.wait()
     truth = browser.get("/api/truth")
     assert "whenever you stopped" in truth["sentences"][0]
     found = truth["bars"][1]
-    sheet, out = browser.bench.paths.audit, path.parent / "again"
-    words = ["label", path, "-t", "animal", "--learner", "linear", "--audit", sheet, "--out", out, "--json"]
-    assert main([str(word) for word in words]) == 0
+    out = path.parent / "again"
+    assert (
+        main(
+            [
+                "label",
+                str(path),
+                "-t",
+                "animal",
+                "--learner",
+                "linear",
+                "--audit",
+                str(browser.bench.paths.audit),
+                "--out",
+                str(out),
+                "--json",
+            ]
+        )
+        == 0
+    )
     before = json.loads(capsys.readouterr().out)["audit"]["before"]
     assert (before["low"], before["high"], before["n"]) == (found["low"], found["high"], 7)
 
@@ -287,7 +313,23 @@ def test_the_job_tells_the_labels(rules):
     job = bench.job
     assert (job.classes, job.hidden, job.population) == (["ham", "spam"], ("rule", "sure"), 200)
     assert sum(one.rows for one in job.values) == 200
+    draw_more(bench, {"k": 5})
+    filling = Filling(bench.paths.audit)
+    labels = job.table.frame["rule"].to_list()
+    assert job.stopping(filling, None).labels == [labels[row.number] for row in filling.rows]
     assert job.shown(None)[0].columns == ["text", "rule", "sure"]
+
+
+def test_the_interval_while_answering_is_of_the_model_of_the_given_labels(bench):
+    draw_more(bench, {"k": 5})
+    filling = Filling(bench.paths.audit)
+    codes = np.zeros(240, dtype=np.intp)
+    codes[filling.rows[2].number] = 1
+    before = SimpleNamespace(codes=codes, labels=SimpleNamespace(classes=np.array(["cat", "dog"])))
+    watch = bench.job.stopping(filling, before)
+    assert watch.labels == ["cat", "cat", "dog", "cat", "cat"]
+    assert watch.population == bench.job.population == 240 - sum(one.rows for one in bench.job.values)
+    assert bench.job.stopping(filling, None) is None
 
 
 @pytest.mark.parametrize("moment", ["during", "name"])

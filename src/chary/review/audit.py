@@ -8,7 +8,7 @@ from typing import Any
 from chary._words import shown
 from chary.audit.filling import CLASS_KEYS, Filling
 from chary.audit.sheet import SKIPPED
-from chary.review.state import ConflictError, Workbench
+from chary.review.state import LIVE, PLANNED, ConflictError, Workbench
 from chary.tables import TableError
 from chary.tables.cells import cell_words, is_no_answer
 from chary.tables.target import is_marker
@@ -26,9 +26,9 @@ def audit_page(bench: Workbench, query: Mapping[str, str]) -> dict[str, Any]:
     first are shown, or all of them on demand.
     """
     filling, job = bench.sheets.read(bench.paths.audit), bench.job
-    page = progress_of(filling)
+    page = progress_of(filling, bench.rule)
     if filling is None:
-        return {**page, "done": False, "row": None, "keys": [], "last": None}
+        return {**page, "done": False, "row": None, "keys": [], "interval": None, "last": None}
     place = number_in(query, "place")
     if place is not None and not 1 <= place <= len(filling.rows):
         raise TableError(f"There are rows 1 to {len(filling.rows):,}.")
@@ -50,6 +50,7 @@ def audit_page(bench: Workbench, query: Mapping[str, str]) -> dict[str, Any]:
         "done": not filling.n_left,
         "row": row,
         "keys": keys_of(_known_classes(filling, job.classes)),
+        "interval": _interval(bench, filling),
         "last": {"place": last, "answer": filling.answers[last - 1]} if last else None,
     }
 
@@ -58,20 +59,31 @@ def draw_more(bench: Workbench, body: Mapping[str, Any]) -> dict[str, Any]:
     """Draw random rows, or add some to those that were drawn."""
     bench.require_unchanged()
     k, there = whole_number(body.get("k")), bench.sheets.read(bench.paths.audit)
+    rule = body.get("rule", bench.rule)
+    if rule not in (PLANNED, LIVE):
+        raise TableError("The interval is shown at the end (planned) or all along (live).")
     if k > MOST_DRAWN:
         raise TableError(f"At most {MOST_DRAWN:,} rows can be drawn here.")
+    begun = there is not None and bool(there.n_answered + there.n_skipped)
+    if there is not None and rule != bench.rule and (begun or bench.rule == LIVE):
+        raise TableError(
+            "When the interval is shown cannot be changed after the first answer: it would no longer be valid."
+        )
     if there is None or len(there.rows) != k:
         bench.sheets.draw(k)
     bench.version += 1
+    if rule == LIVE:
+        filling = _required_sheet(bench)
+        filling.mark_stopping()
+        if bench.job.stopping(filling, bench.labels_alone) is None and not bench.background.running:
+            bench.learn()
     return audit_page(bench, {})
 
 
 def answer(bench: Workbench, body: Mapping[str, Any]) -> dict[str, Any]:
     """Write down what a person said of a row; it is on the disk when this returns."""
     bench.require_unchanged()
-    filling, place = bench.sheets.read(bench.paths.audit), whole_number(body.get("place"))
-    if filling is None:
-        raise ConflictError("No rows are drawn yet.")
+    filling, place = _required_sheet(bench), whole_number(body.get("place"))
     known = _known_classes(filling, bench.job.classes)
     text = checked_answer(body.get("answer"), known, bench.options.unlabeled)
     row = None if body.get("row") is None else whole_number(body["row"]) - 1
@@ -82,18 +94,36 @@ def answer(bench: Workbench, body: Mapping[str, Any]) -> dict[str, Any]:
     return audit_page(bench, {} if text else {"place": str(place)})
 
 
-def progress_of(filling: Filling | None) -> dict[str, Any]:
+def progress_of(filling: Filling | None, rule: str) -> dict[str, Any]:
     """How far a person has come."""
     drawn = 0 if filling is None else len(filling.rows)
     answered, skipped = (0, 0) if filling is None else (filling.n_answered, filling.n_skipped)
     left = drawn - answered - skipped
-    return {"drawn": drawn, "answered": answered, "skipped": skipped, "left": left}
+    return {"drawn": drawn, "answered": answered, "skipped": skipped, "left": left, "rule": rule}
+
+
+def _required_sheet(bench: Workbench) -> Filling:
+    filling = bench.sheets.read(bench.paths.audit)
+    if filling is None:
+        raise ConflictError("No rows are drawn yet.")
+    return filling
 
 
 def _known_classes(filling: Filling, classes: Sequence[str]) -> list[str]:
     """The classes of the table, then those that only answers have."""
     new = {text for text in filling.answers if text and text != SKIPPED} - set(classes)
     return [*classes, *sorted(new)]
+
+
+def _interval(bench: Workbench, filling: Filling) -> dict[str, Any] | None:
+    """The accuracy so far in words, where it is shown all along: otherwise the page Truth tells it at the end."""
+    if bench.rule != LIVE:
+        return None
+    stopping = bench.job.stopping(filling, bench.labels_alone)
+    if stopping is None:
+        return {"words": "The interval is shown once the model of the given labels is learned.", "enough": False}
+    words, enough = stopping.words(filling.answers)
+    return {"words": words, "enough": enough}
 
 
 # ------------------------------------------------------------ rows, answers, and numbers in a request

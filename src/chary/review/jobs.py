@@ -12,8 +12,15 @@ import numpy as np
 import polars as pl
 
 from chary._words import listed, shown
-from chary.audit.filling import Filling
-from chary.audit.judge import JudgedTable, draw_to_judge, hidden_columns, judge_table, read_labels_under_test
+from chary.audit.filling import Filling, Stopping
+from chary.audit.judge import (
+    JudgedTable,
+    draw_to_judge,
+    hidden_columns,
+    judge_table,
+    labels_of_sheet,
+    read_labels_under_test,
+)
 from chary.audit.sheet import (
     DOUBT,
     GUESS,
@@ -123,6 +130,13 @@ class LabelJob(_Job):
         """Refuse a sheet of another table."""
         sheet_rows(filling.sheet, self.cells, filling.origin.target, filling.origin.chosen)
 
+    def stopping(self, filling: Filling, alone: LabeledTable | None) -> Stopping | None:
+        """What says when there are enough answers; None as long as there are no labels to compare with."""
+        if alone is None:
+            return None
+        labels = [str(alone.labels.classes[alone.codes[row.number]]) for row in filling.rows]
+        return Stopping(labels, self.population)
+
     def run(self, options: Options, progress: Progress, diagnosed: Callable[[Any], None]) -> LabeledTable:
         """Label or judge, as the command does with the same options."""
         return label_table(self.table, options, progress=progress, diagnosed=diagnosed)
@@ -179,6 +193,11 @@ class JudgeJob(_Job):
     def draw(self, path: Path, k: int) -> None:
         """Draw a sheet of random rows, or enlarge the one that is there."""
         draw_to_judge(self.source, path, self.options, k)
+
+    def stopping(self, filling: Filling, alone: LabeledTable | None) -> Stopping | None:
+        """What says when there are enough answers; None as long as there are no labels to compare with."""
+        numbers = [row.number for row in filling.rows]
+        return Stopping(labels_of_sheet(self.source, filling.origin, numbers), self.population)
 
     def run(self, options: Options, progress: Progress, diagnosed: Callable[[Any], None]) -> JudgedTable:
         """Label or judge, as the command does with the same options."""

@@ -135,7 +135,7 @@ def overview(bench: Workbench, query: Mapping[str, str]) -> dict[str, Any]:
         "kind": bench.job.kind,
         "version": bench.version,
         "work": bench.background.view(),
-        "audit": None if audit is None else progress_of(audit),
+        "audit": None if audit is None else progress_of(audit, bench.rule),
         "learned": bench.result is not None,
         "stale": not choosing and bench.is_stale,
         "notices": bench.notices,

@@ -28,6 +28,7 @@ from chary.tables.source import flattened
 from chary.tables.table import with_names_of
 from chary.tables.target import UndecidedError
 
+PLANNED, LIVE = "planned", "live"  # when the interval of an audit is shown
 FEWEST = 2  # answers that an audit can be made of
 
 # Where on the page, or before it opens, a parameter is chosen.
@@ -79,6 +80,7 @@ class Given(NamedTuple):
 
     options: Options  # with the sheets that may be looked at
     made_of: list[Any]  # what the labels depend on
+    made_of_alone: list[Any]  # the same without an audit
 
 
 class Workbench:
@@ -105,9 +107,16 @@ class Workbench:
         self.made_of: list[Any] | None = None  # what the result depends on
         self._views: dict[str, Any] = {}  # what pages have worked out from the result
         self.diagnosis: dict[str, Any] | None = None
+        self._alone: tuple[list[Any], LabeledTable] | None = None  # labels without an audit, and what of
         self.version += 1
 
     # ------------------------------------------------------------ what was given
+
+    @property
+    def rule(self) -> str:
+        """When the interval of the audit is shown."""
+        filling = self.sheets.audit
+        return LIVE if filling is not None and filling.origin.stopped else PLANNED
 
     @property
     def notices(self) -> list[str]:
@@ -115,23 +124,30 @@ class Workbench:
         return [notice for notice in (*self._notices, *self.sheets.notices, self._trouble) if notice]
 
     def given(self) -> Given:
-        """What there is to learn from: the audit once all is answered, or it was stopped when it was enough."""
+        """What there is to learn from: the audit once it may be looked at, complete or live."""
         filling, checked, options = self.sheets.audit, self.sheets.checked_rows(), self.options
         answers = None
-        if filling is not None and filling.n_answered >= FEWEST and (filling.origin.stopped or not filling.n_left):
+        if filling is not None and filling.n_answered >= FEWEST and (self.rule == LIVE or not filling.n_left):
             answers = list(filling.answers)
+        alone = [options.kinds, options.class_prior, options.aim, checked]
         sheets: dict[str, Any] = {
             "audit": None if answers is None else self.paths.audit,
             "checked": self.paths.check if checked else None,
             "error": None if answers is None else options.error,
         }
-        made_of = [options.kinds, options.class_prior, options.aim, checked, answers]
-        return Given(replace(options, **sheets), made_of)
+        return Given(replace(options, **sheets), [*alone, answers], [*alone, None])
 
     @property
     def is_stale(self) -> bool:
         """Whether answers or settings are newer than what was learned."""
         return self.result is not None and self.given().made_of != self.made_of
+
+    @property
+    def labels_alone(self) -> LabeledTable | None:
+        """What the model of the given labels alone says, if it is there and of the present settings."""
+        if self._alone is None or self._alone[0] != self.given().made_of_alone:
+            return None
+        return self._alone[1]
 
     @property
     def is_begun(self) -> bool:
@@ -197,7 +213,8 @@ class Workbench:
     def _learn(self, progress: Progress) -> None:
         with self.lock:
             job = self.job
-            options, made_of = self.given()
+            options, made_of, made_of_alone = self.given()
+            needs_alone = options.audit is None or (self.rule == LIVE and self.labels_alone is None)
 
         def diagnosed(found: Any) -> None:
             summary = summarize_diagnosis(found)
@@ -206,16 +223,21 @@ class Workbench:
                 self.diagnosis = summary
                 self.version += 1
 
-        if isinstance(job, LabelJob) or (options.audit is not None and not isinstance(job, ChooseJob)):
+        if isinstance(job, LabelJob) and needs_alone:
+            alone = job.run(replace(options, audit=None, error=None), progress, diagnosed)
+            self._adopt(progress, alone, made_of_alone, alone=True)
+        if options.audit is not None and not isinstance(job, ChooseJob):
             self._adopt(progress, job.run(options, progress, diagnosed), made_of)
         if self.result is not None:
             self._write(progress)
 
-    def _adopt(self, progress: Progress, result: Any, made_of: list[Any]) -> None:
+    def _adopt(self, progress: Progress, result: Any, made_of: list[Any], alone: bool = False) -> None:
         """Show this from now on, unless other work was asked for."""
         with self.lock:
             progress("Looking at the labels")
             self.result, self.made_of, self._views = result, made_of, {}
+            if alone:
+                self._alone = made_of, result
             self._apply_error()
             self.version += 1
 

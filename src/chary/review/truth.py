@@ -8,7 +8,7 @@ from typing import Any
 from chary.audit.judge import JudgedTable
 from chary.labelling import LabeledTable
 from chary.report.summary import as_data, quality, summarize, summarize_judged
-from chary.review.state import FEWEST, Workbench
+from chary.review.state import FEWEST, PLANNED, Workbench
 from chary.tables import TableError
 from chary.tables.table import ACCEPT
 
@@ -86,7 +86,7 @@ def _why_not(bench: Workbench) -> str:
     filling = bench.sheets.audit
     if filling is None:
         return "No rows are drawn yet: label some random rows first."
-    if filling.n_left and not filling.origin.stopped:
+    if bench.rule == PLANNED and filling.n_left:
         return f"{filling.n_left} of {len(filling.rows)} random rows have no answer yet."
     if filling.n_answered < FEWEST:
         return "Fewer than two random rows have a label yet."

@@ -394,6 +394,7 @@ function toTheTop() {
 function drawForm({ planned, audit }) {
   const form = $("draw");
   const rows = $("draw-k");
+  const [fieldset] = form.getElementsByTagName("fieldset");
   rows.max = planned.most;
   rows.min = audit ? audit.drawn + 1 : 1;
   if (document.activeElement !== rows) rows.value = audit ? Math.min(planned.most, audit.drawn + 20) : planned.k;
@@ -402,10 +403,12 @@ function drawForm({ planned, audit }) {
   show(sizes, planned.sizes.length);
   sizes.querySelector("tbody").replaceChildren(...planned.sizes.map((one) => make("tr", {}, ...[one.rows, one.time, one.interval].map((text) => make("td", {}, String(text))))));
   say($("draw-button"), audit ? "Draw more rows" : "Draw rows at random");
+  show(fieldset, !audit);
   form.onsubmit = oneAtATime(async (event) => {
     event.preventDefault();
+    const rule = audit?.rule ?? new FormData(form).get("rule");
     await attempt(async () => {
-      await ask("/api/audit/draw", { k: Number(rows.value) });
+      await ask("/api/audit/draw", { k: Number(rows.value), rule });
       location.assign("/audit");
     }, form.querySelector(".error"));
   });
@@ -677,6 +680,7 @@ async function auditPage() {
     $("bar").value = drawn - left;
     const place = row ? `Row ${count(row.place)} of ${count(drawn)}: ` : "";
     say($("progress-words"), `${place}${count(answered)} labelled, ${count(skipped)} skipped, ${count(left)} left`);
+    showInterval(data.interval);
     show($("row"), Boolean(row));
     show($("question"), Boolean(row));
     show($("all-done"), done && !row);
@@ -701,10 +705,17 @@ async function auditPage() {
 
   const showDrawing = async (drawn) => {
     const { planned } = await ask("/api/start");
-    const audit = drawn ? { drawn } : null;
+    const audit = drawn ? { drawn, rule: now.rule } : null;
     if (!audit) $("draw-here").append($("draw"));
     show($("more-rows"), drawn < planned.most);
     drawForm({ planned, audit });
+  };
+
+  const showInterval = (found) => {
+    const place = $("interval");
+    show(place, Boolean(found));
+    if (!found) return place.replaceChildren();
+    place.replaceChildren(make("p", {}, found.enough ? make("b", {}, "Enough rows. ") : "", seen(found.words)));
   };
 
   const send = oneAtATime((place, answer, expected, words, row) => attempt(async () => {
