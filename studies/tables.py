@@ -14,7 +14,7 @@ from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifie
 from sklearn.linear_model import LogisticRegression
 from sklearn.semi_supervised import SelfTrainingClassifier
 
-from chary.audit import score
+from chary.audit import at_least, score
 from chary.labelling import Diagnosis, LabeledTable, diagnose_rows, label_table
 from chary.labelling.diagnose import MILD, REPRESENTATIVE, STRONG, UNKNOWN
 from chary.labelling.learn import LEARNERS, WITH_AUDIT, fit_learner
@@ -32,6 +32,8 @@ AUDIT = 30
 _POOL = 2_000
 # Importance weights, as multiples of their mean.
 _LEAST_WEIGHT, _MOST_WEIGHT = 0.1, 10.0
+# Shares of the rows that might be accepted, and the fewest held-out rows that say anything of them.
+_SHARES, _FEWEST = (1.0, 0.9, 0.75, 0.5, 0.25, 0.1), 10
 # Rounds of self-training that go with a learner of ``chary label``.
 _ROUNDS = {"network": 1}
 
@@ -101,18 +103,22 @@ def report(draw: Draw) -> Labelled:
     return Labelled(codes, outcome.confidence[scored.rows], scored, seconds, said)
 
 
+def _levels(outcome: LabeledTable, right: NDArray[np.bool_], confidence: NDArray[np.float64]) -> Reports:
+    """How often held-out labels as confident as the surest rows were wrong, its limit, and how many rows were."""
+    rest, judged, levels = outcome.counts.rest, outcome.judged, []
+    for share in _SHARES:
+        threshold = float(rest.smallest(rest.n - max(1, round(share * rest.n))))
+        correct = judged.correct[np.round(judged.confidence, 4) >= threshold]
+        n, n_right = len(correct), int(correct.sum())
+        said = {"error": (n - n_right) / n, "error_high": 1 - at_least(n_right, n)} if n >= _FEWEST else {}
+        true_error = float(np.mean(~right[confidence >= threshold]))
+        levels.append({"share": share, "error": None, "error_high": None, **said, "true_error": true_error})
+    return levels
+
+
 def _what_was_said(outcome: LabeledTable, codes: NDArray[np.intp], truth: NDArray[np.intp]) -> dict[str, Any]:
     pool = ~outcome.labels.labeled
     right, confidence = codes == truth, outcome.confidence[pool]
-    levels = [
-        {
-            "share": level.share,
-            "error": level.error,
-            "error_high": level.error_high,
-            "true_error": float(np.mean(~right[confidence >= level.threshold])),
-        }
-        for level in outcome.levels
-    ]
     diagnosis, judged = outcome.diagnosis, outcome.judged
     empty = np.setdiff1d(outcome.labels.codes[~pool], outcome.codes[pool])
     said = {
@@ -120,7 +126,7 @@ def _what_was_said(outcome: LabeledTable, codes: NDArray[np.intp], truth: NDArra
         "learner": outcome.settings["learner"],
         "auc": diagnosis.separation.auc if diagnosis.separation else None,
         "coverage": diagnosis.coverage,
-        "levels": levels,
+        "levels": _levels(outcome, right, confidence),
         "classes_without_rows": outcome.labels.classes[empty].tolist(),
         "held_out_rows": len(judged.correct),
     }

@@ -7,15 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
-from scipy.stats import binom
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 
 from chary.audit import accept_threshold, draw, smallest_audit
 from chary.audit.acceptance import Acceptor, ConfidenceHistogram, check_error
 from chary.audit.answers import Audit, AuditAnswers
-from chary.labelling.label import acceptable, acceptance_levels
-from chary.method.held_out import HeldOut
+from chary.labelling.label import acceptable
 from chary.tables import TableError
 
 
@@ -204,27 +202,6 @@ def test_a_threshold_is_that_of_the_confidences_themselves(seed):
 
 def test_rounding_asks_for_no_row_more():
     assert smallest_audit(1 - 0.1 ** (1 / 22)) == 22
-
-
-def test_acceptance_levels_count_held_out_errors():
-    confidence = np.linspace(0, 1, 100)
-    judged = HeldOut(np.zeros(40), np.arange(40) % 4 > 0, np.linspace(0, 1, 40), np.ones(40))
-    levels = acceptance_levels(ConfidenceHistogram.of(confidence), judged)
-    assert [level.n_rows for level in levels] == [100, 90, 75, 50, 25, 10]
-    half = levels[3]
-    as_confident = np.round(judged.confidence, 4) >= half.threshold
-    assert half.n_judged == as_confident.sum() == 20
-    assert half.error == pytest.approx((~judged.correct[as_confident]).mean())
-    # Clopper and Pearson: at the limit, so few errors have a chance of five in a hundred.
-    n_wrong = int((~judged.correct[as_confident]).sum())
-    assert binom.cdf(n_wrong, half.n_judged, half.error_high) == pytest.approx(0.05)
-    assert levels[-1].error is None  # four rows are too few
-
-
-def test_all_wrong_is_all_wrong():
-    shown_as_half = np.full(20, 0.49996)
-    judged = HeldOut(np.zeros(20), np.zeros(20, dtype=bool), shown_as_half, np.ones(20))
-    assert acceptance_levels(ConfidenceHistogram.of(np.full(5, 0.5)), judged)[0].error_high == 1.0
 
 
 def audit_with(confidence, error):

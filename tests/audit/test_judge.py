@@ -142,9 +142,9 @@ def test_labels_shown_on_the_sheet_sway_and_that_is_said(table, tmp_path):
     frame, truth = table
     drawn(frame, ["rule"], tmp_path / "s.csv", 20)
     filled(tmp_path / "s.csv", truth)
-    assert judge(frame, ["rule"], tmp_path / "s.csv").warnings == []
+    assert judge(frame, ["rule"], tmp_path / "s.csv").answers.warnings == []
     found = judge(frame, ["other"], tmp_path / "s.csv")
-    assert "Column 'other' was shown on the sheet" in found.warnings[0]
+    assert "Column 'other' was shown on the sheet" in found.answers.warnings[0]
 
 
 def test_labels_may_change_and_columns_be_added_the_rows_may_not(table, judged):
@@ -266,7 +266,7 @@ def test_new_classes_and_no_answers_among_values():
     assert found.answers.rows.tolist() == [0, 1, 4]
     assert found.answers.labels.tolist() == ["a", "fox", "b"]
     assert found.answers.new_classes == {"fox": 1}
-    assert found.warnings == [
+    assert found.answers.warnings == [
         "NEW CLASS: the audit found 'fox' in 1 row, and none of the labels. If it is a slip, correct it."
     ]
 

@@ -14,7 +14,6 @@ import chary.labelling
 import chary.report.page
 from chary import __version__
 from chary.cli import main
-from chary.cli.app import AnyText, Terminated, any_text, heeded_signals
 
 QUICK = ("--learner", "linear", "--rounds", 0)
 pytestmark = pytest.mark.usefixtures("quick_learners")
@@ -172,12 +171,13 @@ def test_an_error_that_cannot_be_printed_is_escaped(tmp_path, monkeypatch):
     assert rb"\u0646\u0639\u0645.csv' cannot be read" in printed.getvalue()
 
 
-def test_a_pipe_that_nobody_reads_is_no_failure(arabic, monkeypatch):
+def test_a_pipe_that_nobody_reads_ends_a_command_without_a_word_and_its_files_are_there(arabic):
+    words = ["audit", "draw", str(arabic), "-t", "y", "-k", "5"]
     reading, writing = os.pipe()
     os.close(reading)
-    with os.fdopen(writing, "w") as stream:
-        monkeypatch.setattr(sys, "stdout", stream)
-        assert draw(arabic) == 0
+    done = subprocess.run([sys.executable, "-m", "chary", *words], stdout=writing, stderr=-1, check=False)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (141, b"")
     assert arabic.with_name("t.audit.csv").exists()
 
 
@@ -216,59 +216,23 @@ def test_no_stream_at_all_no_terminal_and_the_plainest_language(arabic):
     assert "noise" not in sheet
 
 
-def test_streams_are_as_they_were_afterwards(monkeypatch):
-    before = sys.stdin, sys.stdout, sys.stderr
-    with any_text():
-        assert sys.stdout is not before[1]
-        assert sys.stdout.encoding == before[1].encoding
-    assert (sys.stdin, sys.stdout, sys.stderr) == before
-    for name in ("stdin", "stdout", "stderr"):
-        monkeypatch.setattr(sys, name, None)
-    with any_text():
-        print(sys.stdin.read())
-        print("nowhere", file=sys.stderr)
-    assert sys.stdout is None
+def test_a_signal_that_somebody_ignores_stays_ignored(table):
+    """As nohup does for SIGHUP."""
+    job = "import os, signal; from chary.cli import main; main(['--version']); os.kill(os.getpid(), signal.SIGHUP)"
+    ignored = partial(signal.signal, signal.SIGHUP, signal.SIG_IGN)
+    assert subprocess.run([sys.executable, "-c", job], preexec_fn=ignored, check=False).returncode == 0
 
 
-def test_a_stream_that_was_closed_meanwhile_is_dropped():
-    stream = io.StringIO()
-    stream.close()
-    AnyText(stream).write("x")
+def test_a_closed_terminal_is_exit_code_129(table):
+    closed = "lambda *args, **kwargs: os.kill(os.getpid(), 1)"
+    job = f"import os, sys, chary.labelling as l, chary.cli; l.label_table = {closed}; sys.exit(chary.cli.main())"
+    heeded = partial(signal.signal, signal.SIGHUP, signal.SIG_DFL)  # ignored where the tests were started by nohup
+    command = [sys.executable, "-c", job, "label", str(table), "-t", "churn"]
+    done = subprocess.run(command, capture_output=True, text=True, preexec_fn=heeded, check=False)
+    assert (done.returncode, done.stderr) == (129, "chary: Stopped by SIGHUP; no file was left half-written.\n")
 
 
-def test_a_signal_is_an_exception_with_its_code():
-    signum = signal.SIGHUP
-
-    def run():
-        with heeded_signals():
-            os.kill(os.getpid(), signum)
-
-    before = signal.signal(signum, signal.SIG_DFL)  # ignored where the tests were started by nohup
-    try:
-        with pytest.raises(Terminated, match="Stopped by SIGHUP") as raised:
-            run()
-        assert raised.value.exit_code == 128 + signum
-        assert signal.getsignal(signum) is signal.SIG_DFL
-    finally:
-        signal.signal(signum, before)
-
-
-def test_a_signal_that_somebody_heeds_or_ignores_stays_theirs():
-    before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    try:
-        with heeded_signals():
-            os.kill(os.getpid(), signal.SIGTERM)
-    finally:
-        signal.signal(signal.SIGTERM, before)
-
-
-def test_signals_are_left_alone_outside_the_main_thread():
-    def run():
-        with heeded_signals():
-            found.append(signal.getsignal(signal.SIGTERM))
-
-    found = []
-    thread = Thread(target=run)
+def test_signals_are_left_alone_outside_the_main_thread(run):
+    thread = Thread(target=run, args=["--version"])
     thread.start()
-    thread.join()
-    assert found == [signal.SIG_DFL]
+    thread.join()  # without a warning

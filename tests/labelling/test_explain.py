@@ -15,7 +15,6 @@ from chary.labelling.explain import (
     every_reason,
     explainer,
     importance,
-    screened,
     spread_rows,
 )
 from chary.options import Options
@@ -142,16 +141,6 @@ def test_importance_is_of_the_column_that_decides():
     assert flipped[0] == change[0] == 0
     assert flipped[1] == pytest.approx(0.5, abs=0.08)  # a coin for each row
     assert n_rows == 500
-
-
-def test_screening_keeps_what_goes_with_the_predictions_straight_or_not():
-    X, nothing = normal(800, 50), lambda x: 0 * x
-    straight, bent = {30: lambda x: 2 * x}, {7: lambda x: 3 * (np.square(x) - 1)}
-    model = Additive(*((straight | bent).get(j, nothing) for j in range(50)))
-    kept = screened(model, X, each(50), 5)
-    assert {7, 30} <= set(kept.tolist())
-    assert kept.tolist() == sorted(kept.tolist())
-    assert screened(model, X, each(50), 50).tolist() == list(range(50))
 
 
 def test_spread_rows_are_the_same_whatever_the_order_and_fair_to_equal_rows():
@@ -299,13 +288,13 @@ def test_the_order_of_the_rows_changes_nothing(prepared):
     np.testing.assert_array_equal(one.effects(X, codes), other.effects(X, codes))
 
 
-def test_of_many_columns_some_are_looked_at_and_it_is_said():
+def test_of_many_columns_the_most_important_explain_single_rows():
     rng = np.random.default_rng(0)
     cells = pl.DataFrame({f"x{j:03d}": rng.normal(size=150) for j in range(130)})
     preparation = TablePreparation().fit(cells)
     X = preparation.transform(cells)
     found = explainer(ByColumn(np.array([120])), preparation, X)
-    assert (found.n_columns, len(found.importance), len(found.columns)) == (130, 100, 20)
+    assert (len(found.importance), len(found.columns)) == (130, 20)
     assert found.importance[0].column == "x120"
 
 

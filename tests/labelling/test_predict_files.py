@@ -217,6 +217,7 @@ def test_outputs_keep_their_names_and_places(predictor, folder, tmp_path):
     every = ["a.predicted.csv", "deep/b.predicted.csv", "deep/c.predicted.parquet"]
     assert outputs([f"{folder}/**/*.*"], out, out) == every
     assert outputs([str(folder / "a.csv"), str(folder / "deep/b.csv")], out, out) == every[:2]
+    assert outputs([str(folder), str(folder / "deep")], out, out) == every
     found = outputs([f"{folder}/d*/*"], out, out, format="jsonl.gz")
     assert found == ["deep/b.predicted.jsonl.gz", "deep/c.predicted.jsonl.gz"]
     assert outputs([f"{folder}/deep/*"], None, folder) == ["deep/b.predicted.csv", "deep/c.predicted.parquet"]

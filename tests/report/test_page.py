@@ -23,7 +23,7 @@ from chary.method.held_out import HeldOut
 from chary.options import Options
 from chary.report.page import _SECTIONS as SECTIONS
 from chary.report.page import render_page
-from chary.report.summary import EVIDENCE, Hints, summarize
+from chary.report.summary import Hints, summarize
 from chary.tables import Table
 
 pytestmark = pytest.mark.usefixtures("quick_learners")
@@ -107,8 +107,7 @@ def test_the_page_says_what_was_found(page, result):
     assert "Labels for y in shop.csv" in text
     assert result.diagnosis.sentence in text
     assert "Strongly biased" in text
-    assert "The others may have more errors or fewer: the labelled rows differ from them." in text
-    assert EVIDENCE["acceptance"] in text
+    assert "Only an audit of random rows tells how often the new labels are wrong" in text
     n_given = int(result.labels.labeled.sum())
     first = text.split("Made by chary")[0].split("default;")[-1]
     for words in (
@@ -154,7 +153,7 @@ def test_labels_worth_a_second_look_are_a_question_and_escaped(result):
     far = {"probability": np.full(k, 0.99), "own": np.linspace(0.001, 0.1, k), "rows": labeled}
     doubted = HeldOut(np.full(k, "<b>yes"), np.zeros(k, dtype=bool), np.ones(k), **far)
     many = HeldOut(*(np.tile(value, 4) for value in doubted))  # as many as it takes to be asked about
-    cell = Cell("a<i>", "</td>", 1.0, "a<i> = </td>")
+    cell = Cell("a<i>", 1.0, "a<i> = </td>")
     page = page_of(replace(result, judged=many, reasons={int(labeled[0]): [cell]}))
     section = page.split('id="second_look"')[1].split("<h2")[0]
     assert section.count('<div class="row">') == 20
@@ -214,9 +213,6 @@ def test_dark_and_print_are_provided_for(page):
 def test_the_verdict_has_its_colour(result, verdict, tone):
     page = page_of(replace(result, diagnosis=replace(result.diagnosis, verdict=verdict)))
     assert f'class="verdict {tone}"' in page
-    assert ("the labelled rows differ from them" in page) == (verdict in (MILD, STRONG))
-    assert ("their columns look alike, but whether" in page) == (verdict == REPRESENTATIVE)
-    assert ("too few rows to tell whether they are alike" in page) == (verdict == UNKNOWN)
 
 
 def test_biased_labels_bring_the_advice_unless_proportions_were_told(result):
@@ -277,9 +273,9 @@ def test_every_section_has_its_template_and_every_template_its_section(page):
     assert shown == [name for name in SECTIONS if name not in asked_about]
 
 
-def test_the_picture_of_the_bias_is_the_score_that_the_verdict_rests_on(page, result):
+def test_the_picture_of_the_bias_is_the_score_that_the_verdict_rests_on(page):
     section = page.split('id="bias"')[1].split("<h2")[0]
-    assert section.count("<polygon") == 2 * (1 + sum(bool(c.edges) for c in result.contrasts))
+    assert section.count("<polygon") == 2
     assert "looks like a labelled row" in section
 
 

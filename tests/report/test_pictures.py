@@ -3,25 +3,13 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chary.report.page import bar_lengths, contrast_picture, outlines
+from chary.report.page import bar_lengths, outlines
 
 
 def test_bins_are_steps_under_a_common_top():
-    contrast = {"groups": [], "edges": [0.0, 1.0, 2.0], "labeled": [1.0, 0.0], "unlabeled": [0.5, 0.5]}
-    lines = outlines({side: contrast[side] for side in ("labeled", "unlabeled")}, width=20, height=100)
+    lines = outlines({"labeled": [1.0, 0.0], "unlabeled": [0.5, 0.5]}, width=20, height=100)
     assert lines["labeled"] == "0,100 0.0,5.0 10.0,5.0 10.0,100.0 20.0,100.0 20,100"
     assert lines["unlabeled"] == "0,100 0.0,52.5 10.0,52.5 10.0,52.5 20.0,52.5 20,100"
-    assert contrast_picture({**contrast, "unit": "number"})["ends"] == ["≤ 0", "≥ 2"]
-    dates = contrast_picture({**contrast, "edges": [17_722.0, 18_000.0, 18_321.9], "unit": "date"})
-    assert dates["ends"] == ["≤ 2018-07-10", "≥ 2020-02-29"]
-    assert contrast_picture({**contrast, "unit": "topic"})["ends"] == ["less", "more"]
-
-
-def test_groups_are_pairs_of_bars_of_which_the_longest_fills_its_track():
-    contrast = {"groups": ["a", "b"], "edges": [], "labeled": [0.8, 0.2], "unlabeled": [0.4, 0.6]}
-    bars = contrast_picture(contrast)["bars"]
-    assert [bar["name"] for bar in bars] == ["a", "b"]
-    assert [bar["lengths"] for bar in bars] == [[100, 50], [25, 75]]
 
 
 def test_no_row_at_all_draws_a_flat_line():

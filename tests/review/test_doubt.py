@@ -17,7 +17,7 @@ def test_rows_come_by_rising_confidence_and_closed_ones_are_passed_over(labelled
 
 def test_rows_can_be_chosen_by_their_label(labelled):
     doubt = Doubt(labelled)
-    assert {doubt.label(row) for row in doubt.wanted("dog", [], None)} == {"dog"}
+    assert {doubt.classes[doubt.result.codes[row]] for row in doubt.wanted("dog", [], None)} == {"dog"}
     assert not len(doubt.wanted("nobody", [], None))
 
 

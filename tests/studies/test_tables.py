@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.preprocessing import OrdinalEncoder
 
-from chary.audit import score
+from chary.audit import at_least, score
 from chary.labelling import label_table
 from chary.labelling.diagnose import REPRESENTATIVE, STRONG
 from chary.options import Options
@@ -83,9 +83,12 @@ def test_a_report_is_kept_with_the_truth_beside_it(draw, outcome):
     found = score(outcome.judged.correct)
     assert (kept["held_out"], kept["held_out_low"], kept["held_out_high"]) == (found.share, found.low, found.high)
     assert kept["verdict"] == outcome.diagnosis.verdict
-    assert [level["error_high"] for level in kept["levels"]] == [level.error_high for level in outcome.levels]
+    assert [level["share"] for level in kept["levels"]] == [1.0, 0.9, 0.75, 0.5, 0.25, 0.1]
     half = next(level for level in kept["levels"] if level["share"] == 0.5)
     sure = rest & (outcome.confidence >= np.median(outcome.confidence[rest]))
+    as_sure = outcome.judged.confidence >= np.median(np.round(outcome.confidence[rest], 4))
+    assert half["error"] == pytest.approx(np.mean(~outcome.judged.correct[as_sure]), abs=0.03)
+    assert half["error_high"] == 1 - at_least(int(outcome.judged.correct[as_sure].sum()), int(as_sure.sum()))
     assert half["true_error"] == pytest.approx(np.mean(made[sure] != truth[sure]), abs=0.01)
     assert kept["classes_without_rows"] == []
 

@@ -19,7 +19,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from chary._files import atomic_rewrite, sole_writer
 from chary._words import percent, shown
-from chary.audit.figures import Score, score
 from chary.audit.intervals import sequence
 from chary.audit.sheet import (
     CLASSES,
@@ -237,20 +236,10 @@ class Stopping:
         n -= 0 if n == len(answers) else n % LOOKS
         if not n:
             return np.empty(0), np.empty(0)
-        right, skipped = self._right(answers[:n])
-        return sequence(right, self.population, skipped=skipped)
-
-    def planned(self, answers: Sequence[str]) -> Score:
-        """The exact interval of all rows of the sheet, for who looks at it once, when all have an answer."""
-        right, skipped = self._right(answers)
-        return score(right[~skipped], skipped=int(skipped.sum()), population=self.population)
-
-    def _right(self, answers: Sequence[str]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Which answers agree with the labels, and which rows were skipped."""
-        skipped = np.array([answer == SKIPPED for answer in answers])
-        pairs = zip(answers, self.labels, strict=False)
-        right = [label is not None and folded(answer) == folded(label) for answer, label in pairs]
-        return np.array(right) & ~skipped, skipped
+        skipped = np.array([answer == SKIPPED for answer in answers[:n]])
+        pairs = zip(answers[:n], self.labels, strict=False)
+        right = np.array([label is not None and folded(answer) == folded(label) for answer, label in pairs])
+        return sequence(right & ~skipped, self.population, skipped=skipped)
 
     def words(self, answers: Sequence[str]) -> tuple[str, bool]:
         """What to show, and whether what was asked for is reached."""

@@ -101,12 +101,10 @@ class JudgedTable(Audit):
     """The outcome of ``judge_table``; what ``Audit`` says is of the first column of labels."""
 
     tested: LabelsUnderTest
-    options: Options
     columns: list[JudgedColumn]
     slices: dict[str, dict[Any, Slice]]  # by column, by value; of the first column of labels
     pairs: list[LabelPair]  # every two columns of labels
     notes: list[str]
-    warnings: list[str]
 
     @cached_property
     def accepted(self) -> NDArray[np.bool_] | None:
@@ -259,12 +257,10 @@ def judge_table(source: Source, truth: Any, options: Options, level: float = 0.9
         acceptor=None if confidence is None else _acceptor(tested, first, answers),
         error=error,
         tested=tested,
-        options=options,
         columns=columns,
         slices={name: _slices(tested, name, cells[name], first, answers, level) for name in by},
         pairs=_pairs(columns, tested, level),
         notes=[*source.table.notes, *tested.notes, *answers.notes, *missing],
-        warnings=answers.warnings,
     )
 
 

@@ -5,14 +5,16 @@ A stream may be closed, lead to nobody, or know no Arabic: a command must do its
 
 from __future__ import annotations
 
+import errno
 import inspect
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
+from io import TextIOWrapper
 from threading import current_thread, main_thread
-from typing import Annotated, Any, TextIO, cast
+from typing import Annotated, Any, TextIO
 
 import typer
 from typer.core import TyperCommand
@@ -162,23 +164,32 @@ def _refuse_tight_limits() -> None:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run a command; 0 is success, 1 a bad input told in one sentence, 130 an interruption, 143 a SIGTERM."""
-    with any_text():
+    _prepare_streams()
+    _heed_signals()
+    try:
+        code = app(arguments, prog_name="chary", standalone_mode=False) or 0
+        sys.stdout.flush()
+        words = _INTERRUPTED if code == 130 else ""
+    except BaseException as error:
+        words, code = _words_and_code(error)
+    if words:
         try:
-            with heeded_signals():
-                code = app(arguments, prog_name="chary", standalone_mode=False) or 0
-                sys.stdout.flush()
-            words = _INTERRUPTED if code == 130 else ""
-        except BaseException as error:
-            words, code = _words_and_code(error)
-        if words:
             complain(words)
-        return code
+        except OSError:
+            _drop(sys.stderr)
+    return code
 
 
 def _words_and_code(error: BaseException) -> tuple[str, int]:
     """What to say of an error, and the exit code."""
     if isinstance(error, (typer.Abort, KeyboardInterrupt)):
         return _INTERRUPTED, 130
+    if isinstance(error, BrokenPipeError) or isinstance(error.__context__, BrokenPipeError):
+        _drop(sys.stdout)
+        return "", 128 + 13  # as of a program that SIGPIPE ends: nobody reads on
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC and error.filename is None:
+        _drop(sys.stdout)
+        return "Cannot write to standard output (no space left on device); files that were written are whole.", 1
     if isinstance(error, (ValueError, OSError)):
         return sentence(error), 1
     if isinstance(error, MemoryError):
@@ -205,93 +216,33 @@ class Terminated(BaseException):
         self.exit_code = 128 + signum
 
 
-@contextmanager
-def heeded_signals() -> Iterator[None]:
+def _heed_signals() -> None:
     """Signals that would end the process at once raise ``Terminated``, unless somebody heeds or ignores them."""
 
     def terminate(signum: int, frame: Any) -> None:
         raise Terminated(signum)
 
     signals = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    ours = [signum for signum in signals if signal.getsignal(signum) is signal.SIG_DFL]
-    if current_thread() is not main_thread():
-        ours = []
-    for signum in ours:
-        signal.signal(signum, terminate)
-    try:
-        yield
-    finally:
-        for signum in ours:
-            signal.signal(signum, signal.SIG_DFL)
+    for signum in signals if current_thread() is main_thread() else []:
+        if signal.getsignal(signum) is signal.SIG_DFL:
+            signal.signal(signum, terminate)
 
 
-@contextmanager
-def any_text() -> Iterator[None]:
-    """Standard streams for the time of a command: what cannot be printed is escaped, what nobody reads is dropped.
+def _prepare_streams() -> None:
+    """Have standard streams that escape what they cannot print.
 
-    The numbers of closed ones are taken first: else the next file that is opened gets such a number, and what a
-    library prints goes into it.
+    One that is closed leads nowhere, and its number is taken: else the next file that is opened gets the number,
+    and what a library prints goes into it.
     """
-    _take_closed_numbers()
-    before = sys.stdin, sys.stdout, sys.stderr
-    with open(os.devnull, encoding="utf-8") as nothing, open(os.devnull, "w", encoding="utf-8") as nowhere:
-        sys.stdin = before[0] or nothing
-        sys.stdout = cast(TextIO, AnyText(before[1] or nowhere))
-        sys.stderr = cast(TextIO, AnyText(before[2] or nowhere, needed=False))
-        try:
-            yield
-        finally:
-            for stream in (sys.stdout, sys.stderr):
-                with suppress(OSError):
-                    stream.flush()
-            sys.stdin, sys.stdout, sys.stderr = before
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - to the end
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
-class AnyText:
-    """A text stream that takes any character, and nobody at its other end.
-
-    Parameters
-    ----------
-    stream : text stream
-    needed : bool, default=True
-        Whether it is an error that a disk takes no more of it; a pipe that nobody reads never is.
-    """
-
-    def __init__(self, stream: TextIO, needed: bool = True) -> None:
-        self._stream, self._needed = stream, needed
-
-    def write(self, text: str) -> int:
-        encoding = getattr(self._stream, "encoding", None) or "utf-8"
-        escaped = text.encode(encoding, "backslashreplace").decode(encoding)
-        self._try(lambda: self._stream.write(escaped))
-        return len(text)
-
-    def flush(self) -> None:
-        self._try(self._stream.flush)
-
-    def _try(self, act: Callable[[], object]) -> None:
-        try:
-            act()
-        except ValueError:  # closed meanwhile
-            if self._needed and not self._stream.closed:
-                raise
-        except OSError as error:
-            # What follows, and what Python still holds when it ends, goes nowhere.
-            with suppress(OSError, ValueError, AttributeError), open(os.devnull, "wb") as nowhere:
-                os.dup2(nowhere.fileno(), self._stream.fileno())
-            if self._needed and not isinstance(error, BrokenPipeError):
-                why = (error.strerror or str(error)).lower()
-                raise OSError(
-                    f"Cannot write to standard output ({why}); files that were written are whole."
-                ) from None
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
-
-
-def _take_closed_numbers() -> None:
-    for number in range(3):
-        try:
-            os.fstat(number)
-        except OSError:
-            os.open(os.devnull, os.O_RDWR)  # gets the lowest number that is free
+def _drop(stream: TextIO) -> None:
+    """What Python still holds of a stream when it ends goes nowhere."""
+    with suppress(OSError, ValueError), open(os.devnull, "wb") as nowhere:
+        os.dup2(nowhere.fileno(), stream.fileno())

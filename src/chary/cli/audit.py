@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import shutil
 import sys
@@ -114,7 +113,7 @@ def fill_command(file: SHEET, options: Options) -> None:
     console.say(f"\n{sheet.progress}: {file}")
     reached = False
     if stopping is not None:
-        words, reached = stopping.words(sheet.answers)
+        words, reached = stopping.words(filling.answers)
         console.say(words)
     is_done = reached or not filling.n_left
     then = _next_command(file, filling.origin) if is_done else options.command("audit fill", [file])
@@ -136,8 +135,6 @@ def _stopping(filling: Filling, width: float | None, above: float | None) -> Sto
             f"{path} was drawn to train a model, whose labels are not there yet; when it is enough can be told of "
             "a sheet of chary judge alone."
         )
-    if not Path(origin.tables[0]).exists():
-        raise ValueError(f"The table that {path} was drawn from, {origin.tables[0]}, is not there; put it back.")
     reading: dict[str, Any] = {**origin.read_with, "reserved": ()}
     scan = flattened(open_source(list(origin.tables), **reading))
     numbers = [row.number for row in filling.rows]
@@ -177,15 +174,10 @@ class Sheet:
         self.target, self.classes = filling.origin.target, filling.origin.classes
         self.keys = dict(zip(CLASS_KEYS, self.classes, strict=False))  # further classes are chosen by name
         self.remark = ""  # on what was typed last
-        self.place = 0
+        self.place: int | None = None  # of the row at hand, from 1; None: all have an answer
         columns = filling.sheet.frame.columns
         self.fields = [name for name in columns if name not in (ROW, CLASSES, self.target)]
         self.console = Console(file=sys.stdout, highlight=False)
-
-    @property
-    def answers(self) -> list[str]:
-        """By row; empty where there is none."""
-        return self.filling.answers
 
     @property
     def progress(self) -> str:
@@ -195,28 +187,22 @@ class Sheet:
 
     def work(self) -> None:
         """Ask until all rows have an answer or the person quits."""
-        self._to_first_empty()
+        self.place = self.filling.next_empty()
         while True:
-            complete = self.place == len(self.answers)
-            self._show(complete)
+            self._show()
             key = self._key()
             self.remark = ""
             if key == _UNDO:
-                self._undo()
-            elif complete or key == _QUIT:
+                at = self.place or len(self.filling.rows) + 1
+                answered = [place for place, text in enumerate(self.filling.answers, 1) if text and place < at]
+                if answered:
+                    self.place = answered[-1]
+                    self._save(self.place, "")
+            elif self.place is None or key == _QUIT:
                 return
             elif (answer := self._answer(key)) is not None:
-                self._save(answer)
-                self._to_first_empty()
-
-    def _to_first_empty(self) -> None:
-        self.place = self.answers.index("") if self.filling.n_left else len(self.answers)
-
-    def _undo(self) -> None:
-        answered = [place for place in range(self.place) if self.answers[place]]
-        if answered:
-            self.place = answered[-1]
-            self._save("")
+                self._save(self.place, answer)
+                self.place = self.filling.next_empty()
 
     def _answer(self, key: str) -> str | None:
         from chary.audit.sheet import SKIPPED
@@ -255,16 +241,16 @@ class Sheet:
                 "Filling in needs a terminal; open the file in a spreadsheet instead and fill its target column."
             ) from None
 
-    def _save(self, answer: str) -> None:
+    def _save(self, place: int, answer: str) -> None:
         """Write an answer, unless somebody else has answered the row since it was shown: that is said."""
         from chary.audit.filling import AnsweredElsewhereError
 
         try:
-            self.filling.answer(self.place + 1, answer, expected=self.answers[self.place])
+            self.filling.answer(place, answer, expected=self.filling.answers[place - 1])
         except AnsweredElsewhereError as error:
             self.remark = str(error)
 
-    def _show(self, complete: bool) -> None:
+    def _show(self) -> None:
         """The row at hand with the keys, or the end, and how much is known by now."""
         from rich.console import Group
         from rich.panel import Panel
@@ -272,42 +258,41 @@ class Sheet:
 
         title: Any = None
         body: Any
-        if complete:
+        if self.place is None:
             undo = f" {_UNDO} ", "reverse"
             body = Text.assemble(("All rows have an answer.   ", "bold"), undo, " undo   any other key: done")
         else:
             keys = self._keys()
             room = shutil.get_terminal_size().lines - 10 - str(keys).count("\n")
-            body = Group(self._cells(max(5, room)), Text(), keys)
-            place = f"row {self.place + 1} of {len(self.answers)}: {self.progress} "
+            body = Group(self._cells(self.place, max(5, room)), Text(), keys)
+            place = f"row {self.place} of {len(self.filling.rows)}: {self.progress} "
             title = Text.assemble((f" {visible(self.target, 60)}? ", "bold"), place)
         self.console.clear()
         self.console.print(Panel(body, title=title, title_align="left", padding=(1, 2)))
         if self.stopping is not None:
-            words, reached = self.stopping.words(self.answers)
+            words, reached = self.stopping.words(self.filling.answers)
             self.console.print(Text(words, "bold green" if reached else ""))
         if self.remark:
             self.console.print(Text(self.remark, "bold red"))
 
-    def _cells(self, room: int) -> Grid:
+    def _cells(self, place: int, room: int) -> Grid:
         """The row's cells, in as many columns side by side as it takes and fit."""
+        from rich.table import Column
         from rich.table import Table as Grid
         from rich.text import Text
 
         from chary.tables.cells import cell_words
 
-        row = self.filling.cells(self.place + 1)
-        n_columns = min(math.ceil(len(self.fields) / room), max(1, self.console.width // 40)) or 1
-        fields = self.fields[: n_columns * room]
-        height = math.ceil(len(fields) / n_columns)
+        row = self.filling.cells(place)
+        fields = self.fields[: max(1, self.console.width // 40) * room]
+        side_by_side = []
+        for start in range(0, len(fields), room):
+            part = Grid.grid(Column(style="dim", overflow="fold"), Column(overflow="fold"), padding=(0, 2))
+            for name in fields[start : start + room]:
+                part.add_row(Text(visible(name, 40)), Text(visible(cell_words(row[name]), 300)))
+            side_by_side.append(part)
         grid = Grid.grid(padding=(0, 2))
-        for _ in range(n_columns):
-            grid.add_column(style="dim", overflow="fold")
-            grid.add_column(overflow="fold")
-        cells = [(visible(name, 40), visible(cell_words(row[name]), 300)) for name in fields]
-        cells += [("", "")] * (n_columns * height - len(cells))
-        for i in range(height):
-            grid.add_row(*(Text(part) for j in range(n_columns) for part in cells[i + j * height]))
+        grid.add_row(*side_by_side)
         if len(fields) < len(self.fields):
             grid.add_row(Text(f"and {len(self.fields) - len(fields)} more columns in the file"))
         return grid

@@ -77,7 +77,8 @@ def _plan(scan: Source, options: Options, as_json: bool) -> None:
     }[what]
     console.say(f"Rows to label for {goal}, and how long that takes at {SECONDS_PER_ROW} seconds a row:\n")
     for right, n in sizes:
-        console.say(f"  if {100 * right:.3g}% of the labels are right: {_rows_and_time(n)}")
+        needed = "no number of rows is enough" if n is None else f"{n:,} rows, about {minutes(n)}"
+        console.say(f"  if {100 * right:.3g}% of the labels are right: {needed}")
     if what == "error":
         console.say(
             "\nTo have every answer count, put the rows that you want to accept into a file and judge that."
@@ -85,10 +86,6 @@ def _plan(scan: Source, options: Options, as_json: bool) -> None:
     enough = [n for _, n in sizes if n is not None]
     again, path = {"plan": None, "k": max(2, enough[:2][-1]) if enough else AUDIT_SIZE}, scan.table.path
     console.say(f"\nNext:  {options.command('judge', ['draw', path or scan.table.name], **again)}", "bold")
-
-
-def _rows_and_time(n: int | None) -> str:
-    return "no number of rows is enough" if n is None else f"{n:,} rows, about {minutes(n)}"
 
 
 def _draw(scan: Source, options: Options, as_json: bool) -> None:

@@ -9,14 +9,14 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from chary._words import visible
+from chary._words import counted, visible
 from chary.cli import console
 from chary.options import Options
 
@@ -114,27 +114,17 @@ def _figures(
 
 
 def _label(predictor: Predictor, tasks: Sequence[FileTask], resources: Resources, **how: Any) -> list[Any]:
-    """Label files; on a terminal a bar shows rows per second and the time left."""
-    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
-
+    """Label files; on a terminal a bar shows how far it is, elsewhere nothing that Polars says is repeated."""
     from chary.labelling.predict_files import label_files
 
-    console.heed_interrupts()
-    if not console.stderr().is_terminal:  # what Polars itself says of a damaged file is not repeated
-        with console.quietly():
-            return label_files(predictor, tasks, resources, **how)
     sizes = {task.source: os.path.getsize(task.source) for task in tasks}
-    rows, shares, start = Counter[str](), dict.fromkeys(sizes, 0.0), time.monotonic()
-    columns = SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn()
-    with Progress(*columns, console=console.stderr(), transient=True) as progress:
-        bar = progress.add_task("Reading", total=max(1, sum(sizes.values())))
+    rows, done = Counter[str](), dict.fromkeys(sizes, 0.0)
+    with console.steps() as step, nullcontext() if console.stderr().is_terminal else console.quietly():
 
         def seen(task: FileTask, n_rows: int, share: float) -> None:
-            rows[task.source], shares[task.source] = n_rows, share
-            n_rows, pace = rows.total(), rows.total() / max(1e-3, time.monotonic() - start)
-            files = f"{sum(share >= 1 for share in shares.values())} of {len(sizes)} files, " * (len(sizes) > 1)
-            done = sum(share * sizes[name] for name, share in shares.items())
-            progress.update(bar, completed=done, description=f"{files}{n_rows:,} rows, {pace:,.0f} a second")
+            rows[task.source], done[task.source] = n_rows, share * sizes[task.source]
+            files = f"{sum(done[name] >= sizes[name] for name in sizes)} of {counted(len(sizes), 'file')}"
+            step(f"{files}, {rows.total():,} rows: {sum(done.values()):,.0f} of {sum(sizes.values()):,} bytes")
 
         return label_files(predictor, tasks, resources, seen, **how)
 
@@ -152,7 +142,7 @@ def _show(figures: dict[str, Any], resources: Resources) -> None:
         console.say(visible(text, 500))
     outputs, written, before = figures["files"]["predicted"], figures["written"], figures["finished_before"]
     if before:
-        console.say(f"{before} {_files(before)} finished before and verified")
+        console.say(f"{counted(before, 'file')} finished before and verified")
     if written > 1:
         pace = f"{figures['seconds']:,.1f} s, {figures['rows_per_second']:,} rows a second"
         room = f"{resources.jobs} at a time, {resources.jobs * resources.memory >> 20:,} MiB at most"
@@ -174,9 +164,5 @@ def _new_rows(compared: dict[str, dict[str, Any]], most: int = 10) -> list[str]:
     more = [f"{len(said) - most} more files differ or cannot be compared."] if len(said) > most else []
     if n_alike:
         all_of = "" if said else "all "
-        more.append(f"The rows of {all_of}{n_alike} {_files(n_alike)} look like those the model learned from.")
+        more.append(f"The rows of {all_of}{counted(n_alike, 'file')} look like those the model learned from.")
     return [*said[:most], *more]
-
-
-def _files(n: int) -> str:
-    return "file" if n == 1 else "files"

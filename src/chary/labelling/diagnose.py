@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,14 +16,12 @@ from scipy.spatial.distance import cdist
 from sklearn.utils import check_array, check_consistent_length
 
 from chary._threads import one_thread, same_warnings
-from chary._words import day
 from chary.method.held_out import stratified_folds
 from chary.method.labels import Labels
 from chary.options import Options
 from chary.tables import Table, TablePreparation
-from chary.tables.cells import DATE, NUMBER, UNREADABLE, Column
+from chary.tables.cells import Column
 from chary.tables.columns.embeddings import with_features
-from chary.tables.preparation import Feature
 from chary.tables.target import read_target
 
 Floats = NDArray[np.floating[Any]]
@@ -168,19 +165,6 @@ def diagnose_rows(
     )
 
 
-class Contrast(NamedTuple):
-    """How one column is spread over labelled and other rows: shares that add up to 1 on either side."""
-
-    column: str
-    feature: str  # of its features the one that differs most, or the column itself
-    groups: list[str]  # names of what the shares are of; empty: they are of bins
-    edges: list[float]  # of the bins, one more than bins; rows beyond the ends are in the outer ones
-    labeled: list[float]
-    unlabeled: list[float]
-    missing: tuple[float, float]  # shares of cells, labelled and other rows, that the shares above leave out
-    unit: str = NUMBER  # of the edges
-
-
 @dataclass(frozen=True)
 class DiagnosedTable:
     """The outcome of ``diagnose_table``."""
@@ -190,8 +174,6 @@ class DiagnosedTable:
     labels: Labels
     prepared: Prepared
     diagnosis: Diagnosis
-    contrasts: list[Contrast]  # of the columns that differ most
-    spellings: dict[str, dict[str, int]] = field(default_factory=dict)  # of classes that have several
     notes: list[str] = field(default_factory=list)  # on how table and target were read, a sentence each
 
     @property
@@ -236,7 +218,7 @@ def diagnose_table(
     progress("Comparing labelled and unlabelled rows")
     found = compare_rows(prepared, read.labels, options.seed or 0)
     notes = [*table.notes, *read.notes]
-    return DiagnosedTable(table, target, read.labels, prepared, *found, read.spellings, notes)
+    return DiagnosedTable(table, target, read.labels, prepared, found, notes)
 
 
 def prepare(
@@ -255,16 +237,15 @@ def features_of(table: Table, target: str, features: str | os.PathLike[str] | No
     return frame if features is None else with_features(frame, features)
 
 
-def compare_rows(prepared: Prepared, labels: Labels, seed: int) -> tuple[Diagnosis, list[Contrast]]:
-    """Labelled against unlabelled rows, with names and counts for a person, and what there is to draw."""
+def compare_rows(prepared: Prepared, labels: Labels, seed: int) -> Diagnosis:
+    """Labelled against unlabelled rows, with names and counts for a person."""
     X, preparation, _ = prepared
     counts = np.bincount(labels.codes[labels.labeled], minlength=len(labels.classes)).tolist()
     with one_thread("blas"):  # of matrices of a thousand rows two threads spend most time waiting for each other
         diagnosis = diagnose_rows(
             X, labels.labeled, feature_names=preparation.get_feature_names_out().tolist(), random_state=seed
         )
-    diagnosis = replace(diagnosis, class_counts=dict(zip(labels.classes.tolist(), counts, strict=True)))
-    return diagnosis, contrasts(X, preparation, labels.labeled, diagnosis)
+    return replace(diagnosis, class_counts=dict(zip(labels.classes.tolist(), counts, strict=True)))
 
 
 def separate(X: Floats, labeled: NDArray[np.bool_], random_state: Any = None) -> tuple[Separation, Floats]:
@@ -411,89 +392,3 @@ def _density(scores: Floats, labeled: NDArray[np.bool_], n_points: int = 100) ->
     low, high = np.quantile(scores, [0.002, 0.998])
     grid = np.linspace(float(low) - 2.5 * width, float(high) + 2.5 * width, n_points)
     return Density(grid, *(stats.norm.pdf(grid[:, None], side, width).mean(axis=1) for side in sides))
-
-
-# Columns drawn, bins of numbers, groups of categories; numbers of so few values are groups as well.
-_N_COLUMNS, _N_BINS, _N_GROUPS, _FEW_VALUES = 3, 20, 8, 8
-# A column is drawn if chance alone seldom makes it differ as much.
-_UNLIKELY = 0.05
-_OTHERS = "all others"
-_MOST_ROWS = 100_000  # of either side are looked at for the ends of the bins
-
-
-def contrasts(
-    X: NDArray[Any], preparation: TablePreparation, labeled: NDArray[np.bool_], diagnosis: Diagnosis
-) -> list[Contrast]:
-    """The columns that differ most, if they differ more than chance would make them."""
-    features = preparation.features()
-    first: dict[str, int] = {}  # by column, the feature that differs most
-    for shift in diagnosis.shifts:
-        if shift.p_value <= _UNLIKELY and features[shift.feature].unit != UNREADABLE:
-            first.setdefault(features[shift.feature].column, shift.feature)
-    truths = {column.name: column.categories for column in preparation.columns_ if column.kind == "boolean"}
-    found = []
-    for column, j in list(first.items())[:_N_COLUMNS]:
-        own = [k for k, feature in enumerate(features) if feature.column == column]
-        numbers = [k for k in own if not features[k].indicator]
-        if not numbers:
-            found.append(_of_groups(X, column, {features[k].words: k for k in own}, labeled))
-            continue
-        told = [k for k in own if features[k].indicator]  # tells where its cells are missing
-        missing = X[:, told[0]] > 0.5 if told else np.zeros(len(X), dtype=bool)
-        j = j if j in numbers else numbers[0]
-        standardized: Any = X[:, j].astype(np.float64)
-        values: Any = features[j].in_units(standardized)
-        contrast = _of_numbers(features[j], values, missing, labeled)
-        if column in truths and contrast.groups == ["0", "1"]:
-            yes = "".join(truths[column][:1])
-            contrast = contrast._replace(groups=[f"not {yes}", yes])
-        found.append(contrast)
-    return found
-
-
-def _of_groups(X: NDArray[Any], column: str, own: dict[str, int], labeled: NDArray[np.bool_]) -> Contrast:
-    """Shares of a category's values; beyond a few, those that differ least go together."""
-    names = [name.removeprefix(f"{column} = ") for name in own]
-    places = list(own.values())
-    shares = np.stack([X[side][:, places].mean(axis=0, dtype=np.float64) for side in (labeled, ~labeled)])
-    order = np.argsort(-np.abs(shares[0] - shares[1]), kind="stable")
-    kept = np.sort(order[: _N_GROUPS if len(own) <= _N_GROUPS else _N_GROUPS - 1])
-    named, sides = [names[k] for k in kept], shares[:, kept]
-    if (rest := 1 - sides.sum(axis=1)).max() > 1e-6:
-        named, sides = [*named, _OTHERS], np.column_stack([sides, np.maximum(rest, 0)])
-    return Contrast(column, column, named, [], sides[0].tolist(), sides[1].tolist(), (0.0, 0.0))
-
-
-def _of_numbers(
-    feature: Feature, values: NDArray[Any], missing: NDArray[np.bool_], labeled: NDArray[np.bool_]
-) -> Contrast:
-    """Shares of bins of equal width; of the values themselves where these are few."""
-    absent = float(missing[labeled].mean()), float(missing[~labeled].mean())
-    sides = values[labeled & ~missing], values[~labeled & ~missing]
-    some = np.concatenate([side[:: len(side) // _MOST_ROWS + 1] for side in sides])
-    low, high = some.min(), some.max()
-    step = (high - low) / 1e5 or 1.0  # values nearer than this are one: features are of single precision
-    distinct = np.unique(np.round((some - low) / step))
-    groups: list[str] = []
-    edges: list[float] = []
-    if len(distinct) <= _FEW_VALUES:
-        counts = [(np.round((side - low) / step)[:, None] == distinct).sum(axis=0) for side in sides]
-        digits = -1 - math.floor(math.log10(step))  # those that are certain
-        numbers = [round(low + step * place, digits) + 0.0 for place in distinct.tolist()]
-        groups = [day(number) if feature.unit == DATE else f"{number:.6g}" for number in numbers]
-    else:
-        low, high = _ends(*(side for side in sides if len(side)))
-        counts = [np.histogram(np.clip(side, low, high), _N_BINS, (low, high))[0] for side in sides]
-        edges = np.linspace(low, high, _N_BINS + 1).tolist()
-    shares = [(count / max(1, count.sum())).tolist() for count in counts]
-    return Contrast(feature.column, feature.words, groups, edges, shares[0], shares[1], absent, feature.unit)
-
-
-def _ends(*sides: NDArray[Any]) -> tuple[float, float]:
-    """Where bins begin and end: the outer hundredths, but no long tail that would leave one bin for the rest."""
-    first, low, middle, high, last = np.array([np.quantile(side, [0.01, 0.1, 0.5, 0.9, 0.99]) for side in sides]).T
-    start = np.maximum(first, middle - 2 * (middle - low)).min()
-    end = np.minimum(last, middle + 2 * (high - middle)).max()
-    if end <= start:
-        start, end = min(map(np.min, sides)), max(map(np.max, sides))
-    return float(start), float(end)

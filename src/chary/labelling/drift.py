@@ -58,8 +58,8 @@ class ColumnShift(NamedTuple):
 
     column: str
     what: str  # "north", "above 45", "missing"
-    seen: float  # share of the rows the model learned from
-    new: float
+    here: float  # share of the new rows
+    then: float  # and of those that the model learned from
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class RowComparison:
         differ = f"{rows} differ{'s' * one} from those the model learned from"
         named = [
             f"{shown(shift.column)}{' most' if not i else ''} "
-            f"({shift.what}: {percent(shift.new)} here, {percent(shift.seen)} then)"
+            f"({shift.what}: {percent(shift.here)} here, {percent(shift.then)} then)"
             for i, shift in enumerate(self.columns[:_NAMED])
         ]
         return f"{differ}: {', then '.join(named)}"
@@ -111,10 +111,7 @@ class RowComparison:
             "rows": self.n_rows,
             "rows_then": self.n_seen,
             "auc": None if self.auc is None else round(self.auc, 4),
-            "columns": [
-                {"column": s.column, "what": s.what, "here": round(s.new, 4), "then": round(s.seen, 4)}
-                for s in self.columns
-            ],
+            "columns": [shift._asdict() for shift in self.columns],
             "sentence": self.sentence,
         }
 
@@ -157,27 +154,20 @@ def compare_with_reference(model: Pipeline, new: EventCounts) -> RowComparison:
     if reference is None or not new.n_rows:
         return RowComparison(UNCHECKED, new.n_rows)
     events, seen = _Events.of(model[0]), EventCounts(reference.n_rows, reference.counts)
-    drift = compare_counts(seen, new, events.column)
+    verdict, auc, differing = compare_counts(seen, new, events.column)
     shifts = [
-        ColumnShift(*events.words(e, reference.cuts), float(seen.shares[e]), float(new.shares[e]))
-        for e in drift.events[:_MOST_COLUMNS].tolist()
+        ColumnShift(*events.words(e, reference.cuts), *(round(float(rows.shares[e]), 4) for rows in (new, seen)))
+        for e in differing[:_MOST_COLUMNS].tolist()
     ]
-    return RowComparison(drift.verdict, new.n_rows, reference.n_rows, drift.auc, shifts)
+    return RowComparison(verdict, new.n_rows, reference.n_rows, auc, shifts)
 
 
 # ---------------------------------------------------------------- the statistics
 
 
-class Drift(NamedTuple):
-    """How far new rows are from those that a model learned from."""
-
-    verdict: str  # alike, different or very different
-    auc: float  # how well new rows are told from old ones by the best event: 0.5 not at all, 1 always
-    events: NDArray[np.intp]  # to tell of: of every column that differs beyond chance the one that differs most
-    p_values: Floats  # (e,) of all events, adjusted for their number (Bonferroni)
-
-
-def compare_counts(seen: EventCounts, new: EventCounts, column: NDArray[np.intp]) -> Drift:
+def compare_counts(
+    seen: EventCounts, new: EventCounts, column: NDArray[np.intp]
+) -> tuple[str, float, NDArray[np.intp]]:
     """Whether new rows look like those seen before.
 
     They differ if some event holds in at least a tenth more or fewer of them and chance hardly ever makes it so
@@ -190,6 +180,12 @@ def compare_counts(seen: EventCounts, new: EventCounts, column: NDArray[np.intp]
         Of the same e events.
     column : array of shape (e,), int
         The number of the column that an event is about.
+
+    Returns
+    -------
+    verdict : alike, different or very different
+    auc : how well new rows are told from old ones by the best event: 0.5 not at all, 1 always
+    events : of every column that differs beyond chance the one that differs most
     """
     difference = np.abs(new.shares - seen.shares)
     everything = seen.plus(new).shares
@@ -201,8 +197,7 @@ def compare_counts(seen: EventCounts, new: EventCounts, column: NDArray[np.intp]
     n_weighty = int((difference[events] >= SMALLEST_DIFFERENCE).sum())
     auc = 0.5 + float(difference[events].max(initial=0)) / 2
     verdict = ALIKE if not n_weighty else VERY_DIFFERENT if auc >= STRONG_AUC else DIFFERENT
-    told = events[: n_weighty or None]  # if some differ by enough to matter, those alone
-    return Drift(verdict, auc, told, p_values)
+    return verdict, auc, events[: n_weighty or None]  # if some differ by enough to matter, those alone
 
 
 def event_p_values(seen: EventCounts, new: EventCounts) -> Floats:

@@ -18,14 +18,14 @@ from chary._words import visible
 from chary.method.estimators import probabilities
 from chary.method.held_out import HeldOut
 from chary.tables import Table, TablePreparation
-from chary.tables.cells import cell_texts, shown_cells
+from chary.tables.cells import shown_cells
 
 Floats = NDArray[np.floating[Any]]
 Groups = Sequence[NDArray[np.intp]]  # of each group the places of its features
 
-# Columns whose importance is measured, and of them those that single rows are explained by; rows that stand for
-# all, and rows that a row is compared with: see ``benchmarks/explain.py``.
-_MOST_COLUMNS, _MOST_DECISIVE, _SAMPLE, _BACKGROUND = 100, 20, 2_000, 8
+# Columns that single rows are explained by; rows that stand for all, the fewest of them that a column is shuffled
+# in, and rows that a row is compared with: see ``benchmarks/explain.py``.
+_MOST_DECISIVE, _SAMPLE, _FEWEST, _BACKGROUND = 20, 2_000, 16, 8
 _ROWS = 5_000  # explained at a time
 # Numbers in a block of changed rows that is predicted, and in what is worked out of them at a time.
 _BLOCK_CELLS, _PART_CELLS = 2**22, 2**19
@@ -52,9 +52,8 @@ class Cell(NamedTuple):
     """A cell that speaks for the label of its row."""
 
     column: str
-    text: str | None  # visible and short; None: the cell is empty, or a list
     effect: float  # log-odds of the label against the rest: how much more than cells of other rows
-    shown: str  # both, as a person reads it
+    shown: str  # the column and what its cell holds, as a person reads it
 
 
 class Explainer(NamedTuple):
@@ -63,7 +62,6 @@ class Explainer(NamedTuple):
     classifier: Any  # of features
     preparation: TablePreparation  # that made them
     importance: list[ColumnImportance]  # the most important first
-    n_columns: int  # that were used; above ``len(importance)``: some were not looked at
     n_rows: int  # that the importance was measured on
     columns: list[str]  # that single rows are explained by, in the order of their features
     groups: list[NDArray[np.intp]]  # the features of each
@@ -81,21 +79,21 @@ class Explainer(NamedTuple):
         Of a text the words that decide are shown: those without which the model is less sure.
         """
         chosen = decisive(found)  # (n, k) places in ``columns``, -1 none
-        texts: dict[int, list[str | None]] = {}
         shown: dict[int, list[str]] = {}
         kinds = {column.name: column.kind for column in self.preparation.columns_}
         for k in np.unique(chosen[chosen >= 0]).tolist():
             name = self.columns[k]
-            beside = name not in frame.columns  # the column is that of a file beside the table
-            texts[k] = [None] * len(found) if beside else cell_texts(frame[name]).to_list()
-            shown[k] = [name] * len(found) if beside else shown_cells(frame[name]).to_list()
-            if kinds[name] == "words" and not beside:
+            if name not in frame.columns:  # it is in a file beside the table
+                shown[k] = [name] * len(found)
+                continue
+            shown[k] = shown_cells(frame[name]).to_list()
+            if kinds[name] == "words":
                 rows = np.flatnonzero((chosen == k).any(axis=1))
                 said = self._words(k, X[rows], codes[rows], frame[name].gather(rows))
                 for row, words in zip(rows.tolist(), said, strict=True):
                     shown[k][row] = f"{visible(name, 40)}: {', '.join(words)}" if words else shown[k][row]
         return [
-            [Cell(self.columns[k], texts[k][row], float(found[row, k]), shown[k][row]) for k in places if k >= 0]
+            [Cell(self.columns[k], float(found[row, k]), shown[k][row]) for k in places if k >= 0]
             for row, places in enumerate(chosen.tolist())
         ]
 
@@ -145,21 +143,18 @@ def explainer(
 ) -> Explainer:
     """Find the columns that matter among the rows ``rest`` of X (n, d), and rows to compare single ones with.
 
-    Of more than 100 columns, those that go most with the predictions are looked at. Nothing depends on the order
-    of rows or columns.
+    Nothing depends on the order of rows or columns.
     """
     names, groups = column_groups(preparation)
     some = X[spread_rows(X, _SAMPLE, rest)]
-    looked_at = screened(classifier, some, groups, _MOST_COLUMNS)
-    change, flipped, n_rows = importance(classifier, some, [groups[k] for k in looked_at])
+    change, flipped, n_rows = importance(classifier, some, groups)
     order = np.argsort(-change, kind="stable")
-    most = np.sort(looked_at[order[:_MOST_DECISIVE]])
-    figures = zip(looked_at[order], change[order].tolist(), flipped[order].tolist(), strict=True)
+    most = np.sort(order[:_MOST_DECISIVE])
+    figures = zip(order, change[order].tolist(), flipped[order].tolist(), strict=True)
     return Explainer(
         classifier=classifier,
         preparation=preparation,
         importance=[ColumnImportance(names[k], *both) for k, *both in figures],
-        n_columns=len(names),
         n_rows=n_rows,
         columns=[names[k] for k in most],
         groups=[groups[k] for k in most],
@@ -267,10 +262,10 @@ def importance(model: Any, X: Floats, groups: Groups, most_predictions: int = 2*
 
     Of each group (G,) the mean change of the probabilities, half the sum over classes of what each moves, and the
     share of the rows whose most probable class changes. Rows are drawn evenly (``spread_rows``), so many that no
-    more than ``most_predictions`` changed rows are to be predicted; each then gets the group of the row half a
-    round further on.
+    more than ``most_predictions`` changed rows are to be predicted, and 16 in any case. Each then gets the group
+    of the row half a round further on.
     """
-    sample = X[spread_rows(X, max(2, most_predictions // max(1, len(groups))))]
+    sample = X[spread_rows(X, max(_FEWEST, most_predictions // max(1, len(groups))))]
     n = len(sample)
     donors = np.roll(sample, -(n // 2), axis=0)
     row, group = np.nonzero(_differs(sample, donors, groups))
@@ -280,20 +275,6 @@ def importance(model: Any, X: Floats, groups: Groups, most_predictions: int = 2*
     flips = changed.argmax(axis=1) != labels[row]
     change, flipped = (np.bincount(group, what, minlength=len(groups)) / n for what in (moved, flips))
     return np.round(change, _DIGITS), flipped, n
-
-
-def screened(model: Any, X: Floats, groups: Groups, most: int) -> NDArray[np.intp]:
-    """The numbers of up to ``most`` groups that go most with the predictions, in their order.
-
-    By the largest squared correlation of one of their features, or of its squared deviation from the mean, with
-    the probability of a class; a group that matters in concert with others alone can be missed.
-    """
-    if len(groups) <= most:
-        return np.arange(len(groups))
-    probs, centred = probabilities(model, X), X - X.mean(axis=0, dtype=np.float64)
-    by_feature = np.maximum(_correlation(centred, probs), _correlation(np.square(centred), probs))  # (d,)
-    by_group = np.array([by_feature[own].max(initial=0) for own in groups])
-    return np.sort(np.argsort(-np.round(by_group, 6), kind="stable")[:most])
 
 
 def spread_rows(X: NDArray[Any], k: int, rows: NDArray[np.intp] | None = None) -> NDArray[np.intp]:
@@ -337,13 +318,6 @@ def _exchanged(
 def _log_odds(probs: Floats, codes: NDArray[np.intp]) -> Floats:
     p = np.clip(probs[np.arange(len(codes)), codes], _FLOOR, 1 - _FLOOR)
     return np.log(p) - np.log1p(-p)
-
-
-def _correlation(X: Floats, probs: Floats) -> Floats:
-    """Of each column of X the largest squared correlation with a column of the probabilities."""
-    x, p = X - X.mean(axis=0), probs - probs.mean(axis=0)
-    norms = np.outer(np.square(x).sum(axis=0), np.square(p).sum(axis=0))  # (d, C)
-    return np.divide(np.square(x.T @ p), norms, out=np.zeros_like(norms), where=norms > 1e-12).max(axis=1)
 
 
 def _hashes(X: NDArray[Any]) -> NDArray[np.uint64]:

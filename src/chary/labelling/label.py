@@ -11,9 +11,8 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from itertools import pairwise
-from time import monotonic, perf_counter
-from typing import Any, BinaryIO, NamedTuple
+from time import monotonic
+from typing import Any, BinaryIO
 
 import numpy as np
 import polars as pl
@@ -25,7 +24,6 @@ from chary._threads import same_warnings
 from chary._words import Parameter, listed, shown
 from chary.audit.acceptance import ConfidenceHistogram, check_error
 from chary.audit.answers import Audit
-from chary.audit.intervals import at_least
 from chary.audit.sheet import DOUBT, GUESS, named_rows, read_sheet, sample_of_table, unlabelled_rows, write_sheet
 from chary.labelling.diagnose import DiagnosedTable, Floats, features_of, few_of
 from chary.labelling.drift import recount_reference
@@ -55,8 +53,6 @@ GIVEN, LEARNED, PREDICTED = SOURCES = ("given", "learned", "predicted")
 # Labels listed for a second look at most, how much more probable than the given one the other class must be, and
 # how many labels must have been judged for the probabilities to mean something: see ``benchmarks/second_look.py``.
 _MOST, _MARGIN, _FEWEST_JUDGED = 20, 0.85, 100
-# Shares of the rows that might be accepted, and the fewest held-out rows that say anything of them.
-_SHARES, _FEWEST = (1.0, 0.9, 0.75, 0.5, 0.25, 0.1), 10
 
 Progress = Callable[[str], None]
 
@@ -101,16 +97,16 @@ def label_table(
     LabeledTable
         Its rows are all, or those that were learned from.
     """
-    watch, memory = _Watch(progress), options.memory or free_memory() // 2
+    memory = options.memory or free_memory() // 2
     source = None if isinstance(table, Table) else table
     rows_at_hand = table if isinstance(table, Table) else _sampled(table, options, memory, progress)
-    fit, X, judges = learn(rows_at_hand, options, watch, diagnosed)
-    watch("Labelling")
+    fit, X, judges = learn(rows_at_hand, options, progress, diagnosed)
+    progress("Labelling")
     if options.probabilities:
         refuse_taken(fit.table, probability_names(fit.labels.classes))
     rows, counts = _label_all(fit, X, source, file, memory, progress)
 
-    watch("Choosing rows to check")
+    progress("Choosing rows to check")
     as_shown = np.round(rows.confidence, 4)
     next_rows = rows_to_label(X, fit.labels.labeled, as_shown, random_state=options.seed or 0)
     suspect = fit.judged.part(suspect_labels(fit.judged))
@@ -122,15 +118,7 @@ def label_table(
         "audit": None if fit.audit is None else fit.audit.of_rest(counts.rest),
         "notes": [*_on_parts(fit, counts), *fit.notes, *_unused_classes(fit, counts)],
     }
-    return LabeledTable(
-        **vars(fit) | found,
-        **vars(rows),
-        counts=counts,
-        levels=acceptance_levels(counts.rest, fit.judged),
-        next_rows=next_rows,
-        reasons=reasons,
-        seconds=watch.seconds(),
-    )
+    return LabeledTable(**vars(fit) | found, **vars(rows), counts=counts, next_rows=next_rows, reasons=reasons)
 
 
 def _sampled(source: Source, options: Options, memory: int, progress: Progress) -> Table:
@@ -345,12 +333,10 @@ class LabeledTable(Fit, LabeledRows):
     """The outcome of ``label_table``: what was learned, and the label of every row of ``table``."""
 
     counts: Counts  #: of all rows, also where ``table`` holds a part of them
-    levels: list[AcceptanceLevel]  #: how often held-out labels of the surest rows were wrong
     next_rows: NDArray[np.intp]  #: of highest doubt, to be checked
     #: By row, the cells that decide: of those worth a label theirs, of those worth a second look what held-out
     #: models say.
     reasons: dict[int, list[Cell]]
-    seconds: dict[str, float]  #: by step
 
     @property
     def target(self) -> str:
@@ -359,16 +345,11 @@ class LabeledTable(Fit, LabeledRows):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What it was labelled with, and who learned."""
-        asked, learner = self.options, self.choice.learner
+        """Who learned, and how; what was asked for is in ``options``."""
+        learner = self.choice.learner
         return {
-            "seed": asked.seed or 0,
+            "seed": self.options.seed or 0,
             "rounds": self.model[-1].max_rounds,
-            "unlabeled": list(asked.unlabeled) or None,
-            "exact_labels": asked.exact_labels,
-            "class_prior": asked.class_prior,
-            "aim": asked.aim,
-            "features": None if asked.features is None else str(asked.features),
             "learner": self.choice.name,
             "learner_words": learner.words,
             "unlike_learners": learner.unlike,
@@ -457,36 +438,6 @@ def acceptable(
     return labeled | (settled & (np.round(confidence, 4) >= audit.asked.threshold))
 
 
-class AcceptanceLevel(NamedTuple):
-    """What accepting the most confident rows would mean."""
-
-    share: float  # of the unlabelled rows
-    n_rows: int
-    threshold: float  # their least confidence
-    n_judged: int  # held-out labelled rows as confident
-    error: float | None  # share of those that were wrong; None: too few to say
-    error_high: float | None  # its one-sided 95 % limit (Clopper-Pearson)
-
-
-def acceptance_levels(rest: ConfidenceHistogram, judged: HeldOut) -> list[AcceptanceLevel]:
-    """How many rows could be accepted, and how often labelled rows as confident were wrong when held out.
-
-    ``rest`` counts the confidences of the rows without a label.
-    """
-    levels = []
-    for share in _SHARES:
-        n_rows = max(1, round(share * rest.n))
-        threshold = float(rest.smallest(rest.n - n_rows))
-        as_confident = np.round(judged.confidence, 4) >= threshold
-        n_judged, n_wrong = int(as_confident.sum()), int((as_confident & ~judged.correct).sum())
-        error = high = None
-        if n_judged >= _FEWEST:
-            error = n_wrong / n_judged
-            high = 1 - at_least(n_judged - n_wrong, n_judged)
-        levels.append(AcceptanceLevel(share, n_rows, threshold, n_judged, error, high))
-    return levels
-
-
 def columns_to_add(
     labels: Labels, dtype: pl.DataType, rows: LabeledRows, audit: Audit | None = None
 ) -> dict[str, pl.Series]:
@@ -525,7 +476,7 @@ def write_rows_to_check(result: LabeledTable, file: BinaryIO) -> None:
     write_sheet(pool, result.table.numbers(result.next_rows), file, guess)
 
 
-# ---------------------------------------------------------------- sentences and seconds
+# ---------------------------------------------------------------- sentences and progress
 
 
 def _on_parts(fit: Fit, counts: Counts) -> list[str]:
@@ -561,7 +512,7 @@ _USUAL = {
     "Comparing labelled and unlabelled rows": 10,
     "Training": 66,
     "Checking against held-out labels": 10,
-    "Finding what decides the labels": 3,
+    "Finding what decides the labels": 4,
     "Labelling": 2,
     "Choosing rows to check": 2,
 }
@@ -615,18 +566,3 @@ class Pace:
         """Both, for a person."""
         left = "" if self.left is None else f", about {self.left:.0f} s left"
         return f"{self.share:.0%}{left}"
-
-
-class _Watch:
-    """Announces steps, and knows when each began."""
-
-    def __init__(self, progress: Progress) -> None:
-        self.progress, self.began = progress, list[tuple[str, float]]()
-
-    def __call__(self, step: str) -> None:
-        self.began.append((step, perf_counter()))
-        self.progress(step)
-
-    def seconds(self) -> dict[str, float]:
-        """How long each step took."""
-        return {step: end - start for (step, start), (_, end) in pairwise([*self.began, ("", perf_counter())])}

@@ -22,16 +22,7 @@ from chary.audit.acceptance import check_error
 from chary.audit.answers import AuditAnswers, read_audit
 from chary.audit.sheet import DOUBT
 from chary.labelling.audited import AuditFigures, audit_model, merge
-from chary.labelling.diagnose import (
-    STRONG,
-    Contrast,
-    DiagnosedTable,
-    Diagnosis,
-    Prepared,
-    compare_rows,
-    few_of,
-    prepare,
-)
+from chary.labelling.diagnose import STRONG, DiagnosedTable, Diagnosis, Prepared, compare_rows, few_of, prepare
 from chary.labelling.drift import with_drift_reference
 from chary.labelling.explain import Explainer, explainer
 from chary.method.diverse import DiverseEnsembleClassifier
@@ -84,14 +75,12 @@ class Fit:
     labels: Labels  #: as given, in the table or by an audit
     diagnosis: Diagnosis  #: whether the labelled rows are like the rest
     compared: list[Feature]  #: the features that the diagnosis numbers, those left out later too
-    contrasts: list[Contrast]  #: of the columns that differ most
     choice: Choice  #: who learned
     model: Pipeline  #: preparation and classifier
     audit: AuditFigures | None  #: what the audit says; None: there was none
     judged: HeldOut  #: each given label, guessed by a model that has not seen it
     prior: PriorFigures  #: what was told of the class shares
     explainer: Explainer  #: which columns matter, and why a row has its label
-    spellings: dict[str, dict[str, int]]  #: of classes that have several
     notes: list[str]  #: on how table and target were read, a sentence each
 
 
@@ -122,14 +111,12 @@ def learn(
     X = prepared.X
 
     step("Comparing labelled and unlabelled rows")
-    diagnosis, differing = compare_rows(prepared, given, seed)
+    diagnosis = compare_rows(prepared, given, seed)
     compared = prepared.preparation.features()
     n_unlabeled = n_rows - int(given.labeled.sum())
     diagnosis = replace(diagnosis, audited=answers is not None, n_unlabeled=n_unlabeled)
     notes = [*table.notes, *read.notes]
-    diagnosed(
-        DiagnosedTable(table, str(options.target), given, prepared, diagnosis, differing, read.spellings, notes)
-    )
+    diagnosed(DiagnosedTable(table, str(options.target), given, prepared, diagnosis, notes))
 
     step("Training")
     if options.learner == AUTO and diagnosis.verdict == STRONG:
@@ -178,14 +165,12 @@ def learn(
         labels=every,
         diagnosis=diagnosis,
         compared=compared,
-        contrasts=differing,
         choice=choice,
         model=model,
         audit=audit,
         judged=judged,
         prior=PriorFigures(told, classifier.class_prior_ is not None),
         explainer=explained,
-        spellings=read.spellings,
         notes=notes,
     )
     return fit, X, judges

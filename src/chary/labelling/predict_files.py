@@ -323,6 +323,8 @@ class Plan(NamedTuple):
 def plan_files(predictor: Predictor, given: Sequence[str], options: Options) -> Plan:
     """One output for each file, called FILE.predicted: next to it, or as deep as it was in the folder of ``out``.
 
+    How deep is counted from the folder that all that is given has in common.
+
     Of a folder, a pattern and several files, a record is kept beside each output. One that is there, whole, and
     made of its input with this model and these options, is done. Of several machines, each takes its part of the
     files: ``options.shard`` is which one, from 1, and of how many.
@@ -331,13 +333,14 @@ def plan_files(predictor: Predictor, given: Sequence[str], options: Options) -> 
     paths = [file.path for file in files if file.path]
     if distant := [file.name for file in files if file.path is None]:
         raise TableError(f"{shown(distant[0], 200)} is not a file on this machine; download it first.")
-    roots, inputs = _roots(given), {os.path.realpath(path) for path in paths}
+    inputs = {os.path.realpath(path) for path in paths}
+    root = Path(os.path.commonpath([_start(one).resolve() for one in given]))
     recorded = len(given) > 1 or os.path.isdir(given[0]) or _is_pattern(given[0])
     number, of = options.shard or (1, 1)
     plan, outputs = Plan([], [], [], notes), dict[str, Path]()
     for path in paths[number - 1 :: of]:
         try:
-            output = _output(path, roots[path], options)
+            output = _output(path, root, options)
             _refuse_clash(path, output, outputs, inputs)
             task = FileTask(str(path), str(output), options, recorded=recorded)
             before = finished(predictor, task)
@@ -355,7 +358,7 @@ def _output(path: Path, root: Path, options: Options) -> Path:
     table = file_kind(path).written_as(options.format)
     folder = path.parent
     if options.out is not None:
-        folder = Path(options.out) / folder.resolve().relative_to(root.resolve())
+        folder = Path(options.out) / folder.resolve().relative_to(root)
     return folder / f"{table.stem}.predicted{table.suffix}"
 
 
@@ -371,26 +374,16 @@ def _refuse_clash(path: Path, output: Path, outputs: dict[str, Path], inputs: se
     outputs[name] = path
 
 
-def _roots(given: Sequence[str]) -> dict[Path, Path]:
-    """For each file the folder from which on its place is kept: the folder given, or where a pattern begins."""
-    plain = [one for one in given if not os.path.isdir(one) and not _is_pattern(one)]
-    shared = Path(os.path.commonpath([os.path.dirname(os.path.abspath(one)) for one in plain] or ["."]))
-    roots: dict[Path, Path] = {}
-    for one in given:
-        root = shared if one in plain else Path(one) if os.path.isdir(one) else _start(one)
-        roots |= {file.path: root for file in find_files([one])[0] if file.path}
-    return roots
-
-
-def _start(pattern: str) -> Path:
-    """The folders of a pattern before the first that is none of them.
+def _start(given: str) -> Path:
+    """The folder given, that of a file, or the folders of a pattern before the first that is none of them.
 
     >>> str(_start("in/2024-*/*.csv")), str(_start("*.csv"))
     ('in', '.')
     """
-    parts = Path(pattern).parent.parts
-    fixed = next((k for k, part in enumerate(parts) if glob.has_magic(part)), len(parts))
-    return Path(*parts[:fixed])
+    start = Path(given) if os.path.isdir(given) else Path(given).parent
+    while _is_pattern(given) and glob.has_magic(str(start)):
+        start = start.parent
+    return start
 
 
 def _is_pattern(given: str) -> bool:

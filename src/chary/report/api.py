@@ -499,7 +499,7 @@ class Result(_Shown):
 
     @cached_property
     def importance(self) -> Any:
-        columns = (self.summary["importance"] or {"columns": []})["columns"]
+        columns = self.summary["importance"]["columns"]
         names = ("column", "change", "flipped")
         return alone(self.data, {name: [column[name] for column in columns] for name in names})
 

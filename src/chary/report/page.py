@@ -11,18 +11,7 @@ import numpy as np
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
 from chary._words import number, p_value, percent, visible
-from chary.report.summary import (
-    EVIDENCE,
-    Hints,
-    Summary,
-    aim_question,
-    in_unit,
-    judged_steps,
-    next_steps,
-    prior_advice,
-    quality,
-)
-from chary.tables.cells import TOPIC
+from chary.report.summary import Hints, Summary, aim_question, judged_steps, next_steps, prior_advice, quality
 
 # The sections of either page in their order: a template of that name shows each.
 _SECTIONS = (
@@ -45,14 +34,12 @@ def render_page(summary: Summary, hints: Hints = Hints()) -> str:  # noqa: B008 
         quality=quality(summary),
         steps=next_steps(summary, hints),
         largest_classes=largest_classes(summary["classes"]),
-        evidence=EVIDENCE,
         advice=prior_advice(diagnosis, hints, summary["class_prior"]["told"]),
         question=aim_question(hints, summary["aim"]["name"]),
         outlines=density_outlines(diagnosis),
-        pictures=[{**contrast, **contrast_picture(contrast)} for contrast in diagnosis["contrasts"]],
         lengths=bar_lengths([shift["difference"] for shift in diagnosis["shifts"][:10]]),
         confidences=outlines(stacked, height=160),
-        columns_that_matter=_most_important(summary["importance"]),
+        columns_that_matter=_most_important(summary["importance"]["columns"]),
     )
 
 
@@ -112,10 +99,9 @@ def largest_classes(classes: list[dict[str, Any]], most: int = 6) -> list[dict[s
     return _with_bars(found, "new")
 
 
-def _most_important(importance: dict[str, Any] | None, most: int = 15) -> list[dict[str, Any]]:
+def _most_important(columns: list[dict[str, Any]], most: int = 15) -> list[dict[str, Any]]:
     """The columns that change a label or a probability visibly, each with the length of its bar."""
-    columns = [column for column in (importance or {"columns": []})["columns"] if column["change"] > 0][:most]
-    return _with_bars(columns, "change")
+    return _with_bars([column for column in columns if column["change"] > 0][:most], "change")
 
 
 def _with_bars(rows: list[dict[str, Any]], key: str) -> list[dict[str, Any]]:
@@ -141,23 +127,6 @@ def outlines(heights: Mapping[str, Sequence[float]] | None, width: int = 640, he
     return {side: outline(values) for side, values in heights.items()}
 
 
-def contrast_picture(contrast: dict[str, Any]) -> dict[str, Any]:
-    """How a column is spread on either side: outlines of its bins, or a pair of bars for each of its groups."""
-    sides = {side: contrast[side] for side in _SIDES}
-    if contrast["groups"]:
-        whole = max(*sides["labeled"], *sides["unlabeled"])
-        rows = zip(contrast["groups"], *sides.values(), strict=True)
-        return {
-            "bars": [
-                {"name": name, "labeled": one, "unlabeled": other, "lengths": [_of(one, whole), _of(other, whole)]}
-                for name, one, other in rows
-            ]
-        }
-    low, high = (in_unit(contrast["edges"][place], contrast["unit"]) for place in (0, -1))
-    ends = ["less", "more"] if contrast["unit"] == TOPIC else [f"≤ {low}", f"≥ {high}"]
-    return {"outlines": outlines(sides, 320, 110), "ends": ends}
-
-
 def bar_lengths(differences: list[float]) -> list[int]:
     """Per cent of the track that the bar of each difference fills: the largest all of it, infinite ones apart.
 
@@ -165,9 +134,5 @@ def bar_lengths(differences: list[float]) -> list[int]:
     ([100, 25], [100, 80])
     """
     finite = [abs(difference) for difference in differences if math.isfinite(difference)]
-    whole = max(finite, default=0) / (1 if len(finite) == len(differences) else 0.8)
-    return [_of(abs(difference), whole) if math.isfinite(difference) else 100 for difference in differences]
-
-
-def _of(part: float, whole: float) -> int:
-    return round(100 * part / whole) if whole > 0 else 0
+    whole = max(finite, default=0) / (1 if len(finite) == len(differences) else 0.8) or 1.0
+    return [round(100 * min(1.0, abs(difference) / whole)) for difference in differences]

@@ -19,11 +19,10 @@ import sklearn
 from chary import __version__
 from chary._words import command_line, counted, day, listed, number, p_value, percent, shown, visible
 from chary.audit import Acceptance, Score, smallest_audit
-from chary.audit.answers import Annotators
 from chary.audit.figures import ClassJudgement, kappa
 from chary.audit.judge import JudgedColumn, JudgedTable, LabelPair
 from chary.labelling import Diagnosis, LabeledTable
-from chary.labelling.diagnose import MILD, REPRESENTATIVE, STRONG, Contrast, DiagnosedTable
+from chary.labelling.diagnose import MILD, REPRESENTATIVE, STRONG, DiagnosedTable
 from chary.labelling.label import SOURCES
 from chary.method import expected_calibration_error
 from chary.method.priors import ACCURACY
@@ -70,7 +69,7 @@ def summarize(result: LabeledTable) -> Summary:
         "target": result.target,
         "notes": result.notes,  # how the table and its target were read
         "classes": _classes(result),
-        "diagnosis": _diagnosis(result.diagnosis, result.compared, result.contrasts),
+        "diagnosis": _diagnosis(result.diagnosis, result.compared),
         # Given labels judged by a model that has not seen them.
         "held_out": None
         if not len(judged.correct)
@@ -81,7 +80,6 @@ def summarize(result: LabeledTable) -> Summary:
             "probability": float(judged.probability.mean()),
             "calibration_error": expected_calibration_error(judged.probability, judged.correct),
         },
-        "acceptance": as_data(result.levels),  # what keeping the most confident rows means
         "confidence": {  # rows in 20 equal bins of confidence
             "learned": counts.learned.histogram(_N_BINS).tolist(),
             "predicted": counts.predicted.histogram(_N_BINS).tolist(),
@@ -105,8 +103,7 @@ def summarize(result: LabeledTable) -> Summary:
         ],
         "second_look": _suspect_labels(result, names),
         # What the labels owe to each column, the most important first.
-        "importance": found
-        and {"columns": as_data(found.importance), "n_columns": found.n_columns, "n_rows": found.n_rows},
+        "importance": {"columns": as_data(found.importance), "n_rows": found.n_rows},
         "columns": [_column(column) for column in preparation.columns_],
         "settings": {
             **result.settings,
@@ -114,14 +111,13 @@ def summarize(result: LabeledTable) -> Summary:
             "features": len(preparation.get_feature_names_out()),
             "versions": _VERSIONS,
         },
-        "seconds": result.seconds,  # by step
     }
 
 
 def summarize_diagnosis(result: DiagnosedTable) -> Summary:
     """The summary of ``diagnose_table``: the diagnosis, and what each column was taken for."""
     return {
-        **_diagnosis(result.diagnosis, result.prepared.preparation.features(), result.contrasts),
+        **_diagnosis(result.diagnosis, result.prepared.preparation.features()),
         "file": result.table.name,
         "target": result.target,
         "notes": result.notes,
@@ -129,7 +125,7 @@ def summarize_diagnosis(result: DiagnosedTable) -> Summary:
     }
 
 
-def _diagnosis(diagnosis: Diagnosis, features: list[Feature], contrasts: list[Contrast]) -> dict[str, Any]:
+def _diagnosis(diagnosis: Diagnosis, features: list[Feature]) -> dict[str, Any]:
     """Every field of a diagnosis, its sentence and what its verdict is; features in the table's own units, too."""
     figures = {field.name: as_data(getattr(diagnosis, field.name)) for field in fields(diagnosis)}
     names = {"n_labeled": "labeled", "n_unlabeled": "unlabeled", "class_counts": "classes"}
@@ -140,7 +136,6 @@ def _diagnosis(diagnosis: Diagnosis, features: list[Feature], contrasts: list[Co
         "tone": {REPRESENTATIVE: "good", STRONG: "bad"}.get(diagnosis.verdict, "fair"),
         "sentence": diagnosis.sentence,
         "shifts": _shifts(diagnosis, features),
-        "contrasts": as_data(contrasts),
     }
 
 
@@ -162,7 +157,6 @@ def _shifts(diagnosis: Diagnosis, features: list[Feature]) -> list[dict[str, Any
         shifts[feature.words] = {
             **shift._asdict(),
             "name": feature.words,
-            "is_share": feature.indicator,
             **dict(
                 zip(("labeled", "unlabeled", "labeled_words", "unlabeled_words"), (*means, *shown), strict=True)
             ),
@@ -228,7 +222,7 @@ def _accepted_labels(result: LabeledTable) -> dict[str, Any] | None:
 
 def _aim(result: LabeledTable) -> dict[str, str]:
     """What the labels are to be good at: its name, and a sentence that says what it means."""
-    aim, sentence = result.settings.get("aim", ACCURACY), "Optimised for overall accuracy."
+    aim, sentence = result.options.aim, "Optimised for overall accuracy."
     if aim != ACCURACY:
         how = "The new labels do not have the class shares that you gave. " if result.prior.told else ""
         sentence = (
@@ -258,7 +252,7 @@ def _row(result: LabeledTable, row: Any, names: list[str]) -> dict[str, Any]:
     cells = result.table.frame.select(names).row(int(row)) if names else ()
     return {
         "row": int(result.table.numbers(row)) + 1,
-        "cells": dict(zip(names, map(_cell, cells), strict=True)),
+        "cells": {name: visible(cell_words(cell, 6), _CELL) for name, cell in zip(names, cells, strict=True)},
         "why": as_data(result.reasons.get(int(row), [])),
     }
 
@@ -273,10 +267,6 @@ def _naming_columns(result: LabeledTable) -> list[str]:
     return [name for name in every if name in result.table.frame.columns][:_N_CELLS]  # others: a file beside it
 
 
-def _cell(value: object) -> str:
-    return visible(cell_words(value, 6), _CELL)
-
-
 def _column(column: Column) -> dict[str, Any]:
     told = {name: getattr(column, name) for name in ("name", "kind", "used", "note", "doubtful")}
     otherwise = column.used and bool(column.form and column.note) and not column.doubtful
@@ -288,8 +278,8 @@ def _column(column: Column) -> dict[str, Any]:
 
 def summarize_judged(result: JudgedTable) -> Summary:
     """The summary of ``judge_table``."""
-    answers, n_rows = result.answers, result.population
-    notes = [(text, True) for text in result.warnings] + [(text, False) for text in result.notes]
+    answers, n_rows, people = result.answers, result.population, result.answers.annotators
+    notes = [(text, True) for text in answers.warnings] + [(text, False) for text in result.notes]
     return {
         "file": result.tested.source.table.name,
         "rows": n_rows,
@@ -304,9 +294,11 @@ def summarize_judged(result: JudgedTable) -> Summary:
         "columns": [_judged_column(column, result) for column in result.columns],
         "pairs": [_pair(pair, result) for pair in result.pairs],
         "trusted": _trusted(result),
-        "annotators": _annotators(answers.annotators),
+        # Who answered, and on how many rows they differ, if several did; the notes say how far they agree.
+        "annotators": people
+        and {"names": people.names, "differing": len(people.differing), "unsettled": len(people.unsettled)},
         "slices": [{"column": name, "parts": as_data(parts)} for name, parts in result.slices.items()],
-        "confidence": result.options.confidence,
+        "confidence": result.tested.options.confidence,
         "acceptance": as_data(result.acceptances),  # what can be accepted at which error
         "accept": _accepted_judged(result),  # the same at the error asked for
         "required": _required(result),  # whether the accuracy that was asked for is shown
@@ -316,7 +308,7 @@ def summarize_judged(result: JudgedTable) -> Summary:
 
 def _required(result: JudgedTable) -> dict[str, Any] | None:
     """Whether the audit shows that the labels are as accurate as required: by the one-sided limit."""
-    share, found = result.options.require, result.columns[0].labelled or result.accuracy
+    share, found = result.tested.options.require, result.columns[0].labelled or result.accuracy
     if share is None:
         return None
     least = found.low if found.at_least is None else found.at_least
@@ -424,13 +416,6 @@ def _pair(pair: LabelPair, result: JudgedTable) -> dict[str, Any]:
             f"that of {second}. They agree on {same}."
         ),
     }
-
-
-def _annotators(found: Annotators | None) -> dict[str, Any] | None:
-    """Who answered, and on how many rows they differ, if several did; the notes say how far they agree."""
-    if found is None:
-        return None
-    return {"names": found.names, "differing": len(found.differing), "unsettled": len(found.unsettled)}
 
 
 def _trusted(result: JudgedTable) -> list[dict[str, Any]]:
@@ -653,7 +638,7 @@ def prior_advice(diagnosis: dict[str, Any], hints: Hints, told: bool = False) ->
         return ""
     how = hints.option("class_prior", "NAME=SHARE", "{name: share, ...}")
     return (
-        f"Do you know how common each class is in the whole table? Then pass {how}: {EVIDENCE['prior']} "
+        f"Do you know how common each class is in the whole table? Then pass {how}: {_PRIOR_HELPS} "
         "A wrong share makes labels wrong, so leave it out if you are not sure."
     )
 
@@ -690,24 +675,13 @@ def _acceptable(levels: list[dict[str, Any]], hints: Hints, caveat: str, of: str
 
 
 # What was seen on real tables with labels from one group of rows or picked by a column; a test holds the numbers
-# against studies/results/tables. Shares are in percent, gains in points of accuracy.
+# against studies/results/tables. Gains are in points of accuracy.
 STUDIED = {
     "n_tables": 20,
-    "surest_half_said": 14,  # held-out labels that were wrong in the surest half of the rows
-    "surest_half_true": 20,  # of these rows, how many were wrong
-    "limits_passed": 41,  # of the limits "up to", those that the true error passed
     "prior_gain": 0.3,  # by true class shares
     "prior_balanced_gain": 3.9,  # the same in balanced accuracy
 }
-_EVIDENCE = {
-    "acceptance": (
-        "On {n_tables} real tables whose labels came from one group of rows or were picked by a column, "
-        "{surest_half_true} % of the most confident half were wrong where the held-out check had said "
-        "{surest_half_said} %, and the true error was above the limit in {limits_passed} % of cases."
-    ),
-    "prior": (
-        "on {n_tables} real tables with biased labels it added {prior_gain} points of accuracy and "
-        "{prior_balanced_gain} of balanced accuracy."
-    ),
-}
-EVIDENCE = {name: sentence.format(**STUDIED) for name, sentence in _EVIDENCE.items()}
+_PRIOR_HELPS = (
+    "on {n_tables} real tables with biased labels it added {prior_gain} points of accuracy and "
+    "{prior_balanced_gain} of balanced accuracy."
+).format(**STUDIED)

@@ -315,7 +315,7 @@ def serve(
     quiet: dict[str, Any] = {"log_config": None, "access_log": False, "lifespan": "off", "server_header": False}
     server = _Server(uvicorn.Config(app, timeout_graceful_shutdown=2, backlog=_WAITING, **quiet))
     _log_to_the_error_stream()
-    with _door(url) as door, _ended_by_signals(server):
+    with _door(url) as door, server.capture_signals():
         bench.learn()
         opened(url)
         if browser:
@@ -352,23 +352,28 @@ class _Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Signals are handled outside, so that the command can say something at the end."""
-        yield
+        """Ctrl-C, a request to terminate or a closed terminal ends the server once it has done what it is doing.
+
+        They are not raised again, so that the command can say something at the end.
+        """
+        names = ("SIGINT", "SIGTERM", "SIGHUP") if current_thread() is main_thread() else ()
+        numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
+        before: dict[Any, Any] = {number: signal.signal(number, self.handle_exit) for number in numbers}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
 
 
 def _bind(port: int) -> socket.socket:
-    # Marked as TCP, connections send at once; otherwise each answer waits 40 ms for an acknowledgement.
-    bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    if os.name == "posix":
-        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        bound.bind((HOST, port))
-        bound.listen(_WAITING)
+        bound = socket.create_server((HOST, port), backlog=_WAITING)
     except OSError as error:
-        bound.close()
-        raise TableError(
-            f"Port {port} cannot be used ({(error.strerror or '').lower()}); choose another."
-        ) from None
+        why = os.strerror(error.errno or 0).lower()
+        raise TableError(f"Port {port} cannot be used ({why}); choose another.") from None
+    # Its connections send at once; otherwise each answer waits 40 ms for an acknowledgement.
+    bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return bound
 
 
@@ -391,22 +396,6 @@ def _door(url: str) -> Iterator[Path]:
             file.write(_LEADING_TO.format(url=escape(url)).encode())
             file.flush()
             yield path
-
-
-@contextmanager
-def _ended_by_signals(server: uvicorn.Server) -> Iterator[None]:
-    """Ctrl-C, a request to terminate or a closed terminal ends the server once it has done what it is doing."""
-    if current_thread() is not main_thread():
-        yield
-        return
-    names = "SIGINT", "SIGTERM", "SIGHUP"
-    numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
-    before: dict[Any, Any] = {number: signal.signal(number, server.handle_exit) for number in numbers}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def _log_to_the_error_stream() -> None:

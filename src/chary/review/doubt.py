@@ -61,7 +61,7 @@ def check(bench: Workbench, body: Mapping[str, Any]) -> dict[str, Any]:
     if text == SKIPPED:
         raise TableError("To skip a row, go on to the next: nothing is written.")
     if text or is_checked:
-        filling, place = bench.sheets.to_check(row, doubt.label(row))
+        filling, place = bench.sheets.to_check(row, doubt.classes[doubt.result.codes[row]])
         filling.answer(place, text, body.get("expected"), number=row)
     bench.version += 1
     return doubt_page(bench, {"after" if text else "row": str(row + 1)})
@@ -105,16 +105,14 @@ class Doubt:
         rows = rows[~np.isin(rows, list(closed))]
         return rows[np.array(self.classes)[self.result.codes[rows]] == label] if label else rows
 
-    def label(self, row: int) -> str:
-        """The label that a row has now."""
-        return self.classes[self.result.codes[row]]
-
     def opinion(self, row: int) -> dict[str, Any]:
-        """What the model says of a row, and why."""
-        result, classes = self.result, self.classes
+        """What the model says of a row, and the cells that speak most for that."""
+        result, classes, explained = self.result, self.classes, self.result.explainer
         X = result.features(np.array([row]))
         classifier, code = result.model[-1], int(result.codes[row])
         probs = classifier.predict_proba(X)[0]
+        codes, frame = result.codes[[row]], result.table.frame[[row]]
+        (cells,) = explained.cells(X, codes, frame, explained.effects(X, codes))
         others = [c for c in np.argsort(-probs, kind="stable").tolist() if c != code]
         return {
             "proposed": classes[code],
@@ -122,7 +120,7 @@ class Doubt:
             "runner_up": classes[others[0]] if others else None,
             "source": str(result.source[row]),
             "neighbours": self._nearest(X),
-            "why": self._why(X, row),
+            "why": as_data(cells),
         }
 
     def _nearest(self, X: NDArray[Any]) -> list[dict[str, Any]]:
@@ -137,20 +135,11 @@ class Doubt:
             for row, own in zip(nearest.tolist(), cells, strict=True)
         ]
 
-    def _why(self, X: NDArray[Any], row: int) -> Any:
-        """The cells that speak most for the label."""
-        explained = self.result.explainer
-        if explained is None:
-            return []
-        codes, frame = self.result.codes[[row]], self.result.table.frame[[row]]
-        (cells,) = explained.cells(X, codes, frame, explained.effects(X, codes))
-        return as_data(cells)
-
     @cached_property
     def _columns(self) -> list[str]:
         """Some of the table's columns: what the labels owe most to, or the first."""
         result = self.result
-        found = [] if result.explainer is None else [one.column for one in result.explainer.importance]
+        found = [one.column for one in result.explainer.importance]
         names = [name for name in result.table.frame.columns if name != result.target]
         return [name for name in dict.fromkeys([*found, *names]) if name in names][:_CELLS]
 

@@ -14,6 +14,7 @@ from chary.review.audit import number_in, text_of
 from chary.review.state import ConflictError, NotHereError, Workbench
 from chary.review.truth import truth_page
 from chary.tables import TableError
+from chary.tables.table import can_be_text
 
 PAGE = 50
 _MOST_COLUMNS, _MOST_CHARACTERS = 300, 300  # of a page
@@ -104,10 +105,12 @@ class Pages:
         """The numbers of the wanted rows, in the order asked for."""
         rows = pl.int_range(self.frame.height, eager=True)
         if wanted := search.strip().lower():
-            texts = [pl.col(name).cast(pl.String) for name, dtype in self.frame.schema.items() if _has_text(dtype)]
+            texts = [
+                pl.col(name).cast(pl.String) for name, dtype in self.frame.schema.items() if can_be_text(dtype)
+            ]
             found = [text.str.to_lowercase().str.contains(wanted, literal=True) for text in texts]
             rows = rows.filter(self.frame.select(pl.any_horizontal(found).fill_null(False)).to_series())
-        if sort is not None and _has_text(self.frame[self.columns[sort]].dtype):
+        if sort is not None and can_be_text(self.frame[self.columns[sort]].dtype):
             keys = pl.DataFrame({"k": self._keys(sort).gather(rows)})
             place = pl.arg_sort_by("k", descending=descending, nulls_last=True, maintain_order=True)
             rows = rows.gather(keys.select(place).to_series())
@@ -132,7 +135,3 @@ def _reads_as_numbers(cells: pl.Series) -> bool:
     some = cells.gather_every(max(1, len(cells) // 1000)).drop_nulls().str.strip_chars()
     some = some.filter(some != "")
     return 0 < _READS_AS_NUMBERS * len(some) <= some.cast(pl.Float64, strict=False).count()
-
-
-def _has_text(dtype: pl.DataType) -> bool:
-    return not dtype.is_nested() and dtype not in (pl.Binary, pl.Object)
