@@ -38,7 +38,7 @@ from chary.method.diverse import DiverseEnsembleClassifier
 from chary.method.estimators import log_of
 from chary.method.held_out import HeldOut, held_out, judge_folds
 from chary.method.labels import Labels
-from chary.method.mixture import MixedEnsembleClassifier, boosted_trees, linear_model
+from chary.method.mixture import MixedEnsembleClassifier, boosted_trees, default_members, linear_model
 from chary.method.policies import Curriculum, Policy, RisingShare
 from chary.method.priors import (
     ACCURACY,
@@ -78,6 +78,8 @@ _MOST_LABELED = 20_000
 # Rows beyond the labels that make a column suspect; by how much class shares must be nearer without such columns.
 _BEYOND, _NEARER = 0.8, 0.03
 _LABELS_OF_LEAF, _COVERAGE_ROWS = 5, 2_000
+# Trees for these shares: of few, the boundary between labels that lie far apart depends too much on chance.
+_MANY_TREES = 100
 # Unlabelled rows, and their probabilities of all classes, to see what another belief would change.
 _PRIOR_ROWS, _PRIOR_CELLS = 50_000, 2_000_000
 
@@ -382,7 +384,8 @@ def _share_beyond(X: NDArray[Any], known: NDArray[np.bool_]) -> float:
 
 def _distance_of_shares(X: NDArray[Any], labels: Labels, seed: int) -> float:
     """Total variation between the class shares of the labels and those the mixture predicts for the others."""
-    model = MixedEnsembleClassifier(random_state=seed).fit(X, labels)
+    members = default_members(int(labels.labeled.sum()), len(labels.classes), X.shape[1], _MANY_TREES)
+    model = MixedEnsembleClassifier(members, random_state=seed).fit(X, labels)
     predicted = np.searchsorted(labels.classes, model.predict(X[labels.rest]))
     return _variation(labels.codes[labels.labeled], predicted, len(labels.classes))
 
