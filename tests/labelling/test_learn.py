@@ -143,7 +143,8 @@ def test_where_columns_tell_nothing_labels_lean_towards_the_most_frequent_class(
     right, before = (
         np.mean(np.asarray(m.predict(X[100:])) == np.array(["a", "b"])[codes[100:]]) for m in (model, plain)
     )
-    assert right > before + 0.03
+    assert right > before
+    assert right >= np.mean(codes[100:] == 0) - 0.01  # as good as the most frequent class, if nothing can be known
     assert fit_learner(X, labels, strong, aim="balanced")[0].lean == 0
     assert fit_learner(X, labels, strong, class_prior={"a": 0.5, "b": 0.5})[0].lean == 0
     assert weigh_members(np.column_stack([codes, codes]) + X[:, :2] / 4, labels).lean == 0

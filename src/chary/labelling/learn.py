@@ -29,7 +29,7 @@ from chary.method.diverse import DiverseEnsembleClassifier
 from chary.method.estimators import log_of
 from chary.method.held_out import HeldOut, held_out, judge_folds
 from chary.method.labels import Labels
-from chary.method.mixture import MixedEnsembleClassifier, boosted_trees, linear_model
+from chary.method.mixture import MixedEnsembleClassifier, boosted_trees, default_members, linear_model
 from chary.method.policies import Curriculum, Policy, RisingShare
 from chary.method.priors import ACCURACY, AIMS, ClassPrior, describe_prior, shares_of_part
 from chary.method.self_training import SelfTrainingClassifier
@@ -62,6 +62,8 @@ _MOST_LABELED = 20_000
 # and how many times the log loss of held-out labels may be.
 _BEYOND, _NEARER, _MUCH_WORSE = 0.8, 0.03, 2.0
 _LABELS_OF_LEAF, _COVERAGE_ROWS = 5, 2_000
+# Trees for these shares: of few, the boundary between labels that lie far apart depends too much on chance.
+_MANY_TREES = 100
 
 Judges = list[tuple[Any, NDArray[np.intp]]]  # models, each with the labelled rows whose labels it has not seen
 
@@ -344,7 +346,8 @@ def _share_beyond(X: NDArray[Any], known: NDArray[np.bool_]) -> float:
 
 def _distance_of_shares(X: NDArray[Any], labels: Labels, seed: int) -> float:
     """Total variation between the class shares of the labels and those the mixture predicts for the others."""
-    model = MixedEnsembleClassifier(random_state=seed).fit(X, labels)
+    members = default_members(int(labels.labeled.sum()), len(labels.classes), X.shape[1], _MANY_TREES)
+    model = MixedEnsembleClassifier(members, random_state=seed).fit(X, labels)
     predicted = np.searchsorted(labels.classes, model.predict(X[labels.rest]))
     return _variation(labels.codes[labels.labeled], predicted, len(labels.classes))
 

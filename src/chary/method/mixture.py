@@ -95,7 +95,9 @@ def boosted_trees() -> HistGradientBoostingClassifier:
     return HistGradientBoostingClassifier(max_iter=40, max_leaf_nodes=15, min_samples_leaf=5, early_stopping=False)
 
 
-def default_members(n_labeled: int = 10_000, n_classes: int = 2, n_features: int = 1) -> list[Member]:
+def default_members(
+    n_labeled: int = 10_000, n_classes: int = 2, n_features: int = 1, n_trees: int = _N_TREES
+) -> list[Member]:
     """A linear model, randomised trees, which count twice, and boosting.
 
     Boosting needs many labels of each class: where there are fewer than thirty, the linear model takes over a part
@@ -111,10 +113,12 @@ def default_members(n_labeled: int = 10_000, n_classes: int = 2, n_features: int
         Of how many classes.
     n_features : int, default=1
         Columns of the features.
+    n_trees : int, default=30
+        Randomised trees at most.
     """
     is_boosted = n_classes <= _MOST_BOOSTED_CLASSES and n_features <= _MOST_BOOSTED_FEATURES
     boosting = min(1.0, n_labeled / (n_classes * _FOR_BOOSTING)) if is_boosted else 0.0
-    n_trees = min(_N_TREES, max(2, _MOST_SHARES // (n_labeled * n_classes)))
+    n_trees = min(n_trees, max(2, _MOST_SHARES // (n_labeled * n_classes)))
     members = [
         Member("linear", linear_model(), 2.0 - boosting),
         Member("trees", ExtraTreesClassifier(n_trees, max_features=0.5), 2.0),
