@@ -293,6 +293,18 @@ def test_mixed_precision_stays_close():
     assert 0 < np.abs(full.predict_proba(X) - mixed.predict_proba(X)).max() < 0.03
 
 
+def test_early_stopping_ends_where_labels_held_out_get_worse():
+    """Labels without any meaning: whatever is learned of them makes those held out worse."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((200, 20)), rng.integers(0, 2, 200)
+    y[100:] = -1
+    params = {"n_steps": 400, "learning_rate": 0.01, "random_state": 0, "device": "cpu"}
+    model = TorchDiverseClassifier(None, early_stopping=True, **params).fit(X, y)
+    assert len(model.loss_curve_["supervised"]) < 400
+    with pytest.raises(ValueError, match="no class has ten"):
+        TorchDiverseClassifier(None, early_stopping=True, **params).fit(X[90:], y[90:])
+
+
 def test_divergence_is_an_error():
     X, y, _ = table()
     with pytest.raises(ValueError, match=r"The loss is not finite.*lower learning_rate"):

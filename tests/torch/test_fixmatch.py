@@ -189,3 +189,11 @@ def test_bad_input():
         FixMatchTrainer(classifier(), None).fit(X, y)
     with pytest.raises(ValueError, match="not fitted"):
         FixMatchTrainer(classifier(), noise).predict(X)
+
+
+def test_a_strong_view_that_destroys_the_rows_is_warned_of():
+    X, y, _ = blobs(6)
+    with pytest.warns(UserWarning, match="has collapsed"):
+        FixMatchTrainer(classifier(n_steps=400), lambda X: 5 * torch.randn_like(X), consistency_weight=20).fit(
+            X, y
+        )
