@@ -83,7 +83,7 @@ class FixMatchTrainer(MembersMixin, MetaEstimatorMixin, BaseEstimator):
     >>> y[25:50], y[75:100], y[125:] = -1, -1, -1
     >>> def shaken(batch):
     ...     return batch + 0.1 * torch.randn_like(batch)
-    >>> network = TorchDiverseClassifier(lambda: nn.Linear(4, 16), device="cpu", random_state=0)
+    >>> network = TorchDiverseClassifier(lambda: nn.Linear(4, 16), learning_rate=0.01, n_steps=100, random_state=0)
     >>> model = FixMatchTrainer(network, strong=shaken).fit(X.astype("float32"), y)
     >>> model.predict(X[:2].astype("float32")).shape
     (2,)
