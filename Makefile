@@ -44,7 +44,7 @@ wheel:
 	@rm -rf $(WHEEL) && $(PYTHON) -m venv $(WHEEL)/venv
 	@$(WHEEL)/venv/bin/python -m pip wheel --quiet --disable-pip-version-check --no-deps -c constraints.txt -w $(WHEEL) .
 	@$(PYTHON) .ci/contents.py $(WHEEL)/*.whl
-	@$(WHEEL)/venv/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt $(WHEEL)/*.whl
+	@$(WHEEL)/venv/bin/python -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt $(WHEEL)/*.whl
 	@cd $(WHEEL) && venv/bin/chary demo --force > demo.txt && tail -n 2 demo.txt
 
 # What is published, built and looked at, in an environment of its own: build/dist/chary-*.whl and chary-*.tar.gz.
@@ -78,8 +78,9 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 $(VENV)/.installed-studies: pyproject.toml constraints.txt
 	@$(INSTALL) ".[studies]" && touch $@
 
+# Python compiles what is imported; compiling all of PyTorch here would take longer.
 $(VENV)/.installed-test: pyproject.toml constraints.txt
-	@$(INSTALL) ".[test]" && touch $@
+	@$(INSTALL) ".[test]" --no-compile && touch $@
 
 $(VENV)/.installed-docs: pyproject.toml constraints.txt
 	@$(INSTALL) ".[docs]" && touch $@

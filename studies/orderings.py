@@ -119,10 +119,10 @@ def against_both(study: Study, results: Results, companion: Results) -> list[str
 
     For a combination the question was: a point or more with biased labels, nowhere more than half a point less?
     """
-    said = []
+    said, every_mean = [], _means(study, results)
     for method, (score, rivals) in product(study.methods, _CONTESTS.items()):
         gains: dict[tuple[str, str], float] = {}  # collection and labelling -> points
-        for (of, *place), found in _means(study, results).items():
+        for (of, *place), found in every_mean.items():
             if of == method and (method == "mixture" or score == "agreement"):
                 means = {name: np.mean(list(found[name].values())) for name in (score, *rivals)}
                 gains[place[0], place[1]] = float(means[score] - max(means[name] for name in rivals))

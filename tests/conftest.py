@@ -1,8 +1,10 @@
 """What every test runs under."""
 
 import errno
+import json
 import os
 import stat
+import sys
 from concurrent.futures import Future
 from contextlib import contextmanager
 from functools import partial
@@ -123,3 +125,53 @@ def inline(monkeypatch):
 
     monkeypatch.setattr(runner, "ProcessPoolExecutor", Inline)
     return Inline
+
+
+# Run in this process, and by Python itself at the start of every child. What leads away is refused.
+RECORDER = """
+import json, os, sys
+
+def outside(host):
+    host = host.decode() if isinstance(host, bytes) else host
+    return not (host == "localhost" or host == "::1" or (host or "").startswith("127."))
+
+def noticed(event, given):
+    if not event.startswith("socket.") or "CHARY_TEST_SOCKETS" not in os.environ:
+        return
+    if event in ("socket.connect", "socket.bind", "socket.sendto", "socket.sendmsg"):
+        address = given[1]
+        if not isinstance(address, tuple):  # a socket of the file system, or the one that it is connected to
+            return
+        place = address[0]
+    elif event in ("socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr"):
+        place = given[0]
+        if place is None:  # nobody is asked: these are the addresses of this machine
+            return
+    else:
+        return
+    with open(os.environ["CHARY_TEST_SOCKETS"], "a") as file:
+        file.write(json.dumps([event, str(place), outside(place)]) + "\\n")
+    if outside(place):
+        raise PermissionError(f"{event} to {place}")
+
+sys.addaudithook(noticed)
+"""
+
+
+@pytest.fixture(scope="session")
+def recorder():
+    """A hook cannot be taken away again; it heeds nothing unless a variable of the environment is set."""
+    exec(RECORDER, {})
+
+
+@pytest.fixture
+def sockets(recorder, tmp_path, monkeypatch):
+    """A way to read which sockets were used in the test, by it and by the processes that it started."""
+    (tmp_path / "recorder").mkdir()
+    (tmp_path / "recorder/sitecustomize.py").write_text(RECORDER)
+    record = tmp_path / "sockets.jsonl"
+    record.touch()
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path / "recorder"), *sys.path]))
+    monkeypatch.setenv("CHARY_TEST_SOCKETS", str(record))
+    monkeypatch.delenv("CHARY_DATA", raising=False)
+    return lambda: [tuple(json.loads(line)) for line in record.read_text().splitlines()]

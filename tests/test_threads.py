@@ -20,30 +20,32 @@ frame = pl.DataFrame({"x": [i % 10 for i in range(80)], "y": y})
 label, model = chary.label, None
 def work():
     return label(frame, target="y", learner="linear", rounds=0)
-if "label" in sys.argv:
-    model = work().model
-if "polars" in sys.argv:
-    frame.lazy().select(pl.col("x") + 1, pl.col("y").str.len_bytes()).collect()
-child = os.fork()
-if not child:
-    rows = lambda: list(chary.predictor(model)([frame]))
-    for job in (work, lambda: model and model.predict(frame), lambda: model and rows()):
-        try:
-            job()
-            print("done", flush=True)
-        except RuntimeError as error:
-            print(error, flush=True)
-    os._exit(0)
-os.waitpid(child, 0)
+def fork():
+    child = os.fork()
+    if not child:
+        rows = lambda: list(chary.predictor(model)([frame]))
+        for job in (work, lambda: model and model.predict(frame), lambda: model and rows()):
+            try:
+                job()
+                print("done", flush=True)
+            except RuntimeError as error:
+                print(error, flush=True)
+        os._exit(0)
+    os.waitpid(child, 0)
+fork()
+frame.lazy().select(pl.col("x") + 1, pl.col("y").str.len_bytes()).collect()
+fork()
+model = work().model
+fork()
 """
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="forks, and names of threads")
-@pytest.mark.parametrize(("before", "n_refused"), [("nothing", 0), ("polars", 1), ("label", 3)])
-def test_a_forked_process_is_told_to_be_spawned(before, n_refused):
-    done = subprocess.run([sys.executable, "-c", FORKING, before], capture_output=True, text=True, timeout=60)
-    said = done.stdout.splitlines()
-    assert ["'spawn'" in line for line in said] == [True] * n_refused + [False] * (3 - n_refused), done
+def test_a_forked_process_is_told_to_be_spawned():
+    """Forked before anything, after Polars was at work, and after labelling."""
+    done = subprocess.run([sys.executable, "-c", FORKING], capture_output=True, text=True, timeout=60)
+    refused = ["'spawn'" in line for line in done.stdout.splitlines()]
+    assert refused == [False] * 3 + [True, False, False] + [True] * 3, done
 
 
 def test_filters_of_warnings_are_afterwards_what_they_were(monkeypatch):

@@ -11,7 +11,7 @@ from chary.cli.demo import N_LABELED, TARGET, hide_labels
 pytestmark = pytest.mark.usefixtures("quick_learners")
 
 
-def test_the_demo_tells_what_the_user_could_not_know(tmp_path, run, monkeypatch):
+def test_the_demo_tells_what_the_user_could_not_know_and_connects_to_nothing(tmp_path, run, monkeypatch, sockets):
     monkeypatch.setattr("chary.cli.demo.N_DRAWS", 1)
     folder = tmp_path / "demo"
     code, out, _ = run("demo", "--out", folder)
@@ -31,6 +31,7 @@ def test_the_demo_tells_what_the_user_could_not_know(tmp_path, run, monkeypatch)
     assert "logistic regression" in said
     assert (folder / "audited" / "tumours.report.html").exists()
     assert f"chary review {folder}/tumours.csv --target diagnosis" in said
+    assert sockets() == []
 
 
 def test_labels_are_hidden_in_the_table_and_kept_in_the_truth():

@@ -49,7 +49,7 @@ FRAME = every_kind()
 USUAL = TablePreparation().fit(FRAME.drop("churn"))
 
 
-@settings(max_examples=4)
+@settings(max_examples=2)
 @given(columns=st.permutations([name for name in FRAME.columns if name != "churn"]))
 def test_features_are_the_same_in_any_order(columns):
     usual, other = USUAL, TablePreparation().fit(FRAME.select(columns))
@@ -107,9 +107,9 @@ def test_pandas_and_the_command_line(tmp_path, capsys):
 # ---------------------------------------------------------------- rows, columns, categories, with ties everywhere
 
 
-def tied(seed):
+def tied(seed, n=240):
     """A table in which nearly everything is a tie: which values are frequent, words, medians, units, spellings."""
-    rng, n = np.random.default_rng(seed), 240
+    rng = np.random.default_rng(seed)
     colours = [f"colour {i}" for i in range(48)]
     words = ["good", "fast", "slow", "bad", "help", "fine"]
 
@@ -139,7 +139,7 @@ def shuffled(frame, seed):
     return other.with_columns(pl.col("of an enum").cast(pl.String).cast(categories))
 
 
-@settings(max_examples=5)
+@settings(max_examples=3)
 @given(seed=st.integers(0, 2**32))
 def test_features_are_the_same_whatever_the_order_of_rows_columns_and_categories(seed):
     frame = tied(seed)
@@ -154,7 +154,8 @@ def test_labels_are_the_same_whatever_the_order_of_rows_columns_and_categories(l
         found = chary.label(frame.drop("row"), "churn", learner=learner).frame
         return found.select("chary_label", "chary_confidence").with_columns(frame["row"]).sort("row")
 
-    assert labels(shuffled(tied(1), 2)).equals(labels(tied(1)))
+    frame = tied(1, n=96)
+    assert labels(shuffled(frame, 2)).equals(labels(frame))
 
 
 def test_a_sample_of_cells_is_the_same_whatever_their_order():

@@ -7,10 +7,18 @@ from pathlib import Path
 
 import pytest
 
+from chary import DiverseEnsembleClassifier
+
 plt = pytest.importorskip("matplotlib.pyplot")
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SCRIPTS = sorted(EXAMPLES.glob("*/plot_*.py"))
+
+
+@pytest.fixture
+def short_training(monkeypatch):
+    """How long a network trains shows in a picture, not in whether there is one."""
+    monkeypatch.setitem(DiverseEnsembleClassifier.__init__.__kwdefaults__, "n_steps", 50)
 
 
 @pytest.fixture(autouse=True)
@@ -22,7 +30,7 @@ def no_window():
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
-def test_it_ends_in_a_picture(script, tmp_path, monkeypatch, quick_learners, inline):
+def test_it_ends_in_a_picture(script, tmp_path, monkeypatch, quick_learners, short_training, inline):
     if "torch" in script.read_text():
         pytest.importorskip("torch")
     monkeypatch.chdir(tmp_path)

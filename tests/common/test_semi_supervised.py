@@ -46,7 +46,7 @@ def make(base, *, policy, accept="policy", warm_start=False, **parameters):
 
 
 def network():
-    return DiverseEnsembleClassifier((8,), n_steps=60, learning_rate=0.01, random_state=0)
+    return DiverseEnsembleClassifier((8,), n_steps=30, learning_rate=0.02, random_state=0)
 
 
 SUBJECTS = [

@@ -28,6 +28,7 @@ from chary.method.labels import Labels
 from chary.options import Options
 from chary.tables import Table
 
+pytestmark = pytest.mark.usefixtures("quick_learners")
 SHARES = {"yes": 0.3, "no": 0.7}
 
 
@@ -132,7 +133,7 @@ def test_labels_held_out_to_weigh_members_are_judged_as_if_held_out_again():
 
 
 def test_where_columns_tell_nothing_labels_lean_towards_the_most_frequent_class():
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(3)
     X, codes = rng.normal(size=(600, 4)), (rng.random(600) < 0.3).astype(int)
     labels = partly(codes, 100)
     strong = diagnosis(STRONG)

@@ -125,7 +125,7 @@ def test_consistency_moves_the_backbone_and_a_weight_of_zero_does_not():
 
 def test_it_makes_strong_views_agree_with_weak_ones():
     X, y, y_true = blobs()
-    base = classifier(n_steps=400, learning_rate=5e-3)
+    base = classifier(n_steps=150, learning_rate=1e-2)
     trainer = FixMatchTrainer(base, noise, confidence="softmax", threshold=0.8).fit(X, y)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
@@ -135,7 +135,7 @@ def test_it_makes_strong_views_agree_with_weak_ones():
         for model in (clone(base).fit(X, y), trainer)
     ]
     assert agreement[1] > agreement[0]
-    assert trainer.classifier_.loss_curve_["accepted"][-100:].mean() > 0.5
+    assert trainer.classifier_.loss_curve_["accepted"][-50:].mean() > 0.5
     assert (trainer.predict(X) == y_true).mean() > 0.9
 
 
@@ -189,3 +189,11 @@ def test_bad_input():
         FixMatchTrainer(classifier(), None).fit(X, y)
     with pytest.raises(ValueError, match="not fitted"):
         FixMatchTrainer(classifier(), noise).predict(X)
+
+
+def test_a_strong_view_that_destroys_the_rows_is_warned_of():
+    X, y, _ = blobs(6)
+    with pytest.warns(UserWarning, match="has collapsed"):
+        FixMatchTrainer(classifier(n_steps=150), lambda X: 5 * torch.randn_like(X), consistency_weight=20).fit(
+            X, y
+        )

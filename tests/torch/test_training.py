@@ -1,4 +1,4 @@
-"""Rows, generators, devices and steps: what a fit in torch stands on."""
+"""Rows, generators, devices and stopping: what a fit in torch stands on."""
 
 from contextlib import suppress
 
@@ -70,6 +70,8 @@ def test_devices(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
     assert find_device("auto") == torch.device("cpu")
+    with pytest.raises(ValueError, match="device='cuda' is not there"):
+        find_device("cuda")
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     assert find_device("auto") == torch.device("cuda")
 
@@ -90,6 +92,22 @@ def test_train_records_every_term():
     assert np.all(np.diff(curve["supervised"]) < 0)
     assert curve["double"] == pytest.approx(2 * curve["supervised"])
     assert len(curve["double"]) == 4
+
+
+def test_training_ends_when_the_held_out_loss_stays_and_the_best_weights_are_put_back():
+    network = nn.Linear(2, 1)
+    optimizer = torch.optim.SGD(network.parameters(), 0.1)
+    seen = []
+
+    def held_out():
+        seen.append(network.weight.detach().clone())
+        return abs(len(seen) - 4.0)  # the fourth look is the best
+
+    curve = train_network(network, [BATCH] * 100, least_squares, optimizer, n_steps=100, held_out_loss=held_out)
+    assert len(seen) == 4 + 10
+    assert len(curve["supervised"]) == 2 * len(seen)  # fifty looks in a hundred steps
+    assert torch.equal(network.weight, seen[3])
+    assert not torch.equal(seen[3], seen[4])
 
 
 def test_progress_goes_to_stderr_and_only_when_asked(capsys):

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import entr, logsumexp
+from scipy.special import logsumexp
 from sklearn.base import clone, is_classifier
 from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.pipeline import Pipeline
@@ -31,7 +31,7 @@ from chary.method.held_out import HeldOut, held_out, judge_folds
 from chary.method.labels import Labels
 from chary.method.mixture import MixedEnsembleClassifier, boosted_trees, default_members, linear_model
 from chary.method.policies import Curriculum, Policy, RisingShare
-from chary.method.priors import ACCURACY, AIMS, ClassPrior, describe_prior, shares_of_part
+from chary.method.priors import ACCURACY, AIMS, ClassPrior, describe_prior, is_narrower, shares_of_part, variation
 from chary.method.self_training import SelfTrainingClassifier
 from chary.options import Options
 from chary.tables import Table, TableError
@@ -43,9 +43,6 @@ AUTO, MIXED, NETWORK, LINEAR, BOOSTING = "auto", "mixed", "network", "linear", "
 # Who learns from an audit, too: docs/explanation/bias.md has the figures.
 WITH_AUDIT = MIXED
 
-# Where labels are strongly biased and the class shares of the mixture differ so much from those that it finds on
-# held-out labels, it has collapsed, and the network is ahead of it: docs/explanation/defaults.md has the figures.
-_COLLAPSED, _NARROW = 0.4, 0.9
 # Unlabelled rows on which a collapse is looked for, and those beside which texts are judged.
 _GUARD_ROWS, _GUARD_POOL = 20_000, 500
 # How fast a member's weight falls with its log loss on held-out labels; the most that its logarithm changes.
@@ -349,13 +346,7 @@ def _distance_of_shares(X: NDArray[Any], labels: Labels, seed: int) -> float:
     members = default_members(int(labels.labeled.sum()), len(labels.classes), X.shape[1], _MANY_TREES)
     model = MixedEnsembleClassifier(members, random_state=seed).fit(X, labels)
     predicted = np.searchsorted(labels.classes, model.predict(X[labels.rest]))
-    return _variation(labels.codes[labels.labeled], predicted, len(labels.classes))
-
-
-def _variation(one: NDArray[np.intp], other: NDArray[np.intp], n_classes: int) -> float:
-    """Total variation between the class shares of two sets of rows: 0 if they are alike, 1 if none is shared."""
-    shares = [np.bincount(codes, minlength=n_classes) / len(codes) for codes in (one, other)]
-    return float(np.abs(shares[0] - shares[1]).sum() / 2)
+    return variation(labels.codes[labels.labeled], predicted, len(labels.classes))
 
 
 # ---------------------------------------------------------------- who learns
@@ -530,27 +521,18 @@ def collapsed(
 ) -> bool:
     r"""Whether a fitted mixture gives unlabelled rows other class shares than labelled ones that are held out.
 
-    On rows far from any label unlike learners may find hardly anything but some of the classes. With a weak signal
-    they do so everywhere, which is no fault: the likeliest class is the best guess. It is a collapse if the class
-    shares of the predictions are far from those of the labels, and from those of labels predicted ``out_of_fold``:
-
-    .. math:: \tfrac12 \textstyle\sum_c |\hat\pi_c - \pi_c| \ge 0.4, \qquad H(\hat\pi) \le 0.9\, H(\pi)
-
-    for the shares :math:`\pi` of either and their entropy H: predictions that are spread more evenly than the
-    labels have not collapsed.
+    Where labels are strongly biased and it has, the network is ahead of it: docs/explanation/defaults.md has the
+    figures. On rows far from any label unlike learners may find hardly anything but some of the classes. With a
+    weak signal they do so everywhere, which is no fault: the likeliest class is the best guess. It is a collapse
+    if the class shares of the predictions are far from those of the labels, and from those of labels predicted
+    ``out_of_fold``, as ``is_narrower`` says.
     """
     n_classes = len(labels.classes)
     rest = few_of(labels.rest, _GUARD_ROWS, np.random.default_rng(seed))
     # By the likeliest labels, whatever is aimed at: moved boundaries hide a collapse and do not mend it.
     predicted = np.searchsorted(labels.classes, model.predict(X[rest]))
     known = [labels.codes[labels.labeled], out_of_fold]
-    return all(len(codes) > 0 and _is_narrower(predicted, codes, n_classes) for codes in known)
-
-
-def _is_narrower(predicted: NDArray[np.intp], codes: NDArray[np.intp], n_classes: int) -> bool:
-    entropies = [entr(np.bincount(some, minlength=n_classes) / len(some)).sum() for some in (predicted, codes)]
-    is_far = _variation(predicted, codes, n_classes) >= _COLLAPSED
-    return is_far and bool(entropies[0] <= _NARROW * entropies[1])
+    return all(len(codes) > 0 and is_narrower(predicted, codes, n_classes) for codes in known)
 
 
 def _own(learner: Any) -> Learner | None:

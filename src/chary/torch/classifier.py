@@ -40,6 +40,8 @@ from chary.torch.heads import DiverseHeads, DiverseNetwork, diverse_losses
 BatchLoss = Callable[[nn.Module, Tensor, Tensor, Tensor], tuple[Tensor, dict[str, Tensor]]]
 
 _SCORED_ROWS = 256  # at a time
+# With early stopping: looks at the labels held out, and looks without a gain before training ends.
+_LOOKS, _PATIENCE = 50, 10
 
 
 class TorchDiverseClassifier(DiverseEnsembleClassifier):
@@ -67,6 +69,9 @@ class TorchDiverseClassifier(DiverseEnsembleClassifier):
         Number of mini-batches.
     batch_size, unlabeled_batch_size : int, default=32
         Labelled and unlabelled rows in a mini-batch; all where there are fewer.
+    early_stopping : bool, default=False
+        Hold out a tenth of the labels of each class, look at their loss fifty times in a training, end it after
+        ten looks without a better one, and keep the best weights. Some class must have ten labels or more.
     device : {"auto", "cpu", "cuda", "mps"}, default="auto"
         "auto" takes the first there is of cuda, mps, cpu. This project's tests run on a CPU alone: nobody has run
         it on "cuda" or "mps" yet.
@@ -89,7 +94,7 @@ class TorchDiverseClassifier(DiverseEnsembleClassifier):
     network_ : nn.Module
         The trained network with its parts ``backbone`` and ``heads``, in evaluation mode.
     loss_curve_ : dict of arrays, one number for each step
-        ``supervised``, ``ensemble`` and ``similarity`` on the mini-batch of every step.
+        ``supervised``, ``ensemble`` and ``similarity`` on the mini-batch of every step that was taken.
 
     See Also
     --------
@@ -116,6 +121,7 @@ class TorchDiverseClassifier(DiverseEnsembleClassifier):
         **DiverseEnsembleClassifier._parameter_constraints,
         "backbone": [nn.Module, callable, None],
         "joint": ["boolean"],
+        "early_stopping": ["boolean"],
         "device": [StrOptions({"auto", "cpu", "cuda", "mps"})],
         "dtype": [StrOptions({"float32", "float64", "bfloat16"})],
         "num_workers": [Interval(Integral, 0, None, closed="left")],
@@ -134,6 +140,7 @@ class TorchDiverseClassifier(DiverseEnsembleClassifier):
         n_steps: int = 500,
         batch_size: int = 32,
         unlabeled_batch_size: int = 32,
+        early_stopping: bool = False,
         device: str = "auto",
         dtype: str = "float32",
         num_workers: int = 0,
@@ -150,6 +157,7 @@ class TorchDiverseClassifier(DiverseEnsembleClassifier):
         self.n_steps = n_steps
         self.batch_size = batch_size
         self.unlabeled_batch_size = unlabeled_batch_size
+        self.early_stopping = early_stopping
         self.device = device
         self.dtype = dtype
         self.num_workers = num_workers
@@ -191,7 +199,7 @@ class TorchDiverseClassifier(DiverseEnsembleClassifier):
         present = weights > 0
         if not present.all():
             labels = encode(labels.without(~present), unlabeled=None)
-        self.classes_ = labels.classes
+        self.classes_, self._label_codes = labels.classes, labels.codes[labels.labeled]
         rng = np.random.default_rng(self.random_state)
         device = find_device(self.device)
         order = np.arange(len(rows))
@@ -266,18 +274,26 @@ class TorchDiverseClassifier(DiverseEnsembleClassifier):
         rng: np.random.Generator,
     ) -> None:
         rank = np.argsort(class_order_of(codes[labeled]))
+        held_out = tenth_of_each_class(codes, labeled, rng) if self.early_stopping else labeled[:0]
+        labeled = labeled[~np.isin(labeled, held_out)]
         picks = labeled[draw_batches(len(labeled), self.batch_size, self.n_steps, rng)]
         extra = unlabeled[draw_batches(len(unlabeled), self.unlabeled_batch_size, self.n_steps, rng)]
         device = next(network.parameters()).device
         targets = torch.as_tensor(rank[codes[picks]], device=device)  # (n_steps, B)
         batch_weights = torch.as_tensor(weights[picks] / weights[labeled].mean(), dtype=self._float, device=device)
         batches = rows.batches(np.hstack([picks, extra]), self.num_workers)  # (B + U, ...)
+
+        def held_out_loss() -> float:
+            logits = torch.cat([logits[:, 0] for logits in self._logits(network.eval(), rows, held_out)])
+            return float(functional.cross_entropy(logits, torch.as_tensor(rank[codes[held_out]])))
+
         self.loss_curve_ = train_network(
             network,
             zip(batches, targets, batch_weights, strict=True),
             loss,
             torch.optim.AdamW(network.parameters(), self.learning_rate, weight_decay=self.weight_decay),
             n_steps=self.n_steps,
+            held_out_loss=held_out_loss if self.early_stopping else None,
             verbose=self.verbose,
         )
         network.heads.reorder_classes(torch.as_tensor(rank, device=device))
@@ -303,13 +319,17 @@ class TorchDiverseClassifier(DiverseEnsembleClassifier):
     def _head_probs(self, X: Any, heads: slice) -> Iterator[Floats]:
         check_is_fitted(self)
         rows = self._rows(X, reset=False)
-        device = next(self.network_.parameters()).device
-        numbers = [np.arange(len(rows))[chunk] for chunk in gen_batches(len(rows), _SCORED_ROWS)]
-        for X_batch in rows.batches(numbers, self.num_workers):
+        for logits in self._logits(self.network_, rows, np.arange(len(rows))):
+            yield softmax(logits[:, heads].numpy(), axis=-1)
+
+    def _logits(self, network: nn.Module, rows: NumberedRows, numbers: NDArray[np.intp]) -> Iterator[Tensor]:
+        """Logits (k, 1 + M, C) of some rows, a few at a time; the prediction head stands first."""
+        device = next(network.parameters()).device
+        chunks = [numbers[chunk] for chunk in gen_batches(len(numbers), _SCORED_ROWS)]
+        for X_batch in rows.batches(chunks, self.num_workers):
             with torch.inference_mode():
-                logits, head_logits = self._forward(self.network_, X_batch.to(device), len(X_batch))
-            every_head = torch.cat([logits[:, None], head_logits], dim=1).cpu().double()  # (k, 1 + M, C)
-            yield softmax(every_head[:, heads].numpy(), axis=-1)
+                logits, head_logits = self._forward(network, X_batch.to(device), len(X_batch))
+            yield torch.cat([logits[:, None], head_logits], dim=1).cpu().double()
 
     def save_state(self, path: str | PathLike[str]) -> None:
         """Write the weights and the classes to ``path``, a safetensors file."""
@@ -372,6 +392,7 @@ def train_network(
     optimizer: torch.optim.Optimizer,
     *,
     n_steps: int,
+    held_out_loss: Callable[[], float] | None = None,
     verbose: bool = False,
 ) -> dict[str, NDArray[np.float64]]:
     """Train a network in place, one step for each batch.
@@ -384,26 +405,37 @@ def train_network(
     loss : callable
         What to minimise, and the terms to record by name.
     optimizer : of ``network``'s parameters
+    held_out_loss : callable, default=None
+        Of the network as it is. With it, training may end early, and the best weights are put back.
     verbose : bool
         Show a progress bar.
 
     Returns
     -------
-    dict of arrays of shape (n_steps,)
+    dict of arrays of shape (n_steps,), shorter where training ended early
         The terms of the loss.
     """
     device = next(network.parameters()).device
     curve: list[Tensor] = []
     names: list[str] = []
-    network.train()
+    least, best_step, best_weights = np.inf, 0, None
+    every = max(1, n_steps // _LOOKS)
     steps = track(batches, "Training", n_steps, console=Console(stderr=True), disable=not verbose)
     for X_batch, targets, weights in steps:
+        network.train()
         value, terms = loss(network, X_batch.to(device), targets, weights)
         optimizer.zero_grad()
         value.backward()
         optimizer.step()
         names = list(terms)
         curve.append(torch.stack([term.detach() for term in terms.values()]))
+        if held_out_loss is not None and (len(curve) % every == 0 or len(curve) == n_steps):
+            if (now := held_out_loss()) < least:
+                least, best_step, best_weights = now, len(curve), copy.deepcopy(network.state_dict())
+            if len(curve) - best_step >= _PATIENCE * every:
+                break
+    if best_weights is not None:
+        network.load_state_dict(best_weights)
     values = torch.stack(curve).cpu().double().numpy()  # (n_steps, number of terms)
     finite = np.isfinite(values).all(axis=1)
     if not finite.all():
@@ -449,11 +481,27 @@ class NumberedRows(Dataset[Tensor]):
         return loader
 
 
+def tenth_of_each_class(
+    codes: NDArray[np.intp], labeled: NDArray[np.intp], rng: np.random.Generator
+) -> NDArray[np.intp]:
+    """A random tenth of the labelled rows of each class, rounded down."""
+    drawn = rng.permutation(labeled)
+    by_class = [drawn[codes[drawn] == code] for code in np.unique(codes[labeled])]
+    held_out = np.concatenate([rows[: len(rows) // 10] for rows in by_class])
+    if not len(held_out):
+        raise ValueError(
+            "early_stopping holds out a tenth of the labels of each class, and no class has ten; leave it out."
+        )
+    return held_out
+
+
 def find_device(name: str) -> torch.device:
     """The device of that name; "auto" is the first there is of cuda, mps and cpu."""
+    there = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
     if name == "auto":
-        others = "mps" if torch.backends.mps.is_available() else "cpu"
-        name = "cuda" if torch.cuda.is_available() else others
+        name = next(device for device, is_there in there.items() if is_there)
+    if not there[name]:
+        raise ValueError(f"device={name!r} is not there for this PyTorch; choose another, or 'auto'.")
     return torch.device(name)
 
 

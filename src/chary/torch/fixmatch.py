@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from numbers import Real
 from typing import Any
 
+import numpy as np
 import torch
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
@@ -18,12 +20,14 @@ from chary._sklearn import Interval, StrOptions
 from chary.method import t_similarity
 from chary.method.confidence import Floats, MembersMixin
 from chary.method.network import Losses
+from chary.method.priors import is_narrower
 from chary.torch.classifier import BatchLoss, TorchDiverseClassifier
 from chary.torch.heads import diversity_loss, ensemble_loss
 
 Augmentation = Callable[[Tensor], Tensor]
 # What a batch moves the running means by: they are of about the last hundred batches.
 _PACE = 0.01
+_LOOKED_AT = 1_000  # rows, for a collapse
 
 
 class FixMatchTrainer(MembersMixin, MetaEstimatorMixin, BaseEstimator):
@@ -79,7 +83,7 @@ class FixMatchTrainer(MembersMixin, MetaEstimatorMixin, BaseEstimator):
     >>> y[25:50], y[75:100], y[125:] = -1, -1, -1
     >>> def shaken(batch):
     ...     return batch + 0.1 * torch.randn_like(batch)
-    >>> network = TorchDiverseClassifier(lambda: nn.Linear(4, 16), device="cpu", random_state=0)
+    >>> network = TorchDiverseClassifier(lambda: nn.Linear(4, 16), learning_rate=0.01, n_steps=100, random_state=0)
     >>> model = FixMatchTrainer(network, strong=shaken).fit(X.astype("float32"), y)
     >>> model.predict(X[:2].astype("float32")).shape
     (2,)
@@ -116,7 +120,21 @@ class FixMatchTrainer(MembersMixin, MetaEstimatorMixin, BaseEstimator):
         self._validate_params()
         classifier = clone(self.classifier)
         self.classifier_ = classifier._fit(X, y, sample_weight, self._loss_of(classifier))
+        if self._is_collapsed(X):
+            warnings.warn(
+                "The rows are predicted to be of far fewer classes than the labels: training was too short, or "
+                "consistency training has collapsed. Compare it with the classifier alone, raise n_steps, weaken "
+                "the strong view, or lower consistency_weight.",
+                stacklevel=2,
+            )
         return self
+
+    def _is_collapsed(self, X: Any) -> bool:
+        fitted = self.classifier_
+        rows = fitted._rows(X, reset=False)
+        some = np.random.default_rng(0).permutation(len(rows))[:_LOOKED_AT]
+        logits = torch.cat([logits[:, 0] for logits in fitted._logits(fitted.network_, rows, some)])
+        return is_narrower(logits.argmax(dim=1).numpy(), fitted._label_codes, len(fitted.classes_))
 
     def predict_joint_proba(self, X: Any) -> tuple[Floats, Floats]:
         """``predict_proba`` (n, C) and ``predict_head_proba`` (n, M, C) in one pass over the rows."""
