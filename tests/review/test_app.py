@@ -10,7 +10,7 @@ from starlette.requests import Request
 
 from chary.options import Options
 from chary.review import begin
-from chary.review.app import MOST_BYTES, read_body
+from chary.review.app import MOST_POSTED, read_body
 
 JSON = {"content-type": "application/json", "sec-fetch-site": "same-origin"}
 
@@ -95,10 +95,13 @@ def test_what_is_refused_is_logged_in_one_line_without_what_was_sent(browser, ca
 
 
 def test_a_body_is_bounded_whatever_it_says(browser):
-    for content in (b"x" * (MOST_BYTES + 1), (b"x" * 65536 for _ in range(17))):  # of the second no length is told
+    for content in (
+        b"x" * (MOST_POSTED + 1),
+        (b"x" * 65536 for _ in range(17)),
+    ):  # of the second no length is told
         answer = browser.client.post("/api/audit", content=content, headers=JSON)
         assert (answer.status_code, answer.json()) == (413, {"error": "The answer is too long."})
-    assert browser.client.post("/api/audit", content=b" " * MOST_BYTES, headers=JSON).status_code == 400
+    assert browser.client.post("/api/audit", content=b" " * MOST_POSTED, headers=JSON).status_code == 400
 
 
 def test_a_body_that_breaks_off_is_refused():

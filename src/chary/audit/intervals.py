@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaincinv, betaln, gammaln, xlog1py, xlogy
 
 Floats = NDArray[np.floating[Any]]
-Counts = NDArray[np.int64]
+Ints = NDArray[np.int64]
 
 # Rounding may cost a limit this much, never the other way: probabilities of a tail, logarithms of a likelihood.
 _ROUNDING, _LOG_ROUNDING = 1e-12, 1e-6
@@ -351,7 +351,7 @@ def _fewest_kept(x: int, n: int, population: int | None, risk: float, prior: tup
     return likeliest
 
 
-def _fewest_likely(s: Counts, t: Counts, population: int, level: float) -> Counts:
+def _fewest_likely(s: Ints, t: Ints, population: int, level: float) -> Ints:
     """The smallest number of right rows that the martingale has not ruled out, for each moment."""
     needed = betaln(1 + s, 1 + t - s) + np.log1p(-level) - _LOG_ROUNDING
     low = s - 1
@@ -363,7 +363,7 @@ def _fewest_likely(s: Counts, t: Counts, population: int, level: float) -> Count
     return high
 
 
-def _log_likelihood(right: Counts, s: Counts, t: Counts, population: int) -> Floats:
+def _log_likelihood(right: Ints, s: Ints, t: Ints, population: int) -> Floats:
     wrong, missed = population - right, t - s
     chosen = gammaln(right + 1) - gammaln(right - s + 1) + gammaln(wrong + 1) - gammaln(wrong - missed + 1)
     return chosen + gammaln(population - t + 1) - gammaln(population + 1)

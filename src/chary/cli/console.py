@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
     from chary.tables import Source, Table
 
-READABLE = f"{listed(FORMAT_WORDS.values(), 'or')}, also gzip or zip"
+FORMATS_READ = f"{listed(FORMAT_WORDS.values(), 'or')}, also gzip or zip"
 TABLE = Annotated[
     list[str],
     typer.Argument(
         metavar="FILE...",
-        help=f"{READABLE}; several files, a folder or a pattern are one table; - is standard input.",
+        help=f"{FORMATS_READ}; several files, a folder or a pattern are one table; - is standard input.",
     ),
 ]
 JSON = Annotated[bool, typer.Option("--json", help="Print figures for a program.", rich_help_panel=OUTPUT)]

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from chary.labelling.predict_files import FileTask, LabelledFile, Plan, Resources
     from chary.labelling.score import Predictor
 
-_MANY = f"{console.READABLE}; of a folder or a quoted pattern each file gets an output; - is standard input."
+_MANY = f"{console.FORMATS_READ}; of a folder or a quoted pattern each file gets an output; - is standard input."
 TABLES = Annotated[list[str], typer.Argument(metavar="FILE...", help=_MANY)]
 
 

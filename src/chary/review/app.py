@@ -60,7 +60,7 @@ from chary.review.truth import accept, truth_page
 from chary.tables import TableError
 
 LOG = logging.getLogger("chary.review")
-MOST_BYTES = 1 << 20  # of what a page sends
+MOST_POSTED = 1 << 20  # of what a page sends
 _COMMON = "default-src 'none'; img-src 'self'; base-uri 'none'; frame-ancestors 'self'"
 _PAGE_POLICY = (
     f"{_COMMON}; script-src 'self'; style-src 'self'; connect-src 'self'; frame-src 'self'; form-action 'self'"
@@ -285,7 +285,7 @@ async def read_body(request: Request) -> bytes:
     try:
         async for part in request.stream():
             body += part
-            if len(body) > MOST_BYTES:
+            if len(body) > MOST_POSTED:
                 raise HTTPException(413, "The answer is too long.")
     except ClientDisconnect:
         raise HTTPException(400, "The request did not arrive as a whole.") from None

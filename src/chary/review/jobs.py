@@ -32,6 +32,7 @@ from chary.audit.sheet import (
     write_sheet,
 )
 from chary.labelling import LabeledTable, label_table
+from chary.labelling.label import Progress
 from chary.model_file import model_bytes
 from chary.options import Options
 from chary.report.page import render_judged, render_page
@@ -42,7 +43,6 @@ from chary.tables.cells import cell_texts, cell_words, label_texts, target_texts
 from chary.tables.table import ACCEPT, ADDED_COLUMNS, can_be_text, column_named, refuse_taken
 from chary.tables.target import Value, read_target, target_values
 
-Progress = Callable[[str], None]
 _EXAMPLES, _LOOKED_AT = 3, 200
 _FEW_VALUES, _LOOKED_AT_TO_CHOOSE = 30, 20_000  # of a column that is offered first, and cells that are looked at
 

@@ -16,11 +16,11 @@ from chary._files import atomic_rewrite, atomic_write, sole_writer, sweep
 from chary._words import Parameter, Step, shown
 from chary.audit.filling import Filling
 from chary.labelling import LabeledTable
-from chary.labelling.label import Pace
+from chary.labelling.label import Pace, Progress
 from chary.options import Options
 from chary.report.summary import summarize_diagnosis
 from chary.review import files
-from chary.review.jobs import ChooseJob, Job, LabelJob, Progress, job_of
+from chary.review.jobs import ChooseJob, Job, LabelJob, job_of
 from chary.tables import TableError, open_source
 from chary.tables.formats import require_writable
 from chary.tables.formats.base import state_of
