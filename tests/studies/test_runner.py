@@ -217,7 +217,7 @@ study = Study("mine", "", (BLOBS,), ("ssb",), methods)
 cells = study.cells()[:24]
 if __name__ == "__main__":
     try:
-        run(study, cells, Store(sys.argv[1]), jobs=1, report=lambda p: print(p.n_done, flush=True))
+        run(study, cells, Store(sys.argv[1]), report=lambda p: print(p.n_done, flush=True))
     except Interrupted as stopped:
         sys.exit(stopped.exit_code)
 """
