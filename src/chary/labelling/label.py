@@ -512,7 +512,7 @@ _USUAL = {
     "Comparing labelled and unlabelled rows": 10,
     "Training": 66,
     "Checking against held-out labels": 10,
-    "Finding what decides the labels": 4,
+    "Finding what decides the labels": 3,
     "Labelling": 2,
     "Choosing rows to check": 2,
 }
