@@ -88,7 +88,7 @@ def save_model(model: Any, path: str | os.PathLike[str], *, overwrite: bool = Fa
 
 
 def model_bytes(model: Any) -> bytes:
-    """What :func:`save` writes, for callers that write several files together."""
+    """What :func:`save_model` writes, for callers that write several files together."""
     if hasattr(model, "fit"):
         check_is_fitted(model)
     arrays: Arrays = {}
@@ -102,7 +102,7 @@ def model_bytes(model: Any) -> bytes:
 
 
 def load_model(path: str | os.PathLike[str]) -> Any:
-    """Load a model saved by :func:`save`; its predictions are those of the saved one to the bit.
+    """Load a model saved by :func:`save_model`; its predictions are those of the saved one to the bit.
 
     Whatever versions of scikit-learn it was saved and is loaded with. Trees come back as plain arrays: instead of
     an ``ExtraTreesClassifier`` there is a ``chary.method.PlainForest``, which predicts the same.
@@ -110,7 +110,7 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     Parameters
     ----------
     path : path
-        Of a file that :func:`save` or a command wrote.
+        Of a file that :func:`save_model` or a command wrote.
     """
     name = Path(path).name
     try:
