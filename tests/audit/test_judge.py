@@ -70,6 +70,15 @@ def test_the_sheet_hides_what_is_judged(table, judged):
     assert judged[1] == draw(np.zeros(N, dtype=bool), 150, 0).tolist()
 
 
+def test_a_confidence_may_be_written_as_people_write_numbers(table, judged):
+    frame, _ = table
+    written = pl.col("sure").cast(pl.String).str.replace(".", ",", literal=True) + " %"
+    tables = frame, frame.with_columns(written)
+    plain, typed = (judge(one, ["rule"], judged[0], confidence="sure", error=0.2).asked for one in tables)
+    assert plain == typed
+    assert plain.n_accepted
+
+
 def test_figures_are_those_of_the_audited_rows(table, judged):
     frame, truth = table
     path, rows = judged
@@ -176,7 +185,7 @@ def test_numbers_and_truth_values_can_be_judged(tmp_path):
         ({"labels": ["rule", "rule"]}, "each once; 'rule' and 'rule'"),
         ({"by": ["nowhere"]}, "no column 'nowhere'"),
         ({"by": ["text"]}, "600 different values, more than 200"),
-        ({"confidence": "text"}, "holds no numbers beside labels"),
+        ({"confidence": "text"}, "holds no numbers; choose another"),
         ({"error": 0.1}, "name the column of their confidence"),
         ({"error": 7, "confidence": "sure"}, "is not a share of wrong labels"),
         ({"truth": "rule"}, "the truth must come from elsewhere"),

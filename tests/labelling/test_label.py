@@ -251,6 +251,19 @@ def test_a_class_prior_cannot_stand_beside_a_new_class_of_an_audit(tmp_path):
             label_table(source, Options.of(target="y", audit=tmp_path / "a.csv", class_prior=prior))
 
 
+@pytest.mark.parametrize("new", ["maybe", "zzz"])
+def test_a_class_that_only_the_audit_found_is_learned(tmp_path, new):
+    source = table()
+    labels = target_labels(source, "y")
+    with (tmp_path / "a.csv").open("wb") as file:
+        write_audit(source, "y", labels, draw(labels.labeled, 8, 0), file)
+    frame = pl.read_csv(tmp_path / "a.csv", infer_schema=False)
+    frame.with_columns(pl.Series("y", ["no", new, "=yes", "no"] * 2)).write_csv(tmp_path / "a.csv")
+    found = label_table(source, Options.of(target="y", audit=tmp_path / "a.csv"))
+    assert new in found.labels.classes
+    assert found.audit.answers.new_classes == {new: 2}
+
+
 def test_a_large_pool_is_sampled_for_the_check(monkeypatch):
     seen, nothing = [], HeldOut(np.zeros(0), np.zeros(0, dtype=bool), np.zeros(0), np.zeros(0))
     monkeypatch.setitem(LEARNERS, NETWORK, LEARNERS[NETWORK]._replace(held_out_rows=30))

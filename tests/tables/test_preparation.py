@@ -40,6 +40,9 @@ WRITTEN_OTHERWISE = [
     (["yes", "no"] * 30, ["true", "false"], "holds 'true': 2 of 2 .* yes or its opposite"),
     (["5.4 km", "7 km"] * 30, ["5 mi"], "holds '5 mi': 1 of 1 .* numbers in km such as 1,234.5 km"),
     (["12 %", "7 %"] * 30, [0.12, 0.07], "holds '0.12': 2 of 2 .* numbers in %"),
+    (["57.330,18", "1.234,5"] * 30, ["3.754", "2.486"], "holds '3.754': 2 of 2 .* such as 1.234,5"),
+    (["3.8 MB/s", "4 MB/s"] * 30, ["3.8 Mb/s"], "holds '3.8 Mb/s': 1 of 1 .* numbers in MB/s"),
+    (["3.8 MWh", "4 MWh"] * 30, ["3.8 mWh"], "holds '3.8 mWh': 1 of 1 .* numbers in MWh"),
     (["12:30", "7:15"] * 30, ["half past"], "times of day such as 12:30"),
     (["2024-01-31 10:30", "2024-02-01 7:00"] * 30, ["2024-01-31"], "with a time of day such as 2024-01-31 10:30"),
 ]
@@ -51,6 +54,12 @@ def test_cells_written_otherwise_than_learned_are_refused():
         with pytest.raises(TableError, match=f"^Column 'x' .*{said}") as caught:
             preparation.transform({"x": new, "fine": [1] * len(new)})
         assert "\n" not in str(caught.value)
+
+
+def test_what_shows_how_numbers_are_written_may_come_later():
+    preparation = TablePreparation().fit({"x": ["57.330,18", "1.234,5"] * 30})
+    doubtful, clear = preparation.transform({"x": ["3.754", "2,5"]})[:, 0]
+    assert doubtful > clear  # 3754 and 2.5
 
 
 def test_a_few_odd_cells_are_missing_as_they_are_when_learning():

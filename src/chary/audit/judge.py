@@ -40,7 +40,8 @@ from chary.audit.sheet import (
 )
 from chary.options import AUDIT_SIZE, Options
 from chary.tables import TableError
-from chary.tables.cells import all_as_typed, label_texts
+from chary.tables.cells import all_as_typed, filled_cells, label_texts
+from chary.tables.columns.numbers import Numbers
 from chary.tables.source import Source, from_dataframe
 from chary.tables.table import Table, can_be_text, texts
 from chary.tables.target import (
@@ -507,8 +508,7 @@ def _confidences(tested: LabelsUnderTest) -> tuple[NDArray[np.float64], NDArray[
     """(n,) The confidence of every row, NaN where there is none, and whether it has a label."""
     confidence, labels = str(tested.options.confidence), tested.options.labels[0]
     cells = tested.source.columns(list(dict.fromkeys([confidence, labels])))
-    dtype = cells.schema[confidence]
-    if not (dtype.is_numeric() or dtype in (pl.String, pl.Boolean)):
-        raise TableError(f"Column {shown(confidence)} holds {dtype}, not numbers; choose another.")
-    numbers = cells[confidence].cast(pl.Float64, strict=False).fill_null(float("nan")).to_numpy()
-    return numbers, tested.has_label(cells[labels]).to_numpy()
+    read = Numbers().find(filled_cells(cells[confidence]), forced=True)  # as a column to learn from: 0,74 or 74 %
+    if read is None:
+        raise TableError(f"Column {shown(confidence)} holds no numbers; choose another.")
+    return Numbers().read(cells[confidence], read)[:, 0], tested.has_label(cells[labels]).to_numpy()

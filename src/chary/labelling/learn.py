@@ -28,7 +28,7 @@ from chary.labelling.explain import Explainer, explainer
 from chary.method.diverse import DiverseEnsembleClassifier
 from chary.method.estimators import log_of
 from chary.method.held_out import HeldOut, held_out, judge_folds
-from chary.method.labels import Labels
+from chary.method.labels import Labels, with_rows
 from chary.method.mixture import MixedEnsembleClassifier, boosted_trees, default_members, linear_model
 from chary.method.policies import Curriculum, Policy, RisingShare
 from chary.method.priors import ACCURACY, AIMS, ClassPrior, describe_prior, is_narrower, shares_of_part, variation
@@ -452,7 +452,7 @@ def fit_learner(
     has ``collapsed``.
     """
     choice = choose_learner(diagnosis, learner=learner, rounds=rounds)
-    tried = None
+    tried, labels = None, with_rows(labels)  # a class that only the audit found is not learned here
     if learner == AUTO and choice.name == MIXED:
         tried = weigh_members(X, labels, seed, may_lean=class_prior is None and aim == ACCURACY)
         weighted = partial(choice.learner.estimator, weights=tried.weights, lean=tried.lean)

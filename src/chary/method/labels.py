@@ -80,7 +80,7 @@ def encode(y: Labels | ArrayLike, *, unlabeled: Any = -1) -> Labels:
         raise ValueError(f"unlabeled must be one label or None, got {unlabeled!r}.")
     if is_missing(unlabeled):
         unlabeled = None
-    labels = _with_rows(y) if isinstance(y, Labels) else _encoded(y, unlabeled)
+    labels = with_rows(y) if isinstance(y, Labels) else _encoded(y, unlabeled)
     if len(labels.classes) < 2:
         _refuse_too_few(labels.classes, labels.labeled, unlabeled)
     return labels
@@ -107,7 +107,7 @@ def decode(codes: NDArray[np.intp], classes: NDArray[Any], *, unlabeled: Any = -
     return labels
 
 
-def _with_rows(labels: Labels) -> Labels:
+def with_rows(labels: Labels) -> Labels:
     """Labels without the classes that no row has."""
     there = np.bincount(labels.codes[labels.labeled], minlength=len(labels.classes)) > 0
     if there.all():

@@ -377,8 +377,10 @@ class Forms:
 
     def __init__(self, columns: Sequence[tuple[Column, Kind]], forced: Sequence[str] = ()) -> None:
         self._columns, self._forced = {column.name: (column, kind) for column, kind in columns}, forced
-        self._n: Counter[tuple[str, str]] = Counter()  # of a column, cells that are "filled", "missing", "unread"
-        self._first: dict[str, Any] = {}  # unread cell
+        # Of a column, cells that are "filled", "missing" a number, "unread", or "doubted".
+        self._n: Counter[tuple[str, str]] = Counter()
+        self._first: dict[tuple[str, str], Any] = {}  # unread or doubted cell
+        self._proven: set[str] = set()  # columns in which a cell shows that none is written otherwise
 
     @property
     def missing(self) -> dict[str, int]:
@@ -391,24 +393,32 @@ class Forms:
         without = filled_cells(cells.clear() if missing is None else cells.filter(missing))
         n_missing = 0 if missing is None else int(missing.sum())
         self._n.update({(name, "filled"): len(cells) - n_missing + len(without), (name, "missing"): n_missing})
-        unread = kind.unread(without, column)
-        self._n[name, "unread"] += len(unread)
-        if len(unread):  # a list as such, not as a column of its own
-            self._first.setdefault(name, unread.head(1).to_list()[0])
+        odd = {"unread": kind.unread(without, column)}
+        if (doubt := kind.doubted(cells, column)) is not None:
+            odd["doubted"] = doubt[0]
+            self._proven |= {name} if doubt[1] else set()
+        for why, which in odd.items():
+            self._n[name, why] += len(which)
+            if len(which):  # a list as such, not as a column of its own
+                self._first.setdefault((name, why), which.head(1).to_list()[0])
 
     def add(self, later: Forms) -> None:
         """What was seen of the rows that follow."""
         self._n.update(later._n)
         self._first = {**later._first, **self._first}
+        self._proven |= later._proven
 
     def refuse(self) -> None:
         """Refuse a table with a column of which more cannot be read than ``fit`` lets pass; if forced, of all."""
         for name, (column, kind) in self._columns.items():
-            n, n_odd = self._n[name, "filled"], self._n[name, "unread"]
+            n = self._n[name, "filled"]
+            in_doubt = name not in self._proven and self._n[name, "doubted"] > n / 2
+            why = name, "doubted" if in_doubt else "unread"
+            n_odd = self._n[why]
             usual = n - n_odd >= READABLE * n or binom.sf(n_odd - 1, n, 1 - READABLE) >= _UNLIKELY
             if n == 0 or (n_odd < n and (usual or name in self._forced)):
                 continue
             raise TableError(
-                f"Column {shown(name)} holds {shown(self._first[name])}: {n_odd:,} of {n:,} cells cannot be read, "
+                f"Column {shown(name)} holds {shown(self._first[why])}: {n_odd:,} of {n:,} cells cannot be read, "
                 f"because the model learned from {kind.expected(column)}; write them the same way."
             )

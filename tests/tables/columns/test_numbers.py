@@ -204,7 +204,7 @@ def test_currencies_factors_and_units():
     for before, after, unit, factor in (
         ("", "", "", 1),
         ("$", "", "$", 1),
-        ("€", "EUR", "€ eur", 1),
+        ("€", "EUR", "€ EUR", 1),
         ("Rs.", "", "Rs", 1),
         ("$", "m", "$", 1e6),
         ("£", "b", "£", 1e9),
@@ -238,3 +238,9 @@ def test_a_comma_that_may_be_either_mark_is_doubted():
     assert Numbers().read(pl.Series(["7,839"]), column)[0, 0] == 7839
     for sure in ("950", "1,234,567", "0.5"):
         assert not find_column(pl.Series("x", [*["7,839", "12,500", "7,120"] * 9, sure])).doubtful
+
+
+def test_words_that_multiply_are_known_in_any_case_and_number():
+    cells = pl.Series("x", ["1 million", "2.5 millions", "3 Million", "0.5 Millions"] * 20)
+    column = KIND.find(cells)
+    assert KIND.read(cells, column)[:4, 0].tolist() == [1e6, 2.5e6, 3e6, 5e5]

@@ -67,6 +67,13 @@ class Numbers(Kind):
         are_numbers = without.dtype.is_numeric() and not Form.of(column.form).needs_unit
         return without.clear() if are_numbers else without
 
+    def doubted(self, cells: pl.Series, column: Column) -> tuple[pl.Series, bool] | None:
+        """Where a decimal comma is due, cells with a point, as 1.234 may be a fraction; a comma shows the form."""
+        if Form.of(column.form).decimal != "," or cells.dtype != pl.String:
+            return None
+        pointed = cells.filter(cells.str.contains(".", literal=True).fill_null(False)).str.strip_chars()
+        return pointed, bool(cells.str.contains(",", literal=True).any())
+
     def expected(self, column: Column) -> str:
         form = Form.of(column.form)
         return f"{' in '.join(filter(None, ['numbers', form.unit]))} such as {form.example}"
@@ -214,9 +221,9 @@ _NO_CENTS = r"[.,][-\u2014]+( |$)"  # 12.- is 12.00
 _MARKS = ((".", ""), (".", ","), (".", "_"), (".", "'"), (",", ""), (",", "."), (",", "_"), (",", "'"), ("", "."))
 _MAX_WORDS = 60  # different ones around a number, or in its place, that are looked at
 _FACTORS = {
-    **dict.fromkeys(("k", "K", "thousand", "Tsd"), 1e3),
-    **dict.fromkeys(("M", "mn", "million", "Mio"), 1e6),
-    **dict.fromkeys(("B", "bn", "billion", "Mrd"), 1e9),
+    **dict.fromkeys(("k", "K", "thousand", "tsd"), 1e3),
+    **dict.fromkeys(("M", "mn", "mln", "million", "mio"), 1e6),
+    **dict.fromkeys(("B", "bn", "billion", "mrd"), 1e9),
 }
 _FACTORS_OF_MONEY = {"m": 1e6, "b": 1e9}  # metres or bytes elsewhere
 
@@ -331,18 +338,25 @@ def _words_around(parts: pl.DataFrame) -> pl.DataFrame:
 def _meaning(before: str, after: str) -> tuple[str, float]:
     """The unit that words around a number mean, and what they multiply it by; 1 day and 2 Days are one unit.
 
-    >>> _meaning("$", "bn"), _meaning("", "Tsd. €"), _meaning("", "Days"), _meaning("", "MW")
-    (('$', 1000000000.0), ('€', 1000.0), ('day', 1.0), ('MW', 1.0))
+    Case and plural are passed over in words alone: MB/s is not Mb/s, and MWh is not mWh.
+
+    >>> _meaning("$", "bn"), _meaning("", "Tsd. €"), _meaning("", "Millions"), _meaning("", "Days")
+    (('$', 1000000000.0), ('€', 1000.0), ('', 1000000.0), ('day', 1.0))
+    >>> _meaning("", "MW"), _meaning("", "MB/s")
+    (('MW', 1.0), ('MB/s', 1.0))
     """
     words = re.sub(r"([$€£¥\u20a0-\u20c0])", r" \1", after.replace(".", "")).split()
     factors = _FACTORS | _FACTORS_OF_MONEY if before else _FACTORS
-    factor = factors.get(words[0], 1.0) if words else 1.0
+    factor = factors.get(words[0] if len(words[0]) < 3 else _singular(words[0]), 1.0) if words else 1.0
     words = words[factor != 1 :]
     unit = " ".join([before.rstrip(".")] * bool(before) + words)
-    if len(unit) > 2 and not _is_money(unit):
-        unit = unit.lower()
-        unit = unit[:-1] if unit.endswith("s") and not unit.endswith("ss") else unit
-    return unit, factor
+    is_word = re.fullmatch(r"[^\W\d_]{3,}", unit) is not None and (len(unit) > 3 or unit[1:].islower())
+    return _singular(unit) if is_word else unit, factor
+
+
+def _singular(word: str) -> str:
+    word = word.lower()
+    return word[:-1] if word.endswith("s") and not word.endswith("ss") else word
 
 
 def _is_money(unit: str) -> bool:
