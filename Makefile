@@ -34,7 +34,7 @@ docs: $(VENV)/.installed-docs
 	$(BIN)/python docs/check_links.py $(SITE)
 	@echo "Open $(SITE)/index.html"
 
-# Whether the tests would notice: small faults in six pure modules, and the share that some test finds.
+# Whether the tests would notice: small faults in ten modules, and the share that some test finds.
 mutants: $(VENV)/.installed-test
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/mutants.py
 
