@@ -89,7 +89,9 @@ def test_many_files_have_an_output_each_and_are_not_made_twice(model, months, tm
 
 def test_without_a_folder_outputs_are_next_to_their_inputs(model, months, run):
     (months / "bad.csv").write_text("id;age\n1\n")
-    code, said, err = run("predict", model, months, "--format", "parquet", "--columns", "id", "--threshold", 0.8)
+    code, said, err = run(
+        "predict", model, months, "--format", "parquet", "--columns", "id", "--columns", "id", "--threshold", 0.8
+    )
     assert code == 1
     assert "bad.csv, line 2: 1 cells where the header has 2" in err
     assert "4 files written" in said

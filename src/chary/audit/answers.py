@@ -236,7 +236,8 @@ def match_answers(
     if n_drawn > last:
         notes.append(f"{n_drawn - last} of the {n_drawn} rows drawn have no label yet.")
     if n_skipped := last - n_answers - (len(annotators.unsettled) if annotators else 0):
-        notes.append(f"{n_skipped} of the {n_drawn} rows drawn were skipped; they count as wrong.")
+        they = "was skipped; it counts" if n_skipped == 1 else "were skipped; they count"
+        notes.append(f"{n_skipped} of the {n_drawn} rows drawn {they} as wrong.")
     numbers = {place: row.number for place, row in by_place.items()}
     drawn = np.array([numbers.get(place, -1) for place in range(1, last + 1)], dtype=np.intp)
     answers = AuditAnswers.of(drawn, truth, n_drawn, classes, list(dict.fromkeys(notes)))

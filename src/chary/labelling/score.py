@@ -227,7 +227,7 @@ class Predictor:
             )
         if isinstance(columns, str):
             raise TableError("The columns to keep are one text; pass a list of names.")
-        self.data, self.columns = bytes(data), tuple(columns)
+        self.data, self.columns = bytes(data), tuple(dict.fromkeys(columns))
         self.probabilities, self.threshold = bool(probabilities), threshold
         self._lock = threading.Lock()
         self._model: Pipeline | None = None

@@ -107,7 +107,10 @@ def summarize(result: LabeledTable) -> Summary:
         "columns": [_column(column) for column in preparation.columns_],
         "settings": {
             **result.settings,
-            "options": {name: str(said) for name, said in result.options.as_typed("label").items()},  # all chosen
+            "options": {  # all that were chosen
+                name: ", ".join(said) if isinstance(said, list) else str(said)
+                for name, said in result.options.as_typed("label").items()
+            },
             "features": len(preparation.get_feature_names_out()),
             "versions": _VERSIONS,
         },

@@ -194,3 +194,13 @@ def test_what_no_kind_takes():
     ):
         found = of_no_kind(pl.Series("x", cells))
         assert (found.kind, found.note) == (kind, note)
+
+
+def test_remarks_that_are_read_as_values_name_the_option_that_reads_their_words():
+    usual = ["please call me back", "all is well, thank you"] * 40
+    rare = [f"please call me back - customer {i}" for i in range(20)]
+    found = Categories().find(pl.Series("x", usual + rare))
+    assert found.doubtful
+    assert found.note == "2 values, 20 rare ones grouped; --text reads their words"
+    assert not Categories().find(pl.Series("x", usual + rare), forced=True).doubtful
+    assert not Categories().find(pl.Series("x", ["Kiel", "Ulm"] * 40 + [f"Town {i}" for i in range(20)])).doubtful

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from chary.options import flag_of
 from chary.tables.cells import CONSTANT, FEW, IDENTIFIER, TEXT, UNSUPPORTED, Column, Kind, missing_cells
 from chary.tables.table import all_composed, can_be_text, texts
 
@@ -41,8 +42,12 @@ class Categories(Kind):
         n_rare = len(counts) - len(frequent)
         note = f"{len(frequent)} value{'s' * (len(frequent) > 1)}"
         note += f", {n_rare:,} rare ones grouped" if n_rare else ""
+        # Many rare values of several words may be remarks, of which the words tell more than the whole.
+        n_words = counts["value"].str.count_matches(r"\S+").to_numpy().mean()
+        are_remarks = not forced and n_rare > len(frequent) and bool(n_words >= 3)
+        note += f"; {flag_of('text')} reads their words" * are_remarks
         categories = tuple(sorted(frequent["value"].to_list()))
-        return Column(filled.name, self.name, note, categories=categories, other=n_rare > 0)
+        return Column(filled.name, self.name, note, categories=categories, other=n_rare > 0, doubtful=are_remarks)
 
     def feature_names(self, column: Column) -> list[str]:
         groups = [*column.categories, *["(other)"] * column.other, *["(missing)"] * column.missing]
