@@ -41,7 +41,7 @@ from chary.audit.sheet import (
 from chary.options import AUDIT_SIZE, Options
 from chary.tables import TableError
 from chary.tables.cells import all_as_typed, filled_cells, label_texts
-from chary.tables.columns.numbers import Numbers
+from chary.tables.columns import Numbers
 from chary.tables.source import Source, from_dataframe
 from chary.tables.table import Table, can_be_text, texts
 from chary.tables.target import (

@@ -14,7 +14,8 @@ from chary.tables.cells import CONSTANT, DROPPED, IDENTIFIER, TEXT, Column, Kind
 from chary.tables.columns.categories import Categories, category_texts, find_constant, find_identifier, of_no_kind
 from chary.tables.columns.dates import WRITTEN, Dates, TimesOfDay
 from chary.tables.columns.embeddings import Embeddings
-from chary.tables.columns.numbers import Booleans, Numbers, why_no_numbers
+from chary.tables.columns.numbers import Booleans, why_no_numbers
+from chary.tables.columns.numbers import Numbers as Numbers  # for other rooms, too
 from chary.tables.columns.texts import Texts
 from chary.tables.table import TableError, can_be_text
 from chary.tables.table import texts as as_texts
