@@ -118,7 +118,6 @@ def _levels(outcome: LabeledTable, right: NDArray[np.bool_], confidence: NDArray
 
 def _what_was_said(outcome: LabeledTable, codes: NDArray[np.intp], truth: NDArray[np.intp]) -> dict[str, Any]:
     pool = ~outcome.labels.labeled
-    right, confidence = codes == truth, outcome.confidence[pool]
     diagnosis, judged = outcome.diagnosis, outcome.judged
     empty = np.setdiff1d(outcome.labels.codes[~pool], outcome.codes[pool])
     said = {
@@ -126,7 +125,7 @@ def _what_was_said(outcome: LabeledTable, codes: NDArray[np.intp], truth: NDArra
         "learner": outcome.settings["learner"],
         "auc": diagnosis.separation.auc if diagnosis.separation else None,
         "coverage": diagnosis.coverage,
-        "levels": _levels(outcome, right, confidence),
+        "levels": _levels(outcome, codes == truth, outcome.confidence[pool]),
         "classes_without_rows": outcome.labels.classes[empty].tolist(),
         "held_out_rows": len(judged.correct),
     }
