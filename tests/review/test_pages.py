@@ -210,3 +210,16 @@ def test_why_nothing_is_known_yet_is_said(browser):
     assert "was not said" in browser.post("/api/accept", 400)["error"]
     assert "(planned) or all along" in browser.post("/api/audit/draw", 400, k=3, rule="often")["error"]
     assert "At most 5,000 rows" in browser.post("/api/audit/draw", 400, k=5_001)["error"]
+
+
+def test_where_nothing_can_be_accepted_there_is_no_button_that_could_only_fail(browser, animals):
+    browser.label(animals[1], k=4)
+    browser.wait()
+    page = browser.client.get("/truth").text
+    assert "No label can be accepted yet. Label more random rows first." in page
+    assert "Accept these labels" not in page
+    browser.label(animals[1], k=40)
+    browser.wait()
+    page = browser.client.get("/truth").text
+    assert "No label can be accepted yet" not in page
+    assert "Accept these labels" in page
