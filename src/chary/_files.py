@@ -179,12 +179,15 @@ def why_unreadable(path: GivenPath) -> str | None:
     >>> why_unreadable("nowhere.csv")
     "'nowhere.csv' cannot be read (no such file or directory); check the path."
     """
-    if is_address(path) or os.path.isdir(path) or (os.path.exists(path) and not os.path.isfile(path)):
+    if os.path.isdir(path) or (os.path.exists(path) and not os.path.isfile(path)):
         return None  # there, and no file: what else it may be, its reader says
     try:
         with open(path, "rb"):
             return None
     except (OSError, ValueError) as error:
+        if is_address(path):
+            where = shown(path, 200)
+            return f"{where} is an address, and chary reads files; fetch the file first, then give its path."
         if _WINDOWS and isinstance(error, PermissionError):
             return f"{shown(path, 200)} cannot be read; close it if another program, such as Excel, has it open."
         reason = (getattr(error, "strerror", None) or str(error)).lower()

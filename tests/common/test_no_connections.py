@@ -40,6 +40,15 @@ def test_no_command_connects(folder, sockets, quick_learners, command):
     assert sockets() == []
 
 
+def test_an_address_is_refused_without_a_connection(folder, sockets, capsys):
+    assert main(["diagnose", "https://example.org/t.csv", "-t", "y"]) == 1
+    assert (
+        "is an address, and chary reads files; fetch the file first, then give its path."
+        in capsys.readouterr().err
+    )
+    assert sockets() == []
+
+
 def test_studies_connect_to_download_and_say_that_they_could_not(folder, sockets, monkeypatch, capsys):
     monkeypatch.setenv("CHARY_CACHE", str(folder))
     assert studies(["datasets", "fetch", "mushrooms"]) == 1

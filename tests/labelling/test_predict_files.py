@@ -232,7 +232,7 @@ def test_records_are_kept_of_a_folder_a_pattern_and_several_files(predictor, fol
 
 
 def test_what_is_elsewhere_is_refused(predictor):
-    with pytest.raises(TableError, match="is not a file on this machine; download it first"):
+    with pytest.raises(TableError, match="is an address, and chary reads files; fetch the file first"):
         plan_files(predictor, ["https://example.org/t.csv"], into(None))
 
 

@@ -354,6 +354,8 @@ def test_files_stand_in_the_order_of_their_names_or_as_given(folder):
         (["{}/empty"], "^The folder .* holds no table; give a file, or a pattern for files deeper in it.$"),
         (["/dev/null"], "is not a regular file"),
         (["a\x00b"], "cannot be read"),
+        (["https://example.org/t.csv"], "is an address, and chary reads files; fetch the file first, then give"),
+        (["s3://bucket/*.parquet"], "is an address"),
         ([], "No file was given"),
     ],
 )

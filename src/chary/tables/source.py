@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import copy
 import glob
-import io
 import os
 import re
 import sys
-import urllib.request
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -49,7 +47,6 @@ from chary.tables.table import (
 from chary.tables.target import folded
 
 STDIN = "-"
-_PATIENCE = 60.0  # seconds without a byte from an address
 MOST_BYTES = 64 << 20  # of text in a block
 GivenPath = str | os.PathLike[str]
 # What chary itself writes next to a table, which is no part of the next one.
@@ -84,9 +81,8 @@ def open_source(
     ----------
     data : Table, path, sequence of paths, mapping of columns, or data frame of any library that speaks Arrow
         A path may be a file of any kind, also one in gzip or alone in a ZIP archive; a folder, or a pattern such
-        as ``"in/*.csv"``: files of one kind with the same columns, one table in the order of their names;
-        ``"-"``, standard input; or an address that Polars reads, such as ``"https://..."``, ``"s3://..."``,
-        ``"gs://..."`` or ``"hf://..."``, with the credentials that you have set up for it.
+        as ``"in/*.csv"``: files of one kind with the same columns, one table in the order of their names; or
+        ``"-"``, standard input.
     delimiter : str, default=None
         One character; None finds out among comma, semicolon, tab and bar.
     encoding : str, default=None
@@ -128,7 +124,7 @@ def open_source(
     found, notes = find_files(given)
     if name and len(found) == 1 and found[0].path is not None:
         found = [replace(found[0], name=name)]
-    looked_into = [look_into(file if file.path else _fetched(file.name)) for file in found]
+    looked_into = [look_into(file if file.path else _standard_input()) for file in found]
     for file, format in looked_into:
         if sheet is not None and format.name != "xlsx":
             raise TableError(f"{file.name} is {format.words} without sheets; leave {Parameter('sheet')} out.")
@@ -525,8 +521,6 @@ def find_files(given: Sequence[str]) -> tuple[list[File], list[str]]:
 
 def file_kind(path: GivenPath) -> Table:
     """How a file is written, by its first bytes: a table without columns, for what one made of it is called."""
-    if is_address(os.fspath(path)):
-        raise TableError(f"{shown(path, 200)} is not a file on this machine; download it first.")
     file, format = look_into(_file(os.fspath(path)))
     own = str(path)
     return Table(pl.DataFrame(), file.name, format=format.name, packed=file.packed, path=own, files=(own,))
@@ -540,7 +534,7 @@ def _are_paths(data: Any) -> bool:
 
 def _files_of(given: str, notes: list[str]) -> list[File]:
     """Those of a folder or a pattern that chary has not written, nor other programs beside tables; or one file."""
-    if given == STDIN or is_address(given):
+    if given == STDIN:
         return [File(given)]
     if os.path.isdir(given):
         try:
@@ -551,7 +545,7 @@ def _files_of(given: str, notes: list[str]) -> list[File]:
         nothing = (
             f"The folder {shown(given, 200)} holds no table; give a file, or a pattern for files deeper in it."
         )
-    elif glob.has_magic(given) and not os.path.lexists(given):
+    elif glob.has_magic(given) and not is_address(given) and not os.path.lexists(given):
         paths = sorted(path for path in glob.glob(given, recursive=True) if os.path.isfile(path))
         nothing = f"No file is called {shown(given, 200)}; check the pattern."
     else:
@@ -565,30 +559,16 @@ def _files_of(given: str, notes: list[str]) -> list[File]:
 
 
 def _file(given: str) -> File:
-    path = Path(given)
-    if sentence := why_unreadable(path):
+    if sentence := why_unreadable(given):
         raise TableError(sentence)
+    path = Path(given)
     if not path.is_file():
         raise TableError(f"{path} is not a regular file; save the table in one first.")
     return File(path.name, path, state=state_of(path))
 
 
-def _fetched(given: str) -> File:
-    """What comes from standard input, or is at an address."""
-    if given == STDIN:
-        return File("standard input", data=sys.stdin.buffer.read())
-    try:
-        if given.lower().startswith(("http://", "https://")):
-            with urllib.request.urlopen(given, timeout=_PATIENCE) as answer:
-                data = bytes(answer.read())
-        elif given.lower().endswith((".parquet", ".pq")):
-            pl.read_parquet(given).write_parquet(buffer := io.BytesIO())
-            data = buffer.getvalue()
-        else:
-            data = "\n".join(pl.read_lines(given).to_series()).encode()
-    except (Exception, pl.exceptions.PanicException) as error:
-        raise TableError(f"{shown(given, 200)} cannot be read ({reason(error)}); check the address.") from None
-    return File(given.partition("?")[0].rstrip("/").rpartition("/")[2], data=data)
+def _standard_input() -> File:
+    return File("standard input", data=sys.stdin.buffer.read())
 
 
 # ---------------------------------------------------------------- several files, one table

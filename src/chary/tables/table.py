@@ -15,7 +15,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
-from chary._files import is_address
 from chary._words import Parameter, Step, listed, parts_of, shown, visible
 from chary.options import COLUMN_OPTIONS, FORMAT_WORDS, Options
 
@@ -146,14 +145,13 @@ class Table:
             return "stdin"
         if self._is_folder:
             return Path(self.path).resolve().name or "table"
-        own = self.path.partition("?")[0] if is_address(self.path) else self.path
-        first, _ = _name_and_ending(self.files[0] if self.files else own or self.name)
+        first, _ = _name_and_ending(self.files[0] if self.files else self.path or self.name)
         return f"{first}-and-{len(self.files) - 1}-more" if len(self.files) > 1 else first
 
     @property
     def folder(self) -> Path:
         """Where a file made of this one goes: next to it; the current folder if it was no file."""
-        if self.path in ("", "-") or is_address(self.path):
+        if self.path in ("", "-"):
             return Path()
         if self._is_folder:
             return Path(self.path, "..") if Path(self.path).name in ("", "..") else Path(self.path).parent

@@ -120,7 +120,7 @@ def with_features(
 def read_features(path: str | os.PathLike[str], n_rows: int) -> NDArray[np.float32 | np.float64]:
     """The numbers (n_rows, d) of a NumPy file; nothing but numbers is read, and nothing in it is executed."""
     name = Path(path).name
-    if sentence := why_unreadable(Path(path)):
+    if sentence := why_unreadable(path):
         raise TableError(sentence)
     try:
         # Mapped, a file cannot claim to hold more than it does.

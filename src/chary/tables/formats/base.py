@@ -39,8 +39,8 @@ class File:
     """A file to read, as often as asked."""
 
     name: str  # for people
-    path: Path | None = None  # None: standard input, or something at an address
-    data: bytes = b""  # of these, once they were read
+    path: Path | None = None  # None: standard input
+    data: bytes = b""  # what was read from there
     packed: str = ""  # "gz", "zip"
     notes: tuple[str, ...] = ()  # what a person should know of it
     state: tuple[int, ...] | None = None  # when it was found: another once it was written to or replaced
