@@ -44,6 +44,14 @@ def test_labels_do_not_depend_on_the_batches(predict, expected, rows, cuts):
     assert parts[0].schema == expected.schema
 
 
+def test_only_the_labels_come_back_if_no_column_is_to_be_kept(predict, expected, rows):
+    frame = rows(N)
+    labels = expected.select("chary_label", "chary_confidence")
+    labels_alone = Predictor(predict.data)
+    for batch in (frame, frame[:1]):
+        assert pl.concat(labels_alone([batch])).equals(labels[: len(batch)])
+
+
 def test_pyarrow_batches_become_pyarrow_batches_of_plain_types(predict, expected, rows):
     pa = pytest.importorskip("pyarrow")
     table = rows(N).to_arrow()

@@ -281,8 +281,8 @@ class Predictor:
                 if type(batch).__module__.split(".")[0] == "pyarrow":
                     yield _record_batch(batch.slice(start, n), self.columns, added)
                 else:
-                    kept = frame.slice(start, n).select(self.columns)
-                    yield kept.with_columns([column.alias(name) for name, column in added.items()])
+                    kept = {name: frame[name].slice(start, n) for name in self.columns}
+                    yield pl.DataFrame(kept | added)
         counts.refuse()
 
     def added(self, scored: Scored) -> dict[str, pl.Series]:
