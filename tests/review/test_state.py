@@ -420,13 +420,14 @@ def test_without_a_target_the_page_offers_columns_and_their_values(tickets, ente
 
 
 def test_values_that_may_be_no_labels_are_asked_about_on_the_page(tickets, enter):
+    tickets.write_text(tickets.read_text().replace(",wontfix,A", ",99,A").replace(",wontfix,B", ",duplicate,B"))
     for options in (Options(target="state"), Options(labels=("state",))):
         browser = enter(begin([str(tickets)], options))
         page = browser.get("/api/start")
         assert (page["target"], page["task"]) == ("state", "judge" if options.labels else "label")
-        assert [one["name"] for one in page["values"] if not one["is_label"]] == ["offen"]
-    page = browser.post("/api/labels", task="judge", target="state", unlabeled=["offen"], classes=[])
-    assert (browser.get("/api/state")["kind"], page["labelled"]) == ("judge", 60)
+        assert [one["name"] for one in page["values"] if not one["is_label"]] == ["offen", "99"]
+    page = browser.post("/api/labels", task="judge", target="state", unlabeled=["offen", "99"], classes=[])
+    assert (browser.get("/api/state")["kind"], page["labelled"]) == ("judge", 50)
 
 
 def test_once_rows_are_drawn_the_classes_stay(tickets, enter):

@@ -90,8 +90,25 @@ def asked_about(labels, **told):
         ([*range(90, 100)], []),
         ([*range(10)], []),
         (["7", "8", "9"], []),
-        (["99", "low", "high"], []),
+        (["99", "low", "high"], ["99"]),
+        (["gut", "schlecht", "offen", "-9", "98", "mittel"], ["-9", "98", "offen"]),
+        (["A", "B", "999"], ["999"]),
+        (["0-17", "18-64", "65+", "99"], ["99"]),
+        (["yes", "no", "9.0"], ["9.0"]),
+        (["yes", "no", "0"], ["0"]),
+        (["yes", "no", "-"], ["-"]),
+        (["yes", "no", "??"], ["??"]),
         ([2019, 2020, 2021], []),
+        (["1st", "2", "A1"], []),
+        (["1", "X", "2"], []),
+        (["0", "A", "AB", "B"], []),
+        (["0", "I", "II", "III", "IV"], []),
+        (["-", "A", "C", "G", "T"], []),
+        (["9", "10a", "10b"], []),
+        (["7", "8", "9", "junior", "senior"], []),
+        (["98.5", "99", "99.5"], []),
+        (["female", "male", "x"], []),
+        (["yes", "Yes", "99"], []),
     ],
 )
 def test_what_looks_like_no_answer_is_asked_about_and_ordinary_classes_are_not(labels, asked):
@@ -101,9 +118,9 @@ def test_what_looks_like_no_answer_is_asked_about_and_ordinary_classes_are_not(l
 
 
 def test_a_code_for_nothing_in_other_columns_is_asked_about_in_the_target():
-    every = ["77", "a", "b", "77", None]
-    assert asked_about(every) == asked_about(every, missing=["x=77"]) == []
-    assert asked_about(every, missing=["77.0"]) == asked_about(every, missing=["y=77"]) == ["77"]
+    every = ["12", "a", "b", "12", None]
+    assert asked_about(every) == asked_about(every, missing=["x=12"]) == []
+    assert asked_about(every, missing=["12.0"]) == asked_about(every, missing=["y=12"]) == ["12"]
 
 
 def test_rows_that_come_in_parts_are_asked_about_in_the_same_words():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, ClassVar
@@ -56,6 +56,10 @@ _CODES = {float(digit * n) for digit in "789" for n in range(1, 7)} | {98.0, 97.
 _CODE_NOTE = r"(-?\d+) in [\d,]+ cells may mean missing"
 _EITHER_SIGN = [-1.0, *_CODES, *(-code for code in _CODES)]
 _MOST_CODES, _FEWEST_VALUES, _FEWEST_CELLS, _FREQUENT, _FAR = 3, 3, 3, 0.005, 0.25
+# Beside words these may stand for nothing, too: short ones only if no class is written with digits or one letter.
+_SHORT_CODES = {float(digit) for digit in "0789"}
+_SIGNS = r"[-–—_.…*/\\?]+"
+_NUMBER_OR_SIGN = r"[-+]?[\d.,]+ ?%?|[\W_]+"
 # A date with the time of midnight, or a moment with no part of a second.
 _MOMENT = re.compile(r"^(\d{4}-\d\d-\d\d)[ T]00:00:00(?:\.0+)?$|^(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d)\.0+$")
 
@@ -107,12 +111,15 @@ def codes_of(column: str, missing: Sequence[str]) -> list[str]:
 def doubtful_labels(counts: Mapping[str, int], codes: Sequence[str] = ()) -> list[str]:
     """The labels of a target of which only who wrote them can tell whether they are any.
 
-    Words such as NA or "unknown", what ``codes`` names, and numbers such as 99 if they stand out of the others.
+    Words such as NA or "unknown", what ``codes`` names, and numbers such as 99 if they stand out of the others or
+    stand among words.
 
     >>> doubtful_labels({"red": 5, "offen": 9}), doubtful_labels({"red": 5, "blue": 9, "other": 3})
     (['offen'], [])
     >>> doubtful_labels({str(n): 4 for n in (*range(11), 98, 99)}), doubtful_labels({"97": 4, "98": 3, "99": 8})
     (['98', '99'], [])
+    >>> doubtful_labels({"gut": 5, "schlecht": 9, "99": 3}), doubtful_labels({"1st": 5, "A1": 9, "2": 3})
+    (['99'], [])
     """
     numbers = {text: float(text) for text in counts if re.fullmatch(r"\s*-?\d{1,9}(\.0*)?\s*", text)}
     values = sorted(set(numbers.values()))
@@ -120,11 +127,51 @@ def doubtful_labels(counts: Mapping[str, int], codes: Sequence[str] = ()) -> lis
     odd |= set(values[::-1][: _codes_at_the_start(values[::-1], fewest=2)])
     named = [code.strip().casefold() for code in codes]
     odd |= {float(code) for code in named if re.fullmatch(r"-?\d+(\.\d+)?", code)}
+    among_words = _codes_among_words(counts, numbers)
     return [
         text
         for text in counts
-        if may_be_unlabeled(text) or text.strip().casefold() in named or numbers.get(text) in odd
+        if may_be_unlabeled(text)
+        or text.strip().casefold() in named
+        or numbers.get(text) in odd
+        or text in among_words
     ]
+
+
+def _codes_among_words(labels: Iterable[str], numbers: Mapping[str, float]) -> set[str]:
+    """Find numbers and signs that may stand for nothing in a target whose classes are words.
+
+    Every number and sign must be a code, as one that is not shows that such are classes ("1st", "2", "A1"), and
+    there must be fewer of them than words. A code of one digit, or a sign, is like a class that is written with
+    digits or as one letter: 9 beside "10a", 0 beside the blood groups "A" and "AB", "-" beside "A", "C", "G", "T".
+
+    >>> _codes_among_words(["yes", "no", "0"], {"0": 0.0}), _codes_among_words(["A", "AB", "0"], {"0": 0.0})
+    ({'0'}, set())
+    """
+    words = set()
+    candidates = set()
+    for text in labels:
+        if may_be_unlabeled(text):
+            continue
+        if re.fullmatch(_NUMBER_OR_SIGN, text.strip()):
+            candidates.add(text)
+        else:
+            words.add(text.strip().casefold())
+
+    long_codes = {text for text in candidates if text in numbers and _is_long_code(numbers[text])}
+    short_codes = {text for text in candidates if numbers.get(text) in _SHORT_CODES}
+    signs = {text for text in candidates if re.fullmatch(_SIGNS, text.strip())}
+    if candidates != long_codes | short_codes | signs or len(candidates) >= len(words):
+        return set()
+
+    are_plain_words = all(re.search(r"[^\W\d_].*[^\W\d_]", word) and not re.search(r"\d", word) for word in words)
+    if candidates != long_codes and not are_plain_words:
+        return set()
+    return candidates
+
+
+def _is_long_code(number: float) -> bool:
+    return abs(number) in _CODES and (number < 0 or number > 9)
 
 
 def likely_codes(numbers: pl.Series) -> list[tuple[str, int]]:

@@ -68,7 +68,7 @@ def read_target(
         The table, and the name of one of its columns.
     unlabeled : str or sequence of str, default=None
         What means "no label", in upper or lower case. Cells that look like it without being empty (NA, ?, -1,
-        unknown, 99 beside 0 to 10) are refused unless they are named here or among the classes.
+        unknown, 99 beside 0 to 10 or beside words) are refused unless they are named here or among the classes.
     exact_labels : bool, default=False
         Whether labels that differ in nothing but case and white space are different classes. If not, they are one
         class, called by its most frequent spelling, and ``spellings`` and ``notes`` say so.
