@@ -16,7 +16,7 @@ from studies import figures
 from studies.findings import data_sets, together
 from studies.methods import first_mixture
 from studies.results import summarize
-from studies.study import Method, Results, Study, Task
+from studies.study import Method, Results, Study, Task, right_on_test
 
 SIZES = (0, 10, 20, 30, 50)
 RANDOM, SAME = "random", "same"
@@ -74,7 +74,7 @@ def extra_rows(task: Task, source: str, k: int) -> NDArray[np.intp]:
 
 def audited(task: Task, trained: Trained) -> dict[str, Any]:
     """Test accuracy."""
-    return {"accuracy": float(np.mean(trained.model.predict(task.X_test) == task.y_test))}
+    return {"accuracy": float(right_on_test(task, trained.model).mean())}
 
 
 _MODELS = {"erm": supervised, "csta-tsim": curriculum, "mixed": mixed}

@@ -15,8 +15,9 @@ from sklearn.preprocessing import QuantileTransformer, StandardScaler
 
 from chary import Curriculum, FixedThreshold, MixedEnsembleClassifier, SelfTrainingClassifier, TransductiveBound
 from chary.method import confidence_auroc, expected_calibration_error, risk_coverage_curve, t_share, t_similarity
+from chary.method.estimators import predicted_labels
 from chary.method.held_out import judge_folds
-from studies.study import ERM, Method, Task, accuracy
+from studies.study import ERM, Method, Task, accuracy, right_on_test
 
 
 def pseudo_labels(task: Task, confidence: str, threshold: float, **options: Any) -> SelfTrainingClassifier:
@@ -97,7 +98,7 @@ _KIND = {"softmax": "max_probability", "t_similarity": "t_similarity"}
 
 def calibration(task: Task, fitted: Any) -> dict[str, Any]:
     """How honest both confidences are on the unlabelled rows."""
-    result: dict[str, Any] = {"accuracy": float(np.mean(fitted.predict(task.X_test) == task.y_test))}
+    result: dict[str, Any] = {"accuracy": float(right_on_test(task, fitted).mean())}
     for name, confidence, right in _confidences(task, fitted):
         result |= _errors(name, confidence, right)
         result[f"{name}_aurc"] = risk_coverage_curve(confidence, right).area
@@ -203,7 +204,7 @@ def plane(task: Task, fitted: Any) -> dict[str, Any]:
     return {
         "axes": [axis.round(4).tolist() for axis in axes],
         **maps,
-        "prediction": fitted.predict(grid).tolist(),
+        "prediction": predicted_labels(fitted, grid).tolist(),
         "points": task.X[shown].round(3).tolist(),
         "points_class": task.y_true[shown].tolist(),
         "labeled": task.X[task.labeled].round(3).tolist(),
@@ -223,5 +224,5 @@ def _four_confidences(
 
 def _confidences(task: Task, fitted: Any) -> Iterable[tuple[str, NDArray[Any], NDArray[np.bool_]]]:
     X, y = task.X[~task.labeled], task.y_true[~task.labeled]
-    right = fitted.predict(X) == y
+    right = predicted_labels(fitted, X) == y
     return [(name, fitted.predict_confidence(X, _KIND[name]), right) for name in CONFIDENCES]

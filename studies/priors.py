@@ -16,7 +16,7 @@ from studies import figures
 from studies.findings import duel, signed, told
 from studies.methods import first_mixture
 from studies.results import summarize
-from studies.study import Method, Results, Study, Task, accuracy
+from studies.study import Method, Results, Study, Task, accuracy, right_on_test
 
 # How the class proportions are known: "labeled" believes those of the labelled rows, "true" is told those of all.
 NONE, LABELED, TRUE = None, "labeled", "true"
@@ -72,7 +72,7 @@ def shifted_accuracy(task: Task, fitted: Any) -> dict[str, Any]:
     """Test accuracy on rows weighted to the class proportions that the unlabelled rows were given."""
     natural = np.bincount(task.y_true) / len(task.y_true)
     weights = tilted(natural, task.cell.options["shift"]) / natural
-    right = fitted.predict(task.X_test) == task.y_test
+    right = right_on_test(task, fitted)
     return {"accuracy": float(np.average(right, weights=weights[task.y_test]))}
 
 

@@ -17,6 +17,7 @@ from sklearn.utils import check_array
 
 from chary import DiverseEnsembleClassifier, SelfTrainingClassifier
 from chary.method import iid, selection_biased
+from chary.method.estimators import predicted_labels
 from chary.method.simulated_bias import rows_by_class
 from studies import datasets
 from studies.datasets import SOURCE, DataFacts, Source
@@ -204,9 +205,15 @@ def erm(task: Task) -> DiverseEnsembleClassifier:
     return task.initial
 
 
+def right_on_test(task: Any, fitted: Any) -> NDArray[np.bool_]:
+    """Tell which test rows are predicted right, (n,)."""
+    is_right: NDArray[np.bool_] = predicted_labels(fitted, task.X_test) == task.y_test
+    return is_right
+
+
 def accuracy(task: Task, fitted: Any) -> dict[str, Any]:
     """Test accuracy and, of a self-trained model, what it accepted."""
-    result: dict[str, Any] = {"accuracy": float(np.mean(fitted.predict(task.X_test) == task.y_test))}
+    result: dict[str, Any] = {"accuracy": float(right_on_test(task, fitted).mean())}
     if isinstance(fitted, SelfTrainingClassifier):
         accepted = fitted.labeled_iter_ > 0
         right = fitted.transduction_[accepted] == task.y_true[accepted]

@@ -32,6 +32,7 @@ from chary import (
     SelfTrainingClassifier,
     TransductiveBound,
 )
+from chary.method.held_out import held_out
 from chary.method.policies import Decision
 
 X, y_true = load_iris(return_X_y=True)
@@ -593,3 +594,46 @@ def test_a_confidence_that_is_no_number_is_refused():
     nowhere = SelfTrainingClassifier(LogisticRegression(), confidence=lambda model, X: np.full(len(X), np.nan))
     with pytest.raises(ValueError, match="NaN for 135 values"):
         nowhere.fit(X, y)
+
+
+class ColumnOfLabels(LogisticRegression):
+    """Predicts labels of shape (n, 1), as CatBoost does for several classes."""
+
+    def predict(self, X):
+        return super().predict(X)[:, None]
+
+
+class OneRowTooFew(LogisticRegression):
+    def predict(self, X):
+        return super().predict(X)[:-1]
+
+
+class OneClassTooMany(LogisticRegression):
+    def predict_proba(self, X):
+        return np.column_stack([np.zeros(len(X)), super().predict_proba(X)])
+
+
+def test_labels_in_a_column_are_one_label_per_row():
+    model = SelfTrainingClassifier(ColumnOfLabels(max_iter=1000), confidence="max_probability").fit(X, y)
+    plain = SelfTrainingClassifier(logistic, confidence="max_probability").fit(X, y)
+    np.testing.assert_array_equal(model.predict(X), plain.predict(X))
+    judged = held_out(ColumnOfLabels(max_iter=1000), X, y, random_state=0)
+    assert judged.correct.shape == ((y >= 0).sum(),)
+    assert judged.correct.mean() == held_out(logistic, X, y, random_state=0).correct.mean() > 0.8
+
+
+def test_predictions_of_another_shape_are_refused():
+    model = SelfTrainingClassifier(OneRowTooFew(), confidence="max_probability", max_rounds=0).fit(X, y)
+    with pytest.raises(ValueError, match=r"predict of OneRowTooFew gives shape \(149,\) .*\(150,\), is needed"):
+        model.predict(X)
+    with pytest.raises(ValueError, match=r"predict_proba of OneClassTooMany gives shape \(123, 4\) .*\(123, 3\)"):
+        SelfTrainingClassifier(OneClassTooMany(), confidence="max_probability").fit(X, y)
+
+
+def test_members_in_another_order_of_axes_are_refused():
+    class MembersFirst(RandomForestClassifier):
+        def predict_head_proba(self, X):
+            return np.stack([tree.predict_proba(X) for tree in self.estimators_])  # (M, n, C)
+
+    with pytest.raises(ValueError, match=r"members give shape \(10, 123, 3\).* \(123, M, 3\) is needed"):
+        SelfTrainingClassifier(MembersFirst(10, random_state=0)).fit(X, y)

@@ -95,6 +95,19 @@ def test_accuracy_is_that_of_the_test_rows_and_any_classifier_will_do(blobs):
     assert (result["stopped"], result["n_rounds"]) == ("all_labeled", 3)
 
 
+def test_labels_in_a_column_score_as_labels_in_a_row(blobs):
+    class ColumnOfLabels(LogisticRegression):
+        """Predicts labels of shape (n, 1), as CatBoost does for several classes."""
+
+        def predict(self, X):
+            return super().predict(X)[:, None]
+
+    task = Task(one_cell("table-ssb", blobs))
+    rows, labels = task.X[task.labeled], task.y[task.labeled]
+    expected = accuracy(task, LogisticRegression().fit(rows, labels))
+    assert accuracy(task, ColumnOfLabels().fit(rows, labels)) == expected
+
+
 def test_a_parameter_of_the_cell_of_the_network_and_of_the_method_can_vary(blobs):
     def varied(name, values):
         study = Study("mine", "", (blobs,), ("ssb",), PL, vary=(name, values))

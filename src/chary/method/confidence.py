@@ -125,6 +125,12 @@ def scores_of(
     weights : array of shape (M,), default=None
         How much each member counts; the same when None.
     """
+    if members is not None and (members.ndim != 3 or members.shape[::2] != probs.shape):
+        n_rows, n_classes = probs.shape
+        raise ValueError(
+            f"The members give shape {members.shape}; class probabilities of each row and member, "
+            f"({n_rows}, M, {n_classes}) is needed."
+        )
     if not isinstance(confidence, str):
         if confidence.ndim == 2:
             return Scores(probs, confidence.max(axis=1), confidence)

@@ -102,10 +102,36 @@ def _addressed(estimator: Any, params: dict[str, Any]) -> dict[str, Any]:
     return {f"{step}{name}" if name in for_last else name: value for name, value in params.items()}
 
 
+def predicted_labels(estimator: Any, X: Any) -> NDArray[Any]:
+    """Predict the label of each row, (n,).
+
+    A column (n, 1), which CatBoost gives for several classes, becomes (n,): compared with labels (n,) it would
+    broadcast to n x n.
+    """
+    labels = np.asarray(estimator.predict(X))
+    n_rows = _n_rows(X)
+    if labels.shape == (n_rows, 1):
+        return labels[:, 0]
+    if labels.shape != (n_rows,):
+        raise ValueError(
+            f"predict of {type(estimator).__name__} gives shape {labels.shape} for {n_rows} rows; one label for "
+            f"each row, ({n_rows},), is needed."
+        )
+    return labels
+
+
 def probabilities(estimator: Any, X: Any) -> Floats:
     """Class probabilities (n, C), from decision values where there is nothing better."""
     if hasattr(estimator, "predict_proba"):
-        return np.asarray(estimator.predict_proba(X))
+        probs = np.asarray(estimator.predict_proba(X))
+        n_classes = len(estimator.classes_) if hasattr(estimator, "classes_") else probs.shape[-1]
+        needed = (_n_rows(X), n_classes)
+        if probs.shape != needed:
+            raise ValueError(
+                f"predict_proba of {type(estimator).__name__} gives shape {probs.shape} for {needed[0]} rows; one "
+                f"number for each row and class, {needed}, is needed."
+            )
+        return probs
     if not hasattr(estimator, "decision_function"):
         raise ValueError(
             f"{type(estimator).__name__} has neither predict_proba nor decision_function, so its labels come "
@@ -156,6 +182,10 @@ def member_probabilities(model: Any, X: Any) -> Floats:
             known[:, np.asarray(member.classes_, dtype=np.intp)] = seen
         probs.append(known)
     return np.stack(probs, axis=1)  # (n, M, C)
+
+
+def _n_rows(X: Any) -> int:
+    return X.shape[0] if hasattr(X, "shape") else len(X)
 
 
 def log_of(probs: Floats) -> Floats:

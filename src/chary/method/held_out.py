@@ -12,7 +12,7 @@ from sklearn.model_selection import StratifiedKFold
 
 from chary._sklearn import safe_indexing
 from chary.method.confidence import Floats, max_probability
-from chary.method.estimators import fit_partly, last_step, probabilities
+from chary.method.estimators import fit_partly, last_step, predicted_labels, probabilities
 from chary.method.labels import Labels, encode
 
 RowNumbers = NDArray[np.intp]
@@ -141,7 +141,8 @@ def judge_rows(model: Any, X: Any, labels: Labels, rows: RowNumbers) -> HeldOut:
         probs, confidence = model.predict_scores(X_rows)
         prediction = model.classes_[probs.argmax(axis=1)]
     else:
-        prediction, probs = model.predict(X_rows), probabilities(model, X_rows)
+        prediction = predicted_labels(model, X_rows)
+        probs = probabilities(model, X_rows)
         confidence = confidence_of(model, X_rows)
     known = {name: place for place, name in enumerate(np.asarray(model.classes_).tolist())}
     places = np.array([known.get(name, -1) for name in given.tolist()])  # -1: a class that the model lacks

@@ -23,6 +23,7 @@ from chary.method.estimators import (
     last_step,
     log_of,
     member_probabilities,
+    predicted_labels,
     probabilities,
     rows_of,
     seeded_clone,
@@ -316,7 +317,7 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         """Label of each row."""
         check_is_fitted(self)
         if not self._is_biased:
-            return self.estimator_.predict(X)
+            return predicted_labels(self.estimator_, X)
         return self.classes_[self._with_prior(probabilities(self.estimator_, X)).argmax(axis=1)]
 
     def predict_proba(self, X: Any) -> Floats:
