@@ -30,7 +30,7 @@ _LABELLING = "label diagnose review draw"  # a draw remembers what labels shall 
 _ALL = f"{_LABELLING} judge"
 _READ, _WRITE = f"{_ALL} predict", "label draw judge predict"
 # What a sheet says in another way, or what concerns the draw alone.
-_NOT_KEPT = ("target", "labels", "unlabeled", "exact_labels", "k", "force", "plan")
+_NOT_KEPT = ("target", "labels", "unlabeled", "exact_labels", "k", "force", "discard_answers", "plan")
 # What labels depend on: others than those that a sheet was drawn with are said.
 _COLUMNS = ("drop", "categorical", "numeric", "identifier", "text", "missing", "dates")
 # What names columns.
@@ -332,7 +332,12 @@ class Options:
     )
     port: int = _option("review", "N", "The port to listen on; 0 picks a free one.", 0, min=0, max=65535)
     no_browser: bool = _option("review", "", "Print the address instead of opening a browser.", False)
-    force: bool = _option("label draw judge predict demo", "", "Overwrite files that are there.", False)
+    force: bool = _option(
+        "label draw judge predict demo", "", "Overwrite files that are there, but no sheet with answers.", False
+    )
+    discard_answers: bool = _output(
+        "label draw judge", "", "Replace a sheet that holds answers; a copy of it is kept.", False
+    )
 
     @classmethod
     def of(cls, command: str = "", /, **given: Any) -> Options:

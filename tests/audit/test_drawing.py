@@ -89,6 +89,54 @@ def test_what_cannot_be_enlarged_stays_as_it_is(tmp_path, more, said):
     assert numbers(path) == draw(LABELS.labeled, 20, 3).tolist()
 
 
+def answer_first_rows(path, answers):
+    sheet = pl.read_csv(path, infer_schema=False)
+    filled = [*answers, *[None] * (sheet.height - len(answers))]
+    sheet.with_columns(y=pl.Series(filled, dtype=pl.String)).write_csv(path)
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize("more", [{"overwrite": True}, {}, {"seed": 3}])
+def test_a_sheet_with_answers_is_not_overwritten_and_every_refusal_counts_them(tmp_path, more):
+    path = tmp_path / "t.audit.csv"
+    drawn(path, 10)
+    before = answer_first_rows(path, ["a", "b", "?"])
+    with pytest.raises(TableError, match=r"t\.audit\.csv holds 3 answers") as refusal:
+        drawn(path, 10, **more)
+    assert "discard_answers" in str(refusal.value)
+    assert path.read_bytes() == before
+
+
+def test_answers_are_discarded_on_demand_and_a_copy_of_each_sheet_is_kept(tmp_path):
+    path = tmp_path / "my.t.audit.csv"
+    drawn(path, 10)
+    for number, answers in enumerate((["a"], ["b", "a"]), start=1):
+        before = answer_first_rows(path, answers)
+        copy = tmp_path / f"my.t.discarded-{number}.audit.csv"
+        assert drawn(path, 10, discard_answers=True).copy == str(copy)
+        assert copy.read_bytes() == before
+        assert pl.read_csv(path)["y"].is_null().all()
+    assert drawn(path, 10, discard_answers=True).copy is None  # nothing to lose
+    assert answer_first_rows(path, ["b", "a"]) == before
+    assert drawn(path, 10, discard_answers=True).copy == str(copy)  # kept already
+    assert len(list(tmp_path.iterdir())) == 3
+
+
+def test_answers_are_counted_without_the_columns_that_say_what_the_sheet_is(tmp_path):
+    path = tmp_path / "t.audit.csv"
+    drawn(path, 10)
+    answer_first_rows(path, ["a", "b"])
+    pl.read_csv(path, infer_schema=False).drop("chary_row", "chary_classes").write_csv(path)
+    with pytest.raises(TableError, match="holds 2 answers"):
+        drawn(path, 10, overwrite=True)
+    path.write_bytes(b'chary_row,y\n\xff\x00"')
+    before = path.read_bytes()
+    for more in ({"overwrite": True}, {"discard_answers": True}):
+        with pytest.raises(TableError, match="damaged sheet, which may hold answers"):
+            drawn(path, 10, **more)
+    assert path.read_bytes() == before
+
+
 def test_draws_unlabelled_rows_only_each_once_and_in_random_order():
     labeled = np.arange(100) % 3 == 0
     rows = draw(labeled, 40, random_state=0)

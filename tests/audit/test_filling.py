@@ -95,7 +95,7 @@ def test_another_sheet_in_its_place_is_not_answered(path, table):
     filling = Filling(path)
     filling.answer(1, "a")
     labels = target_labels(table, "y")
-    draw_sheet(path, unlabelled_rows(table, "y", labels), 20, seed=5, overwrite=True)
+    draw_sheet(path, unlabelled_rows(table, "y", labels), 20, seed=5, discard_answers=True)
     before = path.read_bytes()
     with pytest.raises(AnsweredElsewhereError, match="another sheet by now"):
         filling.answer(2, "a")

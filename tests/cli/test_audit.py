@@ -56,7 +56,17 @@ def test_a_larger_draw_adds_rows_and_keeps_the_answers(animals, run, keys, row_n
     assert answers(sheet) == ["cat", "dog", "cat", "dog", "?", "", "", "", "", ""]
     whole = row_numbers(sheet)
     assert whole[:6] == small
-    run("audit", "draw", path, "-t", "animal", "-k", 10, "--force")
+    before = sheet.read_bytes()
+    code, _, err = run("audit", "draw", path, "-t", "animal", "-k", 10, "--force")
+    assert code == 1
+    assert (
+        "animals.audit.csv holds 5 answers, which are never overwritten; to use them, pass it as --audit;" in err
+    )
+    assert sheet.read_bytes() == before
+    code, out, _ = run("audit", "draw", path, "-t", "animal", "-k", 10, "--discard-answers")
+    assert code == 0
+    assert "animals.discarded-1.audit.csv" in out
+    assert sheet.with_name("animals.discarded-1.audit.csv").read_bytes() == before
     assert row_numbers(sheet) == whole  # one draw, in two steps or in one
 
 

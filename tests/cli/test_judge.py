@@ -71,6 +71,51 @@ def test_the_whole_way_by_the_commands_that_are_suggested(tickets, run, keys):
     assert np.mean(judged["rule"].to_numpy()[accepted] == truth[accepted]) > 0.9
 
 
+def test_a_forgotten_audit_does_not_wipe_the_answers(tickets, run):
+    path, truth = tickets
+    run("judge", path, "-l", "rule", "-k", 100)
+    sheet = path.with_name("my tickets.judge.csv")
+    answer_all(sheet, truth)
+    before = sheet.read_bytes()
+    for words in ([], ["--force"], ["-k", 100, "--force"], ["--seed", 3]):
+        code, _, err = run("judge", path, "-l", "rule", *words)
+        assert code == 1
+        assert "holds 100 answers" in err
+        assert sheet.read_bytes() == before
+    code, out, _ = run("judge", path, "-l", "rule", "--discard-answers", "--json")
+    assert code == 0
+    assert path.with_name("my tickets.discarded-1.judge.csv").read_bytes() == before
+    assert json.loads(out)["copy"] == str(path.with_name("my tickets.discarded-1.judge.csv"))
+
+
+def test_the_sheet_of_rows_on_which_people_differ_keeps_its_answers(tickets, run):
+    path, truth = tickets
+    run("judge", path, "-l", "rule")
+    sheet, other = path.with_name("my tickets.judge.csv"), path.with_name("ben.csv")
+    answer_all(sheet, truth)
+    answer_all(sheet, np.where(np.arange(500) % 3, truth, "bug"), other)
+    judge = ("judge", path, "-l", "rule", "--audit", sheet, "--annotator", other, "--force")
+    assert run(*judge)[0] == 0
+    settle = path.with_name("my tickets.settle.csv")
+    answer_all(settle, truth)
+    before = settle.read_bytes()
+    code, _, err = run(*judge)
+    assert code == 1
+    n_answers = pl.read_csv(settle).height
+    assert f"my tickets.settle.csv holds {n_answers} answers" in err
+    assert "--settled" in err
+    assert settle.read_bytes() == before
+    assert run(*judge, "--discard-answers")[0] == 0
+    assert path.with_name("my tickets.discarded-1.settle.csv").read_bytes() == before
+
+
+def answer_all(sheet, truth, path=None):
+    """Fill in every row of a sheet by the truth."""
+    answers = pl.read_csv(sheet, infer_schema=False)
+    rows = [int(token.split("row ")[1].split()[0]) - 1 for token in answers["chary_row"]]
+    answers.with_columns(chary_truth=pl.Series(truth[rows].tolist())).write_csv(path or sheet)
+
+
 def test_chary_judges_its_own_labels(tickets, run):
     path, _ = tickets
     frame = pl.read_csv(path).rename({"rule": "chary_label", "sure": "chary_confidence"})
@@ -116,9 +161,7 @@ def test_a_required_accuracy_decides_how_the_command_ends(tickets, run, required
     path, truth = tickets
     run("judge", path, "--labels", "rule", "-k", "100")
     sheet = path.with_name("my tickets.judge.csv")
-    answers = pl.read_csv(sheet, infer_schema=False)
-    rows = [int(token.split("row ")[1].split()[0]) - 1 for token in answers["chary_row"]]
-    answers.with_columns(chary_truth=pl.Series(truth[rows].tolist())).write_csv(sheet)
+    answer_all(sheet, truth)
     judge = ("judge", path, "--labels", "rule", "--audit", sheet, "--require", f"accuracy>={required}", "--force")
     code, out, err = run(*judge, "--json")
     assert (code, err) == (expected, "")

@@ -393,6 +393,25 @@ def test_where_one_output_fails_the_others_stay_as_they_were(table, run, monkeyp
     assert kept == {"customers.labeled.csv": "mine", "customers.report.html": "mine, too"}
 
 
+def test_a_sheet_of_doubtful_rows_keeps_its_answers(table, run):
+    words = ["label", table, "-t", "churn", *QUICK, "--check-sheet"]
+    assert run(*words)[0] == 0
+    check = table.with_name("customers.check.csv")
+    sheet = pl.read_csv(check, infer_schema=False, separator=";")
+    answered = sheet.with_columns(churn=pl.Series(["yes", "no", *[None] * (sheet.height - 2)]))
+    answered.write_csv(check, separator=";")
+    before = check.read_bytes()
+    for more in ([], ["--force"]):
+        code, _, err = run(*words, *more)
+        assert code == 1
+        assert "customers.check.csv holds 2 answers" in err
+        assert "pass it as --checked" in err
+        assert check.read_bytes() == before
+    assert run(*words, "--force", "--discard-answers")[0] == 0
+    assert table.with_name("customers.discarded-1.check.csv").read_bytes() == before
+    assert check.read_bytes() != before
+
+
 def test_labels_that_look_like_formulas_go_all_the_way_and_come_back(tmp_path, run, keys):
     """Through every text column that chary adds: labels, guesses, cells and answers of sheets, and reasons."""
     names = ["\uff1dyes", "-5", "'=no", "@x"]

@@ -174,11 +174,12 @@ CHOSEN = Options(
     out=Path("o"),
     format="parquet",
     force=True,
+    discard_answers=True,
 )
 
 
 def test_every_hint_says_all_that_was_chosen_and_overwrites_nothing(tmp_path):
-    files, safe = ["my t.csv", "more.csv"], replace(CHOSEN, force=False)
+    files, safe = ["my t.csv", "more.csv"], replace(CHOSEN, force=False, discard_answers=False)
     draw = Hints.for_labels(CHOSEN, files, 12).draw
     assert draw.startswith("chary audit draw 'my t.csv' more.csv --target 'it'\"'\"'s' --unlabeled '' ")
     assert parsed(draw) == replace(of_command(safe, "draw"), k=12)

@@ -61,7 +61,7 @@ def test_every_kind_of_table_gives_the_same_labels(result, tmp_path):
 
 
 def test_every_option_of_the_command_can_be_passed_in_python():
-    of_files = {"memory", "sample", "out", "force", "format", "check_sheet", "probabilities"}  # of files alone
+    of_files = {"memory", "sample", "out", "force", "format", "check_sheet", "probabilities", "discard_answers"}
     options = {one.name for one in fields(Options) if "label" in one.metadata["commands"]}
     assert options - of_files == set(inspect.signature(chary.label).parameters) - {"data"}
 
@@ -114,6 +114,21 @@ def test_nothing_is_overwritten_unless_told_to(result, tmp_path):
     with pytest.raises(ValueError, match=r"exists already and cannot be enlarged"):
         result.draw(path)
     assert path.read_text() == "mine"
+
+
+def test_sheets_with_answers_are_not_overwritten_in_python_either(result, tmp_path):
+    for write in (result.draw, result.rows_to_check):
+        path = tmp_path / f"{write.__name__}.csv"
+        write(path)
+        sheet = pl.read_csv(path, infer_schema=False)
+        sheet.with_columns(churn=pl.Series(["yes"] + [None] * (sheet.height - 1))).write_csv(path)
+        before = path.read_bytes()
+        with pytest.raises(ValueError, match="holds 1 answer, which are never overwritten"):
+            write(path, overwrite=True)
+        assert path.read_bytes() == before
+        write(path, discard_answers=True)
+        assert path.with_name(f"{write.__name__}.discarded-1.csv").read_bytes() == before
+        assert path.read_bytes() != before
 
 
 def test_it_shows_itself_as_the_terminal_does_in_the_words_of_python(result, tmp_path):

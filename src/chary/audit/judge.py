@@ -137,15 +137,15 @@ def draw_to_judge(
         ``labels``, one or two, and ``confidence`` are columns that the sheet does not show; nor does it show
         those of ``hide``, which would betray the labels, and those that chary wrote. ``unlabeled`` and
         ``exact_labels`` as in ``target_labels``. ``seed``: that of the sheet that is there, and else 0.
-        ``force``: draw anew in place of what is there.
+        ``force``: draw anew in place of a sheet without answers; ``discard_answers``: of any, keeping a copy.
     k : int
         How many rows it shall hold in the end.
     """
     tested = read_labels_under_test(source, options)
     hidden, revealing = hidden_columns(tested)
-    told = None
+    told, draw_anew = None, options.force or options.discard_answers
     with suppress(TableError):  # nothing there, or no sheet: said where it is in the way
-        told = None if options.force else read_origin(read_sheet(path))
+        told = None if draw_anew else read_origin(read_sheet(path))
     visible = _visible(source, {*hidden, *revealing}, told)
     if not visible:
         raise TableError(f"{source.table.name} has no column that a person could label a row by; give it one.")
@@ -153,12 +153,13 @@ def draw_to_judge(
     about |= {"judged": tuple(options.labels), "shown": tuple(visible)}
     origin = sheet_origin(source.table, TRUTH, tested.classes, **about)
     seed, is_own = options.seed, any(name.startswith("chary_") for name in source.names)
-    if seed is None and is_own and (options.force or not os.path.lexists(path)):
+    if seed is None and is_own and (draw_anew or not os.path.lexists(path)):
         seed = _SEED_OF_OWN
     closed = np.zeros(source.n_rows, dtype=bool)
     cells, never = cells_by_row(source, visible), frozenset({*hidden, *revealing})
     pool = DrawPool(source.table, origin, cells, closed, never)
-    drawn = draw_sheet(path, pool, k, seed=seed, overwrite=options.force)
+    discard = options.discard_answers
+    drawn = draw_sheet(path, pool, k, seed=seed, overwrite=options.force, discard_answers=discard)
     return drawn._replace(hidden=tuple(revealing)), tested.classes
 
 

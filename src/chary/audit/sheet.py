@@ -23,7 +23,7 @@ import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
 from chary._files import atomic_rewrite, atomic_write, sole_writer
-from chary._words import Parameter, Step, shown
+from chary._words import Parameter, Step, counted, shown
 from chary.method.labels import Labels
 from chary.tables.cells import as_typed, guarded
 from chary.tables.formats import write_table
@@ -111,10 +111,17 @@ class DrawnSheet(NamedTuple):
     n_answered: int  # rows that had an answer before, and keep it
     enlarged: bool  # whether it was there already
     hidden: tuple[str, ...] = ()  # columns that are not on it because they give the labels under test away
+    copy: str | None = None  # where the sheet that it replaces is kept, if that held answers
 
 
 def draw_sheet(
-    path: str | os.PathLike[str], pool: DrawPool, k: int, *, seed: int | None = None, overwrite: bool = False
+    path: str | os.PathLike[str],
+    pool: DrawPool,
+    k: int,
+    *,
+    seed: int | None = None,
+    overwrite: bool = False,
+    discard_answers: bool = False,
 ) -> DrawnSheet:
     """Draw rows at random for a person to label; where a smaller sheet of the table is already, enlarge it.
 
@@ -132,19 +139,26 @@ def draw_sheet(
     seed : int, default=None
         None: that of the sheet that is there, and else 0.
     overwrite : bool, default=False
-        Whether to draw anew in place of what is there.
+        Whether to draw anew in place of what is there; a sheet that holds answers is refused.
+    discard_answers : bool, default=False
+        Whether to draw anew even in place of a sheet that holds answers, of which a copy is kept.
     """
     n_open = len(pool.closed) - int(np.count_nonzero(pool.closed))
     if not 2 <= k <= n_open:
         raise TableError(f"{k:,} rows cannot be drawn from {n_open:,}; ask for two or more, and not for more.")
     with sole_writer(path):  # an answer given meanwhile would be lost
-        if Path(path).exists() and not overwrite:
+        draw_anew = overwrite or discard_answers
+        if Path(path).exists() and not draw_anew:
             return _enlarge(path, pool, k, seed)
+        if not discard_answers:
+            refuse_to_lose_answers(path, pool.origin.target, "audit")
+
         rows = draw(pool.closed, k, seed or 0)
-        with atomic_write(path, overwrite=overwrite) as stream:
+        copy = keep_copy(path, pool.origin.target)
+        with atomic_write(path, overwrite=draw_anew) as stream:
             seeded = pool._replace(origin=pool.origin._replace(seed=seed or 0))
             write_sheet(seeded, rows, stream)
-    return DrawnSheet(k, k, 0, enlarged=False)
+    return DrawnSheet(k, k, 0, enlarged=False, copy=copy)
 
 
 def _enlarge(path: str | os.PathLike[str], pool: DrawPool, k: int, seed: int | None) -> DrawnSheet:
@@ -156,15 +170,18 @@ def _enlarge(path: str | os.PathLike[str], pool: DrawPool, k: int, seed: int | N
     except TableError as error:
         *most, last = error.args
         why = *most, last.rstrip(".") if isinstance(last, str) else last
-        raise _in_the_way(path, "exists already and cannot be enlarged (", *why, "); draw elsewhere") from None
+        unusable = "exists already and cannot be enlarged (", *why, "); draw elsewhere"
+        raise _in_the_way(path, origin.target, *unusable) from None
     drawn_with = told.seed if told is not None and told.seed is not None else seed or 0
     if seed is not None and seed != drawn_with:
-        raise _in_the_way(path, f"exists already, drawn with the seed {drawn_with}; draw with that to enlarge it")
+        drawn_otherwise = f"exists already, drawn with the seed {drawn_with}; draw with that to enlarge it"
+        raise _in_the_way(path, origin.target, drawn_otherwise)
     shown_until_now = pool.hidden & set(sheet.frame.columns)
     if k < there.n_drawn or (k == there.n_drawn and not shown_until_now):
-        raise _in_the_way(path, f"exists already, with {there.n_drawn:,} rows; ask for more of them to enlarge it")
+        large_enough = f"exists already, with {there.n_drawn:,} rows; ask for more of them to enlarge it"
+        raise _in_the_way(path, origin.target, large_enough)
     if told is not None and (told.unlabeled, told.judged) != (origin.unlabeled, origin.judged):
-        raise _in_the_way(path, "exists already, drawn for other labels; draw elsewhere")
+        raise _in_the_way(path, origin.target, "exists already, drawn for other labels; draw elsewhere")
     new = _rows_to_add(there, pool.closed, k, drawn_with) if k > there.n_drawn else np.empty(0, dtype=np.intp)
     sheet = replace(sheet, frame=sheet.frame.drop(shown_until_now))
     says = origin._replace(seed=drawn_with, stopped=bool(told and told.stopped))
@@ -186,8 +203,77 @@ def _rows_to_add(there: SheetRows, closed: NDArray[np.bool_], k: int, seed: int)
     return draw(open_ones, k - there.n_drawn, seed)
 
 
-def _in_the_way(path: str | os.PathLike[str], *why: Any) -> TableError:
-    return TableError(f"{os.fspath(path)} ", *why, ", or pass ", Parameter("overwrite"), " to replace it.")
+def _in_the_way(path: str | os.PathLike[str], target: str, *why: Any) -> TableError:
+    """Say why a sheet is not enlarged, how many answers it holds, and what replaces it."""
+    n_answers = count_answers(path, target)
+    if not n_answers:
+        return TableError(f"{os.fspath(path)} ", *why, ", or pass ", Parameter("overwrite"), " to replace it.")
+    there = f"{os.fspath(path)} holds {counted(n_answers, 'answer')} and "
+    return TableError(there, *why, ", or pass ", Parameter("discard_answers"), " to draw anew; a copy is kept.")
+
+
+# ---------------------------------------------------------------- answers are not overwritten
+
+
+def count_answers(path: str | os.PathLike[str], target: str) -> int:
+    """Count the rows of a sheet that a person has answered or skipped.
+
+    The answers are in the column that the sheet names, or in ``target`` if it names none any more. A file that is
+    no sheet holds none; a sheet that is too damaged to be read may hold some, and is refused.
+    """
+    if not os.path.isfile(path):
+        return 0
+    try:
+        sheet = read_table(path)
+    except TableError:
+        if ROW.encode() not in Path(path).read_bytes().replace(b"\0", b""):
+            return 0
+        damaged = f"{os.fspath(path)} is a damaged sheet, which may hold answers; repair it, or put it elsewhere."
+        raise TableError(damaged) from None
+    origin = read_origin(sheet)
+    column = target if origin is None else origin.target
+    if column not in sheet.frame.columns:
+        return 0
+    return sum(bool(answer) for answer in column_texts(sheet, column))
+
+
+def refuse_to_lose_answers(path: str | os.PathLike[str], target: str, use_as: str) -> None:
+    """Refuse to write over a sheet that holds answers; ``use_as`` is the parameter that takes it."""
+    n_answers = count_answers(path, target)
+    if n_answers:
+        raise TableError(
+            f"{os.fspath(path)} holds {counted(n_answers, 'answer')}, which are never overwritten; to use them, "
+            "pass it as ",
+            Parameter(use_as),
+            "; to begin anew, pass ",
+            Parameter("discard_answers"),
+            ", which keeps a copy.",
+        )
+
+
+def keep_copy(path: str | os.PathLike[str], target: str) -> str | None:
+    """Copy a sheet that holds answers beside it, before it is replaced; return where the copy is.
+
+    The copy of ``t.judge.csv`` is ``t.discarded-1.judge.csv``, or the first such name that is free. A copy from an
+    earlier time with the same bytes is enough.
+    """
+    if not count_answers(path, target):
+        return None
+    original = Path(path)
+    content = original.read_bytes()
+    *stem, ending = original.name.rsplit(".", 2 if original.name.count(".") > 1 else 1)
+    number = 1
+    while True:
+        numbered = [stem[0], f"discarded-{number}", *stem[1:], ending]
+        copy = original.with_name(".".join(numbered))
+        if not os.path.lexists(copy):
+            break
+        if copy.is_file() and copy.read_bytes() == content:
+            return str(copy)
+        number += 1
+    with atomic_write(copy) as stream:
+        stream.write(content)
+    return str(copy)
 
 
 # ---------------------------------------------------------------- where a sheet comes from

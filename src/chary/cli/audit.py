@@ -54,7 +54,14 @@ def draw_command(file: console.TABLE, options: Options) -> None:
     path = options.folder(table.folder) / f"{table.stem}.audit.csv"
     console.require_free([path], force=True)
     with folders_for([path]):
-        drawn = draw_sheet(path, pool, options.k, seed=options.seed, overwrite=options.force)
+        drawn = draw_sheet(
+            path,
+            pool,
+            options.k,
+            seed=options.seed,
+            overwrite=options.force,
+            discard_answers=options.discard_answers,
+        )
     say_drawn(drawn, int((~pool.closed).sum()), "unlabelled rows", labels.classes.tolist(), path)
 
 
@@ -71,6 +78,8 @@ def say_drawn(drawn: DrawnSheet, n_open: int, of_what: str, classes: list[str], 
             f"{drawn.n_new} more rows were drawn at random. {path} now holds {k} of {n_open:,} {of_what} and "
             f"keeps its {drawn.n_answered} answers."
         )
+    if drawn.copy is not None:
+        there += f"\nThe answers that were there before are kept in {drawn.copy}"
     if drawn.hidden:
         names = listed([shown(name, 40) for name in drawn.hidden])
         there += f"\nNot on the sheet, because the label can be told from it: {names}. Show it with --show COLUMN."

@@ -79,7 +79,8 @@ def _answer(labelled: Labelled, path: Path, sheet: Path, truth: NDArray[Any], se
     from chary.audit.filling import Filling
     from chary.report import Result
 
-    Result(path, labelled.result).draw(sheet, AUDIT_SIZE, seed=seed, overwrite=force)
+    # Answers of an earlier demo were made up, but may have been edited since: a copy is kept.
+    Result(path, labelled.result).draw(sheet, AUDIT_SIZE, seed=seed, discard_answers=force)
     filling = Filling(sheet)
     for place, row in enumerate(filling.rows, 1):
         filling.answer(place, truth[row.number])

@@ -74,6 +74,7 @@ class Labelled(NamedTuple):
 def label_and_write(files: Sequence[str | os.PathLike[str]], options: Options) -> Labelled:
     """Read, label, write: in parts what does not fit in memory, or if that is asked for by a sample."""
     console.require_readable(*files)
+    from chary.audit.sheet import keep_copy, refuse_to_lose_answers
     from chary.labelling import label_table
     from chary.labelling.label import write_rows_to_check
     from chary.labelling.score import probability_names
@@ -97,6 +98,9 @@ def label_and_write(files: Sequence[str | os.PathLike[str]], options: Options) -
         endings |= {"to check": "check.csv"} if options.check_sheet else {}
         folder = options.folder(table.folder)
         paths = {kind: folder / f"{table.stem}.{ending}" for kind, ending in endings.items()}
+        check_path, target = paths.get("to check"), str(options.target)
+        if check_path is not None and not options.discard_answers:
+            refuse_to_lose_answers(check_path, target, "checked")
         console.require_free(paths.values(), options.force)
         require_writable(table)
         with console.writing(paths.values(), options.force) as (labeled, model, report, *to_check):
@@ -108,4 +112,8 @@ def label_and_write(files: Sequence[str | os.PathLike[str]], options: Options) -
             report.write(render_page(labelled.summary, labelled.hints).encode("utf-8", "backslashreplace"))
             for stream in to_check:
                 write_rows_to_check(result, stream)
+            if check_path is not None:  # answers may have been given since
+                if not options.discard_answers:
+                    refuse_to_lose_answers(check_path, target, "checked")
+                keep_copy(check_path, target)
     return labelled

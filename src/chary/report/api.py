@@ -17,11 +17,11 @@ from rich.console import Console
 from sklearn.base import ClassifierMixin
 from sklearn.pipeline import Pipeline
 
-from chary._files import atomic_write
+from chary._files import atomic_write, sole_writer
 from chary._threads import refuse_after_fork, same_warnings
 from chary._words import shown
 from chary.audit.judge import JudgedTable, draw_to_judge, judge_table
-from chary.audit.sheet import draw_sheet, unlabelled_rows
+from chary.audit.sheet import draw_sheet, keep_copy, refuse_to_lose_answers, unlabelled_rows
 from chary.labelling import Diagnosis, LabeledTable, Predictor, diagnose_table, label_table, predict_table
 from chary.labelling.drift import RowComparison, compare_with_reference, count_events
 from chary.labelling.explain import explainer
@@ -245,8 +245,9 @@ def draw_rows(
     k : int, default=30
         How many rows it shall hold.
     overwrite : bool, default=False
-        Whether to draw anew in place of what is there.
+        Whether to draw anew in place of what is there; a sheet that holds answers is refused.
     **options
+        ``discard_answers``, to draw anew even in place of answers, of which a copy is kept;
         ``confidence`` and ``hide``, columns that the sheet does not show either; ``show``, columns that it shows
         although the label can be told from them; ``seed``; ``unlabeled`` and
         ``exact_labels`` as in ``label``; for a path also ``delimiter``, ``encoding``, ``sheet``, ``header_row``.
@@ -553,11 +554,18 @@ class Result(_Shown):
         _write(path, model_bytes(self.details.model), overwrite)
 
     def draw(
-        self, path: str | os.PathLike[str], k: int | None = None, *, seed: int = 0, overwrite: bool = False
+        self,
+        path: str | os.PathLike[str],
+        k: int | None = None,
+        *,
+        seed: int = 0,
+        overwrite: bool = False,
+        discard_answers: bool = False,
     ) -> None:
         """Write a sheet (CSV) of k unlabelled rows drawn at random, thirty if there are so many, to be labelled.
 
-        It goes to ``path``; with ``overwrite`` it is drawn anew in place of what is there.
+        It goes to ``path``; with ``overwrite`` it is drawn anew in place of what is there, unless that is a sheet
+        with answers: for that pass ``discard_answers``, which keeps a copy of it.
         Where a smaller sheet of the same table and seed is already, rows are added to it and its answers
         stay. Fill in its target column, then pass its path as ``audit`` to ``label``, with the same table.
         """
@@ -567,18 +575,25 @@ class Result(_Shown):
         if k < 2:
             raise TableError(f"{k} rows are too few to judge by; look at each unlabelled row instead.")
         pool = unlabelled_rows(details.table, details.target, labels, **details.options.for_sheet)
-        draw_sheet(path, pool, k, seed=seed, overwrite=overwrite)
+        draw_sheet(path, pool, k, seed=seed, overwrite=overwrite, discard_answers=discard_answers)
 
-    def rows_to_check(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+    def rows_to_check(
+        self, path: str | os.PathLike[str], *, overwrite: bool = False, discard_answers: bool = False
+    ) -> None:
         """Write a sheet (CSV) of the rows of highest doubt to ``path``, to be checked one by one.
 
         Fill in its target column, then pass its path as ``checked`` to ``label``: the model learns from the
         labels, and no accuracy is computed from them, as the rows were not drawn at random. An existing file is
-        replaced with ``overwrite`` only.
+        replaced with ``overwrite`` only, a sheet that holds answers with ``discard_answers``, which keeps a copy.
         """
+        target = self.details.target
         stream = BytesIO()
         write_rows_to_check(self.details, stream)
-        _write(path, stream.getvalue(), overwrite)
+        with sole_writer(path):
+            if not discard_answers:
+                refuse_to_lose_answers(path, target, "checked")
+            keep_copy(path, target)
+            _write(path, stream.getvalue(), overwrite or discard_answers)
 
     @property
     def _hints(self) -> Hints:

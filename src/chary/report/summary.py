@@ -520,7 +520,8 @@ class Hints(NamedTuple):
     @classmethod
     def for_labels(cls, options: Options, files: Sequence[str | os.PathLike[str]], audit_size: int) -> Hints:
         """For somebody who types commands, with all that was chosen; nothing that is there is drawn anew."""
-        draw = options.command("audit draw", files, k=audit_size, force=False) if audit_size else ""
+        again: dict[str, Any] = {"k": audit_size, "force": False, "discard_answers": False}
+        draw = options.command("audit draw", files, **again) if audit_size else ""
         return cls(draw, typed=True)
 
     @classmethod
@@ -528,7 +529,7 @@ class Hints(NamedTuple):
         """The same for labels that are judged: a draw twice as large keeps the answers."""
         n_drawn, n_rows = result.answers.n_drawn, result.population
         again: dict[str, Any] = {"k": min(2 * n_drawn, n_rows), "audit": None, "require": None, "force": False}
-        again |= {"annotator": (), "settled": None}
+        again |= {"annotator": (), "settled": None, "discard_answers": False}
         more = options.command("judge", ["draw", *files], **again) if n_drawn < n_rows else ""
         table = result.tested.source.table
         sheet = options.settled or options.folder(table.folder) / f"{table.stem}.settle.csv"

@@ -38,7 +38,8 @@ _PLACES = {
     "checked": "the answers of the page Review",
     "class_prior": "the class shares on the page Start",
     "error": "the error on the page Truth",
-    "overwrite": "“draw anew”",
+    "discard_answers": "a new sheet (move this one and start the page again)",
+    "overwrite": "a new sheet (move this one and start the page again)",
     **{name: f"the kind “{kind}” on the page Start" for kind, name in files.KINDS.items()},
 }
 
