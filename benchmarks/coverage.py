@@ -4,11 +4,16 @@ Twelve tables of two classes whose truth is known, 2,000 audits of each. Where r
 labelled ones are skipped more often. Beside them the hypergeometric interval of equal tails, used before;
 intervals of the answered rows only, and after every row ("peeking"); and the asymptotic interval of
 prediction-powered inference.
+
+Differences of two labellings where rows are skipped (``--part differences``): audits of tables in which people
+skip mostly the rows that one of the two has right, beside the rule used before, which left skipped rows out; and
+every table of 12 and 20 rows by enumeration.
 Run: ``python benchmarks/coverage.py > benchmarks/results/coverage.txt``
 """
 
 import argparse
 from functools import lru_cache
+from math import comb
 from typing import NamedTuple
 
 import numpy as np
@@ -190,10 +195,125 @@ def show_enumerated(console: Console) -> None:
     console.print(table)
 
 
+class PairDesign(NamedTuple):
+    """Two labellings of a table and which rows a person skips."""
+
+    k: int
+    population: int
+    shares: tuple[float, float, float]  # of the rows that the first alone has right, the second alone, neither
+    skipped: tuple[float, float, float, float]  # of those rows, and of the rows that both have right
+
+
+PAIR_DESIGNS = [
+    PairDesign(60, 1_000, (0.10, 0.10, 0.05), (0.0, 0.0, 0.0, 0.0)),
+    PairDesign(60, 1_000, (0.10, 0.10, 0.05), (0.2, 0.2, 0.2, 0.2)),
+    PairDesign(60, 1_000, (0.15, 0.15, 0.05), (0.0, 0.6, 0.3, 0.05)),
+    PairDesign(100, 2_000, (0.15, 0.15, 0.05), (0.0, 0.8, 0.3, 0.05)),
+    PairDesign(100, 2_000, (0.12, 0.18, 0.05), (0.0, 0.8, 0.3, 0.05)),
+    PairDesign(100, 2_000, (0.12, 0.18, 0.05), (0.0, 1.0, 0.5, 0.0)),
+    PairDesign(200, 5_000, (0.10, 0.20, 0.05), (0.0, 0.9, 0.3, 0.05)),
+    PairDesign(200, 5_000, (0.25, 0.05, 0.05), (0.05, 0.05, 0.05, 0.05)),
+    PairDesign(200, 5_000, (0.25, 0.05, 0.05), (0.20, 0.0, 0.2, 0.05)),
+]
+
+
+@lru_cache(None)
+def difference_of_counts(b: int, c: int, skipped: int, n: int, population: int) -> figures.Difference:
+    """The difference if each is right alone on so many answered rows and they differ on some skipped ones."""
+    counts = [b, c, skipped, n - b - c - skipped]
+    first = np.repeat([True, False, False, False], counts)
+    second = np.repeat([False, True, False, False], counts)
+    unknown = np.repeat([False, False, True, False], counts)
+    return figures.difference(first, second, population, LEVEL, skipped=unknown)
+
+
+def is_covered(found: figures.Difference, truth: float) -> bool:
+    return found.low - 1e-9 <= truth <= found.high + 1e-9
+
+
+def names_worse(found: figures.Difference, truth: float) -> bool:
+    """Whether a labelling is called better that is not."""
+    if found.comparison.p_value >= 1 - LEVEL:
+        return False
+    first_ahead = found.comparison.only_first > found.comparison.only_second
+    return truth <= 0 if first_ahead else truth >= 0
+
+
+def names_better(found: figures.Difference, truth: float) -> bool:
+    return found.comparison.p_value < 1 - LEVEL and not names_worse(found, truth)
+
+
+def audits_of_pair(design: PairDesign, n_audits: int, rng: np.random.Generator) -> list[float]:
+    """Percent of audits, by the rule now and by the one before: covered, worse called better, better named."""
+    shares = np.append(design.shares, 1 - sum(design.shares))
+    rows = np.round(shares * design.population).astype(int)
+    skipped_rows = np.round(rows * design.skipped).astype(int)
+    table = np.append(rows - skipped_rows, skipped_rows)
+    truth = (rows[0] - rows[1]) / design.population
+
+    outcomes = []
+    for b, c, _, _, *skipped in rng.multivariate_hypergeometric(table, design.k, size=n_audits).tolist():
+        n_differing = sum(skipped[:3])  # on the rows that neither has right, both say other wrong things
+        now = difference_of_counts(b, c, n_differing, design.k, design.population)
+        before = difference_of_counts(b, c, 0, design.k, design.population)
+        outcomes.append(
+            [test(found, truth) for found in (now, before) for test in (is_covered, names_worse, names_better)]
+        )
+    return (100 * np.mean(outcomes, axis=0)).tolist()
+
+
+def least_coverage_of_pairs(n: int, population: int) -> list[float]:
+    """The coverage at the worst table, with no row skipped and with all that one or either has right alone."""
+    least = [1.0, 1.0, 1.0]
+    for first in range(population + 1):
+        for second in range(population + 1 - first):
+            truth = (first - second) / population
+            covered = [0.0, 0.0, 0.0]
+            for b in range(min(n, first) + 1):
+                for c in range(min(n - b, second) + 1):
+                    draws = comb(first, b) * comb(second, c) * comb(population - first - second, n - b - c)
+                    chance = draws / comb(population, n)
+                    outcomes = [(b, c, 0), (b, 0, c), (0, 0, b + c)]
+                    for i, outcome in enumerate(outcomes):
+                        covered[i] += chance * is_covered(difference_of_counts(*outcome, n, population), truth)
+            least = np.minimum(least, covered).tolist()
+    return least
+
+
+def show_differences(console: Console, n_audits: int) -> None:
+    heads = ["k", "rows", "first alone", "second alone", "neither", "skipped of these and of the others"]
+    heads += ["covers", "worse named", "better named", "before: covers", "worse named", "better named"]
+    title = f"Differences with skipped rows: percent of {n_audits:,} audits; 95 promised, 5 at most wrong"
+    table = Table(*heads, title=title)
+    for i, design in enumerate(PAIR_DESIGNS):
+        outcomes = audits_of_pair(design, n_audits, np.random.default_rng([i, 2026, 40]))
+        skipped = " ".join(f"{100 * share:g}" for share in design.skipped)
+        shares = [f"{100 * share:g}" for share in design.shares]
+        table.add_row(str(design.k), str(design.population), *shares, skipped, *(f"{x:.1f}" for x in outcomes))
+    console.print(table)
+
+    title = "Differences by enumeration of every table, in percent: coverage at the worst one"
+    table = Table("k", "rows", "none skipped", "skipped if the second alone is right", "if either is", title=title)
+    for n, population in [(6, 12), (8, 20), (12, 20)]:
+        least = least_coverage_of_pairs(n, population)
+        table.add_row(str(n), str(population), *(f"{100 * coverage:.2f}" for coverage in least))
+    console.print(table)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--audits", type=int, default=2000)
-    n_audits = parser.parse_args().audits
+    parser.add_argument("--part", choices=["all", "intervals", "differences"], default="all")
+    options = parser.parse_args()
+    if options.part != "differences":
+        show_intervals(options.audits)
+    if options.part != "intervals":
+        console = Console(width=150)
+        console.print("python benchmarks/coverage.py --part differences")
+        show_differences(console, options.audits)
+
+
+def show_intervals(n_audits: int) -> None:
     figures.interval = lru_cache(None)(interval)  # audits of one table are often the same
     figures.count_interval = lru_cache(None)(count_interval)
     globals()["interval"] = figures.interval

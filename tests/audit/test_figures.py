@@ -331,6 +331,30 @@ def test_interval_covers_in_every_table_of_twelve(first, second):
     assert covered >= 0.95
 
 
+@given(b=st.integers(0, 9), c=st.integers(0, 9), n_skipped=st.integers(0, 4))
+@settings(deadline=None)
+def test_a_difference_holds_whatever_the_skipped_rows_are(b, c, n_skipped):
+    """Against every completion: each skipped row may be right by the first alone, the second alone, or neither."""
+    n_others = 30 - b - c - n_skipped
+    skipped = np.arange(30) >= 30 - n_skipped
+    found = difference(*rows(n_others, b, c, n_skipped), population=400, skipped=skipped)
+    completions = [
+        difference(*rows(n_others, b + i, c + j, n_skipped - i - j), population=400)
+        for i in range(n_skipped + 1)
+        for j in range(n_skipped + 1 - i)
+    ]
+    assert found.low == min(one.low for one in completions)
+    assert found.high == max(one.high for one in completions)
+    assert found.comparison.p_value == max(one.comparison.p_value for one in completions)
+    assert (found.comparison.only_first, found.comparison.only_second) == (b, c)
+    assert found.comparison.n_skipped == n_skipped
+
+
+def test_a_skipped_row_cannot_be_right():
+    with pytest.raises(ValueError, match="skipped"):
+        compare([True, False], [False, False], skipped=[True, False])
+
+
 def test_of_a_table_that_was_looked_at_as_a_whole_the_difference_is_known():
     found = difference(*rows(30, 12, 2, 16), population=60)
     assert (found.low, found.high) == pytest.approx((10 / 60, 10 / 60))

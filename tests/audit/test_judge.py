@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
-from chary.audit import accept_threshold, draw, interval
+from chary.audit import accept_threshold, difference, draw, interval
 from chary.audit.acceptance import LEVEL
 from chary.audit.figures import holm, kappa
 from chary.audit.judge import (
@@ -337,6 +337,35 @@ def test_every_two_of_three_columns_are_compared_and_their_agreement_is_that_of_
             judged[0],
         ).notes[0]
     )
+
+
+def test_skipping_the_rows_that_one_column_gets_right_does_not_make_the_other_better(table, tmp_path):
+    frame, truth = table
+    drawn(frame, ["rule", "other"], tmp_path / "s.csv", 200)
+    is_right = [frame[name] == pl.Series(truth) for name in ("rule", "other")]
+    only_other = is_right[1] & ~is_right[0]
+    answers = [None if is_only else answer for is_only, answer in zip(only_other, truth, strict=True)]
+    rows = filled(tmp_path / "s.csv", answers)
+    (pair,) = judge(frame, ["rule", "other"], tmp_path / "s.csv").pairs
+    worst = difference(is_right[0].gather(rows), is_right[1].gather(rows), N)
+    assert pair.difference.comparison.only_second == 0
+    assert pair.difference.comparison.n_skipped == worst.comparison.only_second > 5
+    assert pair.difference.low == worst.low
+    assert pair.p_value == worst.comparison.p_value
+    n_differing = sum(frame["rule"][row] != frame["other"][row] for row in rows)
+    assert sum(n for n, *_ in pair.differing.values()) == n_differing - worst.comparison.only_second
+
+
+def test_skipped_rows_on_which_both_say_the_same_do_not_matter_for_the_difference(table, tmp_path):
+    frame, truth = table
+    drawn(frame, ["rule", "other"], tmp_path / "s.csv", 60)
+    same = frame["rule"] == frame["other"]
+    rows = filled(tmp_path / "s.csv", truth)
+    (whole,) = judge(frame, ["rule", "other"], tmp_path / "s.csv").pairs
+    answers = [None if same[row] and row != rows[-1] else truth[row] for row in range(N)]
+    filled(tmp_path / "s.csv", answers)
+    (part,) = judge(frame, ["rule", "other"], tmp_path / "s.csv").pairs
+    assert part.difference == whole.difference
 
 
 def answered(path, told, to):

@@ -295,6 +295,15 @@ def test_self_training_is_on_where_the_audit_shows_it_clearly():
     assert figures.rounds == model.max_rounds == 1
     assert "clearly helped, so it is on" in figures.notes[-1]
 
+    # The first model says no everywhere, so it may be right on every row with yes that was skipped.
+    is_skipped = (truth[rows] == "yes") & (np.arange(40) < 39)
+    n_left = int(np.sum((truth[rows] == "yes") & ~is_skipped))
+    partial = AuditAnswers(rows, np.where(is_skipped, None, truth[rows].astype(object)), 40)
+    _, figures = audit_model(late, X, merge(labels, partial)[1], partial)
+    assert figures.comparison[:2] == (n_left, 0)
+    assert figures.comparison.n_skipped == is_skipped.sum()
+    assert figures.comparison.p_value == 1
+
 
 def test_skipped_rows_are_wrong_in_every_figure(biased):
     X, truth, labels, answers = biased

@@ -342,30 +342,52 @@ def slice_scores(
 class Comparison(NamedTuple):
     """Two models on the same audited rows."""
 
-    only_first: int  #: rows that the first alone gets right
-    only_second: int  #: rows that the second alone gets right
-    p_value: float  #: that the two err equally often, two-sided, exact
+    only_first: int  #: answered rows that the first alone gets right
+    only_second: int  #: answered rows that the second alone gets right
+    #: that the two err equally often, two-sided, exact; the largest that the skipped rows allow
+    p_value: float
+    n_skipped: int = 0  #: skipped rows on which either might be right alone
 
 
-def compare(first_correct: ArrayLike, second_correct: ArrayLike) -> Comparison:
-    """Whether two models err equally often, by the rows on which exactly one of them is right (McNemar, exact).
+def compare(
+    first_correct: ArrayLike, second_correct: ArrayLike, *, skipped: ArrayLike | None = None
+) -> Comparison:
+    """Test whether two models err equally often, by the rows on which exactly one is right (McNemar, exact).
+
+    Nobody knows which of the two is right on a skipped row, so the p-value is the largest over all that the
+    skipped rows may be: the one at which as many of them as needed speak for the model that is behind. A small
+    p-value names the better model whatever the skipped rows are.
 
     Parameters
     ----------
     first_correct : array-like of shape (k,), bool
-        Whether the first is right on each audited row.
+        Whether the first is right on each audited row; False where skipped.
     second_correct : array-like of shape (k,), bool
         Whether the second is.
+    skipped : array-like of shape (k,), bool, default=None
+        Rows that were drawn and not answered, and on which the two say different things. Where they say the
+        same, both are right or both are wrong, and the answer makes no difference.
 
     Examples
     --------
     >>> compare([True] * 10 + [False] * 2, [False] * 10 + [True] * 2)
-    Comparison(only_first=10, only_second=2, p_value=0.03857421875)
+    Comparison(only_first=10, only_second=2, p_value=0.03857421875, n_skipped=0)
     """
-    first, second = np.asarray(first_correct, dtype=bool), np.asarray(second_correct, dtype=bool)
-    only_first, only_second = int(np.sum(first & ~second)), int(np.sum(second & ~first))
-    n = only_first + only_second
-    return Comparison(only_first, only_second, float(binomtest(only_first, n).pvalue) if n else 1.0)
+    first = np.asarray(first_correct, dtype=bool)
+    second = np.asarray(second_correct, dtype=bool)
+    unknown = np.zeros(len(first), dtype=bool) if skipped is None else np.asarray(skipped, dtype=bool)
+    if not first.shape == second.shape == unknown.shape or (unknown & (first | second)).any():
+        raise ValueError("skipped must name rows that neither has right: one value for each drawn row.")
+    only_first = int(np.sum(first & ~second))
+    only_second = int(np.sum(second & ~first))
+    n_skipped = int(np.sum(unknown))
+
+    # Worst case: skipped rows speak for the one behind until both are level.
+    fewer = min(only_first, only_second)
+    more = max(only_first, only_second)
+    fewer = min(more, fewer + n_skipped)
+    p_value = float(binomtest(fewer, fewer + more).pvalue) if more else 1.0
+    return Comparison(only_first, only_second, p_value, n_skipped)
 
 
 class Difference(NamedTuple):
@@ -380,7 +402,12 @@ class Difference(NamedTuple):
 
 
 def difference(
-    first_correct: ArrayLike, second_correct: ArrayLike, population: int, level: float = 0.95
+    first_correct: ArrayLike,
+    second_correct: ArrayLike,
+    population: int,
+    level: float = 0.95,
+    *,
+    skipped: ArrayLike | None = None,
 ) -> Difference:
     r"""The accuracy of one labelling less that of another, on the same audit, with an interval that holds at any
     size.
@@ -391,18 +418,25 @@ def difference(
 
     U has its exact interval at 1 - (1 - level) / 5. The drawn rows among those U are a random sample of them, so q
     has its own, at 1 - 4 (1 - level) / 5. Both hold together with probability ``level``, and the difference lies
-    between the least and the most that they allow. A row that was skipped is wrong in both, and tells nothing.
+    between the least and the most that they allow.
+
+    A skipped row may be one that the first alone has right, one that the second alone has right, or neither. Each
+    limit is the worst over all of these, so the interval holds whatever the skipped rows are. Limits of q grow
+    with the rows that the first alone has right, so the lowest limit is found with 0, 1, ... of the skipped rows
+    right by the second alone, and the highest with as many right by the first alone.
 
     Parameters
     ----------
     first_correct : array-like of shape (k,), bool
-        Whether the first is right on each audited row.
+        Whether the first is right on each audited row; False where skipped.
     second_correct : array-like of shape (k,), bool
         Whether the second is.
     population : int
         Rows of the table that they were drawn from.
     level : float, default=0.95
         Of the interval.
+    skipped : array-like of shape (k,), bool, default=None
+        Rows that were drawn and not answered, and on which the two say different things, as in ``compare``.
 
     Examples
     --------
@@ -410,15 +444,25 @@ def difference(
     >>> round(found.share, 3), round(found.low, 3), round(found.high, 3)
     (0.133, 0.003, 0.336)
     """
-    comparison = compare(first_correct, second_correct)
-    b, n, m = comparison.only_first, np.size(first_correct), comparison.only_first + comparison.only_second
-    risk = 1 - level
+    comparison = compare(first_correct, second_correct, skipped=skipped)
+    b, c = comparison.only_first, comparison.only_second
+    n = np.size(first_correct)
+    low, high = 1.0, -1.0
+    for n_more in range(comparison.n_skipped + 1):
+        low = min(low, _difference_limits(b, c + n_more, n, population, level)[0])
+        high = max(high, _difference_limits(b + n_more, c, n, population, level)[1])
+    return Difference((b - c) / n, low, high, level, comparison)
+
+
+def _difference_limits(b: int, c: int, n: int, population: int, level: float) -> tuple[float, float]:
+    """Limits of a difference if of n rows the first alone is right on b, and the second alone on c."""
+    m, risk = b + c, 1 - level
     fewest, most = count_interval(m, n, population, 1 - _NUISANCE * risk)
     pool = fewest if fewest == most else None
     own = interval(b, m, pool, 1 - (1 - _NUISANCE) * risk, prior=NEUTRAL) if m else (0.0, 1.0)
     low, high = (2 * share - 1 for share in own)
     low, high = low * (most if low < 0 else fewest), high * (most if high > 0 else fewest)
-    return Difference((2 * b - m) / n, low / population, high / population, level, comparison)
+    return low / population, high / population
 
 
 def kappa(counts: ArrayLike) -> float | None:

@@ -74,7 +74,7 @@ class LabelPair(NamedTuple):
     p_value: float  # that they err equally often, corrected for all pairs (Holm)
     classes: list[str]
     counts: NDArray[np.int64]  # (C, C) rows of the table by what the first and the second say
-    differing: dict[tuple[str, str], tuple[int, int, int]]  # audited rows by both labels: all, right by each
+    differing: dict[tuple[str, str], tuple[int, int, int]]  # answered rows by both labels: all, right by each
 
     @property
     def kappas(self) -> dict[str, float | None]:
@@ -261,7 +261,7 @@ def judge_table(source: Source, truth: Any, options: Options, level: float = 0.9
         tested=tested,
         columns=columns,
         slices={name: _slices(tested, name, cells[name], first, answers, level) for name in by},
-        pairs=_pairs(columns, tested, level),
+        pairs=_pairs(columns, tested, answers.skipped, level),
         notes=[*source.table.notes, *tested.notes, *answers.notes, *missing],
     )
 
@@ -457,20 +457,30 @@ def _judged(
     return JudgedColumn(name, judgement, always, labels, correct, counts.get(None, 0), labelled)
 
 
-def _pairs(columns: Sequence[JudgedColumn], tested: LabelsUnderTest, level: float) -> list[LabelPair]:
+def _pairs(
+    columns: Sequence[JudgedColumn], tested: LabelsUnderTest, skipped: NDArray[np.bool_], level: float
+) -> list[LabelPair]:
     """Every two columns of labels compared."""
     source = tested.source
     every, pairs = list(combinations(columns, 2)), []
     level = 1 - (1 - level) / max(1, len(every))  # so that the intervals of all pairs hold together
-    found = [figures.difference(one.correct, other.correct, source.n_rows, level) for one, other in every]
+    found = []
+    for one, other in every:
+        # Where both say the same, a skipped row makes no difference, whatever it is.
+        differing_skipped = skipped & (one.labels != other.labels)
+        found.append(
+            figures.difference(one.correct, other.correct, source.n_rows, level, skipped=differing_skipped)
+        )
     p_values = figures.holm([one.comparison.p_value for one in found])
     for (one, other), differs, p_value in zip(every, found, p_values, strict=True):
         both = source.columns([one.name, other.name]).group_by(one.name, other.name).len("chary_rows")
         said = [tested.of(both[column.name]) for column in (one, other)]
         counts = pair_counts(said[0], said[1], tested.classes, both["chary_rows"].to_numpy())
         differing: dict[tuple[str, str], tuple[int, int, int]] = {}
-        for a, b, *right in zip(one.labels, other.labels, one.correct, other.correct, strict=True):
-            if a != b:
+        for is_skipped, a, b, *right in zip(
+            skipped, one.labels, other.labels, one.correct, other.correct, strict=True
+        ):
+            if a != b and not is_skipped:
                 before = differing.get((a, b), (0, 0, 0))
                 differing[a, b] = before[0] + 1, before[1] + int(right[0]), before[2] + int(right[1])
         pairs.append(LabelPair(one.name, other.name, differs, p_value, tested.classes, counts, differing))

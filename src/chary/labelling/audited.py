@@ -106,7 +106,7 @@ def audit_model(
     comparison = None
     if rounds is None:  # one round against none, both without the audited labels
         trained = make(1).fit(X, every.without(result.rows), initial=result.unaudited_model.estimator_)
-        comparison = compare(trained.predict(X[result.rows]) == result.labels, result.before.correct)
+        comparison = _compare_models(trained, result.unaudited_model, X, answers, result.labels)
         rounds = int(comparison.p_value < _CLEAR and comparison.only_first > comparison.only_second)
         if rounds:
             result = fit_with_audit(make(rounds), X, every, answers.rows, random_state=seed)
@@ -140,6 +140,24 @@ def audit_model(
         rounds=rounds,
     )
     return result.model, figures
+
+
+def _compare_models(
+    first: Any, second: Any, X: NDArray[Any], answers: AuditAnswers, truth: NDArray[Any]
+) -> Comparison:
+    """Compare two models on an audit; where they differ on a skipped row, either may be right."""
+    first_correct = first.predict(X[answers.rows]) == truth
+    second_correct = second.predict(X[answers.rows]) == truth
+
+    skipped_rows = answers.drawn[answers.skipped]
+    known_rows = skipped_rows[skipped_rows >= 0]
+    n_unknown = len(skipped_rows) - len(known_rows)  # removed from the sheet: nobody can say whether they differ
+    if len(known_rows):
+        n_unknown += int(np.sum(first.predict(X[known_rows]) != second.predict(X[known_rows])))
+
+    neither = np.zeros(n_unknown, dtype=bool)
+    skipped = np.append(np.zeros(len(truth), dtype=bool), ~neither)
+    return compare(np.append(first_correct, neither), np.append(second_correct, neither), skipped=skipped)
 
 
 def _of_skipped(model: Any, X: NDArray[Any], answers: AuditAnswers) -> tuple[NDArray[Any], NDArray[Any]]:

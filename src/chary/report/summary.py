@@ -394,15 +394,19 @@ def _pair(pair: LabelPair, result: JudgedTable) -> dict[str, Any]:
     low, high = (
         f"{100 * abs(d):.1f} points {'lower' if d < 0 else 'higher'}" for d in (differs.low, differs.high)
     )
+    unknown = ""
+    if found.n_skipped:
+        rows = counted(found.n_skipped, "row")
+        unknown = f" They differ on {rows} that a person skipped: the limits hold whatever is right there."
     agreement = kappa(pair.counts)
     same = f"{int(np.trace(pair.counts)):,} of {int(pair.counts.sum()):,} rows"
     same += "" if agreement is None else f" (kappa {agreement:.2f})"
     off = [
-        {"first": a, "second": b, "rows": int(pair.counts[i, j]), "audited": audited, "right": right}
+        {"first": a, "second": b, "rows": int(pair.counts[i, j]), "answered": answered, "right": right}
         for i, a in enumerate(pair.classes)
         for j, b in enumerate(pair.classes)
         if i != j and pair.counts[i, j]
-        for audited, *right in [pair.differing.get((a, b), (0, 0, 0))]
+        for answered, *right in [pair.differing.get((a, b), (0, 0, 0))]
     ]
     return {
         **as_data(differs),
@@ -416,7 +420,7 @@ def _pair(pair: LabelPair, result: JudgedTable) -> dict[str, Any]:
             f"{outcome} ({p_value(pair.p_value, 'p ')}{corrected}): {first} alone is right on "
             f"{counted(found.only_first, 'row')}, "
             f"{second} alone on {found.only_second}. The accuracy of {first} is between {low} and {high} than "
-            f"that of {second}. They agree on {same}."
+            f"that of {second}.{unknown} They agree on {same}."
         ),
     }
 

@@ -39,6 +39,15 @@ def test_it_is_plain_data_and_adds_up(judged):
     assert summary["slices"][0]["parts"]["rare"]["score"] is None
 
 
+def test_a_comparison_says_that_its_limits_hold_whatever_the_skipped_rows_are(judged):
+    (pair,) = judged.pairs
+    difference = pair.difference._replace(comparison=pair.difference.comparison._replace(n_skipped=3))
+    summary = summarize_judged(replace(judged, pairs=[pair._replace(difference=difference)]))
+    told = "They differ on 3 rows that a person skipped: the limits hold whatever is right there."
+    assert told in summary["pairs"][0]["sentence"]
+    assert summary["pairs"][0]["comparison"]["n_skipped"] == 3
+
+
 def test_what_was_asked_for_is_said_whatever_came_out(judged):
     found = summarize_judged(judged)["accept"]
     assert f"{found['n_accepted']:,} labels in column 'rule' of confidence" in found["sentence"]
