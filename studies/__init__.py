@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from importlib import import_module
 
@@ -62,6 +63,16 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "Beyond the paper": _BEYOND,
     "Real tables": tuple(study.name for study in _OF_TABLES),
 }
+
+
+def imported_studies() -> list[Study]:
+    """List the published studies; those that need PyTorch only if they were asked for before."""
+    with_torch = [
+        getattr(sys.modules[module], variable)
+        for module, variable in _WITH_TORCH.values()
+        if module in sys.modules
+    ]
+    return [*STUDIES.values(), *with_torch]
 
 
 def find_study(name: str) -> Study:

@@ -111,14 +111,21 @@ def run_study(
     protocol: _PROTOCOL = "ours",
     jobs: Annotated[int | None, typer.Option(min=1, help="Worker processes. Default: one per core.")] = None,
     store: _STORE = CELLS,
+    again: Annotated[
+        bool, typer.Option("--again", help="Delete finished cells of this slice and run them anew.")
+    ] = False,
 ) -> None:
     """Work out what is missing of a study. Stop it any time; run it again to resume."""
     part = Slice.of(name, datasets, methods, seeds, protocol)
     cells = part.cells()
     _refuse_missing(part.study, cells)
     with _display(part.study.name) as show:
-        done = studies.run(part.study, cells, Store(store), jobs=jobs or joblib.cpu_count(), report=show)
+        done = studies.run(
+            part.study, cells, Store(store), jobs=jobs or joblib.cpu_count(), again=again, report=show
+        )
     _say(f"{done.n_done} cells worked out, {done.n_found} were there, {len(done.failed)} failed.")
+    if done.n_found:
+        _say(f"Cells that were there are reused from {store}; --again runs them anew.")
     for cell, reason in done.failed[:10]:
         error = reason.partition("\n")[0]
         _say(f"Failed: {dataset_title(cell.dataset)}, {cell.method}, seed {cell.seed}: {error}")

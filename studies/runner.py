@@ -10,6 +10,7 @@ import os
 import platform
 import re
 import signal
+import sys
 import threading
 import time
 import traceback
@@ -64,6 +65,7 @@ def run(
     store: Store,
     *,
     jobs: int = 1,
+    again: bool = False,
     report: Callable[[Progress], None] | None = None,
 ) -> Progress:
     """Work out the cells that the store does not hold yet.
@@ -77,8 +79,11 @@ def run(
     store : Store
     jobs : int, default=1
         Worker processes.
+    again : bool, default=False
+        Delete these cells from the store first, so that all of them are worked out anew.
     report : callable, default=None
-        Called with the progress, again and again. None: nothing but a warning at the end if cells failed.
+        Called with the progress, again and again. None: one line if cells are reused, and a warning at the end if
+        cells failed.
 
     Returns
     -------
@@ -95,10 +100,19 @@ def run(
         raise ValueError(f"jobs={jobs} leaves nobody to work; give at least 1.")
     store.sweep()
     by_key = {key_of(cell.content()): cell for cell in cells}
+    if again:
+        for key in by_key:
+            store.forget(key)
     todo = {key: cell for key, cell in by_key.items() if store.read(key) is None}
     progress = Progress(len(by_key), len(by_key) - len(todo), n_damaged=len(store.damaged))
     show = report or (lambda progress: None)
     show(progress)
+    if progress.n_found and report is None:
+        print(
+            f"{progress.n_found} of {progress.n_cells} cells are reused from {store.directory}; again=True runs "
+            "them anew.",
+            file=sys.stderr,
+        )
     if not todo:
         return progress
     probe([store.path(next(iter(todo)))], overwrite=True)

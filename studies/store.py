@@ -84,6 +84,10 @@ class Store:
             file.write(text.encode())
         return key
 
+    def forget(self, key: str) -> None:
+        """Delete the cell of this ``key``, if it is there."""
+        self.path(key).unlink(missing_ok=True)
+
     def sweep(self) -> int:
         """Delete temporary files left behind by processes of this machine that are dead; returns how many."""
         return sum(sweep(folder) for folder in self.directory.glob("*"))

@@ -20,6 +20,7 @@ from chary.method import iid, selection_biased
 from chary.method.estimators import predicted_labels
 from chary.method.simulated_bias import rows_by_class
 from studies import datasets
+from studies.code import digest_of, name_of
 from studies.datasets import SOURCE, DataFacts, Source
 
 if TYPE_CHECKING:
@@ -55,10 +56,14 @@ class Cell:
     method: str  #: its name in the study
     options: Mapping[str, Any]  #: parameters of the method
     measure: str  #: the name of the function that measures
+    code: str = ""  #: digest of task, method and measure; empty for those of a published study
 
     def content(self) -> dict[str, Any]:
         """The cell as plain values, for its file and its key."""
-        return dict(vars(self))
+        content = dict(vars(self))
+        if not self.code:
+            del content["code"]  # published cells, and their keys, have no such field
+        return content
 
     @property
     def group(self) -> str:
@@ -78,7 +83,7 @@ class ResultList(list[tuple[Cell, dict[str, Any]]]):
         import pandas as pd
 
         rows = [
-            {k: v for k, v in cell.content().items() if k not in ("data", "model", "options", "measure")}
+            {k: v for k, v in cell.content().items() if k not in ("data", "model", "options", "measure", "code")}
             | dict(cell.model)
             | dict(cell.options)
             | {k: v for k, v in result.items() if not isinstance(v, (list, dict))}
@@ -276,12 +281,13 @@ class Study:
         chosen = self.datasets if names is None else list(names)
         n_seeds = len(self.seeds) if n_seeds is None else n_seeds
         seeds = [*self.seeds[:n_seeds], *range(5000, 5000 + n_seeds - len(self.seeds))]
+        code = {method: self._code(method) for method in wanted}
         cells = []
         for name in chosen:
             facts = self.source.facts(name)
             for seed, labeling in product(seeds, self.labelings):
                 cells += [
-                    self._cell(facts, labeling, seed, method, value)
+                    replace(self._cell(facts, labeling, seed, method, value), code=code[method])
                     for method, value in product(wanted, self.vary[1] if self.vary else (None,))
                 ]
         return [cell for cell in cells if self.only is None or self.only(cell)]
@@ -315,6 +321,17 @@ class Study:
             said += conclusion(self, results, companion)
         return said
 
+    def _code(self, method: str) -> str:
+        """Digest what runs in the cells of a method, unless a published study runs the very same."""
+        from studies import imported_studies  # which imports this module
+
+        run = self.methods[method].run
+        for study in imported_studies():
+            is_same_method = method in study.methods and study.methods[method].run is run
+            if is_same_method and study.task is self.task and study.measure is self.measure:
+                return ""
+        return digest_of(self.task, run, self.measure)
+
     def _cell(self, facts: DataFacts, labeling: str, seed: int, method: str, value: Any) -> Cell:
         biased = labeling == "ssb"
         cell = Cell(
@@ -328,7 +345,7 @@ class Study:
             model={},
             method=method,
             options=dict(self.methods[method].options),
-            measure=self.measure.__name__,
+            measure=name_of(self.measure),
         )
         if self.vary is None:
             return cell

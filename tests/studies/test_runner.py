@@ -107,6 +107,38 @@ def test_what_failed_or_is_damaged_is_worked_out_next_time_and_nothing_else(blob
     assert (last.n_done, last.n_found) == (0, 3)
 
 
+def test_an_own_task_is_run_and_not_taken_from_the_papers_cells(blobs, store, inline, capsys):
+    class NoLabelsHidden(Task):
+        def _labeled(self, seed):
+            return self.y_true >= 0
+
+    study = replace(
+        study_of(blobs, near=(nearest,)), measure=lambda task, fitted: {"labels": int(task.labeled.sum())}
+    )
+    for changed, n_labels in ((study, 20), (replace(study, task=NoLabelsHidden), 150)):
+        run(changed, changed.cells(n_seeds=1), store)
+        assert [result["labels"] for _, result in results_of(changed.cells(n_seeds=1), store)] == [n_labels]
+    assert capsys.readouterr().err == ""
+
+
+def test_reused_cells_are_announced_and_can_be_run_again(blobs, store, inline, capsys, tmp_path):
+    log = tmp_path / "log"
+
+    def logged(task, path):
+        with open(path, "a") as file:
+            file.write("x")
+        return nearest(task)
+
+    study = study_of(blobs, logged=(logged, {"path": str(log)}))
+    cells = study.cells(n_seeds=2)
+    run(study, cells[:1], store)
+    assert capsys.readouterr().err == ""
+    run(study, cells, store)
+    assert capsys.readouterr().err.startswith(f"1 of 2 cells are reused from {store.directory}; again=True runs")
+    anew = run(study, cells, store, again=True)
+    assert (anew.n_done, anew.n_found, log.read_text()) == (2, 0, "xxxx")
+
+
 def test_a_function_that_exits_is_told_with_its_traceback_and_kills_no_worker(blobs):
     def leave(task):
         raise SystemExit("gone")

@@ -1,6 +1,7 @@
 """The core of a study: its grid, what cells share, what methods get, and what it says of results at hand."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -8,8 +9,9 @@ from sklearn.linear_model import LogisticRegression
 
 from studies import STUDIES
 from studies.methods import PL, TABLE
+from studies.peers import label_spreading
 from studies.store import key_of
-from studies.study import LABELINGS, SEEDS, Study, Task, accuracy
+from studies.study import LABELINGS, SEEDS, Method, Study, Task, accuracy
 
 
 def one_cell(name, dataset, labeling="ssb", method="erm", **changes):
@@ -35,6 +37,87 @@ def test_studies_share_the_cells_they_have_in_common():
         at_default = {key_of(c.content()) for c in study.cells() if study.value_of(c) == value}
         assert at_default, name
         assert at_default <= tables, name
+
+
+class OwnBias(Task):
+    """Draws labels as the user likes."""
+
+    def _labeled(self, seed):
+        return np.arange(len(self.y_true)) % 5 == 0
+
+
+def keys_of(study):
+    return [key_of(cell.content()) for cell in study.cells(["digits"], 1)]
+
+
+def made_with(constant):
+    return lambda task, fitted: {"accuracy": constant}
+
+
+def weighted_accuracy(task, fitted, weight):
+    return {"accuracy": weight}
+
+
+class Constant:
+    """A measure that is an object."""
+
+    def __init__(self, number):
+        self.number = number
+
+    def __call__(self, task, fitted):
+        return {"accuracy": self.number}
+
+
+def test_what_is_run_is_part_of_a_cells_key():
+    table = replace(STUDIES["table-ssb"], methods={"erm": STUDIES["table-ssb"].methods["erm"]})
+    one_line = [lambda task, fitted: {"accuracy": 1.0}, lambda task, fitted: {"accuracy": 2.0}]
+    studies = [
+        table,
+        replace(table, task=OwnBias),
+        replace(table, methods={"erm": Method(lambda task: task.initial)}),
+        replace(table, methods={"erm": Method(label_spreading)}),  # a function of this package, under another name
+        *(replace(table, measure=measure) for measure in one_line),
+        *(replace(table, measure=made_with(number)) for number in (1.0, 2.0)),
+        *(replace(table, measure=partial(weighted_accuracy, weight=number)) for number in (1.0, 2.0)),
+        *(replace(table, measure=Constant(number)) for number in (1.0, 2.0)),
+    ]
+    keys = [key for study in studies for key in keys_of(study)]
+    assert len(set(keys)) == len(keys) == len(studies)
+    assert keys_of(replace(table, task=OwnBias)) == keys_of(replace(table, task=OwnBias))
+    assert [cell.code for cell in table.cells()] == [""] * len(table.cells())
+
+
+SCRIPT = """
+import {library} as library
+LIMIT = {limit}
+
+def helper(number):
+    return library.floor(number) > LIMIT{comment}
+
+def measure(task, fitted):
+    return {{"accuracy": float(any(helper(k) for k in range(3)))}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("change", "is_other_code"),
+    [
+        ({"limit": 2}, True),
+        ({"library": "scipy"}, True),
+        ({"comment": "  # strictly"}, False),
+        ({"module": "__main__"}, False),
+    ],
+)
+def test_a_key_follows_the_code_that_a_function_reaches_and_no_comments(change, is_other_code):
+    def measure_of(**change):
+        script = {"limit": 1, "comment": "", "library": "math", "module": "a_script"} | change
+        namespace = {"__name__": script["module"]}
+        exec(SCRIPT.format(**script), namespace)
+        return namespace["measure"]
+
+    table = STUDIES["table-ssb"]
+    first, second = (keys_of(replace(table, measure=measure_of(**some))) for some in ({}, change))
+    assert (first != second) == is_other_code
 
 
 def test_labels_follow_the_paper():
