@@ -1,6 +1,7 @@
 """A table: its names and columns, cells as text, errors in one sentence, and what it takes in memory."""
 
 import datetime as dt
+import gzip
 import pickle
 from datetime import date, datetime
 
@@ -9,10 +10,13 @@ import polars as pl
 import pytest
 
 from chary._words import Parameter, Step, visible
+from chary.cli import main
 from chary.options import Options
 from chary.tables import read_table
 from chary.tables import table as memory
 from chary.tables.cells import cell_texts, shown_cells
+from chary.tables.formats import FORMATS
+from chary.tables.formats.base import File, Reading
 from chary.tables.table import (
     Table,
     TableError,
@@ -176,8 +180,25 @@ def test_cells_that_are_short_in_the_file_are_counted_as_they_are(path, monkeypa
     assert path.stat().st_size < 100_000
     assert read_table(path).frame.height == 3000
     monkeypatch.setattr(memory, "free_memory", lambda: 50 << 20)
-    with pytest.raises(TableError, match=r"its cells would need 8\d MiB .* 50 MiB .* without 'note'"):
-        read_table(path)
+    with pytest.raises(TableError, match=r"would take about 8\d MiB .* 50 MiB .* without 'note'"):
+        FORMATS["parquet"].read(File(path.name, path), Reading())
+
+
+def test_commands_that_read_a_table_at_once_refuse_more_cells_than_the_memory_holds(tmp_path, monkeypatch, capsys):
+    equal = pl.zeros(2**21, eager=True)
+    frame = pl.DataFrame({"x": equal, "z": equal, "y": ["a", "b", None, None] * 2**19})
+    frame.write_parquet(tmp_path / "t.parquet")
+    (tmp_path / "t.parquet.gz").write_bytes(gzip.compress((tmp_path / "t.parquet").read_bytes()))
+    assert (tmp_path / "t.parquet").stat().st_size < 100_000
+    for module in ("table", "source"):
+        monkeypatch.setattr(f"chary.tables.{module}.free_memory", lambda: 40 << 20)
+    for name in ("t.parquet", "t.parquet.gz"):
+        for command in ("diagnose --target y", "review --target y --no-browser"):
+            first, *options = command.split()
+            assert main([first, str(tmp_path / name), *options]) == 1
+            refusal = capsys.readouterr().err
+            assert f"{name} would take about" in refusal
+            assert "40 MiB are free" in refusal
 
 
 def test_free_memory_counts_what_files_only_borrow(tmp_path, monkeypatch):

@@ -34,7 +34,7 @@ from chary.report.summary import Hints, Summary, summarize, summarize_diagnosis,
 from chary.report.terminal import show_diagnosis, show_judged, show_labels
 from chary.tables import Source, Table, TableError, open_source
 from chary.tables.source import alone, extended, flattened, like
-from chary.tables.table import ACCEPT, LABEL, WHY, free_memory, with_names_of
+from chary.tables.table import ACCEPT, LABEL, WHY, with_names_of
 
 _DRAW = "result.draw('audit.csv'), fill in its column {}, then label again with audit='audit.csv'"
 _PRE = "<pre style='white-space: pre-wrap; line-height: 1.25'>{code}</pre>"
@@ -703,13 +703,7 @@ class Judged(_Shown):
 
 def _table(data: Any, **reading: Any) -> Table:
     """A path, a pandas or polars frame, a dict of columns or a Table as a table."""
-    source = _source(data, **reading)
-    if source.exceeds(free := free_memory()):
-        raise TableError(
-            f"{source.table.name} would take about {source.needed >> 20:,} MiB of memory, and {free >> 20:,} are "
-            "free; give a part of it, or label it on the command line, which reads such a table in parts."
-        )
-    return source.read()
+    return _source(data, **reading).read()
 
 
 def _source(data: Any, **reading: Any) -> Source:

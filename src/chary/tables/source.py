@@ -38,7 +38,9 @@ from chary.tables.table import (
     cast_to,
     column_named,
     common_schema,
+    free_memory,
     reason,
+    refuse_beyond_memory,
     refuse_duplicates,
     refuse_taken,
     row_bytes,
@@ -259,6 +261,9 @@ class Source:
         """
         if self._is_whole or any(file.path is None for file in self.files):
             return False
+        return self._takes_more_than(memory)
+
+    def _takes_more_than(self, memory: int) -> bool:
         is_text = all(kind.name in ("csv", "jsonl") for kind in self._formats)
         # Text takes no more than four times its size, numbers in JSON lines included.
         if is_text and not any(file.packed for file in self.files) and _BASE + 4 * _GROWTH * self._size <= memory:
@@ -274,6 +279,12 @@ class Source:
         """All rows; they are kept."""
         if self._kept is None:
             with self._unchanged():
+                # A format that cannot be read in batches looks at the size of its content by itself.
+                if self._in_batches and self._takes_more_than(free_memory()):
+                    remedy = (
+                        "give a part of it, or label it on the command line, which reads such a table in parts"
+                    )
+                    refuse_beyond_memory(self.table.name, self.needed, remedy)
                 tables = self._of_each_file(lambda file, kind: kind.read(file, self._how))
                 self._kept = _usable(self._as_given(_joined(tables)), self._reserved)
                 _refuse_sums(self._kept)

@@ -369,12 +369,20 @@ def resident_bytes() -> int:
 
 def refuse_large(frame: pl.DataFrame, name: str) -> None:
     """Refuse a table that is small in its file and too large for memory once its cells are looked at."""
-    size = total_bytes(frame)
-    if size * _GROWTH <= (free := free_memory()):
+    if not frame.width:
         return
     longest = max(frame, key=lambda cells: total_bytes(cells.to_frame())).name
-    much = f"its cells would need {size * _GROWTH >> 20:,} MiB of memory, and {free >> 20:,} MiB are free"
-    raise TableError(f"{name}: {much}; write it with fewer rows, or without {shown(longest)}.")
+    remedy = f"write it with fewer rows, or without {shown(longest)}"
+    refuse_beyond_memory(name, total_bytes(frame) * _GROWTH, remedy)
+
+
+def refuse_beyond_memory(name: str, needed: int, remedy: str) -> None:
+    """Refuse what would take more memory than is free; every reader and command asks here."""
+    free = free_memory()
+    if needed > free:
+        raise TableError(
+            f"{name} would take about {needed >> 20:,} MiB of memory, and {free >> 20:,} MiB are free; {remedy}."
+        )
 
 
 def total_bytes(frame: pl.DataFrame) -> int:

@@ -121,13 +121,14 @@ def test_line_ends_of_a_text_table_are_kept(tmp_path):
 
 
 @pytest.mark.skipif(len(KINDS) < 2, reason="needs chary[excel]: fastexcel and xlsxwriter")
-def test_merged_cells_of_a_workbook(tmp_path):
+def test_merged_cells_of_a_workbook_stay_empty_and_a_note_says_so(tmp_path):
     rows = [[], [], ["", *NAMES], *(["", row[0], "", row[2]] for row in DATA)]
-    merged = [(0, 1, 0, 3, "Sales of 2024"), (3, 2, 4, 2, "Ulm")]
-    table = read_table(workbook(tmp_path, rows, merged))
+    title = (0, 1, 0, 3, "Sales of 2024")
+    table = read_table(workbook(tmp_path, rows, [title, (3, 2, 4, 2, "Ulm")]))
     assert table.frame.columns == NAMES
-    assert table.frame["city"].to_list() == ["Ulm", "Ulm", None]
-    assert "each row of 1 merged range has the value" in table.notes[1]
+    assert table.frame["city"].to_list() == ["Ulm", None, None]
+    assert "Sheet 'one' of t.xlsx has merged cells: the first cell of a range has its value" in table.notes[1]
+    assert len(read_table(workbook(tmp_path, rows, [title])).notes) == 1  # where the column names were found
 
 
 def test_a_header_of_two_rows_below_titles_whose_outer_names_span_both(tmp_path):

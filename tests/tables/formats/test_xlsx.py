@@ -15,6 +15,7 @@ from chary.tables.formats import FORMATS, write_table
 from chary.tables.formats.base import File, Reading
 from chary.tables.table import Table, TableError
 
+FAR_CELL = b'<c r="XFD1048576"><v>1</v></c>'
 needs_excel = pytest.mark.skipif(
     not (find_spec("fastexcel") and find_spec("xlsxwriter")), reason="needs chary[excel]: fastexcel and xlsxwriter"
 )
@@ -177,23 +178,45 @@ def test_without_the_package_one_sentence_says_what_to_install(monkeypatch, pack
         read_workbook(b"", "t", None) if package == "fastexcel" else FORMATS["xlsx"].refuse_unwritable(FRAME)
 
 
-def test_hidden_rows_and_formulas_without_a_result_are_said(tmp_path):
+@needs_excel
+def test_a_merged_range_beside_a_column_without_a_name_moves_to_no_other_column(tmp_path):
     xlsxwriter = pytest.importorskip("xlsxwriter")
-    for stored, n in (("", 4), (0, 3), (None, 0)):  # as openpyxl and xlsxwriter store them, and as Excel does
-        path = tmp_path / "t.xlsx"
-        with xlsxwriter.Workbook(path) as workbook:
-            for name in ("other", "a & b"):
-                sheet = workbook.add_worksheet(name)
-                sheet.write_row(0, 0, ["x", "y"])
-                for i in range(1, 5):
-                    result = 2 * i if stored is None or (i == 1 and stored == 0) else stored
-                    sheet.write_number(i, 0, i)
-                    if name == "a & b":
-                        sheet.write_formula(i, 1, f"=A{i + 1}*2", None, result)
-            sheet.set_row(2, None, None, {"hidden": True})
-        hidden, *others = read_table(path, sheet="a & b").notes
-        assert hidden.startswith("1 hidden row of sheet 'a & b' counted like all others")
-        if n:
-            assert others[0].startswith(f"{n} of 4 formulas of sheet 'a & b' have no result in t.xlsx")
-        assert bool(others) is bool(n)
-        assert read_table(path, sheet="other").notes == ()
+    with xlsxwriter.Workbook(tmp_path / "t.xlsx") as book:
+        sheet = book.add_worksheet()
+        sheet.write_row(0, 1, ["label", "city"])
+        for i in range(1, 7):
+            sheet.write_row(i, 0, [i, "yes" if i in (1, 4) else None])
+        sheet.merge_range(1, 2, 3, 2, "Ulm")
+    frame = read_table(tmp_path / "t.xlsx").frame
+    assert frame["label"].to_list() == ["yes", None, None, "yes", None, None]
+    assert frame["city"].to_list() == ["Ulm", *[None] * 5]
+
+
+@needs_excel
+def test_a_far_cell_is_refused_before_the_sheet_is_read():
+    xlsxwriter = pytest.importorskip("xlsxwriter")
+    buffer = io.BytesIO()
+    with xlsxwriter.Workbook(buffer, {"in_memory": True}) as book:
+        sheet = book.add_worksheet("far")
+        sheet.write_row(0, 0, ["x", "y"])
+        sheet.write_blank(2**20 - 1, 2**14 - 1, None, book.add_format({"bold": True}))
+        sheet.write_row(1, 0, [1, 2])
+    assert read_workbook(buffer.getvalue(), "t", None)[0].shape == (1, 2)  # a format alone takes no room
+
+    far = repacked(buffer.getvalue(), lambda name, data: data.replace(b'<c r="XFD1048576" s="1"/>', FAR_CELL))
+    assert len(far) < 8_000
+    with pytest.raises(
+        TableError, match=r"Sheet 'far' of t would take about .* reach to row 1,048,576 and column"
+    ):
+        read_workbook(far, "t", None)
+    unnamed = repacked(far, lambda name, data: data.replace(b'r="XFD1048576"', b""))
+    assert read_workbook(unnamed, "t", None)[0].height == 2**20 - 1  # beside the cell before it in its row
+
+
+@needs_excel
+def test_a_second_part_of_the_same_name_is_refused():
+    twice = io.BytesIO(sheets(one=[["x"], [1]]))
+    with zipfile.ZipFile(twice, "a") as archive:
+        archive.writestr("xl\\worksheets/Sheet1.xml", b"<worksheet/>")
+    with pytest.raises(TableError, match="two parts have one name"):
+        read_workbook(twice.getvalue(), "t", None)

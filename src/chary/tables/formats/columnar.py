@@ -9,13 +9,14 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 import polars as pl
 
 from chary.tables.formats.base import Appender, Batch, File, Format, Reading, Wanted, as_columns, with_added
-from chary.tables.table import Table, TableError, reason, refuse_duplicates, refuse_large
+from chary.tables.table import Table, TableError, reason, refuse_beyond_memory, refuse_duplicates, refuse_large
 
 _TOO_WIDE = "precision must be between"  # what Polars says of decimal256, which it does not read
 # Rows of a batch: as many as take about so many bytes in the file, within bounds.
@@ -34,6 +35,12 @@ class Parquet(Format):
 
     def read(self, file: File, how: Reading) -> Table:
         source = file.read() if file.packed or file.path is None else file.path
+        with _damage_told(file.name):
+            lazy = _scan(source)
+            n_rows = int(lazy.select(pl.len()).collect(engine="streaming").item())
+            n_columns = len(lazy.collect_schema())
+        # Few bytes can stand for any number of equal cells.
+        refuse_beyond_memory(file.name, n_rows * n_columns * 8, "write it with fewer rows or columns")
         with _damage_told(file.name):
             frame = pl.read_parquet(source, glob=False, use_statistics=False, hive_partitioning=False)
         refuse_large(frame, file.name)
@@ -84,8 +91,12 @@ class Parquet(Format):
         return _Columns(lambda lazy: lazy.sink_parquet(stream, row_group_size=group_rows, compression_level=1))
 
     def _scanned(self, file: File) -> pl.LazyFrame:
-        source = io.BytesIO(file.data) if file.path is None else file.path
-        return pl.scan_parquet(source, glob=False, use_statistics=False, hive_partitioning=False)
+        return _scan(file.data if file.path is None else file.path)
+
+
+def _scan(source: bytes | Path) -> pl.LazyFrame:
+    content = io.BytesIO(source) if isinstance(source, bytes) else source
+    return pl.scan_parquet(content, glob=False, use_statistics=False, hive_partitioning=False)
 
 
 @contextmanager

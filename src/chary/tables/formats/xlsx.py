@@ -1,19 +1,21 @@
 """Excel workbooks, of which one sheet is the table.
 
 A workbook knows numbers, text, truth values and moments. Whole numbers are read as such, moments at midnight as
-dates, moments of no day as times; a column that mixes these is text. Formulas are read as their results. Cells
-that are merged downwards all have the value of the first. What it cannot keep as it is, it is given as text.
+dates, moments of no day as times; a column that mixes these is text. Formulas are read as their results. Of merged
+cells the first has the value, and the others are empty. What it cannot keep as it is, it is given as text.
 """
 
 from __future__ import annotations
 
 import datetime
-import html
 import io
 import re
 import zipfile
 from collections.abc import Mapping
-from typing import Any, BinaryIO
+from functools import cache
+from typing import Any, BinaryIO, NamedTuple
+from xml.etree import ElementTree
+from xml.parsers import expat
 
 import polars as pl
 
@@ -30,16 +32,14 @@ from chary.tables.formats.base import (
     refuse_bomb,
     with_added,
 )
-from chary.tables.table import Table, TableError, can_be_text, reason, refuse_duplicates
+from chary.tables.table import Table, TableError, can_be_text, reason, refuse_beyond_memory, refuse_duplicates
 
 _MOST_ROWS, _MOST_COLUMNS, _MOST_CHARACTERS = 2**20, 2**14, 2**15 - 1
 _WHOLE = 2**53  # beyond, a workbook keeps no whole number exactly
 _LONGEST = 1e20  # beyond, a number is rather a quantity than the name of something
-_SHEET, _LINK = re.compile(rb"<sheet\b[^>]*>"), re.compile(rb"<Relationship\b[^>]*>")
-_HIDDEN = re.compile(rb'<row\b[^>]*\shidden="(?:1|true)"')
-_FORMULA = re.compile(rb"<f\b(?:[^>]*/>|[^>]*>[^<]*</f>)(?:<v>([^<]*)</v>)?")
-_MERGED = re.compile(rb'<mergeCell\b[^>]*\sref="([A-Z]{1,3})(\d{1,7}):[A-Z]{1,3}(\d{1,7})"')
-_CELL = re.compile(rb'<c\b[^>]*\sr="([A-Z]{1,3})\d+"[^>]*[^/]>')
+_CELL_BYTES = (
+    64  # of memory for each cell of a sheet, an empty one too: 56 to 61 were measured with fastexcel 0.21
+)
 _MIXED = re.compile(r"type coercion is strict.*column __UNNAMED__(\d+)", re.DOTALL)
 _NO_DAY = (datetime.date(1899, 12, 30), datetime.date(1899, 12, 31))  # of a time alone
 _FIRST_DAY = datetime.date(1900, 3, 1)  # before, workbooks count days in two ways
@@ -115,6 +115,13 @@ def _read_sheet(data: bytes, name: str, how: Reading) -> tuple[pl.DataFrame, tup
         data = _checked(data, name)
         reader = fastexcel.read_excel(data)
         found = _sheet_name(reader.sheet_names, how.sheet, name)
+        extent = _extent(_sheet_xml(data, found))
+        refuse_beyond_memory(
+            f"Sheet {shown(found)} of {name}",
+            extent.n_cells * _CELL_BYTES,
+            f"its cells reach to row {extent.last_row:,} and column {extent.last_column:,}: delete those outside "
+            "the table",
+        )
         n_head = max(ROWS, how.header_row or 0)
         top = reader.load_sheet(found, header_row=None, skip_rows=0, n_rows=n_head, dtypes="string").to_polars()
         if not top.width:
@@ -123,12 +130,11 @@ def _read_sheet(data: bytes, name: str, how: Reading) -> tuple[pl.DataFrame, tup
         header = find_header(rows, how.header_row, name)
         names, first, above = (rows[0], 1, ()) if header is None else (header.names, header.last + 1, header.notes)
         cells, mixed = _load(reader, found, first)
-        xml, notes = _unseen(data, found, name)
     except TableError:
         raise
     except (Exception, pl.exceptions.PanicException) as error:
         raise TableError(f"{name} is a damaged Excel workbook ({reason(error)}); save it again.") from None
-    notes = [*above, *notes]
+    notes = list(above)
     refuse_duplicates(names, f"{name}, sheet {shown(found)}")
     if not cells.height:
         return pl.DataFrame(schema=dict.fromkeys(names, pl.String)), tuple(notes)
@@ -141,10 +147,11 @@ def _read_sheet(data: bytes, name: str, how: Reading) -> tuple[pl.DataFrame, tup
         for own, column in zip(names, cells, strict=True)
         if column.dtype == pl.Float64 and bool(((column.abs() >= _WHOLE) & (column.abs() < _LONGEST)).any())
     ]
-    cells, n_merged = _unmerged(cells, xml, first)
-    if n_merged:
-        ranges = f"{n_merged:,} merged ranges" if n_merged > 1 else "1 merged range"
-        notes.append(f"In sheet {shown(found)}, each row of {ranges} has the value of the range.")
+    if extent.merged_to > first:  # a merged title above the column names is none of them
+        notes.append(
+            f"Sheet {shown(found)} of {name} has merged cells: the first cell of a range has its value, and the "
+            "others are empty; unmerge and fill them if each row should have it."
+        )
     frame = pl.DataFrame([_typed(column).alias(own) for own, column in zip(names, cells, strict=True)])
     return frame, tuple(notes)
 
@@ -159,9 +166,12 @@ def _xlsxwriter() -> Any:
 
 def _checked(data: bytes, name: str) -> bytes:
     """The workbook anew, not compressed: what it says of its sizes is known to be true."""
-    total, anew = 0, io.BytesIO()
+    total, anew, seen = 0, io.BytesIO(), set[str]()
     with opened_zip(io.BytesIO(data), name) as archive, zipfile.ZipFile(anew, "w") as copy:
         for member in archive.infolist():
+            if _part_name(member.filename) in seen:
+                raise TableError(f"{name} is a damaged Excel workbook (two parts have one name); save it again.")
+            seen.add(_part_name(member.filename))
             total += member.file_size
             refuse_bomb(total, len(data), name)
             if member.flag_bits & 1:
@@ -181,56 +191,83 @@ def _sheet_name(names: list[str], sheet: str | None, name: str) -> str:
     return sheet
 
 
-def _unseen(data: bytes, sheet: str, name: str) -> tuple[bytes, list[str]]:
-    """The sheet as it is written, and what a person who looks at it sees otherwise: hidden rows, lost results."""
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        book = archive.read("xl/workbook.xml")
-        sheets = _SHEET.findall(book)
-        ids = {html.unescape(_attribute(b"name", one).decode()): _attribute(b"r:id", one) for one in sheets}
-        links = _LINK.findall(archive.read("xl/_rels/workbook.xml.rels"))
-        targets = {_attribute(b"Id", one): _attribute(b"Target", one) for one in links}
-        member = targets.get(ids.get(sheet, b""), b"").decode().removeprefix("/").removeprefix("xl/")
-        xml = archive.read(f"xl/{member}") if f"xl/{member}" in archive.namelist() else b""
-    hidden, results = len(_HIDDEN.findall(xml)), _FORMULA.findall(xml)
-    # Programs that cannot compute store nothing, or 0, and ask Excel to compute when it opens the workbook.
-    nothing = (b"", b"0") if b'fullCalcOnLoad="1"' in book else (b"",)
-    n = sum(result in nothing for result in results)
-    notes = []
-    if hidden:
-        said = f"{hidden:,} hidden row{'s' * (hidden > 1)} of sheet {shown(sheet)} counted like all others"
-        notes.append(f"{said}; delete what does not belong to the table.")
-    if n:
-        said = f"{n:,} of {len(results):,} formulas of sheet {shown(sheet)} have no result in {name}"
-        notes.append(f"{said}, and were read as 0 or empty; open it in Excel, save it, and read it again.")
-    return xml, notes
+class _Extent(NamedTuple):
+    """How far the cells of a sheet reach; rows and columns count from 1."""
+
+    last_row: int
+    first_column: int
+    last_column: int
+    merged_to: int  # the last row of all merged ranges; 0: there is none
+
+    @property
+    def n_cells(self) -> int:
+        """Cells of the rectangle that the reader keeps in memory, empty ones included."""
+        return self.last_row * (self.last_column - self.first_column + 1)
 
 
-def _unmerged(cells: pl.DataFrame, xml: bytes, first: int) -> tuple[pl.DataFrame, int]:
-    """The cells, those of ranges that are merged downwards with the value of the range; and how many ranges."""
-    filled = [_number(letters) for letters in set(_CELL.findall(xml))]
-    columns, n = cells.get_columns(), 0
-    for left, top, bottom in _MERGED.findall(xml):
-        j, start, size = _number(left) - min(filled, default=0), int(top) - 1 - first, int(bottom) - int(top)
-        if 0 <= j < len(columns) and start >= 0 and size and start + size < cells.height:
-            own = columns[j]
-            if own[start] is not None and own[start + 1 : start + size + 1].null_count() == size:
-                columns[j] = own.scatter(list(range(start + 1, start + size + 1)), own[start])
-                n += 1
-    return pl.DataFrame(columns), n
+def _extent(xml: bytes) -> _Extent:
+    """Look over the XML of a sheet without keeping a cell of it."""
+    filled_rows, filled_columns = {0}, set[int]()
+    row = column = merged_to = 0
+
+    def start(element: str, attributes: dict[str, str]) -> None:
+        nonlocal row, column, merged_to
+        kind = element.rpartition(":")[2]
+        if kind == "row":
+            row = int(attributes.get("r", row + 1))
+            column = 0
+        elif kind == "c":
+            column += 1
+            if "r" in attributes:
+                row, column = _row_and_column(attributes["r"])
+        elif kind in ("v", "is"):  # without one of these a cell has a format and no content
+            filled_rows.add(row)
+            filled_columns.add(column)
+        elif kind == "mergeCell":
+            last_cell = attributes["ref"].rpartition(":")[2]
+            merged_to = max(merged_to, _row_and_column(last_cell)[0])
+
+    parser = expat.ParserCreate()
+    parser.StartElementHandler = start
+    parser.Parse(xml, True)
+    return _Extent(max(filled_rows), min(filled_columns, default=1), max(filled_columns, default=0), merged_to)
 
 
-def _number(letters: bytes) -> int:
-    """The number of a column that is called by letters: of A 1, of AA 27."""
+def _row_and_column(reference: str) -> tuple[int, int]:
+    """Read the name of a cell.
+
+    >>> _row_and_column("AB12")
+    (12, 28)
+    """
+    letters = reference.rstrip("0123456789")
+    return int(reference[len(letters) :]), _column_number(letters)
+
+
+@cache
+def _column_number(letters: str) -> int:
     number = 0
-    for letter in letters:
-        number = 26 * number + letter - 64
+    for letter in letters.upper():
+        number = 26 * number + ord(letter) - ord("A") + 1
     return number
 
 
-def _attribute(name: bytes, element: bytes) -> bytes:
-    """What an element says of something, empty where it does not."""
-    found = re.search(rb"\s" + name + rb'="([^"]*)"', element)
-    return found[1] if found else b""
+def _sheet_xml(data: bytes, sheet: str) -> bytes:
+    """Find the part of a workbook that holds a sheet, as the reader of the cells does."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        parts = {_part_name(member): member for member in archive.namelist()}
+        book = ElementTree.fromstring(archive.read(parts["xl/workbook.xml"]))
+        links = ElementTree.fromstring(archive.read(parts["xl/_rels/workbook.xml.rels"]))
+        targets = {link.get("Id"): link.get("Target", "") for link in links}
+        sheets = [element for element in book.iter() if element.tag.endswith("}sheet")]
+        wanted = next(element for element in sheets if element.get("name") == sheet)
+        link_id = next(value for key, value in wanted.items() if key.endswith("}id"))
+        target = targets[link_id].removeprefix("/").removeprefix("xl/")
+        return archive.read(parts[_part_name(f"xl/{target}")])
+
+
+def _part_name(member: str) -> str:
+    """Name a part of a workbook as readers compare it: in any case, with either slash."""
+    return member.lower().replace("\\", "/")
 
 
 def _load(reader: Any, sheet: str, first: int) -> tuple[pl.DataFrame, list[int]]:
