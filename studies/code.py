@@ -70,11 +70,13 @@ def _describe(value: Any, seen: set[int]) -> Any:
     return [_describe(type(value), seen), _state(value, seen)]
 
 
-def _is_installed(module: str) -> bool:
+def _is_installed(module: str | None) -> bool:
     """Tell whether a module is chary's, Python's or an installed package's, not a user's script or notebook."""
+    if module is None or module == "__main__":
+        return False
     if module.partition(".")[0] in ("chary", "studies"):
         return True
-    if module == "__main__" or module not in sys.modules:
+    if module not in sys.modules:
         return False
     file = getattr(sys.modules[module], "__file__", None)
     return file is None or file.startswith(_INSTALLED)

@@ -106,6 +106,7 @@ def measure(task, fitted):
         ({"library": "scipy"}, True),
         ({"comment": "  # strictly"}, False),
         ({"module": "__main__"}, False),
+        ({"module": None}, False),  # as functions made by exec have it
     ],
 )
 def test_a_key_follows_the_code_that_a_function_reaches_and_no_comments(change, is_other_code):
