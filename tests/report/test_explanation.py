@@ -33,6 +33,8 @@ def test_rows_of_a_result_are_told_by_number_mask_or_all(result):
     mask = np.isin(np.arange(160), [2, 4])
     pd.testing.assert_frame_equal(chary.explain(result, mask), some.loc[[1002, 1004]])
     pd.testing.assert_frame_equal(chary.explain(result, 4), some.loc[[1004]])
+    by_index = pd.Series(mask, result.frame.index).sort_values()
+    pd.testing.assert_frame_equal(chary.explain(result, by_index), some.loc[[1002, 1004]])
     assert every["chary_label"].tolist() == result.frame["chary_label"].tolist()
 
 

@@ -31,6 +31,13 @@ def test_dataframes_with_mixed_cells_dates_and_numbered_columns():
     assert frame["2"].to_list() == ["x", None]
 
 
+def test_series_of_different_indexes_are_no_columns_of_one_table():
+    amounts = pd.Series([1, 2, 3], index=["a", "b", "c"])
+    with pytest.raises(TableError, match=r"Columns 'n' and 'm' have different indexes"):
+        from_dataframe({"n": amounts, "m": amounts.sort_values(ascending=False)})
+    assert from_dataframe({"n": amounts, "m": [3, 4, 5], "k": -amounts}).shape == (3, 3)
+
+
 def test_what_is_no_table_is_refused():
     with pytest.raises(TableError, match="got ndarray"):
         from_dataframe(np.zeros((2, 2)))

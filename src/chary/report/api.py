@@ -33,7 +33,7 @@ from chary.report.page import notebook_picture, render_card, render_judged, rend
 from chary.report.summary import Hints, Summary, summarize, summarize_diagnosis, summarize_judged
 from chary.report.terminal import show_diagnosis, show_judged, show_labels
 from chary.tables import Source, Table, TableError, open_source
-from chary.tables.source import alone, extended, flattened, like
+from chary.tables.source import aligned, alone, extended, flattened, like
 from chary.tables.table import ACCEPT, LABEL, WHY, with_names_of
 
 _DRAW = "result.draw('audit.csv'), fill in its column {}, then label again with audit='audit.csv'"
@@ -199,6 +199,7 @@ def judge(data: Any, labels: Any, truth: Any, *, level: float = 0.95, **options:
     truth : path, column name or array of shape (n,)
         A sheet of ``draw_rows`` with a person's answers. Or answers for all rows, missing where nobody looked:
         then the figures hold only if the rows looked at were drawn at random from all, which cannot be checked.
+        A pandas Series is aligned by its index, with that of a pandas frame or with row numbers from 0.
     level : float, default=0.95
         Of the intervals.
     **options
@@ -217,6 +218,7 @@ def judge(data: Any, labels: Any, truth: Any, *, level: float = 0.95, **options:
     """
     chosen = Options.of("judge", labels=labels, **options)
     source = flattened(_source(data, reserved=(), **chosen.reading))
+    truth = aligned(truth, data, source.n_rows, "the truth")
     return Judged(data, judge_table(source, truth, with_names_of(source.table, chosen), level))
 
 
@@ -364,7 +366,10 @@ def explain(model: Any, rows: Any = None, *, background: Any = None, **reading: 
     explained = None if isinstance(model, TableModel) else model.details.explainer
     is_table = isinstance(rows, (str, os.PathLike, Mapping, Table)) or hasattr(rows, "columns")
     if isinstance(model, Result) and not is_table:
-        numbers = _row_numbers(rows, model.details.table.frame.height)
+        n_rows = model.details.table.frame.height
+        if str(getattr(rows, "dtype", "")) == "bool":
+            rows = aligned(rows, model.data, n_rows, "the mask")
+        numbers = _row_numbers(rows, n_rows)
         data, own, frame = model.data, numbers, model.details.table.frame[numbers]
         X, codes = model.details.features(numbers), model.details.codes[numbers]
     elif rows is None:

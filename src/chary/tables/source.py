@@ -638,6 +638,8 @@ def from_dataframe(data: Any) -> pl.DataFrame:
     keys = data if is_mapping else data.columns
     names = [str(name) for name in keys]
     refuse_duplicates(names, "The table")
+    if is_mapping:
+        _refuse_different_indexes(data)
     return pl.DataFrame([_series(name, data[key]) for name, key in zip(names, keys, strict=True)])
 
 
@@ -718,10 +720,63 @@ def _of_its_kind(data: Any, frame: pl.DataFrame) -> Any:
     return makers.get(library, lambda: frame)()
 
 
+def aligned(values: Any, data: Any, n_rows: int, what: str) -> Any:
+    """Put a pandas Series into the order of a table's rows, by its index; give back anything else as it is.
+
+    The rows of a pandas frame are known by its index, those of other tables by their numbers from 0.
+
+    Parameters
+    ----------
+    values : Series or anything
+        One value for each row.
+    data : frame, path, mapping or Table
+        The table as it was given.
+    n_rows : int
+        Of the table.
+    what : str
+        What the values are, for the message if they do not fit, such as "the truth".
+    """
+    if not _is_pandas_class(values, "Series"):
+        return values
+    import pandas as pd
+
+    index = data.index if is_pandas(data) else pd.RangeIndex(n_rows)
+    if values.index.equals(index):
+        return values
+
+    if not (values.index.is_unique and index.is_unique):
+        raise TableError(
+            f"The index of {what} is not that of the table, and several rows have the same index, so they cannot "
+            "be aligned; give each row an index of its own, or an array in the order of the rows."
+        )
+    if len(values) != len(index) or not values.index.isin(index).all():
+        raise TableError(
+            f"The index of {what} is not that of the table's {n_rows:,} rows; give one value for each row under "
+            "the same index, or an array in the order of the rows."
+        )
+    return values.reindex(index)
+
+
+def _refuse_different_indexes(columns: Mapping[Any, Any]) -> None:
+    """Refuse columns whose values belong to different rows if one looks at their indexes."""
+    series = [(name, values) for name, values in columns.items() if _is_pandas_class(values, "Series")]
+    for name, values in series[1:]:
+        first_name, first = series[0]
+        if not values.index.equals(first.index):
+            raise TableError(
+                f"Columns {shown(first_name)} and {shown(name)} have different indexes; give a DataFrame, "
+                "in which they are aligned."
+            )
+
+
 def is_pandas(data: Any) -> bool:
-    """Whether it is a pandas frame, or of a class made of it; pandas is not imported for that."""
+    """Tell whether it is a pandas frame, or of a class made of it; pandas is not imported for that."""
+    return _is_pandas_class(data, "DataFrame")
+
+
+def _is_pandas_class(data: Any, name: str) -> bool:
     bases = type(data).__mro__
-    return any(base.__name__ == "DataFrame" and base.__module__.split(".")[0] == "pandas" for base in bases)
+    return any(base.__name__ == name and base.__module__.split(".")[0] == "pandas" for base in bases)
 
 
 def _pandas_array(column: pl.Series, dtype: Any) -> Any:
