@@ -252,7 +252,7 @@ class Options:
         "judge",
         "TEXT",
         "For pipelines, with --audit: exit with 0 if the audit shows this, such as accuracy>=80%, with 4 if it "
-        "rules it out, and with 3 if neither.",
+        "rules it out, with 5 if the labels have changed since the draw, and with 3 otherwise.",
         read=read_requirement,
         write=lambda share: f"accuracy>={_written_share(share)}",
     )

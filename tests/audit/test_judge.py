@@ -41,6 +41,49 @@ def labelled_table():
     return frame, truth
 
 
+@pytest.mark.parametrize("column", [["a", None, "b"] * 20, [1, 0, None] * 20, [True, False, None] * 20])
+def test_the_digest_of_labels_changes_with_each_label_and_not_with_the_format(tmp_path, column):
+    def digest(data):
+        source = open_source(data, reserved=())
+        return read_labels_under_test(source, Options.of(labels="y")).digest("y")
+
+    frame = pl.DataFrame({"x": range(60), "y": column})
+    frame.write_csv(tmp_path / "t.csv")
+    frame.write_parquet(tmp_path / "t.parquet")
+    assert digest(frame) == digest(tmp_path / "t.csv") == digest(tmp_path / "t.parquet")
+    others = [[*column[:i], other, *column[i + 1 :]] for i, other in ((0, column[1]), (1, column[0]))]
+    others += [[column[1], column[0], *column[2:]], [*column[:-2], None, None]]
+    digests = {digest(frame.with_columns(y=pl.Series(other))) for other in others}
+    assert len({digest(frame), *digests}) == 1 + len({*map(tuple, others)})
+
+
+@pytest.mark.parametrize("options", [{}, {"hide": "place"}])
+def test_a_sheet_without_its_column_of_classes_is_judged_all_the_same(table, tmp_path, options):
+    frame, truth = table
+    frame = frame.with_columns(copied=pl.col("rule").str.to_uppercase())  # gives the labels away, so it is hidden
+    path = tmp_path / "s.judge.csv"
+    drawn(frame, "rule", path, 40, **options)
+    filled(path, truth)
+    whole = judge(frame, "rule", path)
+    pl.read_csv(path, infer_schema=False).drop("chary_classes").write_csv(path)
+    found = judge(frame, "rule", path)
+    assert found.correct.tolist() == whole.correct.tolist()
+    assert found.accuracy.low <= whole.accuracy.low  # whether the person stopped when told to is not known
+    assert any("no usable column 'chary_classes'" in warning for warning in found.answers.warnings)
+    assert "does not say which labels it was drawn for" in found.answers.changed_labels["rule"]
+
+
+def test_a_sheet_that_cannot_be_matched_without_its_column_of_classes_names_that_column(table, tmp_path):
+    frame, truth = table
+    path = tmp_path / "s.judge.csv"
+    drawn(frame, "rule", path, 40, hide="place")
+    filled(path, truth, lambda sheet: sheet.drop("chary_classes", "sure"))
+    with pytest.raises(
+        TableError, match=r"no usable column 'chary_classes', .* draw the same rows again elsewhere"
+    ):
+        judge(frame, "rule", path)
+
+
 def judge(frame, labels, truth, **told):
     return judge_table(open_source(frame, reserved=()), truth, Options.of(labels=labels, **told))
 

@@ -176,6 +176,50 @@ def test_a_required_accuracy_decides_how_the_command_ends(tickets, run, required
     assert outcome in path.with_name("my tickets.judged.html").read_text().lower().replace("not shown", "open")
 
 
+def test_labels_corrected_after_the_draw_do_not_pass(tickets, run):
+    path, truth = tickets
+    run("judge", path, "--labels", "rule", "-k", 100)
+    sheet = path.with_name("my tickets.judge.csv")
+    answer_all(sheet, truth)
+    frame, before = pl.read_csv(path), path.read_bytes()
+    judge = ("judge", path, "--audit", sheet, "--require", "accuracy>=80%", "--force", "--labels")
+    assert run(*judge, "rule")[0] == 0
+    report = path.with_name("my tickets.judged.html")
+    assert "may not hold" not in report.read_text()
+
+    rows = [int(token.split("row ")[1].split()[0]) - 1 for token in pl.read_csv(sheet)["chary_row"]]
+    corrected = frame["rule"].to_numpy().astype(object)
+    corrected[rows] = truth[rows]
+    frame.with_columns(rule=pl.Series(corrected.tolist())).write_csv(path)
+    sentence = "The labels in column 'rule' have changed since the rows were drawn"
+    code, out, err = run(*judge, "rule", "--json")
+    assert (code, err) == (5, "")
+    figures = json.loads(out)
+    assert figures["changed_labels"][0]["sentence"].startswith(sentence)
+    assert list(figures).index("changed_labels") < list(figures).index("columns")
+    assert figures["required"]["outcome"] == "changed"
+    code, out, _ = run(*judge, "rule")
+    assert code == 5
+    in_one_line = " ".join(out.replace("│", " ").split())
+    assert -1 < in_one_line.find(sentence) < in_one_line.find("of the 500 labels")
+    page = report.read_text()
+    assert -1 < page.find("have changed since the rows were drawn") < page.find("of the 500 labels")
+    code, _, err = run("judge", "draw", path, "--labels", "rule", "-k", 150)
+    assert code == 1
+    assert "holds 100 answers and exists already, and column 'rule' has changed since it was drawn" in err
+
+    frame.with_columns(better=pl.Series(corrected.tolist())).write_csv(path)
+    code, out, _ = run(*judge, "better", "--json")
+    assert code == 5
+    assert "not drawn for column 'better'" in json.loads(out)["changed_labels"][0]["sentence"]
+    code, out, _ = run(*judge, "rule", "--labels", "better", "--json")
+    assert code == 0  # the first column counts
+    assert len(json.loads(out)["changed_labels"]) == 1
+
+    path.write_bytes(before)
+    assert run(*judge, "rule")[0] == 0
+
+
 @pytest.mark.parametrize("required", ["80%", "kappa>=80%", "accuracy>=80", "accuracy>=", "accuracy"])
 def test_a_requirement_that_is_none_is_refused(tickets, run, required):
     code, _, err = run("judge", tickets[0], "--labels", "rule", "--audit", tickets[0], "--require", required)

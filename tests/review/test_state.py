@@ -284,6 +284,21 @@ def test_judging_labels_from_the_first_row_to_what_can_be_accepted(rules, enter,
     assert (out / "mails.judged.csv").read_bytes() == path.with_name("mails.judged.csv").read_bytes()
 
 
+def test_labels_that_have_changed_since_the_draw_are_said_above_the_figures(rules, enter):
+    path, truth = rules
+    options = Options(labels=("rule",))
+    browser = enter(begin([str(path)], options))
+    browser.label(truth, k=20)
+    assert browser.wait().get("/api/truth")["changed_labels"] == []
+    browser.bench.close()
+    pl.read_csv(path).with_columns(rule=pl.Series(truth)).write_csv(path)
+    browser = enter(begin([str(path)], options))
+    browser.bench.learn()
+    assert browser.wait().get("/api/truth")["changed_labels"][0]["column"] == "rule"
+    page = browser.client.get("/truth").text
+    assert -1 < page.find("have changed since the rows were drawn") < page.find('id="headline"')
+
+
 def test_the_label_under_test_is_never_shown(rules, enter):
     path, _ = rules
     browser = enter(begin([str(path)], Options(labels=("rule",), confidence="sure")))

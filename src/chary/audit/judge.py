@@ -24,10 +24,12 @@ from chary.audit.acceptance import Acceptor, ConfidenceHistogram, check_error
 from chary.audit.answers import Annotators, Audit, AuditAnswers, known_class, match_answers
 from chary.audit.figures import Difference, Judgement, Score, Slice, kappa, pair_counts
 from chary.audit.sheet import (
+    CLASSES,
     MOST_SHOWN,
     SKIPPED,
     DrawnSheet,
     DrawPool,
+    OtherTableError,
     SheetOrigin,
     TableCells,
     as_texts,
@@ -37,6 +39,7 @@ from chary.audit.sheet import (
     read_origin,
     read_sheet,
     sheet_origin,
+    sheet_rows,
 )
 from chary.options import AUDIT_SIZE, Options
 from chary.tables import TableError
@@ -60,6 +63,7 @@ _MOST_SLICES, _MOST_COLUMNS = 200, 10
 # A column gives labels away: rows looked at, in blocks of so many, fewest that tell, classes looked for in texts;
 # rows that must be told beyond the commonest label, that must hold a class, and the kappa of a column of classes.
 _LOOKED_AT, _BLOCK, _FEWEST_ROWS, _MOST_NAMED, _TOLD, _MOST_ROWS, _SAME = 2_000, 100, 20, 50, 0.8, 0.9, 0.2
+_DIGESTED = 1_000_000  # labels that are digested at a time; how many changes the memory alone
 # Of a draw from a table that chary labelled. Another than that of an audit: with the same, the labels would be
 # judged by rows whose answers they were made from, and look better than they are.
 _SEED_OF_OWN = 1
@@ -151,6 +155,7 @@ def draw_to_judge(
         raise TableError(f"{source.table.name} has no column that a person could label a row by; give it one.")
     about = {**options.for_sheet, "options": options.to_keep("judge")}
     about |= {"judged": tuple(options.labels), "shown": tuple(visible)}
+    about["digests"] = {name: tested.digest(name) for name in options.labels}
     origin = sheet_origin(source.table, TRUTH, tested.classes, **about)
     seed, is_own = options.seed, any(name.startswith("chary_") for name in source.names)
     if seed is None and is_own and (draw_anew or not os.path.lexists(path)):
@@ -284,6 +289,22 @@ class LabelsUnderTest(NamedTuple):
         """The class of each cell."""
         return [self.chosen.get(text) for text in _label_texts(cells, self.own).to_list()]
 
+    def digest(self, name: str) -> str:
+        """Digest the labels of a column, row by row: another label in any row gives another digest.
+
+        Cells that are read as the same text are the same, so that a table may be saved in another format.
+        """
+        values = self.source.counts(name)[0]
+        spelled = _label_texts(values.alias(name), self.own)
+        distinct = sorted(set(spelled.drop_nulls()))
+        code_of = {text: code for code, text in enumerate(distinct)}
+        value_codes = [code_of.get(text, -1) for text in spelled.to_list()]
+        digest = hashlib.sha256(json.dumps(distinct).encode())
+        for part in self.source.columns([name]).iter_slices(_DIGESTED):
+            codes = part[name].replace_strict(values, value_codes, default=-1, return_dtype=pl.Int32)
+            digest.update(codes.to_numpy().astype("<i4").tobytes())
+        return digest.hexdigest()[:32]
+
     def has_label(self, cells: pl.Series) -> pl.Series:
         """Whether each cell holds a class."""
         return _label_texts(cells, self.own).is_in(list(self.chosen)).fill_null(False)
@@ -362,7 +383,7 @@ def cells_by_row(source: Source, columns: Sequence[str]) -> TableCells:
 
 
 def _visible(source: Source, hidden: set[str | None], told: SheetOrigin | None) -> list[str]:
-    """The columns that a sheet shows: those that it has already, or all that are not hidden or made by chary."""
+    """List what a sheet shows: the columns that it has already, or all that are neither hidden nor by chary."""
     if told is not None and told.shown:
         return [name for name in told.shown if name in source.names]
     return [name for name in source.names if name not in hidden and not name.startswith("chary_")]
@@ -400,6 +421,8 @@ def _read_sheet(path: Any, tested: LabelsUnderTest) -> AuditAnswers:
     kept = Options.kept(origin.options) if origin is not None else Options()
     never = {*options.labels, options.confidence, *options.hide, *kept.hide}
     cells = cells_by_row(source, _visible(source, never, origin))
+    if origin is None:
+        cells = _recovered_cells(sheet, tested)
     markers, people = markers_of(options.unlabeled), dict[str, tuple[Table, str]]()
     for who in options.annotator:
         people[who] = (sheet, who) if who in sheet.frame.columns else (read_sheet(who), TRUTH)
@@ -411,8 +434,53 @@ def _read_sheet(path: Any, tested: LabelsUnderTest) -> AuditAnswers:
         for name in options.labels
         if origin is not None and name in origin.shown
     ]
-    drawn = _all_drawn(found, origin, source.n_rows, sheet.name)
-    return replace(found, drawn=drawn, warnings=[*warnings, *found.warnings])
+    if origin is None:
+        # Nothing tells whether the person stopped when told to, so the limits must hold at any moment.
+        found = replace(found, stopped=True)
+        warnings.append(
+            f"{sheet.name} has no usable column {shown(CLASSES)}, so nothing tells how it was filled in: "
+            "the limits are the wider ones that hold whenever the person stopped."
+        )
+    drawn, changed = _all_drawn(found, origin, source.n_rows, sheet.name), _changed_labels(tested, origin)
+    return replace(found, drawn=drawn, warnings=[*warnings, *found.warnings], changed_labels=changed)
+
+
+def _recovered_cells(sheet: Table, tested: LabelsUnderTest) -> TableCells:
+    """Find the columns that a sheet was drawn with if it does not say them any more."""
+    source = tested.source
+    hidden, revealing = hidden_columns(tested)
+    as_drawn_now = _visible(source, {*hidden, *revealing}, None)
+    still_there = [name for name in source.names if name in sheet.frame.columns]
+    for columns in (as_drawn_now, still_there):
+        cells = cells_by_row(source, columns)
+        with suppress(OtherTableError):
+            sheet_rows(sheet, cells, TRUTH)
+            return cells
+    raise TableError(
+        f"{sheet.name} has no usable column {shown(CLASSES)}, which says with which columns of the table "
+        "it was drawn, and with those of now its rows do not match; to put the column back, draw the same rows "
+        "again elsewhere and copy it."
+    )
+
+
+def _changed_labels(tested: LabelsUnderTest, origin: SheetOrigin | None) -> dict[str, str]:
+    """Say of which columns the labels are not known to be those that the rows were drawn for."""
+    digests = {} if origin is None else origin.digests
+    changed = {}
+    for name in tested.options.labels:
+        if digests.get(name) == tested.digest(name):
+            continue
+        if not digests:
+            what = f"The sheet does not say which labels it was drawn for, so those in column {shown(name)} may"
+        elif name in digests:
+            what = f"The labels in column {shown(name)} have changed since the rows were drawn, so they may"
+        else:
+            what = f"The rows were not drawn for column {shown(name)}, so its labels may"
+        changed[name] = (
+            f"{what} have been made or corrected with the answers, and be worse than the figures say; judge the "
+            "labels as they were, or draw a new sheet."
+        )
+    return changed
 
 
 def settling_sheet(path: str | os.PathLike[str], people: Annotators) -> Table:

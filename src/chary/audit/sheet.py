@@ -42,7 +42,8 @@ Guesses = Mapping[str, Any] | None  # columns with a model's opinion
 # In the cells of CLASSES, after the target and its classes; then fields of ``SheetOrigin`` that are no default.
 _UNLABELED, _TABLE, _READ_WITH, _PLACE = "chary_unlabeled", "chary_table", "chary_read_with", "chary_place"
 _FIELDS = {
-    name: f"chary_{name}" for name in ("exact_labels", "chosen", "seed", "judged", "shown", "stopped", "options")
+    name: f"chary_{name}"
+    for name in ("exact_labels", "chosen", "seed", "judged", "digests", "shown", "stopped", "options")
 }
 _FIELDS["stopped"] = "chary_stopped_when_enough"
 MOST_SHOWN = 20_000  # characters of names, or of options; a cell of a spreadsheet holds 32,767
@@ -182,9 +183,15 @@ def _enlarge(path: str | os.PathLike[str], pool: DrawPool, k: int, seed: int | N
         raise _in_the_way(path, origin.target, large_enough)
     if told is not None and (told.unlabeled, told.judged) != (origin.unlabeled, origin.judged):
         raise _in_the_way(path, origin.target, "exists already, drawn for other labels; draw elsewhere")
+    digests = {} if told is None else told.digests
+    for name, digest in digests.items():
+        if origin.digests.get(name) != digest:
+            changed = f"exists already, and column {shown(name)} has changed since it was drawn; draw elsewhere"
+            raise _in_the_way(path, origin.target, changed)
     new = _rows_to_add(there, pool.closed, k, drawn_with) if k > there.n_drawn else np.empty(0, dtype=np.intp)
     sheet = replace(sheet, frame=sheet.frame.drop(shown_until_now))
-    says = origin._replace(seed=drawn_with, stopped=bool(told and told.stopped))
+    # The labels are those of the first draw: what an older sheet does not say, more rows cannot tell.
+    says = origin._replace(seed=drawn_with, stopped=bool(told and told.stopped), digests=digests)
     with atomic_rewrite(path) as stream:
         enlarge_sheet(sheet, says, cells, new, stream)
     n_answered = sum(bool(row.answer) for row in there.by_place.values())
@@ -291,6 +298,7 @@ class SheetOrigin(NamedTuple):
     chosen: str = RANDOM
     seed: int | None = None  # of the draw
     judged: tuple[str, ...] = ()  # columns of labels that were to be judged; empty: an audit of missing labels
+    digests: dict[str, str] = {}  # noqa: RUF012 - by judged column: its labels at the draw
     shown: tuple[str, ...] = ()  # of a table to judge: the columns that the sheet has; empty: too many to say
     stopped: bool = False  # whether the person was told when it was enough
     options: dict[str, Any] = {}  # noqa: RUF012 - how labels were to be made, from ``Options.to_keep``
@@ -533,6 +541,10 @@ def _token(place: int, of: int, number: int, checksum: str, chosen: str) -> str:
 # ---------------------------------------------------------------- the rows of a sheet that came back
 
 
+class OtherTableError(TableError):
+    """The rows of a sheet are not those of the table, as far as their tokens tell."""
+
+
 class SheetRow(NamedTuple):
     """A row of a sheet that came back."""
 
@@ -601,7 +613,7 @@ def sheet_rows(audit: Table, cells: TableCells, target: str, chosen: str = RANDO
     own = cells.texts([row.number for row in rows if row.number < cells.n_rows])
     for row, checksum in zip_longest(rows, cells.checksums(own)):
         if checksum is None or row.token != _token(row.place, row.of, row.number + 1, checksum, chosen):
-            raise TableError(
+            raise OtherTableError(
                 f"{audit.name} does not match {cells.name} (row {row.line}): the table has changed, or column "
                 f"{shown(ROW)} was edited; use the original table, restore the column, or draw a new sheet."
             )

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from chary.tables import Source
 
 # How the command ends by what came of --require; 1 is bad input.
-_EXIT_CODES = {"shown": 0, "open": 3, "ruled out": 4}
+_EXIT_CODES = {"shown": 0, "open": 3, "ruled out": 4, "changed": 5}
 
 
 @console.takes_options("judge")

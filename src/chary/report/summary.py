@@ -285,6 +285,10 @@ def summarize_judged(result: JudgedTable) -> Summary:
     notes = [(text, True) for text in answers.warnings] + [(text, False) for text in result.notes]
     return {
         "file": result.tested.source.table.name,
+        # Columns whose labels are not known to be those that the rows were drawn for: stands above all figures.
+        "changed_labels": [
+            {"column": name, "sentence": sentence} for name, sentence in answers.changed_labels.items()
+        ],
         "rows": n_rows,
         "drawn": answers.n_drawn,  # rows for a person to label
         "audited": result.accuracy.n,  # of these, up to the last one answered: the figures rest on them
@@ -321,6 +325,9 @@ def _required(result: JudgedTable) -> dict[str, Any] | None:
         outcome, sentence = "shown", f"Shown: {wanted}."
     elif found.high < share:
         outcome, sentence = "ruled out", f"Ruled out: {wanted}. At most {found.high:.1%} are."
+    changed = result.answers.changed_labels.get(result.columns[0].name)
+    if changed is not None:
+        outcome, sentence = "changed", f"Not shown: {wanted}. {changed}"
     return {"accuracy": share, "outcome": outcome, "at_least": least, "at_most": found.high, "sentence": sentence}
 
 

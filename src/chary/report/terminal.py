@@ -172,6 +172,8 @@ def _show_audit(console: Console, audit: dict[str, Any], held_out: dict[str, Any
 
 def show_judged(console: Console, summary: Summary, hints: Hints) -> None:
     """How good the labels are, by class and slice, what can be accepted, and what to do next."""
+    for changed in summary["changed_labels"]:
+        console.print(_panel(changed["sentence"], "These figures may not hold", "bad"))
     for column in summary["columns"]:
         console.print(_panel(column["sentence"], column["headline"], column["tone"]))
         if len(summary["columns"]) > 1:

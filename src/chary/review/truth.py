@@ -59,6 +59,7 @@ def truth_of_labels(result: LabeledTable) -> dict[str, Any]:
     audit, found = summary["audit"], quality(summary)
     return {
         **found,
+        "changed_labels": [],
         "sentences": [found["sentence"]],
         "audited": audit["before"]["n"],
         "classes": audit["classes"],
@@ -72,6 +73,7 @@ def truth_of_judged(result: JudgedTable) -> dict[str, Any]:
     summary = summarize_judged(result)
     first = summary["columns"][0]
     return {
+        "changed_labels": summary["changed_labels"],
         "headline": first["headline"],
         "bars": [{"words": one["name"], **one["promised"], "mark": None} for one in summary["columns"]],
         "sentences": [one["sentence"] for one in [*summary["columns"], *summary["pairs"], *summary["trusted"]]],
