@@ -6,9 +6,12 @@ import pickle
 import random
 import struct
 import tracemalloc
+from collections import Counter
 from itertools import product
+from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 import safetensors.numpy
 from hypothesis import given, settings
@@ -31,10 +34,13 @@ from chary import (
     TransductiveBound,
 )
 from chary import model_file as persistence
+from chary.labelling.score import Predictor, load_table_model
 from chary.method.estimators import last_step
 from chary.method.trees import plain_trees
-from chary.model_file import CODECS, ModelFileError, load_model, save_model
-from chary.tables import TablePreparation
+from chary.model_file import CODECS, ModelFileError, load_bytes, load_model, save_model
+from chary.report.api import TableModel
+from chary.tables import TableError, TablePreparation
+from tests.fuzz import forging
 
 
 def problem(kind="text", n=120):
@@ -353,6 +359,207 @@ def test_a_model_of_other_shapes_is_refused(tmp_path):
 def test_a_wrong_checksum_is_refused(tmp_path):
     with pytest.raises(ModelFileError, match="its checksum is wrong"):
         load_model(forge(tmp_path / "m.chary", network(), PARAMS, sha256="0" * 64))
+
+
+# ---------------------------------------------------------------- every field is checked before a model is used
+
+
+@pytest.fixture(scope="module")
+def model_of_a_table():
+    """A model of a table with a column of every kind, and its rows."""
+    rng = np.random.default_rng(0)
+    n = 60
+    frame = pl.DataFrame(
+        {
+            "number": rng.normal(size=n),
+            "category": rng.choice(["u", "v", "w"], n),
+            "flag": rng.choice(["yes", "no"], n),
+            "day": [f"2024-{1 + i % 12:02}-{1 + i % 28:02} {i % 24:02}:30" for i in range(n)],
+            "clock": [f"{i % 24}:1{i % 10}" for i in range(n)],
+            "words": [
+                f"{'late' if i % 3 else 'good'} delivery of box {'again' if i % 2 else ''}" for i in range(n)
+            ],
+            "vector": [rng.normal(size=3).tolist() for _ in range(n)],
+        }
+    )
+    y = np.where(frame["number"].to_numpy() > 0, "yes", "no").astype(object)
+    y[20:] = None
+    members = [("linear", LogisticRegression()), ("trees", ExtraTreesClassifier(3))]
+    ensemble = MixedEnsembleClassifier(members, random_state=0)
+    classifier = SelfTrainingClassifier(
+        ensemble, policy=RisingShare(), unlabeled=None, max_rounds=1, random_state=0
+    )
+    steps = [("prepare", TablePreparation(text=["words"])), ("classify", classifier)]
+    model = Pipeline(steps).fit(frame, y)
+    kinds = {column.kind for column in model[0].columns_}
+    assert kinds == {"numeric", "categorical", "boolean", "date", "time", "words", "embedding"}
+    return model, frame
+
+
+def fields_of(description, class_name, *names):
+    """Find a field in the first object of a class that has it, as the list of its name and value."""
+    for parent, key in forging.places(description):
+        node = parent[key]
+        if not isinstance(node, dict) or node.get("class") != class_name:
+            continue
+        entry = [None, node["state"]]
+        for name in names:
+            entry = next((field for field in entry[1]["dict"] if field[0] == name), None) if entry else None
+        if entry is not None:
+            return entry
+    raise LookupError(names)
+
+
+def put(class_name, *path_and_value):
+    """Give a change of a description: a field of a class, found by a path of names, gets another value."""
+
+    def change(description, arrays):
+        *names, value = path_and_value
+        fields_of(description, class_name, *names)[1] = value
+
+    return change
+
+
+def add(class_name, *names, field=("more", 1)):
+    """Give a change of a description: a dictionary of a class, found by a path of names, gets a field more."""
+
+    def change(description, arrays):
+        fields_of(description, class_name, *names)[1]["dict"].append(list(field))
+
+    return change
+
+
+def first_column(kind, field, value):
+    """Give a change of a description: a field of the first column of a kind gets another value."""
+
+    def change(description, arrays):
+        columns = fields_of(description, "TablePreparation", "columns")[1]
+        kinds = [dict(column["state"]["dict"])["kind"] for column in columns]
+        entries = columns[kinds.index(kind)]["state"]["dict"]
+        next(entry for entry in entries if entry[0] == field)[1] = value
+
+    return change
+
+
+def same_name_twice(description, arrays):
+    columns = fields_of(description, "TablePreparation", "columns")[1]
+    columns[1]["state"]["dict"][0][1] = columns[0]["state"]["dict"][0][1]
+
+
+def entry_twice(description, arrays):
+    entries = fields_of(description, "SelfTrainingClassifier", "params")[1]["dict"]
+    entries.append(list(entries[0]))
+
+
+def more_in_an_object(description, arrays):
+    fields_of(description, "TablePreparation", "params")[1]["more"] = 1
+
+
+def no_weights(description, arrays):
+    name = fields_of(description, "MixedEnsembleClassifier", "fitted", "weights_")[1]["array"]
+    arrays[name] = np.zeros_like(arrays[name])
+
+
+def array_more(description, arrays):
+    arrays["unused"] = np.zeros(3)
+
+
+NOT_A_MODEL = [
+    (first_column("boolean", "categories", {"tuple": []}), "'boolean' of a Column"),
+    (first_column("boolean", "categories", {"tuple": ["maybe"]}), "'boolean' of a Column"),
+    (first_column("numeric", "form", "amount;x"), "'numeric' of a Column"),
+    (first_column("date", "form", "ydm"), "'date' of a Column"),
+    (first_column("time", "form", "ymd"), "'time' of a Column"),
+    (first_column("embedding", "form", "9999"), "'embedding' of a Column"),
+    (first_column("categorical", "categories", {"tuple": ["u", "u", "w"]}), "'categorical' of a Column"),
+    (first_column("categorical", "other", 2), "'other' of a Column"),
+    (first_column("categorical", "learned", {"dict": [["more", 1]]}), "'categorical' of a Column"),
+    (first_column("numeric", "name", "\ud800"), "not Unicode"),
+    (same_name_twice, "contradicts itself"),
+    (add("TablePreparation", "statistics", field=("more", {"array": "a0"})), ""),
+    (add("TablePreparation", "params", field=("more", {"tuple": []})), ""),
+    (put("TablePreparation", "params", "drop", "text"), "contradicts itself"),
+    (put("SelfTrainingClassifier", "params", "max_rounds", -1), "'parameters' of a SelfTrainingClassifier"),
+    (put("SelfTrainingClassifier", "params", "random_state", "x"), "'random_state' of a SelfTrainingClassifier"),
+    (put("SelfTrainingClassifier", "params", "unlabeled", []), "'unlabeled' of a SelfTrainingClassifier"),
+    (put("SelfTrainingClassifier", "fitted", "n_rounds_", 7), "'history_' of a SelfTrainingClassifier"),
+    (put("SelfTrainingClassifier", "fitted", "termination_condition_", "bored"), "'termination_condition_' of"),
+    (put("SelfTrainingClassifier", "fitted", "classes_", ["no", "yes"]), "'classes_' of a SelfTraining"),
+    (add("SelfTrainingClassifier", "fitted", field=("more_", 1)), "'more_' of a SelfTrainingClassifier"),
+    (put("RisingShare", "first", 7), ""),
+    (put("LogisticRegression", "params", {"dict": [["C", -1.0]]}), "'parameters' of a LogisticRegression"),
+    (no_weights, "contradicts itself"),
+    (entry_twice, "contradicts itself"),
+    (more_in_an_object, "contradicts itself"),
+    (array_more, "contradicts itself"),
+    (lambda description, arrays: description.update(more=1), "contradicts itself"),
+]  # fmt: skip
+
+
+def test_every_field_is_checked_before_a_model_is_used(model_of_a_table):
+    data = persistence.model_bytes(model_of_a_table[0])
+    load_bytes(data)
+    for change, message in NOT_A_MODEL:
+        description, arrays, _ = forging.parsed(data)
+        change(description, arrays)
+        with pytest.raises(ModelFileError, match=rf"^[^\n]*{message}[^\n]*again\.$"):
+            load_bytes(forging.written(description, arrays))
+
+
+def test_classes_that_are_lists_or_alike_are_refused(model_of_a_table):
+    for values in ([["a"], ["b"]], [1, "1"], ["a", "a"], ["a", None]):
+        description, arrays, _ = forging.parsed(persistence.model_bytes(model_of_a_table[0]))
+        for class_name in ("SelfTrainingClassifier", "MixedEnsembleClassifier"):
+            classes = fields_of(description, class_name, "fitted", "classes_")[1]
+            classes.update(values=values, dtype="object")
+        with pytest.raises(ModelFileError, match=r"again\.$"):
+            load_bytes(forging.written(description, arrays))
+
+
+def test_forged_models_are_refused_or_label_rows(model_of_a_table):
+    """With a right checksum, whatever was changed: one sentence of chary's own, at once or about the rows."""
+    model, frame = model_of_a_table
+    data = persistence.model_bytes(model)
+    outcomes = Counter()
+    refusals = []
+    n_tries = 5000 if os.environ.get("CHARY_FUZZ") == "full" else 150
+    for seed in range(n_tries):
+        try:
+            loaded = TableModel(load_bytes(forging.forged(data, random.Random(seed))))
+            loaded.predict_frame(frame, probabilities=True)
+            loaded.predict(frame)
+            outcomes["labelled"] += 1
+        except (ModelFileError, TableError) as error:
+            outcomes[type(error).__name__] += 1
+            refusals.append(str(error))
+    assert not any("\n" in refusal for refusal in refusals)
+    assert outcomes["ModelFileError"] > n_tries / 2
+    assert outcomes["labelled"] > n_tries / 50
+
+
+def test_a_model_of_a_table_has_two_steps_and_a_confidence(tmp_path, model_of_a_table):
+    model, frame = model_of_a_table
+    y = np.where(frame["number"].to_numpy() > 0, "yes", "no")
+    pipelines = [
+        Pipeline([("prepare", model[0])]),
+        make_pipeline(TablePreparation(), LogisticRegression()).fit(frame, y),
+        make_pipeline(TablePreparation(), StandardScaler(), small()).fit(frame, y),
+    ]
+    for pipeline in pipelines:
+        save_model(pipeline, tmp_path / "m.chary", overwrite=True)
+        load_model(tmp_path / "m.chary")
+        with pytest.raises(TableError, match=r"is not a model of a table"):
+            load_table_model(tmp_path / "m.chary")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs pipes and devices")
+def test_pipes_devices_and_folders_are_refused_at_once(tmp_path):
+    os.mkfifo(tmp_path / "pipe.chary")
+    (tmp_path / "link.chary").symlink_to("pipe.chary")
+    for path in (tmp_path / "pipe.chary", tmp_path / "link.chary", tmp_path, Path("/dev/zero")):
+        for load in (load_model, load_table_model, Predictor.from_file):
+            with pytest.raises(ModelFileError, match=r"cannot be read \(not a regular file\); check the path\.$"):
+                load(path)
 
 
 # ---------------------------------------------------------------- what a small file may make in memory

@@ -2,9 +2,10 @@
 
 Nothing in a file is executed. Its metadata holds a JSON description of the model, in which the names of classes
 come from a fixed list (``CODECS``), and a checksum over description and arrays. Loading builds objects of listed
-classes from plain values and has each predict two rows; whatever else a file holds, it is refused. What a file
-makes in memory is bounded by its own size. A class of scikit-learn is kept as the parameters that differ from its
-defaults and the listed attributes, its trees as plain arrays, so that a file depends on no version of it.
+classes from plain values, checks every field of each and has it predict two rows; whatever else a file holds, it
+is refused. What a file makes in memory is bounded by its own size. A class of scikit-learn is kept as the
+parameters that differ from its defaults and the listed attributes, its trees as plain arrays, so that a file
+depends on no version of it.
 """
 
 from __future__ import annotations
@@ -24,25 +25,27 @@ from typing import Any, NamedTuple
 import numpy as np
 import safetensors.numpy
 import sklearn
+from numpy.random import Generator, RandomState
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import QuantileTransformer, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from chary import __version__
-from chary._files import atomic_write
-from chary.method.confidence import NAMED, OF_MEMBERS
+from chary._files import atomic_write, open_regular
 from chary.method.diverse import DiverseEnsembleClassifier
 from chary.method.mixture import ColumnScaler, Member, MixedEnsembleClassifier
-from chary.method.network import Network
-from chary.method.policies import POLICIES
-from chary.method.priors import AIMS
+from chary.method.network import Losses, Network
+from chary.method.policies import POLICIES, TransductiveBound
 from chary.method.self_training import SelfTrainingClassifier
 from chary.method.trees import PlainBoosting, PlainForest, Trees, plain_trees
 from chary.tables import TablePreparation
 from chary.tables.cells import Column
+from chary.tables.columns import is_whole
 
 FORMAT = "chary-model-2"
 N_CUTS = 9  # between the values of a feature that is a number, in a ``DriftReference``
@@ -54,8 +57,12 @@ _MOST_FEATURES = 2**20
 # of a class that a prior gives no share, and records that predict nothing.
 _FREE = ("C", "unlabeled", "class_bias_", "loss_curve_", "confidence_", "history_", "transduction_")
 
-# Choices of a policy that older files hold, and that there no longer are: files have the one that stayed.
-_FORMER = ("search", "objective")
+# Choices of TransductiveBound that older files hold: there are no others any more.
+_FORMER = {"search": "exact", "objective": "per_class"}
+# Fields of a sketch of the rows that older files hold, and that are not used any more.
+_FORMER_SKETCH = ("columns", "tail")
+# What the description of a file may hold: older files also say which versions of which packages wrote them.
+_DESCRIBED = {"model", "versions"}
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -112,20 +119,25 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     path : path
         Of a file that :func:`save_model` or a command wrote.
     """
+    return load_bytes(read_model_file(path), Path(path).name)
+
+
+def read_model_file(path: str | os.PathLike[str]) -> bytes:
+    """Read the bytes of a model file for :func:`load_bytes`; refuse a pipe or a device, which may have no end."""
     name = Path(path).name
     try:
-        size = Path(path).stat().st_size
-        if size > _MAX_BYTES:
-            raise ModelFileError(f"{name} has {size:,} bytes, more than a model of chary can have.")
-        data = Path(path).read_bytes()
+        with open_regular(path) as file:
+            size = os.fstat(file.fileno()).st_size
+            if size > _MAX_BYTES:
+                raise ModelFileError(f"{name} has {size:,} bytes, more than a model of chary can have.")
+            return file.read(size)
     except OSError as error:
         reason = (error.strerror or "unreadable").lower()
         raise ModelFileError(f"{name} cannot be read ({reason}); check the path.") from None
-    return load_bytes(data, name)
 
 
 def load_bytes(data: bytes, name: str = "The model") -> Any:
-    """The model that the bytes of a file hold."""
+    """Build the model that the bytes of a file hold; every field is checked before anything is used."""
     try:
         metadata = _metadata(data)
         if metadata["format"] != FORMAT:
@@ -133,11 +145,15 @@ def load_bytes(data: bytes, name: str = "The model") -> Any:
                 f"{name} is not a model file of this version of chary; install the version that it was made with, "
                 "or train the model again."
             )
+        _require(metadata.keys() == {"format", "description", "sha256"})
         arrays = safetensors.numpy.load(data)
-        description = metadata["description"]
-        if _checksum(description, arrays) != metadata["sha256"]:
+        text = metadata["description"]
+        if _checksum(text, arrays) != metadata["sha256"]:
             raise ModelFileError(f"{name} is damaged (its checksum is wrong); copy or train it again.")
-        model = _unpack(json.loads(description)["model"], arrays)
+        description = json.loads(text, object_pairs_hook=_distinct, parse_constant=_refuse_constant)
+        _require({"model"} <= description.keys() <= _DESCRIBED)
+        model = _unpack(description["model"], arrays)
+        _require(not arrays)  # each was used once
         check_is_fitted(model)
         return model
     except ModelFileError:
@@ -191,6 +207,17 @@ def _metadata(data: bytes) -> dict[str, str]:
     return metadata
 
 
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Make a dictionary of the entries of a JSON object, none of which may be there twice."""
+    _require(len(dict(pairs)) == len(pairs))
+    return dict(pairs)
+
+
+def _refuse_constant(name: str) -> None:
+    """Refuse NaN and Infinity, which are no JSON, and which ``save_model`` writes otherwise."""
+    _require(False)
+
+
 def _checksum(description: str, arrays: Arrays) -> str:
     digest = hashlib.sha256(description.encode())
     for name in sorted(arrays):
@@ -206,6 +233,8 @@ def _checksum(description: str, arrays: Arrays) -> str:
 def _pack(value: Any, arrays: Arrays) -> Any:
     """A JSON value; numbers in bulk go to ``arrays``."""
     value = value.item() if isinstance(value, np.generic) else _with_plain_trees(value)
+    if isinstance(value, str):
+        _require_unicode(value)
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, float):
@@ -254,17 +283,20 @@ def _pack_array(array: NDArray[Any], arrays: Arrays) -> Any:
 
 def _unpack(node: Any, arrays: Arrays) -> Any:
     """What a JSON value stands for; ``arrays`` are used up, so that no small file makes much of one of them."""
+    if isinstance(node, str):
+        _require_unicode(node)
     if node is None or isinstance(node, bool | int | float | str):
         return node
     if isinstance(node, list):
         return [_unpack(item, arrays) for item in node]
+    _require(set(node) in _NODES)
     match node:
         case {"float": ("inf" | "-inf" | "nan") as text}:
             return float(text)
         case {"tuple": list(items)}:
             return tuple(_unpack(item, arrays) for item in items)
         case {"dict": list(items)}:
-            return {_unpack(key, arrays): _unpack(item, arrays) for key, item in items}
+            return _distinct([(_unpack(key, arrays), _unpack(item, arrays)) for key, item in items])
         case {"array": str(name)}:
             return arrays.pop(name)
         case {"values": list(values), "codes": str(name), "dtype": ("text" | "object") as dtype}:
@@ -280,12 +312,17 @@ def _unpack(node: Any, arrays: Arrays) -> Any:
     raise ModelFileError("The model file holds a value that this version of chary does not know.")
 
 
+# The keys that an object in a description may have, together.
+_NODES = [{"float"}, {"tuple"}, {"dict"}, {"array"}, {"values", "codes", "dtype"}, {"class", "state"}]
+
+
 def _looked_up(values: list[Any], codes: NDArray[Any], dtype: str) -> NDArray[Any]:
     """The values by their codes; as an array of text only if that takes about as much room as it has in the file.
 
     NumPy gives every text of an array the room of the longest: one of a million letters, told once, could take
     gigabytes. As objects they are shared, and compare and print the same.
     """
+    _require(codes.dtype.kind in "iu" and all(map(_is_scalar, values)))
     unique = np.empty(len(values), dtype=object)
     unique[:] = values
     looked_up = unique[codes]
@@ -314,6 +351,14 @@ def _require(condition: bool) -> None:
         raise _UnsoundError("The model file contradicts itself; copy or train it again.")
 
 
+def _require_unicode(text: str) -> None:
+    """Refuse half a character, which no file of a table can hold."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise _UnsoundError("The model file holds text that is not Unicode; copy or train it again.") from None
+
+
 def _require_finite(value: Any) -> None:
     """Refuse a number, or numbers anywhere in arrays, lists and dictionaries, that are infinite or missing."""
     if isinstance(value, dict):
@@ -327,24 +372,30 @@ def _require_finite(value: Any) -> None:
         raise _UnsoundError("The model file holds an infinite or missing number; copy or train it again.")
 
 
-def _estimator(cls: type, *attributes: str, whole: Callable[[Any], bool] = lambda fitted: True) -> Codec:
-    """An estimator: its parameters, and what ``fit`` learned.
+def _wrong(cls: type, name: str) -> _UnsoundError:
+    """Say which field of which class holds a value that cannot be."""
+    return _UnsoundError(
+        f"The model file contradicts itself in {name!r} of a {cls.__name__}; copy or train it again."
+    )
 
-    Of a class of chary all parameters and every attribute that ends in an underscore; of one of scikit-learn the
-    parameters that are not its defaults, and the ``attributes`` that it predicts with. A fitted one must be
-    ``whole``, and is tried out.
+
+def _estimator(cls: type, whole: Callable[[Any], bool] = lambda fitted: True) -> Codec:
+    """Describe an estimator: its parameters, and the fields that ``fit`` sets (``_FIELDS``).
+
+    Of a class of chary all parameters are kept, of one of scikit-learn those that are not its defaults. A fitted
+    estimator must have all fields, but for the names of columns, must be ``whole``, and is tried out.
     """
+    checks = _FIELDS.get(cls, {})
     foreign = cls.__module__.startswith("sklearn.")
     defaults = {name: parameter.default for name, parameter in signature(cls).parameters.items()}
 
     def learned(model: Any) -> dict[str, Any]:
-        own = [name for name in vars(model) if _is_fitted_name(name)]
-        names = ("n_features_in_", "feature_names_in_", *attributes) if foreign else own
+        names = checks if foreign else [name for name in vars(model) if name in checks]
         return {name: vars(model)[name] for name in names if name in vars(model)}
 
     def state(model: Any) -> dict[str, Any]:
         params, fitted = model.get_params(deep=False), learned(model)
-        if isinstance(params.get("random_state"), np.random.Generator | np.random.RandomState):
+        if isinstance(params.get("random_state"), Generator | RandomState):
             params["random_state"] = None
         if foreign:
             params = {name: value for name, value in params.items() if repr(value) != repr(defaults[name])}
@@ -354,6 +405,7 @@ def _estimator(cls: type, *attributes: str, whole: Callable[[Any], bool] = lambd
         return {"params": params, "fitted": fitted}
 
     def restore(saved: dict[str, Any]) -> Any:
+        _require(saved.keys() == {"params", "fitted"})
         for name in saved["params"].keys() - defaults.keys():
             installed = f"scikit-learn {sklearn.__version__}" if foreign else f"chary {__version__}"
             raise ModelFileError(
@@ -362,19 +414,44 @@ def _estimator(cls: type, *attributes: str, whole: Callable[[Any], bool] = lambd
             )
         model = cls(**saved["params"])
         for name, value in saved["fitted"].items():
-            _require(_is_fitted_name(name))
+            if name not in checks:
+                raise _wrong(cls, name[:50])
             setattr(model, name, value)
         return model
 
     def check(model: Any) -> None:
         params, fitted = model.get_params(deep=False), learned(model)
-        _require_finite([value for name, value in (params | fitted).items() if name not in _FREE])
-        _require(params.get("aim", AIMS[0]) in AIMS)
-        _require(params.get("confidence", OF_MEMBERS[0]) in (*OF_MEMBERS, *NAMED))
-        if fitted:  # a meta-estimator holds an unfitted one, too
-            _require(whole(model) and _works(model))
+        for name, value in (params | fitted).items():
+            if name not in _FREE:
+                _require_finite(value)
+        for name, value in params.items():
+            if not foreign and name in _PARAMETERS and not _PARAMETERS[name](value):
+                raise _wrong(cls, name)
+        _check_constraints(model)
+        if not fitted:  # a meta-estimator holds an unfitted one, too
+            return
+        for name, is_valid in checks.items():
+            if name == _COLUMN_NAMES and name not in fitted:
+                continue
+            try:
+                valid = is_valid(fitted[name], model)
+            except Exception:  # of another type, or without what it is compared with
+                valid = False
+            if not valid:
+                raise _wrong(cls, name)
+        _require(whole(model) and _works(model))
 
     return Codec(cls, state, restore, check)
+
+
+def _check_constraints(model: Any) -> None:
+    """Refuse parameters of another type, or out of the range, that the estimator itself states for ``fit``."""
+    if not hasattr(model, "_parameter_constraints"):
+        return
+    try:
+        model._validate_params()
+    except ValueError:
+        raise _wrong(type(model), "parameters") from None
 
 
 def _works(model: Any) -> bool:
@@ -386,15 +463,16 @@ def _works(model: Any) -> bool:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            made = model.transform(rows) if hasattr(model, "transform") else model.predict_proba(rows)
-            shape = (2, n) if hasattr(model, "transform") else (2, *model.classes_.shape)
+            if hasattr(model, "transform"):
+                made, shape = model.transform(rows), (2, n)
+            else:
+                made, shape = model.predict_proba(rows), (2, *model.classes_.shape)
+            if isinstance(model, SelfTrainingClassifier):
+                made = np.column_stack(model.predict_scores(rows))  # the confidence, too
+                shape = (2, len(model.classes_) + 1)
         return bool(made.shape == shape and np.isfinite(made).all())
     except Exception:  # arrays that do not fit together, in whatever way
         return False
-
-
-def _is_fitted_name(name: str) -> bool:
-    return name.endswith("_") and not name.startswith("_") and name.isidentifier() and name.islower()
 
 
 def _is_array(array: Any, *shape: int, dtype: Any = np.floating) -> bool:
@@ -409,13 +487,15 @@ def _is_ascending(model: QuantileTransformer) -> bool:
     return bool(shaped and ordered and shares.min() >= 0 and shares.max() <= 1)
 
 
-def _dataclass(cls: type) -> Codec:
+def _dataclass(cls: type, check: Callable[[Any], None] = lambda value: None) -> Codec:
     names = [field.name for field in fields(cls)]
 
     def restore(saved: dict[str, Any]) -> Any:
-        return cls(**{name: value for name, value in saved.items() if name not in _FORMER})
+        if cls is TransductiveBound:
+            saved = {name: value for name, value in saved.items() if (name, value) not in _FORMER.items()}
+        return cls(**saved)
 
-    return Codec(cls, lambda value: {name: getattr(value, name) for name in names}, restore)
+    return Codec(cls, lambda value: {name: getattr(value, name) for name in names}, restore, check)
 
 
 def _network_state(network: Network) -> dict[str, Any]:
@@ -440,15 +520,31 @@ def _table_state(preparation: TablePreparation) -> dict[str, Any]:
 
 
 def _restore_table(saved: dict[str, Any]) -> TablePreparation:
+    _require(saved.keys() == {"params", "columns", "statistics"})
     columns, statistics, params = saved["columns"], saved["statistics"], saved["params"]
-    for column in columns:
-        _require(type(column) is Column and isinstance(column.categories, tuple))
-        texts = (column.name, column.kind, column.note, column.form, *column.categories)
-        _require(all(isinstance(text, str) for text in texts))
+    _require(isinstance(columns, list) and all(type(column) is Column for column in columns))
+    _require(len({column.name for column in columns}) == len(columns))
     _require(any(column.used for column in columns))
-    _require(all(isinstance(text, str) for texts in params.values() for text in texts))
-    _require_finite([statistics, [column.learned for column in columns]])
+    _require(all(map(_is_tuple_of_texts, params.values())))
+    _require_finite(statistics)
     return TablePreparation.restored(params, columns, statistics)
+
+
+def _check_column(column: Column) -> None:
+    """Refuse a column with a field of another type, or that its kind cannot read."""
+    for name in ("name", "kind", "note", "form"):
+        if not isinstance(getattr(column, name), str):
+            raise _wrong(Column, name)
+    for name in ("other", "missing", "doubtful"):
+        if type(getattr(column, name)) is not bool:
+            raise _wrong(Column, name)
+    if not _is_tuple_of_texts(column.categories):
+        raise _wrong(Column, "categories")
+    if not isinstance(column.learned, dict):
+        raise _wrong(Column, "learned")
+    _require_finite(column.learned)
+    if not is_whole(column):
+        raise _wrong(Column, column.kind[:50])
 
 
 def _pipeline_state(pipeline: Pipeline) -> dict[str, Any]:
@@ -457,29 +553,274 @@ def _pipeline_state(pipeline: Pipeline) -> dict[str, Any]:
 
 
 def _restore_pipeline(saved: dict[str, Any]) -> Pipeline:
+    _require({"steps"} <= saved.keys() <= {"steps", "sketch"})
     pipeline = Pipeline(saved["steps"])
     if "sketch" in saved:
-        sketch = saved["sketch"]  # older files hold more than is needed
-        pipeline.drift_reference_ = DriftReference(sketch["n_rows"], sketch["cuts"], sketch["counts"])
+        sketch = {name: value for name, value in saved["sketch"].items() if name not in _FORMER_SKETCH}
+        pipeline.drift_reference_ = DriftReference(**sketch)
     return pipeline
 
 
 def _check_pipeline(pipeline: Pipeline) -> None:
+    """Refuse steps that do not follow on each other, and figures on rows that these steps cannot have seen."""
     steps = pipeline.steps
-    _require(all(type(name) is str and type(_with_plain_trees(step)).__name__ in CODECS for name, step in steps))
-    of_tables = isinstance(steps[0][1], TablePreparation)
-    if of_tables and len(steps) > 1:
-        _require(len(steps[0][1].get_feature_names_out()) == steps[-1][1].n_features_in_)
+    _require(isinstance(steps, list) and len(steps) > 0)
+    for step in steps:
+        _require(isinstance(step, tuple) and len(step) == 2 and type(step[0]) is str and _is_estimator(step[1]))
+    _require(len({name for name, _ in steps}) == len(steps))
+    _require(not any(isinstance(step, TablePreparation) for _, step in steps[1:]))
+
+    preparation = steps[0][1] if isinstance(steps[0][1], TablePreparation) else None
+    of_numbers = steps if preparation is None else steps[1:]
+    if of_numbers and _is_fitted(of_numbers[-1][1]):
+        _require(all(_is_fitted(step) for _, step in steps))
+        _require(_works(Pipeline(of_numbers)))
+        if preparation is not None:
+            _require(len(preparation.get_feature_names_out()) == of_numbers[0][1].n_features_in_)
     if (reference := getattr(pipeline, "drift_reference_", None)) is not None:
-        _require(of_tables and reference.fits(steps[0][1]))
+        _require(preparation is not None and reference.fits(preparation))
 
 
 def _check_member(member: Member) -> None:
-    _require(isinstance(member.name, str) and type(member.weight) in (int, float))
+    _require(isinstance(member.name, str) and type(member.weight) in (int, float) and member.weight > 0)
+    _require(_is_estimator(member.estimator))
     _require_finite(member.weight)
 
 
-# A new class is a line here: of chary's own, or of scikit-learn with the attributes that it predicts with.
+# ---------------------------------------------------------------- what the fields of a fitted estimator must be
+
+# Whether the value of a field can be that of the estimator that has it.
+FieldCheck = Callable[[Any, Any], bool]
+
+_COLUMN_NAMES = "feature_names_in_"  # only if it was fitted on a frame
+_TERMINATIONS = ("all_labeled", "no_change", "max_rounds")
+_OF_A_ROUND = {"round", "n_pool", "n_accepted", "accepted", "mean_confidence", "used"}
+
+
+def _sizes(model: Any) -> dict[str, int]:
+    """Look up the sizes of a fitted estimator: features d, classes C, members M, rows n."""
+    sizes = {"d": model.n_features_in_}
+    if hasattr(model, "classes_"):
+        sizes["C"] = len(model.classes_)
+    if hasattr(model, "members_"):
+        sizes["M"] = len(model.members_)
+    if hasattr(model, "labeled_iter_"):
+        sizes["n"] = len(model.labeled_iter_)
+    return sizes
+
+
+def _numbers(
+    *shape: str, lowest: float | None = None, optional: bool = False, dtype: Any = np.floating
+) -> FieldCheck:
+    """Require an array of numbers, its shape in letters of ``_sizes``, or None if it is ``optional``."""
+
+    def is_valid(value: Any, model: Any) -> bool:
+        if value is None:
+            return optional
+        sizes = _sizes(model)
+        if not _is_array(value, *(sizes[letter] for letter in shape), dtype=dtype):
+            return False
+        return lowest is None or bool((value >= lowest).all())
+
+    return is_valid
+
+
+def _is_scalar(value: Any) -> bool:
+    return value is None or type(value) in (bool, int, float, str)
+
+
+def _is_tuple_of_texts(value: Any) -> bool:
+    return isinstance(value, tuple) and all(isinstance(text, str) for text in value)
+
+
+def _is_estimator(value: Any) -> bool:
+    """Whether it is an estimator that a file may hold."""
+    codec = CODECS.get(type(_with_plain_trees(value)).__name__)
+    return codec is not None and hasattr(codec.cls, "fit") and isinstance(value, BaseEstimator)
+
+
+def _is_fitted(estimator: Any) -> bool:
+    try:
+        check_is_fitted(estimator)
+    except NotFittedError:
+        return False
+    return True
+
+
+def _is_count(value: Any, model: Any = None) -> bool:
+    is_whole_number = isinstance(value, int | np.integer) and type(value) is not bool
+    return is_whole_number and bool(1 <= value <= _MOST_FEATURES)
+
+
+def _is_column_names(value: Any, model: Any) -> bool:
+    return value.shape == (model.n_features_in_,) and all(isinstance(name, str) for name in value.tolist())
+
+
+def _is_classes(value: Any, model: Any) -> bool:
+    """Whether an array names classes: plain values that differ, also as text."""
+    names = value.tolist()
+    if value.ndim != 1 or not names or None in names or not all(map(_is_scalar, names)):
+        return False
+    return len(set(map(str, names))) == len(names)
+
+
+def _knows(estimator: Any, model: Any) -> bool:
+    """Whether a classifier inside another knows as many features, and the same classes, by name or by number."""
+    n_classes = len(model.classes_)
+    by_name = np.array_equal(estimator.classes_, model.classes_)
+    return by_name or np.array_equal(estimator.classes_, np.arange(n_classes))
+
+
+def _is_members(value: Any, model: Any) -> bool:
+    return (
+        isinstance(value, list)
+        and len(value) > 0
+        and all(type(member) is Member and _is_fitted(member.estimator) for member in value)
+        and all(member.estimator.n_features_in_ == model.n_features_in_ for member in value)
+        and all(_knows(member.estimator, model) for member in value)
+    )
+
+
+def _is_weights(value: Any, model: Any) -> bool:
+    return _numbers("M", lowest=0)(value, model) and bool(np.isclose(value.sum(), 1))
+
+
+def _is_network(value: Any, model: Any) -> bool:
+    expected = (model.n_features_in_, len(model.classes_), model.n_heads)
+    return type(value) is Network and (value.n_features, value.n_classes, value.n_heads) == expected
+
+
+def _is_loss_curve(value: Any, model: Any) -> bool:
+    n_steps = len(value[Losses._fields[0]])
+    return value.keys() == set(Losses._fields) and all(_is_array(losses, n_steps) for losses in value.values())
+
+
+def _is_inner_classifier(value: Any, model: Any) -> bool:
+    return _is_estimator(value) and _is_fitted(value) and np.array_equal(value.classes_, model.classes_)
+
+
+def _is_history(value: Any, model: Any) -> bool:
+    return (
+        isinstance(value, list)
+        and len(value) == model.n_rounds_
+        and all(isinstance(record, dict) and record.keys() - {"seconds"} == _OF_A_ROUND for record in value)
+    )
+
+
+def _is_class_bias(value: Any, model: Any) -> bool:
+    """Whether each class has an offset: minus infinity for one without a share, which not all can be."""
+    return _is_array(value, len(model.classes_)) and bool((value < np.inf).all() and np.isfinite(value).any())
+
+
+def _is_coefficients(value: Any, model: Any) -> bool:
+    n_rows = 1 if len(model.classes_) == 2 else len(model.classes_)
+    return _is_array(value, n_rows, model.n_features_in_)
+
+
+def _fits_trees(plain: Any, fitter: type) -> bool:
+    """Whether trees are whole, and what would fit them anew is of the right class."""
+    return type(plain.estimator) is fitter and plain.whole()
+
+
+def _is_prior(value: Any) -> bool:
+    """Whether it says something of class shares, in one of the forms that ``class_prior`` takes."""
+    if isinstance(value, dict):
+        return all(_is_scalar(share) for share in value.values())
+    return value is None or isinstance(value, str | list | tuple | np.ndarray)
+
+
+def _is_seed(value: Any) -> bool:
+    is_whole_number = isinstance(value, int | np.integer) and type(value) is not bool
+    return value is None or isinstance(value, Generator | RandomState) or (is_whole_number and value >= 0)
+
+
+def _is_unfitted_members(value: Any) -> bool:
+    if value is None:
+        return True
+    return isinstance(value, list | tuple) and all(
+        isinstance(entry, list | tuple)
+        and len(entry) in (2, 3)
+        and type(entry[0]) is str
+        and _is_estimator(entry[1])
+        for entry in value
+    )
+
+
+# Parameters of chary's own estimators, by name: what the estimators themselves do not state, or not as narrowly.
+_PARAMETERS: dict[str, Callable[[Any], bool]] = {
+    "estimator": lambda value: value is None or _is_estimator(value),
+    "members": _is_unfitted_members,
+    "policy": lambda value: value is None or type(value) in POLICIES,
+    "class_prior": _is_prior,
+    "unlabeled": _is_scalar,
+    "random_state": _is_seed,
+}
+_COLUMNS_SEEN: dict[str, FieldCheck] = {"n_features_in_": _is_count, _COLUMN_NAMES: _is_column_names}
+_CLASSES_SEEN: dict[str, FieldCheck] = {**_COLUMNS_SEEN, "classes_": _is_classes}
+_PRIOR: dict[str, FieldCheck] = {
+    "class_prior_": _numbers("C", lowest=0, optional=True),
+    "class_bias_": _is_class_bias,
+}
+_SCALER: dict[str, FieldCheck] = {
+    **_COLUMNS_SEEN,
+    "mean_": _numbers("d"),
+    "scale_": _numbers("d", lowest=np.finfo(np.float64).tiny),
+}
+_FIELDS: dict[type, dict[str, FieldCheck]] = {
+    DiverseEnsembleClassifier: {
+        **_CLASSES_SEEN,
+        **_SCALER,
+        "network_": _is_network,
+        "loss_curve_": _is_loss_curve,
+        **_PRIOR,
+    },
+    MixedEnsembleClassifier: {
+        **_CLASSES_SEEN,
+        "members_": _is_members,
+        "weights_": _is_weights,
+        "scales_": _numbers("M", lowest=0),
+        **_PRIOR,
+    },
+    SelfTrainingClassifier: {
+        "classes_": _is_classes,
+        "estimator_": _is_inner_classifier,
+        "labeled_iter_": _numbers("n", lowest=-1, dtype=np.integer),
+        "confidence_": _numbers("n"),
+        "transduction_": lambda value, model: value.shape == model.labeled_iter_.shape,
+        "n_rounds_": lambda value, model: type(value) is int,
+        "history_": _is_history,
+        "termination_condition_": lambda value, model: value in _TERMINATIONS,
+        **_PRIOR,
+    },
+    ColumnScaler: _SCALER,
+    PlainForest: {**_CLASSES_SEEN, "trees_": lambda value, model: type(value) is Trees},
+    PlainBoosting: {
+        **_CLASSES_SEEN,
+        "trees_": lambda value, model: type(value) is Trees,
+        "baseline_": lambda value, model: isinstance(value, np.ndarray),  # ``whole`` looks at it
+    },
+    StandardScaler: {
+        **_COLUMNS_SEEN,
+        "mean_": _numbers("d", optional=True),
+        "var_": _numbers("d", lowest=0, optional=True),
+        "scale_": _numbers("d", lowest=np.finfo(np.float64).tiny, optional=True),
+        "n_samples_seen_": lambda value, model: isinstance(value, int | float | np.integer | np.ndarray),
+    },
+    QuantileTransformer: {
+        **_COLUMNS_SEEN,
+        "n_quantiles_": _is_count,
+        "references_": lambda value, model: isinstance(value, np.ndarray),  # ``_is_ascending`` looks at them
+        "quantiles_": lambda value, model: isinstance(value, np.ndarray),
+    },
+    LogisticRegression: {
+        **_CLASSES_SEEN,
+        "n_iter_": lambda value, model: isinstance(value, np.ndarray) and value.dtype.kind in "iu",
+        "coef_": _is_coefficients,
+        "intercept_": lambda value, model: _is_array(value, len(model.coef_)),
+    },
+}
+
+# A new class is a line here: of chary's own, or of scikit-learn, with its fields above.
 CODECS = {
     codec.cls.__name__: codec
     for codec in (
@@ -487,17 +828,18 @@ CODECS = {
         _estimator(MixedEnsembleClassifier),
         _estimator(SelfTrainingClassifier),
         _estimator(ColumnScaler),
-        _estimator(PlainForest, whole=PlainForest.whole),
-        _estimator(PlainBoosting, whole=PlainBoosting.whole),
-        _estimator(ExtraTreesClassifier, whole=lambda fitted: False),  # such are kept as plain trees
-        _estimator(HistGradientBoostingClassifier, whole=lambda fitted: False),
-        _estimator(StandardScaler, "mean_", "var_", "scale_", "n_samples_seen_"),
-        _estimator(QuantileTransformer, "n_quantiles_", "references_", "quantiles_", whole=_is_ascending),
-        _estimator(LogisticRegression, "classes_", "n_iter_", "coef_", "intercept_"),
+        _estimator(PlainForest, whole=lambda fitted: _fits_trees(fitted, ExtraTreesClassifier)),
+        _estimator(PlainBoosting, whole=lambda fitted: _fits_trees(fitted, HistGradientBoostingClassifier)),
+        _estimator(ExtraTreesClassifier),  # unfitted: fitted ones are kept as plain trees
+        _estimator(HistGradientBoostingClassifier),
+        _estimator(StandardScaler),
+        _estimator(QuantileTransformer, whole=_is_ascending),
+        _estimator(LogisticRegression),
         Codec(Network, _network_state, _restore_network, lambda network: _require_finite(network.params)),
         Codec(TablePreparation, _table_state, _restore_table),
         Codec(Pipeline, _pipeline_state, _restore_pipeline, _check_pipeline),
         Codec(Member, Member._asdict, lambda saved: Member(**saved), _check_member),
-        *map(_dataclass, (Trees, Column, *POLICIES)),
+        _dataclass(Column, _check_column),
+        *map(_dataclass, (Trees, *POLICIES)),
     )
 }

@@ -25,7 +25,7 @@ from chary._threads import one_thread, refuse_after_fork, same_warnings
 from chary._words import Parameter, shown, visible
 from chary.labelling.drift import EventCounts, Floats, count_events
 from chary.method.estimators import predict_scores
-from chary.model_file import load_bytes, load_model
+from chary.model_file import load_bytes, load_model, read_model_file
 from chary.tables import Table, TableError, TablePreparation
 from chary.tables.columns.embeddings import with_features
 from chary.tables.formats.base import Batch
@@ -235,9 +235,10 @@ class Predictor:
     @classmethod
     def from_file(cls, path: str | os.PathLike[str], *how: Any, **named: Any) -> Predictor:
         """One of a model file, which is read at once: what is wrong with it is said by its name."""
-        model, found = load_table_model(path), cls(Path(path).read_bytes(), *how, **named)
-        found._model = model
-        return found
+        data = read_model_file(path)
+        predictor = cls(data, *how, **named)
+        predictor._model = _require_table_model(load_bytes(data, Path(path).name), Path(path).name)
+        return predictor
 
     @property
     def model(self) -> Pipeline:
@@ -329,7 +330,9 @@ def load_table_model(path: str | os.PathLike[str]) -> Pipeline:
 
 
 def _require_table_model(model: Any, name: str) -> Pipeline:
-    if not isinstance(model, Pipeline) or not isinstance(model[0], TablePreparation):
+    is_of_tables = isinstance(model, Pipeline) and isinstance(model[0], TablePreparation)
+    # Rows go from the preparation straight to the classifier, which must say how sure it is.
+    if not is_of_tables or len(model) != 2 or not hasattr(model[-1], "predict_confidence"):
         raise TableError(f"{shown(name)} is not a model of a table; use one that was made by labelling a table.")
     return model
 

@@ -408,6 +408,7 @@ class Kind:
     name: ClassVar[str]  # the ``kind`` of its columns
     grouped: ClassVar[bool] = False
     one_scale: ClassVar[bool] = False
+    learns: ClassVar[tuple[str, ...]] = ()  # the arrays that its columns have in ``learned``
 
     def find(self, filled: pl.Series, forced: bool = False) -> Column | None:
         """What the column is, if it is of this kind; None if not.
@@ -442,7 +443,7 @@ class Kind:
         raise NotImplementedError
 
     def whole(self, column: Column) -> bool:
-        """Whether a column from a model file has learned all that this kind goes by."""
+        """Whether a column from a model file is written in a form of this kind, and has all that it goes by."""
         return True
 
 

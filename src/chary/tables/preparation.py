@@ -163,9 +163,10 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         for kind, column in [(kind_of(column), column) for column in columns if column.used]:
             fits = fits and n_numbers <= n_known and kind.whole(column)  # a short note may promise thousands
             n_numbers += len(kind.feature_names(column)) if fits and not kind.grouped else 0
-        if n_numbers:
+        if n_numbers or statistics:
             shapes = {values.shape for values in statistics.values()}
-            fits = fits and shapes == {(n_numbers,)} and bool((statistics["scale"] > 0).all())
+            fits = fits and statistics.keys() == {"median", "mean", "scale"} and shapes == {(n_numbers,)}
+            fits = fits and bool((statistics["scale"] > 0).all())
         if not fits:
             raise TableError("The model file does not fit its columns; train the model again.")
         preparation = cls(**params)

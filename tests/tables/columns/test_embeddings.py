@@ -1,5 +1,6 @@
 """Lists of numbers of one length become as many features, their geometry kept; so do those of a NumPy file."""
 
+import os
 import pickle
 from itertools import product
 
@@ -202,8 +203,18 @@ def test_files_that_are_no_such_thing(tmp_path, path):
         read_features(tmp_path / "x.npz", 3)
     with pytest.raises(TableError, match=r"'.*nowhere.npy' cannot be read"):
         read_features(tmp_path / "nowhere.npy", 3)
-    with pytest.raises(TableError, match="is not a whole NumPy file"):
+    with pytest.raises(TableError, match="is not a regular file"):
         read_features(tmp_path, 3)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
+def test_a_pipe_or_a_device_is_no_file_of_features(tmp_path):
+    os.mkfifo(tmp_path / "pipe.npy")
+    for path in (tmp_path / "pipe.npy", "/dev/zero"):
+        with pytest.raises(
+            TableError, match=r"is not a regular file; write the numbers to one with numpy\.save\.$"
+        ):
+            read_features(path, 3)
 
 
 def test_a_model_wants_what_it_learned_from(path):

@@ -72,6 +72,14 @@ def kind_of(column: Column) -> Kind:
     )
 
 
+def is_whole(column: Column) -> bool:
+    """Tell whether a column from a model file is left out, or of a kind that can read it."""
+    if not column.used:
+        return not column.learned
+    kind = kind_of(column)
+    return kind.whole(column) and column.learned.keys() == set(kind.learns)
+
+
 def _first_kind(filled: pl.Series, n_rows: int, dates: str, n_classes: int) -> Column:
     """The first kind that says so; with a doubt, if it is not numeric although most cells start with digits."""
     if (named := find_identifier(filled, n_rows)) is not None:

@@ -49,6 +49,11 @@ class Categories(Kind):
         categories = tuple(sorted(frequent["value"].to_list()))
         return Column(filled.name, self.name, note, categories=categories, other=n_rare > 0, doubtful=are_remarks)
 
+    def whole(self, column: Column) -> bool:
+        """Without a form, with groups that differ."""
+        groups = self.feature_names(column)
+        return not column.form and len(groups) > 0 and len(set(column.categories)) == len(column.categories)
+
     def feature_names(self, column: Column) -> list[str]:
         groups = [*column.categories, *["(other)"] * column.other, *["(missing)"] * column.missing]
         return [f"{column.name} = {group}" for group in groups]

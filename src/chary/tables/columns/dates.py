@@ -105,6 +105,11 @@ class Dates(Kind):
         waves = np.stack([np.sin(angles), np.cos(angles)], axis=2).reshape(len(angles), len(_PERIODIC))
         return np.column_stack([day, waves])
 
+    def whole(self, column: Column) -> bool:
+        """In a known order, with the last of years of two digits and the time of day, or without them."""
+        order = re.fullmatch("([a-z]+2?)(:[12][0-9]{3})?( time)?", column.form)
+        return not column.form or (order is not None and order[1] in _ORDERS)
+
     def expected(self, column: Column) -> str:
         order = re.split("[ :]", column.form)[0]
         example = _ORDERS.get(order, _ORDERS["ymd"])[1]
@@ -306,6 +311,9 @@ class TimesOfDay(Kind):
         hours = _clock_hours(cells).to_numpy()
         angle = 2 * np.pi * hours / 24
         return np.column_stack([hours, np.sin(angle), np.cos(angle)])
+
+    def whole(self, column: Column) -> bool:
+        return not column.form
 
     def expected(self, column: Column) -> str:
         return "times of day such as 12:30"

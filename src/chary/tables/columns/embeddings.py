@@ -62,7 +62,7 @@ class Embeddings(Kind):
         return f"lists of {int(column.form):,} numbers"
 
     def whole(self, column: Column) -> bool:
-        return column.form.isdecimal() and 1 <= int(column.form) <= 4096
+        return column.form.isdecimal() and len(column.form) <= 4 and 1 <= int(column.form) <= 4096
 
 
 def _read(cells: pl.Series, width: int) -> NDArray[np.float64]:
@@ -122,6 +122,8 @@ def read_features(path: str | os.PathLike[str], n_rows: int) -> NDArray[np.float
     name = Path(path).name
     if sentence := why_unreadable(path):
         raise TableError(sentence)
+    if not os.path.isfile(path):
+        raise TableError(f"{name} is not a regular file; write the numbers to one with numpy.save.")
     try:
         # Mapped, a file cannot claim to hold more than it does.
         numbers = np.lib.format.open_memmap(path, mode="r")

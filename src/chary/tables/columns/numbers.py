@@ -74,6 +74,9 @@ class Numbers(Kind):
         pointed = cells.filter(cells.str.contains(".", literal=True).fill_null(False)).str.strip_chars()
         return pointed, bool(cells.str.contains(",", literal=True).any())
 
+    def whole(self, column: Column) -> bool:
+        return column.form in _PLAIN_FORMS or Form.of(column.form).text == column.form
+
     def expected(self, column: Column) -> str:
         form = Form.of(column.form)
         return f"{' in '.join(filter(None, ['numbers', form.unit]))} such as {form.example}"
@@ -194,6 +197,10 @@ class Booleans(Kind):
         """Words that are neither of the pair; numbers stand for themselves."""
         return without.clear() if without.dtype.is_numeric() else without
 
+    def whole(self, column: Column) -> bool:
+        """With the one word that is read as 1, of a pair that is known."""
+        return not column.form and len(column.categories) == 1 and column.categories[0] in _OPPOSITE
+
     def expected(self, column: Column) -> str:
         return f"{'/'.join(column.categories)} or its opposite"
 
@@ -255,7 +262,7 @@ class Form:
         version, *parts = text.split(";", 4)
         if version == _VERSION and len(parts) == 4 and tuple(parts[:2]) in _MARKS:
             return Form(parts[0], parts[1], parts[3], "bare" in parts[2], parts[2].endswith("k"))
-        return {"comma": Form(",", "."), "thousands": Form(".", ",")}.get(text, Form())
+        return _PLAIN_FORMS.get(text, Form())
 
     @property
     def needs_unit(self) -> bool:
@@ -269,6 +276,10 @@ class Form:
         number = f"1{thousands}234" if thousands and not self.factors else "12"
         number += f"{self.decimal}5" * bool(self.decimal) + "k" * self.factors
         return f"{number} {self.unit}".rstrip()
+
+
+# Forms without their marks: of plain numbers, and two that some model files have words for.
+_PLAIN_FORMS = {"": Form(), "comma": Form(",", "."), "thousands": Form(".", ",")}
 
 
 def _looks_numeric(cells: pl.Series) -> pl.Series:

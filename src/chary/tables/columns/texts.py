@@ -46,6 +46,7 @@ class Texts(Kind):
 
     name = "words"
     one_scale = True
+    learns = ("places", "weights", "topics")
 
     def __init__(self, n_classes: int = 0) -> None:
         self.n_topics = min(_MOST_TOPICS, max(_FEWEST_TOPICS, 3 * n_classes // 2))
