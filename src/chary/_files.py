@@ -194,6 +194,30 @@ def why_unreadable(path: GivenPath) -> str | None:
         return f"{shown(path, 200)} cannot be read ({reason}); check the path."
 
 
+def open_regular(path: GivenPath) -> BinaryIO:
+    """Open a file for reading; raise an OSError for a folder, a pipe or a device, which may have no end.
+
+    >>> open_regular("/dev")
+    Traceback (most recent call last):
+    OSError: [Errno 22] not a regular file: '/dev'
+    """
+
+    def require_regular(state: os.stat_result) -> None:
+        if not stat.S_ISREG(state.st_mode):
+            raise OSError(errno.EINVAL, "not a regular file", os.fspath(path))
+
+    # Before it is opened, which a device may notice; and after it, as another may have the name by then.
+    require_regular(os.stat(path))
+    # Without waiting: a pipe would otherwise be opened only once somebody writes to it.
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    try:
+        require_regular(os.fstat(descriptor))
+        return os.fdopen(descriptor, "rb")
+    except BaseException:
+        os.close(descriptor)
+        raise
+
+
 def sweep(folder: GivenPath) -> int:
     """Delete the temporary files in a folder that dead processes of this machine left behind; returns how many.
 
@@ -207,6 +231,27 @@ def sweep(folder: GivenPath) -> int:
                 path.unlink()
                 n_swept += 1
     return n_swept
+
+
+def sweep_private(folder: GivenPath, name: str) -> None:
+    """Delete a file that a dead process of this user left, with its folder; leave alone what may be anybody's.
+
+    In a folder for the temporary files of all, somebody may have put a link, or a folder, that leads elsewhere. So
+    the folder must be a real one, of this user and for this user alone, and the file is deleted in the very folder
+    that was looked at, whatever has its name by then.
+    """
+    if not hasattr(os, "getuid") or os.unlink not in os.supports_dir_fd:  # on Windows they stay
+        return
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        try:
+            state = os.fstat(descriptor)
+            is_private = state.st_uid == os.getuid() and stat.S_IMODE(state.st_mode) == 0o700
+            if is_private and is_left(name, descriptor):
+                os.unlink(name, dir_fd=descriptor)
+                os.rmdir(folder)  # which leaves links, and folders that are not empty, alone
+        finally:
+            os.close(descriptor)
 
 
 # ---------------------------------------------------------------- a file that has not its name yet
@@ -330,15 +375,21 @@ def hold(file: BinaryIO) -> None:
             fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
-def is_left(path: Path) -> bool:
-    """Whether nobody has it locked; where there are no locks, whoever has it open keeps it from being deleted."""
+def is_left(path: GivenPath, folder: int | None = None) -> bool:
+    """Whether nobody has it locked; where there are no locks, whoever has it open keeps it from being deleted.
+
+    A relative path may be one in a ``folder`` that is open under this number.
+    """
     try:
-        if not stat.S_ISREG(os.lstat(path).st_mode):
+        if not stat.S_ISREG(os.stat(path, dir_fd=folder, follow_symlinks=False).st_mode):
             return False
         if fcntl is None:
             return _WINDOWS
-        with open(path, "rb") as file:
-            fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        finally:
+            os.close(descriptor)
     except OSError:
         return False
     return True

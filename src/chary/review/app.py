@@ -47,7 +47,7 @@ from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Respon
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from chary._files import hold, is_left
+from chary._files import hold, sweep_private
 from chary._words import visible
 from chary.audit.filling import AnsweredElsewhereError
 from chary.report.page import templates_of
@@ -383,11 +383,8 @@ def _door(url: str) -> Iterator[Path]:
 
     Its file is locked as long as the server lives: those that nobody holds, a killed server has left behind.
     """
-    for left in Path(tempfile.gettempdir()).glob(f"{_DOOR}*/open.html"):
-        if is_left(left):
-            with suppress(OSError):
-                left.unlink()
-                left.parent.rmdir()
+    for remains in Path(tempfile.gettempdir()).glob(f"{_DOOR}*"):
+        sweep_private(remains, "open.html")
     with tempfile.TemporaryDirectory(prefix=_DOOR, ignore_cleanup_errors=True) as folder:  # of mode 0700
         path = Path(folder) / "open.html"
         path.touch(0o600)
