@@ -234,6 +234,7 @@ class Words(Kind):
     """A kind that might be added: lists of words, numbered by how long they are."""
 
     name = "lists of words"
+    learns = ("centre",)
 
     def find(self, filled, forced=False):
         if filled.dtype != pl.List(pl.String) or filled.list.len().n_unique() > 1:
