@@ -68,6 +68,19 @@ def listed(parts: Iterable[str], word: str = "and") -> str:
     return f"{', '.join(most)} {word} {last}" if most else last
 
 
+def named_columns(names: Sequence[str], most: int = 8) -> str:
+    """Name columns in a sentence; of very many the first and the last, where those that were added stand.
+
+    >>> named_columns(["a", "b"]), named_columns("abcdef", most=4)
+    ("'a' and 'b'", "'a', 'b', 2 more, 'e' and 'f'")
+    """
+    parts = [shown(name, 40) for name in names]
+    if len(names) > most:
+        half = most // 2
+        parts[half:-half] = [f"{len(names) - 2 * half:,} more"]
+    return listed(parts)
+
+
 def counted(n: int, one: str) -> str:
     """So many of something.
 

@@ -17,6 +17,7 @@ from chary.audit.judge import (
     settling_sheet,
 )
 from chary.options import Options
+from chary.report.summary import summarize_judged
 from chary.tables import Table, TableError, open_source, write_table
 from chary.tables.target import target_labels
 from tests.fixtures.sheets import write_audit
@@ -473,6 +474,65 @@ def test_columns_that_tell_the_label_are_not_on_the_sheet_unless_shown(table, tm
     assert "why" in pl.read_csv(tmp_path / "t.csv").columns
     few = frame.select("code", "rule")
     assert drawn(few, ["rule"], tmp_path / "u.csv", 20)[0].hidden == ()  # nothing else to label a row by
+
+
+@pytest.fixture(name="tickets")
+def tickets_with_labels_of_others():
+    """Tickets labelled by a language model, beside columns that betray the label and columns that do not."""
+    rng = np.random.default_rng(3)
+    classes = ["cancel", "refund", "other"]
+    llm = rng.choice(classes, N, p=[0.2, 0.3, 0.5])
+    vendor = np.where(rng.random(N) < 0.8, llm, rng.choice(classes, N))
+    text = [" ".join(rng.choice(["my", "order", "never", "came", "late", "help"], 8)) for _ in range(N)]
+    return pl.DataFrame({
+        "ticket_id": [f"T{i}" for i in range(N)],
+        "ticket_text": text,
+        "amount": rng.normal(50, 20, N).round(2),
+        "region": rng.choice(["north", "south"], N),
+        "ticket_llm": llm,
+        # Filled in 40 % of the rows, and in those for which a rule of a single class fires.
+        "by_vendor": [v if u < 0.4 else None for v, u in zip(vendor, rng.random(N), strict=True)],
+        "rule_cancel": np.where(rng.random(N) < np.where(llm == "cancel", 0.6, 0.1), "cancel", ""),
+        "llm_confidence": rng.random(N),
+        "llm_reason": text,
+        "old_label": rng.choice(["a", "b"], N),
+        "ticket_score": rng.random(N),
+    })  # fmt: skip
+
+
+def test_a_blind_sheet_goes_by_filled_cells_and_by_names(tickets, tmp_path):
+    path = tmp_path / "s.csv"
+    found, _ = drawn(tickets, ["ticket_llm"], path, 20)
+    assert found.hidden == ("by_vendor", "rule_cancel", "llm_confidence", "llm_reason", "old_label")
+    # Three columns are about tickets, so that word does not say who labelled them.
+    assert found.shown == ("ticket_id", "ticket_text", "amount", "region", "ticket_score")
+    assert pl.read_csv(path).columns[2:-1] == list(found.shown)
+    few = tickets.drop("ticket_id")
+    found, _ = drawn(few, ["ticket_llm"], tmp_path / "t.csv", 20)
+    assert "ticket_score" in found.hidden  # a confidence, by its name and its cells
+    assert "ticket_text" in found.shown
+
+
+@pytest.mark.parametrize("n_columns", [1, 1_000])
+def test_the_report_says_what_the_sheet_showed(table, tmp_path, n_columns):
+    frame, truth = table
+    wide = [pl.lit("x").alias(f"a column of the survey {i}") for i in range(n_columns)]
+    frame = frame.select("text", "rule", pl.col("rule").str.to_uppercase().alias("second"), *wide)
+    path = tmp_path / "s.csv"
+    found, _ = drawn(frame, ["rule"], path, 30)
+    assert found.hidden == ("second",)
+    filled(path, truth)
+    result = judge(frame, ["rule"], path)
+    assert result.answers.columns_shown == found.shown
+    sentence = summarize_judged(result)["blind"]
+    assert sentence.startswith("The sheet did not show the labels under test; it showed 'text'")
+    assert "second" not in sentence
+
+    filled(path, truth, lambda sheet: sheet.with_columns(rule=pl.lit("looked up")))
+    result = judge(frame, ["rule"], path)
+    assert summarize_judged(result)["blind"].startswith("The sheet showed the labels under test ('rule')")
+    assert "Column 'rule' was shown on the sheet" in result.answers.warnings[0]
+    assert "is not known" in summarize_judged(judge(frame, ["rule"], truth.tolist()))["blind"]
 
 
 def test_what_is_hidden_later_leaves_the_sheet_and_its_answers_stay(table, tmp_path):

@@ -42,6 +42,7 @@ def test_the_whole_way_by_the_commands_that_are_suggested(tickets, run, keys):
     code, out, _ = run("judge", path, "--labels", "rule", "--confidence", "sure")
     assert code == 0
     assert "Drew 30 of 500 rows at random" in out
+    assert "On the sheet: 'text' and 'region'. Hide what gives the label away with --hide COLUMN." in out
     assert pl.read_csv(sheet).columns == ["chary_row", "chary_truth", "text", "region", "chary_classes"]
     press(keys, sheet, truth)
     code, out, _ = run(*next_command(out))
@@ -49,7 +50,11 @@ def test_the_whole_way_by_the_commands_that_are_suggested(tickets, run, keys):
     code, out, err = run(*next_command(out), "--by", "region")
     assert (code, err) == (0, "")
     assert "of 30 random rows have the right label" in " ".join(out.replace("│", " ").split())
-    assert path.with_name("my tickets.judged.html").exists()
+    sees = "The sheet did not show the labels under test; it showed 'text' and 'region'."
+    assert sees in out
+    page = path.with_name("my tickets.judged.html").read_text().replace("&#39;", "'")
+    assert sees in page
+    assert "did not see the labels" not in page
     assert not path.with_name("my tickets.judged.csv").exists()
     enlarge = shlex.split(out.partition("answers are kept):")[2].split("\n")[0])[1:]
     assert enlarge[-6:] == ["--confidence", "sure", "-k", "60", "--by", "region"]

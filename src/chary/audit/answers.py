@@ -77,6 +77,7 @@ class AuditAnswers:
     warnings: list[str] = field(default_factory=list)
     stopped: bool = False  # whether the person was told when it was enough: limits must hold at any moment
     options: dict[str, Any] = field(default_factory=dict)  # how labels were to be made when the rows were drawn
+    columns_shown: tuple[str, ...] | None = None  # that a person who judged labels could see; None: not known
     # By judged column whose labels are not known to be those that the rows were drawn for: a sentence.
     changed_labels: dict[str, str] = field(default_factory=dict)
     annotators: Annotators | None = None  # who answered, if several did

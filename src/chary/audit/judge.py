@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
@@ -22,6 +21,7 @@ from chary._words import Parameter, Step, listed, shown
 from chary.audit import figures
 from chary.audit.acceptance import Acceptor, ConfidenceHistogram, check_error
 from chary.audit.answers import Annotators, Audit, AuditAnswers, known_class, match_answers
+from chary.audit.blind import hidden_columns
 from chary.audit.figures import Difference, Judgement, Score, Slice, kappa, pair_counts
 from chary.audit.sheet import (
     CLASSES,
@@ -51,7 +51,6 @@ from chary.tables.target import (
     MAX_CLASSES,
     chosen_spellings,
     fold_sentences,
-    folded,
     is_marker,
     markers_of,
     refuse_doubtful,
@@ -60,9 +59,6 @@ from chary.tables.target import (
 TRUTH = "chary_truth"  # the column of a sheet that a person fills in
 EMPTY = "(empty)"  # what rows without a value in the column of a slice are called
 _MOST_SLICES, _MOST_COLUMNS = 200, 10
-# A column gives labels away: rows looked at, in blocks of so many, fewest that tell, classes looked for in texts;
-# rows that must be told beyond the commonest label, that must hold a class, and the kappa of a column of classes.
-_LOOKED_AT, _BLOCK, _FEWEST_ROWS, _MOST_NAMED, _TOLD, _MOST_ROWS, _SAME = 2_000, 100, 20, 50, 0.8, 0.9, 0.2
 _DIGESTED = 1_000_000  # labels that are digested at a time; how many changes the memory alone
 # Of a draw from a table that chary labelled. Another than that of an audit: with the same, the labels would be
 # judged by rows whose answers they were made from, and look better than they are.
@@ -156,6 +152,8 @@ def draw_to_judge(
     about = {**options.for_sheet, "options": options.to_keep("judge")}
     about |= {"judged": tuple(options.labels), "shown": tuple(visible)}
     about["digests"] = {name: tested.digest(name) for name in options.labels}
+    if len("".join(visible)) >= MOST_SHOWN:  # too many for a sheet to remember; the hidden ones are few
+        about |= {"shown": (), "hidden": tuple(revealing)}
     origin = sheet_origin(source.table, TRUTH, tested.classes, **about)
     seed, is_own = options.seed, any(name.startswith("chary_") for name in source.names)
     if seed is None and is_own and (draw_anew or not os.path.lexists(path)):
@@ -165,59 +163,7 @@ def draw_to_judge(
     pool = DrawPool(source.table, origin, cells, closed, never)
     discard = options.discard_answers
     drawn = draw_sheet(path, pool, k, seed=seed, overwrite=options.force, discard_answers=discard)
-    return drawn._replace(hidden=tuple(revealing)), tested.classes
-
-
-def hidden_columns(tested: LabelsUnderTest) -> tuple[list[str], list[str]]:
-    """What a person who answers must not see: labels and what was said to hide; and what gives the labels away.
-
-    The second are columns from which a label can be told, looked for in up to 2,000 rows: those that hold the same
-    classes and mostly agree with it, those of which each value goes with one label, and texts that name it. A
-    column of measurements is none of them: a rule may be made of it, and a person needs it, too. What ``show``
-    names is left out of them, and all of them are if nothing else would be left to label a row by.
-    """
-    source, options = tested.source, tested.options
-    hidden = list(dict.fromkeys([*options.labels, *options.hide, *filter(None, [options.confidence])]))
-    for name in [*hidden, *options.show]:
-        source.column_named(name)
-    others = [name for name in source.names if name not in hidden and not name.startswith("chary_")]
-    candidates = [name for name in others if name not in options.show]
-    if len("".join(others)) >= MOST_SHOWN:  # too many for a sheet to remember which it shows
-        return hidden, []
-    n_blocks, rows_of = -(-source.n_rows // _BLOCK), np.arange(_BLOCK)  # in blocks: single rows take long to read
-    blocks = np.sort(draw(np.zeros(n_blocks, dtype=bool), min(_LOOKED_AT // _BLOCK, n_blocks), 0))
-    some = [row for row in np.add.outer(_BLOCK * blocks, rows_of).ravel().tolist() if row < source.n_rows]
-    cells, revealing = source.rows(some, [*options.labels, *candidates]), set[str]()
-    for column in options.labels:
-        every = tested.of(cells[column])
-        labels, rows = [label for label in every if label], cells.filter([label is not None for label in every])
-        revealing |= {name for name in candidates if _gives_away(rows[name], labels, tested.classes)}
-    found = [name for name in candidates if name in revealing]
-    return hidden, found if len(found) < len(others) else []
-
-
-def _gives_away(cells: pl.Series, labels: Sequence[str], classes: Sequence[str]) -> bool:
-    """Whether the labels of some rows can be told from their cells."""
-    usual = max(Counter(labels).values(), default=0) / max(1, len(labels))
-    if len(labels) < _FEWEST_ROWS or usual >= 1 or not can_be_text(cells.dtype):
-        return False
-    said = [folded(text) for text in texts(cells).fill_null("")]
-    by_name = {folded(name): name for name in classes}
-    if sum(text in by_name for text in said) >= _MOST_ROWS * len(said):
-        return (kappa(pair_counts([by_name.get(text) for text in said], labels, classes)) or 0.0) >= _SAME
-    counts = pl.DataFrame({"cell": said, "label": labels}).group_by("cell", "label").len("n")
-    most = pl.col("n").sort(descending=True)
-    by_cell = counts.group_by("cell").agg(most=most.first(), rival=most.slice(1, 1).sum())
-    # Rows whose label most others with the same cell have: a cell of its own tells nothing.
-    n_told = by_cell.filter(pl.col("most") > pl.col("rival") + 1)["most"].sum()
-    keys = {name: _words(name) for name in classes if len(_words(name)) > 4} if len(classes) <= _MOST_NAMED else {}
-    every = zip(map(_words, said), labels, strict=True)  # rows of which the text names the label, and no other
-    n_named = sum([name for name, key in keys.items() if key in text] == [label] for text, label in every)
-    return max(n_told, n_named) / len(labels) >= usual + _TOLD * (1 - usual)
-
-
-def _words(text: str) -> str:
-    return " " + " ".join(re.split(r"[\W_]+", folded(text))).strip() + " "
+    return drawn._replace(hidden=tuple(revealing), shown=tuple(visible)), tested.classes
 
 
 def judge_table(source: Source, truth: Any, options: Options, level: float = 0.95) -> JudgedTable:
@@ -386,6 +332,8 @@ def _visible(source: Source, hidden: set[str | None], told: SheetOrigin | None) 
     """List what a sheet shows: the columns that it has already, or all that are neither hidden nor by chary."""
     if told is not None and told.shown:
         return [name for name in told.shown if name in source.names]
+    if told is not None:
+        hidden = {*hidden, *told.hidden}
     return [name for name in source.names if name not in hidden and not name.startswith("chary_")]
 
 
@@ -429,10 +377,11 @@ def _read_sheet(path: Any, tested: LabelsUnderTest) -> AuditAnswers:
     settled = None if options.settled is None else read_sheet(options.settled)
     exact = options.exact_labels
     found = match_answers(sheet, cells, TRUTH, tested.classes, markers, exact, others=people, settled=settled)
+    columns_shown = _columns_shown([sheet, *(of_one for of_one, _ in people.values())], options, origin)
     warnings = [
         f"Column {shown(name)} was shown on the sheet, so the answers may follow it: its figures may be too good."
         for name in options.labels
-        if origin is not None and name in origin.shown
+        if name in columns_shown
     ]
     if origin is None:
         # Nothing tells whether the person stopped when told to, so the limits must hold at any moment.
@@ -442,7 +391,21 @@ def _read_sheet(path: Any, tested: LabelsUnderTest) -> AuditAnswers:
             "the limits are the wider ones that hold whenever the person stopped."
         )
     drawn, changed = _all_drawn(found, origin, source.n_rows, sheet.name), _changed_labels(tested, origin)
-    return replace(found, drawn=drawn, warnings=[*warnings, *found.warnings], changed_labels=changed)
+    return replace(
+        found,
+        drawn=drawn,
+        warnings=[*warnings, *found.warnings],
+        changed_labels=changed,
+        columns_shown=columns_shown,
+    )
+
+
+def _columns_shown(sheets: Sequence[Table], options: Options, origin: SheetOrigin | None) -> tuple[str, ...]:
+    """List the columns that a person could see: those of the draw, and those that were added to a sheet."""
+    names = [] if origin is None else list(origin.shown)
+    for sheet in sheets:
+        names += [name for name in sheet.frame.columns if not name.startswith("chary_")]
+    return tuple(name for name in dict.fromkeys(names) if name not in options.annotator)
 
 
 def _recovered_cells(sheet: Table, tested: LabelsUnderTest) -> TableCells:

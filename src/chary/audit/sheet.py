@@ -43,7 +43,7 @@ Guesses = Mapping[str, Any] | None  # columns with a model's opinion
 _UNLABELED, _TABLE, _READ_WITH, _PLACE = "chary_unlabeled", "chary_table", "chary_read_with", "chary_place"
 _FIELDS = {
     name: f"chary_{name}"
-    for name in ("exact_labels", "chosen", "seed", "judged", "digests", "shown", "stopped", "options")
+    for name in ("exact_labels", "chosen", "seed", "judged", "digests", "shown", "hidden", "stopped", "options")
 }
 _FIELDS["stopped"] = "chary_stopped_when_enough"
 MOST_SHOWN = 20_000  # characters of names, or of options; a cell of a spreadsheet holds 32,767
@@ -112,6 +112,7 @@ class DrawnSheet(NamedTuple):
     n_answered: int  # rows that had an answer before, and keep it
     enlarged: bool  # whether it was there already
     hidden: tuple[str, ...] = ()  # columns that are not on it because they give the labels under test away
+    shown: tuple[str, ...] = ()  # of a table to judge: the columns that are on it
     copy: str | None = None  # where the sheet that it replaces is kept, if that held answers
 
 
@@ -300,6 +301,7 @@ class SheetOrigin(NamedTuple):
     judged: tuple[str, ...] = ()  # columns of labels that were to be judged; empty: an audit of missing labels
     digests: dict[str, str] = {}  # noqa: RUF012 - by judged column: its labels at the draw
     shown: tuple[str, ...] = ()  # of a table to judge: the columns that the sheet has; empty: too many to say
+    hidden: tuple[str, ...] = ()  # if they are too many to say: the columns that it has not, beside those judged
     stopped: bool = False  # whether the person was told when it was enough
     options: dict[str, Any] = {}  # noqa: RUF012 - how labels were to be made, from ``Options.to_keep``
 

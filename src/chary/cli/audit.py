@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from chary._words import listed, percent, shown, visible
+from chary._words import listed, named_columns, percent, shown, visible
 from chary.cli import console
 from chary.options import Options
 
@@ -82,7 +82,12 @@ def say_drawn(drawn: DrawnSheet, n_open: int, of_what: str, classes: list[str], 
         there += f"\nThe answers that were there before are kept in {drawn.copy}"
     if drawn.hidden:
         names = listed([shown(name, 40) for name in drawn.hidden])
-        there += f"\nNot on the sheet, because the label can be told from it: {names}. Show it with --show COLUMN."
+        there += f"\nNot on the sheet, because its name or cells may give the label away: {names}. "
+        there += "Show it with --show COLUMN."
+    if drawn.shown:
+        there += (
+            f"\nOn the sheet: {named_columns(drawn.shown)}. Hide what gives the label away with --hide COLUMN."
+        )
     console.say(
         f"{there}\n"
         f"Label each one ({named}), even if it is hard: a skipped row counts as wrong.\n"

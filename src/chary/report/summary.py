@@ -17,7 +17,18 @@ import numpy as np
 import sklearn
 
 from chary import __version__
-from chary._words import command_line, counted, day, listed, number, p_value, percent, shown, visible
+from chary._words import (
+    command_line,
+    counted,
+    day,
+    listed,
+    named_columns,
+    number,
+    p_value,
+    percent,
+    shown,
+    visible,
+)
 from chary.audit import Acceptance, Score, smallest_audit
 from chary.audit.figures import ClassJudgement, kappa
 from chary.audit.judge import JudgedColumn, JudgedTable, LabelPair
@@ -293,6 +304,9 @@ def summarize_judged(result: JudgedTable) -> Summary:
         "drawn": answers.n_drawn,  # rows for a person to label
         "audited": result.accuracy.n,  # of these, up to the last one answered: the figures rest on them
         "answered": len(answers.rows),
+        # Columns that the person could see, and in words; None: not known.
+        "shown": None if answers.columns_shown is None else list(answers.columns_shown),
+        "blind": _blind(result),
         "skipped": answers.n_skipped,  # of the audited ones: wrong, for every promise
         "left": answers.n_left,  # not reached yet
         "level": result.level,  # of the intervals
@@ -311,6 +325,17 @@ def summarize_judged(result: JudgedTable) -> Summary:
         "required": _required(result),  # whether the accuracy that was asked for is shown
         "versions": _VERSIONS,
     }
+
+
+def _blind(result: JudgedTable) -> str:
+    """Say what the person who labelled the rows could see."""
+    columns = result.answers.columns_shown
+    if columns is None:
+        return "What the person who labelled the rows could see is not known: the answers are from no sheet."
+    judged = [column.name for column in result.columns if column.name in columns]
+    if judged:
+        return f"The sheet showed the labels under test ({named_columns(judged)}), and {named_columns(columns)}."
+    return f"The sheet did not show the labels under test; it showed {named_columns(columns)}."
 
 
 def _required(result: JudgedTable) -> dict[str, Any] | None:

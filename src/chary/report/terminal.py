@@ -193,6 +193,7 @@ def show_judged(console: Console, summary: Summary, hints: Hints) -> None:
         if of := of_column([column["name"] for column in summary["columns"]]):
             _say(console, f"Labels{of}, by {visible(slices['column'], 40)}:")
         console.print(_slices(slices))
+    _say(console, summary["blind"])
     for note in summary["notes"]:
         _say(console, note["text"], "bold red" if note["warning"] else "")
     _show_steps(console, judged_steps(summary, hints))

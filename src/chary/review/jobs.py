@@ -11,16 +11,10 @@ from typing import Any, BinaryIO
 import numpy as np
 import polars as pl
 
-from chary._words import listed, shown
+from chary._words import named_columns
+from chary.audit.blind import hidden_columns
 from chary.audit.filling import Filling, Stopping
-from chary.audit.judge import (
-    JudgedTable,
-    draw_to_judge,
-    hidden_columns,
-    judge_table,
-    labels_of_sheet,
-    read_labels_under_test,
-)
+from chary.audit.judge import JudgedTable, draw_to_judge, judge_table, labels_of_sheet, read_labels_under_test
 from chary.audit.sheet import (
     DOUBT,
     GUESS,
@@ -178,10 +172,10 @@ class JudgeJob(_Job):
         hidden, revealing = hidden_columns(tested)
         self.hidden, self.notes = (*hidden, *revealing), tested.notes
         if revealing:
-            names = listed([shown(name, 40) for name in revealing])
+            names = named_columns(revealing)
             self.notes = [
                 *tested.notes,
-                f"Not shown while you label, because the label can be told from it: {names}.",
+                f"Not shown while you label, because its name or cells may give the label away: {names}.",
             ]
         self.classes, self.population = tested.classes, self.source.n_rows
         counts = {str(name): n for name, n in tested.counts[self.target].items() if name is not None}
