@@ -340,8 +340,37 @@ def test_files_stand_in_the_order_of_their_names_or_as_given(folder):
     assert names(folder / "b.csv", folder / "a.csv") == ["b.csv", "a.csv"]
     assert names(folder / "c[1].csv") == ["c[1].csv"]  # a name that looks like a pattern
     assert names(folder / "a.labeled.csv") == ["a.labeled.csv"]  # whoever names it means it
-    assert find_files([str(folder)])[1] == ["Skipped 2 files that chary wrote."]
+    (note,) = find_files([str(folder)])[1]
+    assert (
+        "Skipped by name, as written by chary or beside tables: _metadata, a.labeled.csv, a.report.html;" in note
+    )
     assert find_files([f"{folder}/?.csv"])[1] == []
+
+
+def test_a_file_that_only_looks_like_an_output_is_the_users(tmp_path):
+    for name in ("sales.audit.2023.csv", "sales.labeled.by.hand.csv", "sales.audit.csv"):
+        (tmp_path / name).write_text("x,y\n1,a\n")
+    files, notes = find_files([str(tmp_path)])
+    assert [file.name for file in files] == ["sales.audit.2023.csv", "sales.labeled.by.hand.csv"]
+    assert "sales.audit.csv" in notes[0]
+
+
+def test_a_file_with_several_names_is_read_once_and_a_note_says_so(folder):
+    (folder / "latest.csv").symlink_to(folder / "b.csv")
+    (folder / "z.csv").hardlink_to(folder / "a.csv")
+    for paths in ([folder], [folder / "a.csv", f"{folder}/*.csv"], [folder, folder / "." / "a.csv"]):
+        files, notes = find_files([str(path) for path in paths])
+        assert [file.name for file in files] == ["a.csv", "b.csv", "c[1].csv"]
+        assert "latest.csv is the same file as b.csv and was read once: each row counts once." in notes
+        assert "z.csv is the same file as a.csv and was read once: each row counts once." in notes
+
+
+def test_a_link_in_a_folder_doubles_no_row(tmp_path):
+    (tmp_path / "a.csv").write_text("x,y\n1,a\n2,b\n")
+    (tmp_path / "latest.csv").symlink_to("a.csv")
+    table = read_table(tmp_path)
+    assert table.frame.height == 2
+    assert "latest.csv is the same file as a.csv and was read once: each row counts once." in table.notes
 
 
 @pytest.mark.parametrize(
@@ -350,7 +379,6 @@ def test_files_stand_in_the_order_of_their_names_or_as_given(folder):
         (["-", "a.csv"], "Standard input cannot be combined with files"),
         (["{}/*.parquet"], r"^No file is called '.*\*.parquet'; check the pattern.$"),
         (["{}/nothing.csv"], "cannot be read .no such file"),
-        (["{}/a.csv", "{}/?.csv"], "a.csv' is given twice"),
         (["{}/empty"], "^The folder .* holds no table; give a file, or a pattern for files deeper in it.$"),
         (["/dev/null"], "is not a regular file"),
         (["a\x00b"], "cannot be read"),

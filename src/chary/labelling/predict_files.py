@@ -331,8 +331,8 @@ def plan_files(predictor: Predictor, given: Sequence[str], options: Options) -> 
     """
     files, notes = find_files(list(given))
     paths = [file.path for file in files if file.path]
-    if distant := [file.name for file in files if file.path is None]:
-        raise TableError(f"{shown(distant[0], 200)} is not a file on this machine; download it first.")
+    if len(paths) < len(files):
+        raise TableError("New rows are read from files, not from standard input; save them in one first.")
     inputs = {os.path.realpath(path) for path in paths}
     root = Path(os.path.commonpath([_start(one).resolve() for one in given]))
     recorded = len(given) > 1 or os.path.isdir(given[0]) or _is_pattern(given[0])

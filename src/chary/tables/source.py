@@ -52,7 +52,10 @@ STDIN = "-"
 MOST_BYTES = 64 << 20  # of text in a block
 GivenPath = str | os.PathLike[str]
 # What chary itself writes next to a table, which is no part of the next one.
-_OWN = re.compile(r"\.(labeled|predicted|audit|check|judge|judged)\.|\.(model\.chary|report\.html|review\.json)")
+_OUTPUT = re.compile(
+    r"\.(labeled|predicted|judged)\.(csv|tsv|txt|tab|parquet|jsonl|xlsx)(\.(gz|zip))?$"
+    r"|\.(audit|check|judge|settle)\.csv$|\.(report|judged)\.html$|\.model\.chary$|\.review\.json$"
+)
 # What labelling a table in memory takes: so many bytes for each that its cells do, and what Python itself needs.
 _GROWTH, _BASE = 3, 300 << 20
 # A file that is read as a whole may have one byte for so many that may be used: unpacked and read it takes more.
@@ -521,13 +524,32 @@ def find_files(given: Sequence[str]) -> tuple[list[File], list[str]]:
     if STDIN in given and len(given) > 1:
         raise TableError("Standard input cannot be combined with files; give one or the other.")
     notes: list[str] = []
-    found = [file for path in given for file in _files_of(path, notes)]
-    seen = set[Path | str]()
-    for file in found:
-        if (own := file.path or file.name) in seen:
-            raise TableError(f"{shown(own, 200)} is given twice; each row counts once: give each file once.")
-        seen.add(own)
-    return found, notes
+    by_identity: dict[Any, File] = {}
+    for path in given:
+        for file in _files_of(path, notes):
+            first = by_identity.setdefault(_identity(file), file)
+            if first is not file:
+                notes.append(
+                    f"{file.name} is the same file as {first.name} and was read once: each row counts once."
+                )
+    return list(by_identity.values()), notes
+
+
+def _identity(file: File) -> Any:
+    """Tell by what two paths, or a file and a link to it, are the same file."""
+    if file.path is None or file.state is None:
+        return file.name
+    device, inode, *_ = file.state
+    if not inode:  # a file system that numbers none
+        return os.path.realpath(file.path)
+    return device, inode
+
+
+def _some_names(names: Sequence[str]) -> str:
+    """List names, of many the first and the last."""
+    if len(names) <= _NAMED:
+        return ", ".join(names)
+    return ", ".join(names[:_NAMED]) + f", ... {names[-1]}"
 
 
 def file_kind(path: GivenPath) -> Table:
@@ -552,7 +574,7 @@ def _files_of(given: str, notes: list[str]) -> list[File]:
             names = sorted(entry.name for entry in os.scandir(given) if entry.is_file())
         except OSError as error:
             raise TableError(f"{shown(given, 200)} cannot be read ({(error.strerror or '').lower()}).") from None
-        paths = [os.path.join(given, name) for name in names if not name.startswith((".", "_"))]
+        paths = [os.path.join(given, name) for name in names if not name.startswith(".")]
         nothing = (
             f"The folder {shown(given, 200)} holds no table; give a file, or a pattern for files deeper in it."
         )
@@ -561,11 +583,19 @@ def _files_of(given: str, notes: list[str]) -> list[File]:
         nothing = f"No file is called {shown(given, 200)}; check the pattern."
     else:
         return [_file(given)]
-    kept = [path for path in paths if not _OWN.search(os.path.basename(path))]
+    kept, skipped = list[str](), list[str]()
+    for path in paths:
+        name = os.path.basename(path)
+        is_beside = os.path.isdir(given) and name.startswith("_")
+        if is_beside or _OUTPUT.search(name):
+            skipped.append(name)
+        else:
+            kept.append(path)
     if not kept:
         raise TableError(nothing)
-    if n := len(paths) - len(kept):
-        notes.append(f"Skipped {n} file{'s' * (n > 1)} that chary wrote.")
+    if skipped:
+        listing = _some_names(skipped)
+        notes.append(f"Skipped by name, as written by chary or beside tables: {listing}; name a file to read it.")
     return [_file(path) for path in kept]
 
 
@@ -595,8 +625,7 @@ def _joined(tables: Sequence[Table]) -> Table:
     schema = common_schema([table.frame for table in tables], f"{first.name} and others")
     joined = _concatenated([table.with_frame(cast_to(table.frame, schema, table.name)) for table in tables])
     names = [table.name for table in tables]
-    named = ", ".join(names[:_NAMED]) + (f", ... {names[-1]}" if len(names) > _NAMED else "")
-    note = f"{len(tables)} files were read as one table, in this order: {named}."
+    note = f"{len(tables)} files were read as one table, in this order: {_some_names(names)}."
     notes = [note, *(note for table in tables for note in table.notes)]
     return replace(joined, name=f"{len(tables)} files", notes=tuple(dict.fromkeys(notes)))
 
@@ -606,8 +635,9 @@ def _refuse_others(first: Table, table: Table) -> None:
     if table.format != first.format:
         words = FORMATS[first.format].words, FORMATS[table.format].words
         raise TableError(f"{first.name} is {words[0]} and {table.name} is {words[1]}; give files of one kind.")
-    here, there = table.frame.columns, first.frame.columns
-    if odd := [name for name in (*there, *here) if name not in set(here) or name not in set(there)]:
+    here, there = set(table.frame.columns), set(first.frame.columns)
+    different = here ^ there
+    if odd := [name for name in (*first.frame.columns, *table.frame.columns) if name in different]:
         has, lacks = (first, table) if odd[0] in there else (table, first)
         raise TableError(
             f"{has.name} has a column {shown(odd[0])} and {lacks.name} has not; give files of one kind."
