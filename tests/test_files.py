@@ -14,7 +14,16 @@ import pytest
 fcntl, resource = pytest.importorskip("fcntl"), pytest.importorskip("resource")  # not on Windows
 
 from chary import _files  # noqa: E402
-from chary._files import OutputError, atomic_rewrite, atomic_write, atomic_writes, folders_for, probe, sweep  # noqa: E402
+from chary._files import (  # noqa: E402
+    OutputError,
+    atomic_rewrite,
+    atomic_write,
+    atomic_writes,
+    folders_for,
+    probe,
+    sole_writer,
+    sweep,
+)
 
 
 def test_writes_the_bytes_and_leaves_nothing_else(tmp_path):
@@ -400,3 +409,20 @@ def test_files_of_users_are_never_swept(tmp_path, monkeypatch):
     monkeypatch.setattr(_files.fcntl, "flock", lambda *args: raising(OSError(errno.ENOLCK, "no locks")))
     (tmp_path / f".a@{host}@{token}.part").touch()
     assert sweep(tmp_path) == 0  # a disk without locks: somebody may be writing
+
+
+def test_a_folder_that_stays_locked_is_said_after_a_while(tmp_path, monkeypatch):
+    fcntl = pytest.importorskip("fcntl")
+    monkeypatch.setattr("chary._files._LOCK_SECONDS", 0.1)
+    descriptor = os.open(tmp_path, os.O_RDONLY)
+    fcntl.flock(descriptor, fcntl.LOCK_SH)
+    try:
+        with (
+            pytest.raises(OutputError, match=r"Another program has kept .* locked"),
+            sole_writer(tmp_path / "t.csv"),
+        ):
+            pass
+    finally:
+        os.close(descriptor)
+    with sole_writer(tmp_path / "t.csv"):
+        pass

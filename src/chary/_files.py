@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import local
+from time import monotonic, sleep
 from typing import BinaryIO
 
 from chary._words import listed, shown
@@ -36,6 +37,8 @@ _OF_THE_SYSTEM = ("/dev", "/proc", "/sys")
 # What a disk says when it takes no more, whoever wrote to it; other errors may be about other files.
 _OF_THE_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
+_LOCK_SECONDS = 10.0  # to wait for a folder that another program has for itself
+_LOCK_PAUSE = 0.01  # seconds between two tries
 _of_this_thread = local()  # the folders that it has for itself
 
 
@@ -123,7 +126,8 @@ def sole_writer(path: GivenPath) -> Iterator[None]:
     """While this lasts, nobody else who asks for a file of the same folder has it; no file is left behind.
 
     Where the name is a link, the folder is that of the file it leads to. A thread that has it may ask again. Where
-    the system, or the file system, has no such locks, nobody is kept out.
+    the system, or the file system, has no such locks, nobody is kept out. If another program holds the folder for
+    longer than ten seconds, that is refused in one sentence.
     """
     folder, held = os.path.dirname(os.path.realpath(path)), vars(_of_this_thread).setdefault("folders", set())
     if fcntl is None or not hasattr(os, "O_DIRECTORY") or folder in held or not os.access(folder, os.R_OK):
@@ -132,12 +136,30 @@ def sole_writer(path: GivenPath) -> Iterator[None]:
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     held.add(folder)
     try:
-        with suppress(OSError):
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        _wait_for_lock(descriptor, folder)
         yield
     finally:
         held.remove(folder)
         os.close(descriptor)  # which also gives the lock back
+
+
+def _wait_for_lock(descriptor: int, folder: str) -> None:
+    """Take the lock of an open folder once it is free."""
+    give_up = monotonic() + _LOCK_SECONDS
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except BlockingIOError:
+            if monotonic() > give_up:
+                seconds = f"{_LOCK_SECONDS:.0f} seconds"
+                raise OutputError(
+                    f"Another program has kept {shown(folder, 200)} locked for {seconds}; wait until it is done, "
+                    "or end it, then try again."
+                ) from None
+            sleep(_LOCK_PAUSE)
+        except OSError:
+            return  # a file system without locks
 
 
 def probe(paths: Iterable[GivenPath], *, overwrite: bool = False) -> None:

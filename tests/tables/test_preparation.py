@@ -252,6 +252,15 @@ def test_codes_for_nothing_are_missing_in_every_column_or_in_one(tmp_path):
         TablePreparation(missing=["aeg=9"]).fit(table)
 
 
+def test_dates_of_a_column_that_is_not_there_are_refused():
+    table = {"day": ["03/04/2021", "05/06/2021"] * 20, "x": ["1", "2"] * 20}
+    with pytest.raises(
+        TableError, match=r"There is no column 'dya' for the dates 'dya=month-first'; did you mean 'day'"
+    ):
+        TablePreparation(dates=["dya=month-first"]).fit(table)
+    TablePreparation(dates=["day=month-first"]).fit(table)
+
+
 def test_money_said_to_be_numeric_is_read_and_words_are_refused():
     cells = ["$1,200", "$900", "$15,000"] * 20
     for numeric in ([], ["price"]):

@@ -185,7 +185,7 @@ def judge_table(source: Source, truth: Any, options: Options, level: float = 0.9
         Of the intervals; that of accepting rows is 90 %.
     """
     names, by, confidence, error = options.labels, options.by, options.confidence, options.error
-    for name in [*by, *filter(None, [confidence])]:
+    for name in [*by, *options.hide, *options.show, *filter(None, [confidence])]:
         source.column_named(name)
     check_error(error, truth)
     if error is not None and confidence is None:

@@ -136,6 +136,7 @@ class TablePreparation(TransformerMixin, BaseEstimator):
             if name not in frame.columns:
                 hint = column_hint(name, frame.columns)
                 raise TableError(f"The table of features has no column {shown(name)} to override; {hint}")
+        _refuse_unknown(self.dates, frame.columns, "the dates")
         frame = self._without_codes(frame, frame.columns)
         forced = {name: how for how in reversed(_FORCED) for name in getattr(self, how)}
         dates = {name: (codes_of(name, self.dates) or [""])[-1] for name in frame.columns}
@@ -294,13 +295,18 @@ class TablePreparation(TransformerMixin, BaseEstimator):
 
     def _without_codes(self, frame: pl.DataFrame, known: Sequence[str]) -> pl.DataFrame:
         """The table with nothing where somebody says that a cell holds nothing."""
-        for code in self.missing:
-            if "=" in code and not any(code.startswith(f"{name}=") for name in known):
-                name = code.partition("=")[0]
-                hint = column_hint(name, frame.columns)
-                raise TableError(f"There is no column {shown(name)} for the code {shown(code)}; {hint}")
+        _refuse_unknown(self.missing, known, "the code")
         coded = {name: codes_of(name, self.missing) for name in frame.columns}
         return frame.with_columns(without_codes(frame[name], codes) for name, codes in coded.items() if codes)
+
+
+def _refuse_unknown(settings: Sequence[str], columns: Sequence[str], kind: str) -> None:
+    """Refuse a setting such as ``age=99`` that names no column."""
+    for setting in settings:
+        if "=" in setting and not any(setting.startswith(f"{name}=") for name in columns):
+            name = setting.partition("=")[0]
+            hint = column_hint(name, columns)
+            raise TableError(f"There is no column {shown(name)} for {kind} {shown(setting)}; {hint}")
 
 
 class _Place(NamedTuple):

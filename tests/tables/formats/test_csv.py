@@ -86,6 +86,8 @@ def test_decimal_commas_do_not_make_a_comma_the_delimiter(tmp_path):
         (b'a,b\n"x"y,2\n', "line 2: a quote in the middle of a cell"),
         (b"a,b\n1,\x00\n", "line 2: a NUL character"),
         (b"a,b\nx,y\nK\x81ln,2\n", "line 3: not valid utf-8 text; pass its encoding"),
+        (b"a" * 200_000 + b",b\n1,2\n", "line 1: a column name of more than 131,072 characters; shorten it"),
+        (b"a\rx,b\n1,2\n", "line 1: a carriage return in the middle of the column names; remove it"),
         (b"a,b,a\n1,2,3\n", "columns 1 and 3 are both called 'a'; rename"),
         (",".join(f"c{i}" for i in range(10_000)).encode() + b"\n" + b"1," * 9_999 + b"1\n", "has 10,000 columns"),
     ],

@@ -3,6 +3,7 @@
 import io
 import json
 from dataclasses import replace
+from time import perf_counter
 
 import polars as pl
 import pytest
@@ -144,3 +145,36 @@ def test_a_line_that_would_overrun_the_stack_is_given_to_no_reader(monkeypatch, 
     deep = b'{"a": 1}\n\n{"a": ' + b'[{"b": ' * (depth // 2) + b"1" + b"}]" * (depth // 2) + b"}\n"
     with pytest.raises(TableError, match="t, line 3: nested too deeply"):
         read_lines(deep)
+
+
+def test_a_key_that_stands_twice_in_an_object_is_named(tmp_path):
+    path = tmp_path / "t.jsonl"
+    path.write_text('{"a": 1, "b": "\\"a\\": 2"}\n\n{"b": "x", "a" : 1, "a": 2}\n')
+    with pytest.raises(
+        TableError, match=r"t\.jsonl, line 3: the key 'a' stands twice in one object; keep it once"
+    ):
+        read_table(path)
+    path.write_text('{"a": [{"a": 1}, {"a": 2}], "b": ": \\"a\\":"}\n')  # in objects of their own, or in a text
+    assert read_table(path).frame.height == 1
+    path.write_text('{"a": [{"a": 1, "k" : 2, "k": 3}]}\n')
+    with pytest.raises(TableError, match="line 1: the key 'k' stands twice"):
+        read_table(path)
+
+
+def test_records_of_many_fields_have_them_in_the_order_of_the_lines(tmp_path):
+    record = {f"f{i * 7 % 50}": i for i in range(50)}
+    line = {**record, "inside": record, "several": [record]}
+    (tmp_path / "t.jsonl").write_text(json.dumps(line) + "\n" + json.dumps({**line, "late": 1}) + "\n")
+    frame = read_table(tmp_path / "t.jsonl").frame
+    assert frame.columns == [*line, "late"]
+    assert frame["inside"].struct.fields == frame["several"].explode().struct.fields == list(record)
+    assert frame.row(0, named=True) == {**line, "late": None}
+
+
+def test_many_keys_take_time_that_grows_with_their_number(tmp_path):
+    path = tmp_path / "t.jsonl"
+    path.write_text(json.dumps({f"k{i}": i for i in range(60_000)}) + "\n")
+    start = perf_counter()
+    with pytest.raises(TableError, match="has 60,000 columns"):
+        read_table(path)
+    assert perf_counter() - start < 30  # two minutes and more, if each key is looked for among all others

@@ -160,7 +160,7 @@ def _read_records(records: _Records, separator: str, columns: Wanted) -> Table:
     records.check_text()
     records.check_quotes(separator)
     blank = records.check_widths(separator)
-    header = next(csv.reader(io.StringIO(records.data[: records.ends[0]].decode()), delimiter=separator))
+    header = _names(records, separator)
     refuse_duplicates(header, name)
     if len(header) > MAX_COLUMNS:
         raise TableError(f"{name} has {len(header):,} columns; chary takes up to {MAX_COLUMNS:,}: select some.")
@@ -176,6 +176,18 @@ def _read_records(records: _Records, separator: str, columns: Wanted) -> Table:
         keep[blank[blank < frame.height]] = False
         frame = frame.filter(pl.Series(keep))
     return Table(frame, name, separator)
+
+
+def _names(records: _Records, separator: str) -> list[str]:
+    """Read the column names, which stand in the first record."""
+    text = records.data[: records.ends[0]].decode()
+    try:
+        return next(csv.reader(io.StringIO(text), delimiter=separator))
+    except csv.Error:
+        fault = f"a column name of more than {csv.field_size_limit():,} characters; shorten it"
+        if "\r" in text.rstrip("\r"):
+            fault = "a carriage return in the middle of the column names; remove it, or put the name in quotes"
+        raise TableError(f"{records.where(0)}: {fault}.") from None
 
 
 def _ends_of(data: bytes) -> tuple[int, int]:

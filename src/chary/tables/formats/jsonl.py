@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -31,7 +33,9 @@ from chary.tables.table import Lines, Table, TableError, cast_to, common_schema,
 # Deeper, and Polars takes minutes, or runs out of stack, which ends the process.
 _MOST_LEVELS = 32
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*"')
+_STRING_OR_KEY = r'"(?:[^"\\]|\\.)*"\s*:?'
 _ORDER_ROWS = 1000  # so many lines tell the order of the columns
+_FIELDS_IN_ORDER = 32  # Polars keeps the fields of records in order up to so many
 
 
 class Jsonl(Format):
@@ -101,16 +105,21 @@ def _read_lines(data: bytes, name: str, before: int = 0) -> Table:
     """Read JSON lines, which are UTF-8; what is wrong with them is said with its line, after ``before`` others."""
     texts = pl.Series("line", data.decode().split("\n"), dtype=pl.String)
     _refuse_many_levels(texts, name, before)
-    texts = texts.filter(texts.str.strip_chars() != "")
+    numbers = pl.Series(range(before + 1, before + 1 + len(texts)))
+    filled = texts.str.strip_chars() != ""
+    texts = texts.filter(filled)
+    numbers = numbers.filter(filled)
     try:
         frame = pl.read_ndjson(data, infer_schema_length=None)
     except (Exception, pl.exceptions.PanicException) as error:
         _refuse_first_odd_line(data, name, before)
+        _refuse_repeated_keys(texts, numbers, name)
         raise TableError(f"{name} cannot be read as JSON lines ({reason(error)}); write it again.") from None
     if frame.height != len(texts):
         _refuse_first_odd_line(data, name, before)
         raise TableError(f"{name} has lines that hold more than one object; put each on a line of its own.")
-    frame = frame.select(_in_order(frame.columns, texts))
+    _refuse_repeated_keys(texts, numbers, name)
+    frame = _in_order(frame, texts)
     return Table(frame, name, format="jsonl", lines=Lines(texts, frame))
 
 
@@ -149,13 +158,67 @@ def _refuse_constant(text: str) -> Any:
     raise ValueError(f"{text} is not JSON: write null where there is no number")
 
 
-def _in_order(names: list[str], texts: pl.Series) -> list[str]:
-    """The columns in the order in which the lines name them."""
-    first: dict[str, None] = {}
+def _refuse_repeated_keys(texts: pl.Series, numbers: pl.Series, name: str) -> None:
+    """Say where an object has a key twice: one of the two values would be lost."""
+    is_key = pl.element().str.ends_with(":")
+    plain_key = pl.element().str.strip_chars_end(": \t\r")
+    keys = texts.str.extract_all(_STRING_OR_KEY).list.eval(plain_key.filter(is_key))
+    # Different objects of a line may have the same keys; few lines have any twice.
+    for row in (keys.list.n_unique() < keys.list.len()).arg_true().to_list():
+        key = _repeated_key(texts[row])
+        if key is not None:
+            raise TableError(
+                f"{name}, line {numbers[row]}: the key {shown(key)} stands twice in one object; keep it once."
+            )
+
+
+def _repeated_key(text: str) -> str | None:
+    """Find a key that an object of a line has twice."""
+    repeated: list[str] = []
+
+    def record(pairs: list[tuple[str, Any]]) -> None:
+        counts = Counter(key for key, _ in pairs)
+        repeated.extend(key for key, n in counts.items() if n > 1)
+
+    with suppress(ValueError):  # Python is stricter than Polars: numbers of thousands of digits
+        json.loads(text, object_pairs_hook=record)
+    return repeated[0] if repeated else None
+
+
+def _in_order(frame: pl.DataFrame, texts: pl.Series) -> pl.DataFrame:
+    """Put columns, and the fields of records, into the order in which the lines name them.
+
+    The order that Polars gives is another in each run if a record has more than 32 fields.
+    """
+    examples = []
     for text in texts.head(_ORDER_ROWS):
         try:
-            first |= dict.fromkeys(json.loads(text))
+            examples.append(json.loads(text))
         except ValueError:  # Python is stricter than Polars: numbers of thousands of digits
             continue
-    known = [name for name in first if name in set(names)]
-    return [*known, *(name for name in names if name not in first)]
+    columns = _ordered_fields(frame.schema, examples)
+    return frame.select(pl.col(name).cast(dtype) for name, dtype in columns.items())
+
+
+def _ordered_fields(fields: Mapping[str, Any], examples: list[Any]) -> dict[str, Any]:
+    """Order the fields of records by where the examples name them first."""
+    values: dict[str, list[Any]] = {}
+    for record in examples:
+        if isinstance(record, dict):
+            for key, value in record.items():
+                values.setdefault(key, []).append(value)
+    unseen = [name for name in fields if name not in values]
+    if len(fields) > _FIELDS_IN_ORDER:
+        unseen.sort()
+    names = [name for name in values if name in fields]
+    return {name: _ordered_type(fields[name], values.get(name, [])) for name in [*names, *unseen]}
+
+
+def _ordered_type(dtype: Any, examples: list[Any]) -> Any:
+    """Give a type with the fields of its records in the order of the examples."""
+    if isinstance(dtype, pl.Struct):
+        return pl.Struct(_ordered_fields({field.name: field.dtype for field in dtype.fields}, examples))
+    if isinstance(dtype, pl.List):
+        items = [item for value in examples if isinstance(value, list) for item in value]
+        return pl.List(_ordered_type(dtype.inner, items))
+    return dtype
