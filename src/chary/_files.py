@@ -34,6 +34,8 @@ _RESERVED = re.compile(
 )
 # Folders whose files are no files: what is put there is lost at the next start, or speaks to a device.
 _OF_THE_SYSTEM = ("/dev", "/proc", "/sys")
+# Folders in which looking up a name can connect to the machine of that name.
+_MOUNTED = ("/net", "/afs", "/smb", "/Network")
 # What a disk says when it takes no more, whoever wrote to it; other errors may be about other files.
 _OF_THE_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
@@ -193,6 +195,23 @@ def is_address(path: GivenPath) -> bool:
     (True, False, False)
     """
     return bool(_ADDRESS.match(os.fspath(path)))
+
+
+def is_on_this_machine(path: GivenPath) -> bool:
+    """Tell by its words alone whether a path is neither an address nor a network share nor a device.
+
+    The path is not looked up: looking up the name of a share already connects to it.
+
+    >>> [is_on_this_machine(path) for path in ("in/t.csv", "/home/a/t.csv", "C:/t.csv")]
+    [True, True, True]
+    >>> [is_on_this_machine(path) for path in ("//host/t.csv", "/x/../net/host/t", "s3://t.csv", "/dev/zero")]
+    [False, False, False, False]
+    """
+    text = os.fspath(path).replace("\\", "/")
+    if is_address(text) or text.startswith("//"):
+        return False
+    plain = os.path.normpath(text).replace("\\", "/")
+    return not any(plain == root or plain.startswith(f"{root}/") for root in (*_OF_THE_SYSTEM, *_MOUNTED))
 
 
 def why_unreadable(path: GivenPath) -> str | None:

@@ -17,6 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from chary._files import is_on_this_machine
 from chary._words import command_line, listed
 
 AUDIT_SIZE = 30  # rows to draw where nobody says how many
@@ -330,6 +331,9 @@ class Options:
         "SHARE",
         "For a sheet of chary judge: say when it is clear whether accuracy is above this, such as 90%.",
     )
+    table: Names = _option(
+        "fill", "FILE", "For --until: the table of the sheet. [the file of that name beside it]", ()
+    )
     port: int = _option("review", "N", "The port to listen on; 0 picks a free one.", 0, min=0, max=65535)
     no_browser: bool = _option("review", "", "Print the address instead of opening a browser.", False)
     force: bool = _option(
@@ -436,6 +440,8 @@ class Options:
             if kind == list[str]:
                 texts, kind = [texts] if isinstance(texts, str) else texts, list
             if one.name in _NOT_KEPT or not isinstance(texts, kind) or not texts:
+                continue
+            if about["kind"] is Path and not is_on_this_machine(texts):
                 continue
             with suppress(ValueError, TypeError):
                 typed = list(map(str, texts)) if kind is list else int(texts) if about["kind"] is int else texts

@@ -15,6 +15,8 @@ import polars as pl
 import pytest
 import typer
 
+from chary.tables import source
+
 QUICK = ("--learner", "linear", "--rounds", 0)
 pytestmark = pytest.mark.usefixtures("quick_learners")
 
@@ -445,4 +447,70 @@ def test_without_its_table_nothing_can_be_told(judged, run):
     judged.with_name("t.csv").unlink()
     code, _, err = run("audit", "fill", judged, "--until-width", "20%")
     assert code == 1
-    assert "t.csv' cannot be read (no such file or directory)" in err
+    assert (
+        "t.csv', and there is no such file beside it (links are not followed); pass the table with --table" in err
+    )
+
+
+def named_by_the_sheet(sheet, *tables):
+    """Have a sheet say that it was drawn from other tables, as a stranger may."""
+    cells = pl.read_csv(sheet, infer_schema=False)
+    about = [json.dumps({**json.loads(cell), "chary_table": tables}) for cell in cells["chary_classes"]]
+    cells.with_columns(chary_classes=pl.Series(about)).write_csv(sheet)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        "https://example.org/t.csv",
+        "//host/share/t.csv",
+        r"\\host\share\t.csv",
+        "/dev/t.csv",
+        "../t.csv",
+        "/net/host/t.csv",
+    ],
+)
+def test_of_the_table_that_a_sheet_names_only_the_file_beside_it_is_opened(
+    judged, run, keys, sockets, monkeypatch, table
+):
+    named_by_the_sheet(judged, table)
+    opened = []
+    real = source.open_source
+    monkeypatch.setattr("chary.tables.open_source", lambda data, **more: opened.append(data) or real(data, **more))
+    keys("q")
+    assert run("audit", "fill", judged, "--until-width", "20%")[0] == 0
+    assert opened == [[str(judged.with_name("t.csv"))]]
+    elsewhere = judged.with_name("elsewhere.csv")
+    judged.with_name("t.csv").rename(elsewhere)
+    for link in (None, elsewhere):
+        if link is not None:
+            judged.with_name("t.csv").symlink_to(link)
+        code, _, err = run("audit", "fill", judged, "--until-width", "20%")
+        assert code == 1
+        assert "pass the table with --table FILE" in err
+    assert len(opened) == 1
+    keys(["1"] * 60)
+    code, out, _ = run("audit", "fill", judged, "--until-width", "20%", "--table", elsewhere)
+    assert code == 0
+    assert opened[1:] == [[str(elsewhere)]]
+    assert f"chary judge {elsewhere} --labels rule" in out.replace("\n", "")
+    judged.with_name("t.csv").unlink()
+    out = run("audit", "fill", judged)[1].replace("\n", "")
+    assert f"chary judge {judged.with_name('t.csv')} --labels rule" in out
+    assert "host" not in out
+    assert sockets() == []
+
+
+def test_a_table_of_several_files_or_a_pattern_is_found_beside_the_sheet(judged, run, keys):
+    frame = pl.read_csv(judged.with_name("t.csv"))
+    frame[:250].write_csv(judged.with_name("a.csv"))
+    frame[250:].write_csv(judged.with_name("b.csv"))
+    for tables in (["in/a.csv", "in/b.csv"], ["in/[ab].csv"]):
+        named_by_the_sheet(judged, *tables)
+        keys("q")
+        assert run("audit", "fill", judged, "--until-width", "20%")[0] == 0
+    for tables in ([".."], ["in/"], ["-"], [], ["in/[cd].csv"]):
+        named_by_the_sheet(judged, *tables)
+        code, _, err = run("audit", "fill", judged, "--until-width", "20%")
+        assert code == 1
+        assert "--table" in err

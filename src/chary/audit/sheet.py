@@ -8,10 +8,12 @@ token; one that holds cells of another is refused.
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import json
 import os
 import re
+import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
@@ -339,6 +341,39 @@ def read_origin(audit: Table) -> SheetOrigin | None:
     defaults = SheetOrigin._field_defaults
     more = {name: _like(defaults[name], found[key]) for name, key in _FIELDS.items() if key in found}
     return SheetOrigin(target, classes, unlabeled, _like((), found.get(_TABLE) or ""), read_with, **more)
+
+
+def tables_beside(sheet: str | os.PathLike[str], origin: SheetOrigin) -> list[str] | None:
+    """Find the tables that a sheet names among the plain files and folders beside it; None if one is not there.
+
+    The sheet may come from a stranger, so its cells are read as names alone: no other folder is looked into,
+    and no link is followed, which may lead to a device or another machine.
+    """
+    folder = Path(sheet).parent
+    found = []
+    for table in origin.tables:
+        name = re.split(r"[/\\]", table)[-1]
+        if name in ("", ".", ".."):
+            return None
+        path = folder / name
+        matches = [path]
+        given = str(path)
+        if glob.has_magic(name) and not os.path.lexists(path):
+            matches = [folder / match for match in glob.glob(name, root_dir=folder)]
+            given = os.path.join(glob.escape(str(folder)), name)
+        if not matches or not all(map(_is_plain, matches)):
+            return None
+        found.append(given)
+    return found or None
+
+
+def _is_plain(path: Path) -> bool:
+    """Tell whether a path is a file or a folder itself: no link, device or pipe."""
+    try:
+        mode = os.lstat(path).st_mode
+    except (OSError, ValueError):
+        return False
+    return stat.S_ISREG(mode) or stat.S_ISDIR(mode)
 
 
 def with_origin(audit: Table, field: str, value: Any) -> Table:

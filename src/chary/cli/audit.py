@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from chary._files import is_on_this_machine
 from chary._words import listed, named_columns, percent, shown, visible
 from chary.cli import console
 from chary.options import Options
@@ -116,7 +119,7 @@ def fill_command(file: SHEET, options: Options) -> None:
     sweep(Path(os.path.realpath(file)).parent)
     filling, stopping = Filling(file), None
     if options.until_width is not None or options.until_above is not None:
-        stopping = _stopping(filling, options.until_width, options.until_above)
+        stopping = _stopping(filling, options)
         filling.mark_stopping()
     sheet = Sheet(filling, stopping)
     interrupted = None
@@ -130,16 +133,19 @@ def fill_command(file: SHEET, options: Options) -> None:
         words, reached = stopping.words(filling.answers)
         console.say(words)
     is_done = reached or not filling.n_left
-    then = _next_command(file, filling.origin) if is_done else options.command("audit fill", [file])
+    then = options.command("audit fill", [file])
+    if is_done:
+        then = _next_command(file, filling.origin, options.table)
     console.say(f"Next:  {then}", "bold")
     if interrupted:
         raise interrupted
 
 
-def _stopping(filling: Filling, width: float | None, above: float | None) -> Stopping:
-    """What tells when a sheet has enough answers to judge labels by; the person does not see the labels."""
+def _stopping(filling: Filling, options: Options) -> Stopping:
+    """Read the labels that tell when a sheet has enough answers; the person does not see them."""
     from chary.audit.filling import Stopping
     from chary.audit.judge import labels_of_sheet
+    from chary.audit.sheet import tables_beside
     from chary.tables import open_source
     from chary.tables.source import flattened
 
@@ -150,29 +156,41 @@ def _stopping(filling: Filling, width: float | None, above: float | None) -> Sto
             "a sheet of chary judge alone."
         )
     reading: dict[str, Any] = {**origin.read_with, "reserved": ()}
-    scan = flattened(open_source(list(origin.tables), **reading))
+    tables = list(options.table) or tables_beside(path, origin)
+    if tables is None:
+        named = listed([shown(name, 200) for name in origin.tables])
+        raise ValueError(
+            f"{path} says that it was drawn from {named}, and there is no such file beside it (links are not "
+            "followed); pass the table with --table FILE."
+        )
+    scan = flattened(open_source(tables, **reading))
     numbers = [row.number for row in filling.rows]
     if not all(0 <= number < scan.n_rows for number in numbers):
-        raise ValueError(
-            f"{path} was not drawn from {origin.tables[0]} as it is now; use the table it was drawn from."
-        )
-    return Stopping(labels_of_sheet(scan, origin, numbers), scan.n_rows, width, above)
+        raise ValueError(f"{path} was not drawn from {tables[0]} as it is now; use the table it was drawn from.")
+    labels = labels_of_sheet(scan, origin, numbers)
+    return Stopping(labels, scan.n_rows, options.until_width, options.until_above)
 
 
-def _next_command(sheet: Path, origin: SheetOrigin) -> str:
-    """What to type once a sheet is filled in."""
-    from chary.audit.sheet import DOUBT
+def _next_command(sheet: Path, origin: SheetOrigin, tables: Sequence[str] = ()) -> str:
+    """Write what to type once a sheet is filled in; ``tables`` are what the user says it was drawn from."""
+    from chary.audit.sheet import DOUBT, tables_beside
 
     told = {"unlabeled": origin.unlabeled, "exact_labels": origin.exact_labels, **origin.read_with}
     kept = {name: value for name, value in vars(Options.kept(origin.options)).items() if name not in told}
     options = Options.of(**kept | told | {"target": origin.target, "labels": origin.judged})
-    files: list[str | Path] = [*origin.tables]
-    if len(files) == 1 and files != ["-"]:
-        then = Path(origin.tables[0] or f"{sheet.name.partition('.')[0]}.csv")
-        beside = sheet.with_name(then.name)
-        files = [then if then.exists() and not beside.exists() else beside]
+    files = list(tables) or tables_beside(sheet, origin)
+    if files is None:
+        files = [_likely_table(table, sheet) for table in origin.tables]
     given = {"checked": sheet, "check_sheet": False} if origin.chosen == DOUBT else {"audit": sheet}
     return options.command("judge" if origin.judged else "label", files, **given)
+
+
+def _likely_table(table: str, sheet: Path) -> str:
+    """Guess where a table is that a sheet names; a share or a device, which a stranger may have named, is not."""
+    name = re.split(r"[/\\]", table)[-1] or f"{sheet.name.partition('.')[0]}.csv"
+    if table and is_on_this_machine(table) and (table == "-" or os.path.exists(table)):
+        return table
+    return str(sheet.with_name(name))
 
 
 class Sheet:
