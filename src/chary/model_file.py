@@ -38,6 +38,7 @@ from sklearn.utils.validation import check_is_fitted
 from chary import __version__
 from chary._files import atomic_write, open_regular
 from chary.method.diverse import DiverseEnsembleClassifier
+from chary.method.kept_guesses import KeptGuessesClassifier
 from chary.method.mixture import ColumnScaler, Member, MixedEnsembleClassifier
 from chary.method.network import Losses, Network
 from chary.method.policies import POLICIES, TransductiveBound
@@ -827,6 +828,7 @@ CODECS = {
         _estimator(DiverseEnsembleClassifier),
         _estimator(MixedEnsembleClassifier),
         _estimator(SelfTrainingClassifier),
+        _estimator(KeptGuessesClassifier, whole=KeptGuessesClassifier.whole),
         _estimator(ColumnScaler),
         _estimator(PlainForest, whole=lambda fitted: _fits_trees(fitted, ExtraTreesClassifier)),
         _estimator(PlainBoosting, whole=lambda fitted: _fits_trees(fitted, HistGradientBoostingClassifier)),

@@ -28,6 +28,7 @@ class AuditedResult:
     after: HeldOut  #: by models like ``model``, each without some audited labels: approximate
 
     n_folds: int  #: that ``after`` was cross-fitted in
+    judges: list[tuple[Any, NDArray[np.intp]]]  #: the models of ``after``, each with the rows that it judged
 
     @property
     def before_score(self) -> Score:
@@ -150,7 +151,8 @@ def fit_with_audit(
     unaudited_model = fit_without(estimator, X, labels, rows)
     seed = int(np.random.default_rng(random_state).integers(2**31))
     folds = [fold for _, fold in KFold(min(n_folds, len(rows)), shuffle=True, random_state=seed).split(rows)]
-    after = judge_folds(estimator, X, labels, [rows[fold] for fold in folds])
+    judges: list[tuple[Any, NDArray[np.intp]]] = []
+    after = judge_folds(estimator, X, labels, [rows[fold] for fold in folds], keep=judges)
     order = np.argsort(np.concatenate(folds))
     return AuditedResult(
         model=fit_without(estimator, X, labels, rows[:0]),
@@ -160,6 +162,7 @@ def fit_with_audit(
         before=judge_rows(unaudited_model, X, labels, rows),
         after=after.part(order),
         n_folds=len(folds),
+        judges=judges,
     )
 
 

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from chary.audit.acceptance import Acceptor, ConfidenceHistogram
 from chary.audit.answers import Audit, AuditAnswers
 from chary.audit.figures import Comparison, Score, balanced_score, class_scores, compare
-from chary.audit.model import fit_with_audit, widened
+from chary.audit.model import AuditedResult, fit_with_audit, widened
+from chary.labelling.guesses import GuessColumn, GuessFigures, compare_guesses
 from chary.method.estimators import in_blocks_of_rows
 from chary.method.held_out import confidence_of
 from chary.method.labels import Labels
@@ -35,6 +36,7 @@ class AuditFigures(Audit):
     pairs: dict[tuple[str, str], int]  # audited rows by answer and by what that model says
     comparison: Comparison | None  # self-trained against supervised; None: not compared
     rounds: int  # of self-training in the end
+    guesses: GuessFigures | None = None  # a column that guesses the label; None: there is no such column
 
     @property
     def notes(self) -> list[str]:
@@ -76,6 +78,7 @@ def audit_model(
     rounds: int | None = None,
     error: float | None = None,
     n_unlabeled: int | None = None,
+    guess_column: GuessColumn | None = None,
     seed: int = 0,
 ) -> tuple[SelfTrainingClassifier, AuditFigures]:
     """Fit with an audit, and say what it says.
@@ -97,6 +100,8 @@ def audit_model(
         One more error at which to say what can be accepted: the one decided on beforehand.
     n_unlabeled : int, default=None
         Rows without a label that the audited ones were drawn from, but for these, where X holds not all of them.
+    guess_column : GuessColumn, default=None
+        A column whose labels are kept unless the audit shows a gain by the model.
     seed : int, default=0
     """
     result = fit_with_audit(make(rounds or 0), X, every, answers.rows, random_state=seed)
@@ -110,6 +115,9 @@ def audit_model(
         rounds = int(comparison.p_value < _CLEAR and comparison.only_first > comparison.only_second)
         if rounds:
             result = fit_with_audit(make(rounds), X, every, answers.rows, random_state=seed)
+    guesses = None
+    if guess_column is not None:
+        result, guesses = _keep_if_no_gain(guess_column, result, X, every)
     after, rest = result.after, np.flatnonzero(~every.labeled)
     of_skipped, confidence_of_skipped = _of_skipped(result.model, X, answers)
     told, said = result.labels.astype(str), after.prediction.astype(str)
@@ -138,8 +146,22 @@ def audit_model(
         pairs=dict(Counter(zip(told.tolist(), said.tolist(), strict=True))),
         comparison=comparison,
         rounds=rounds,
+        guesses=guesses,
     )
     return result.model, figures
+
+
+def _keep_if_no_gain(
+    column: GuessColumn, result: AuditedResult, X: NDArray[Any], every: Labels
+) -> tuple[AuditedResult, GuessFigures]:
+    """Keep the labels of a column that guesses, unless the audited rows show a gain by the model."""
+    kept = column.judge(result.judges, X, every)
+    place_of = {row: place for place, row in enumerate(kept.rows.tolist())}
+    kept = kept.part(np.array([place_of[row] for row in result.rows.tolist()]))
+    guesses = compare_guesses(column, result.after, kept, audited=True)
+    if guesses.kept:
+        result = replace(result, model=column.keep(result.model), after=kept)
+    return result, guesses
 
 
 def _compare_models(

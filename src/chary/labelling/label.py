@@ -347,13 +347,17 @@ class LabeledTable(Fit, LabeledRows):
     def settings(self) -> dict[str, Any]:
         """Who learned, and how; what was asked for is in ``options``."""
         learner = self.choice.learner
+        words, why = learner.words, self.choice.why
+        if self.guesses is not None and self.guesses.kept:
+            words = f"the labels of column {shown(self.guesses.column)}; confidence by {learner.words}"
+            why = "the model showed no clear gain"
         return {
             "seed": self.options.seed or 0,
             "rounds": self.model[-1].max_rounds,
             "learner": self.choice.name,
-            "learner_words": learner.words,
+            "learner_words": words,
             "unlike_learners": learner.unlike,
-            "why_learner": self.choice.why,
+            "why_learner": why,
         }
 
     @property

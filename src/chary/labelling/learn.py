@@ -25,6 +25,7 @@ from chary.labelling.audited import AuditFigures, audit_model, merge
 from chary.labelling.diagnose import STRONG, DiagnosedTable, Diagnosis, Prepared, compare_rows, few_of, prepare
 from chary.labelling.drift import with_drift_reference
 from chary.labelling.explain import Explainer, explainer
+from chary.labelling.guesses import GuessColumn, GuessFigures, compare_guesses, find_guess_column
 from chary.method.diverse import DiverseEnsembleClassifier
 from chary.method.estimators import log_of
 from chary.method.held_out import HeldOut, held_out, judge_folds
@@ -79,6 +80,7 @@ class Fit:
     audit: AuditFigures | None  #: what the audit says; None: there was none
     judged: HeldOut  #: each given label, guessed by a model that has not seen it
     prior: PriorFigures  #: what was told of the class shares
+    guesses: GuessFigures | None  #: a column that guesses the label; None: there is no such column
     explainer: Explainer  #: which columns matter, and why a row has its label
     notes: list[str]  #: on how table and target were read, a sentence each
 
@@ -131,7 +133,15 @@ def learn(
     if choice.lean:
         said = "Held-out labels are guessed worse than by always naming the most frequent class"
         notes = [*notes, f"{said}, so labels lean towards it."]
-    audit, unaudited = None, choice
+    step("Checking against held-out labels")
+    judged, judges = _hold_out(choice, X, given, options, n_rows, tried)
+    guess_column = None
+    if options.learner == AUTO and options.class_prior is None and aim == ACCURACY:
+        guess_column = find_guess_column(prepared, table, every)
+    guesses = None
+    if guess_column is not None and judges:
+        classifier, judged, judges, guesses = _keep_if_no_gain(guess_column, classifier, X, given, judged, judges)
+    audit = None
     if answers is not None:
         audited = Choice(WITH_AUDIT, LEARNERS[WITH_AUDIT], 0) if options.learner == AUTO else choice
         classifier, audit = audit_model(
@@ -143,17 +153,18 @@ def learn(
             rounds=rounds,
             error=options.error,
             n_unlabeled=n_rows - int(every.labeled.sum()),
+            guess_column=guess_column,
             seed=seed,
         )
         choice = audited._replace(rounds=audit.rounds)
+        guesses = audit.guesses
+    if guesses is not None:
+        notes = [guesses.sentence, *notes]
     if prior is not options.class_prior:  # a report and a model file say what was told
         classifier.class_prior = options.class_prior
         classifier.class_prior_ = ClassPrior.of(options.class_prior, every, n_rows=n_rows).shares
     pipeline = Pipeline([("prepare", prepared.preparation), ("classify", classifier)])
     model = with_drift_reference(pipeline, X, prepared.n_missing)
-
-    step("Checking against held-out labels")
-    judged, judges = _hold_out(unaudited, X, given, options, n_rows, tried)
 
     step("Finding what decides the labels")
     explained = explainer(classifier, prepared.preparation, X, np.flatnonzero(~every.labeled))
@@ -169,6 +180,7 @@ def learn(
         audit=audit,
         judged=judged,
         prior=PriorFigures(told, classifier.class_prior_ is not None),
+        guesses=guesses,
         explainer=explained,
         notes=notes,
     )
@@ -239,6 +251,23 @@ def _hold_out(
         folds, models = [fold for _, fold in tried.judges], [model for model, _ in tried.judges]
         judged = judge_folds(same, X[rows], part, folds, initial=models, keep=judges)
     return judged._replace(rows=rows[judged.rows]), [(model, rows[fold]) for model, fold in judges]
+
+
+def _keep_if_no_gain(
+    column: GuessColumn,
+    classifier: SelfTrainingClassifier,
+    X: NDArray[Any],
+    given: Labels,
+    judged: HeldOut,
+    judges: Judges,
+) -> tuple[SelfTrainingClassifier, HeldOut, Judges, GuessFigures]:
+    """Keep the labels of a column that guesses, unless held-out labels show a gain by the model."""
+    kept = column.judge(judges, X, given)
+    guesses = compare_guesses(column, judged, kept, audited=False)
+    if not guesses.kept:
+        return classifier, judged, judges, guesses
+    kept_judges = [(column.keep(model), rows) for model, rows in judges]
+    return column.keep(classifier), kept, kept_judges, guesses
 
 
 class PriorFigures(NamedTuple):

@@ -662,7 +662,10 @@ class TableModel:
 
     def __repr__(self) -> str:
         n_columns = sum(column.used for column in self.pipeline[0].columns_)
-        return f"<chary model: {n_columns} columns, classes {', '.join(map(str, self.classes_[:8].tolist()))}>"
+        classes = ", ".join(map(str, self.classes_[:8].tolist()))
+        column = getattr(self.pipeline[-1], "guess_column_", None)
+        kept = "" if column is None else f", keeps the labels of column {shown(column)}"
+        return f"<chary model: {n_columns} columns, classes {classes}{kept}>"
 
 
 class Judged(_Shown):

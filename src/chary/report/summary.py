@@ -100,6 +100,8 @@ def summarize(result: LabeledTable) -> Summary:
         "audit_size": result.audit_size,  # rows to draw for an audit; 0: so few are unlabelled that one can look
         "aim": _aim(result),
         "class_prior": as_data(result.prior),  # what was told of the class shares
+        # A column that already guesses the label against the model, and whether its labels were kept.
+        "guesses": as_data(result.guesses),
         "rounds": [  # of self-training
             {name: record[name] for name in ("round", "n_pool", "n_accepted", "mean_confidence")}
             for record in classifier.history_

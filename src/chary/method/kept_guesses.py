@@ -1,0 +1,133 @@
+"""A classifier that keeps the labels which a column of the table already guesses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chary.method.confidence import NAMED, Floats, purity
+from chary.method.self_training import SelfTrainingClassifier
+
+# The weight of a guess beside the classifier's probabilities: so far above a half that the guessed class is always
+# the likeliest, and so near to it that a guess which the classifier contradicts is hardly trusted.
+_GUESS_WEIGHT = 0.51
+
+
+class KeptGuessesClassifier(SelfTrainingClassifier):
+    r"""A fitted classifier whose label is the one that some features guess, for every row that has a guess.
+
+    With p the probabilities of the classifier and e_g those of the guess, 1 for the guessed class g, the
+    probabilities of a row are :math:`(1 - w) p + w e_g`, :math:`w = 0.51`. So the label is always the guess, and
+    the confidence is high where the classifier says the same and low where it contradicts. A row without a guess
+    is what the classifier says. It is made by ``keep_guesses``, not by ``fit``.
+
+    Attributes
+    ----------
+    guess_column_ : str
+        The column that guesses, for people.
+    guess_features_ : array of shape (G,)
+        The numbers of its features.
+    guess_patterns_ : array of shape (K, G)
+        What these features are in rows that have a guess.
+    guess_codes_ : array of shape (K,)
+        The class that each pattern guesses, as a place in ``classes_``.
+    """
+
+    guess_column_: str
+    guess_features_: NDArray[np.intp]
+    guess_patterns_: NDArray[np.float32]
+    guess_codes_: NDArray[np.intp]
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Label of each row."""
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Class probabilities (n, C)."""
+        return self._with_guesses(super().predict_proba(X), X)
+
+    def predict_scores(self, X: Any) -> tuple[Floats, Floats]:
+        """Class probabilities (n, C) and confidence (n,)."""
+        probs = self.predict_proba(X)
+        # Members of an ensemble know nothing of the guess, so their agreement cannot be the confidence in it.
+        measure = NAMED.get(self.confidence, purity) if isinstance(self.confidence, str) else purity
+        return probs, measure(probs)
+
+    def guesses(self, X: Any) -> NDArray[np.intp]:
+        """The class that the features of each row guess, (n,), as a place in ``classes_``; -1: none."""
+        return match_patterns(np.asarray(X)[:, self.guess_features_], self.guess_patterns_, self.guess_codes_)
+
+    def whole(self) -> bool:
+        """Whether what was put together from a file keeps guesses of its own features and classes."""
+        features, patterns, codes = self.guess_features_, self.guess_patterns_, self.guess_codes_
+        arrays = (features, patterns, codes)
+        if not isinstance(self.guess_column_, str) or not all(isinstance(array, np.ndarray) for array in arrays):
+            return False
+        if features.dtype.kind != "i" or codes.dtype.kind != "i" or patterns.dtype != np.float32:
+            return False
+        if features.ndim != 1 or codes.ndim != 1 or patterns.shape != (len(codes), len(features)):
+            return False
+        in_range = [
+            ((array >= 0) & (array < n)).all()
+            for array, n in ((features, self.n_features_in_), (codes, len(self.classes_)))
+        ]
+        return bool(len(features) and all(in_range))
+
+    def _with_guesses(self, probs: Floats, X: Any) -> Floats:
+        codes = self.guesses(X)
+        guessed = np.flatnonzero(codes >= 0)
+        probs = np.array(probs, dtype=np.float64)
+        probs[guessed] *= 1 - _GUESS_WEIGHT
+        probs[guessed, codes[guessed]] += _GUESS_WEIGHT
+        return probs
+
+
+def keep_guesses(
+    classifier: SelfTrainingClassifier,
+    column: str,
+    features: NDArray[np.intp],
+    patterns: NDArray[np.float32],
+    labels: NDArray[Any],
+) -> KeptGuessesClassifier:
+    """Make a fitted classifier keep the labels that a column guesses.
+
+    Parameters
+    ----------
+    classifier : SelfTrainingClassifier
+        Fitted; it is not changed.
+    column : str
+        The name of the column.
+    features : array of shape (G,)
+        The numbers of its features.
+    patterns : array of shape (K, G)
+        What these features are in rows that have a guess.
+    labels : array of shape (K,)
+        The label that each pattern guesses; one that the classifier does not know is no guess.
+    """
+    kept = KeptGuessesClassifier(**classifier.get_params(deep=False))
+    for name, value in vars(classifier).items():
+        setattr(kept, name, value)
+    place_of = {str(name): place for place, name in enumerate(classifier.classes_.tolist())}
+    codes = np.array([place_of.get(str(label), -1) for label in labels], dtype=np.intp)
+    kept.guess_column_ = column
+    kept.guess_features_ = features
+    kept.guess_patterns_ = patterns[codes >= 0]
+    kept.guess_codes_ = codes[codes >= 0]
+
+    # The labels that self-training accepted are the classifier's own, so they give way to the guesses, too.
+    kept.labeled_iter_ = np.where(classifier.labeled_iter_ > 0, -1, classifier.labeled_iter_)
+    return kept
+
+
+def match_patterns(rows: NDArray[Any], patterns: NDArray[np.float32], codes: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Look up the code (n,) of the pattern (K, G) that each row (n, G) equals; -1: none.
+
+    >>> match_patterns(np.eye(3), np.eye(3, dtype=np.float32)[:2], np.array([5, 7]))
+    array([ 5,  7, -1])
+    """
+    code_of = {pattern.tobytes(): code for pattern, code in zip(patterns, codes.tolist(), strict=True)}
+    different, place = np.unique(rows.astype(np.float32), axis=0, return_inverse=True)
+    found = np.array([code_of.get(row.tobytes(), -1) for row in different], dtype=np.intp)
+    return found[place.ravel()]
