@@ -61,6 +61,7 @@ def main() -> None:
     maker.join()
     for path in (folder / "table.parquet", folder / "table.csv"):
         size, sheet = f"{path.suffix[1:]}, {path.stat().st_size >> 20:,} MiB", folder / "table.judge.csv"
+        sheet.unlink(missing_ok=True)  # that of the other file holds answers, which are not overwritten
         read = "read_parquet" if path.suffix == ".parquet" else "read_csv"
         judge = [*CHARY, "judge", str(path), "--labels", "rule", "--force"]
         rows = [

@@ -471,4 +471,7 @@ def flag_of(name: str) -> str:
     ('--class-prior', '--identifier', '--force')
     """
     flags = {one.name: one.metadata["flags"] for one in fields(Options)}.get(name, ())
-    return str(flags[0]) if flags else "--force" if name == "overwrite" else f"--{name.replace('_', '-')}"
+    if flags:
+        return str(flags[0])
+    named_otherwise = {"overwrite": "--force", "truth": "--audit"}  # parameters of Python
+    return named_otherwise.get(name, f"--{name.replace('_', '-')}")

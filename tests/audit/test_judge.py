@@ -5,6 +5,7 @@ import polars as pl
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
+import chary
 from chary.audit import accept_threshold, difference, draw, interval
 from chary.audit.acceptance import LEVEL
 from chary.audit.figures import holm, kappa
@@ -533,6 +534,21 @@ def test_the_report_says_what_the_sheet_showed(table, tmp_path, n_columns):
     assert summarize_judged(result)["blind"].startswith("The sheet showed the labels under test ('rule')")
     assert "Column 'rule' was shown on the sheet" in result.answers.warnings[0]
     assert "is not known" in summarize_judged(judge(frame, ["rule"], truth.tolist()))["blind"]
+
+
+def test_answers_are_kept_in_python_too(table, tmp_path):
+    frame, truth = table
+    path = tmp_path / "s.csv"
+    chary.draw_rows(frame, "rule", path, k=20)
+    filled(path, truth)
+    before = path.read_bytes()
+    with pytest.raises(
+        TableError, match=r"holds 20 answers, .* pass it as the parameter truth; .* discard_answers"
+    ):
+        chary.draw_rows(frame, "rule", path, k=20, overwrite=True)
+    assert path.read_bytes() == before
+    chary.draw_rows(frame, "rule", path, k=20, discard_answers=True)
+    assert (tmp_path / "s.discarded-1.csv").read_bytes() == before
 
 
 def test_what_is_hidden_later_leaves_the_sheet_and_its_answers_stay(table, tmp_path):

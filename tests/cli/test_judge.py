@@ -86,6 +86,7 @@ def test_a_forgotten_audit_does_not_wipe_the_answers(tickets, run):
         code, _, err = run("judge", path, "-l", "rule", *words)
         assert code == 1
         assert "holds 100 answers" in err
+        assert "--force" not in words or "pass it as --audit" in err
         assert sheet.read_bytes() == before
     code, out, _ = run("judge", path, "-l", "rule", "--discard-answers", "--json")
     assert code == 0

@@ -155,7 +155,8 @@ def draw_sheet(
         if Path(path).exists() and not draw_anew:
             return _enlarge(path, pool, k, seed)
         if not discard_answers:
-            refuse_to_lose_answers(path, pool.origin.target, "audit")
+            use_as = "truth" if pool.origin.judged else "audit"
+            refuse_to_lose_answers(path, pool.origin.target, use_as)
 
         rows = draw(pool.closed, k, seed or 0)
         copy = keep_copy(path, pool.origin.target)
