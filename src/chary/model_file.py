@@ -767,6 +767,17 @@ _SCALER: dict[str, FieldCheck] = {
     "mean_": _numbers("d"),
     "scale_": _numbers("d", lowest=np.finfo(np.float64).tiny),
 }
+_SELF_TRAINING: dict[str, FieldCheck] = {
+    "classes_": _is_classes,
+    "estimator_": _is_inner_classifier,
+    "labeled_iter_": _numbers("n", lowest=-1, dtype=np.integer),
+    "confidence_": _numbers("n"),
+    "transduction_": lambda value, model: value.shape == model.labeled_iter_.shape,
+    "n_rounds_": lambda value, model: type(value) is int,
+    "history_": _is_history,
+    "termination_condition_": lambda value, model: value in _TERMINATIONS,
+    **_PRIOR,
+}
 _FIELDS: dict[type, dict[str, FieldCheck]] = {
     DiverseEnsembleClassifier: {
         **_CLASSES_SEEN,
@@ -782,16 +793,13 @@ _FIELDS: dict[type, dict[str, FieldCheck]] = {
         "scales_": _numbers("M", lowest=0),
         **_PRIOR,
     },
-    SelfTrainingClassifier: {
-        "classes_": _is_classes,
-        "estimator_": _is_inner_classifier,
-        "labeled_iter_": _numbers("n", lowest=-1, dtype=np.integer),
-        "confidence_": _numbers("n"),
-        "transduction_": lambda value, model: value.shape == model.labeled_iter_.shape,
-        "n_rounds_": lambda value, model: type(value) is int,
-        "history_": _is_history,
-        "termination_condition_": lambda value, model: value in _TERMINATIONS,
-        **_PRIOR,
+    SelfTrainingClassifier: _SELF_TRAINING,
+    KeptGuessesClassifier: {
+        **_SELF_TRAINING,
+        "guess_column_": lambda value, model: type(value) is str,
+        "guess_features_": lambda value, model: isinstance(value, np.ndarray),  # ``whole`` looks at them
+        "guess_patterns_": lambda value, model: isinstance(value, np.ndarray),
+        "guess_codes_": lambda value, model: isinstance(value, np.ndarray),
     },
     ColumnScaler: _SCALER,
     PlainForest: {**_CLASSES_SEEN, "trees_": lambda value, model: type(value) is Trees},

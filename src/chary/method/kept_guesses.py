@@ -62,18 +62,13 @@ class KeptGuessesClassifier(SelfTrainingClassifier):
     def whole(self) -> bool:
         """Whether what was put together from a file keeps guesses of its own features and classes."""
         features, patterns, codes = self.guess_features_, self.guess_patterns_, self.guess_codes_
-        arrays = (features, patterns, codes)
-        if not isinstance(self.guess_column_, str) or not all(isinstance(array, np.ndarray) for array in arrays):
-            return False
         if features.dtype.kind != "i" or codes.dtype.kind != "i" or patterns.dtype != np.float32:
             return False
         if features.ndim != 1 or codes.ndim != 1 or patterns.shape != (len(codes), len(features)):
             return False
-        in_range = [
-            ((array >= 0) & (array < n)).all()
-            for array, n in ((features, self.n_features_in_), (codes, len(self.classes_)))
-        ]
-        return bool(len(features) and all(in_range))
+        has_features = len(features) > 0 and features.min() >= 0 and features.max() < self.n_features_in_
+        has_codes = len(codes) > 0 and codes.min() >= 0 and codes.max() < len(self.classes_)
+        return bool(has_features and has_codes)
 
     def _with_guesses(self, probs: Floats, X: Any) -> Floats:
         codes = self.guesses(X)
