@@ -9,7 +9,7 @@ WHEEL  := build/wheel
 EXTRAS ?= test-core,plots,dask,excel
 TESTS  ?= tests --ignore=tests/common/test_docs.py
 
-.PHONY: demo study test lint wheel docs dist lowest newest mutants clean
+.PHONY: demo study test lint wheel docs dist lowest newest mutants fuzz clean
 
 demo: $(VENV)/.installed
 	$(BIN)/chary demo --force
@@ -37,6 +37,18 @@ docs: $(VENV)/.installed-docs
 # Whether the tests would notice: small faults in ten modules, and the share that some test finds.
 mutants: $(VENV)/.installed-test
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/mutants.py
+
+# Files from strangers, changed as coverage suggests: sources, sheets and models, each for TIME seconds. Atheris runs on
+# Linux, with Python 3.11 to 3.13. What ends neither in a result nor in one sentence is left in build/fuzz/*/found.
+TIME   ?= 60
+FUZZ   := build/fuzz
+fuzz:
+	@test -x $(FUZZ)/venv/bin/python || $(PYTHON) -m venv $(FUZZ)/venv
+	@$(FUZZ)/venv/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt atheris==3.0.0 -e ".[excel]"
+	@rm -rf $(FUZZ)/*/found
+	for target in sources sheets models; do \
+		OMP_NUM_THREADS=1 $(FUZZ)/venv/bin/python tests/fuzz/fuzz.py $$target $(FUZZ) -max_total_time=$(TIME) || exit 1; done
+	@! ls $(FUZZ)/*/found/* 2> /dev/null
 
 # What users install, in an environment that holds nothing else: templates and tables must be in the wheel, too.
 wheel:

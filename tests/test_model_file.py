@@ -11,7 +11,6 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
-import polars as pl
 import pytest
 import safetensors.numpy
 from hypothesis import given, settings
@@ -367,30 +366,7 @@ def test_a_wrong_checksum_is_refused(tmp_path):
 @pytest.fixture(scope="module")
 def model_of_a_table():
     """A model of a table with a column of every kind, and its rows."""
-    rng = np.random.default_rng(0)
-    n = 60
-    frame = pl.DataFrame(
-        {
-            "number": rng.normal(size=n),
-            "category": rng.choice(["u", "v", "w"], n),
-            "flag": rng.choice(["yes", "no"], n),
-            "day": [f"2024-{1 + i % 12:02}-{1 + i % 28:02} {i % 24:02}:30" for i in range(n)],
-            "clock": [f"{i % 24}:1{i % 10}" for i in range(n)],
-            "words": [
-                f"{'late' if i % 3 else 'good'} delivery of box {'again' if i % 2 else ''}" for i in range(n)
-            ],
-            "vector": [rng.normal(size=3).tolist() for _ in range(n)],
-        }
-    )
-    y = np.where(frame["number"].to_numpy() > 0, "yes", "no").astype(object)
-    y[20:] = None
-    members = [("linear", LogisticRegression()), ("trees", ExtraTreesClassifier(3))]
-    ensemble = MixedEnsembleClassifier(members, random_state=0)
-    classifier = SelfTrainingClassifier(
-        ensemble, policy=RisingShare(), unlabeled=None, max_rounds=1, random_state=0
-    )
-    steps = [("prepare", TablePreparation(text=["words"])), ("classify", classifier)]
-    model = Pipeline(steps).fit(frame, y)
+    model, frame = forging.example_model()
     kinds = {column.kind for column in model[0].columns_}
     assert kinds == {"numeric", "categorical", "boolean", "date", "time", "words", "embedding"}
     return model, frame

@@ -8,9 +8,14 @@ import random
 from typing import Any
 
 import numpy as np
+import polars as pl
 import safetensors.numpy
+from sklearn.ensemble import ExtraTreesClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import Pipeline
 
-from chary import model_file
+from chary import MixedEnsembleClassifier, RisingShare, SelfTrainingClassifier, model_file
+from chary.tables import TablePreparation
 
 # Values that a field may be given in place of its own.
 VALUES: list[Any] = [
@@ -88,6 +93,34 @@ WORDS = [
 ]
 DTYPES = ["<f4", "<f8", "<i4", "<i8", "|u1", "|b1", "<f2", "<u4", "<u8"]
 NUMBERS = [0, -1, 1, 2, 7, 10**6, -(2**31), 2**31 - 1, 0.5, 1e-320, 1e300, np.nan, np.inf, -np.inf]
+
+
+def example_model() -> tuple[Pipeline, pl.DataFrame]:
+    """Fit a small model of a table with a column of every kind; with the table."""
+    rng = np.random.default_rng(0)
+    n = 60
+    frame = pl.DataFrame(
+        {
+            "number": rng.normal(size=n),
+            "category": rng.choice(["u", "v", "w"], n),
+            "flag": rng.choice(["yes", "no"], n),
+            "day": [f"2024-{1 + i % 12:02}-{1 + i % 28:02} {i % 24:02}:30" for i in range(n)],
+            "clock": [f"{i % 24}:1{i % 10}" for i in range(n)],
+            "words": [
+                f"{'late' if i % 3 else 'good'} delivery of box {'again' if i % 2 else ''}" for i in range(n)
+            ],
+            "vector": [rng.normal(size=3).tolist() for _ in range(n)],
+        }
+    )
+    y = np.where(frame["number"].to_numpy() > 0, "yes", "no").astype(object)
+    y[20:] = None
+    members = [("linear", LogisticRegression()), ("trees", ExtraTreesClassifier(3))]
+    ensemble = MixedEnsembleClassifier(members, random_state=0)
+    classifier = SelfTrainingClassifier(
+        ensemble, policy=RisingShare(), unlabeled=None, max_rounds=1, random_state=0
+    )
+    steps = [("prepare", TablePreparation(text=["words"])), ("classify", classifier)]
+    return Pipeline(steps).fit(frame, y), frame
 
 
 def parsed(data: bytes) -> tuple[Any, dict[str, Any], str]:

@@ -22,11 +22,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 import xlsxwriter
-from sklearn.ensemble import ExtraTreesClassifier
-from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
 
-from chary import MixedEnsembleClassifier, RisingShare, SelfTrainingClassifier
 from chary._files import OutputError
 from chary.audit.answers import read_audit
 from chary.audit.filling import Filling
@@ -454,37 +451,12 @@ def _each(*steps: Callable[[], None]) -> None:
 # ---------------------------------------------------------------- models
 
 
-def example_model() -> tuple[Pipeline, pl.DataFrame]:
-    """Fit a small model of a table with a column of every kind; with the table."""
-    rng = np.random.default_rng(0)
-    n = 60
-    frame = pl.DataFrame(
-        {
-            "number": rng.normal(size=n),
-            "category": rng.choice(["u", "v", "w"], n),
-            "flag": rng.choice(["yes", "no"], n),
-            "day": [f"2024-{1 + i % 12:02}-{1 + i % 28:02} {i % 24:02}:30" for i in range(n)],
-            "clock": [f"{i % 24}:1{i % 10}" for i in range(n)],
-            "words": [
-                f"{'late' if i % 3 else 'good'} delivery of box {'again' if i % 2 else ''}" for i in range(n)
-            ],
-            "vector": [rng.normal(size=3).tolist() for _ in range(n)],
-        }
-    )
-    y = np.where(frame["number"].to_numpy() > 0, "yes", "no").astype(object)
-    y[20:] = None
-    members = [("linear", LogisticRegression()), ("trees", ExtraTreesClassifier(3))]
-    ensemble = MixedEnsembleClassifier(members, random_state=0)
-    classifier = SelfTrainingClassifier(
-        ensemble, policy=RisingShare(), unlabeled=None, max_rounds=1, random_state=0
-    )
-    steps = [("prepare", TablePreparation(text=["words"])), ("classify", classifier)]
-    return Pipeline(steps).fit(frame, y), frame
-
-
 def model_seeds() -> list[bytes]:
     """Collect a model file of every kind that there is."""
-    return [model_bytes(example_model()[0]), *(path.read_bytes() for path in sorted(GOLDEN.glob("*.chary")))]
+    return [
+        model_bytes(forging.example_model()[0]),
+        *(path.read_bytes() for path in sorted(GOLDEN.glob("*.chary"))),
+    ]
 
 
 def mutated_model(data: bytes, rng: random.Random) -> bytes:
