@@ -514,6 +514,21 @@ def test_a_blind_sheet_goes_by_filled_cells_and_by_names(tickets, tmp_path):
     assert "ticket_text" in found.shown
 
 
+@pytest.mark.parametrize("edited", ['["text", "place", "text", "place"]', '["nowhere"]', "{}"])
+def test_what_a_sheet_says_of_its_columns_may_be_edited(table, tmp_path, edited):
+    frame, truth = table
+    frame = frame.select("text", "place", "rule")
+    path = tmp_path / "s.csv"
+    drawn(frame, ["rule"], path, 30)
+    filled(path, truth)
+    expected = judge(frame, ["rule"], path).correct.tolist()
+    content = path.read_text()
+    shown = '["text", "place"]'.replace('"', '""')
+    assert shown in content
+    path.write_text(content.replace(shown, edited.replace('"', '""')))
+    assert judge(frame, ["rule"], path).correct.tolist() == expected
+
+
 @pytest.mark.parametrize("n_columns", [1, 1_000])
 def test_the_report_says_what_the_sheet_showed(table, tmp_path, n_columns):
     frame, truth = table

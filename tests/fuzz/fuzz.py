@@ -10,7 +10,6 @@ too much memory ends it, with the input in the same folder.
 
 from __future__ import annotations
 
-import faulthandler
 import hashlib
 import os
 import random
@@ -77,7 +76,6 @@ def main() -> None:
     try:
         atheris.Setup(arguments, run, custom_mutator=mutate)
         sys.addaudithook(forbid)
-        faulthandler.enable()
         atheris.Fuzz()
     finally:
         shutil.rmtree(folder, ignore_errors=True)

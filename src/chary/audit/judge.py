@@ -330,9 +330,11 @@ def cells_by_row(source: Source, columns: Sequence[str]) -> TableCells:
 
 def _visible(source: Source, hidden: set[str | None], told: SheetOrigin | None) -> list[str]:
     """List what a sheet shows: the columns that it has already, or all that are neither hidden nor by chary."""
-    if told is not None and told.shown:
-        return [name for name in told.shown if name in source.names]
     if told is not None:
+        # What a sheet says of itself may have been edited: a column twice, or none that the table has.
+        shown = [name for name in dict.fromkeys(told.shown) if name in source.names]
+        if shown:
+            return shown
         hidden = {*hidden, *told.hidden}
     return [name for name in source.names if name not in hidden and not name.startswith("chary_")]
 

@@ -280,8 +280,11 @@ class Safety:
 
 
 async def read_body(request: Request) -> bytes:
-    """All that was sent, unless it is too much."""
+    """All that was sent, unless it is too much, or is said to be: the rest may never come."""
     body = bytearray()
+    announced = request.headers.get("content-length", "")
+    if announced.isdecimal() and int(announced) > MOST_POSTED:
+        raise HTTPException(413, "The answer is too long.")
     try:
         async for part in request.stream():
             body += part
