@@ -137,6 +137,15 @@ def test_guesses_that_are_numbers_are_found_and_missing_ones_are_none():
     assert kept.guesses(prepared.X).tolist() == expected
 
 
+def test_rows_with_a_guess_that_no_label_has_get_the_models_label():
+    frame, _, _ = guessed_table(30)
+    maybe = frame["llm"].to_list()[:-20] + ["maybe"] * 20
+    result = chary.label(frame.with_columns(llm=pl.Series(maybe)), target="y")
+    assert result.summary["guesses"]["kept"] is True
+    assert set(result.frame["chary_label"]) == {"no", "yes"}
+    assert "such as 'maybe', get the model's label." in result.summary["notes"][0]
+
+
 def test_of_many_columns_by_chance_alike_none_is_taken_for_one_that_guesses():
     rng = np.random.default_rng(0)
     frame, _, _ = guessed_table(30)

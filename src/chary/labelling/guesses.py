@@ -9,7 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from chary._words import shown
+from chary._words import listed, shown
 from chary.audit.figures import kappa
 from chary.labelling.diagnose import Prepared
 from chary.method.held_out import HeldOut, judge_rows
@@ -34,6 +34,7 @@ _BY_CHANCE = 0.05
 # The model's labels take the place of the column's if it has at least so many more held-out rows right. On 50 real
 # tables with a column that is right in 78 % (benchmarks/results/guesses.txt) one row more was too little.
 _CLEAR_GAIN = 5
+_NAMED = 3  # guesses in a sentence
 
 
 class GuessColumn(NamedTuple):
@@ -43,6 +44,7 @@ class GuessColumn(NamedTuple):
     features: NDArray[np.intp]  # (G,) places of its features
     patterns: NDArray[np.float32]  # (K, G) what these are in rows that have a guess
     labels: NDArray[Any]  # (K,) the label that each pattern guesses
+    unknown: tuple[str, ...] = ()  # guesses that no label has: nothing can be learned of such a class
 
     def keep(self, classifier: Any) -> KeptGuessesClassifier:
         """Make a fitted classifier keep the labels of the column."""
@@ -67,16 +69,21 @@ class GuessFigures(NamedTuple):
     column_right: int  # of these
     model_right: int  # of these, by models that have not seen their labels
     audited: bool  # whether the rows are those of an audit; if not, they are the given labels
+    unknown: tuple[str, ...]  # guesses that no label has; such rows get the model's label
 
     @property
     def sentence(self) -> str:
         """What was done, and why."""
         rows = "audited rows" if self.audited else "given labels, each held out"
         outcome = "shows no clear gain, so the column's labels are kept" if self.kept else "is used"
+        unknown = ""
+        if self.kept and self.unknown:
+            names = listed([shown(name) for name in self.unknown[:_NAMED]])
+            unknown = f" Rows with a guess that none of your labels has, such as {names}, get the model's label."
         return (
             f"Column {shown(self.column)} already guesses the label. Of {self.n} {rows}, the column has "
             f"{self.column_right} right and the model, which learns from the column too, {self.model_right}: the "
-            f"model {outcome}."
+            f"model {outcome}.{unknown}"
         )
 
 
@@ -94,6 +101,7 @@ def compare_guesses(column: GuessColumn, model: HeldOut, kept: HeldOut, audited:
         column_right=column_right,
         model_right=model_right,
         audited=audited,
+        unknown=column.unknown,
     )
 
 
@@ -193,4 +201,5 @@ def _with_patterns(
     is_guess = (least == most) & (least >= 0)
     if not is_guess.any():
         return None
-    return GuessColumn(name, features, patterns[is_guess], labels.classes[least[is_guess]])
+    unknown = tuple(sorted(text for text, code in known.items() if code < 0))
+    return GuessColumn(name, features, patterns[is_guess], labels.classes[least[is_guess]], unknown)
