@@ -1,7 +1,9 @@
 """Whether the statements of an audit hold: coverage of its interval, and errors among accepted rows.
 
 Biased labels, a logistic regression, and many audits of it; the truth is known, so every statement can be checked.
-Run: ``python benchmarks/audit.py``
+``--part promises``: of which rows an accepted error holds if much of a small table is audited, and what looking
+after every fifth row does to comparisons and acceptance.
+Run: ``python benchmarks/audit.py > benchmarks/results/audit.txt``
 """
 
 import argparse
@@ -11,10 +13,11 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 from scipy.special import bdtr, betaincinv
+from scipy.stats import hypergeom
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 
-from chary.audit import accept_threshold, draw, interval
+from chary.audit import accept_threshold, compare, draw, interval
 from chary.audit.model import fit_with_audit
 
 
@@ -133,13 +136,175 @@ def orders_of_errors(rng: np.random.Generator) -> tuple[int, int]:
     return broken[0], broken[1]
 
 
+def broken_by_enumeration(n: int, k: int, error: float) -> tuple[float, float]:
+    """The largest chance, over all numbers of wrong rows, to accept too many: of all rows, of those not audited.
+
+    All rows are equally confident, so that either all are accepted or none, by the number of wrong audited rows.
+    """
+    pool, audited = np.ones(n), np.ones(k)
+    is_accepted = np.array(
+        [accept_threshold(audited, np.arange(k) >= w, pool, error).n_accepted > 0 for w in range(k + 1)]
+    )
+    w = np.arange(k + 1)
+    worst_of_all = worst_of_rest = 0.0
+    for n_wrong in range(n + 1):
+        chance = hypergeom.pmf(w, n, n_wrong, k)
+        if n_wrong > error * n:
+            worst_of_all = max(worst_of_all, float(chance[is_accepted].sum()))
+        too_many_left = n_wrong - w > error * (n - k)
+        worst_of_rest = max(worst_of_rest, float(chance[is_accepted & too_many_left].sum()))
+    return worst_of_all, worst_of_rest
+
+
+def broken_by_simulation(
+    shape: str, n: int, k: int, error: float, n_audits: int, rng: np.random.Generator
+) -> tuple[float, float]:
+    """The share of audits that accept too many wrong rows: of all rows, and of those not audited."""
+    pool = np.linspace(1, 0, n)
+    broken = np.zeros((n_audits, 2), dtype=bool)
+    for i in range(n_audits):
+        is_wrong = rng.random(n) < SHAPES[shape]((np.arange(n) + 0.5) / n)
+        rows = rng.choice(n, k, replace=False)
+        is_accepted = pool >= accept_threshold(pool[rows], ~is_wrong[rows], pool, error).threshold
+        is_rest = is_accepted.copy()
+        is_rest[rows] = False
+        for j, counted in enumerate((is_accepted, is_rest)):
+            broken[i, j] = counted.any() and is_wrong[counted].mean() > error
+    of_all, of_rest = broken.mean(axis=0)
+    return float(of_all), float(of_rest)
+
+
+def broken_by_model(n: int, k: int, error: float, n_audits: int, rng: np.random.Generator) -> tuple[float, float]:
+    """The same for a model that learned from the audit: of all rows, as the file labels them, and of the rest.
+
+    The thresholds are found with cross-fitted confidences, and the file holds the answers of audited rows.
+    """
+    broken = np.zeros((n_audits, 2), dtype=bool)
+    for i in range(n_audits):
+        X, y = make_classification(
+            n + 40, 6, n_informative=4, flip_y=0.05, class_sep=0.7 + rng.random(), random_state=i
+        )
+        labeled = np.zeros(n + 40, dtype=bool)
+        weight = np.exp(2 * X[:, 0])
+        labeled[rng.choice(n + 40, 40, replace=False, p=weight / weight.sum())] = True
+        if len(np.unique(y[labeled])) < 2:
+            continue
+        rows = draw(labeled, k, rng)
+        result = fit_with_audit(
+            LogisticRegression(),
+            X,
+            np.where(labeled | np.isin(np.arange(n + 40), rows), y, -1),
+            rows,
+            random_state=rng,
+        )
+        pool = np.flatnonzero(~labeled)
+        confidence = result.model.predict_proba(X[pool]).max(axis=1)
+        after = result.after
+        is_accepted = confidence >= accept_threshold(after.confidence, after.correct, confidence, error).threshold
+        is_audited = np.isin(pool, rows)
+        is_wrong = ~is_audited & (result.model.predict(X[pool]) != y[pool])
+        for j, counted in enumerate((is_accepted, is_accepted & ~is_audited)):
+            broken[i, j] = counted.any() and is_wrong[counted].mean() > error
+    of_all, of_rest = broken.mean(axis=0)
+    return float(of_all), float(of_rest)
+
+
+def looked_at_pairs(alone: float, k: int, n_audits: int, rng: np.random.Generator) -> tuple[float, float]:
+    """Equal labellings, each alone right on a share: called different at any look, and at the end of the draw."""
+    population = 5_000
+    n_alone = round(alone * population)
+    outcomes = np.repeat([1, -1, 0], [n_alone, n_alone, population - 2 * n_alone])
+    named = np.zeros((n_audits, 2), dtype=bool)
+    for i in range(n_audits):
+        drawn = rng.choice(outcomes, k, replace=False)
+        looks = [compare(drawn[:m] == 1, drawn[:m] == -1).p_value < 0.05 for m in range(10, k + 1, 5)]
+        named[i] = any(looks), looks[-1]
+    at_any, at_end = named.mean(axis=0)
+    return float(at_any), float(at_end)
+
+
+def looked_at_acceptance(
+    shape: str, k: int, error: float, n_audits: int, rng: np.random.Generator
+) -> tuple[float, float]:
+    """The share of audits that accept too many wrong rows: at the first look that accepts any, and at the end."""
+    n = 4_000
+    pool = np.linspace(1, 0, n)
+    broken = np.zeros((n_audits, 2), dtype=bool)
+    for i in range(n_audits):
+        is_wrong = rng.random(n) < SHAPES[shape]((np.arange(n) + 0.5) / n)
+        rows = rng.choice(n, k, replace=False)
+        looks = []
+        for m in range(10, k + 1, 5):
+            seen = rows[:m]
+            is_accepted = pool >= accept_threshold(pool[seen], ~is_wrong[seen], pool, error).threshold
+            looks.append(bool(is_accepted.any() and is_wrong[is_accepted].mean() > error))
+        broken[i] = any(looks), looks[-1]
+    at_any, at_end = broken.mean(axis=0)
+    return float(at_any), float(at_end)
+
+
+def show_promises(console: Console, n_audits: int) -> None:
+    """Print of which rows an accepted error holds, and what looking again and again does."""
+    columns = "rows", "answers", "error", "confidence", "too many wrong of all rows", "of the rows not audited"
+    title = f"Accepting rows: percent of audits (10 promised); by enumeration or {n_audits:,} simulated audits"
+    table = Table(*columns, title=title)
+    for n, k, error in [
+        (100, 60, 0.1),
+        (100, 60, 0.2),
+        (100, 80, 0.2),
+        (100, 90, 0.2),
+        (300, 100, 0.1),
+        (1_000, 60, 0.1),
+    ]:
+        broken = broken_by_enumeration(n, k, error)
+        table.add_row(str(n), str(k), f"{error:.0%}", "equal, worst truth", *(f"{100 * x:.1f}" for x in broken))
+    for i, (n, k, error) in enumerate([(100, 60, 0.1), (100, 60, 0.2), (1_000, 60, 0.1)]):
+        for j, shape in enumerate(SHAPES):
+            rng = np.random.default_rng([i, j, 40])
+            broken = broken_by_simulation(shape, n, k, error, n_audits, rng)
+            table.add_row(str(n), str(k), f"{error:.0%}", shape, *(f"{100 * x:.1f}" for x in broken))
+    n_models = max(1, n_audits * 3 // 10)  # each audit of a model takes eight fits
+    for i, (n, k, error) in enumerate([(100, 60, 0.1), (100, 60, 0.2), (300, 100, 0.1)]):
+        broken = broken_by_model(n, k, error, n_models, np.random.default_rng([i, 43]))
+        table.add_row(
+            str(n), str(k), f"{error:.0%}", f"a model, {n_models} audits", *(f"{100 * x:.1f}" for x in broken)
+        )
+    console.print(table)
+
+    title = f"Looking after every fifth row, {n_audits:,} audits each: percent that are wrong"
+    table = Table("statement", "rows drawn", "promised", "at any look", "at the end of the draw", title=title)
+    for i, (alone, k) in enumerate([(0.05, 100), (0.1, 100), (0.2, 100), (0.1, 200)]):
+        wrong = looked_at_pairs(alone, k, n_audits, np.random.default_rng([i, 41]))
+        words = f"equal labellings called different, each alone right on {alone:.0%}"
+        table.add_row(words, str(k), "5", *(f"{100 * x:.1f}" for x in wrong))
+    for i, (shape, k) in enumerate([("useless", 100), ("useless", 200), ("honest", 200)]):
+        wrong = looked_at_acceptance(shape, k, 0.1, n_audits, np.random.default_rng([i, 42]))
+        table.add_row(
+            f"too many wrong accepted at 10 %, {shape} confidence",
+            str(k),
+            "10",
+            *(f"{100 * x:.1f}" for x in wrong),
+        )
+    console.print(table)
+
+
 def main() -> None:
     """Print all tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--audits", type=int, default=1000, help="audits behind each line of the second table")
-    n_audits = parser.parse_args().audits
-    rng = np.random.default_rng(0)
+    parser.add_argument("--part", choices=["all", "model", "promises"], default="all")
+    options = parser.parse_args()
     console = Console(width=120)
+    if options.part != "promises":
+        show_model(console, options.audits)
+    if options.part != "model":
+        console.print("python benchmarks/audit.py --part promises")
+        show_promises(console, options.audits)
+
+
+def show_model(console: Console, n_audits: int) -> None:
+    """Print intervals and accepted rows of a model, and of known truths."""
+    rng = np.random.default_rng(0)
     table = Table("k", "covers the truth", "mean width", title="95 % interval of the accuracy, 10,000 audits each")
     for k in (10, 20, 30, 50, 100):
         coverage, width = interval_coverage(k, 10_000, rng)

@@ -207,7 +207,7 @@ def test_rounding_asks_for_no_row_more():
 def audit_with(confidence, error):
     """All audited rows right, so that whatever is at least as confident as the least of them can be accepted."""
     rows, pool = np.arange(len(confidence)), ConfidenceHistogram.of(confidence)
-    acceptor = Acceptor(confidence, np.ones(len(confidence), dtype=bool), pool, pool)
+    acceptor = Acceptor(confidence, np.ones(len(confidence), dtype=bool), pool, pool, ConfidenceHistogram.of([]))
     answers = AuditAnswers(rows, np.array(["a"] * len(rows), dtype=object), len(rows))
     right = np.ones(len(rows), dtype=bool)
     return Audit(answers=answers, correct=right, population=len(rows), classes={}, acceptor=acceptor, error=error)

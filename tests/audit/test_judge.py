@@ -6,9 +6,10 @@ import pytest
 from sklearn.metrics import cohen_kappa_score
 
 import chary
-from chary.audit import accept_threshold, difference, draw, interval
+from chary.audit import accept_threshold, difference, draw, interval, sequence
 from chary.audit.acceptance import LEVEL
 from chary.audit.figures import holm, kappa
+from chary.audit.filling import Filling
 from chary.audit.judge import (
     EMPTY,
     cells_by_row,
@@ -411,6 +412,34 @@ def test_skipped_rows_on_which_both_say_the_same_do_not_matter_for_the_differenc
     filled(tmp_path / "s.csv", answers)
     (part,) = judge(frame, ["rule", "other"], tmp_path / "s.csv").pairs
     assert part.difference == whole.difference
+
+
+def test_before_the_end_of_an_audit_that_one_may_look_at_there_is_the_accuracy_alone(table, tmp_path):
+    frame, truth = table
+    path = tmp_path / "s.csv"
+    drawn(frame, ["rule", "other"], path, 60, confidence="sure")
+    Filling(path).mark_stopping()
+    settings = {"confidence": "sure", "by": ["place"], "error": 0.3}
+    first_forty = pl.when(pl.int_range(pl.len()) < 40).then("chary_truth").alias("chary_truth")
+    filled(path, truth, lambda sheet: sheet.with_columns(first_forty))
+    found = judge(frame, ["rule", "other"], path, **settings)
+    assert (found.pairs, found.slices, found.classes, found.acceptances) == ([], {}, {}, [])
+    for column in found.columns:
+        judgement = column.judgement
+        assert judgement.accuracy == column.always
+        assert (judgement.classes, judgement.confusions) == ({}, {})
+        assert judgement.answered is judgement.kappa is None
+    assert found.asked.n_accepted == 0
+    assert found.accepted.sum() == found.correct.sum()  # only those that a person confirmed
+    assert "Only the accuracy is shown until all 60 drawn rows are answered (20 are left)" in found.notes[0]
+
+    filled(path, truth)
+    found = judge(frame, ["rule", "other"], path, **settings)
+    low, high = sequence(found.correct, N)
+    assert (found.accuracy.low, found.accuracy.high) == (low[-1], high[-1])
+    assert all([found.pairs, found.slices, found.classes, found.acceptances])
+    assert found.columns[0].judgement.accuracy.low == interval(int(found.correct.sum()), 60, N)[0]
+    assert not any("Only the accuracy" in note for note in found.notes)
 
 
 def answered(path, told, to):

@@ -1,5 +1,7 @@
 """A model fitted with an audit: what it is judged by, that nothing leaks, nothing is chosen by peeking."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,7 +16,7 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from chary import DiverseEnsembleClassifier, FixedThreshold, SelfTrainingClassifier
-from chary.audit import draw, interval, score, smallest_audit
+from chary.audit import draw, interval, score, sequence, smallest_audit
 from chary.audit.acceptance import ERRORS
 from chary.audit.answers import AuditAnswers
 from chary.audit.model import cross_fitted_score, fit_with_audit
@@ -241,15 +243,16 @@ def test_before_is_the_accuracy_of_what_is_used_without_an_audit(biased):
     assert figures.after == audit_model(make, X, every, answers, rounds=0)[1].after
 
 
-def test_what_can_be_accepted_is_counted_among_rows_that_nobody_labelled(biased):
+def test_what_can_be_accepted_is_counted_among_all_rows_that_the_audited_ones_were_drawn_from(biased):
     X, truth, labels, _ = biased
     rows = draw(labels.labeled, 300, 0)
     answers = AuditAnswers(rows, truth[rows], 300)
     _, every = merge(labels, answers)
     model, figures = audit_model(make, X, every, answers, rounds=0)
-    confidence = np.round(model.predict_confidence(X[~every.labeled]), 4)
+    confidence = np.round(model.predict_confidence(X[~labels.labeled]), 4)
     found = figures.acceptances[-1]
     assert found.n_accepted == np.sum(confidence >= found.threshold) > 0
+    assert figures.acceptor.n_rows == figures.population == np.sum(~labels.labeled)
     assert found.threshold == round(found.threshold, 4)
 
 
@@ -325,6 +328,19 @@ def test_skipped_rows_are_wrong_in_every_figure(biased):
     assert unskipped.answered == figures.answered
     for name, recall in figures.classes.items():
         assert recall.low <= unskipped.classes[name].low < unskipped.classes[name].high <= recall.high
+
+
+def test_before_the_end_of_an_audit_that_one_may_look_at_a_model_has_its_accuracy_alone(biased):
+    X, _, labels, answers = biased
+    unfinished = replace(answers, n_drawn=60, stopped=True)
+    _, every = merge(labels, unfinished)
+    _, figures = audit_model(make, X, every, unfinished, error=0.3)
+    low, high = sequence(figures.correct, int((~labels.labeled).sum()))
+    assert (figures.accuracy.low, figures.accuracy.high) == (low[-1], high[-1])
+    assert figures.after is figures.balanced is figures.comparison is None
+    assert (figures.classes, figures.pairs, figures.acceptances) == ({}, {}, [])
+    assert figures.asked.n_accepted == figures.rounds == 0
+    assert figures.notes[0] == unfinished.unfinished_sentence
 
 
 def test_rows_skipped_where_the_model_is_sure_and_wrong_cannot_be_accepted():

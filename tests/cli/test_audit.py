@@ -198,7 +198,9 @@ def test_label_marks_the_rows_that_can_be_accepted_at_an_error(animals, run, row
     labeled = pl.read_csv(path.with_name("animals.labeled.csv"))
     new = labeled.filter(pl.col("chary_source") != "given")
     assert labeled.filter(pl.col("chary_source") == "given")["chary_accept"].all()
-    assert new["chary_accept"].sum() == asked["n_accepted"] > 0
+    n_answered = asked["n_accepted"] - new["chary_accept"].sum()
+    assert 0 < n_answered <= 60
+    assert f"{n_answered} of audited rows included" in asked["sentence"]
     assert (new["chary_accept"] == (new["chary_confidence"] >= asked["threshold"])).all()
     known = labeled.with_columns(pl.Series("truth", truth.tolist())).filter(
         (pl.col("chary_source") != "given") & pl.col("chary_accept")

@@ -576,7 +576,9 @@ def test_an_audit_and_the_rows_to_check_are_of_the_whole_table(path, tmp_path):
     summary = summarize(found)
     assert summary["audit"]["before"]["n"] == 40
     accepted = out.filter((pl.col("chary_source") != "given") & pl.col("chary_accept"))
-    assert summary["accept"]["n_accepted"] == accepted.height
+    n_answered = found.audit.acceptor.answered.n_from(summary["accept"]["threshold"])
+    assert summary["accept"]["n_accepted"] == accepted.height + n_answered
+    assert found.audit.acceptor.n_rows == found.audit.population
     assert accepted.height == 0 or accepted["chary_confidence"].min() >= summary["accept"]["threshold"]
     shown = summary["rows_to_label"]
     numbers = [row["row"] - 1 for row in shown]

@@ -81,7 +81,7 @@ def audited(result):
         "correct": np.arange(30) < 27,
         "population": 90,
         "classes": {"yes": some},
-        "acceptor": SimpleNamespace(at=lambda error: found),
+        "acceptor": SimpleNamespace(at=lambda error: found, answered=SimpleNamespace(n_from=lambda threshold: 5)),
         "error": 0.1,
     }
     pairs = {("yes", "yes"): 27, ("yes", "no"): 3}
@@ -288,9 +288,21 @@ def test_columns_left_out_and_doubtful_are_in_plain_sight(result):
     assert '<span class="named">age</span> (most cells &lt;hold&gt; digits)' in top
 
 
+def test_before_the_end_of_an_audit_that_one_may_look_at_the_report_shows_the_accuracy_alone(audited):
+    answers = replace(audited.audit.answers, n_drawn=60, stopped=True)
+    unfinished = replace(audited.audit, answers=answers, classes={}, pairs={}, after=None)
+    result = replace(audited, audit=unfinished)
+    page = " ".join(page_of(result).split())
+    assert "Only the accuracy is shown until all 60 drawn rows are answered (30 are left)" in page
+    assert "valid whenever you stop" in page
+    assert "decided when all drawn rows are answered" in page
+    for gone in ("The model that made these labels", "Recognised", "Error at most", "approximate"):
+        assert gone not in page
+
+
 def test_what_can_be_accepted_is_said_where_it_was_asked(audited):
     page = page_of(audited)
-    assert "or more can be accepted with at most 10% wrong" in page
+    assert "or more, 5 of audited rows included, can be accepted with at most 10% wrong" in page
     assert "--error 10%" not in page
     unasked = page_of(replace(audited, audit=replace(audited.audit, error=None)))
     assert "To mark them, add <code>--error 10%</code>" in unasked

@@ -57,24 +57,26 @@ def test_few_rows_can_be_looked_at_each(summary):
 
 
 SCORE = {"share": 0.9, "correct": 27, "n": 30, "low": 0.735, "high": 0.979, "level": 0.95}
-NONE = {"n_accepted": 0, "threshold": np.inf, "error": 0.2, "level": 0.9}
+NONE = {"n_accepted": 0, "threshold": np.inf, "error": 0.2, "level": 0.9, "needs": 11}
+AUDIT = {"before": SCORE, "after": SCORE, "notes": [], "stopped": False, "unfinished": False}
 SOME = {**NONE, "n_accepted": 1234, "threshold": 0.5, "error": 0.1}
 
 
 @pytest.mark.parametrize(
     ("accept", "said"),
     [
-        ([NONE], "Enlarge the audit: it is too small to accept any label at 20% error or less."),
+        ([{**NONE, "needs": 45}], "Enlarge the audit: to accept any label at 20% error or less, at least 45 rows"),
+        ([NONE], "No label can be accepted at 20% error or less: too many audited rows were wrong."),
         (
             [NONE, SOME],
             "1,234 labels of confidence 0.5 or more can be accepted with at most 10% wrong "
-            "(90% level, approximate). To mark them, add error=0.1",
+            "(90% level, approximate, if you chose that error beforehand). To mark them, add error=0.1",
         ),
     ],
 )
 def test_an_audit_is_shown_beside_what_the_labels_promised(summary, accept, said):
     note = {"text": "a note", "warning": True}
-    audit = {"before": SCORE, "after": SCORE, "notes": [note], "accept": accept}
+    audit = {**AUDIT, "notes": [note], "accept": accept}
     text = screen(show_labels, {**summary, "audit": audit}, Hints())
     for words in ("cross-validation", "90.0% 73.5% to 97.9% exact, 30 random rows", "a note", said):
         assert words in text
@@ -100,7 +102,7 @@ def test_of_a_labelled_table_doubtful_columns_are_named(summary):
 
 
 def test_the_error_asked_for_takes_the_place_of_the_first_that_allows_something(summary):
-    audit = {"before": SCORE, "after": SCORE, "notes": [], "accept": [SOME]}
+    audit = {**AUDIT, "accept": [SOME]}
     asked = {**NONE, "sentence": "No new label can be accepted"}
     text = screen(show_labels, {**summary, "audit": audit, "accept": asked}, Hints())
     assert "No new label can be accepted" in text
@@ -135,7 +137,7 @@ def test_too_few_rows_to_tell_are_said_so(result):
 
 def test_aimed_at_every_class_the_mean_over_them_stands_beside_the_accuracy(summary):
     aim = {"name": "balanced", "sentence": "Aimed at: every class."}
-    audit = {"before": SCORE, "after": SCORE, "notes": [], "accept": [NONE], "balanced": (0.75, 0.5, 0.9)}
+    audit = {**AUDIT, "accept": [NONE], "balanced": (0.75, 0.5, 0.9)}
     text = screen(show_labels, {**summary, "audit": audit, "aim": aim}, Hints())
     assert "Aimed at: every class. " in text
     assert "the mean over classes 75.0% 50.0% to 90.0%" in text

@@ -102,9 +102,8 @@ def accept_threshold(
     if np.isnan(confidence).any() or (rows.n and np.isnan(rows.smallest(rows.n - 1))):
         raise ValueError("confidence must be a number for every row; give -inf where there is none.")
     wrong, k = ~np.asarray(correct, dtype=bool), len(confidence)
-    nothing = Acceptance(math.inf, 0, 0, 0, error, level)
     if not k:
-        return nothing
+        return nothing_accepted(error, level)
     shares = np.geomspace(_STRICTEST, 1, _N_THRESHOLDS)
     thresholds = rows.smallest(np.minimum(np.round((1 - shares) * rows.n).astype(int), rows.n - 1))
     order = np.argsort(-confidence, kind="stable")
@@ -121,9 +120,14 @@ def accept_threshold(
         alpha += parts[t] * (1 - level)
         reached, alpha = (t, alpha) if p_value <= alpha + _ROUNDING else (reached, 0.0)
     if reached < 0:
-        return nothing
+        return nothing_accepted(error, level)
     threshold = float(thresholds[reached])
     return Acceptance(threshold, rows.n_from(threshold), int(n[reached]), int(n_wrong[reached]), error, level)
+
+
+def nothing_accepted(error: float, level: float) -> Acceptance:
+    """Accept no row at an error."""
+    return Acceptance(math.inf, 0, 0, 0, error, level)
 
 
 def smallest_audit(error: float, level: float = 0.9) -> int:
@@ -150,12 +154,23 @@ class Acceptor(NamedTuple):
     confidence: NDArray[Any]  # of the audited rows, skipped ones included
     correct: NDArray[np.bool_]  # False where skipped
     pool: ConfidenceHistogram  # of the rows that the audited ones were drawn from: it fixes the thresholds
-    rest: ConfidenceHistogram  # of the rows that there are to accept
+    rest: ConfidenceHistogram  # of the rows of the table that nobody has answered
+    answered: ConfidenceHistogram  # of the rows that a person has answered
+
+    @property
+    def n_rows(self) -> int:
+        """Rows that the audited ones were drawn from."""
+        return self.rest.n + self.answered.n
 
     def at(self, error: float) -> Acceptance:
-        """The rows to accept with at most so many wrong."""
+        """Find the rows to accept with at most so many wrong.
+
+        The proof of ``accept_threshold`` is about all rows that the audited ones were drawn from, so all of them
+        are counted. Among the rows that nobody has answered alone, the share of wrong ones can be higher.
+        """
         found = accept_threshold(self.confidence, self.correct, self.pool, error, LEVEL)
-        return found._replace(n_accepted=self.rest.n_from(found.threshold))
+        n_accepted = self.rest.n_from(found.threshold) + self.answered.n_from(found.threshold)
+        return found._replace(n_accepted=n_accepted)
 
 
 def check_error(error: float | None, audit: Any) -> None:

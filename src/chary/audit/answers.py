@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chary._words import Parameter, Step, listed, shown
-from chary.audit.acceptance import ERRORS, Acceptance, Acceptor
+from chary.audit.acceptance import ERRORS, LEVEL, Acceptance, Acceptor, nothing_accepted
 from chary.audit.figures import Score, kappa, pair_counts, promised_score, score
 from chary.audit.sheet import RANDOM, SKIPPED, SheetRow, TableCells, cells_of, read_origin, read_sheet, sheet_rows
 from chary.method.labels import Labels
@@ -116,6 +116,24 @@ class AuditAnswers:
         """Rows after the last answer: not reached yet, which biases nothing."""
         return self.n_drawn - len(self.drawn)
 
+    @property
+    def is_unfinished(self) -> bool:
+        """Whether a person who could look while labelling has not come to the end of the draw.
+
+        Only limits that hold at any moment can be promised then. All other figures are those of a number of rows
+        that was fixed beforehand: if they decided when to stop, they would be wrong more often than they say.
+        """
+        return self.stopped and self.n_left > 0
+
+    @property
+    def unfinished_sentence(self) -> str:
+        """Say why only the accuracy is shown."""
+        return (
+            f"Only the accuracy is shown until all {self.n_drawn:,} drawn rows are answered ({self.n_left:,} are "
+            "left): its limits hold whenever you stop, and those of classes, shares, comparisons and accepted "
+            "labels do not."
+        )
+
 
 @dataclass(frozen=True, kw_only=True)
 class Audit:
@@ -142,13 +160,23 @@ class Audit:
 
     @cached_property
     def asked(self) -> Acceptance | None:
-        """What can be accepted at the error asked for."""
-        return None if self.acceptor is None or self.error is None else self.acceptor.at(self.error)
+        """What can be accepted at the error asked for; nothing before the end of an audit that one may look at."""
+        if self.acceptor is None or self.error is None:
+            return None
+        if self.answers.is_unfinished:
+            return nothing_accepted(self.error, LEVEL)
+        return self.acceptor.at(self.error)
 
     @cached_property
     def acceptances(self) -> list[Acceptance]:
         """What can be accepted at each of ERRORS."""
-        return [] if self.acceptor is None else [self.acceptor.at(error) for error in ERRORS]
+        return self.accepted_at(ERRORS)
+
+    def accepted_at(self, errors: Sequence[float]) -> list[Acceptance]:
+        """Say what can be accepted at each of some errors; an empty list if that cannot be said (yet)."""
+        if self.acceptor is None or self.answers.is_unfinished:
+            return []
+        return [self.acceptor.at(error) for error in errors]
 
 
 # ---------------------------------------------------------------- answers of a sheet

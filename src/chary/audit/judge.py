@@ -194,7 +194,8 @@ def judge_table(source: Source, truth: Any, options: Options, level: float = 0.9
     answers = _read_truth(truth, tested)
     cells = source.rows(answers.drawn.tolist(), list(dict.fromkeys([*names, *by])))
     columns = [_judged(name, cells[name], answers, tested, level) for name in names]
-    first, n_rows = columns[0], source.n_rows
+    first, n_rows, unfinished = columns[0], source.n_rows, answers.is_unfinished
+    why_so_few = [answers.unfinished_sentence] if unfinished else []
     missing = [
         f"Column {shown(one.name)} has no label in {one.n_missing:,} of {n_rows:,} rows; for classes, slices and "
         "comparisons these count as wrong."
@@ -211,9 +212,11 @@ def judge_table(source: Source, truth: Any, options: Options, level: float = 0.9
         error=error,
         tested=tested,
         columns=columns,
-        slices={name: _slices(tested, name, cells[name], first, answers, level) for name in by},
-        pairs=_pairs(columns, tested, answers.skipped, level),
-        notes=[*source.table.notes, *tested.notes, *answers.notes, *missing],
+        slices={}
+        if unfinished
+        else {name: _slices(tested, name, cells[name], first, answers, level) for name in by},
+        pairs=[] if unfinished else _pairs(columns, tested, answers.skipped, level),
+        notes=[*why_so_few, *source.table.notes, *tested.notes, *answers.notes, *missing],
     )
 
 
@@ -487,6 +490,8 @@ def _judged(
     has, n_labels = labels != None, sum(counts.values()) - counts.get(None, 0)  # noqa: E711 - of each
     about: dict[str, Any] = {"population": n_labels, "level": level, "stopped": answers.stopped}
     labelled = figures.promised_score(correct[has], skipped[has], **about) if has.any() else None
+    if answers.is_unfinished:
+        judgement = Judgement(always, answered=None, classes={}, confusions={}, kappa=None)
     return JudgedColumn(name, judgement, always, labels, correct, counts.get(None, 0), labelled)
 
 
@@ -543,9 +548,17 @@ def _acceptor(tested: LabelsUnderTest, judged: JudgedColumn, answers: AuditAnswe
     if not has_label.any():
         name = shown(tested.options.confidence)
         raise TableError(f"Column {name} holds no numbers beside labels; choose another.")
-    rows, pool = answers.drawn, ConfidenceHistogram.exact(every[has_label])
+    rows = answers.drawn
     counted = has_label[rows]
-    return Acceptor(every[rows][counted], judged.correct[counted], pool, pool)
+    is_answered = np.zeros(len(every), dtype=bool)
+    is_answered[answers.rows] = True
+    return Acceptor(
+        confidence=every[rows][counted],
+        correct=judged.correct[counted],
+        pool=ConfidenceHistogram.exact(every[has_label]),
+        rest=ConfidenceHistogram.exact(every[has_label & ~is_answered]),
+        answered=ConfidenceHistogram.exact(every[has_label & is_answered]),
+    )
 
 
 def _confidences(tested: LabelsUnderTest) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:

@@ -31,7 +31,8 @@ class AuditFigures(Audit):
     model that has learned from the audit too. Skipped rows are wrong.
     """
 
-    after: Score  # of the model that has learned from the audit too, cross-fitted: approximate
+    # Of the model that has learned from the audit too, cross-fitted: approximate. None: the audit is unfinished.
+    after: Score | None
     balanced: tuple[float, float, float] | None  # balanced accuracy of that model, and its limits
     pairs: dict[tuple[str, str], int]  # audited rows by answer and by what that model says
     comparison: Comparison | None  # self-trained against supervised; None: not compared
@@ -42,6 +43,8 @@ class AuditFigures(Audit):
     def notes(self) -> list[str]:
         """What there is to say of the answers and of what was made of them, a sentence each."""
         notes = [*self.answers.notes, *self.answers.warnings]
+        if self.answers.is_unfinished:
+            return [self.answers.unfinished_sentence, *notes]
         if self.answers.n_skipped:
             notes.append(
                 f"The {self.answers.n_skipped} skipped rows count as wrong. On the answered rows alone, the model "
@@ -109,6 +112,8 @@ def audit_model(
     if unaudited is not None:
         right = unaudited.predict(X[answers.rows]) == result.labels
     comparison = None
+    if rounds is None and answers.is_unfinished:
+        rounds = 0  # a test at every look would find a difference sooner or later
     if rounds is None:  # one round against none, both without the audited labels
         trained = make(1).fit(X, every.without(result.rows), initial=result.unaudited_model.estimator_)
         comparison = _compare_models(trained, result.unaudited_model, X, answers, result.labels)
@@ -139,6 +144,7 @@ def audit_model(
             np.append(after.correct, np.zeros(len(of_skipped), dtype=bool)),
             of_rest.plus(of_answered),
             of_rest,
+            of_answered,
         ),
         error=error,
         after=result.after_score(answers.n_skipped),
@@ -148,6 +154,8 @@ def audit_model(
         rounds=rounds,
         guesses=guesses,
     )
+    if answers.is_unfinished:
+        figures = replace(figures, classes={}, after=None, balanced=None, pairs={})
     return result.model, figures
 
 

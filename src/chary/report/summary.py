@@ -30,6 +30,7 @@ from chary._words import (
     visible,
 )
 from chary.audit import Acceptance, Score, smallest_audit
+from chary.audit.answers import Audit
 from chary.audit.figures import ClassJudgement, kappa
 from chary.audit.judge import JudgedColumn, JudgedTable, LabelPair
 from chary.labelling import Diagnosis, LabeledTable
@@ -216,7 +217,8 @@ def _audit(result: LabeledTable) -> dict[str, Any] | None:
         "drawn": audit.answers.n_drawn,
         "skipped": audit.answers.n_skipped,
         "stopped": audit.answers.stopped,  # whether the person was shown the interval while labelling
-        "answered": as_data(audit.answered),
+        "unfinished": audit.answers.is_unfinished,  # then only ``before`` can be said
+        "answered": None if audit.answers.is_unfinished else as_data(audit.answered),
         "new_classes": audit.answers.new_classes,
         "notes": [{"text": text, "warning": text in audit.answers.warnings} for text in audit.notes],
         "before": as_data(audit.accuracy),
@@ -231,9 +233,17 @@ def _audit(result: LabeledTable) -> dict[str, Any] | None:
 def _accepted_labels(result: LabeledTable) -> dict[str, Any] | None:
     if result.accept is None or result.audit is None or result.audit.asked is None:
         return None
-    found, n_given = result.audit.asked, int(result.counts.labels[0].sum())
-    found = found._replace(n_accepted=result.counts.settled.n_from(found.threshold))
-    return _accepted(found, result.audit.accuracy.n, "new label", ", approximate", found.n_accepted + n_given)
+    found = result.audit.asked
+    n_given = int(result.counts.labels[0].sum())
+    n_settled = result.counts.settled.n_from(found.threshold)
+    n_changed = result.counts.rest.n_from(found.threshold) - n_settled
+    accepted = _accepted(found, result.audit, "new label", ", approximate", n_settled + n_given)
+    if n_changed:
+        keep = "keeps" if n_changed == 1 else "keep"
+        accepted["sentence"] += (
+            f" {n_changed:,} of these {keep} a label that the model learned from and would change now: not marked."
+        )
+    return accepted
 
 
 def _aim(result: LabeledTable) -> dict[str, str]:
@@ -313,6 +323,7 @@ def summarize_judged(result: JudgedTable) -> Summary:
         "left": answers.n_left,  # not reached yet
         "level": result.level,  # of the intervals
         "stopped": answers.stopped,  # whether the person was told when it was enough
+        "unfinished": answers.is_unfinished,  # then nothing but the accuracy can be said
         "notes": [{"text": text, "warning": warning} for text, warning in notes],
         "columns": [_judged_column(column, result) for column in result.columns],
         "pairs": [_pair(pair, result) for pair in result.pairs],
@@ -482,7 +493,7 @@ def _accepted_judged(result: JudgedTable) -> dict[str, Any] | None:
     if result.asked is None:
         return None
     which = f"label{of_column([column.name for column in result.columns])}"
-    return _accepted(result.asked, result.accuracy.n, which, "", int(np.asarray(result.accepted).sum()))
+    return _accepted(result.asked, result, which, "", int(np.asarray(result.accepted).sum()))
 
 
 def of_column(names: Sequence[str]) -> str:
@@ -506,24 +517,36 @@ def matrix_of(pairs: dict[tuple[str, str], int], names: list[str]) -> dict[str, 
     return {"classes": rows, "labels": labels, "counts": counts, "shade": shade}
 
 
-def _accepted(found: Acceptance, n_audited: int, which: str, caveat: str, n_marked: int) -> dict[str, Any]:
+def _accepted(found: Acceptance, audit: Audit, which: str, caveat: str, n_marked: int) -> dict[str, Any]:
     """What can be accepted at the error asked for, in a sentence too, or why nothing can; and what is marked."""
     at_most = f"can be accepted with at most {100 * found.error:.3g}% wrong"
-    some = f"{found.n_accepted:,} {which.replace('label', 'label' + 's' * (found.n_accepted != 1), 1)}"
-    sentence = f"{some} of confidence {found.threshold:.4g} or more {at_most} (level {found.level:.0%}{caveat})."
-    if not found.n_accepted:
-        sentence = f"No {which} {at_most}: {why_none_accepted(found.error, found.level, n_audited)}."
+    if found.n_accepted:
+        n_answered = 0 if audit.acceptor is None else audit.acceptor.answered.n_from(found.threshold)
+        labels = which.replace("label", "label" + "s" * (found.n_accepted != 1), 1)
+        included = f", {n_answered:,} of audited rows included," if n_answered else ""
+        sentence = (
+            f"{found.n_accepted:,} {labels} of confidence {found.threshold:.4g} or more{included} {at_most} "
+            f"(level {found.level:.0%}{caveat})."
+        )
+    else:
+        sentence = f"No {which} {at_most}: {_why_none_accepted(found.error, found.level, audit)}."
     sentence += (
         f" Column {ACCEPT} marks {counted(n_marked, 'row')}, labels that a person gave or confirmed included."
     )
     return {**as_data(found), "n_marked": n_marked, "sentence": sentence}
 
 
-def why_none_accepted(error: float, level: float, n_audited: int) -> str:
-    """Why no label can be accepted at an error."""
-    if (needs := smallest_audit(error, level)) > n_audited:
+def _why_none_accepted(error: float, level: float, audit: Audit) -> str:
+    """Why no label can be accepted at an error; nothing is advised that would void the promise."""
+    n_audited, needs = audit.accuracy.n, smallest_audit(error, level)
+    if audit.answers.is_unfinished:
+        return "that is decided when all drawn rows are answered, as you could look while labelling"
+    if needs > n_audited:
         return f"this needs at least {needs} audited rows, and there are {n_audited}"
-    return f"too many of the {n_audited} audited rows were wrong; allow a larger error, or label more rows"
+    return (
+        f"too many of the {n_audited} audited rows were wrong, and another error or more rows, chosen now that "
+        "you know this, would void the promise"
+    )
 
 
 def as_data(value: Any) -> Any:
@@ -594,18 +617,20 @@ def quality(summary: Summary) -> dict[str, Any]:
         return {"tone": "fair", "headline": "Not known yet", "sentence": sentence, "bars": []}
     after, before = audit["after"], audit["before"]
     promised = held_out["accuracy"] if held_out else None
-    bars = [
-        {"words": "These labels", **after, "mark": promised},
-        {"words": "Without the audit's answers", **before, "mark": promised},
-    ]
-    sentence = (
-        f"95% intervals from {before['n']} random rows that a person labelled"
-        f"{', valid whenever you stopped' if audit['stopped'] else ''}; the first is approximate, as the "
-        "model also learned from these rows."
-    )
+    bars = [{"words": "Without the audit's answers", **before, "mark": promised}]
+    valid = ", valid whenever you stop," if audit["stopped"] else ""
+    if after is None:
+        sentence = f"95% interval{valid} from {before['n']} random rows that a person labelled."
+    else:
+        bars.insert(0, {"words": "These labels", **after, "mark": promised})
+        second = " The second holds whenever you stopped." if audit["stopped"] else ""
+        sentence = (
+            f"95% intervals from {before['n']} random rows that a person labelled; the first is approximate, as "
+            f"the model also learned from these rows.{second}"
+        )
     if promised is not None:
         sentence += f" Your own labels promised {percent(promised)} (blue mark), which is not an estimate."
-    return {**_headline(after["low"], after["high"]), "sentence": sentence, "bars": bars}
+    return {**_headline(bars[0]["low"], bars[0]["high"]), "sentence": sentence, "bars": bars}
 
 
 def _headline(low: float, high: float) -> dict[str, str]:
@@ -621,8 +646,13 @@ def next_steps(summary: Summary, hints: Hints) -> list[dict[str, str]]:
         labels = f"Label {number(summary['audit_size']).lower()} random rows"
         steps.append((f"{labels}: they show how good the labels are, and the model learns from them.", hints.draw))
     if audit is not None:
-        asked = summary["accept"]
-        steps.append((asked["sentence"], "") if asked else _acceptable(audit["accept"], hints, "approximate"))
+        asked, caveat = summary["accept"], "approximate, if you chose that error beforehand"
+        if asked:
+            steps.append((asked["sentence"], ""))
+        elif audit["unfinished"]:
+            steps.append(("Go on labelling: which labels can be accepted is said at the end of the draw.", ""))
+        else:
+            steps.append(_acceptable(audit["accept"], audit["before"]["n"], hints, caveat))
     if n := len(summary["second_look"]):
         steps.append((suspect_sentence(n), ""))
     steps.append(("Check the rows that the model is least sure of.", ""))
@@ -688,12 +718,19 @@ def prior_advice(diagnosis: dict[str, Any], hints: Hints, told: bool = False) ->
 def judged_steps(summary: Summary, hints: Hints) -> list[dict[str, str]]:
     """What to do next with judged labels; the last step would make the figures better."""
     steps = [(one["sentence"], "") for one in (summary["required"], summary["accept"]) if one is not None]
-    if summary["confidence"] is not None and summary["accept"] is None:
+    if summary["acceptance"] and summary["accept"] is None:
         of, caveat = of_column([one["name"] for one in summary["columns"]]), "if you chose that error beforehand"
-        steps.append(_acceptable(summary["acceptance"], hints, caveat, of))
+        steps.append(_acceptable(summary["acceptance"], summary["audited"], hints, caveat, of))
     people = summary["annotators"]
     words, how = "To narrow the intervals, label more rows (your answers are kept)", hints.draw
-    if summary["left"]:
+    if not summary["stopped"]:
+        words = (
+            "To narrow the intervals, label more rows (your answers are kept; then only the wider limits hold, "
+            "those for looking while labelling)"
+        )
+    if summary["unfinished"]:
+        words, how = f"To see all figures, label the {counted(summary['left'], 'row')} left", hints.fill
+    elif summary["left"]:
         words, how = f"To narrow the intervals, label the {counted(summary['left'], 'row')} left", hints.fill
     elif people:
         words = (
@@ -705,12 +742,17 @@ def judged_steps(summary: Summary, hints: Hints) -> list[dict[str, str]]:
     return [{"words": words, "command": command} for words, command in steps]
 
 
-def _acceptable(levels: list[dict[str, Any]], hints: Hints, caveat: str, of: str = "") -> tuple[str, str]:
+def _acceptable(
+    levels: list[dict[str, Any]], n_audited: int, hints: Hints, caveat: str, of: str = ""
+) -> tuple[str, str]:
     """The smallest error at which labels can be accepted: in words, and how to have them marked."""
     found = next((one for one in levels if one["n_accepted"]), None)
     if found is None:
-        at_most = percent(levels[-1]["error"])
-        return f"Enlarge the audit: it is too small to accept any label at {at_most} error or less.", ""
+        at_most, needs = percent(levels[-1]["error"]), levels[-1]["needs"]
+        if needs > n_audited:  # which does not depend on the answers, so that more rows may be labelled
+            few = f"to accept any label at {at_most} error or less, at least {needs} rows are needed"
+            return f"Enlarge the audit: {few}.", ""
+        return f"No label can be accepted at {at_most} error or less: too many audited rows were wrong.", ""
     which = f"{counted(found['n_accepted'], 'label')}{of} of confidence {found['threshold']:.4g} or more"
     at_most = f"at most {percent(found['error'])} wrong ({percent(found['level'])} level, {caveat})"
     return f"{which} can be accepted with {at_most}. To mark them, add", hints.at(found["error"])

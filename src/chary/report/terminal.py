@@ -151,12 +151,14 @@ def _show_audit(console: Console, audit: dict[str, Any], held_out: dict[str, Any
     grid = Grid("Accuracy, other rows", "", "95% interval", "", box=box.SIMPLE)
     grid.columns[1].justify = "right"
     grid.add_row("cross-validation", promised, "", "no estimate: not random", style="dim")
-    for name, found, kind in (
-        ("model without the audit", audit["before"], f"exact, {audit['before']['n']} random rows"),
-        ("model that learned from it", audit["after"], "approximate, cross-fitted"),
-    ):
+    before, after = audit["before"], audit["after"]
+    how = "valid whenever you stop" if audit["stopped"] else "exact"
+    accuracies = [("model without the audit", before, f"{how}, {before['n']} random rows")]
+    if after is not None:
+        accuracies.append(("model that learned from it", after, "approximate, cross-fitted"))
+    for name, found, kind in accuracies:
         grid.add_row(name, f"{found['share']:.1%}", f"{found['low']:.1%} to {found['high']:.1%}", kind)
-    if aim != ACCURACY:
+    if aim != ACCURACY and after is not None:
         found = "-", "", "too few audited rows of some class"
         if audit["balanced"] is not None:
             share, low, high = (f"{figure:.1%}" for figure in audit["balanced"])
@@ -178,7 +180,8 @@ def show_judged(console: Console, summary: Summary, hints: Hints) -> None:
         console.print(_panel(column["sentence"], column["headline"], column["tone"]))
         if len(summary["columns"]) > 1:
             continue  # classes and confusions of each are in the report
-        console.print(_judged_classes(column["classes"]))
+        if column["classes"]:
+            console.print(_judged_classes(column["classes"]))
         _show_confusions(console, column["confusions"])
         if column["kappa"] is not None:
             _say(console, f"Agreement with the answers beyond chance (kappa): {column['kappa']:.2f}.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from chary.audit.answers import Audit
 from chary.audit.judge import JudgedTable
 from chary.labelling import LabeledTable
 from chary.report.summary import as_data, quality, summarize, summarize_judged
@@ -20,15 +21,15 @@ def truth_page(bench: Workbench, query: Mapping[str, str]) -> dict[str, Any]:
     truth, chosen = figures(bench), bench.options.error
     if truth is None or bench.given().options.audit is None:
         return {"ready": False, "why_not": _why_not(bench)}
-    acceptor = bench.result.acceptor if isinstance(bench.result, JudgedTable) else bench.result.audit.acceptor
+    audit = bench.result if isinstance(bench.result, JudgedTable) else bench.result.audit
     errors = sorted({*ERRORS, *([] if chosen is None else [chosen])})
     return {
         **truth,
         "ready": True,
         "chosen": chosen,
         "column": ACCEPT,  # marks what is accepted
-        "acceptance": [] if acceptor is None else as_data([acceptor.at(error) for error in errors]),
-        "rows_to_accept": 0 if acceptor is None else acceptor.rest.n,
+        "acceptance": as_data(audit.accepted_at(errors)),
+        "rows_to_accept": 0 if audit.acceptor is None else audit.acceptor.n_rows,
     }
 
 
@@ -36,8 +37,11 @@ def accept(bench: Workbench, body: Mapping[str, Any]) -> dict[str, Any]:
     """Choose how many wrong labels are allowed among those to accept."""
     if set(body) != {"error"}:
         raise TableError("Which error is allowed was not said.")
-    if body["error"] is not None and figures(bench) is None:
+    truth = figures(bench)
+    if body["error"] is not None and truth is None:
         raise TableError(_why_not(bench))
+    if body["error"] is not None and truth is not None and truth["unfinished"]:
+        raise TableError(truth["unfinished"])
     bench.require_unchanged()
     bench.choose(body)
     return truth_page(bench, {})
@@ -57,10 +61,12 @@ def truth_of_labels(result: LabeledTable) -> dict[str, Any]:
     """Of labels that a model made: it is judged as it was before it saw the answers, and after."""
     summary = summarize(result)
     audit, found = summary["audit"], quality(summary)
+    unfinished = _unfinished_sentence(result.audit)
     return {
         **found,
         "changed_labels": [],
-        "sentences": [found["sentence"]],
+        "sentences": [found["sentence"], *filter(None, [unfinished])],
+        "unfinished": unfinished,
         "audited": audit["before"]["n"],
         "classes": audit["classes"],
         "matrix": audit["matrix"],
@@ -72,16 +78,26 @@ def truth_of_judged(result: JudgedTable) -> dict[str, Any]:
     """Of labels that anybody made."""
     summary = summarize_judged(result)
     first = summary["columns"][0]
+    unfinished = _unfinished_sentence(result)
+    sentences = [one["sentence"] for one in [*summary["columns"], *summary["pairs"], *summary["trusted"]]]
     return {
         "changed_labels": summary["changed_labels"],
         "headline": first["headline"],
         "bars": [{"words": one["name"], **one["promised"], "mark": None} for one in summary["columns"]],
-        "sentences": [one["sentence"] for one in [*summary["columns"], *summary["pairs"], *summary["trusted"]]],
+        "sentences": [*sentences, *filter(None, [unfinished])],
+        "unfinished": unfinished,
         "audited": summary["audited"],
         "classes": {one["name"]: one["recall"] for one in first["classes"] if one["recall"]},
         "matrix": first["matrix"],
         "notes": summary["notes"],
     }
+
+
+def _unfinished_sentence(audit: Audit | None) -> str:
+    """Why nothing but the accuracy is shown; empty if all is."""
+    if audit is None or not audit.answers.is_unfinished:
+        return ""
+    return audit.answers.unfinished_sentence
 
 
 def _why_not(bench: Workbench) -> str:

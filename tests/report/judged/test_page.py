@@ -1,9 +1,13 @@
 """One page: whole, escaped, without a request, and each section under its question."""
 
+import json
 import re
 
+import polars as pl
 from markupsafe import escape
 
+import chary
+from chary.audit.filling import Filling
 from chary.report.page import render_judged
 from chary.report.summary import Hints, summarize_judged
 
@@ -40,7 +44,7 @@ def test_what_was_not_asked_for_has_no_section(judged):
     page = render_judged(summary)
     for gone in ('id="compared"', 'id="slices"', 'id="accept"'):
         assert gone not in page
-    assert "could stop: the limits above hold" in page
+    assert "could stop: the limits of the accuracy hold" in page
 
 
 def test_which_column_to_trust_is_said(judged):
@@ -48,3 +52,33 @@ def test_which_column_to_trust_is_said(judged):
     for one in summary["trusted"]:
         assert one["sentence"].endswith(("), clearly so.", "), not clearly so."))
         assert str(escape(one["sentence"])) in render_judged(summary)
+
+
+def test_before_the_end_of_an_audit_that_one_may_look_at_all_show_the_accuracy_alone(tmp_path):
+    rule = ["a" if i % 3 else "b" for i in range(300)]
+    truth = ["b" if i % 10 == 4 else label for i, label in enumerate(rule)]
+    frame = pl.DataFrame({"text": [f"t{i}" for i in range(300)], "rule": rule, "other": [*rule[1:], "a"]})
+    frame = frame.with_columns(sure=pl.Series([i / 300 for i in range(300)]))
+    sheet = tmp_path / "s.csv"
+    chary.draw_rows(frame, ["rule", "other"], sheet, 60, confidence="sure")
+    filling = Filling(sheet)
+    filling.mark_stopping()
+    for place, row in enumerate(filling.rows[:40], start=1):
+        filling.answer(place, truth[row.number])
+    judged = chary.judge(frame, ["rule", "other"], sheet, confidence="sure", error=0.2, by=["text"])
+    summary = json.loads(json.dumps(judged.summary))
+    assert (summary["unfinished"], summary["pairs"], summary["trusted"], summary["slices"]) == (True, [], [], [])
+    assert (summary["acceptance"], summary["accept"]["n_accepted"]) == ([], 0)
+    assert "decided when all drawn rows are answered" in summary["accept"]["sentence"]
+    for column in summary["columns"]:
+        assert column["accuracy"] == column["always"] == column["promised"]
+        assert (column["classes"], column["confusions"], column["matrix"]) == ([], [], None)
+    page = render_judged(summary)
+    why = "Only the accuracy is shown until all 60 drawn rows are answered (20 are left)"
+    for shown in (page, repr(judged), judged._repr_html_()):
+        assert why in " ".join(shown.split())
+        assert "Precision" not in shown
+        assert "is better" not in shown
+    for gone in ('id="compared"', 'id="classes"', 'id="shares"', 'id="slices"', "size was fixed", "Error at most"):
+        assert gone not in page
+    assert "To see all figures, label the 20 rows left" in page

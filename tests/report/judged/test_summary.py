@@ -48,6 +48,15 @@ def test_a_comparison_says_that_its_limits_hold_whatever_the_skipped_rows_are(ju
     assert summary["pairs"][0]["comparison"]["n_skipped"] == 3
 
 
+def test_a_result_that_accepts_nothing_does_not_advise_what_would_void_the_promise(judged):
+    wrong = replace(judged, error=0.02, acceptor=judged.acceptor._replace(correct=judged.acceptor.correct & False))
+    answers = replace(judged.answers, drawn=np.arange(300), truth=np.full(300, "spam", dtype=object))
+    many = replace(wrong, answers=answers, correct=np.zeros(300, dtype=bool))
+    sentence = summarize_judged(many)["accept"]["sentence"]
+    assert "too many of the 300 audited rows were wrong" in sentence
+    assert "another error or more rows, chosen now that you know this, would void the promise" in sentence
+
+
 def test_what_was_asked_for_is_said_whatever_came_out(judged):
     found = summarize_judged(judged)["accept"]
     assert f"{found['n_accepted']:,} labels in column 'rule' of confidence" in found["sentence"]
