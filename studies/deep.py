@@ -10,18 +10,24 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
+from scipy.special import softmax
+from sklearn.base import BaseEstimator
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 from torch import Tensor, nn
 from torch.nn import functional
 
-from chary.method import confidence_auroc, iid, selection_biased
-from chary.torch.classifier import TorchDiverseClassifier
-from chary.torch.fixmatch import FixMatchTrainer
+from chary.method import confidence_auroc, iid, selection_biased, t_similarity
+from chary.method.confidence import Floats, MembersMixin
+from chary.method.diverse import class_order_of, content_order
+from chary.method.labels import encode
+from chary.method.network import draw_batches
+from chary.torch import DiverseHeads, Losses, diverse_losses, diversity_loss, ensemble_loss
 from studies import STUDIES, datasets, findings
 from studies.datasets import dataset_title
 from studies.results import summarize
-from studies.study import Cell, Method, Results, Study, TextTable, erm
+from studies.study import Cell, Method, Results, Study, TextTable, erm, right_on_test
 
 
 def digits_cnn() -> nn.Module:
@@ -52,6 +58,149 @@ class Images(NamedTuple):
 IMAGES = {"digits": Images(1797, digits_cnn), "mnist": Images(4000, mnist_cnn)}
 
 
+# Labelled rows of a step, and rows that are scored at a time.
+BATCH = 32
+_SCORED_ROWS = 256
+# What a batch moves the running means of the adaptive thresholds by: they are of about the last hundred batches.
+_PACE = 0.01
+
+
+class Consistency(NamedTuple):
+    """FixMatch: learn the label of a weak view on a strong view, if it can be trusted."""
+
+    confidence: str  # "softmax" or "t_similarity"
+    threshold: float | str = 0.95  # "adaptive": FreeMatch's
+    consistency_weight: float = 1.0
+
+
+class ImageClassifier(MembersMixin, BaseEstimator):
+    """The paper's heads on a CNN, trained by a plain loop; with views of images also by consistency.
+
+    ``backbone`` makes the module. With ``joint`` the heads' losses move the backbone, too. Rows whose label is
+    ``unlabeled`` or missing are unlabelled. ``accepted_`` is the share of views that were trusted in each step.
+    """
+
+    def __init__(
+        self,
+        backbone: Callable[[], nn.Module],
+        *,
+        joint: bool = False,
+        n_steps: int = 500,
+        unlabeled_batch_size: int = 32,
+        consistency: Consistency | None = None,
+        unlabeled: Any = -1,
+        random_state: int = 0,
+    ) -> None:
+        self.backbone = backbone
+        self.joint = joint
+        self.n_steps = n_steps
+        self.unlabeled_batch_size = unlabeled_batch_size
+        self.consistency = consistency
+        self.unlabeled = unlabeled
+        self.random_state = random_state
+
+    def fit(self, X: NDArray[Any], y: Any) -> ImageClassifier:
+        """Train for ``n_steps`` steps; PyTorch's global generator is as before afterwards."""
+        labels = encode(y, unlabeled=self.unlabeled)
+        self.classes_ = labels.classes
+        # The order of the rows and the names of the classes change nothing.
+        order = content_order(X, labels.codes, np.ones(len(X)))
+        labeled = order[labels.labeled[order]]
+        unlabeled = order[~labels.labeled[order]]
+        self._rank = np.argsort(class_order_of(labels.codes[labeled]))
+
+        rng = np.random.default_rng(self.random_state)
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(int(rng.integers(2**63)))
+            self.features_ = self.backbone()
+            n_features = self.features_(torch.zeros(1, X.shape[1])).shape[1]
+            self.heads_ = DiverseHeads(n_features, len(self.classes_), joint=self.joint)
+            drawn = labeled[draw_batches(len(labeled), BATCH, self.n_steps, rng)]  # (n_steps, B)
+            extra = unlabeled[draw_batches(len(unlabeled), self.unlabeled_batch_size, self.n_steps, rng)]
+            targets = torch.as_tensor(self._rank[labels.codes[drawn]])
+            self._train(_tensor(X), drawn, extra, targets)
+        return self
+
+    def _train(self, X: Tensor, drawn: NDArray[np.intp], extra: NDArray[np.intp], targets: Tensor) -> None:
+        parameters = [*self.features_.parameters(), *self.heads_.parameters()]
+        optimizer = torch.optim.AdamW(parameters, lr=1e-3, weight_decay=0.0)
+        thresholds = AdaptiveThresholds()
+        self.accepted_: list[float] = []
+        for step in range(self.n_steps):
+            if self.consistency is not None and extra.shape[1]:
+                loss = self._consistency_loss(X[drawn[step]], X[extra[step]], targets[step], thresholds)
+            else:
+                row_targets = functional.pad(targets[step], (0, extra.shape[1]), value=-1)  # (B + U,)
+                loss = diverse_losses(*self._logits(X[drawn[step]], X[extra[step]]), row_targets).total()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+
+    def _consistency_loss(
+        self, X: Tensor, X_unlabeled: Tensor, targets: Tensor, thresholds: AdaptiveThresholds
+    ) -> Tensor:
+        options = self.consistency or Consistency("softmax")
+        B, U = len(X), len(X_unlabeled)
+        views = torch.cat([weak(X), strong(X_unlabeled)])
+        logits, head_logits = self._logits(views, weak(X_unlabeled))  # of B weak, U strong, U weak views
+        probs = logits[B + U :].detach().softmax(dim=-1)  # (U, C)
+        confidence, labels = probs.max(dim=-1)  # (U,) each
+        if options.confidence == "t_similarity":
+            confidence = t_similarity(head_logits[B + U :].detach().softmax(dim=-1))
+        if isinstance(options.threshold, str):  # adaptive
+            accepted = confidence >= thresholds.updated(confidence, probs)[labels]
+        else:
+            accepted = confidence >= options.threshold
+        self.accepted_.append(float(accepted.float().mean()))
+
+        strong_losses = functional.cross_entropy(logits[B : B + U], labels, reduction="none")  # (U,)
+        consistency = (strong_losses * accepted).mean()
+        losses = Losses(
+            ensemble_loss(logits[:B, None], targets),
+            ensemble_loss(head_logits[:B], targets),
+            diversity_loss(head_logits[B + U :]),
+        )
+        return losses.total() + options.consistency_weight * consistency
+
+    def _logits(self, X: Tensor, X_unlabeled: Tensor) -> tuple[Tensor, Tensor]:
+        """Logits of both kinds of heads; unlabelled rows move the backbone only in joint training."""
+        if self.joint:
+            return self.heads_(self.features_(torch.cat([X, X_unlabeled])))
+        with torch.no_grad():
+            rest = self.features_(X_unlabeled)
+        return self.heads_(torch.cat([self.features_(X), rest]))
+
+    @torch.inference_mode()
+    def predict_joint_proba(self, X: NDArray[Any]) -> tuple[Floats, Floats]:
+        """Class probabilities (n, C) of the prediction head and (n, M, C) of the diverse heads."""
+        probs, head_probs = [], []
+        for rows in _tensor(X).split(_SCORED_ROWS):
+            logits, head_logits = self.heads_(self.features_(rows))
+            probs.append(softmax(logits[:, self._rank].double().numpy(), axis=-1))
+            head_probs.append(softmax(head_logits[:, :, self._rank].double().numpy(), axis=-1))
+        return np.concatenate(probs), np.concatenate(head_probs)
+
+
+class AdaptiveThresholds:
+    """FreeMatch's thresholds of the C classes: running means over the unlabelled rows, from 1 / C on."""
+
+    mean: Tensor | None = None
+    shares: Tensor | None = None
+
+    def updated(self, confidence: Tensor, probs: Tensor) -> Tensor:
+        """Give the thresholds (C,) after more rows, of this confidence (U,) and these probabilities (U, C)."""
+        start = torch.full_like(probs[0], 1 / probs.shape[1])  # (C,)
+        mean = start[0] if self.mean is None else self.mean
+        shares = start if self.shares is None else self.shares
+        self.mean = mean.lerp(confidence.mean(), _PACE)
+        self.shares = shares.lerp(probs.mean(dim=0), _PACE)
+        return self.mean * self.shares / self.shares.max()
+
+
+def _tensor(X: NDArray[Any]) -> Tensor:
+    return torch.as_tensor(X).float()
+
+
 class ImageTask:
     """What a method gets to work on: pixels in [0, 1] with some labels, and the network to use."""
 
@@ -73,21 +222,23 @@ class ImageTask:
             )
         self.y = np.where(self.labeled, self.y_true, -1)
 
-    def estimator(self, **changes: Any) -> TorchDiverseClassifier:
+    def estimator(self, **changes: Any) -> ImageClassifier:
         """The network of this data set, not fitted."""
-        params = {"n_steps": 500, "device": "cpu", "random_state": self.cell.seed, **self.cell.model, **changes}
-        return TorchDiverseClassifier(IMAGES[self.cell.dataset].backbone, **params)
+        params = {"random_state": self.cell.seed, **self.cell.model, **changes}
+        return ImageClassifier(IMAGES[self.cell.dataset].backbone, **params)
 
     @cached_property
-    def initial(self) -> TorchDiverseClassifier:
+    def initial(self) -> ImageClassifier:
         """Fitted on the labels given: self-training starts from it."""
         return self.estimator().fit(self.X, self.y)
 
 
-def fixmatch(task: ImageTask, confidence: str, **options: Any) -> FixMatchTrainer:
+def fixmatch(task: ImageTask, confidence: str, **options: Any) -> ImageClassifier:
     """Consistency between a weak and a strong view of each image, in a training twice as long."""
-    classifier = task.estimator(n_steps=2 * task.estimator().n_steps, unlabeled_batch_size=64)
-    return FixMatchTrainer(classifier, strong, weak, confidence=confidence, **options).fit(task.X, task.y)
+    n_steps = 2 * task.estimator().n_steps
+    consistency = Consistency(confidence, **options)
+    classifier = task.estimator(n_steps=n_steps, unlabeled_batch_size=64, consistency=consistency)
+    return classifier.fit(task.X, task.y)
 
 
 def weak(X: Tensor) -> Tensor:
@@ -109,10 +260,10 @@ def strong(X: Tensor) -> Tensor:
 
 def accuracy_and_acceptance(task: ImageTask, fitted: Any) -> dict[str, Any]:
     """Test accuracy; of consistency training also the share of rows it trusts in its last tenth."""
-    result = {"accuracy": float(np.mean(fitted.predict(task.X_test) == task.y_test))}
-    if isinstance(fitted, FixMatchTrainer):
-        accepted = fitted.classifier_.loss_curve_["accepted"]
-        result["accepted_at_end"] = float(accepted[-len(accepted) // 10 :].mean())
+    result = {"accuracy": float(right_on_test(task, fitted).mean())}
+    accepted = getattr(fitted, "accepted_", [])
+    if accepted:
+        result["accepted_at_end"] = float(np.mean(accepted[-len(accepted) // 10 :]))
     return result
 
 
@@ -178,14 +329,14 @@ DEEP = Study(
 )
 
 
-def joint(task: ImageTask) -> TorchDiverseClassifier:
+def joint(task: ImageTask) -> ImageClassifier:
     """The heads' losses move the backbone, too."""
     return task.estimator(joint=True).fit(task.X, task.y)
 
 
 def accuracy_and_orders(task: ImageTask, fitted: Any) -> dict[str, Any]:
     """Test accuracy, and how well both confidences order right and wrong labels there."""
-    right = fitted.predict(task.X_test) == task.y_test
+    right = right_on_test(task, fitted)
     kinds = {"softmax_auroc": "max_probability", "t_similarity_auroc": "t_similarity"}
     return {"accuracy": float(right.mean())} | {
         name: confidence_auroc(fitted.predict_confidence(task.X_test, kind), right) for name, kind in kinds.items()

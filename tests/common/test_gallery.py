@@ -3,6 +3,7 @@
 import ast
 import re
 import runpy
+import warnings
 from pathlib import Path
 
 import pytest
@@ -31,10 +32,14 @@ def no_window():
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
 def test_it_ends_in_a_picture(script, tmp_path, monkeypatch, quick_learners, short_training, inline):
-    if "torch" in script.read_text():
-        pytest.importorskip("torch")
+    imported = re.findall(r"^(?:import|from) (torch|skorch|lightning)\b", script.read_text(), re.MULTILINE)
+    for package in imported:
+        pytest.importorskip(package)
     monkeypatch.chdir(tmp_path)
-    runpy.run_path(str(script), run_name="__main__")
+    with warnings.catch_warnings():
+        if "lightning" in imported:
+            warnings.simplefilter("ignore")  # it warns of itself: few workers, names that PyTorch deprecates
+        runpy.run_path(str(script), run_name="__main__")
     (number,) = plt.get_fignums()
     figure = plt.figure(number)
     figure.canvas.draw()
@@ -50,6 +55,13 @@ def test_it_is_a_page(script):
     assert len(rule) >= len(title)
     assert re.search(r"\*\*.+?\*\*", " ".join(words))
     assert len(script.read_text().splitlines()) <= 70
+
+
+@pytest.mark.parametrize(
+    "script", [s for s in SCRIPTS if "chary.torch" in s.read_text()], ids=lambda script: script.stem
+)
+def test_a_training_loop_with_diverse_heads_is_short(script):
+    assert len(script.read_text().splitlines()) <= 60
 
 
 def test_there_are_enough_and_every_folder_has_a_head():

@@ -91,7 +91,7 @@ class DiverseEnsembleClassifier(MembersMixin, BaseEstimator):
     --------
     SelfTrainingClassifier : Learns from its own most trusted labels.
     MixedEnsembleClassifier : Unlike learners, the choice of ``chary label`` on most tables.
-    chary.torch.TorchDiverseClassifier : The same heads on a PyTorch backbone.
+    chary.torch.DiverseHeads : The same heads on a PyTorch backbone.
 
     References
     ----------

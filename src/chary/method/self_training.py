@@ -71,8 +71,8 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         Weigh accepted rows so that together they count as much as the given labels do.
     warm_start : bool, default=False
         Start each refit from the weights of the round before, with a new optimiser and as many steps, in place of
-        random weights. For a ``DiverseEnsembleClassifier`` or a ``TorchDiverseClassifier``. It is about the
-        rounds of one ``fit``: another ``fit`` starts from nothing.
+        random weights. For a classifier whose ``fit`` takes ``start_from``, as ``DiverseEnsembleClassifier``.
+        It is about the rounds of one ``fit``: another ``fit`` starts from nothing.
     max_pool : int, default=None
         Most unlabelled rows that take part in the fits and rounds, drawn at random of more; it bounds their cost.
         The others are never accepted, but a class prior is met on all rows. None: all take part.

@@ -1,4 +1,4 @@
-"""Diverse heads on any PyTorch backbone: in your own loop, as a classifier, and in FixMatch."""
+"""Diverse heads on any PyTorch backbone, and the losses that train them, for a training loop of your own."""
 
 try:
     import torch  # noqa: F401
@@ -10,16 +10,12 @@ except ModuleNotFoundError as error:
 
 from chary.method import t_similarity
 from chary.method.network import Losses
-from chary.torch.classifier import TorchDiverseClassifier
-from chary.torch.fixmatch import FixMatchTrainer
 from chary.torch.heads import DiverseHeads, DiverseNetwork, diverse_losses, diversity_loss, ensemble_loss
 
 __all__ = [
     "DiverseHeads",
     "DiverseNetwork",
-    "FixMatchTrainer",
     "Losses",
-    "TorchDiverseClassifier",
     "diverse_losses",
     "diversity_loss",
     "ensemble_loss",

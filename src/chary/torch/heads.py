@@ -5,6 +5,8 @@ The counterpart of ``chary.method.network``: the same maths, differentiated by a
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -54,13 +56,6 @@ class DiverseHeads(nn.Module):
         head_logits = functional.linear(shared, weight[C:], bias[C:])  # (n, M C)
         return logits, head_logits.unflatten(-1, (self.n_heads, C))
 
-    @torch.no_grad()
-    def reorder_classes(self, order: Tensor) -> None:
-        """Put class ``order[c]`` in the place of class c, in every head."""
-        for parameter in self.linear.parameters():
-            heads = parameter.unflatten(0, (-1, self.n_classes))  # (1 + M, C, ...)
-            parameter.copy_(heads[:, order].flatten(0, 1))
-
 
 class DiverseNetwork(nn.Module):
     """A backbone under its heads.
@@ -77,17 +72,19 @@ class DiverseNetwork(nn.Module):
         super().__init__()
         self.backbone, self.heads = backbone, heads
 
-    def forward(self, X: Tensor, n_backward: int | None = None) -> tuple[Tensor, Tensor]:
-        """Logits of both kinds of heads; rows from ``n_backward`` on leave no trace for the backward pass.
+    def forward(self, X: Any, X_unlabeled: Any = None) -> tuple[Tensor, Tensor]:
+        """Logits of both kinds of heads, for the rows of ``X`` and then for those of ``X_unlabeled``.
 
-        Where only heads that stop the gradient learn from a row, going back through the backbone is wasted.
+        Each is a batch as the backbone takes it: a tensor, a dictionary. Unless the heads are ``joint``, nothing
+        goes back through the backbone from ``X_unlabeled``, of which only heads that stop the gradient learn.
         """
-        if n_backward is None or n_backward == len(X):
-            return self.heads(self.backbone(X))
-        features = self.backbone(X[:n_backward])
-        with torch.no_grad():
-            rest = self.backbone(X[n_backward:])
-        return self.heads(torch.cat([features, rest]))
+        logits, head_logits = self.heads(self.backbone(X))
+        if X_unlabeled is None:
+            return logits, head_logits
+        with torch.set_grad_enabled(self.heads.joint and torch.is_grad_enabled()):
+            features = self.backbone(X_unlabeled)
+        more_logits, more_head_logits = self.heads(features)
+        return torch.cat([logits, more_logits]), torch.cat([head_logits, more_head_logits])
 
 
 def ensemble_loss(head_logits: Tensor, targets: Tensor, weights: Tensor | None = None) -> Tensor:
