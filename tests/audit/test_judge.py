@@ -541,6 +541,8 @@ def test_a_blind_sheet_goes_by_filled_cells_and_by_names(tickets, tmp_path):
     found, _ = drawn(few, ["ticket_llm"], tmp_path / "t.csv", 20)
     assert "ticket_score" in found.hidden  # a confidence, by its name and its cells
     assert "ticket_text" in found.shown
+    renamed = tickets.rename({"ticket_llm": "type", "region": "kind_of_type", "amount": "type_amount"})
+    assert {"kind_of_type", "type_amount"} <= set(drawn(renamed, ["type"], tmp_path / "u.csv", 20)[0].shown)
 
 
 @pytest.mark.parametrize("edited", ['["text", "place", "text", "place"]', '["nowhere"]', "{}"])

@@ -31,10 +31,11 @@ _SAME = 0.2  # the agreement beyond chance (kappa) of a column of classes with t
 _LABELLERS = {"llm", "gpt", "claude", "gemini", "llama", "mistral"}  # anywhere in the name
 _OUTPUTS = {"label", "labels", "confidence", "prediction", "predicted"}  # at its end
 _SHORTEST_WORD = 3  # letters; "is" or "of" in two names says nothing
+# Nor do words for whatever a column holds: "Type_of_Breach" and "Entity_Type" have nothing to do with each other.
+_GENERIC = {"category", "class", "code", "group", "kind", "name", "number", "status", "type", "value"}
 # A word that so many other columns have, too, says what the table is about, not who labelled it.
 _COMMON_WORD = 3
 _MOST_VALUES = 20  # different values of a column that may hold labels
-_FREE_TEXT = 4  # words that a cell of free text has on average
 
 
 def hidden_columns(tested: LabelsUnderTest) -> tuple[list[str], list[str]]:
@@ -85,12 +86,12 @@ def _has_name_of_labeller(name: str) -> bool:
 
 def _shares_word(judged: str, name: str, n_columns_with: Mapping[str, int]) -> bool:
     """Tell whether a column shares a word with the name of the judged one that few other columns have."""
-    shared = set(_words(judged).split()) & set(_words(name).split())
+    shared = set(_words(judged).split()) & set(_words(name).split()) - _GENERIC
     return any(len(word) >= _SHORTEST_WORD and n_columns_with[word] < _COMMON_WORD for word in shared)
 
 
 def _may_hold_labels(cells: pl.Series) -> bool:
-    """Tell whether a column may hold labels, reasons or a confidence: no identifier, and no text to label by."""
+    """Tell whether a column may hold labels or a confidence: no identifier, date, or text to label by."""
     if not can_be_text(cells.dtype):
         return False
     filled = [text for text in texts(cells).fill_null("") if text.strip()]
@@ -101,8 +102,7 @@ def _may_hold_labels(cells: pl.Series) -> bool:
     try:
         numbers = [float(text.replace(",", ".").rstrip(" %")) for text in filled]
     except ValueError:
-        n_words = sum(len(text.split()) for text in filled) / len(filled)
-        return 1 < n_words < _FREE_TEXT
+        return False
     is_whole = all(number.is_integer() for number in numbers)
     return not is_whole and 0 <= min(numbers) <= max(numbers) <= 100
 
