@@ -75,7 +75,7 @@ def steps(X: Tensor, targets: Tensor) -> dict[str, Callable[[], None]]:
         return lambda: diverse_losses(*heads(backbone(X)), targets).total()
 
     def one_way(heads: nn.Module) -> Callable[[], Tensor]:
-        def loss() -> Tensor:  # as DiverseNetwork does it: unlabelled rows do not go back
+        def loss() -> Tensor:  # unlabelled rows do not go back
             features = backbone(X[:N_LABELED])
             with torch.no_grad():
                 rest = backbone(X[N_LABELED:])

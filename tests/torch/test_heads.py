@@ -183,6 +183,87 @@ def test_rows_left_out_of_the_backward_pass_change_no_value_and_no_gradient():
         torch.testing.assert_close(short, full, rtol=0, atol=1e-14)
 
 
+BACKBONES = {
+    "neither": lambda: nn.Sequential(nn.Linear(D, 8), nn.ReLU()),
+    "batch normalisation": lambda: nn.Sequential(nn.Linear(D, 8), nn.BatchNorm1d(8), nn.ReLU()),
+    "dropout": lambda: nn.Sequential(nn.Linear(D, 8), nn.ReLU(), nn.Dropout(0.5)),
+    "both": lambda: nn.Sequential(nn.Linear(D, 8), nn.BatchNorm1d(8), nn.Dropout(0.5), nn.Linear(8, 8)),
+}
+
+
+def trained(backbone, with_heads, n_steps=5):
+    """Train a network with or without what the diverse heads add to a loop; the rest is the same."""
+    torch.manual_seed(0)
+    network = DiverseNetwork(backbone(), DiverseHeads(8, C, M))
+    optimizer = torch.optim.AdamW([p for p in network.parameters() if p.requires_grad], lr=1e-2)
+    generator = torch.Generator().manual_seed(1)
+    for _ in range(n_steps):
+        network.train()
+        X = torch.randn(B, D, generator=generator)
+        X_unlabeled = 5 + 3 * torch.randn(U, D, generator=generator)
+        targets = torch.randint(C, (B,), generator=generator)
+        if with_heads:
+            logits, head_logits = network(X, X_unlabeled)
+            loss = nn.functional.cross_entropy(logits[:B], targets)
+            loss = loss + ensemble_loss(head_logits[:B], targets) + diversity_loss(head_logits[B:])
+        else:
+            loss = nn.functional.cross_entropy(network(X)[0], targets)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    return network
+
+
+@pytest.mark.parametrize("backbone", BACKBONES.values(), ids=BACKBONES)
+def test_the_heads_do_not_change_how_the_backbone_trains_to_the_bit(backbone):
+    plain, diverse = (trained(backbone, with_heads) for with_heads in (False, True))
+    expected = plain.backbone.state_dict()  # parameters and buffers
+    for name, value in diverse.backbone.state_dict().items():
+        assert torch.equal(value, expected[name]), name
+    # The prediction head, too; the diverse heads are those that learned.
+    plain_weight, diverse_weight = plain.heads.linear.weight, diverse.heads.linear.weight
+    assert torch.equal(plain_weight[:C], diverse_weight[:C])
+    assert not torch.equal(plain_weight[C:], diverse_weight[C:])
+    assert all(module.training for module in diverse.modules())
+
+
+def test_frozen_parts_stay_frozen():
+    def partly_frozen():
+        frozen = BACKBONES["both"]().eval().requires_grad_(False)
+        return nn.Sequential(frozen, nn.Linear(8, 8), nn.BatchNorm1d(8))
+
+    torch.manual_seed(0)
+    before = partly_frozen()[0].state_dict()
+    network = trained(partly_frozen, with_heads=True)
+    frozen = network.backbone[0]
+    assert {name for name, value in frozen.state_dict().items() if not torch.equal(value, before[name])} == set()
+    assert not any(module.training for module in frozen.modules())
+    assert network.backbone[2].training
+    frozen.requires_grad_(True)  # once it may learn, it is trained as everything else
+    assert all(module.training for module in network.train().modules())
+    assert not any(module.training for module in network.eval().modules())
+
+
+def test_a_pretrained_backbone_in_evaluation_mode_that_may_learn_is_trained():
+    network = DiverseNetwork(BACKBONES["both"]().eval(), DiverseHeads(8, C, M)).train()
+    assert all(module.training for module in network.modules())
+
+
+def test_modes_are_put_back_if_the_unlabelled_pass_fails():
+    network = DiverseNetwork(BACKBONES["both"](), DiverseHeads(8, C, M))
+    with pytest.raises(RuntimeError):
+        network(torch.zeros(3, D), torch.zeros(3, D + 1))
+    assert all(module.training for module in network.modules())
+
+
+def test_joint_heads_pass_unlabelled_rows_as_labelled_ones():
+    torch.manual_seed(0)
+    network = DiverseNetwork(BACKBONES["batch normalisation"](), DiverseHeads(8, C, M, joint=True))
+    diversity_loss(network(torch.randn(B, D), torch.randn(U, D))[1][B:]).backward()
+    assert network.backbone[0].weight.grad.count_nonzero() > 0
+    assert network.backbone[1].num_batches_tracked == 2
+
+
 @pytest.mark.parametrize("joint", [False, True])
 def test_export_is_one_graph_whatever_the_number_of_heads(joint):
     X = torch.randn(9, 7, generator=torch.Generator().manual_seed(0))

@@ -5,6 +5,8 @@ The counterpart of ``chary.method.network``: the same maths, differentiated by a
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -58,7 +60,10 @@ class DiverseHeads(nn.Module):
 
 
 class DiverseNetwork(nn.Module):
-    """A backbone under its heads.
+    """A backbone under its heads, which do not change how it trains.
+
+    Parts of the backbone that are frozen when the network is made (in evaluation mode, and no parameter requires a
+    gradient) stay in evaluation mode when it is trained, as long as their parameters require no gradient.
 
     Parameters
     ----------
@@ -71,20 +76,58 @@ class DiverseNetwork(nn.Module):
     def __init__(self, backbone: nn.Module, heads: DiverseHeads) -> None:
         super().__init__()
         self.backbone, self.heads = backbone, heads
+        # Names, not modules: a copy of the network must look at its own.
+        self._in_evaluation = [name for name, module in backbone.named_modules() if not module.training]
 
     def forward(self, X: Any, X_unlabeled: Any = None) -> tuple[Tensor, Tensor]:
         """Logits of both kinds of heads, for the rows of ``X`` and then for those of ``X_unlabeled``.
 
-        Each is a batch as the backbone takes it: a tensor, a dictionary. Unless the heads are ``joint``, nothing
-        goes back through the backbone from ``X_unlabeled``, of which only heads that stop the gradient learn.
+        Each is a batch as the backbone takes it: a tensor, a dictionary. Unless the heads are ``joint``, the rows
+        of ``X_unlabeled`` pass the backbone in evaluation mode and nothing goes back through it from them: they
+        change neither its weights, nor the running statistics of batch normalisation, nor the random numbers of
+        dropout.
         """
         logits, head_logits = self.heads(self.backbone(X))
         if X_unlabeled is None:
             return logits, head_logits
-        with torch.set_grad_enabled(self.heads.joint and torch.is_grad_enabled()):
+
+        if self.heads.joint:
             features = self.backbone(X_unlabeled)
+        else:
+            with torch.no_grad(), _evaluation_mode(self.backbone):
+                features = self.backbone(X_unlabeled)
+
+        # Not one product for all rows: with more rows, those of X could be rounded in another way.
         more_logits, more_head_logits = self.heads(features)
         return torch.cat([logits, more_logits]), torch.cat([head_logits, more_head_logits])
+
+    def train(self, mode: bool = True) -> DiverseNetwork:
+        """Set the mode, and keep the frozen parts of the backbone in evaluation mode."""
+        super().train(mode)
+        for name in self._in_evaluation:
+            module = self.backbone.get_submodule(name)
+            if _is_frozen(module):
+                module.eval()
+        return self
+
+
+def _is_frozen(module: nn.Module) -> bool:
+    """Tell whether a module has numbers, none of which can learn."""
+    numbers = [*module.parameters(), *module.buffers()]
+    return len(numbers) > 0 and not any(number.requires_grad for number in numbers)
+
+
+@contextmanager
+def _evaluation_mode(module: nn.Module) -> Iterator[None]:
+    """Put a module into evaluation mode inside the block, and every part back into the mode it had."""
+    modes = [(part, part.training) for part in module.modules()]
+    module.eval()
+    try:
+        yield
+    finally:
+        # Not module.train(), which would wake parts that were in evaluation mode.
+        for part, mode in modes:
+            part.training = mode
 
 
 def ensemble_loss(head_logits: Tensor, targets: Tensor, weights: Tensor | None = None) -> Tensor:
