@@ -208,9 +208,8 @@ def read_audit(
         remedy = ", so its rows are not random among those unlabelled now; use the same, or draw again."
         raise TableError(f"{audit.name} was drawn with {values} as ", Parameter("unlabeled"), remedy)
     found = match_answers(audit, cells_of(table, target), target, classes, markers, exact_labels, chosen)
-    if table.taken is not None:
-        there = found.drawn >= 0
-        found.drawn[there] = table.taken.places(found.drawn[there])
+    there = found.drawn >= 0
+    found.drawn[there] = table.places_of(found.drawn[there])
     rows, told = found.rows, found.labels
     given = labels.classes[labels.codes[rows]].astype(object)
     for i in np.flatnonzero(labels.labeled[rows] & (given != told))[:1]:  # labelled in the table since

@@ -443,10 +443,10 @@ def cells_of(table: Table, target: str, source: Source | None = None) -> TableCe
     checksum = table_checksum(table, target) if taken is None else taken.checksum
 
     def cells(rows: Sequence[int]) -> pl.DataFrame:
-        found = source.rows(rows) if source else table.frame[list(rows) if taken is None else taken.places(rows)]
+        found = source.rows(rows) if source else table.frame[table.places_of(rows)]
         return as_texts(found.select(pl.exclude(target)))
 
-    return TableCells(table.name, table.n_rows, cells, lambda cells: [checksum] * cells.height)
+    return TableCells(table.name, table.n_numbers, cells, lambda cells: [checksum] * cells.height)
 
 
 def sample_of_table(source: Source, target: str, k: int, *, checksum: bool = False, **options: Any) -> Table:
@@ -461,7 +461,8 @@ def sample_of_table(source: Source, target: str, k: int, *, checksum: bool = Fal
 def table_checksum(table: Table, target: str) -> str:
     """A number that changes with any cell outside the target column, and with the order of rows and columns."""
     digest = Digest(target)
-    for part in table.frame.iter_slices(50_000):
+    whole, _ = table.with_blank_rows({})
+    for part in whole.frame.iter_slices(50_000):
         digest.add(part)
     return digest.sha.hexdigest()
 
@@ -508,8 +509,10 @@ def unlabelled_rows(
     The rows drawn are random among those unlabelled now, so the sheet says how that was told: ``unlabeled`` and
     ``exact_labels`` as given to ``target_labels``. Further fields of ``SheetOrigin`` may be said, too.
     """
-    closed = np.zeros(table.n_rows, dtype=bool)
+    closed = np.zeros(table.n_numbers, dtype=bool)
     closed[table.numbers(np.flatnonzero(labels.labeled))] = True
+    if table.blank is not None:
+        closed[table.blank.numbers] = True
     origin = sheet_origin(table, target, labels.classes.tolist(), **about)
     return DrawPool(table, origin, cells_of(table, target, source), closed)
 

@@ -44,7 +44,7 @@ def draw_command(file: console.TABLE, options: Options) -> None:
     from chary._files import folders_for
     from chary.audit.sheet import draw_sheet, sample_of_table, unlabelled_rows
     from chary.tables import Table
-    from chary.tables.table import with_names_of
+    from chary.tables.table import rows_that_count, with_names_of
     from chary.tables.target import target_labels
 
     table, large = console.open_table(file, replace(options, sample=None, format=None)), None
@@ -52,6 +52,8 @@ def draw_command(file: console.TABLE, options: Options) -> None:
     target, reading = str(options.target), options.target_reading
     if not isinstance(table, Table):
         large, table = (table, sample_of_table(table, target, 1, **reading, room=table.memory // 3, checksum=True))
+    else:
+        table = rows_that_count(table, options)
     labels = target_labels(table, target, **reading)
     pool = unlabelled_rows(table, target, labels, source=large, **options.for_sheet)
     path = options.folder(table.folder) / f"{table.stem}.audit.csv"

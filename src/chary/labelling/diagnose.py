@@ -22,6 +22,7 @@ from chary.options import Options
 from chary.tables import Table, TablePreparation
 from chary.tables.cells import Column
 from chary.tables.columns.embeddings import with_features
+from chary.tables.table import rows_that_count
 from chary.tables.target import read_target
 
 Floats = NDArray[np.floating[Any]]
@@ -212,6 +213,7 @@ def diagnose_table(
         Told the name of each step.
     """
     progress("Preparing columns")
+    table = rows_that_count(table, options)
     target = str(options.target)
     read = read_target(table, target, **options.target_reading)
     prepared = prepare(table, target, options.features, **options.kinds)

@@ -39,7 +39,7 @@ from chary.options import AUDIT_SIZE, Options
 from chary.tables import Source, Table, TableError
 from chary.tables.cells import target_texts
 from chary.tables.formats import GROUP_ROWS, appending
-from chary.tables.table import ACCEPT, CONFIDENCE, LABEL, SOURCE, WHY, free_memory, refuse_taken
+from chary.tables.table import ACCEPT, CONFIDENCE, LABEL, SOURCE, WHY, free_memory, refuse_taken, rows_that_count
 
 SAMPLE = 100_000  # rows without a label to learn with, of a table that is read in parts
 # What a process needs besides the rows that it keeps, how much these grow on the way, and the least of all.
@@ -99,7 +99,10 @@ def label_table(
     """
     memory = options.memory or free_memory() // 2
     source = None if isinstance(table, Table) else table
-    rows_at_hand = table if isinstance(table, Table) else _sampled(table, options, memory, progress)
+    if isinstance(table, Table):
+        rows_at_hand = rows_that_count(table, options)
+    else:
+        rows_at_hand = _sampled(table, options, memory, progress)
     fit, X, judges = learn(rows_at_hand, options, progress, diagnosed)
     progress("Labelling")
     if options.probabilities:
@@ -162,9 +165,9 @@ def _label_all(
     start = 0
     with ExitStack() as opened:
         for table, scored in _batches(fit, X, source, memory):
-            frame, n = table.frame, table.frame.height
+            frame, n = table.frame, table.n_numbers
             known = slice(*np.searchsorted(numbers, [start, start + n]))
-            places = (numbers[known] - start).astype(np.intp)
+            places = table.places_of(numbers[known] - start)
             rows = _labelled(fit, *scored, known, places)
             if options.explain:
                 features = X if source is None else preparation.part(frame, preparation.forms())
@@ -199,7 +202,8 @@ def _batches(
     for part, scored in score_batches(fit.model, source.batches(), seen, cpu_count()):
         refuse_memory(source.table.name, memory)
         lines = part.table.lines if source.table.format == "jsonl" else None
-        yield replace(source.table, frame=part.table.frame, lines=lines), (scored.probs, scored.confidence)
+        rows = replace(source.table, frame=part.table.frame, lines=lines, blank=part.table.blank)
+        yield rows, (scored.probs, scored.confidence)
     seen.refuse(source.table.name)
     recount_reference(fit.model, seen.events)
 

@@ -35,7 +35,7 @@ from chary.tables.columns.embeddings import with_features
 from chary.tables.formats import GROUP_ROWS, appending
 from chary.tables.formats.base import Batch
 from chary.tables.source import file_kind, find_files
-from chary.tables.table import comparable_name, total_bytes
+from chary.tables.table import blank_rows_note, comparable_name, total_bytes
 
 ENGINES = ("process", "dask")
 _MOST_DEATHS = 3  # of Dask workers on one file, which is then given up
@@ -178,6 +178,8 @@ def label_file(
             )
         opened.refuse_changed()
         notes = list(opened.table.notes)
+        if counts.n_blank:
+            notes.append(blank_rows_note(counts.n_blank))
         labelled = LabelledFile(task.output, counts.n_rows, counts.labels, notes, compared.figures())
         for record in records:
             file.flush()
@@ -225,7 +227,7 @@ def _write(
             frame, lines = block.frame.select(columns), None
             if block.lines and table.format == "jsonl" and frame.width == block.frame.width:
                 lines = block.lines._replace(frame=frame)  # the same cells: written as they stood
-            out = replace(table, frame=frame, lines=lines)
+            out = replace(table, frame=frame, lines=lines, blank=block.blank)
             appender.append(out, predictor.added(found))
             seen(counts.n_rows, batch.share)
         counts.refuse(table.name)

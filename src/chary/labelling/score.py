@@ -45,6 +45,7 @@ class RowCounts:
         self.events = EventCounts()  # for ``compare_with_reference``
         self.classes = np.asarray(model[-1].classes_).astype(str).tolist()
         self.of_class = np.zeros(len(self.classes), np.int64)  # rows that have each label
+        self.n_blank = 0  # rows that hold nothing, and get no label
 
     def add(self, later: RowCounts) -> None:
         """Count the rows that follow, too."""
@@ -135,6 +136,7 @@ def score_batches(
         try:
             while True:
                 while len(waiting) <= threads and (part := next(blocks, None)) is not None:
+                    part = part._replace(table=part.table.without_blank_rows())
                     waiting.append((part, pool.submit(score_one, part.table.frame)))
                 if not waiting:
                     return
@@ -142,6 +144,8 @@ def score_batches(
                 with about(part.table.name):
                     scored = future.result()
                 counts.add(scored.counts)
+                if part.table.blank is not None:
+                    counts.n_blank += len(part.table.blank.numbers)
                 yield part, scored
         finally:
             for _, future in waiting:
@@ -176,18 +180,22 @@ def predict_table(
         refuse_taken(table, probability_names(model.classes_))
     frame = with_features(table.frame, features, known=[column.name for column in model[0].columns_])
     counts = RowCounts(model)
-    parts = [scored.columns(probabilities=probabilities) for _, scored in _score_blocks(model, frame, counts)]
+    parts = []
+    for block, scored in _score_blocks(model, frame, counts):
+        _, columns = block.with_blank_rows(scored.columns(probabilities=probabilities))
+        parts.append(columns)
     counts.refuse()
     return {name: pl.concat([part[name] for part in parts]) for name in parts[0]}
 
 
-def _score_blocks(model: Pipeline, frame: pl.DataFrame, counts: RowCounts) -> Iterator[tuple[int, Scored]]:
-    """Score the rows of a frame block by block, each with the place of its first row, and count them."""
+def _score_blocks(model: Pipeline, frame: pl.DataFrame, counts: RowCounts) -> Iterator[tuple[Table, Scored]]:
+    """Score the rows of a frame block by block, but for blank ones, and count them."""
     size = block_rows(model)
     for start in range(0, max(1, frame.height), size):
-        scored = score_rows(model, frame.slice(start, size))
+        block = Table(frame.slice(start, size), "the rows").without_blank_rows()
+        scored = score_rows(model, block.frame)
         counts.add(scored.counts)
-        yield start, scored
+        yield block, scored
 
 
 class Predictor:
@@ -277,13 +285,16 @@ class Predictor:
             frame = from_dataframe(batch)
             self.model[0].require_columns(frame.columns)
             self._require_kept(frame.columns)
-            for start, scored in _score_blocks(self.model, frame, counts):
-                n, added = len(scored.codes), self.added(scored)
+            start = 0
+            for block, scored in _score_blocks(self.model, frame, counts):
+                n = block.n_numbers
+                _, added = block.with_blank_rows(self.added(scored))
                 if type(batch).__module__.split(".")[0] == "pyarrow":
                     yield _record_batch(batch.slice(start, n), self.columns, added)
                 else:
                     kept = {name: frame[name].slice(start, n) for name in self.columns}
                     yield pl.DataFrame(kept | added)
+                start += n
         counts.refuse()
 
     def added(self, scored: Scored) -> dict[str, pl.Series]:

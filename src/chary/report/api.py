@@ -366,12 +366,15 @@ def explain(model: Any, rows: Any = None, *, background: Any = None, **reading: 
     explained = None if isinstance(model, TableModel) else model.details.explainer
     is_table = isinstance(rows, (str, os.PathLike, Mapping, Table)) or hasattr(rows, "columns")
     if isinstance(model, Result) and not is_table:
-        n_rows = model.details.table.frame.height
+        table = model.details.table
+        n_rows = table.n_numbers
         if str(getattr(rows, "dtype", "")) == "bool":
             rows = aligned(rows, model.data, n_rows, "the mask")
-        numbers = _row_numbers(rows, n_rows)
-        data, own, frame = model.data, numbers, model.details.table.frame[numbers]
-        X, codes = model.details.features(numbers), model.details.codes[numbers]
+        every_row = table.numbers(np.arange(table.frame.height))
+        numbers = every_row if rows is None else _row_numbers(rows, n_rows)
+        places = table.places_of(numbers)
+        data, own, frame = model.data, numbers, table.frame[places]
+        X, codes = model.details.features(places), model.details.codes[places]
     elif rows is None:
         raise TypeError("A model has no rows of its own; pass those to explain.")
     else:
@@ -499,9 +502,9 @@ class Result(_Shown):
     @cached_property
     def probabilities(self) -> Any:
         probs = self.details.probabilities()
-        return like(
-            self.data, {str(name): probs[:, code] for code, name in enumerate(self.details.labels.classes)}
-        )
+        columns = {str(name): probs[:, code] for code, name in enumerate(self.details.labels.classes)}
+        _, in_place = self.details.table.with_blank_rows(columns)
+        return like(self.data, in_place if self.details.table.blank is not None else columns)
 
     @cached_property
     def importance(self) -> Any:
@@ -514,7 +517,7 @@ class Result(_Shown):
         rows, doubted = self.summary["second_look"], self.details.second_look
         why = ["; ".join(cell["shown"] for cell in row["why"]) for row in rows]
         added = {
-            "chary_row": pl.Series(doubted.rows + 1),
+            "chary_row": pl.Series(self.details.table.numbers(doubted.rows) + 1),
             "chary_held_out": pl.Series([row["held_out"] for row in rows], dtype=pl.String),
             "chary_probability": pl.Series(np.round(doubted.probability, 4)),
             "chary_given_probability": pl.Series(np.round(doubted.own, 4)),

@@ -24,7 +24,7 @@ def doubt_page(bench: Workbench, query: Mapping[str, str]) -> dict[str, Any]:
     """The row of most doubt, or that after another, with all that speaks for its label."""
     _require_label_mode(bench)
     checked, audited = bench.sheets.checked_rows(), bench.sheets.audited_rows()
-    row, after = (_row_in(query, name, bench.job.table.frame.height) for name in ("row", "after"))
+    row, after = (_row_in(query, name, bench.job.table.n_numbers) for name in ("row", "after"))
     if bench.result is None:
         return {"left": 0, "checked": len(checked), "labels": [], "row": None, "keys": []}
     doubt = _doubt(bench)
@@ -39,7 +39,8 @@ def doubt_page(bench: Workbench, query: Mapping[str, str]) -> dict[str, Any]:
     if row is None or row in audited:
         return {**page, "row": None}
     names = bench.job.columns  # in the order of the file
-    fields = fields_of(bench.job.table.frame.row(row, named=True), names, query.get("all") == "true")
+    (place,) = bench.job.table.places_of([row]).tolist()
+    fields = fields_of(bench.job.table.frame.row(place, named=True), names, query.get("all") == "true")
     about = {"number": row + 1, **fields, "answer": checked.get(row, "")}
     return {**page, "row": about, **doubt.opinion(row)}
 
@@ -61,7 +62,8 @@ def check(bench: Workbench, body: Mapping[str, Any]) -> dict[str, Any]:
     if text == SKIPPED:
         raise TableError("To skip a row, go on to the next: nothing is written.")
     if text or is_checked:
-        filling, place = bench.sheets.to_check(row, doubt.classes[doubt.result.codes[row]])
+        (code,) = doubt.result.codes[doubt.result.table.places_of([row])]
+        filling, place = bench.sheets.to_check(row, doubt.classes[code])
         filling.answer(place, text, body.get("expected"), number=row)
     bench.version += 1
     return doubt_page(bench, {"after" if text else "row": str(row + 1)})
@@ -93,7 +95,8 @@ class Doubt:
     def __init__(self, result: LabeledTable) -> None:
         self.result, self.classes = result, [str(name) for name in result.labels.classes]
         pool = np.flatnonzero(~result.labels.labeled)
-        self.order = pool[np.argsort(result.confidence[pool], kind="stable")]  # (U,)
+        places = pool[np.argsort(result.confidence[pool], kind="stable")]
+        self.order = result.table.numbers(places)  # (U,)
 
     def wanted(self, label: str, closed: Sequence[int], after: int | None) -> NDArray[np.intp]:
         """The rows to look at, by number from 0: of one label if it is given, none of the ``closed`` ones.
@@ -103,22 +106,26 @@ class Doubt:
         place = np.flatnonzero(self.order == after)
         rows = np.roll(self.order, -1 - place[0]) if len(place) else self.order
         rows = rows[~np.isin(rows, list(closed))]
-        return rows[np.array(self.classes)[self.result.codes[rows]] == label] if label else rows
+        if not label:
+            return rows
+        codes = self.result.codes[self.result.table.places_of(rows)]
+        return rows[np.array(self.classes)[codes] == label]
 
     def opinion(self, row: int) -> dict[str, Any]:
         """What the model says of a row, and the cells that speak most for that."""
         result, classes, explained = self.result, self.classes, self.result.explainer
-        X = result.features(np.array([row]))
-        classifier, code = result.model[-1], int(result.codes[row])
+        (place,) = result.table.places_of([row]).tolist()
+        X = result.features(np.array([place]))
+        classifier, code = result.model[-1], int(result.codes[place])
         probs = classifier.predict_proba(X)[0]
-        codes, frame = result.codes[[row]], result.table.frame[[row]]
+        codes, frame = result.codes[[place]], result.table.frame[[place]]
         (cells,) = explained.cells(X, codes, frame, explained.effects(X, codes))
         others = [c for c in np.argsort(-probs, kind="stable").tolist() if c != code]
         return {
             "proposed": classes[code],
-            "confidence": round(float(result.confidence[row]), 4),
+            "confidence": round(float(result.confidence[place]), 4),
             "runner_up": classes[others[0]] if others else None,
-            "source": str(result.source[row]),
+            "source": str(result.source[place]),
             "neighbours": self._nearest(X),
             "why": as_data(cells),
         }
@@ -131,8 +138,8 @@ class Doubt:
         names, labels = self._columns, self.result.labels
         cells = self.result.table.frame.select(names)[nearest.tolist()].rows(named=True)
         return [
-            {"row": row + 1, "label": self.classes[labels.codes[row]], **fields_of(own, names)}
-            for row, own in zip(nearest.tolist(), cells, strict=True)
+            {"row": number + 1, "label": self.classes[labels.codes[place]], **fields_of(own, names)}
+            for place, number, own in zip(nearest, self.result.table.numbers(nearest).tolist(), cells, strict=True)
         ]
 
     @cached_property

@@ -34,7 +34,7 @@ from chary.report.summary import Hints, summarize, summarize_judged
 from chary.review.files import Writer
 from chary.tables import Table, open_source, write_table
 from chary.tables.cells import cell_texts, cell_words, label_texts, target_texts
-from chary.tables.table import ACCEPT, ADDED_COLUMNS, can_be_text, column_named, refuse_taken
+from chary.tables.table import ACCEPT, ADDED_COLUMNS, can_be_text, column_named, refuse_taken, rows_that_count
 from chary.tables.target import Value, read_target, target_values
 
 _EXAMPLES, _LOOKED_AT = 3, 200
@@ -105,8 +105,9 @@ class LabelJob(_Job):
     kind = "label"
 
     def __init__(self, table: Table, options: Options) -> None:
-        super().__init__(table, options)
         refuse_taken(table, ADDED_COLUMNS)
+        table = rows_that_count(table, options)
+        super().__init__(table, options)
         self.target = str(options.target)
         self.hidden = (self.target,)
         read = read_target(table, self.target, **options.target_reading)
@@ -128,7 +129,8 @@ class LabelJob(_Job):
         """What says when there are enough answers; None as long as there are no labels to compare with."""
         if alone is None:
             return None
-        labels = [str(alone.labels.classes[alone.codes[row.number]]) for row in filling.rows]
+        places = self.table.places_of([row.number for row in filling.rows])
+        labels = [str(alone.labels.classes[code]) for code in alone.codes[places]]
         return Stopping(labels, self.population)
 
     def run(self, options: Options, progress: Progress, diagnosed: Callable[[Any], None]) -> LabeledTable:
@@ -147,7 +149,8 @@ class LabelJob(_Job):
     def shown(self, result: LabeledTable | None) -> tuple[pl.DataFrame, list[str]]:
         """The whole table with what was found, and the columns to show first."""
         added = {} if result is None else result.added_columns
-        frame = self.table.frame.with_columns([column.alias(name) for name, column in added.items()])
+        whole, columns = self.table.with_blank_rows(added)
+        frame = whole.frame.with_columns([column.alias(name) for name, column in columns.items()])
         return frame, [self.target, *added]
 
     def add_to_check(self, row: int, guess: str, filling: Filling | None, stream: BinaryIO) -> None:

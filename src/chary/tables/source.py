@@ -711,6 +711,12 @@ def extended(data: Any, table: Table, added: Mapping[str, pl.Series], target: st
     A pandas frame stays one, with its index and types, and ``chary_label`` has the type of the target where that
     can hold it. A file becomes a polars frame of its cells.
     """
+    if table.blank is not None:
+        if rows is None:
+            table, added = table.with_blank_rows(added)
+        else:
+            rows = table.numbers(rows)
+            table, _ = table.with_blank_rows({})
     if not is_pandas(data):
         frame = data if isinstance(data, pl.DataFrame) else table.frame
         frame = frame if rows is None else frame[rows]

@@ -93,6 +93,14 @@ class Taken(NamedTuple):
         return found
 
 
+class BlankRows(NamedTuple):
+    """Rows in which every cell is empty: they are written back in their place and count nowhere else."""
+
+    numbers: NDArray[np.int64]  # (n,) among all rows, from 0, ascending
+    frame: pl.DataFrame  # their cells: nothing, or white space
+    texts: pl.Series | None = None  # JSON lines as they stood in the file
+
+
 @dataclass(frozen=True)
 class Table:
     """A file's cells and how it was written."""
@@ -113,6 +121,7 @@ class Table:
     lines: Lines | None = None  #: JSON lines: as they stood in the file
     given: Any = None  #: the data frame that it was made of, if it was no file
     taken: Taken | None = None  #: which rows of the file these are; None: all
+    blank: BlankRows | None = None  #: rows that were left out of ``frame``; None: none were
 
     def __post_init__(self) -> None:
         if not self.format:
@@ -120,12 +129,65 @@ class Table:
 
     @property
     def n_rows(self) -> int:
-        """Rows of the file, whether they are here or not."""
+        """Rows of the file that count, whether they are here or not: all but blank ones."""
         return self.frame.height if self.taken is None else self.taken.n_rows
+
+    @property
+    def n_numbers(self) -> int:
+        """Rows of the file, blank ones too: their numbers are below this."""
+        return self.n_rows if self.blank is None else self.n_rows + len(self.blank.numbers)
 
     def numbers(self, places: NDArray[np.intp]) -> NDArray[np.int64]:
         """Which rows of the file, from 0, are at ``places`` here."""
-        return np.asarray(places, dtype=np.int64) if self.taken is None else self.taken.numbers[places]
+        if self.taken is not None:
+            return self.taken.numbers[places]
+        if self.blank is not None:
+            return np.delete(np.arange(self.n_numbers), self.blank.numbers)[places]
+        return np.asarray(places, dtype=np.int64)
+
+    def places_of(self, numbers: ArrayLike) -> NDArray[np.intp]:
+        """Where rows of the file are here, by their numbers; every one must be here."""
+        if self.taken is not None:
+            return self.taken.places(numbers)
+        wanted = np.asarray(numbers, dtype=np.intp)
+        if self.blank is None:
+            return wanted
+        for number in np.intersect1d(wanted, self.blank.numbers)[:1].tolist():
+            raise TableError(f"Row {number + 1} of {self.name} is blank; it has no label, so leave it out.")
+        return wanted - np.searchsorted(self.blank.numbers, wanted)
+
+    def without_blank_rows(self) -> Table:
+        """Leave out the rows in which every cell is empty; a note says how many there are.
+
+        >>> table = Table(pl.DataFrame({"a": [1, None, 3], "b": ["x", " ", None]}), "t").without_blank_rows()
+        >>> table.frame.height, table.numbers(np.array([1])).tolist()
+        (2, [2])
+        """
+        is_blank = blank_rows(self.frame)
+        if not is_blank.any():
+            return self
+        mask = pl.Series(is_blank)
+        blank_texts = None if self.lines is None else self.lines.texts.filter(mask)
+        blank = BlankRows(np.flatnonzero(is_blank), self.frame.filter(mask), blank_texts)
+        frame = self.frame.filter(~mask)
+        lines = None if self.lines is None else Lines(self.lines.texts.filter(~mask), frame)
+        note = blank_rows_note(len(blank.numbers))
+        return replace(self, frame=frame, lines=lines, blank=blank, notes=(*self.notes, note))
+
+    def with_blank_rows(self, added: Mapping[str, Any]) -> tuple[Table, dict[str, pl.Series]]:
+        """Put blank rows back into their place, and empty cells for them into columns to add."""
+        columns = {name: pl.Series(name, values) for name, values in added.items()}
+        if self.blank is None:
+            return self, columns
+        kept_numbers = np.delete(np.arange(self.n_numbers), self.blank.numbers)
+        order = np.argsort(np.concatenate([kept_numbers, self.blank.numbers]))
+        frame = pl.concat([self.frame, self.blank.frame.select(self.frame.columns)])[order]
+        lines = None
+        if self.lines is not None and self.blank.texts is not None:
+            lines = Lines(pl.concat([self.lines.texts, self.blank.texts])[order], frame)
+        for name, column in columns.items():
+            columns[name] = column.extend_constant(None, len(self.blank.numbers))[order]
+        return replace(self, frame=frame, lines=lines, blank=None), columns
 
     def with_frame(self, frame: pl.DataFrame) -> Table:
         """The same rows with the cells of ``frame``; JSON lines stay as they stood in the file."""
@@ -191,6 +253,47 @@ def _name_and_ending(path: str) -> tuple[str, str]:
         inner = Path(file.stem)
         return (inner.stem, inner.suffix) if inner.suffix.lower() in _ENDINGS else (inner.name, "")
     return file.stem, file.suffix
+
+
+def blank_rows(frame: pl.DataFrame) -> NDArray[np.bool_]:
+    """Tell which rows hold nothing: no cell, a number that is none, or white space.
+
+    >>> blank_rows(pl.DataFrame({"a": [1, None, None], "b": ["", " ", "x"]})).tolist()
+    [False, True, False]
+    """
+    is_blank = np.ones(frame.height, dtype=bool)
+    for cells in frame:
+        is_empty = cells.is_null()
+        if cells.dtype == pl.String:
+            is_empty = is_empty | (cells.str.strip_chars() == "").fill_null(True)
+        elif cells.dtype.is_float():
+            is_empty = is_empty | cells.is_nan().fill_null(True)
+        is_blank &= is_empty.to_numpy()
+        if not is_blank.any():  # as in most tables, by their first column
+            break
+    return is_blank
+
+
+def rows_that_count(table: Table, options: Options) -> Table:
+    """Leave out blank rows, unless something beside the table may say what they are.
+
+    That is a file of features; a table that has the target alone must have one.
+    """
+    if options.features is not None or table.frame.width == 1:
+        return table
+    filled = table.without_blank_rows()
+    return filled if filled.frame.height else table  # that there is no label is said later
+
+
+def blank_rows_note(n_blank: int) -> str:
+    """Say that blank rows count nowhere.
+
+    >>> blank_rows_note(1)
+    '1 blank row is left out: it gets no label and is not counted.'
+    """
+    if n_blank == 1:
+        return "1 blank row is left out: it gets no label and is not counted."
+    return f"{n_blank:,} blank rows are left out: they get no label and are not counted."
 
 
 def column_named(table: Table, name: str) -> str:

@@ -20,9 +20,12 @@ from chary._words import Parameter, counted, listed, shown
 from chary.method.labels import Labels, encode
 from chary.tables.cells import as_whole, codes_of, doubtful_labels, label_texts, may_be_unlabeled, target_texts
 from chary.tables.table import (
+    BlankRows,
     Table,
     TableError,
     Taken,
+    blank_rows,
+    blank_rows_note,
     can_be_text,
     column_named,
     composed,
@@ -306,18 +309,31 @@ def sample_rows(
     # Raw random numbers, which stay the same over versions of NumPy.
     generator = np.random.PCG64(np.random.SeedSequence([seed, _SAMPLE]))
     kept, wanted, n_rows = _Kept(k, room, source.table.name), np.asarray(keep, np.int64), 0
+    blank_numbers: list[NDArray[np.int64]] = []
     for batch in source.batches():
         frame = batch.table.frame
         numbers = np.arange(n_rows, n_rows + frame.height)
         labeled = cells.see(frame[target])
         ranks = np.asarray(generator.random_raw(frame.height), dtype=np.uint64)
-        kept.add(_Rows(frame, numbers, np.where(labeled, _NEVER, ranks), labeled | np.isin(numbers, wanted)))
+        is_blank = blank_rows(frame)
+        blank_numbers.append(numbers[is_blank])
+        is_certain = labeled | np.isin(numbers, wanted)
+        kept.add(_Rows(frame, numbers, np.where(labeled | is_blank, _NEVER, ranks), is_certain & ~is_blank))
         each(frame)
         n_rows += frame.height
         seen(n_rows, batch.share)
     cells.refuse()
     rows = kept.pruned()
-    return replace(source.table, frame=rows.frame.rechunk(), taken=Taken(rows.numbers, n_rows))
+    sample = replace(source.table, frame=rows.frame.rechunk(), taken=Taken(rows.numbers, n_rows))
+    left_out = np.concatenate(blank_numbers)
+    if not len(left_out):
+        return sample
+    return replace(
+        sample,
+        taken=Taken(rows.numbers, n_rows - len(left_out)),
+        blank=BlankRows(left_out, sample.frame.clear()),
+        notes=(*sample.notes, blank_rows_note(len(left_out))),
+    )
 
 
 class _Rows(NamedTuple):

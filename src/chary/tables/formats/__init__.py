@@ -103,8 +103,20 @@ def write_table(table: Table, added: Mapping[str, Any], file: BinaryIO) -> None:
         appender.append(table, added)
 
 
+class _Rows:
+    """Writes rows, with the blank ones among them in their place."""
+
+    def __init__(self, appender: Appender) -> None:
+        self.appender = appender
+
+    def append(self, table: Table, added: Mapping[str, Any]) -> None:
+        """Write rows, with columns added on the right."""
+        whole, columns = table.with_blank_rows(added)
+        self.appender.append(whole, columns)
+
+
 @contextmanager
-def appending(table: Table, file: BinaryIO, group_rows: int = GROUP_ROWS) -> Iterator[Appender]:
+def appending(table: Table, file: BinaryIO, group_rows: int = GROUP_ROWS) -> Iterator[_Rows]:
     """Open a file that takes tables one after the other, as if they had been written at once.
 
     It is written as the table is, or as ``Table.written_as`` says.
@@ -113,7 +125,7 @@ def appending(table: Table, file: BinaryIO, group_rows: int = GROUP_ROWS) -> Ite
     with packed_stream(file, table.packed, f"{table.stem}.{table.format}") as stream:
         appender = FORMATS[table.format].appender(stream, group_rows)
         try:
-            yield appender
+            yield _Rows(appender)
             appender.close()
         except BaseException:
             appender.abandon()
