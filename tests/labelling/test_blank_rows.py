@@ -7,8 +7,10 @@ import polars as pl
 import pytest
 
 import chary
+from chary.audit.judge import draw_to_judge
 from chary.audit.sheet import named_rows, read_sheet
 from chary.cli import main
+from chary.options import Options
 from chary.tables import Source, open_source, read_table
 
 N = 240
@@ -135,3 +137,25 @@ def test_blank_lines_do_not_change_the_diagnosis(tmp_path):
         verdicts.append(chary.diagnose(tmp_path / "t.csv", target="y"))
     assert verdicts[0].details.separation == verdicts[1].details.separation
     assert verdicts[1].details.n_unlabeled == verdicts[0].details.n_unlabeled
+
+
+def test_labels_are_judged_without_them(tmp_path, monkeypatch):
+    rows = [{"id": i, "label": "ab"[i % 2], "truth": "ab"[i % 3 % 2]} for i in range(200)]
+    nothing = dict.fromkeys(rows[0])
+    places = [3, *range(60, 110)]
+    mixed = iter(rows)
+    frame = pl.DataFrame([nothing if i in set(places) else next(mixed) for i in range(251)])
+    frame.write_csv(tmp_path / "t.csv")
+    for kept in (True, False):
+        monkeypatch.setattr(Source, "_is_kept", lambda self, kept=kept: self._kept is not None or kept)
+        source = open_source(tmp_path / "t.csv", reserved=())
+        assert (source.n_rows, source.n_filled, source.blank_numbers.tolist()) == (251, 200, places)
+        sheet = tmp_path / f"{kept}.csv"
+        draw_to_judge(source, sheet, Options(labels=("label",), show=("truth",)), 200)
+        drawn = [row.number for row in named_rows(read_sheet(sheet))]
+        assert sorted(drawn) == [i for i in range(251) if i not in set(places)]
+    judged = chary.judge(frame, labels="label", truth=frame["truth"])
+    plain = chary.judge(pl.DataFrame(rows), labels="label", truth=pl.DataFrame(rows)["truth"])
+    assert judged.accuracy == plain.accuracy
+    assert judged.details.population == 200
+    assert "51 blank rows are left out: they get no label and are not counted." in judged.details.notes

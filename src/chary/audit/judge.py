@@ -46,7 +46,7 @@ from chary.tables import TableError
 from chary.tables.cells import all_as_typed, filled_cells, label_texts
 from chary.tables.columns import Numbers
 from chary.tables.source import Source, from_dataframe
-from chary.tables.table import Table, can_be_text, texts
+from chary.tables.table import Table, blank_rows_note, can_be_text, texts
 from chary.tables.target import (
     MAX_CLASSES,
     chosen_spellings,
@@ -158,7 +158,7 @@ def draw_to_judge(
     seed, is_own = options.seed, any(name.startswith("chary_") for name in source.names)
     if seed is None and is_own and (draw_anew or not os.path.lexists(path)):
         seed = _SEED_OF_OWN
-    closed = np.zeros(source.n_rows, dtype=bool)
+    closed = _closed_rows(source)
     cells, never = cells_by_row(source, visible), frozenset({*hidden, *revealing})
     pool = DrawPool(source.table, origin, cells, closed, never)
     discard = options.discard_answers
@@ -194,7 +194,7 @@ def judge_table(source: Source, truth: Any, options: Options, level: float = 0.9
     answers = _read_truth(truth, tested)
     cells = source.rows(answers.drawn.tolist(), list(dict.fromkeys([*names, *by])))
     columns = [_judged(name, cells[name], answers, tested, level) for name in names]
-    first, n_rows, unfinished = columns[0], source.n_rows, answers.is_unfinished
+    first, n_rows, unfinished = columns[0], source.n_filled, answers.is_unfinished
     why_so_few = [answers.unfinished_sentence] if unfinished else []
     missing = [
         f"Column {shown(one.name)} has no label in {one.n_missing:,} of {n_rows:,} rows; for classes, slices and "
@@ -202,6 +202,8 @@ def judge_table(source: Source, truth: Any, options: Options, level: float = 0.9
         for one in columns
         if one.n_missing
     ]
+    n_blank = len(source.blank_numbers)
+    blank = [blank_rows_note(n_blank)] if n_blank else []
     return JudgedTable(
         answers=answers,
         correct=first.correct,
@@ -216,8 +218,15 @@ def judge_table(source: Source, truth: Any, options: Options, level: float = 0.9
         if unfinished
         else {name: _slices(tested, name, cells[name], first, answers, level) for name in by},
         pairs=[] if unfinished else _pairs(columns, tested, answers.skipped, level),
-        notes=[*why_so_few, *source.table.notes, *tested.notes, *answers.notes, *missing],
+        notes=[*why_so_few, *source.table.notes, *blank, *tested.notes, *answers.notes, *missing],
     )
+
+
+def _closed_rows(source: Source) -> NDArray[np.bool_]:
+    """Tell which rows are not to be drawn: blank ones."""
+    closed = np.zeros(source.n_rows, dtype=bool)
+    closed[source.blank_numbers] = True
+    return closed
 
 
 # ---------------------------------------------------------------- the labels under test
@@ -284,7 +293,7 @@ def read_labels_under_test(source: Source, options: Options) -> LabelsUnderTest:
         refuse_doubtful(name, known, bool(markers), options.classes)
         n_labels = sum(known.values())
         if not known:
-            raise TableError(f"Column {shown(name)} holds no label in {source.n_rows:,} rows; choose another.")
+            raise TableError(f"Column {shown(name)} holds no label in {source.n_filled:,} rows; choose another.")
         if len(known) > MAX_CLASSES or len(known) > max(20, n_labels / 2):
             raise TableError(
                 f"Column {shown(name)} has {len(known):,} different values in {n_labels:,} rows, so it holds no "
@@ -395,7 +404,7 @@ def _read_sheet(path: Any, tested: LabelsUnderTest) -> AuditAnswers:
             f"{sheet.name} has no usable column {shown(CLASSES)}, so nothing tells how it was filled in: "
             "the limits are the wider ones that hold whenever the person stopped."
         )
-    drawn, changed = _all_drawn(found, origin, source.n_rows, sheet.name), _changed_labels(tested, origin)
+    drawn, changed = _all_drawn(found, origin, source, sheet.name), _changed_labels(tested, origin)
     return replace(
         found,
         drawn=drawn,
@@ -465,13 +474,13 @@ def settling_sheet(path: str | os.PathLike[str], people: Annotators) -> Table:
     return replace(sheet, frame=pl.DataFrame([*cells[:before], *said, *cells[before:]]), lines=None)
 
 
-def _all_drawn(answers: AuditAnswers, origin: SheetOrigin | None, n_rows: int, name: str) -> NDArray[np.intp]:
+def _all_drawn(answers: AuditAnswers, origin: SheetOrigin | None, source: Source, name: str) -> NDArray[np.intp]:
     """Rows up to the last answered; those removed from the file are drawn again, and the same."""
     gone = answers.drawn < 0
     if not gone.any():
         return answers.drawn
     seed = origin.seed if origin is not None and origin.seed is not None else 0
-    whole = draw(np.zeros(n_rows, dtype=bool), answers.n_drawn, seed)[: len(gone)]
+    whole = draw(_closed_rows(source), answers.n_drawn, seed)[: len(gone)]
     if (whole != answers.drawn)[~gone].any():
         raise TableError(f"{int(gone.sum())} rows were removed from {name}; put them back, even without a label.")
     return whole
@@ -507,11 +516,11 @@ def _pairs(
         # Where both say the same, a skipped row makes no difference, whatever it is.
         differing_skipped = skipped & (one.labels != other.labels)
         found.append(
-            figures.difference(one.correct, other.correct, source.n_rows, level, skipped=differing_skipped)
+            figures.difference(one.correct, other.correct, source.n_filled, level, skipped=differing_skipped)
         )
     p_values = figures.holm([one.comparison.p_value for one in found])
     for (one, other), differs, p_value in zip(every, found, p_values, strict=True):
-        both = source.columns([one.name, other.name]).group_by(one.name, other.name).len("chary_rows")
+        both = source.filled_columns([one.name, other.name]).group_by(one.name, other.name).len("chary_rows")
         said = [tested.of(both[column.name]) for column in (one, other)]
         counts = pair_counts(said[0], said[1], tested.classes, both["chary_rows"].to_numpy())
         differing: dict[tuple[str, str], tuple[int, int, int]] = {}

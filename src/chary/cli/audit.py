@@ -170,7 +170,7 @@ def _stopping(filling: Filling, options: Options) -> Stopping:
     if not all(0 <= number < scan.n_rows for number in numbers):
         raise ValueError(f"{path} was not drawn from {tables[0]} as it is now; use the table it was drawn from.")
     labels = labels_of_sheet(scan, origin, numbers)
-    return Stopping(labels, scan.n_rows, options.until_width, options.until_above)
+    return Stopping(labels, scan.n_filled, options.until_width, options.until_above)
 
 
 def _next_command(sheet: Path, origin: SheetOrigin, tables: Sequence[str] = ()) -> str:

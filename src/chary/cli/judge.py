@@ -66,7 +66,7 @@ def _plan(scan: Source, options: Options, as_json: bool) -> None:
     from chary.audit.intervals import planned_sizes
 
     what, share = options.plan or ("", 0.0)
-    sizes = [(right, n) for right, n in planned_sizes(what, share) if n is None or n <= scan.n_rows]
+    sizes = [(right, n) for right, n in planned_sizes(what, share) if n is None or n <= scan.n_filled]
     if as_json:
         console.print_json({what: share, "sizes": [{"accuracy": right, "rows": n} for right, n in sizes]})
         return
@@ -102,10 +102,10 @@ def _draw(scan: Source, options: Options, as_json: bool) -> None:
         drawn, classes = draw_to_judge(scan, path, options, options.k)
     if as_json:
         console.print_json(
-            {**drawn._asdict(), "rows": scan.n_rows, "classes": classes, "files": {"sheet": str(path)}}
+            {**drawn._asdict(), "rows": scan.n_filled, "classes": classes, "files": {"sheet": str(path)}}
         )
     else:
-        say_drawn(drawn, scan.n_rows, "rows", classes, path)
+        say_drawn(drawn, scan.n_filled, "rows", classes, path)
 
 
 def _judge(

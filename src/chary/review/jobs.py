@@ -180,7 +180,7 @@ class JudgeJob(_Job):
                 *tested.notes,
                 f"Not shown while you label, because its name or cells may give the label away: {names}.",
             ]
-        self.classes, self.population = tested.classes, self.source.n_rows
+        self.classes, self.population = tested.classes, self.source.n_filled
         counts = {str(name): n for name, n in tested.counts[self.target].items() if name is not None}
         self.values = [Value(name, n, True, False) for name, n in counts.items()]
 

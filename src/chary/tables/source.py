@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from chary._files import is_address, why_unreadable
 from chary._words import Parameter, shown
@@ -35,6 +36,7 @@ from chary.tables.table import (
     Lines,
     Table,
     TableError,
+    blank_rows,
     cast_to,
     column_named,
     common_schema,
@@ -352,9 +354,39 @@ class Source:
         return self.columns([name])[name]
 
     def counts(self, name: str) -> tuple[pl.Series, list[int]]:
-        """The different values of the column ``name``, sorted, and how many rows have each."""
-        found = self.column(name).alias("value").to_frame().group_by("value").len("rows").sort("value")
+        """The different values of the column ``name``, sorted, and how many rows that are not blank have each."""
+        cells = self.filled_columns([name])[name].alias("value")
+        found = cells.to_frame().group_by("value").len("rows").sort("value")
         return found["value"], found["rows"].to_list()
+
+    @cached_property
+    def blank_numbers(self) -> NDArray[np.intp]:
+        """Rows in which every cell is empty, by number from 0; of a table of one column that is no reason."""
+        if len(self.names) == 1:
+            return np.empty(0, dtype=np.intp)
+        if self._is_kept():
+            return np.flatnonzero(blank_rows(self.read().frame))
+        is_blank = np.ones(1, dtype=bool)  # becomes as long as the columns
+        for name in dict.fromkeys([*self._columns, *self.names]):  # those at hand first
+            parts = [blank_rows(batch.table.frame.select(name)) for batch in self.batches([name])]
+            is_blank = is_blank & np.concatenate(parts)
+            if not is_blank.any():  # as in most tables, by one column
+                break
+        return np.flatnonzero(is_blank)
+
+    @property
+    def n_filled(self) -> int:
+        """How many rows there are that are not blank."""
+        return self.n_rows - len(self.blank_numbers)
+
+    def filled_columns(self, names: Sequence[str]) -> pl.DataFrame:
+        """Whole columns, by their ``names``, without blank rows."""
+        columns = self.columns(names)
+        if not len(self.blank_numbers):
+            return columns
+        is_filled = np.ones(columns.height, dtype=bool)
+        is_filled[self.blank_numbers] = False
+        return columns.filter(pl.Series(is_filled))
 
     def refuse_changed(self) -> None:
         """Refuse files of which some rows would be of another state than others."""
