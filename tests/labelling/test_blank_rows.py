@@ -50,7 +50,8 @@ def labelled(path):
 
 
 @pytest.mark.parametrize(("ending", "sample"), [("csv", []), ("parquet", ["--sample", "1000"]), ("jsonl", [])])
-def test_labels_are_those_of_the_table_without_them(paths, ending, sample, quick_learners, capsys):
+def test_labels_are_those_of_the_table_without_them(paths, ending, sample, quick_learners, capsys, monkeypatch):
+    monkeypatch.setattr("chary.labelling.score._BLOCK_ROWS", 16)  # some blocks hold blank rows alone
     for name in ("plain", "blank"):
         assert main(["label", str(paths / f"{name}.{ending}"), "-t", "y", "--json", *sample]) == 0
     plain, blank = (json.loads(line) for line in capsys.readouterr().out.replace("}\n{", "}\x00{").split("\x00"))
@@ -103,7 +104,8 @@ def test_a_frame_keeps_its_rows(quick_learners):
     assert len(again) == 2
 
 
-def test_predicted_files_have_them_in_place(paths, quick_learners, capsys):
+def test_predicted_files_have_them_in_place(paths, quick_learners, capsys, monkeypatch):
+    monkeypatch.setattr("chary.labelling.score._BLOCK_ROWS", 2)  # the first block holds blank rows alone
     assert main(["label", str(paths / "plain.csv"), "-t", "y"]) == 0
     for name in ("plain", "blank"):
         for ending in ("csv", "jsonl"):

@@ -245,6 +245,8 @@ def _with_features(predictor: Predictor, task: FileTask, batches: Iterator[Batch
 
 def group_rows(first: pl.DataFrame) -> int:
     """Rows of a row group that is written: fewer where rows are long, as the first block tells."""
+    if not first.height:  # blank rows alone
+        return GROUP_ROWS
     return int(max(1, min(GROUP_ROWS, _GROUP_BYTES * first.height / max(1, total_bytes(first)))))
 
 

@@ -146,7 +146,7 @@ class Table:
         return np.asarray(places, dtype=np.int64)
 
     def places_of(self, numbers: ArrayLike) -> NDArray[np.intp]:
-        """Where rows of the file are here, by their numbers; every one must be here."""
+        """Where rows of the file are here, by their ``numbers``; every one must be here."""
         if self.taken is not None:
             return self.taken.places(numbers)
         wanted = np.asarray(numbers, dtype=np.intp)
@@ -175,7 +175,7 @@ class Table:
         return replace(self, frame=frame, lines=lines, blank=blank, notes=(*self.notes, note))
 
     def with_blank_rows(self, added: Mapping[str, Any]) -> tuple[Table, dict[str, pl.Series]]:
-        """Put blank rows back into their place, and empty cells for them into columns to add."""
+        """Put blank rows back into their place, and empty cells for them into the columns ``added``."""
         columns = {name: pl.Series(name, values) for name, values in added.items()}
         if self.blank is None:
             return self, columns
