@@ -185,7 +185,8 @@ def member_probabilities(model: Any, X: Any) -> Floats:
 
 
 def _n_rows(X: Any) -> int:
-    return X.shape[0] if hasattr(X, "shape") else len(X)
+    """Count the rows of a matrix, a frame, a list of rows, or anything that NumPy makes an array of."""
+    return int(X.shape[0]) if hasattr(X, "shape") else len(np.asarray(X))
 
 
 def log_of(probs: Floats) -> Floats:
