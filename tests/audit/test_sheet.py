@@ -434,6 +434,7 @@ def test_what_a_sheet_says_of_its_origin_is_read_back():
     wide = ORIGIN._replace(shown=tuple(f"column {i}" for i in range(4000)))
     assert read_origin(a_sheet(wide)).shown == ()
     assert len(a_sheet(wide).frame[CLASSES][0]) < 32_767
+    assert read_origin(a_sheet(ORIGIN._replace(seed=-1))).seed is None  # an edited one, which draws nothing
 
 
 # -- Tokens

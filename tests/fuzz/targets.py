@@ -433,7 +433,7 @@ def run_sheet(data: bytes, folder: Path) -> None:
             filling.cells(place)
             filling.answer(place, "a")
         _next_command(sheet, filling.origin)
-        _stopping(filling, 0.3, None).words(filling.answers)
+        _stopping(filling, Options.of("fill", until_width=0.3)).words(filling.answers)
 
     _each(read, judge, fill)
 

@@ -412,13 +412,14 @@ def _about(audit: Table) -> Iterator[dict[str, Any]]:
 
 
 def _like(default: Any, value: Any) -> Any:
-    """What a cell says, in the type of a field's default; a default of None stands for a whole number."""
+    """What a cell says, in the type of a field's default; None stands for a whole number from 0 on."""
     if isinstance(default, tuple):
         return tuple(map(str, value)) if isinstance(value, list) else (str(value),)
     if isinstance(default, dict):
         return value if isinstance(value, dict) else {}
     if default is None:
-        return value if isinstance(value, int) and not isinstance(value, bool) else None
+        is_whole_number = isinstance(value, int) and not isinstance(value, bool)
+        return value if is_whole_number and value >= 0 else None
     return type(default)(value)
 
 
