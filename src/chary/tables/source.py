@@ -62,6 +62,7 @@ _OUTPUT = re.compile(
 _GROWTH, _BASE = 3, 300 << 20
 # A file that is read as a whole may have one byte for so many that may be used: unpacked and read it takes more.
 _WHOLE_GROWTH = 12
+_FIRST_ROWS = 2**12  # of a Parquet file, by which the size of its cells is told
 _KEPT = 64 << 20  # bytes of files that are read once and kept, where rows or columns are asked for
 _NAMED = 6
 # What is written before sums.
@@ -251,6 +252,14 @@ class Source:
         """Bytes that its cells take in memory, about, by its first rows."""
         if self._is_whole:
             return total_bytes(self.read().frame)
+        if parquet := self._parquet():  # of which Polars reads far ahead if it is asked for batches
+            with self._unchanged():
+                n_rows = parquet.n_rows(self.files[0])
+                n_first = min(n_rows, _FIRST_ROWS)
+                if not n_rows:
+                    return 0
+                first_rows = parquet.rows(self.files[0], range(n_first), self.names)
+            return int(total_bytes(first_rows) * n_rows / n_first)
         first = next(self.batches())
         return int(total_bytes(first.table.frame) / max(first.share, 1e-9))
 
