@@ -13,9 +13,7 @@ from __future__ import annotations
 import hashlib
 import os
 import random
-import shutil
 import sys
-import tempfile
 import traceback
 from pathlib import Path
 
@@ -39,18 +37,17 @@ def main() -> None:
     with atheris.instrument_imports(include=["chary"]):
         from tests.fuzz.targets import TARGETS, ForbiddenError, check
     target = TARGETS[name]
-    corpus, found = Path(place) / name / "corpus", Path(place) / name / "found"
-    for folder in (corpus, found):
+    corpus, found, work = (Path(place).absolute() / name / part for part in ("corpus", "found", "work"))
+    for folder in (corpus, found, work):
         folder.mkdir(parents=True, exist_ok=True)
     for seed in target.seeds():
         (corpus / hashlib.sha256(seed).hexdigest()[:16]).write_bytes(seed)
-    folder = Path(tempfile.mkdtemp(prefix="chary-fuzz-"))
-    os.chdir(folder)
+    os.chdir(work)
 
     def run(data: bytes) -> None:
-        error = check(data, target, folder)
+        error = check(data, target, work)
         if error is not None:
-            _keep(error, data, found.absolute())
+            _keep(error, data, found)
 
     def forbid(event: str, arguments: tuple[object, ...]) -> None:
         if event in _FORBIDDEN:
@@ -58,7 +55,7 @@ def main() -> None:
 
     def mutate(data: bytes, max_size: int, seed: int) -> bytes:
         rng = random.Random(seed)
-        # As often by the fuzzer's own changes of bytes, which know what was compared.
+        # Now and then by the fuzzer's own changes of bytes, which know what was compared.
         changed = atheris.Mutate(data, max_size) if rng.random() < 0.2 else target.mutated(data, rng)
         return changed if len(changed) <= max_size else data
 
@@ -69,16 +66,13 @@ def main() -> None:
         "-rss_limit_mb=4096",
         "-mutate_depth=2",
         "-print_final_stats=1",
-        f"-artifact_prefix={found.absolute()}/",
+        f"-artifact_prefix={found}/",
         *options,
-        str(corpus.absolute()),
+        str(corpus),
     ]
-    try:
-        atheris.Setup(arguments, run, custom_mutator=mutate)
-        sys.addaudithook(forbid)
-        atheris.Fuzz()
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    atheris.Setup(arguments, run, custom_mutator=mutate)
+    sys.addaudithook(forbid)
+    atheris.Fuzz()
 
 
 def _keep(error: BaseException, data: bytes, folder: Path) -> None:
