@@ -575,6 +575,11 @@ def test_the_report_says_what_the_sheet_showed(table, tmp_path, n_columns):
     assert sentence.startswith("The sheet did not show the labels under test; it showed 'text'")
     assert "second" not in sentence
 
+    content = path.read_bytes()
+    filled(path, truth, lambda sheet: sheet.select("chary_row", "chary_truth"))
+    assert summarize_judged(judge(frame, ["rule"], path))["blind"] == "The sheet showed no column of the table."
+    path.write_bytes(content)
+
     filled(path, truth, lambda sheet: sheet.with_columns(rule=pl.lit("looked up")))
     result = judge(frame, ["rule"], path)
     assert summarize_judged(result)["blind"].startswith("The sheet showed the labels under test ('rule')")

@@ -348,6 +348,8 @@ def _blind(result: JudgedTable) -> str:
     judged = [column.name for column in result.columns if column.name in columns]
     if judged:
         return f"The sheet showed the labels under test ({named_columns(judged)}), and {named_columns(columns)}."
+    if not columns:
+        return "The sheet showed no column of the table."
     return f"The sheet did not show the labels under test; it showed {named_columns(columns)}."
 
 

@@ -1,5 +1,6 @@
 """Parquet in and out: types kept, damage told."""
 
+import io
 import zlib
 from decimal import Decimal
 
@@ -8,7 +9,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from chary.tables.formats import FORMATS
+from chary.tables.formats import FORMATS, pages
 from chary.tables.formats.base import File, Reading
 from chary.tables.source import open_source, read_table
 from chary.tables.table import TableError
@@ -33,6 +34,42 @@ def test_parquet_is_read_from_a_file_or_from_bytes(tmp_path):
     assert read("parquet", (tmp_path / "t.parquet").read_bytes()).equals(FRAME)
     with pytest.raises(TableError, match=r"t is a damaged Parquet file \("):
         read("parquet", b"PAR1" + zlib.compress(b"x" * 100))
+
+
+def with_another_number(data, number):
+    """Change what the first page of data says of the number of its values: 60, written as twice that."""
+    at = data.index(b"\x2c\x15\x78") + 2
+    return data[:at] + number + data[at + 1 :]
+
+
+@pytest.mark.parametrize("number", [b"\x77", b"\x7a"])  # -60, at which Polars ends the process, and 61
+def test_pages_that_claim_what_they_cannot_hold_are_refused_before_polars_reads_them(tmp_path, number):
+    content = io.BytesIO()
+    FRAME.select("s", "a").write_parquet(content, compression="uncompressed")
+    data = content.getvalue()
+    assert with_another_number(data, b"\x78") == data
+    path = tmp_path / "t.parquet"
+    path.write_bytes(with_another_number(data, number))
+    for reading in (
+        read_table,
+        lambda given: open_source(given).table,
+        lambda given: read("parquet", path.read_bytes()),
+    ):
+        with pytest.raises(
+            TableError, match=r"is a damaged Parquet file \(it contradicts itself\); write it again\.$"
+        ):
+            reading(path)
+
+
+@pytest.mark.parametrize("how", [{}, {"data_page_version": "2.0"}, {"use_dictionary": False, "row_group_size": 9}])
+def test_pages_of_other_writers_are_looked_at_to_the_end(how):
+    content = io.BytesIO()
+    parquet.write_table(FRAME.to_arrow(), content, **how)
+    size = content.tell()
+    chunks = list(pages._chunks(content, size))
+    assert len(chunks) >= FRAME.width
+    assert all(pages._is_sound(content, chunk) for chunk in chunks)
+    assert pages.has_sound_pages(content, size)
 
 
 @pytest.mark.parametrize("written_as", ["parquet", "scanned parquet"])

@@ -9,13 +9,25 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 import polars as pl
 
-from chary.tables.formats.base import Appender, Batch, File, Format, Reading, Wanted, as_columns, with_added
+from chary.tables.formats.base import (
+    Appender,
+    Batch,
+    File,
+    Format,
+    Reading,
+    Wanted,
+    as_columns,
+    state_of,
+    with_added,
+)
+from chary.tables.formats.pages import has_sound_pages
 from chary.tables.table import Table, TableError, reason, refuse_beyond_memory, refuse_duplicates, refuse_large
 
 _TOO_WIDE = "precision must be between"  # what Polars says of decimal256, which it does not read
@@ -35,6 +47,7 @@ class Parquet(Format):
 
     def read(self, file: File, how: Reading) -> Table:
         source = file.read() if file.packed or file.path is None else file.path
+        _refuse_unsound_pages(source, file.name)
         with _damage_told(file.name):
             lazy = _scan(source)
             n_rows = int(lazy.select(pl.len()).collect(engine="streaming").item())
@@ -50,6 +63,7 @@ class Parquet(Format):
         return not file.packed
 
     def head(self, file: File, how: Reading) -> Table:
+        _refuse_unsound_pages(file.data if file.path is None else file.path, file.name)
         with _damage_told(file.name):
             empty = pl.DataFrame(schema=self._scanned(file).collect_schema())
         refuse_duplicates(empty.columns, file.name)
@@ -97,6 +111,23 @@ class Parquet(Format):
 def _scan(source: bytes | Path) -> pl.LazyFrame:
     content = io.BytesIO(source) if isinstance(source, bytes) else source
     return pl.scan_parquet(content, glob=False, use_statistics=False, hive_partitioning=False)
+
+
+def _refuse_unsound_pages(source: bytes | Path, name: str) -> None:
+    """Refuse a file at which Polars would end the process."""
+    if isinstance(source, bytes):
+        sound = has_sound_pages(io.BytesIO(source), len(source))
+    else:
+        sound = _has_sound_pages(source, state_of(source))
+    if not sound:
+        raise TableError(f"{name} is a damaged Parquet file (it contradicts itself); write it again.")
+
+
+@lru_cache(maxsize=1000)
+def _has_sound_pages(path: Path, state: tuple[int, ...] | None) -> bool:
+    """Look at the pages of a file, which is opened several times, once for each state it is in."""
+    with path.open("rb") as file:
+        return has_sound_pages(file, os.fstat(file.fileno()).st_size)
 
 
 @contextmanager

@@ -1,0 +1,168 @@
+"""A look at the pages of a Parquet file before Polars reads them.
+
+Polars believes what the header of a page says of the number of its values. For a negative number it asks for 2^61
+bytes, and the process ends without a word. Footer and page headers are written in Thrift's compact protocol:
+https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any, BinaryIO, NamedTuple
+
+# Bytes that the header of a page is looked for in; it is longer if it holds long statistics.
+_HEADER_BYTES = 1 << 10
+_LONGEST_HEADER = 1 << 24
+_FOOTER_END = 8  # bytes: the length of the footer, and PAR1
+
+# Types of fields.
+_TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT = range(1, 13)
+
+# Numbers of the fields that are looked at: of the footer, of a group of rows, of a column in it, and of the header
+# of a page.
+_ROW_GROUPS, _COLUMNS, _COLUMN = 4, 1, 3
+_N_VALUES, _PACKED_BYTES, _DATA_OFFSET, _DICTIONARY_OFFSET = 5, 7, 9, 11
+_PAGE_BYTES, _PACKED_PAGE_BYTES, _DATA_PAGE, _DICTIONARY_PAGE, _DATA_PAGE_2 = 2, 3, 5, 7, 8
+_N_PAGE_VALUES = 1
+
+
+# What reading bytes that are no footer, or no header of a page, may raise.
+_UNREADABLE = (IndexError, KeyError, AttributeError, TypeError, ValueError, RecursionError, OSError)
+
+
+class _Chunk(NamedTuple):
+    """The pages of a column in a group of rows."""
+
+    start: int
+    n_bytes: int
+    n_values: int
+
+
+def has_sound_pages(file: BinaryIO, size: int) -> bool:
+    """Tell whether no page of a Parquet file claims what it cannot hold.
+
+    What cannot be read at all is for Polars to refuse.
+    """
+    seen: set[int] = set()
+    with suppress(*_UNREADABLE):
+        for chunk in _chunks(file, size):
+            # Columns that share their pages could make a small file take for ever.
+            if chunk.start in seen:
+                continue
+            seen.add(chunk.start)
+            with suppress(*_UNREADABLE):
+                if not _is_sound(file, chunk):
+                    return False
+    return True
+
+
+def _chunks(file: BinaryIO, size: int) -> Iterator[_Chunk]:
+    """Find the pages of every column and group of rows, as the footer says."""
+    file.seek(size - _FOOTER_END)
+    length = int.from_bytes(file.read(4), "little")
+    file.seek(size - _FOOTER_END - length)
+    footer = _Compact(file.read(length)).struct()
+    for group in footer[_ROW_GROUPS]:
+        for column in group[_COLUMNS]:
+            about = column[_COLUMN]
+            offsets = [about[_DATA_OFFSET], about.get(_DICTIONARY_OFFSET) or about[_DATA_OFFSET]]
+            yield _Chunk(min(offsets), about[_PACKED_BYTES], about[_N_VALUES])
+
+
+def _is_sound(file: BinaryIO, chunk: _Chunk) -> bool:
+    """Tell whether the pages of a column have no negative sizes, and no more values than the column."""
+    at = chunk.start
+    while at < chunk.start + chunk.n_bytes:
+        header, header_bytes = _page_header(file, at)
+        sizes = [header[_PAGE_BYTES], header[_PACKED_PAGE_BYTES]]
+        counts: list[int] = []
+        for field in (_DATA_PAGE, _DATA_PAGE_2, _DICTIONARY_PAGE):
+            if field in header:
+                counts += [number for number in header[field].values() if type(number) is int]
+        if min([*sizes, *counts]) < 0:
+            return False
+        # A dictionary may hold values that no row has, but each takes a byte at least.
+        if _DICTIONARY_PAGE in header and header[_DICTIONARY_PAGE][_N_PAGE_VALUES] > header[_PAGE_BYTES]:
+            return False
+        for field in (_DATA_PAGE, _DATA_PAGE_2):
+            if field in header and header[field][_N_PAGE_VALUES] > chunk.n_values:
+                return False
+        at += header_bytes + header[_PACKED_PAGE_BYTES]
+    return True
+
+
+def _page_header(file: BinaryIO, at: int) -> tuple[dict[int, Any], int]:
+    """Read the header of a page, and how many bytes it takes."""
+    n_bytes = _HEADER_BYTES
+    while True:
+        file.seek(at)
+        compact = _Compact(file.read(n_bytes))
+        try:
+            return compact.struct(), compact.at
+        except IndexError:
+            if n_bytes > _LONGEST_HEADER or n_bytes > len(compact.data):
+                raise
+        n_bytes *= 16
+
+
+class _Compact:
+    """Reads values in Thrift's compact protocol; an IndexError means that bytes are missing."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self.at = 0
+
+    def struct(self) -> dict[int, Any]:
+        """Read fields by their numbers."""
+        fields: dict[int, Any] = {}
+        number = 0
+        while True:
+            head = self._byte()
+            if head == 0:
+                return fields
+            # The number of a field is given by how much it is above the last, or in full.
+            number = number + (head >> 4) if head >> 4 else self._number()
+            fields[number] = self._value(head & 15, in_struct=True)
+
+    def _value(self, kind: int, in_struct: bool = False) -> Any:
+        if kind in (_TRUE, _FALSE):
+            return kind == _TRUE if in_struct else self._byte() == _TRUE
+        if kind in (_I16, _I32, _I64):
+            return self._number()
+        if kind == _BINARY:
+            return self._skip(self._varint())
+        if kind == _STRUCT:
+            return self.struct()
+        if kind in (_LIST, _SET):
+            head = self._byte()
+            length = head >> 4 if head >> 4 < 15 else self._varint()
+            return [self._value(head & 15) for _ in range(length)]
+        if kind in (_BYTE, _DOUBLE):
+            return self._skip(1 if kind == _BYTE else 8)
+        raise ValueError(f"A Parquet file holds no field of type {kind}.")
+
+    def _byte(self) -> int:
+        byte = self.data[self.at]
+        self.at += 1
+        return byte
+
+    def _skip(self, n_bytes: int) -> None:
+        if self.at + n_bytes > len(self.data):
+            raise IndexError
+        self.at += n_bytes
+
+    def _varint(self) -> int:
+        byte = self._byte()
+        value = byte & 127
+        shift = 7
+        while byte >= 128:
+            byte = self._byte()
+            value |= (byte & 127) << shift
+            shift += 7
+        return value
+
+    def _number(self) -> int:
+        """Read a number with a sign: 0, -1, 1, -2 and so on are written as 0, 1, 2, 3."""
+        value = self._varint()
+        return (value >> 1) ^ -(value & 1)
