@@ -100,7 +100,7 @@ def open_source(
         Of an Excel workbook that has several.
     header_row : int, default=None
         The row of a CSV or an Excel sheet, counted from 1, that holds the column names. None finds it: the first
-        row, unless that is empty or a title; two rows of names are joined.
+        row, unless that is empty or a title.
     memory : int
         Bytes that reading in batches may take, about.
     name : str, default=None
@@ -190,7 +190,7 @@ def read_table(
         Of an Excel workbook that has several.
     header_row : int, default=None
         The row of a CSV or an Excel sheet, counted from 1, that holds the column names. None finds it: the first
-        row, unless that is empty or a title; two rows of names are joined.
+        row, unless that is empty or a title.
     """
     paths = path if isinstance(path, (str, os.PathLike)) else list(path)
     return open_source(paths, **Reading(delimiter, encoding, sheet, header_row).as_given()).read()

@@ -11,7 +11,6 @@ from chary.tables import TableError, open_source, read_table, write_table
 DATA = [["1", "Ulm", "20"], ["2", "Bonn", "30"], ["3", "Kiel", "45"]]
 NAMES = ["id", "city", "sum"]
 WIDE = [["7", "Ann", "1", "2", "3", "4"], ["8", "Bo", "2", "3", "4", "5"]]
-QUARTERS = ["2023 Q1", "2023 Q2", "2024 Q1", "2024 Q2"]
 
 
 def text_table(folder, rows, end="\r\n"):
@@ -42,27 +41,30 @@ if find_spec("fastexcel") and find_spec("xlsxwriter"):
 
 @pytest.mark.parametrize("made", KINDS)
 @pytest.mark.parametrize(
-    ("above", "names", "rows", "where"),
+    ("above", "row"),
     [
-        ([["Sales, 2024"]], NAMES, DATA, "row 2"),
-        ([["Sales", "", ""], ["", "", ""]], NAMES, DATA, "row 3"),
-        ([["Sales"], ["made on", "3 May"], []], NAMES, DATA, "row 4"),
-        ([[], []], NAMES, DATA, "row 3"),
-        ([["", "", "2023", "", "2024", ""]], [*NAMES[:2], *QUARTERS], WIDE, "rows 1 and 2"),
-        ([["id", "city", "2023", "", "2024", ""]], [*NAMES[:2], *QUARTERS], WIDE, "rows 1 and 2"),
+        ([["Sales, 2024"]], 2),
+        ([["Sales", "", ""], ["", "", ""]], 3),
+        ([["Sales"], ["made on", "3 May"], []], 4),
+        ([[], []], 3),
     ],
 )
-def test_column_names_are_found_below_titles_and_in_two_rows(tmp_path, made, above, names, rows, where):
-    header = [*(["", ""] if where == "rows 1 and 2" and above[0][0] else NAMES[:2]), "Q1", "Q2", "Q1", "Q2"]
-    path = made(tmp_path, [*above, NAMES if rows is DATA else header, *rows])
+def test_column_names_are_found_below_titles(tmp_path, made, above, row):
+    path = made(tmp_path, [*above, NAMES, *DATA])
     table = read_table(path)
-    assert table.frame.columns == names
-    assert [[str(cell) for cell in row] for row in table.frame.rows()] == rows
-    assert [note for note in table.notes if f"found in {where};" in note]
-    first = int(where.split()[1])  # of two rows of names, one needs to say the upper only
-    said = read_table(path, header_row=first)
-    assert said.frame.equals(table.frame)
-    assert said.frame.columns == names
+    assert table.frame.columns == NAMES
+    assert [[str(cell) for cell in cells] for cells in table.frame.rows()] == DATA
+    assert [note for note in table.notes if f"found in row {row};" in note]
+    with_row = read_table(path, header_row=row)
+    assert with_row.frame.equals(table.frame)
+
+
+@pytest.mark.parametrize("made", KINDS)
+def test_two_rows_of_names_are_not_joined(tmp_path, made):
+    lower = ["id", "city", "Q1", "Q2", "Q1", "Q2"]
+    path = made(tmp_path, [["", "", "2023", "", "2024", ""], lower, *WIDE])
+    with pytest.raises(TableError, match="columns 3 and 5 are both called 'Q1'"):
+        read_table(path)
 
 
 def test_batches_have_the_same_header_and_lines_are_counted_from_the_top_of_the_file(tmp_path, monkeypatch):
@@ -129,18 +131,3 @@ def test_merged_cells_of_a_workbook_stay_empty_and_a_note_says_so(tmp_path):
     assert table.frame["city"].to_list() == ["Ulm", None, None]
     assert "Sheet 'one' of t.xlsx has merged cells: the first cell of a range has its value" in table.notes[1]
     assert len(read_table(workbook(tmp_path, rows, [title])).notes) == 1  # where the column names were found
-
-
-def test_a_header_of_two_rows_below_titles_whose_outer_names_span_both(tmp_path):
-    rows = [
-        ["Tickets of the third quarter"],
-        ["made", "on 18 May"],
-        ["ticket", "request", "", "", "", "impact", "", "priority"],
-        ["", "opened", "team", "channel", "text", "users", "hours", ""],
-        *[[f"T-{i}", "2025-06-25", "EMEA", "mail", f"text {i}", str(i), "9.5", "high"] for i in range(4)],
-    ]
-    table = read_table(text_table(tmp_path, rows))
-    expected = ["ticket", "request opened", "request team", "request channel", "request text"]
-    assert table.frame.columns == [*expected, "impact users", "impact hours", "priority"]
-    assert table.n_rows == 4
-    assert read_table(text_table(tmp_path, rows), header_row=3).frame.equals(table.frame)

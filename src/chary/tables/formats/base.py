@@ -379,17 +379,14 @@ class Header(NamedTuple):
     """The column names, and where they were found."""
 
     names: list[str]
-    first: int  # row of the names, from 0
-    last: int  # the same, or the next if the names take two rows: cells begin below it
+    row: int  # of the names, from 0: cells begin below it
     notes: tuple[str, ...]
 
 
 def find_header(rows: Rows, given: int | None, name: str) -> Header | None:
-    """The column names of a table, by its first rows; None if they are the first row as it stands.
+    """Find the column names of a table by its first rows; None if they are the first row as it stands.
 
     Rows above them are blank, or fill at most half of the columns, as a title does, or are set off by a blank row.
-    Two rows are joined if the upper one has gaps or repeats itself, as above merged cells, and the lower one holds
-    names, too.
 
     Parameters
     ----------
@@ -404,30 +401,35 @@ def find_header(rows: Rows, given: int | None, name: str) -> Header | None:
     ['id', 'city', 'sum']
     """
     texts = [[cell.strip() for cell in row] for row in rows]
-    if given is not None and (given > len(texts) or not any(texts[given - 1])):
+    if given is None:
+        width = max((len(cells) for cells in texts[:ROWS]), default=0)
+        padded = [cells + [""] * (width - len(cells)) for cells in texts]
+        row = _first_row(padded, rows)
+    elif given > len(texts) or not any(texts[given - 1]):
         what = "is empty" if given <= len(texts) else "is not among the first rows"
         how = Parameter("header_row")
         raise TableError(f"Row {given} of {name} {what}; pass the row of the column names with {how}.")
-    above = 0 if given is None else given - 1
-    width = max((len(row) for row in texts[above : above + ROWS]), default=0)
-    texts, rows = [row + [""] * (width - len(row)) for row in texts[above:]], rows[above:]
-    names, first, last = _joined(texts, _first_row(texts, rows))
-    if given is not None and first:  # somebody knows better; two rows of names are such nevertheless
-        names, first, last = [], 0, 0
-    names, first, last = names or list(rows[first]), first + above, last + above
-    blank = [place for place, own in enumerate(names) if not own.strip()]
-    if last == 0 and len(blank) < 2:
+    else:
+        row = given - 1
+
+    names = list(rows[row])
+    unnamed = [place for place, text in enumerate(names) if not text.strip()]
+    if row == 0 and len(unnamed) < 2:
         return None
+
     notes = []
-    if last and (given is None or last > first):
-        where = f"row {last + 1}" if first == last else f"rows {first + 1} and {last + 1}"
-        notes = [f"The column names of {name} were found in {where}; if not, pass {flag_of('header_row')}."]
-    if len(blank) > 1:
-        called = {place: f"column {place + 1}" for place in blank}
-        names = [called.get(place, own) for place, own in enumerate(names)]
-        said = listed([shown(own) for own in list(called.values())[:5]] + ["so on"] * (len(blank) > 5))
-        notes.append(f"{len(blank):,} columns of {name} have no name; they are called {said}.")
-    return Header(names, first, last, tuple(notes))
+    if row and given is None:
+        notes.append(
+            f"The column names of {name} were found in row {row + 1}; if not, pass {flag_of('header_row')}."
+        )
+    if len(unnamed) > 1:
+        for place in unnamed:
+            names[place] = f"column {place + 1}"
+        shown_names = [shown(names[place]) for place in unnamed[:5]]
+        if len(unnamed) > 5:
+            shown_names.append("so on")
+        notes.append(f"{len(unnamed):,} columns of {name} have no name; they are called {listed(shown_names)}.")
+    return Header(names, row, tuple(notes))
 
 
 def _first_row(texts: Rows, rows: Rows) -> int:
@@ -445,43 +447,10 @@ def _first_row(texts: Rows, rows: Rows) -> int:
     return 0
 
 
-def _joined(texts: Rows, first: int) -> tuple[list[str], int, int]:
-    """Names of two rows, and which these are; no names where one row holds them."""
-    row, below = texts[first], texts[first + 1 : first + 2]
-    filled = [cell for cell in row if cell]
-    repeats = len(set(filled)) < len(filled)
-    gaps = [j for j, cell in enumerate(row) if not cell and any(other[j] for other in texts[first + 1 : ROWS])]
-    if below:
-        complete = all(below[0][j] for j in gaps)
-        if (gaps or repeats) and complete and _are_names(texts, first + 1) and _above_numbers(texts, first + 1):
-            return _pairs(row, below[0]), first, first + 1
-    above = texts[first - 1] if first else []
-    if any(above) and (repeats or (gaps and all(above[j] for j in gaps))):
-        return _pairs(above, row), first - 1, first
-    return [], first, first
-
-
-def _pairs(upper: list[str], lower: list[str]) -> list[str]:
-    """A name of each column: what is above several columns is said of each."""
-    names, group = [], ""
-    for above, below in zip(upper, lower, strict=True):
-        group = above or (group if below else "")
-        names.append(" ".join(filter(None, (group, below))))
-    return names
-
-
 def _are_names(texts: Rows, place: int) -> bool:
     """Whether a row may hold names: no numbers, and nothing that a column repeats further down."""
     columns = zip(*texts[place:ROWS], strict=True)
     return not any(own and (_is_number(own) or own in cells) for own, *cells in columns)
-
-
-def _above_numbers(texts: Rows, place: int) -> bool:
-    """Whether a row of no numbers has columns of numbers below it, so that it is not one of those rows."""
-    columns = [(own, [cell for cell in cells if cell]) for own, *cells in zip(*texts[place:ROWS], strict=True)]
-    n_below = len(texts[place + 1 : ROWS])
-    numeric = [(own, cells) for own, cells in columns if cells and all(map(_is_number, cells))]
-    return bool(numeric) and all(own or len(cells) == n_below for own, cells in numeric)
 
 
 def _is_number(cell: str) -> bool:

@@ -149,7 +149,7 @@ def _header_first(data: bytes, how: Reading, name: str) -> tuple[bytes, _Head]:
         return data, _Head(separator, 0, newline)
     text = io.StringIO()
     csv.writer(text, delimiter=separator, lineterminator=newline).writerow(found.names)
-    cut = int(records.ends[found.last]) + 1
+    cut = int(records.ends[found.row]) + 1
     above = data.count(b"\n", 0, cut) - text.getvalue().count("\n")
     return text.getvalue().encode() + data[cut:], _Head(separator, above, newline, found.notes)
 

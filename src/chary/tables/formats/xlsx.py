@@ -128,7 +128,7 @@ def _read_sheet(data: bytes, name: str, how: Reading) -> tuple[pl.DataFrame, tup
             raise TableError(f"Sheet {shown(found)} of {name} is empty; chary needs a header and rows.")
         rows = [["" if text is None else str(text) for text in row] for row in top.iter_rows()]
         header = find_header(rows, how.header_row, name)
-        names, first, above = (rows[0], 1, ()) if header is None else (header.names, header.last + 1, header.notes)
+        names, first, above = (rows[0], 1, ()) if header is None else (header.names, header.row + 1, header.notes)
         cells, mixed = _load(reader, found, first)
     except TableError:
         raise
