@@ -464,6 +464,10 @@ NOT_A_MODEL = [
     (add("SelfTrainingClassifier", "fitted", field=("more_", 1)), "'more_' of a SelfTrainingClassifier"),
     (put("RisingShare", "first", 7), ""),
     (put("LogisticRegression", "params", {"dict": [["C", -1.0]]}), "'parameters' of a LogisticRegression"),
+    (
+        add("SelfTrainingClassifier", "params", field=({"tuple": ["a\nb", 1]}, 1)),
+        "contradicts itself",
+    ),
     (no_weights, "contradicts itself"),
     (entry_twice, "contradicts itself"),
     (more_in_an_object, "contradicts itself"),

@@ -407,6 +407,7 @@ def _estimator(cls: type, whole: Callable[[Any], bool] = lambda fitted: True) ->
 
     def restore(saved: dict[str, Any]) -> Any:
         _require(saved.keys() == {"params", "fitted"})
+        _require(all(isinstance(name, str) for name in (*saved["params"], *saved["fitted"])))
         for name in saved["params"].keys() - defaults.keys():
             installed = f"scikit-learn {sklearn.__version__}" if foreign else f"chary {__version__}"
             raise ModelFileError(
