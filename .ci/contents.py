@@ -20,6 +20,7 @@ NEEDED = {
     "chary/review/assets/review.css",
     "chary/review/assets/review.js",
     "chary/review/templates/base.html",
+    "chary/tables/no_answer.txt",
 }
 IN_SOURCE = {
     "CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md", "LICENSE", "Makefile", "PKG-INFO", "README.md",

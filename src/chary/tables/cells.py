@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,26 +24,9 @@ _INFINITE = tuple(f"{sign}{word}" for sign in ("", "+", "-") for word in ("inf",
 _NOT_THERE = ("", "none", "-", "n.a.", "n. a.", "k.a.", "k. a.", "n.d.", "s/d", "b.d.", "n.v.t.")
 _MISSING = (*_NOTHING, *_INFINITE, *_NOT_THERE)
 # In a target it may mean "no label" or be a class. So may -1, as NumPy and scikit-learn mark such rows, and
-# these words of a form or a ticket: nobody has decided, or somebody did not answer. "Other" and "none" do answer.
-_NOBODY_SAID = (
-    "n.a.", "n. a.", "...", "tbd", "t.b.d.", "tba", "tbc", "todo", "to do", "dk/na", "missing",
-    "unknown", "not known", "open", "pending", "undecided", "unassigned", "unclassified", "unlabeled",
-    "unlabelled", "in progress", "ongoing", "on hold",
-    "unspecified", "not specified", "undefined", "no answer", "don't know", "not available", "blank",
-    "unbekannt", "nicht bekannt", "offen", "ausstehend", "k.a.", "k. a.", "keine angabe", "keine antwort",
-    "weiß nicht", "unklar", "nicht zugeordnet", "in bearbeitung", "laufend", "wartend",
-    "inconnu", "inconnue", "en attente", "en cours", "à traiter",
-    "à définir", "non renseigné", "sans réponse", "ne sait pas", "nsp",
-    "desconocido", "desconocida", "pendiente", "en curso", "en proceso",
-    "por definir", "sin respuesta", "no sabe", "ns/nc", "s/d",
-    "sconosciuto", "in attesa", "in corso", "in sospeso", "da definire", "non so", "n.d.",
-    "desconhecido", "pendente", "em andamento", "sem resposta", "não sabe", "a definir",
-    "onbekend", "in behandeling", "geen antwoord", "weet niet", "n.v.t.",
-    "nieznany", "nieznane", "brak danych", "nie wiem", "w toku", "b.d.", "neznámý", "ismeretlen", "bilinmiyor",
-    "okänd", "vet ej", "ukendt", "ukjent", "vet ikke", "tuntematon",
-    "неизвестно", "нет данных", "не знаю", "невідомо", "άγνωστο",
-    "未知", "待定", "不明", "未定", "未回答", "미정", "모름", "غير معروف", "לא ידוע",
-)  # fmt: skip
+# words of a form or a ticket in many languages, which the file lists.
+_LINES = Path(__file__).with_name("no_answer.txt").read_text(encoding="utf-8").splitlines()
+_NOBODY_SAID = [line for line in _LINES if line and not line.startswith("#")]
 _MAY_BE_UNLABELED = frozenset(word.casefold() for word in (*_NOTHING, "-1", *_NOBODY_SAID))
 # As the answer to a question it means "I do not know", and so does one of these.
 _NO_ANSWER = frozenset((*_NOTHING, "none", "-", "??", "???", "skip", "skipped", "unknown"))
