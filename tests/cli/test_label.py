@@ -147,7 +147,7 @@ def test_nothing_is_overwritten_without_force(table, run):
 needs_excel = pytest.mark.skipif(not find_spec("fastexcel"), reason="needs chary[excel]")
 
 
-@pytest.mark.parametrize("kind", ["parquet", "jsonl.zip", pytest.param("xlsx", marks=needs_excel)])
+@pytest.mark.parametrize("kind", ["parquet", "jsonl.gz", pytest.param("xlsx", marks=needs_excel)])
 def test_a_table_of_any_kind_is_labelled_in_kind(table, tmp_path, run, kind):
     frame = pl.read_csv(table, separator=";", decimal_comma=True)
     from chary.tables import Table, read_table, write_table

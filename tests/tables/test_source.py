@@ -4,7 +4,6 @@ import gzip
 import io
 import os
 import sys
-import zipfile
 from dataclasses import replace
 from importlib.util import find_spec
 from itertools import pairwise
@@ -30,7 +29,7 @@ FRAME = pl.DataFrame({
     "text": [f'say "{k}", or\nnot; ü' if k % 7 else None for k in range(ROWS)],
     "x": [str(k / 4) for k in range(ROWS)],
 })  # fmt: skip
-KINDS = ["csv", "csv.gz", "csv.zip", "tsv", "parquet", "jsonl", "jsonl.gz", "parquet.gz"]
+KINDS = ["csv", "csv.gz", "tsv", "parquet", "jsonl", "jsonl.gz", "parquet.gz"]
 EXCEL = pytest.param("xlsx", marks=pytest.mark.skipif(not find_spec("xlsxwriter"), reason="no Excel"))
 
 
@@ -212,7 +211,7 @@ def test_rows_of_parquet_are_the_same_however_much_is_read_at_a_time(tmp_path, m
 
 def test_a_file_that_is_not_what_its_name_says_is_told_of(tmp_path):
     said = "is a Parquet file despite its name, and was read as one."
-    buffer, archive = io.BytesIO(), tmp_path / "u.zip"
+    buffer = io.BytesIO()
     FRAME.write_parquet(buffer)
     (tmp_path / "t.csv").write_bytes(buffer.getvalue())
     assert (
@@ -220,9 +219,6 @@ def test_a_file_that_is_not_what_its_name_says_is_told_of(tmp_path):
     )
     (tmp_path / "u.csv.gz").write_bytes(gzip.compress(buffer.getvalue()))
     assert read_table(tmp_path / "u.csv.gz").notes == (f"u.csv {said}",)
-    with zipfile.ZipFile(archive, "w") as file:
-        file.writestr("x.parquet", buffer.getvalue())
-    assert read_table(archive).notes == ()
 
 
 def test_standard_input_is_a_table_of_any_kind(monkeypatch):

@@ -55,7 +55,7 @@ MOST_BYTES = 64 << 20  # of text in a block
 GivenPath = str | os.PathLike[str]
 # What chary itself writes next to a table, which is no part of the next one.
 _OUTPUT = re.compile(
-    r"\.(labeled|predicted|judged)\.(csv|tsv|txt|tab|parquet|jsonl|xlsx)(\.(gz|zip))?$"
+    r"\.(labeled|predicted|judged)\.(csv|tsv|txt|tab|parquet|jsonl|xlsx)(\.gz)?$"
     r"|\.(audit|check|judge|settle)\.csv$|\.(report|judged)\.html$|\.model\.chary$|\.review\.json$"
 )
 # What labelling a table in memory takes: so many bytes for each that its cells do, and what Python itself needs.
@@ -88,8 +88,8 @@ def open_source(
     Parameters
     ----------
     data : Table, path, sequence of paths, mapping of columns, or data frame of any library that speaks Arrow
-        A path may be a file of any kind, also one in gzip or alone in a ZIP archive; a folder, or a pattern such
-        as ``"in/*.csv"``: files of one kind with the same columns, one table in the order of their names; or
+        A path may be a file of any kind, also one in gzip; a folder, or a pattern such as
+        ``"in/*.csv"``: files of one kind with the same columns, one table in the order of their names; or
         ``"-"``, standard input.
     delimiter : str, default=None
         One character; None finds out among comma, semicolon, tab and bar.
@@ -179,7 +179,7 @@ def read_table(
     Parameters
     ----------
     path : path, or sequence of paths
-        A file, also one in gzip or alone in a ZIP archive; a folder, or a pattern such as ``"in/*.csv"``: files of
+        A file, also one in gzip; a folder, or a pattern such as ``"in/*.csv"``: files of
         one kind with the same columns, one table in the order of their names; or ``"-"``, standard input.
     delimiter : str, default=None
         One character; None finds out among comma, semicolon, tab and bar.

@@ -19,7 +19,7 @@ from chary._words import Parameter, Step, listed, parts_of, shown, visible
 from chary.options import COLUMN_OPTIONS, FORMAT_WORDS, Options
 
 MAX_COLUMNS = 4096
-PACKED = ("gz", "zip")
+PACKED = ("gz",)
 # The columns that chary adds: a label, how far to trust it, who gave it, whether to accept it, what decides it.
 LABEL, CONFIDENCE, SOURCE, ACCEPT, WHY = ADDED_COLUMNS = (
     "chary_label",
@@ -245,7 +245,7 @@ class Table:
 def _name_and_ending(path: str) -> tuple[str, str]:
     """A file's name without its extension, and that; of a compressed file those of what is in it.
 
-    >>> _name_and_ending("in/a.csv.gz"), _name_and_ending("b.v2.zip"), _name_and_ending("c.v2.tsv")
+    >>> _name_and_ending("in/a.csv.gz"), _name_and_ending("b.v2.gz"), _name_and_ending("c.v2.tsv")
     (('a', '.csv'), ('b.v2', ''), ('c.v2', '.tsv'))
     """
     file = Path(path)

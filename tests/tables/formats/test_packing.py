@@ -22,26 +22,26 @@ def from_bytes(data, name="t"):
     return of(data, name)[0].read()
 
 
-def zipped(members, compression=zipfile.ZIP_DEFLATED):
+def zipped(members):
     buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", compression) as archive:
+    with zipfile.ZipFile(buffer, "w") as archive:
         for name, data in members.items():
             archive.writestr(name, data)
     return buffer.getvalue()
 
 
-@pytest.mark.parametrize("kind", ["gz", "zip", ""])
+@pytest.mark.parametrize("kind", ["gz", ""])
 def test_what_is_packed_is_unpacked_and_the_same_bytes_every_time(kind):
     written = []
     for cut in (1, 7):
         buffer = io.BytesIO()
-        with packed_stream(buffer, kind, "t.csv") as stream:
+        with packed_stream(buffer, kind) as stream:
             for start in range(0, len(DATA), cut * 60):
                 stream.write(DATA[start : start + cut * 60])
         written.append(buffer.getvalue())
     assert written[0] == written[1]
-    file, inner = of(written[0])
-    assert (file.packed, file.read(), inner) == (kind, DATA, "t.csv" if kind == "zip" else "t")
+    file, inner_name = of(written[0], "t.csv.gz")
+    assert (file.packed, file.read(), inner_name) == (kind, DATA, "t.csv" if kind else "t.csv.gz")
     pieces = list(file.chunks(100))
     assert b"".join(data for data, _, _ in pieces) == DATA
     assert [last for *_, last in pieces] == [False] * (len(pieces) - 1) + [True]
@@ -62,41 +62,26 @@ def test_a_damaged_gzip_is_one_sentence():
 
 
 @pytest.mark.parametrize(
-    ("members", "said"),
+    ("members", "message"),
     [
-        ({}, "holds 0 files; chary reads an archive of one file: unpack it"),
-        ({"a.csv": DATA, "b.csv": DATA}, "holds 2 files; chary reads an archive of one file: unpack it"),
+        ({}, "is a ZIP archive; unpack it first"),
+        ({"a.csv": DATA}, "is a ZIP archive; unpack it first"),
         ({"xl/workbook.bin": b"x"}, "is a binary Excel workbook; save it as .xlsx"),
         ({"mimetype": b"x", "content.xml": b"x"}, "is an OpenDocument file"),
         ({"[Content_Types].xml": b"x", "word/document.xml": b"x"}, "is an office document without a sheet"),
     ],
 )
-def test_an_archive_holds_one_file_or_a_workbook(members, said):
-    with pytest.raises(TableError, match=said):
-        of(zipped(members), "t.zip")
+def test_an_archive_is_a_workbook_or_refused(members, message):
+    for data in (zipped(members), gzip.compress(zipped(members))):
+        with pytest.raises(TableError, match=f"^t.zip {message}"):
+            of(data, "t.zip")
     assert of(zipped({"[Content_Types].xml": b"x", "xl/workbook.xml": b"x"}))[0].packed == ""
 
 
-def test_what_programs_leave_in_archives_is_no_file_and_no_name_is_a_path(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    members = {"in/": b"", "../../t.csv": DATA, "__MACOSX/in/._t.csv": b"x", "in/.DS_Store": b"y"}
-    file, inner = of(zipped(members), "t.zip")
-    assert (file.read(), inner) == (DATA, "../../t.csv")
-    assert list(tmp_path.iterdir()) == []
-    assert not (tmp_path.parent / "t.csv").exists()
-
-
-def test_a_locked_or_damaged_archive_is_one_sentence():
-    data = zipped({"t.csv": DATA}, zipfile.ZIP_STORED)
-    locked = bytearray(data)
-    locked[6] |= 1
-    locked[data.index(b"PK\x01\x02") + 8] |= 1
-    with pytest.raises(TableError, match=r"t.zip is locked with a password"):
-        from_bytes(bytes(locked), "t.zip")
+def test_a_damaged_archive_is_one_sentence():
+    data = zipped({"t.csv": DATA})
     with pytest.raises(TableError, match=r"t.zip is a damaged ZIP archive \(File is not a zip file\)"):
-        from_bytes(data[:40], "t.zip")
-    with pytest.raises(TableError, match=r"t.zip is a damaged ZIP archive \(Bad CRC-32"):
-        from_bytes(data.replace(b"a,b", b"a;b", 1), "t.zip")
+        of(data[:40], "t.zip")
     with pytest.raises(TableError, match=r"mine"), opened_zip(io.BytesIO(data), "t.zip"):
         raise TableError("mine")
 
@@ -108,19 +93,11 @@ def test_bombs_are_refused_before_they_fill_the_memory(monkeypatch):
     monkeypatch.setattr(
         module, "refuse_bomb", lambda size, *rest, **how: (grown.append(size), refuse_bomb(size, *rest, **how))
     )
-    for data, name in ((gzip.compress(bytes(2**24)), "t.gz"), (zipped({"t.csv": bytes(2**24)}), "t.zip")):
-        for size in (None, 2**18):
-            with pytest.raises(TableError, match=rf"{name} would unpack to more than 3 MiB"):
-                list(of(data, name)[0].chunks(size))
+    bomb, _ = of(gzip.compress(bytes(2**24)), "t.gz")
+    for size in (None, 2**18):
+        with pytest.raises(TableError, match=r"t.gz would unpack to more than 3 MiB"):
+            list(bomb.chunks(size))
     assert max(grown) < 2**22
-
-
-def test_an_archive_that_lies_about_its_size_yields_no_more_than_it_said():
-    data = bytearray(zipped({"t.csv": bytes(2**20)}))
-    for at in (22, data.index(b"PK\x01\x02") + 24):  # the size, in both headers
-        data[at : at + 4] = (1000).to_bytes(4, "little")
-    with pytest.raises(TableError, match=r"is a damaged ZIP archive"):
-        from_bytes(bytes(data), "t.zip")
 
 
 def test_tables_compress_well_and_are_no_bombs():

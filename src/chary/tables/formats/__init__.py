@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from chary._words import Parameter, shown
-from chary.tables.formats.base import GZIP, PACKED_WORDS, ZIP, Appender, File, Format, packed_stream
+from chary.tables.formats.base import GZIP, Appender, File, Format, packed_stream
 from chary.tables.formats.columnar import Parquet as Parquet
 from chary.tables.formats.csv import Csv
 from chary.tables.formats.jsonl import Jsonl
@@ -20,12 +20,9 @@ from chary.tables.table import Table, TableError
 # In the order in which a file is looked at: what is nothing else is a CSV.
 FORMATS: dict[str, Format] = {kind.name: kind for kind in (Parquet(), Xlsx(), Jsonl(), Csv())}
 
-_WORDS = {**{kind.name: kind.words for kind in FORMATS.values()}, **PACKED_WORDS}
+_WORDS = {**{kind.name: kind.words for kind in FORMATS.values()}, GZIP: "a gzip file"}
 # What the extension of a name promises; a text table may have any.
-_PROMISED = {ending: kind.name for kind in FORMATS.values() for ending in kind.endings} | {
-    ".gz": GZIP,
-    ".zip": ZIP,
-}
+_PROMISED = {ending: kind.name for kind in FORMATS.values() for ending in kind.endings} | {".gz": GZIP}
 _FOREIGN = {
     b"\xd0\xcf\x11\xe0": "an old Excel workbook; save the sheet as .xlsx or CSV",
     b"%PDF": "a PDF; export the table as CSV",
@@ -47,8 +44,6 @@ def look_into(file: File) -> tuple[File, Format]:
     _refuse_empty(file)
     file, promised = file.unpacked()
     head = _refuse_empty(file)
-    if file.packed and (twice := file.packing()):
-        raise TableError(f"{file.name} holds {_WORDS[twice]}, compressed twice; unpack it once.")
     _refuse_foreign(head, file.name)
     format = next(kind for kind in FORMATS.values() if re.match(kind.begins, head))
     said = _PROMISED.get(Path(promised).suffix.lower(), format.name)
@@ -122,7 +117,7 @@ def appending(table: Table, file: BinaryIO, group_rows: int = GROUP_ROWS) -> Ite
     It is written as the table is, or as ``Table.written_as`` says.
     """
     require_writable(table)
-    with packed_stream(file, table.packed, f"{table.stem}.{table.format}") as stream:
+    with packed_stream(file, table.packed) as stream:
         appender = FORMATS[table.format].appender(stream, group_rows)
         try:
             yield _Rows(appender)

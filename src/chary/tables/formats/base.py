@@ -24,14 +24,12 @@ from chary.tables.table import Table, TableError, reason
 
 # ---------------------------------------------------------------- files, never unpacked to more than a table is
 
-GZIP, ZIP = "gz", "zip"
-PACKED_WORDS = {GZIP: "a gzip file", ZIP: "a ZIP archive"}
-_MAGIC = {b"\x1f\x8b": GZIP, b"PK\x03\x04": ZIP, b"PK\x05\x06": ZIP}  # the last: an empty archive
+GZIP = "gz"
+_GZIP_MAGIC = b"\x1f\x8b"
+_ZIP_MAGIC = (b"PK\x03\x04", b"PK\x05\x06")  # the last: an empty archive
 # A file that unpacks to more than this is refused; so is one that grows more than so many times and is not small.
 _MOST, _SMALL, _RATIO = 2**34, 2**28, 200
 _PIECE, _HEAD = 1 << 20, 4096
-# What archives hold besides files that somebody put there.
-_BESIDES = (".DS_Store", "Thumbs.db", "desktop.ini")
 
 
 @dataclass(frozen=True)
@@ -41,7 +39,7 @@ class File:
     name: str  # for people
     path: Path | None = None  # None: standard input
     data: bytes = b""  # what was read from there
-    packed: str = ""  # "gz", "zip"
+    packed: str = ""  # "gz"
     notes: tuple[str, ...] = ()  # what a person should know of it
     state: tuple[int, ...] | None = None  # when it was found: another once it was written to or replaced
 
@@ -61,19 +59,17 @@ class File:
             return bytes(stream.read(_HEAD))
 
     def unpacked(self) -> tuple[File, str]:
-        """The file with the way it is packed, and the name that what is in it has; a workbook is not unpacked."""
-        packed = self.packing()
-        file = replace(self, packed=packed)
-        if packed != ZIP:
-            return file, self.name[:-3] if packed and self.name.lower().endswith(".gz") else self.name
-        with self._raw() as raw, opened_zip(raw, self.name) as archive:
-            return file, _only(archive, self.name).filename
-
-    def packing(self) -> str:
-        """How it is packed, or what is in it is packed once more; empty: it is not."""
-        head = self.head()
-        packed = next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), "")
-        return "" if packed == ZIP and self._is_workbook() else packed
+        """Return the file with the way it is packed, and the name that what is in it has."""
+        file, name = self, self.name
+        if self.head().startswith(_GZIP_MAGIC):
+            file = replace(self, packed=GZIP)
+            if name.lower().endswith(".gz"):
+                name = name[:-3]
+            if file.head().startswith(_GZIP_MAGIC):
+                raise TableError(f"{self.name} holds a gzip file, compressed twice; unpack it once.")
+        if file.head().startswith(_ZIP_MAGIC):
+            file._refuse_all_but_workbooks()
+        return file, name
 
     def chunks(self, size: int | None = None) -> Iterator[tuple[bytes, float, bool]]:
         """What is in it, about so many bytes at a time or all at once; the share read; whether it is the last."""
@@ -94,8 +90,8 @@ class File:
         """All that is in it."""
         return next(self.chunks())[0]
 
-    def _is_workbook(self) -> bool:
-        """Whether what is in it is an Excel workbook; other office files are refused by what they are."""
+    def _refuse_all_but_workbooks(self) -> None:
+        """Refuse a ZIP archive that is no Excel workbook; office files are named by what they are."""
         with io.BytesIO(self.read()) if self.packed else self._raw() as raw, opened_zip(raw, self.name) as archive:
             names = set(archive.namelist())
         if "xl/workbook.bin" in names:
@@ -104,7 +100,8 @@ class File:
             raise TableError(f"{self.name} is an OpenDocument file; save the sheet as .xlsx or CSV.")
         if "[Content_Types].xml" in names and "xl/workbook.xml" not in names:
             raise TableError(f"{self.name} is an office document without a sheet; chary needs a table.")
-        return "xl/workbook.xml" in names
+        if "xl/workbook.xml" not in names:
+            raise TableError(f"{self.name} is a ZIP archive; unpack it first.")
 
     def _raw(self) -> BinaryIO:
         return io.BytesIO(self.data) if self.path is None else self.path.open("rb")
@@ -117,9 +114,6 @@ class File:
                 if self.packed == GZIP:
                     with gzip.GzipFile(fileobj=raw) as stream:
                         yield raw, stream
-                elif self.packed == ZIP:
-                    with opened_zip(raw, self.name) as archive, archive.open(_only(archive, self.name)) as inside:
-                        yield raw, inside
                 else:
                     yield raw, raw
             except (EOFError, gzip.BadGzipFile, zlib.error) as error:
@@ -156,28 +150,12 @@ def opened_zip(file: BinaryIO, name: str) -> Iterator[zipfile.ZipFile]:
         raise TableError(f"{name} is a damaged ZIP archive ({reason(error)}); copy it again.") from None
 
 
-def _only(archive: zipfile.ZipFile, name: str) -> zipfile.ZipInfo:
-    names = [member.filename for member in archive.infolist() if not member.is_dir()]
-    kept = [own for own in names if not own.startswith("__MACOSX/") and Path(own).name not in _BESIDES]
-    members = [archive.getinfo(own) for own in kept]
-    if len(members) != 1:
-        raise TableError(f"{name} holds {len(members):,} files; chary reads an archive of one file: unpack it.")
-    if members[0].flag_bits & 1:
-        raise TableError(f"{name} is locked with a password; unpack it.")
-    return members[0]
-
-
 @contextmanager
-def packed_stream(file: BinaryIO, packed: str, name: str) -> Iterator[BinaryIO]:
+def packed_stream(file: BinaryIO, packed: str) -> Iterator[BinaryIO]:
     """A file to write to, so that its bytes end up compressed; the same bytes every time."""
     if packed == GZIP:
         with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as stream:
             yield _Unflushed(stream)  # type: ignore[misc]
-    elif packed == ZIP:
-        member = zipfile.ZipInfo(name)
-        member.compress_type = zipfile.ZIP_DEFLATED
-        with zipfile.ZipFile(file, "w") as archive, archive.open(member, "w", force_zip64=True) as inside:
-            yield _Unflushed(inside)  # type: ignore[misc]
     else:
         yield file
 
