@@ -2,7 +2,7 @@
 
 Nothing in a file is executed. Its metadata holds a JSON description of the model, in which the names of classes
 come from a fixed list (``CODECS``), and a checksum over description and arrays. Loading builds objects of listed
-classes from plain values, checks every field of each and has it predict two rows; whatever else a file holds, it
+classes from plain values, requires every field of each and has it predict two rows; whatever else a file holds, it
 is refused. What a file makes in memory is bounded by its own size. A class of scikit-learn is kept as the
 parameters that differ from its defaults and the listed attributes, its trees as plain arrays, so that a file
 depends on no version of it.
@@ -40,8 +40,8 @@ from chary._files import atomic_write, open_regular
 from chary.method.diverse import DiverseEnsembleClassifier
 from chary.method.kept_guesses import KeptGuessesClassifier
 from chary.method.mixture import ColumnScaler, Member, MixedEnsembleClassifier
-from chary.method.network import Losses, Network
-from chary.method.policies import POLICIES, TransductiveBound
+from chary.method.network import Network
+from chary.method.policies import POLICIES
 from chary.method.self_training import SelfTrainingClassifier
 from chary.method.trees import PlainBoosting, PlainForest, Trees, plain_trees
 from chary.tables import TablePreparation
@@ -54,16 +54,9 @@ _MAX_BYTES, _MAX_HEADER_BYTES = 2**33, 2**28
 # A text array takes at most so many bytes for each of those that it has in the file.
 _MOST_GROWTH = 64
 _MOST_FEATURES = 2**20
-# What may hold numbers that are infinite or missing: a penalty that is none, a mark of unlabelled rows, the offset
-# of a class that a prior gives no share, and records that predict nothing.
-_FREE = ("C", "unlabeled", "class_bias_", "loss_curve_", "confidence_", "history_", "transduction_")
-
-# Choices of TransductiveBound that older files hold: there are no others any more.
-_FORMER = {"search": "exact", "objective": "per_class"}
-# Fields of a sketch of the rows that older files hold, and that are not used any more.
-_FORMER_SKETCH = ("columns", "tail")
-# What the description of a file may hold: older files also say which versions of which packages wrote them.
-_DESCRIBED = {"model", "versions"}
+# What may hold numbers that are infinite or missing: the offset of a class that a prior gives no share, and
+# records that predict nothing.
+_FREE = ("class_bias_", "loss_curve_", "confidence_", "history_", "transduction_")
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -152,7 +145,7 @@ def load_bytes(data: bytes, name: str = "The model") -> Any:
         if _checksum(text, arrays) != metadata["sha256"]:
             raise ModelFileError(f"{name} is damaged (its checksum is wrong); copy or train it again.")
         description = json.loads(text, object_pairs_hook=_distinct, parse_constant=_refuse_constant)
-        _require({"model"} <= description.keys() <= _DESCRIBED)
+        _require(description.keys() == {"model"})
         model = _unpack(description["model"], arrays)
         _require(not arrays)  # each was used once
         check_is_fitted(model)
@@ -380,19 +373,18 @@ def _wrong(cls: type, name: str) -> _UnsoundError:
     )
 
 
-def _estimator(cls: type, whole: Callable[[Any], bool] = lambda fitted: True) -> Codec:
-    """Describe an estimator: its parameters, and the fields that ``fit`` sets (``_FIELDS``).
+def _estimator(cls: type, *names: str) -> Codec:
+    """Describe an estimator: its parameters, and the ``names`` of what ``fit`` sets.
 
     Of a class of chary all parameters are kept, of one of scikit-learn those that are not its defaults. A fitted
-    estimator must have all fields, but for the names of columns, must be ``whole``, and is tried out.
+    estimator must have all of ``names``, but for the names of columns, and is tried out.
     """
-    checks = _FIELDS.get(cls, {})
     foreign = cls.__module__.startswith("sklearn.")
     defaults = {name: parameter.default for name, parameter in signature(cls).parameters.items()}
 
     def learned(model: Any) -> dict[str, Any]:
-        names = checks if foreign else [name for name in vars(model) if name in checks]
-        return {name: vars(model)[name] for name in names if name in vars(model)}
+        in_order = names if foreign else vars(model)
+        return {name: vars(model)[name] for name in in_order if name in names and name in vars(model)}
 
     def state(model: Any) -> dict[str, Any]:
         params, fitted = model.get_params(deep=False), learned(model)
@@ -416,32 +408,23 @@ def _estimator(cls: type, whole: Callable[[Any], bool] = lambda fitted: True) ->
             )
         model = cls(**saved["params"])
         for name, value in saved["fitted"].items():
-            if name not in checks:
+            if name not in names:
                 raise _wrong(cls, name[:50])
             setattr(model, name, value)
         return model
 
     def check(model: Any) -> None:
-        params, fitted = model.get_params(deep=False), learned(model)
-        for name, value in (params | fitted).items():
-            if name not in _FREE:
-                _require_finite(value)
-        for name, value in params.items():
-            if not foreign and name in _PARAMETERS and not _PARAMETERS[name](value):
-                raise _wrong(cls, name)
         _check_constraints(model)
+        fitted = learned(model)
         if not fitted:  # a meta-estimator holds an unfitted one, too
             return
-        for name, is_valid in checks.items():
-            if name == _COLUMN_NAMES and name not in fitted:
-                continue
-            try:
-                valid = is_valid(fitted[name], model)
-            except Exception:  # of another type, or without what it is compared with
-                valid = False
-            if not valid:
+        for name in names:
+            if name not in fitted and name != _COLUMN_NAMES:
                 raise _wrong(cls, name)
-        _require(whole(model) and _works(model))
+        for name, value in fitted.items():
+            if name not in _FREE:
+                _require_finite(value)
+        _require(_works(model))
 
     return Codec(cls, state, restore, check)
 
@@ -457,47 +440,56 @@ def _check_constraints(model: Any) -> None:
 
 
 def _works(model: Any) -> bool:
-    """Whether a fitted estimator makes finite numbers, as many as it should, of a row of zeros and one of ones."""
-    n = model.n_features_in_
-    if not isinstance(n, int | np.integer) or not 1 <= n <= _MOST_FEATURES:
-        return False
-    rows = np.stack([np.zeros(n), np.ones(n)])
+    """Tell whether a fitted estimator makes finite numbers, as many as it should, of zeros and of ones.
+
+    Each is a row by itself: of an array that would fit some number of rows alone, more than one row comes out.
+    """
     try:
+        n_features = model.n_features_in_
+        if not _is_count(n_features) or not _has_names(model):
+            return False
+        if hasattr(model, "whole") and not model.whole():
+            return False
+        rows = np.stack([np.zeros(n_features), np.ones(n_features)])
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            if hasattr(model, "transform"):
-                made, shape = model.transform(rows), (2, n)
-            else:
-                made, shape = model.predict_proba(rows), (2, *model.classes_.shape)
-            if isinstance(model, SelfTrainingClassifier):
-                made = np.column_stack(model.predict_scores(rows))  # the confidence, too
-                shape = (2, len(model.classes_) + 1)
-        return bool(made.shape == shape and np.isfinite(made).all())
+            return all(_is_scored(model, row[None]) for row in rows)
     except Exception:  # arrays that do not fit together, in whatever way
         return False
+
+
+def _has_names(model: Any) -> bool:
+    """Tell whether columns and classes have the names that they need."""
+    if hasattr(model, _COLUMN_NAMES):
+        columns = model.feature_names_in_
+        if columns.shape != (model.n_features_in_,) or not _is_tuple_of_texts(tuple(columns.tolist())):
+            return False
+    return not hasattr(model, "classes_") or _is_classes(model.classes_)
+
+
+def _is_scored(model: Any, row: NDArray[Any]) -> bool:
+    """Tell whether a row (1, d) becomes one row of finite numbers."""
+    if hasattr(model, "transform"):
+        scores = model.transform(row)
+        return scores.shape == row.shape and bool(np.isfinite(scores).all())
+    probabilities = model.predict_proba(row)
+    if probabilities.shape != (1, len(model.classes_)) or not np.isfinite(probabilities).all():
+        return False
+    if isinstance(model, SelfTrainingClassifier):
+        confidence = model.predict_confidence(row)
+        return confidence.shape == (1,) and bool(np.isfinite(confidence).all())
+    return True
 
 
 def _is_array(array: Any, *shape: int, dtype: Any = np.floating) -> bool:
     return isinstance(array, np.ndarray) and np.issubdtype(array.dtype, dtype) and array.shape == shape
 
 
-def _is_ascending(model: QuantileTransformer) -> bool:
-    """Whether quantiles are in order, so that whatever lies between two of them has a place."""
-    shares, quantiles = model.references_, model.quantiles_
-    ordered = (np.diff(shares) >= 0).all() and (np.diff(quantiles, axis=0) >= 0).all()
-    shaped = _is_array(shares, len(quantiles)) and _is_array(quantiles, len(shares), model.n_features_in_)
-    return bool(shaped and ordered and shares.min() >= 0 and shares.max() <= 1)
-
-
 def _dataclass(cls: type, check: Callable[[Any], None] = lambda value: None) -> Codec:
     names = [field.name for field in fields(cls)]
-
-    def restore(saved: dict[str, Any]) -> Any:
-        if cls is TransductiveBound:
-            saved = {name: value for name, value in saved.items() if (name, value) not in _FORMER.items()}
-        return cls(**saved)
-
-    return Codec(cls, lambda value: {name: getattr(value, name) for name in names}, restore, check)
+    return Codec(
+        cls, lambda value: {name: getattr(value, name) for name in names}, lambda saved: cls(**saved), check
+    )
 
 
 def _network_state(network: Network) -> dict[str, Any]:
@@ -532,18 +524,19 @@ def _restore_table(saved: dict[str, Any]) -> TablePreparation:
     return TablePreparation.restored(params, columns, statistics)
 
 
+_COLUMN_TYPES = {
+    **dict.fromkeys(("name", "kind", "note", "form"), str),
+    **dict.fromkeys(("other", "missing", "doubtful"), bool),
+    "learned": dict,
+}
+
+
 def _check_column(column: Column) -> None:
     """Refuse a column with a field of another type, or that its kind cannot read."""
-    for name in ("name", "kind", "note", "form"):
-        if not isinstance(getattr(column, name), str):
+    for name, kind in _COLUMN_TYPES.items():
+        if type(getattr(column, name)) is not kind:
             raise _wrong(Column, name)
-    for name in ("other", "missing", "doubtful"):
-        if type(getattr(column, name)) is not bool:
-            raise _wrong(Column, name)
-    if not _is_tuple_of_texts(column.categories):
-        raise _wrong(Column, "categories")
-    if not isinstance(column.learned, dict):
-        raise _wrong(Column, "learned")
+    _require(_is_tuple_of_texts(column.categories))
     _require_finite(column.learned)
     if not is_whole(column):
         raise _wrong(Column, column.kind[:50])
@@ -558,8 +551,7 @@ def _restore_pipeline(saved: dict[str, Any]) -> Pipeline:
     _require({"steps"} <= saved.keys() <= {"steps", "sketch"})
     pipeline = Pipeline(saved["steps"])
     if "sketch" in saved:
-        sketch = {name: value for name, value in saved["sketch"].items() if name not in _FORMER_SKETCH}
-        pipeline.drift_reference_ = DriftReference(**sketch)
+        pipeline.drift_reference_ = DriftReference(**saved["sketch"])
     return pipeline
 
 
@@ -584,47 +576,12 @@ def _check_pipeline(pipeline: Pipeline) -> None:
 
 
 def _check_member(member: Member) -> None:
-    _require(isinstance(member.name, str) and type(member.weight) in (int, float) and member.weight > 0)
-    _require(_is_estimator(member.estimator))
-    _require_finite(member.weight)
+    _require(isinstance(member.name, str) and _is_estimator(member.estimator))
 
 
-# ---------------------------------------------------------------- what the fields of a fitted estimator must be
-
-# Whether the value of a field can be that of the estimator that has it.
-FieldCheck = Callable[[Any, Any], bool]
+# ---------------------------------------------------------------- what values must be
 
 _COLUMN_NAMES = "feature_names_in_"  # only if it was fitted on a frame
-_TERMINATIONS = ("all_labeled", "no_change", "max_rounds")
-_OF_A_ROUND = {"round", "n_pool", "n_accepted", "accepted", "mean_confidence", "used"}
-
-
-def _sizes(model: Any) -> dict[str, int]:
-    """Look up the sizes of a fitted estimator: features d, classes C, members M, rows n."""
-    sizes = {"d": model.n_features_in_}
-    if hasattr(model, "classes_"):
-        sizes["C"] = len(model.classes_)
-    if hasattr(model, "members_"):
-        sizes["M"] = len(model.members_)
-    if hasattr(model, "labeled_iter_"):
-        sizes["n"] = len(model.labeled_iter_)
-    return sizes
-
-
-def _numbers(
-    *shape: str, lowest: float | None = None, optional: bool = False, dtype: Any = np.floating
-) -> FieldCheck:
-    """Require an array of numbers, its shape in letters of ``_sizes``, or None if it is ``optional``."""
-
-    def is_valid(value: Any, model: Any) -> bool:
-        if value is None:
-            return optional
-        sizes = _sizes(model)
-        if not _is_array(value, *(sizes[letter] for letter in shape), dtype=dtype):
-            return False
-        return lowest is None or bool((value >= lowest).all())
-
-    return is_valid
 
 
 def _is_scalar(value: Any) -> bool:
@@ -649,16 +606,12 @@ def _is_fitted(estimator: Any) -> bool:
     return True
 
 
-def _is_count(value: Any, model: Any = None) -> bool:
+def _is_count(value: Any) -> bool:
     is_whole_number = isinstance(value, int | np.integer) and type(value) is not bool
     return is_whole_number and bool(1 <= value <= _MOST_FEATURES)
 
 
-def _is_column_names(value: Any, model: Any) -> bool:
-    return value.shape == (model.n_features_in_,) and all(isinstance(name, str) for name in value.tolist())
-
-
-def _is_classes(value: Any, model: Any) -> bool:
+def _is_classes(value: Any) -> bool:
     """Whether an array names classes: plain values that differ, also as text."""
     names = value.tolist()
     if value.ndim != 1 or not names or None in names or not all(map(_is_scalar, names)):
@@ -666,186 +619,40 @@ def _is_classes(value: Any, model: Any) -> bool:
     return len(set(map(str, names))) == len(names)
 
 
-def _knows(estimator: Any, model: Any) -> bool:
-    """Whether a classifier inside another knows as many features, and the same classes, by name or by number."""
-    n_classes = len(model.classes_)
-    by_name = np.array_equal(estimator.classes_, model.classes_)
-    return by_name or np.array_equal(estimator.classes_, np.arange(n_classes))
+# What ``fit`` sets, by class.
+_SEEN = ("n_features_in_", _COLUMN_NAMES)
+_PRIOR = ("class_prior_", "class_bias_")
+_NETWORK = ("mean_", "scale_", "network_", "loss_curve_")
+_ENSEMBLE = ("members_", "weights_", "scales_")
+_SELF_TRAINING = (
+    "classes_",
+    "estimator_",
+    "labeled_iter_",
+    "confidence_",
+    "transduction_",
+    "n_rounds_",
+    "history_",
+    "termination_condition_",
+    *_PRIOR,
+)
+_GUESSES = ("guess_column_", "guess_features_", "guess_patterns_", "guess_codes_")
 
-
-def _is_members(value: Any, model: Any) -> bool:
-    return (
-        isinstance(value, list)
-        and len(value) > 0
-        and all(type(member) is Member and _is_fitted(member.estimator) for member in value)
-        and all(member.estimator.n_features_in_ == model.n_features_in_ for member in value)
-        and all(_knows(member.estimator, model) for member in value)
-    )
-
-
-def _is_weights(value: Any, model: Any) -> bool:
-    return _numbers("M", lowest=0)(value, model) and bool(np.isclose(value.sum(), 1))
-
-
-def _is_network(value: Any, model: Any) -> bool:
-    expected = (model.n_features_in_, len(model.classes_), model.n_heads)
-    return type(value) is Network and (value.n_features, value.n_classes, value.n_heads) == expected
-
-
-def _is_loss_curve(value: Any, model: Any) -> bool:
-    n_steps = len(value[Losses._fields[0]])
-    return value.keys() == set(Losses._fields) and all(_is_array(losses, n_steps) for losses in value.values())
-
-
-def _is_inner_classifier(value: Any, model: Any) -> bool:
-    return _is_estimator(value) and _is_fitted(value) and np.array_equal(value.classes_, model.classes_)
-
-
-def _is_history(value: Any, model: Any) -> bool:
-    return (
-        isinstance(value, list)
-        and len(value) == model.n_rounds_
-        and all(isinstance(record, dict) and record.keys() - {"seconds"} == _OF_A_ROUND for record in value)
-    )
-
-
-def _is_class_bias(value: Any, model: Any) -> bool:
-    """Whether each class has an offset: minus infinity for one without a share, which not all can be."""
-    return _is_array(value, len(model.classes_)) and bool((value < np.inf).all() and np.isfinite(value).any())
-
-
-def _is_coefficients(value: Any, model: Any) -> bool:
-    n_rows = 1 if len(model.classes_) == 2 else len(model.classes_)
-    return _is_array(value, n_rows, model.n_features_in_)
-
-
-def _fits_trees(plain: Any, fitter: type) -> bool:
-    """Whether trees are whole, and what would fit them anew is of the right class."""
-    return type(plain.estimator) is fitter and plain.whole()
-
-
-def _is_prior(value: Any) -> bool:
-    """Whether it says something of class shares, in one of the forms that ``class_prior`` takes."""
-    if isinstance(value, dict):
-        return all(_is_scalar(share) for share in value.values())
-    return value is None or isinstance(value, str | list | tuple | np.ndarray)
-
-
-def _is_seed(value: Any) -> bool:
-    is_whole_number = isinstance(value, int | np.integer) and type(value) is not bool
-    return value is None or isinstance(value, Generator | RandomState) or (is_whole_number and value >= 0)
-
-
-def _is_unfitted_members(value: Any) -> bool:
-    if value is None:
-        return True
-    return isinstance(value, list | tuple) and all(
-        isinstance(entry, list | tuple)
-        and len(entry) in (2, 3)
-        and type(entry[0]) is str
-        and _is_estimator(entry[1])
-        for entry in value
-    )
-
-
-# Parameters of chary's own estimators, by name: what the estimators themselves do not state, or not as narrowly.
-_PARAMETERS: dict[str, Callable[[Any], bool]] = {
-    "estimator": lambda value: value is None or _is_estimator(value),
-    "members": _is_unfitted_members,
-    "policy": lambda value: value is None or type(value) in POLICIES,
-    "class_prior": _is_prior,
-    "unlabeled": _is_scalar,
-    "random_state": _is_seed,
-}
-_COLUMNS_SEEN: dict[str, FieldCheck] = {"n_features_in_": _is_count, _COLUMN_NAMES: _is_column_names}
-_CLASSES_SEEN: dict[str, FieldCheck] = {**_COLUMNS_SEEN, "classes_": _is_classes}
-_PRIOR: dict[str, FieldCheck] = {
-    "class_prior_": _numbers("C", lowest=0, optional=True),
-    "class_bias_": _is_class_bias,
-}
-_SCALER: dict[str, FieldCheck] = {
-    **_COLUMNS_SEEN,
-    "mean_": _numbers("d"),
-    "scale_": _numbers("d", lowest=np.finfo(np.float64).tiny),
-}
-_SELF_TRAINING: dict[str, FieldCheck] = {
-    "classes_": _is_classes,
-    "estimator_": _is_inner_classifier,
-    "labeled_iter_": _numbers("n", lowest=-1, dtype=np.integer),
-    "confidence_": _numbers("n"),
-    "transduction_": lambda value, model: value.shape == model.labeled_iter_.shape,
-    "n_rounds_": lambda value, model: type(value) is int,
-    "history_": _is_history,
-    "termination_condition_": lambda value, model: value in _TERMINATIONS,
-    **_PRIOR,
-}
-_FIELDS: dict[type, dict[str, FieldCheck]] = {
-    DiverseEnsembleClassifier: {
-        **_CLASSES_SEEN,
-        **_SCALER,
-        "network_": _is_network,
-        "loss_curve_": _is_loss_curve,
-        **_PRIOR,
-    },
-    MixedEnsembleClassifier: {
-        **_CLASSES_SEEN,
-        "members_": _is_members,
-        "weights_": _is_weights,
-        "scales_": _numbers("M", lowest=0),
-        **_PRIOR,
-    },
-    SelfTrainingClassifier: _SELF_TRAINING,
-    KeptGuessesClassifier: {
-        **_SELF_TRAINING,
-        "guess_column_": lambda value, model: type(value) is str,
-        "guess_features_": lambda value, model: isinstance(value, np.ndarray),  # ``whole`` looks at them
-        "guess_patterns_": lambda value, model: isinstance(value, np.ndarray),
-        "guess_codes_": lambda value, model: isinstance(value, np.ndarray),
-    },
-    ColumnScaler: _SCALER,
-    PlainForest: {**_CLASSES_SEEN, "trees_": lambda value, model: type(value) is Trees},
-    PlainBoosting: {
-        **_CLASSES_SEEN,
-        "trees_": lambda value, model: type(value) is Trees,
-        "baseline_": lambda value, model: isinstance(value, np.ndarray),  # ``whole`` looks at it
-    },
-    StandardScaler: {
-        **_COLUMNS_SEEN,
-        "mean_": _numbers("d", optional=True),
-        "var_": _numbers("d", lowest=0, optional=True),
-        "scale_": _numbers("d", lowest=np.finfo(np.float64).tiny, optional=True),
-        "n_samples_seen_": lambda value, model: isinstance(value, int | float | np.integer | np.ndarray),
-    },
-    QuantileTransformer: {
-        **_COLUMNS_SEEN,
-        "n_quantiles_": _is_count,
-        "references_": lambda value, model: isinstance(value, np.ndarray),  # ``_is_ascending`` looks at them
-        "quantiles_": lambda value, model: isinstance(value, np.ndarray),
-    },
-    LogisticRegression: {
-        **_CLASSES_SEEN,
-        "n_iter_": lambda value, model: isinstance(value, np.ndarray) and value.dtype.kind in "iu",
-        "coef_": _is_coefficients,
-        "intercept_": lambda value, model: _is_array(value, len(model.coef_)),
-    },
-}
-
-# A new class is a line here: of chary's own, or of scikit-learn, with its fields above.
+# A new class is a line here, of chary's own or of scikit-learn.
 CODECS = {
     codec.cls.__name__: codec
     for codec in (
-        _estimator(DiverseEnsembleClassifier),
-        _estimator(MixedEnsembleClassifier),
-        _estimator(SelfTrainingClassifier),
-        _estimator(KeptGuessesClassifier, whole=KeptGuessesClassifier.whole),
-        _estimator(ColumnScaler),
-        _estimator(PlainForest, whole=lambda fitted: _fits_trees(fitted, ExtraTreesClassifier)),
-        _estimator(PlainBoosting, whole=lambda fitted: _fits_trees(fitted, HistGradientBoostingClassifier)),
+        _estimator(DiverseEnsembleClassifier, *_SEEN, "classes_", *_NETWORK, *_PRIOR),
+        _estimator(MixedEnsembleClassifier, *_SEEN, "classes_", *_ENSEMBLE, *_PRIOR),
+        _estimator(SelfTrainingClassifier, *_SELF_TRAINING),
+        _estimator(KeptGuessesClassifier, *_SELF_TRAINING, *_GUESSES),
+        _estimator(ColumnScaler, *_SEEN, "mean_", "scale_"),
+        _estimator(PlainForest, *_SEEN, "classes_", "trees_"),
+        _estimator(PlainBoosting, *_SEEN, "classes_", "trees_", "baseline_"),
         _estimator(ExtraTreesClassifier),  # unfitted: fitted ones are kept as plain trees
         _estimator(HistGradientBoostingClassifier),
-        _estimator(StandardScaler),
-        _estimator(QuantileTransformer, whole=_is_ascending),
-        _estimator(LogisticRegression),
+        _estimator(StandardScaler, *_SEEN, "mean_", "var_", "scale_", "n_samples_seen_"),
+        _estimator(QuantileTransformer, *_SEEN, "n_quantiles_", "references_", "quantiles_"),
+        _estimator(LogisticRegression, *_SEEN, "classes_", "n_iter_", "coef_", "intercept_"),
         Codec(Network, _network_state, _restore_network, lambda network: _require_finite(network.params)),
         Codec(TablePreparation, _table_state, _restore_table),
         Codec(Pipeline, _pipeline_state, _restore_pipeline, _check_pipeline),

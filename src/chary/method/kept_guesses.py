@@ -62,6 +62,8 @@ class KeptGuessesClassifier(SelfTrainingClassifier):
     def whole(self) -> bool:
         """Whether what was put together from a file keeps guesses of its own features and classes."""
         features, patterns, codes = self.guess_features_, self.guess_patterns_, self.guess_codes_
+        if not isinstance(self.guess_column_, str):
+            return False
         if features.dtype.kind != "i" or codes.dtype.kind != "i" or patterns.dtype != np.float32:
             return False
         if features.ndim != 1 or codes.ndim != 1 or patterns.shape != (len(codes), len(features)):
