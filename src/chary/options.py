@@ -270,9 +270,6 @@ class Options:
     annotator: Names = _audit(
         "judge review", "FILE", "Another person's answers: a filled-in sheet, or a column in it.", ()
     )
-    settled: GivenPath | None = _audit(
-        "judge review", "FILE", "The sheet of the rows on which annotators differ, filled in."
-    )
     learner: Any = _learning(
         "label draw",
         "NAME",

@@ -10,17 +10,10 @@ from chary.audit import accept_threshold, difference, draw, interval, sequence
 from chary.audit.acceptance import LEVEL
 from chary.audit.figures import holm, kappa
 from chary.audit.filling import Filling
-from chary.audit.judge import (
-    EMPTY,
-    cells_by_row,
-    draw_to_judge,
-    judge_table,
-    read_labels_under_test,
-    settling_sheet,
-)
+from chary.audit.judge import EMPTY, cells_by_row, draw_to_judge, judge_table, read_labels_under_test
 from chary.options import Options
 from chary.report.summary import summarize_judged
-from chary.tables import Table, TableError, open_source, write_table
+from chary.tables import Table, TableError, open_source
 from chary.tables.target import target_labels
 from tests.fixtures.sheets import write_audit
 
@@ -447,7 +440,7 @@ def answered(path, told, to):
     frame.with_columns(chary_truth=pl.Series(told, dtype=pl.String)).write_csv(to)
 
 
-def test_two_people_their_differences_and_what_was_settled(table, tmp_path):
+def test_rows_on_which_two_people_differ_are_skipped_until_a_sheet_is_edited(table, tmp_path):
     frame, truth = table
     path, other = tmp_path / "a.csv", tmp_path / "b.csv"
     drawn(frame, ["rule"], path, 30)
@@ -457,25 +450,19 @@ def test_two_people_their_differences_and_what_was_settled(table, tmp_path):
     other_told = [flip[text] if i in (2, 5) else None if i == 7 else text for i, text in enumerate(told)]
     answered(path, other_told, other)
     found = judge(frame, ["rule"], path, annotator=[str(other)])
-    people = found.answers.annotators
-    assert (people.differing, people.unsettled) == ([3, 6], [3, 6])
+    assert found.answers.annotators.differing == [3, 6]
     assert np.flatnonzero(found.answers.skipped).tolist() == [2, 5]
     assert any("both answered 29 rows and agree on 27" in note for note in found.notes)
-    settle = tmp_path / "settle.csv"
-    with settle.open("wb") as stream:
-        write_table(settling_sheet(path, found.answers.annotators), {}, stream)
-    sheet = pl.read_csv(settle, infer_schema=False)
-    assert sheet["chary_answer_1"].to_list() == [told[2], told[5]]
-    assert sheet["chary_answer_2"].to_list() == [flip[told[2]], flip[told[5]]]
-    answered(settle, [flip[told[2]], None], settle)
-    found = judge(frame, ["rule"], path, annotator=[str(other)], settled=settle)
-    assert found.answers.truth[2] == flip[told[2]]
-    assert found.answers.annotators.unsettled == [6]
-    assert any("differ on 2 rows, of which 1 were settled" in note for note in found.notes)
+    assert any("differ on 2 rows, counted as skipped until somebody edits" in note for note in found.notes)
+    told[2] = flip[told[2]]  # they have talked, and the first has come round
+    answered(path, told, path)
+    found = judge(frame, ["rule"], path, annotator=[str(other)])
+    assert found.answers.truth[2] == told[2]
+    assert np.flatnonzero(found.answers.skipped).tolist() == [5]
     # The same answers in a column of one sheet say the same.
     both = pl.read_csv(path, infer_schema=False).with_columns(ben=pl.Series(other_told, dtype=pl.String))
     both.write_csv(path)
-    again = judge(frame, ["rule"], path, annotator=["ben"], settled=settle)
+    again = judge(frame, ["rule"], path, annotator=["ben"])
     assert again.accuracy == found.accuracy
     with pytest.raises(TableError, match="was given twice"):
         judge(frame, ["rule"], path, annotator=[str(path)])

@@ -94,27 +94,6 @@ def test_a_forgotten_audit_does_not_wipe_the_answers(tickets, run):
     assert json.loads(out)["copy"] == str(path.with_name("my tickets.discarded-1.judge.csv"))
 
 
-def test_the_sheet_of_rows_on_which_people_differ_keeps_its_answers(tickets, run):
-    path, truth = tickets
-    run("judge", path, "-l", "rule")
-    sheet, other = path.with_name("my tickets.judge.csv"), path.with_name("ben.csv")
-    answer_all(sheet, truth)
-    answer_all(sheet, np.where(np.arange(500) % 3, truth, "bug"), other)
-    judge = ("judge", path, "-l", "rule", "--audit", sheet, "--annotator", other, "--force")
-    assert run(*judge)[0] == 0
-    settle = path.with_name("my tickets.settle.csv")
-    answer_all(settle, truth)
-    before = settle.read_bytes()
-    code, _, err = run(*judge)
-    assert code == 1
-    n_answers = pl.read_csv(settle).height
-    assert f"my tickets.settle.csv holds {n_answers} answers" in err
-    assert "--settled" in err
-    assert settle.read_bytes() == before
-    assert run(*judge, "--discard-answers")[0] == 0
-    assert path.with_name("my tickets.discarded-1.settle.csv").read_bytes() == before
-
-
 def answer_all(sheet, truth, path=None):
     """Fill in every row of a sheet by the truth."""
     answers = pl.read_csv(sheet, infer_schema=False)

@@ -192,7 +192,7 @@ def test_every_hint_says_all_that_was_chosen_and_overwrites_nothing(tmp_path):
         tested=SimpleNamespace(source=SimpleNamespace(table=table)),
     )
     hints = Hints.for_judged(CHOSEN, files, judged)
-    assert parsed(hints.draw) == replace(of_command(safe, "judge"), k=100, audit=None, annotator=(), settled=None)
+    assert parsed(hints.draw) == replace(of_command(safe, "judge"), k=100, audit=None, annotator=())
     assert hints.fill == "chary audit fill s.csv"
     judged.answers.n_drawn = 100
     assert Hints.for_judged(CHOSEN, files, judged).draw == ""

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from chary._words import Parameter, Step, listed, shown
+from chary._words import Parameter, Step, counted, listed, shown
 from chary.audit.acceptance import ERRORS, LEVEL, Acceptance, Acceptor, nothing_accepted
 from chary.audit.figures import Score, kappa, pair_counts, promised_score, score
 from chary.audit.sheet import RANDOM, SKIPPED, SheetRow, TableCells, cells_of, read_origin, read_sheet, sheet_rows
@@ -29,27 +29,26 @@ class Annotators(NamedTuple):
 
     names: list[str]
     answers: list[dict[int, str]]  # by place in the draw, from 1; of each of them
-    differing: list[int]  # places at which they give different classes
-    unsettled: list[int]  # those of them that nobody has settled
 
-    @classmethod
-    def of(cls, names: list[str], answers: list[dict[int, str]], settled: Mapping[int, str]) -> Annotators:
-        """Who said what, and what was ``settled`` of it."""
-        given = [{i: text for i, text in one.items() if text not in ("", SKIPPED)} for one in answers]
-        places = sorted(set[int]().union(*given))
-        differing = [i for i in places if len({one[i] for one in given if i in one}) > 1]
-        return cls(names, answers, differing, [i for i in differing if not settled.get(i)])
+    @property
+    def differing(self) -> list[int]:
+        """Places at which they give different classes."""
+        classes_at: dict[int, set[str]] = {}
+        for answers in self.answers:
+            for place, text in answers.items():
+                classes_at.setdefault(place, set()).update({text} - {"", SKIPPED})
+        return sorted(place for place, classes in classes_at.items() if len(classes) > 1)
 
-    def counted(self, settled: Mapping[int, str]) -> dict[int, str]:
-        """The answers that count: what was settled, or what all who answered say; other rows are skipped."""
+    @property
+    def counted(self) -> dict[int, str]:
+        """The answers that count: what all who answered say; rows on which they differ are skipped."""
         told: dict[int, str] = {}
         for one in reversed(self.answers):
             told |= {i: text for i, text in one.items() if text and (text != SKIPPED or i not in told)}
-        decided = {i: text for i, text in settled.items() if text}
-        return {**told, **dict.fromkeys(self.differing, SKIPPED), **decided}
+        return {**told, **dict.fromkeys(self.differing, SKIPPED)}
 
     def sentences(self) -> list[str]:
-        """How far they agree, and how many rows had to be settled."""
+        """Say how far they agree, and what becomes of rows on which they differ."""
         said = []
         for (first, a), (second, b) in combinations(zip(self.names, self.answers, strict=True), 2):
             both = [place for place in a if place in b and not {a[place], b[place]} & {"", SKIPPED}]
@@ -59,9 +58,8 @@ class Annotators(NamedTuple):
             known = "" if beyond is None else f" (kappa {beyond:.2f})"
             said.append(f"{first} and {second} both answered {len(both)} rows and agree on {same}{known}.")
         if self.differing:
-            n, left = len(self.differing), len(self.unsettled)
-            open_ones = f" {left} are not settled yet and count as skipped." if left else ""
-            said.append(f"They differ on {n} rows, of which {n - left} were settled.{open_ones}")
+            rows = counted(len(self.differing), "row")
+            said.append(f"They differ on {rows}, counted as skipped until somebody edits a sheet to agree.")
         return said
 
 
@@ -229,17 +227,15 @@ def match_answers(
     exact_labels: bool = False,
     chosen: str = RANDOM,
     others: Mapping[str, tuple[Table, str]] | None = None,
-    settled: Table | None = None,
 ) -> AuditAnswers:
     """The answers of a sheet by row of the table, each as the class that it means.
 
-    ``others`` are further people's sheets, and the column of each that holds the answers; ``settled`` is a sheet
-    with an answer for rows on which they differ.
+    ``others`` are further people's sheets, and the column of each that holds the answers.
     """
     people = {audit.path or audit.name: (audit, target), **(others or {})}
     if len(people) == len(others or {}):
         raise TableError(f"{audit.name} was given twice; give each person's answers once.")
-    sheets = [*people.values(), *([] if settled is None else [(settled, target)])]
+    sheets = list(people.values())
     rows = [sheet_rows(sheet, cells, column, chosen) for sheet, column in sheets]
     notes, said, by_place = [*audit.notes], list[dict[int, str]](), dict[int, SheetRow]()
     for (sheet, _), of_one in zip(sheets, rows, strict=True):
@@ -252,10 +248,9 @@ def match_answers(
         said = _with_new_classes_folded(said, classes, notes)
     told, annotators, n_drawn = said[0], None, max(of_one.n_drawn for of_one in rows)
     if len(people) > 1:
-        decided = {} if settled is None else said.pop()
-        annotators = Annotators.of(list(people), said, decided)
+        annotators = Annotators(list(people), said)
         notes += annotators.sentences()
-        told = annotators.counted(decided)
+        told = annotators.counted
     last = max((place for place, text in told.items() if text), default=0)
     in_order = [told.get(place, "") for place in range(1, last + 1)]
     truth = np.array([None if text in ("", SKIPPED) else text for text in in_order], dtype=object)
@@ -265,7 +260,7 @@ def match_answers(
         raise TableError(f"{audit.name} has {n_answers} labels, and at least {fewest} are needed: ", fill)
     if n_drawn > last:
         notes.append(f"{n_drawn - last} of the {n_drawn} rows drawn have no label yet.")
-    if n_skipped := last - n_answers - (len(annotators.unsettled) if annotators else 0):
+    if n_skipped := last - n_answers - (len(annotators.differing) if annotators else 0):
         they = "was skipped; it counts" if n_skipped == 1 else "were skipped; they count"
         notes.append(f"{n_skipped} of the {n_drawn} rows drawn {they} as wrong.")
     numbers = {place: row.number for place, row in by_place.items()}

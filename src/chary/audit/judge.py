@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from chary._words import Parameter, Step, listed, shown
 from chary.audit import figures
 from chary.audit.acceptance import Acceptor, ConfidenceHistogram, check_error
-from chary.audit.answers import Annotators, Audit, AuditAnswers, known_class, match_answers
+from chary.audit.answers import Audit, AuditAnswers, known_class, match_answers
 from chary.audit.blind import hidden_columns
 from chary.audit.figures import Difference, Judgement, Score, Slice, kappa, pair_counts
 from chary.audit.sheet import (
@@ -35,7 +35,6 @@ from chary.audit.sheet import (
     as_texts,
     draw,
     draw_sheet,
-    named_rows,
     read_origin,
     read_sheet,
     sheet_origin,
@@ -357,7 +356,7 @@ def _read_truth(truth: Any, tested: LabelsUnderTest) -> AuditAnswers:
     is_name = isinstance(truth, str) and truth in source.names
     if isinstance(truth, (str, os.PathLike)) and not is_name:
         return _read_sheet(truth, tested)
-    if options.annotator or options.settled is not None:
+    if options.annotator:
         raise TableError("Answers of several people are read from sheets; pass the path of the first.")
     if is_name and truth in options.labels:
         raise TableError(f"Column {shown(truth)} holds the labels under test; the truth must come from elsewhere.")
@@ -388,9 +387,8 @@ def _read_sheet(path: Any, tested: LabelsUnderTest) -> AuditAnswers:
     markers, people = markers_of(options.unlabeled), dict[str, tuple[Table, str]]()
     for who in options.annotator:
         people[who] = (sheet, who) if who in sheet.frame.columns else (read_sheet(who), TRUTH)
-    settled = None if options.settled is None else read_sheet(options.settled)
     exact = options.exact_labels
-    found = match_answers(sheet, cells, TRUTH, tested.classes, markers, exact, others=people, settled=settled)
+    found = match_answers(sheet, cells, TRUTH, tested.classes, markers, exact, others=people)
     columns_shown = _columns_shown([sheet, *(of_one for of_one, _ in people.values())], options, origin)
     warnings = [
         f"Column {shown(name)} was shown on the sheet, so the answers may follow it: its figures may be too good."
@@ -458,20 +456,6 @@ def _changed_labels(tested: LabelsUnderTest, origin: SheetOrigin | None) -> dict
             "labels as they were, or draw a new sheet."
         )
     return changed
-
-
-def settling_sheet(path: str | os.PathLike[str], people: Annotators) -> Table:
-    """The rows of a sheet on which people differ and that nobody has settled, with what each of them said."""
-    sheet = read_sheet(path)
-    rows = [row for row in named_rows(sheet) if row.place in set(people.unsettled)]
-    frame = sheet.frame.cast(pl.String)[[row.line - 1 for row in rows]].drop(people.names, strict=False)
-    said = [
-        pl.Series(f"chary_answer_{i}", [told.get(row.place, "") for row in rows], dtype=pl.String)
-        for i, told in enumerate(people.answers, start=1)
-    ]
-    before = frame.columns.index(TRUTH) + 1
-    cells = frame.with_columns(pl.lit(None, dtype=pl.String).alias(TRUTH)).get_columns()
-    return replace(sheet, frame=pl.DataFrame([*cells[:before], *said, *cells[before:]]), lines=None)
 
 
 def _all_drawn(answers: AuditAnswers, origin: SheetOrigin | None, source: Source, name: str) -> NDArray[np.intp]:

@@ -112,8 +112,7 @@ def _judge(
     scan: Source, source: Source, files: Sequence[str], options: Options
 ) -> tuple[Summary, Hints, dict[str, Path]]:
     """Judge, then write the report and, with an error, the table, which takes its name last."""
-    from chary.audit.judge import TRUTH, judge_table, settling_sheet
-    from chary.audit.sheet import keep_copy, refuse_to_lose_answers
+    from chary.audit.judge import judge_table
     from chary.report.page import render_judged
     from chary.report.summary import Hints, summarize_judged
     from chary.tables import write_table
@@ -130,19 +129,10 @@ def _judge(
     result = judge_table(scan, options.audit, options)
     hints = Hints.for_judged(options, files, result)
     summary = summarize_judged(result)
-    people = result.answers.annotators
-    if people and people.unsettled and options.settled is None:
-        paths["settle"] = folder / f"{table.stem}.settle.csv"
-        if not options.discard_answers:
-            refuse_to_lose_answers(paths["settle"], TRUTH, "settled")
-        console.require_free([paths["settle"]], options.force)
     with console.writing(reversed(paths.values()), options.force) as streams:
         for name, stream in zip(reversed(paths), streams, strict=True):
             if name == "report":
                 stream.write(render_judged(summary, hints).encode("utf-8", "backslashreplace"))
-            elif name == "settle" and people:
-                keep_copy(paths["settle"], TRUTH)
-                write_table(settling_sheet(str(options.audit), people), {}, stream)
             else:
                 write_table(source.read().written_as(options.format), {ACCEPT: result.accepted}, stream)
     return summary, hints, paths

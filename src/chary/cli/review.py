@@ -19,8 +19,8 @@ def review_command(file: console.TABLE, options: Options) -> None:
         raise ValueError("Give --target, the column to label, or --labels, the column to judge, not both.")
     if options.confidence is not None and not options.labels:
         raise ValueError("--confidence goes with --labels; leave it out, or name the labels to judge.")
-    if not options.labels and (options.hide or options.show or options.annotator or options.settled):
-        raise ValueError("--hide, --show, --annotator and --settled go with --labels; leave them out.")
+    if not options.labels and (options.hide or options.show or options.annotator):
+        raise ValueError("--hide, --show and --annotator go with --labels; leave them out.")
     console.heed_interrupts()
     from chary.review import begin, serve
 

@@ -205,8 +205,8 @@ def judge(data: Any, labels: Any, truth: Any, *, level: float = 0.95, **options:
     **options
         ``confidence``, a column of numbers, the larger the surer the label; ``by``, columns to slice by;
         ``error``, the largest share of wrong labels among those to accept; ``annotator``, further people's sheets;
-        ``settled``, the sheet of rows on which they differ; ``unlabeled`` and ``exact_labels`` as in ``label``;
-        for a path also ``delimiter``, ``encoding``, ``sheet`` and ``header_row``.
+        ``unlabeled`` and ``exact_labels`` as in ``label``; for a path also ``delimiter``, ``encoding``, ``sheet``
+        and ``header_row``.
 
     Examples
     --------

@@ -329,8 +329,7 @@ def summarize_judged(result: JudgedTable) -> Summary:
         "pairs": [_pair(pair, result) for pair in result.pairs],
         "trusted": _trusted(result),
         # Who answered, and on how many rows they differ, if several did; the notes say how far they agree.
-        "annotators": people
-        and {"names": people.names, "differing": len(people.differing), "unsettled": len(people.unsettled)},
+        "annotators": people and {"names": people.names, "differing": len(people.differing)},
         "slices": [{"column": name, "parts": as_data(parts)} for name, parts in result.slices.items()],
         "confidence": result.tested.options.confidence,
         "acceptance": as_data(result.acceptances),  # what can be accepted at which error
@@ -577,7 +576,6 @@ class Hints(NamedTuple):
 
     draw: str = ""  # draws rows for an audit, or more of them; empty: left to the reader
     fill: str = ""  # goes on labelling the rows of the sheet
-    settle: str = ""  # goes on once rows on which people differ were settled
     typed: bool = False
 
     @classmethod
@@ -592,13 +590,9 @@ class Hints(NamedTuple):
         """The same for labels that are judged: a draw twice as large keeps the answers."""
         n_drawn, n_rows = result.answers.n_drawn, result.population
         again: dict[str, Any] = {"k": min(2 * n_drawn, n_rows), "audit": None, "require": None, "force": False}
-        again |= {"annotator": (), "settled": None, "discard_answers": False}
+        again |= {"annotator": (), "discard_answers": False}
         more = options.command("judge", ["draw", *files], **again) if n_drawn < n_rows else ""
-        table = result.tested.source.table
-        sheet = options.settled or options.folder(table.folder) / f"{table.stem}.settle.csv"
-        then = command_line([flag_of("settled"), str(sheet)])
-        settle = f"{options.command('audit fill', [sheet])}, then add {then}"
-        return cls(more, options.command("audit fill", [str(options.audit)]), settle, typed=True)
+        return cls(more, options.command("audit fill", [str(options.audit)]), typed=True)
 
     def option(self, name: str, typed: str, in_python: str) -> str:
         """How an option is given."""
@@ -738,8 +732,10 @@ def judged_steps(summary: Summary, hints: Hints) -> list[dict[str, str]]:
         words = (
             "To narrow the intervals, draw a larger sheet and let each person go on in a copy with the old answers"
         )
-    if people and people["unsettled"]:
-        words, how = f"Settle the {counted(people['unsettled'], 'row')} on which people differ", hints.settle
+    if people and people["differing"]:
+        rows = counted(people["differing"], "row")
+        words = f"Decide on the {rows} on which people differ and edit a sheet so that they agree"
+        how = ""
     steps.append((f"{words}{':' if how else '.'}", how))
     return [{"words": words, "command": command} for words, command in steps]
 

@@ -56,7 +56,7 @@ GivenPath = str | os.PathLike[str]
 # What chary itself writes next to a table, which is no part of the next one.
 _OUTPUT = re.compile(
     r"\.(labeled|predicted|judged)\.(csv|tsv|txt|tab|parquet|jsonl|xlsx)(\.gz)?$"
-    r"|\.(audit|check|judge|settle)\.csv$|\.(report|judged)\.html$|\.model\.chary$|\.review\.json$"
+    r"|\.(audit|check|judge)\.csv$|\.(report|judged)\.html$|\.model\.chary$|\.review\.json$"
 )
 # What labelling a table in memory takes: so many bytes for each that its cells do, and what Python itself needs.
 _GROWTH, _BASE = 3, 300 << 20
