@@ -68,6 +68,11 @@ def test_a_sheet_without_its_column_of_classes_is_judged_all_the_same(table, tmp
     assert any("no usable column 'chary_classes'" in warning for warning in found.answers.warnings)
     assert "does not say which labels it was drawn for" in found.answers.changed_labels["rule"]
 
+    # Without any column of the table, and with cells of it that changed, nothing tells what was drawn.
+    pl.read_csv(path, infer_schema=False).select("chary_row", "chary_truth").write_csv(path)
+    with pytest.raises(TableError, match="has no usable column 'chary_classes'"):
+        judge(frame.with_columns(text=pl.lit("other")), "rule", path)
+
 
 def test_a_sheet_that_cannot_be_matched_without_its_column_of_classes_names_that_column(table, tmp_path):
     frame, truth = table

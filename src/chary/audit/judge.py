@@ -427,6 +427,8 @@ def _recovered_cells(sheet: Table, tested: LabelsUnderTest) -> TableCells:
     as_drawn_now = _visible(source, {*hidden, *revealing}, None)
     still_there = [name for name in source.names if name in sheet.frame.columns]
     for columns in (as_drawn_now, still_there):
+        if not columns:
+            continue
         cells = cells_by_row(source, columns)
         with suppress(OtherTableError):
             sheet_rows(sheet, cells, TRUTH)
