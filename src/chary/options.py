@@ -144,18 +144,6 @@ def read_size(text: str, flag: str = "--memory") -> int:
     return size
 
 
-def read_part(text: str, flag: str = "--shard") -> tuple[int, int]:
-    """Which part of how many, as typed after ``--shard``.
-
-    >>> read_part("3/16")
-    (3, 16)
-    """
-    number, slash, of = text.partition("/")
-    if not (slash and number.strip().isdecimal() and of.strip().isdecimal() and 1 <= int(number) <= int(of)):
-        raise ValueError(f"{flag} {text!r} is not a part of several; give one such as 1/16 ... 16/16.")
-    return int(number), int(of)
-
-
 def _option(
     commands: str, typed: str, help: str, default: Any = None, *, group: str | None = None, **more: Any
 ) -> Any:
@@ -305,20 +293,11 @@ class Options:
         "KIND",
         f"The kind of table to write: {listed(FORMAT_WORDS, 'or')}, or packed, as csv.gz. [that of FILE]",
     )
-    columns: Names = _option("predict", "COLUMN", "A column of FILE to write. [all]", ())
     threshold: float | None = _option(
         "predict", "NUMBER", "Add chary_accept: is the confidence at least this?", kind=float, min=0, max=1
     )
-    strict: bool = _option("predict", "", "Refuse rows unlike those the model learned from.", False)
-    jobs: int | None = _file(
-        "predict", "--jobs -j N", "How many files to label at a time. [as many as cores and memory allow]", min=1
-    )
-    shard: tuple[int, int] | None = _file(
-        "predict", "K/N", "Label part K of N parts of the files, for array jobs.", read=read_part
-    )
-    engine: str = _file("predict", "NAME", "What labels the files: process or dask.", "process")
     scheduler: str | None = _file(
-        "predict", "ADDRESS", "The address of a Dask cluster, for --engine dask. [one on this machine]"
+        "predict", "ADDRESS", "The address of a Dask cluster that labels the files. [the cores of this machine]"
     )
     until_width: float | None = _option(
         "fill", "SHARE", "For a sheet of chary judge: say when the interval is no wider than this, such as 20%."

@@ -29,7 +29,7 @@ def folder_with_a_table(tmp_path, monkeypatch):
         "--version",
         "--help",
         "diagnose t.csv -t y",
-        "label t.csv -t y --learner linear --rounds 0; predict t.model.chary new.csv more.csv --out two -j 2",
+        "label t.csv -t y --learner linear --rounds 0; predict t.model.chary new.csv more.csv --out two",
         "audit draw t.csv -t y -k 5",
         "judge labelled.csv --labels y -k 5",
     ],
@@ -74,13 +74,3 @@ def test_a_planted_connection_is_noticed_here_and_in_a_child(sockets):
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "PermissionError" in done.stderr
     assert len(sockets()) == len(PLANTED) + 1
-
-
-def test_a_cluster_of_our_own_keeps_to_this_machine(folder, sockets):
-    pytest.importorskip("distributed")
-    learn = "label t.csv -t y --learner linear --rounds 0"
-    for command in (learn, "predict t.model.chary new.csv more.csv --out two -j 1 --engine dask"):
-        assert main(command.split()) == 0
-    assert (folder / "two").is_dir()
-    assert sockets(), "a cluster talks to itself"
-    assert [found for found in sockets() if found[-1]] == []

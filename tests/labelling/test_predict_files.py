@@ -95,16 +95,13 @@ def test_the_bytes_depend_on_nothing_but_file_model_and_settings(tmp_path, predi
     assert len(found) == 1
 
 
-def test_columns_formats_probabilities_and_acceptance(tmp_path, model_file, rows):
+def test_formats_probabilities_and_acceptance(tmp_path, model_file, rows):
     source = written(tmp_path / "t.parquet", rows(120), "parquet")
-    predictor = Predictor(model_file.read_bytes(), columns=["city", "id"], probabilities=True, threshold=0.5)
+    predictor = Predictor(model_file.read_bytes(), probabilities=True, threshold=0.5)
     label_file(predictor, FileTask(source, str(tmp_path / "o.jsonl"), Options(format="jsonl")))
     found = pl.read_ndjson(tmp_path / "o.jsonl")
-    assert found.columns == ["city", "id", *predictor.schema]
+    assert found.columns == [*rows(1).columns, *predictor.schema]
     assert found["id"].to_list() == list(range(120))
-    lines = written(tmp_path / "t.jsonl", rows(120), "jsonl")
-    label_file(predictor, FileTask(lines, str(tmp_path / "p.jsonl")))
-    assert (tmp_path / "p.jsonl").read_bytes() == (tmp_path / "o.jsonl").read_bytes()
 
 
 def test_what_is_wrong_leaves_nothing(tmp_path, predictor, rows, monkeypatch):
@@ -124,8 +121,6 @@ def test_what_is_wrong_leaves_nothing(tmp_path, predictor, rows, monkeypatch):
         resources=Resources(1, 1, 1 << 20),
     )
     refused(rows(60), "without sheets", options=Options(sheet="one"))
-    rome = rows(60).with_columns(city=pl.lit("Rom"))
-    refused(rome, "so nothing was written; leave the parameter strict", options=Options(strict=True))
     real = predict_files._write
 
     def changed(predictor, task, *rest):
@@ -146,7 +141,7 @@ def test_long_cells_that_are_short_in_the_file_do_not_fill_the_memory(tmp_path, 
     assert (tmp_path / "t.parquet").stat().st_size < 2**21
     script = f"""
 from chary.labelling.predict_files import FileTask, Predictor, Resources, label_files
-predictor = Predictor.from_file({str(model_file)!r}, columns=["id"])
+predictor = Predictor.from_file({str(model_file)!r})
 task = FileTask({str(tmp_path / "t.parquet")!r}, {str(tmp_path / "o.parquet")!r})
 assert label_files(predictor, [task], Resources(1, 1, 600 << 20))[0].rows == {n}
 print(*(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")))
@@ -236,13 +231,6 @@ def test_what_is_elsewhere_is_refused(predictor):
         plan_files(predictor, ["https://example.org/t.csv"], into(None))
 
 
-def test_shards_share_the_files_out(predictor, folder, tmp_path):
-    parts = [plan_files(predictor, [f"{folder}/**/*"], into(tmp_path / "o", shard=(k, 2))) for k in (1, 2)]
-    assert sorted(map(len, (plan.tasks for plan in parts))) == [1, 2]
-    assert len({task.output for plan in parts for task in plan.tasks}) == 3
-    assert plan_files(predictor, [f"{folder}/**/*"], into(tmp_path / "o", shard=(5, 9))).tasks == []
-
-
 def test_no_output_takes_the_place_of_an_input_or_of_another(predictor, folder, rows):
     rows(20).write_csv(folder / "a.predicted.csv")
     plan = plan_files(predictor, [f"{folder}/a.csv", f"{folder}/a.predicted.csv"], into(None))
@@ -317,7 +305,7 @@ def test_a_lost_worker_of_a_dask_cluster_costs_only_its_file(predictor, tmp_path
                 os.kill(pids.pop(), signal.SIGKILL)
 
         address = cluster.scheduler_address
-        *done, torn = label_files(predictor, by_dask, Resources(2, 1, GIB), kill, engine="dask", address=address)
+        *done, torn = label_files(predictor, by_dask, Resources(1, 1, GIB), kill, scheduler=address)
     assert outputs(by_dask[:2]) == outputs(tasks)
     assert [one.rows for one in done] == [50] * 2
     assert "torn.csv, line 2: 1 cells where the header has 2" in str(torn)
@@ -334,7 +322,7 @@ def test_a_file_that_kills_its_workers_is_given_up(predictor, tmp_path, rows, mo
 
     monkeypatch.setattr(predict_files, "_dask", deadly)
     (task,) = files(tmp_path, rows, n=1, n_rows=20)
-    (found,) = label_files(predictor, [task], Resources(1, 1, GIB), engine="dask")
+    (found,) = label_files(predictor, [task], Resources(1, 1, GIB), scheduler="tcp://127.0.0.1:8786")
     assert str(found) == f"{task.source}: its worker died 3 times."
     assert not (tmp_path / "out").exists()
 
@@ -371,15 +359,12 @@ def test_a_fault_is_one_of_the_run(predictor, tmp_path, rows, monkeypatch):
 
 def test_what_a_run_may_use(predictor, monkeypatch):
     monkeypatch.setattr(predict_files, "cpu_count", lambda: 8)
-    assert Resources.of(100, None, 64 * GIB) == (8, 1, 8 * GIB)
-    assert Resources.of(3, None, 64 * GIB)[:2] == (3, 2)
-    assert Resources.of(100, None, GIB)[:2] == (2, 4)
-    assert Resources.of(100, 4, 4 * GIB) == (4, 2, GIB)
-    assert Resources.of(0, None, GIB).jobs == 1
-    with pytest.raises(TableError, match=r"4 at a time need at least 1,600 MiB, but only 1,024 MiB are allowed"):
-        Resources.of(100, 4, GIB)
-    with pytest.raises(TableError, match="There is no engine 'spark'"):
-        label_files(predictor, [], Resources(1, 1, GIB), engine="spark")
+    assert Resources.of(100, 64 * GIB) == (8, 1, 8 * GIB)
+    assert Resources.of(3, 64 * GIB)[:2] == (3, 2)
+    assert Resources.of(100, GIB)[:2] == (2, 4)
+    assert Resources.of(0, GIB).jobs == 1
+    with pytest.raises(TableError, match=r"needs at least 400 MiB, but only 100 MiB are allowed"):
+        Resources.of(100, 100 << 20)
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(TableError, match=r"needs the package dask: pip install 'chary\[dask\]'"):
-        label_files(predictor, [], Resources(1, 1, GIB), engine="dask")
+        label_files(predictor, [], Resources(1, 1, GIB), scheduler="tcp://127.0.0.1:8786")

@@ -161,17 +161,6 @@ def test_no_batches_an_empty_one_and_what_is_refused(predict, rows):
             Predictor(predict.data, **bad)
 
 
-def test_what_a_file_would_lack_or_have_twice(predict, rows):
-    names = rows(1).columns
-    predict.require_columns(names)
-    with pytest.raises(TableError, match="already, written by chary"):
-        Predictor(predict.data).require_columns([*names, "chary_label"])
-    predict.require_columns([*names, "chary_label"])  # which is not kept
-    with pytest.raises(TableError, match="There is no column 'id' to keep"):
-        predict.require_columns(names[1:])
-    assert repr(predict).startswith("<chary predictor: id, chary_label, chary_confidence, chary_p_no")
-
-
 def test_a_table_model_without_self_training_predicts_too(tmp_path):
     rng = np.random.default_rng(0)
     frame = pl.DataFrame({"x": rng.normal(size=60), "colour": rng.choice(["red", "blue"], 60)})

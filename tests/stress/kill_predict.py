@@ -2,7 +2,7 @@
 
     python tests/stress/kill_predict.py --times 20
 
-Each round has a folder of its own: a run of two files at a time is killed at some
+Each round has a folder of its own: a run is killed at some
 moment, or kills itself before the n-th step of putting files in their place; then the same command is run to its
 end. What was there after the kill must be whole and must not be made again. At last workers of a Dask cluster are
 killed while it is at work.
@@ -21,6 +21,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from distributed import Client, LocalCluster
 from killing import CHARY, KILLING, environment, make_table, remains, run, run_and_kill, say_result
 
 N_FILES = 8
@@ -44,9 +45,9 @@ def main() -> int:
             words, whole, seconds = of_learner[LEARNERS[k // 2 % 2]]
             out = folder / f"out-{k}"
             if k % 2:
-                run(k + 1, *words, out, "--jobs", 1, code=KILLING)
+                run(k + 1, *words, out, code=KILLING)
             else:
-                while not run_and_kill(rng.uniform(0.4, 1.0) * seconds, *words, out, "--jobs", 2):
+                while not run_and_kill(rng.uniform(0.4, 1.0) * seconds, *words, out):
                     seconds *= 0.9  # it had ended: the machine has become quicker
                     shutil.rmtree(out)
             broken += resumed(words, out, whole, seen, f"kill {k + 1}")
@@ -68,7 +69,7 @@ def prepared(folder: Path, learner: str) -> tuple[list[object], dict[str, bytes]
     assert run("label", table, "-t", "kind", "--rounds", 0, "--learner", learner).returncode == 0
     words = ["predict", table.with_name(f"{learner}.model.chary"), folder / "in", "--out"]
     start = time.perf_counter()
-    assert run(*words, folder / f"whole-{learner}", "--jobs", 2).returncode == 0
+    assert run(*words, folder / f"whole-{learner}").returncode == 0
     return words, outputs(folder / f"whole-{learner}"), time.perf_counter() - start
 
 
@@ -82,7 +83,7 @@ def resumed(words: list[object], out: Path, whole: dict[str, bytes], seen: dict[
     seen["none" if not found else "all" if len(found) == len(whole) else "some"] += 1
     wrong = [f"{when}: {name} is torn" for name, content in found.items() if content != whole[name]]
     files = {name: (out / name).stat().st_ino for name in found}
-    done = run(*words, out, "--jobs", 1)
+    done = run(*words, out)
     again = [name for name, number in files.items() if (out / name).stat().st_ino != number]
     seen["again"] += len(again)
     wrong += [f"{when}: {name} was made twice" for name in again]
@@ -93,31 +94,20 @@ def resumed(words: list[object], out: Path, whole: dict[str, bytes], seen: dict[
 
 def dask_worker_killed(words: list[object], out: Path, whole: dict[str, bytes], rng: random.Random) -> list[str]:
     """What is wrong if a worker of a cluster is killed while it is at work."""
-    command = [*CHARY, *map(str, words), str(out), "--engine", "dask", "--jobs", "2"]
-    process = subprocess.Popen(
-        command, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
-    )
-    while process.poll() is None and not outputs(out):
-        time.sleep(0.01)
-    workers = [pid for pid in children(process.pid) if b"spawn_main" in arguments(pid)]
-    if workers:
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+        with Client(cluster) as client:
+            workers = list(client.run(os.getpid).values())
+        command = [*CHARY, *map(str, words), str(out), "--scheduler", cluster.scheduler_address]
+        process = subprocess.Popen(
+            command, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+        )
+        while process.poll() is None and not outputs(out):
+            time.sleep(0.01)
         os.kill(rng.choice(workers), signal.SIGKILL)
-    _, said = process.communicate()
+        _, said = process.communicate()
     if process.returncode or outputs(out) != whole:
         return [f"{out.name}: {said[-500:]}"]
     return [f"{out.name}: {path} stays" for path in remains(out) if str(process.pid) in path.name]
-
-
-def children(pid: int) -> list[int]:
-    path = Path(f"/proc/{pid}/task/{pid}/children")
-    return [int(child) for child in path.read_text().split()] if path.exists() else []
-
-
-def arguments(pid: int) -> bytes:
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes()
-    except OSError:
-        return b""
 
 
 if __name__ == "__main__":

@@ -48,8 +48,7 @@ def predict_command(
     from chary.labelling.score import Predictor
     from chary.tables.table import free_memory
 
-    engine = "dask" if options.scheduler else options.engine
-    predictor = Predictor.from_file(model_file, options.columns, options.probabilities, options.threshold)
+    predictor = Predictor.from_file(model_file, probabilities=options.probabilities, threshold=options.threshold)
     with _on_disk(file, options) as (given, options, name):
         plan = plan_files(predictor, given, options)
         tasks = [replace(task, name=name) for task in plan.tasks]
@@ -58,11 +57,11 @@ def predict_command(
         for task in tasks[:1]:
             console.require_free([Path(task.output)], options.force or task.recorded)
         if options.scheduler:
-            resources = Resources(max(1, len(tasks)), 1, options.memory or 2 << 30)  # of each, wherever it is
+            resources = Resources(1, 1, options.memory or 2 << 30)  # of each worker
         else:
-            resources = Resources.of(len(tasks), options.jobs, options.memory or free_memory() // 2)
+            resources = Resources.of(len(tasks), options.memory or free_memory() // 2)
         start = time.monotonic()
-        outcomes = _label(predictor, tasks, resources, engine=engine, address=options.scheduler)
+        outcomes = _label(predictor, tasks, resources, options.scheduler)
     written = [one for one in outcomes if not isinstance(one, Exception)]
     pairs = zip(tasks, outcomes, strict=True)
     failed = plan.failed + [(task.source, one) for task, one in pairs if isinstance(one, Exception)]
@@ -70,7 +69,7 @@ def predict_command(
     if as_json:
         console.print_json(figures)
     else:
-        _show(figures, resources)
+        _show(figures)
     for one in figures["failed"]:
         named = Path(one["file"]).name in one["reason"]
         console.complain(one["reason"] if named else f"{one['file']}: {one['reason']}")
@@ -113,7 +112,9 @@ def _figures(
     }
 
 
-def _label(predictor: Predictor, tasks: Sequence[FileTask], resources: Resources, **how: Any) -> list[Any]:
+def _label(
+    predictor: Predictor, tasks: Sequence[FileTask], resources: Resources, scheduler: str | None
+) -> list[Any]:
     """Label files; on a terminal a bar shows how far it is, elsewhere nothing that Polars says is repeated."""
     from chary.labelling.predict_files import label_files
 
@@ -126,13 +127,13 @@ def _label(predictor: Predictor, tasks: Sequence[FileTask], resources: Resources
             files = f"{sum(done[name] >= sizes[name] for name in sizes)} of {counted(len(sizes), 'file')}"
             step(f"{files}, {rows.total():,} rows: {sum(done.values()):,.0f} of {sum(sizes.values()):,} bytes")
 
-        return label_files(predictor, tasks, resources, seen, **how)
+        return label_files(predictor, tasks, resources, seen, scheduler=scheduler)
 
 
 # ---------------------------------------------------------------- what is shown
 
 
-def _show(figures: dict[str, Any], resources: Resources) -> None:
+def _show(figures: dict[str, Any]) -> None:
     from chary.report.terminal import number_grid
 
     if labels := figures["labels"]:
@@ -145,8 +146,7 @@ def _show(figures: dict[str, Any], resources: Resources) -> None:
         console.say(f"{counted(before, 'file')} finished before and verified")
     if written > 1:
         pace = f"{figures['seconds']:,.1f} s, {figures['rows_per_second']:,} rows a second"
-        room = f"{resources.jobs} at a time, {resources.jobs * resources.memory >> 20:,} MiB at most"
-        console.say(f"{written} files written in {pace} ({room})")
+        console.say(f"{written} files written in {pace}")
     if len(outputs) == 1:
         console.say(f"Wrote {visible(outputs[0], 500)}")
     elif folders := sorted({str(Path(path).parent) for path in outputs}):

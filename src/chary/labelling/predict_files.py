@@ -1,7 +1,7 @@
 """Label any number of files of any size, each written whole or not at all; a run that was interrupted is resumed.
 
 A file is read, scored and written block by block. The bytes of its output depend on nothing but file, model and
-settings: one thread, several, parts of the files on several machines and a Dask cluster all write the same.
+settings: one thread, several and a Dask cluster all write the same.
 Threads are enough on one machine: most of the time goes into NumPy, Polars and BLAS, which do not hold Python's
 lock (two threads scoring with the mixture waited for each other in less than a tenth of the time).
 """
@@ -35,9 +35,8 @@ from chary.tables.columns.embeddings import with_features
 from chary.tables.formats import GROUP_ROWS, appending
 from chary.tables.formats.base import Batch
 from chary.tables.source import file_kind, find_files
-from chary.tables.table import blank_rows_note, comparable_name, total_bytes
+from chary.tables.table import blank_rows_note, total_bytes
 
-ENGINES = ("process", "dask")
 _MOST_DEATHS = 3  # of Dask workers on one file, which is then given up
 # What one file at a time needs: Python, NumPy, Polars, a model, and some blocks of rows.
 _LEAST_MEMORY = 400 << 20
@@ -56,18 +55,15 @@ class Resources(NamedTuple):
     memory: int = 2 << 30  # bytes of each file
 
     @classmethod
-    def of(cls, n_files: int, jobs: int | None, memory: int) -> Resources:
-        """As many jobs as there are cores, files, and room for; the cores that are left over are their threads."""
-        cores = cpu_count()
-        if jobs is None:
-            jobs = max(1, min(cores, n_files, memory // _LEAST_MEMORY))
-        if memory // jobs < _LEAST_MEMORY:
+    def of(cls, n_files: int, memory: int) -> Resources:
+        """Take as many jobs as there are cores, files, and room for; cores left over are their threads."""
+        if memory < _LEAST_MEMORY:
             raise TableError(
-                f"{jobs} at a time need at least {jobs * _LEAST_MEMORY >> 20:,} MiB, but only {memory >> 20:,} "
-                f"MiB are allowed; ask for fewer with {Parameter('jobs')}, or allow more with "
-                f"{Parameter('memory')}."
+                f"Labelling a file needs at least {_LEAST_MEMORY >> 20:,} MiB, but only {memory >> 20:,} MiB are "
+                f"allowed; allow more with {Parameter('memory')}."
             )
-        jobs = max(1, min(jobs, n_files))
+        cores = cpu_count()
+        jobs = max(1, min(cores, n_files, memory // _LEAST_MEMORY))
         return cls(jobs, max(1, cores // jobs), memory // jobs)
 
 
@@ -104,8 +100,7 @@ def label_files(
     resources: Resources,
     seen: Seen = lambda task, rows, share: None,
     *,
-    engine: str = "process",
-    address: str | None = None,
+    scheduler: str | None = None,
 ) -> list[LabelledFile | Exception]:
     """Label files; what came of each, or why it could not be labelled, in their order.
 
@@ -116,19 +111,13 @@ def label_files(
     resources : Resources
     seen : callable, default=nothing
         Told of progress, from any thread.
-    engine : {"process", "dask"}, default="process"
-        Threads of this process, one for each file at a time, or the workers of a Dask cluster.
-    address : str, default=None
-        Of a running Dask scheduler, whose workers see the files under the same paths. None: a cluster of so many
-        workers on this machine, for the time of the run.
+    scheduler : str, default=None
+        The address of a running Dask scheduler, whose workers see the files under the same paths. None: threads
+        of this process.
     """
-    if engine not in ENGINES:
-        raise TableError(f"There is no engine {shown(engine)}; pass {Parameter('engine', 'process')} or 'dask'.")
-    if engine == "dask":
-        executor = _dask(predictor, resources.jobs, address)
-        resources = resources._replace(jobs=1)  # of each worker
-    else:
-        executor = _threads(predictor, resources.jobs, seen)
+    executor = _threads(predictor, resources.jobs, seen)
+    if scheduler is not None:
+        executor = _dask(predictor, scheduler)
     outcomes: dict[str, LabelledFile | Exception] = {}
     with _folders(tasks), executor as submit:
         futures = {submit(replace(task, resources=resources)): task for task in tasks}
@@ -163,19 +152,14 @@ def label_file(
         return before
     opened = open_source(source, **task.options.reading, memory=task.resources.memory, name=task.name)
     table = opened.table.written_as(task.options.format)
-    table = replace(table, frame=_kept(predictor, table))
+    _require_columns(predictor, table)
     counts = RowCounts(predictor.model)
     paths = [output, *([_record_path(output)] if task.recorded else [])]
     if task.recorded and not os.path.lexists(output):  # of a run that was ended between the two
         _record_path(output).unlink(missing_ok=True)
     with atomic_writes(paths, overwrite=task.options.force) as (file, *records):
-        _write(predictor, task, counts, table, opened.batches(_needed(predictor, opened.names)), file, seen)
+        _write(predictor, task, counts, table, opened.batches(), file, seen)
         compared = compare_with_reference(predictor.model, counts.events)
-        if task.options.strict and not compared.alike:
-            raise TableError(
-                f"{table.name}: {compared.finding}, so nothing was written; leave {Parameter('strict')} out to "
-                "label them anyway."
-            )
         opened.refuse_changed()
         notes = list(opened.table.notes)
         if counts.n_blank:
@@ -187,21 +171,18 @@ def label_file(
     return labelled
 
 
-def _needed(predictor: Predictor, names: Sequence[str]) -> list[str] | None:
-    """Columns to read, of these names, of a file that is read by columns; all, if all are kept."""
-    if not predictor.columns:
-        return None
-    used = {comparable_name(column.name) for column in predictor.model[0].columns_ if column.used}
-    return [*(name for name in names if comparable_name(name) in used), *predictor.columns]
-
-
-def _kept(predictor: Predictor, table: Table) -> pl.DataFrame:
-    """The columns that are written back, without a row; refused is what could not be written."""
+def _require_columns(predictor: Predictor, table: Table) -> None:
+    """Refuse a table that lacks a column to read, or holds one that is to be added."""
+    names = table.frame.columns
     # Who reads the features from a file beside the table says what is wrong with it.
     beside = [column.name for column in predictor.model[0].columns_ if column.name == "(features)"]
     with about(table.name):
-        predictor.require_columns([*table.frame.columns, *beside])
-    return table.frame.select(predictor.columns) if predictor.columns else table.frame
+        predictor.model[0].require_columns([*names, *beside])
+        for name in predictor.schema:
+            if name in names:
+                raise TableError(
+                    f"There is a column {shown(name)} already, written by chary; remove or rename it."
+                )
 
 
 def _write(
@@ -224,8 +205,9 @@ def _write(
             block = batch.table
             in_group = group / max(1, block.frame.height) * total_bytes(block.frame)  # of the row group to write
             refuse_memory(table.name, memory * jobs, in_group * jobs)
-            frame, lines = block.frame.select(columns), None
-            if block.lines and table.format == "jsonl" and frame.width == block.frame.width:
+            frame = block.frame.select(columns)  # without numbers from a file beside the table
+            lines = None
+            if block.lines and table.format == "jsonl":
                 lines = block.lines._replace(frame=frame)  # the same cells: written as they stood
             out = replace(table, frame=frame, lines=lines, blank=block.blank)
             appender.append(out, predictor.added(found))
@@ -330,8 +312,7 @@ def plan_files(predictor: Predictor, given: Sequence[str], options: Options) -> 
     How deep is counted from the folder that all that is given has in common.
 
     Of a folder, a pattern and several files, a record is kept beside each output. One that is there, whole, and
-    made of its input with this model and these options, is done. Of several machines, each takes its part of the
-    files: ``options.shard`` is which one, from 1, and of how many.
+    made of its input with this model and these options, is done.
     """
     files, notes = find_files(list(given))
     paths = [file.path for file in files if file.path]
@@ -340,9 +321,8 @@ def plan_files(predictor: Predictor, given: Sequence[str], options: Options) -> 
     inputs = {os.path.realpath(path) for path in paths}
     root = Path(os.path.commonpath([_start(one).resolve() for one in given]))
     recorded = len(given) > 1 or os.path.isdir(given[0]) or _is_pattern(given[0])
-    number, of = options.shard or (1, 1)
     plan, outputs = Plan([], [], [], notes), dict[str, Path]()
-    for path in paths[number - 1 :: of]:
+    for path in paths:
         try:
             output = _output(path, root, options)
             _refuse_clash(path, output, outputs, inputs)
@@ -440,18 +420,15 @@ def _threads(predictor: Predictor, jobs: int, seen: Seen) -> Iterator[Submit]:
 
 
 @contextmanager
-def _dask(predictor: Predictor, jobs: int, address: str | None) -> Iterator[Submit]:
-    """The workers of a Dask cluster: at an address, or so many on this machine."""
+def _dask(predictor: Predictor, address: str) -> Iterator[Submit]:
+    """Have the workers of a Dask cluster label a file each."""
     try:
         dask, distributed = importlib.import_module("dask"), importlib.import_module("distributed")
     except ImportError as error:
-        raise TableError("The engine 'dask' needs the package dask: pip install 'chary[dask]'.") from error
-    # Without an address of its own the page of an older Dask is open to other machines.
-    own: dict[str, Any] = dict.fromkeys(("dashboard_address", "worker_dashboard_address"), "127.0.0.1:0")
-    own |= {"n_workers": jobs, "threads_per_worker": 1}
+        raise TableError("A Dask cluster needs the package dask: pip install 'chary[dask]'.") from error
     with (
         dask.config.set({"distributed.scheduler.allowed-failures": _MOST_DEATHS - 1}),
-        distributed.Client(address, **({} if address else own)) as client,
+        distributed.Client(address) as client,
         client.get_executor(pure=False) as pool,
     ):
         # Made on a worker, so that others can make it again if that is lost.

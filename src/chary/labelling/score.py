@@ -272,8 +272,8 @@ class Predictor:
     @property
     def settings(self) -> dict[str, Any]:
         """What besides the model the added columns depend on."""
-        given = {"columns": list(self.columns), "probabilities": self.probabilities, "threshold": self.threshold}
-        return {name: value for name, value in given.items() if value not in ([], False, None)}
+        chosen = {"probabilities": self.probabilities, "threshold": self.threshold}
+        return {name: value for name, value in chosen.items() if value not in (False, None)}
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
         """Labels of the rows of record batches, as they come."""
@@ -300,16 +300,6 @@ class Predictor:
     def added(self, scored: Scored) -> dict[str, pl.Series]:
         """The columns to add to rows that were scored."""
         return scored.columns(probabilities=self.probabilities, threshold=self.threshold)
-
-    def require_columns(self, names: Sequence[str]) -> None:
-        """Refuse ``names`` of columns that lack one to read or keep, or hold one that is to be added."""
-        self.model[0].require_columns(names)
-        self._require_kept(names)
-        for name in self.schema:
-            if name in names and name in (self.columns or names):
-                raise TableError(
-                    f"There is a column {shown(name)} already, written by chary; remove or rename it."
-                )
 
     def _require_kept(self, names: Sequence[str]) -> None:
         for name in self.columns:
