@@ -19,6 +19,7 @@ import tempfile
 import warnings
 from pathlib import Path
 from time import perf_counter, process_time, sleep
+from unittest.mock import patch
 
 import numpy as np
 import polars as pl
@@ -164,8 +165,9 @@ def _accuracies(frame: pl.DataFrame, facts: TableFacts, how: str, seed: int) -> 
         found = [right(at_once.added_columns["chary_label"])]
         for n in SAMPLES:
             out, table = io.BytesIO(), open_source(path)
-            asked = Options(target=facts.target, seed=seed, memory=4 << 30, sample=n)
-            label_table(table, asked, file=out)
+            asked = Options(target=facts.target, seed=seed, memory=4 << 30)
+            with patch("chary.labelling.label.SAMPLE", n):
+                label_table(table, asked, file=out)
             found.append(right(pl.read_parquet(out.getvalue())["chary_label"]))
     return found
 

@@ -89,7 +89,7 @@ def chary(draw: Draw, **asked: Any) -> Answer:
     n = len(draw.truth)
     target = pl.Series("target of the benchmark", [*draw.y.tolist(), *[None] * n], dtype=pl.String)
     table = open_source(draw.frame.with_columns(target), name="table").read()
-    told = {"classes": np.unique(draw.y).tolist(), "exact_labels": True}  # "Don't know" is an answer here
+    told = {"classes": np.unique(draw.y).tolist()}  # "Don't know" is an answer here
     outcome = label_table(table, Options.of(target=target.name, seed=draw.seed, **told, **asked))
     return outcome.labels.classes[outcome.codes[-n:]].astype(str), outcome.confidence[-n:]
 

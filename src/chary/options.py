@@ -31,7 +31,7 @@ _LABELLING = "label diagnose review draw"  # a draw remembers what labels shall 
 _ALL = f"{_LABELLING} judge"
 _READ, _WRITE = f"{_ALL} predict", "label draw judge predict"
 # What a sheet says in another way, or what concerns the draw alone.
-_NOT_KEPT = ("target", "labels", "unlabeled", "exact_labels", "k", "force", "discard_answers", "plan")
+_NOT_KEPT = ("target", "labels", "unlabeled", "k", "force", "discard_answers", "plan")
 # What labels depend on: others than those that a sheet was drawn with are said.
 _COLUMNS = ("drop", "categorical", "numeric", "identifier", "text", "missing", "dates")
 # What names columns.
@@ -199,9 +199,6 @@ class Options:
     classes: Names = _column(
         _ALL, "--class VALUE", "A value that is a class although it looks missing (unknown, 99).", ()
     )
-    exact_labels: bool = _column(
-        _ALL, "", "Treat labels that differ only in case or white space as different classes.", False
-    )
     drop: Names = _option(_LABELLING, "COLUMN", "Leave a column out.", ())
     categorical: Names = _option(_LABELLING, "COLUMN", "A column of categories, such as postcodes.", ())
     numeric: Names = _column(_LABELLING, "COLUMN", "A column of numbers.", ())
@@ -278,12 +275,6 @@ class Options:
     memory: int | None = _file(
         "label draw predict", "SIZE", "The most memory to use, such as 2GB. [half of what is free]", read=read_size
     )
-    sample: int | None = _file(
-        "label draw",
-        "ROWS",
-        "Read the table in parts; learn from this many unlabelled rows. [100,000 if it exceeds the memory]",
-        min=100,
-    )
     seed: int | None = _learning(
         f"{_ALL} demo", "N", "The same seed gives the same result. [0]", min=0, max=2**31 - 1
     )
@@ -353,7 +344,7 @@ class Options:
     @property
     def target_reading(self) -> dict[str, Any]:
         """How the cells of the target are read, by the parameters of ``read_target``."""
-        return {name: getattr(self, name) for name in ("unlabeled", "exact_labels", "classes", "missing")}
+        return {name: getattr(self, name) for name in ("unlabeled", "classes", "missing")}
 
     @property
     def reading(self) -> dict[str, Any]:
@@ -403,8 +394,7 @@ class Options:
     @property
     def for_sheet(self) -> dict[str, Any]:
         """What a sheet of unlabelled rows says of how the table is read and labelled, by fields of its origin."""
-        told = {"unlabeled": self.unlabeled, "exact_labels": self.exact_labels}
-        return {**told, "options": self.to_keep("label")}
+        return {"unlabeled": self.unlabeled, "options": self.to_keep("label")}
 
     @classmethod
     def kept(cls, said: Mapping[str, Any]) -> Options:

@@ -274,7 +274,6 @@ def test_spellings_are_one_class_and_empty_cells_no_label():
     assert found.counts == {"rule": {"yes": 3, "no": 1, None: 3}}
     assert "'yes' (2 rows) and 'Yes' (1 row) were read as one class" in found.notes[0]
     assert found.of(pl.Series(["yes", " Yes", "todo", None])) == ["yes", "yes", None, None]
-    assert read(["Yes", "yes"], exact_labels=True).classes == ["Yes", "yes"]
 
 
 def test_numbers_and_truth_values_are_labels():

@@ -104,10 +104,8 @@ def test_a_wrong_target_is_refused_before_anything_is_read(tmp_path):
 
 def test_what_takes_too_much_room_is_refused(tmp_path):
     large = open_source(written(tmp_path, frame(3000, labeled=range(10))))
-    with pytest.raises(TableError, match=r"The rows of .* to learn from take .* lower the parameter sample"):
+    with pytest.raises(TableError, match=r"The rows of .* to learn from take .* or leave rows or columns out"):
         sample_of_table(large, "y", 2000, room=20_000)
-    with pytest.raises(TableError, match=r"The rows of .* to learn from take .* use fewer labels"):
-        sample_of_table(open_source(written(tmp_path, frame(3000, labeled=range(2900)))), "y", 10, room=20_000)
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet", "jsonl"])

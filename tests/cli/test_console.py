@@ -72,14 +72,12 @@ def test_a_damaged_file_is_one_sentence_and_the_error_stream_works_again(tmp_pat
 MUCH, LITTLE = 1 << 40, 1 << 20
 
 
-def test_tables_that_do_not_fit_are_read_in_parts_and_those_of_which_it_is_asked(table, monkeypatch):
-    for memory, sample, in_memory in ((MUCH, None, True), (LITTLE, None, False), (MUCH, 100, False)):
-        found = open_table([table], Options(delimiter=";", memory=memory, sample=sample))
+def test_tables_that_do_not_fit_are_read_in_parts(table, monkeypatch):
+    for memory, in_memory in ((MUCH, True), (LITTLE, False)):
+        found = open_table([table], Options(delimiter=";", memory=memory))
         assert isinstance(found, Table) == in_memory
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(table.read_bytes())))
     assert isinstance(open_table(["-"], Options(memory=LITTLE)), Table)
-    with pytest.raises(ValueError, match="Standard input can be read once only"):
-        open_table(["-"], Options(sample=100))
 
 
 def test_infinity_is_null_for_programs(capsys):

@@ -17,7 +17,7 @@ import chary.labelling.label
 import chary.model_file
 from chary.audit.judge import read_labels_under_test
 from chary.options import Options
-from chary.tables import open_source, read_table
+from chary.tables import Source, open_source, read_table
 
 QUICK = ("--learner", "linear", "--rounds", 0)
 pytestmark = pytest.mark.usefixtures("quick_learners")
@@ -258,8 +258,6 @@ def test_spellings_are_folded_said_and_the_cells_left_as_they_are(table, run):
     assert figures["notes"][1].startswith(note)
     code, out, _ = run("diagnose", table, "-t", "churn", "--json")
     assert any(one.startswith(note) for one in json.loads(out)["notes"])
-    code, out, _ = run("label", table, "-t", "churn", *QUICK, "--json", "--force", "--exact-labels")
-    assert sorted(json.loads(out)["labels"]) == ["Yes", "no", "no ", "yes"]
 
 
 def test_every_marker_that_is_typed_counts(table, run):
@@ -477,9 +475,11 @@ def test_a_table_that_does_not_fit_is_labelled_in_parts(tmp_path, run, monkeypat
     assert "other rows, drawn at random." in report
 
 
-def test_a_sample_asks_for_parts_and_other_formats_can_be_written(tmp_path, run):
+def test_a_table_in_parts_learns_from_a_sample_and_can_be_written_in_other_formats(tmp_path, run, monkeypatch):
     path = large_table(tmp_path / "t.csv")
-    asked = ("--sample", 200, "--format", "parquet", "--check-sheet", "--probabilities", "--learner", "linear")
+    monkeypatch.setattr(Source, "exceeds", lambda self, memory: True)
+    monkeypatch.setattr("chary.labelling.label.SAMPLE", 200)
+    asked = ("--format", "parquet", "--check-sheet", "--probabilities", "--learner", "linear")
     code, out, err = run("label", path, "-t", "y", *asked)
     assert (code, err) == (0, "")
     assert "200 of the" in " ".join(out.split())
@@ -493,7 +493,7 @@ def test_a_sample_asks_for_parts_and_other_formats_can_be_written(tmp_path, run)
             y=pl.when(pl.col("x").cast(float) > 0.5).then(pl.lit("yes")).otherwise(pl.lit("no"))
         )
         sheet.write_csv(tmp_path / name)
-        asked = ("--sample", 200, option, tmp_path / name, "--learner", "linear", "--out", tmp_path / option[2:])
+        asked = (option, tmp_path / name, "--learner", "linear", "--out", tmp_path / option[2:])
         code, _, err = run("label", path, "-t", "y", *asked)
         assert (code, err) == (0, "")
 
@@ -501,14 +501,14 @@ def test_a_sample_asks_for_parts_and_other_formats_can_be_written(tmp_path, run)
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (("--sample", 200, "--memory", "100MB"), "needs 600 MiB at least, and 95 MiB are allowed; pass more with"),
-        (("--sample", 200, "--features", "f.npy"), "leave --sample out, pass more with --memory, or put"),
-        (("--sample", 200, "-t", "z"), "no column 'z'"),
+        (("--memory", "100MB"), "needs 600 MiB at least, and 95 MiB are allowed; pass more with"),
+        (("-t", "z"), "no column 'z'"),
         (("--memory", "much"), "is not a size"),
     ],
 )
-def test_what_cannot_be_done_in_parts_is_one_sentence(tmp_path, run, options, sentence):
+def test_what_cannot_be_done_in_parts_is_one_sentence(tmp_path, run, options, sentence, monkeypatch):
     path = large_table(tmp_path / "t.csv")
+    monkeypatch.setattr(Source, "exceeds", lambda self, memory: True)
     code, _, err = run("label", path, "-t", "y", "--out", tmp_path / "new" / "out", *options)
     assert code != 0
     assert sentence in " ".join(err.split())

@@ -116,7 +116,7 @@ lists = st.lists(names, max_size=2).map(tuple)
 shares = st.integers(1, 99).map(lambda n: n / 100)
 priors = st.none() | st.just("labeled") | st.dictionaries(st.sampled_from("abc"), shares, min_size=1)
 OWN = {"error": st.none() | shares, "class_prior": priors, "memory": st.none() | st.integers(1, 2**40)}
-OWN |= {"k": st.integers(2, 99), "rounds": st.none() | st.integers(0, 20), "sample": st.none() | st.integers(100)}
+OWN |= {"k": st.integers(2, 99), "rounds": st.none() | st.integers(0, 20)}
 OWN |= {"require": st.none() | shares, "header_row": st.none() | st.integers(1, 99)}
 OWN |= {"threshold": st.none() | shares}
 OWN |= {"plan": st.none() | st.tuples(st.sampled_from(["width", "accuracy", "error"]), shares)}
@@ -149,7 +149,6 @@ CHOSEN = Options(
     confidence="sure",
     unlabeled=("", "to do"),
     classes=("unknown",),
-    exact_labels=True,
     drop=("a b",),
     numeric=("n",),
     identifier=("id",),
@@ -169,7 +168,6 @@ CHOSEN = Options(
     delimiter=":",
     encoding="cp1252",
     memory=2 * 10**9,
-    sample=200,
     seed=4,
     out=Path("o"),
     format="parquet",
@@ -197,10 +195,10 @@ def test_every_hint_says_all_that_was_chosen_and_overwrites_nothing(tmp_path):
     judged.answers.n_drawn = 100
     assert Hints.for_judged(CHOSEN, files, judged).draw == ""
 
-    told = {"unlabeled": ("to do",), "exact_labels": True, "read_with": {"delimiter": ":", "encoding": "cp1252"}}
+    told = {"unlabeled": ("to do",), "read_with": {"delimiter": ":", "encoding": "cp1252"}}
     drawn = SheetOrigin("it's", ["a"], **told, tables=("my t.csv",))
     sheet = tmp_path / "my t.audit.csv"
-    common = Options(unlabeled=("to do",), exact_labels=True, delimiter=":", encoding="cp1252")
+    common = Options(unlabeled=("to do",), delimiter=":", encoding="cp1252")
     said = audit._next_command(sheet, drawn)
     assert str(tmp_path / "my t.csv") in said
     assert parsed(said) == replace(common, target="it's", audit=sheet)

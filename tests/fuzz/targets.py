@@ -333,14 +333,7 @@ _CELLS = [
 ]
 _OF_ORIGIN = [
     *("chary_table", "chary_read_with", "chary_unlabeled", "chary_judged", "chary_options", "chary_digests"),
-    *(
-        "chary_shown",
-        "chary_seed",
-        "chary_chosen",
-        "chary_exact_labels",
-        "chary_place",
-        "chary_stopped_when_enough",
-    ),
+    *("chary_shown", "chary_seed", "chary_chosen", "chary_place", "chary_stopped_when_enough"),
     *(
         "header_row",
         "delimiter",

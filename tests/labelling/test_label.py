@@ -3,6 +3,7 @@
 import io
 from dataclasses import replace
 from datetime import timedelta
+from unittest.mock import patch
 
 import numpy as np
 import polars as pl
@@ -457,8 +458,9 @@ def path_of_table(tmp_path):
 
 
 def in_parts(path, memory=MEMORY, sample=10_000, progress=lambda step: None, **asked):
-    file, options = io.BytesIO(), Options.of(target="y", memory=memory, sample=sample, **asked)
-    return label_table(open_source(path), options, file=file, progress=progress), file.getvalue()
+    file, options = io.BytesIO(), Options.of(target="y", memory=memory, **asked)
+    with patch("chary.labelling.label.SAMPLE", sample):
+        return label_table(open_source(path), options, file=file, progress=progress), file.getvalue()
 
 
 def at_once(path, **asked):

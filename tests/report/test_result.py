@@ -61,7 +61,7 @@ def test_every_kind_of_table_gives_the_same_labels(result, tmp_path):
 
 
 def test_every_option_of_the_command_can_be_passed_in_python():
-    of_files = {"memory", "sample", "out", "force", "format", "check_sheet", "probabilities", "discard_answers"}
+    of_files = {"memory", "out", "force", "format", "check_sheet", "probabilities", "discard_answers"}
     options = {one.name for one in fields(Options) if "label" in one.metadata["commands"]}
     assert options - of_files == set(inspect.signature(chary.label).parameters) - {"data"}
 

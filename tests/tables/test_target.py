@@ -48,11 +48,7 @@ def test_a_target_of_durations_becomes_text_classes():
     labels = target_labels(table_of(y=[hour, None, 36 * hour]), "y")
     assert labels.classes.tolist() == ["1d 12h", "1h"]
     assert labels.codes.tolist() == [1, -1, 0]
-    assert target_labels(table_of(y=[hour, 2 * hour, 3 * hour]), "y", "1h", exact_labels=True).codes.tolist() == [
-        -1,
-        0,
-        1,
-    ]
+    assert target_labels(table_of(y=[hour, 2 * hour, 3 * hour]), "y", "1h").codes.tolist() == [-1, 0, 1]
 
 
 def test_words_that_may_mean_unlabelled_are_asked_about():
@@ -189,19 +185,11 @@ def test_spellings_of_a_label_are_one_class_and_said():
     ]
 
 
-def test_exact_labels_are_kept_apart_and_nothing_is_said():
-    read = read_target(table_of(y=["Yes", "YES", "yes ", "yes", " ", None]), "y", exact_labels=True)
-    assert read.labels.classes.tolist() == ["YES", "Yes", "yes", "yes "]
-    assert read.labels.labeled.tolist() == [True] * 4 + [False] * 2
-    assert (read.spellings, read.notes) == ({}, [])
-
-
-@pytest.mark.parametrize("exact", [False, True])
-def test_the_order_of_the_rows_changes_no_class(exact):
+def test_the_order_of_the_rows_changes_no_class():
     cells = ["a", "A", "b", "B ", " b", "B", "c  d", "C d", None] * 2
     shuffled = random.Random(0).sample(range(len(cells)), len(cells))
-    before = classes_of(cells, exact_labels=exact)
-    assert classes_of([cells[i] for i in shuffled], exact_labels=exact) == [before[i] for i in shuffled]
+    before = classes_of(cells)
+    assert classes_of([cells[i] for i in shuffled]) == [before[i] for i in shuffled]
 
 
 def test_one_spelling_with_white_space_around_it_is_nothing_to_tell():
@@ -217,8 +205,6 @@ def test_every_marker_counts_in_upper_or_lower_case():
         "In column 'y', 'Unknown' is treated as unlabelled.",
         "In column 'y', 'na' is treated as unlabelled.",
     ]
-    exact = classes_of([*cells[:5], None], ["NA", "unknown"], exact_labels=True, classes=["Unknown"])
-    assert exact[3:] == [None, "Unknown", None]
     assert classes_of(["a", "b", "?"], ["", "b "], classes=["?"]) == ["a", None, "?"]
 
 
@@ -240,12 +226,11 @@ def test_a_target_of_another_type_has_one_spelling():
 
 def test_which_cells_hold_a_label_can_be_told_in_parts():
     cells = ["a", "b", "B", " ", None, "todo", "NA", "a", "Todo", "na"]
-    for exact, unlabeled, classes in product((False, True), ("todo", ["todo", "NA"]), ([], ["NA"])):
-        told = {"exact_labels": exact, "classes": classes}
-        given_cells = GivenCells("y", unlabeled, **told)
+    for unlabeled, classes in product(("todo", ["todo", "NA"]), ([], ["NA"])):
+        given_cells = GivenCells("y", unlabeled, classes=classes)
         parts = [given_cells.see(pl.Series(cells[i : i + 3], dtype=pl.String)) for i in range(0, len(cells), 3)]
         try:
-            labels = target_labels(table_of(y=cells), "y", unlabeled, **told)
+            labels = target_labels(table_of(y=cells), "y", unlabeled, classes=classes)
         except TableError as error:
             with pytest.raises(TableError, match=re.escape(str(error))):
                 given_cells.refuse()
@@ -282,8 +267,6 @@ def test_unicode_spellings_are_one_class_and_told_apart_in_the_note():
     assert read.notes[-1] == (
         "In column 'y', 'caf\u00e9' (2 rows) and 'cafe\\u0301' (1 row) were read as one class, 'caf\u00e9'."
     )
-    exact = read_target(table_of(y=[NFC, NFC, NFD, NFD]), "y", exact_labels=True)
-    assert len(exact.labels.classes) == 2
 
 
 def test_what_nobody_can_see_is_no_label_and_does_not_hide_a_marker():

@@ -187,14 +187,12 @@ def read_audit(
     labels: Labels,
     unlabeled: str | Sequence[str] | None = None,
     *,
-    exact_labels: bool = False,
     chosen: str = RANDOM,
 ) -> AuditAnswers:
     """Read the answers back and match them with the table they were drawn from.
 
-    Answers that differ in nothing but case and white space are one class, unless ``exact_labels`` says otherwise
-    and both are known. What cannot be understood is refused with a ``TableError``, and so are rows chosen for
-    doubt where random ones are needed: ``chosen`` says which.
+    Answers that differ in nothing but case and white space are one class. What cannot be understood is refused
+    with a ``TableError``, and so are rows chosen for doubt where random ones are needed: ``chosen`` says which.
     """
     audit = read_sheet(path)
     origin, markers, classes = read_origin(audit), markers_of(unlabeled), labels.classes.tolist()
@@ -205,7 +203,7 @@ def read_audit(
         values = listed([shown(text) for text in origin.markers]) if origin.markers else "no value"
         remedy = ", so its rows are not random among those unlabelled now; use the same, or draw again."
         raise TableError(f"{audit.name} was drawn with {values} as ", Parameter("unlabeled"), remedy)
-    found = match_answers(audit, cells_of(table, target), target, classes, markers, exact_labels, chosen)
+    found = match_answers(audit, cells_of(table, target), target, classes, markers, chosen)
     there = found.drawn >= 0
     found.drawn[there] = table.places_of(found.drawn[there])
     rows, told = found.rows, found.labels
@@ -224,7 +222,6 @@ def match_answers(
     target: str,
     classes: Sequence[str],
     markers: Sequence[str] = (),
-    exact_labels: bool = False,
     chosen: str = RANDOM,
     others: Mapping[str, tuple[Table, str]] | None = None,
 ) -> AuditAnswers:
@@ -244,8 +241,7 @@ def match_answers(
                 raise TableError(f"{sheet.name} and {audit.name} are two draws; give sheets of one draw.")
         notes += of_one.notes
         said.append({i: known_class(row.answer, classes, notes, markers) for i, row in of_one.by_place.items()})
-    if not exact_labels:
-        said = _with_new_classes_folded(said, classes, notes)
+    said = _with_new_classes_folded(said, classes, notes)
     told, annotators, n_drawn = said[0], None, max(of_one.n_drawn for of_one in rows)
     if len(people) > 1:
         annotators = Annotators(list(people), said)

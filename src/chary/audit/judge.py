@@ -134,8 +134,8 @@ def draw_to_judge(
         Of the sheet. A smaller one that is there is enlarged and keeps its answers.
     options : Options
         ``labels``, one or two, and ``confidence`` are columns that the sheet does not show; nor does it show
-        those of ``hide``, which would betray the labels, and those that chary wrote. ``unlabeled`` and
-        ``exact_labels`` as in ``target_labels``. ``seed``: that of the sheet that is there, and else 0.
+        those of ``hide``, which would betray the labels, and those that chary wrote. ``unlabeled`` as
+        in ``target_labels``. ``seed``: that of the sheet that is there, and else 0.
         ``force``: draw anew in place of a sheet without answers; ``discard_answers``: of any, keeping a copy.
     k : int
         How many rows it shall hold in the end.
@@ -179,7 +179,7 @@ def judge_table(source: Source, truth: Any, options: Options, level: float = 0.9
         ``labels``: one or two columns under test; a row without one counts as wrong. ``confidence``: a column of
         numbers, the larger the surer the label: which rows can be accepted. ``by``: accuracy for each value of
         these columns. ``error``: the largest share of wrong labels among those to be accepted, decided on
-        beforehand; it needs ``confidence``. ``unlabeled`` and ``exact_labels`` as when the sheet was drawn.
+        beforehand; it needs ``confidence``. ``unlabeled`` as when the sheet was drawn.
     level : float, default=0.95
         Of the intervals; that of accepting rows is 90 %.
     """
@@ -270,9 +270,9 @@ class LabelsUnderTest(NamedTuple):
 def read_labels_under_test(source: Source, options: Options) -> LabelsUnderTest:
     """Classes and counts of label columns; spellings that differ in case and white space alone are one class.
 
-    ``labels``, ``unlabeled`` and ``exact_labels`` of the options count. A column may hold numbers or truth values.
+    ``labels`` and ``unlabeled`` of the options count. A column may hold numbers or truth values.
     """
-    exact, markers = options.exact_labels, markers_of(options.unlabeled)
+    markers = markers_of(options.unlabeled)
     if not 1 <= len(options.labels) <= _MOST_COLUMNS or len(set(options.labels)) < len(options.labels):
         given = listed([shown(name) for name in options.labels]) if options.labels else "none"
         raise TableError(f"Give up to {_MOST_COLUMNS} columns of labels, each once; {given} was given.")
@@ -288,7 +288,7 @@ def read_labels_under_test(source: Source, options: Options) -> LabelsUnderTest:
         values, n_rows = source.counts(name)
         for text, n in zip(_label_texts(values.alias(name), own).to_list(), n_rows, strict=True):
             counts[text] += n
-        known = {text: n for text, n in counts.items() if text is not None and not is_marker(text, markers, exact)}
+        known = {text: n for text, n in counts.items() if text is not None and not is_marker(text, markers)}
         refuse_doubtful(name, known, bool(markers), options.classes)
         n_labels = sum(known.values())
         if not known:
@@ -299,7 +299,7 @@ def read_labels_under_test(source: Source, options: Options) -> LabelsUnderTest:
                 "classes; choose another."
             )
         every.update(known)
-    chosen = {text: text for text in every} if exact else chosen_spellings(every)
+    chosen = chosen_spellings(every)
     found: dict[str, Counter[str | None]] = {name: Counter() for name in spelled}
     notes: list[str] = []
     for name, counts in spelled.items():
@@ -315,8 +315,7 @@ def read_labels_under_test(source: Source, options: Options) -> LabelsUnderTest:
 def labels_of_sheet(source: Source, origin: SheetOrigin, numbers: Sequence[int]) -> list[str | None]:
     """The labels under test of some rows, for who tells a person when it is enough without showing them."""
     name = origin.judged[0]
-    told: dict[str, Any] = {"unlabeled": origin.unlabeled or (), "exact_labels": origin.exact_labels}
-    options = replace(Options.kept(origin.options), labels=(name,), **told)
+    options = replace(Options.kept(origin.options), labels=(name,), unlabeled=origin.unlabeled or ())
     return read_labels_under_test(source, options).of(source.rows(numbers, [name])[name])
 
 
@@ -387,8 +386,7 @@ def _read_sheet(path: Any, tested: LabelsUnderTest) -> AuditAnswers:
     markers, people = markers_of(options.unlabeled), dict[str, tuple[Table, str]]()
     for who in options.annotator:
         people[who] = (sheet, who) if who in sheet.frame.columns else (read_sheet(who), TRUTH)
-    exact = options.exact_labels
-    found = match_answers(sheet, cells, TRUTH, tested.classes, markers, exact, others=people)
+    found = match_answers(sheet, cells, TRUTH, tested.classes, markers, others=people)
     columns_shown = _columns_shown([sheet, *(of_one for of_one, _ in people.values())], options, origin)
     warnings = [
         f"Column {shown(name)} was shown on the sheet, so the answers may follow it: its figures may be too good."

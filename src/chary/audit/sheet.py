@@ -45,7 +45,7 @@ Guesses = Mapping[str, Any] | None  # columns with a model's opinion
 _UNLABELED, _TABLE, _READ_WITH, _PLACE = "chary_unlabeled", "chary_table", "chary_read_with", "chary_place"
 _FIELDS = {
     name: f"chary_{name}"
-    for name in ("exact_labels", "chosen", "seed", "judged", "digests", "shown", "hidden", "stopped", "options")
+    for name in ("chosen", "seed", "judged", "digests", "shown", "hidden", "stopped", "options")
 }
 _FIELDS["stopped"] = "chary_stopped_when_enough"
 MOST_SHOWN = 20_000  # characters of names, or of options; a cell of a spreadsheet holds 32,767
@@ -298,7 +298,6 @@ class SheetOrigin(NamedTuple):
     unlabeled: tuple[str, ...] | None  # as given to ``target_labels``
     tables: tuple[str, ...]  # paths as typed, several where these were one table; empty text if unknown
     read_with: dict[str, Any]  # the parameters to read them with
-    exact_labels: bool = False
     chosen: str = RANDOM
     seed: int | None = None  # of the draw
     judged: tuple[str, ...] = ()  # columns of labels that were to be judged; empty: an audit of missing labels
@@ -507,8 +506,8 @@ def unlabelled_rows(
     """The rows without a label, by what ``target_labels`` says.
 
     Of a table that is read in batches ``table`` may hold its labelled rows alone; the others come from ``source``.
-    The rows drawn are random among those unlabelled now, so the sheet says how that was told: ``unlabeled`` and
-    ``exact_labels`` as given to ``target_labels``. Further fields of ``SheetOrigin`` may be said, too.
+    The rows drawn are random among those unlabelled now, so the sheet says how that was told: ``unlabeled``
+    as given to ``target_labels``. Further fields of ``SheetOrigin`` may be said, too.
     """
     closed = np.zeros(table.n_numbers, dtype=bool)
     closed[table.numbers(np.flatnonzero(labels.labeled))] = True

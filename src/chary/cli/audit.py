@@ -47,7 +47,7 @@ def draw_command(file: console.TABLE, options: Options) -> None:
     from chary.tables.table import rows_that_count, with_names_of
     from chary.tables.target import target_labels
 
-    table, large = console.open_table(file, replace(options, sample=None, format=None)), None
+    table, large = console.open_table(file, replace(options, format=None)), None
     options = with_names_of(table if isinstance(table, Table) else table.table, options)
     target, reading = str(options.target), options.target_reading
     if not isinstance(table, Table):
@@ -177,7 +177,7 @@ def _next_command(sheet: Path, origin: SheetOrigin, tables: Sequence[str] = ()) 
     """Write what to type once a sheet is filled in; ``tables`` are what the user says it was drawn from."""
     from chary.audit.sheet import DOUBT, tables_beside
 
-    told = {"unlabeled": origin.unlabeled, "exact_labels": origin.exact_labels, **origin.read_with}
+    told = {"unlabeled": origin.unlabeled, **origin.read_with}
     kept = {name: value for name, value in vars(Options.kept(origin.options)).items() if name not in told}
     options = Options.of(**kept | told | {"target": origin.target, "labels": origin.judged})
     files = list(tables) or tables_beside(sheet, origin)

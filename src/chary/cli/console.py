@@ -105,7 +105,7 @@ def require_readable(*files: str | os.PathLike[str]) -> None:
 
 
 def open_table(files: Sequence[str | os.PathLike[str]], options: Options) -> Table | Source:
-    """A table, in memory if it fits there and no sample is asked for, otherwise to be read in parts.
+    """Open a table: in memory if it fits there, otherwise to be read in parts.
 
     What Polars itself says of a damaged file, before it raises, is not repeated.
     """
@@ -113,12 +113,10 @@ def open_table(files: Sequence[str | os.PathLike[str]], options: Options) -> Tab
     from chary.tables.table import free_memory
 
     given, allowed = [os.fspath(file) for file in files], options.memory or free_memory() // 2
-    if options.sample is not None and "-" in given:
-        raise ValueError("Standard input can be read once only; save the table, or leave --sample out.")
     with quietly():
         source = open_source(given, **options.reading, memory=allowed)
-        in_parts = options.sample is not None or source.exceeds(allowed)
-        return (source if in_parts else source.read()).written_as(options.format)
+        table = source if source.exceeds(allowed) else source.read()
+        return table.written_as(options.format)
 
 
 @contextmanager

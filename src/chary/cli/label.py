@@ -72,7 +72,7 @@ class Labelled(NamedTuple):
 
 
 def label_and_write(files: Sequence[str | os.PathLike[str]], options: Options) -> Labelled:
-    """Read, label, write: in parts what does not fit in memory, or if that is asked for by a sample."""
+    """Read, label, write: in parts what does not fit in memory."""
     console.require_readable(*files)
     from chary.audit.sheet import keep_copy, refuse_to_lose_answers
     from chary.labelling import label_table

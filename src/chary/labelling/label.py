@@ -69,7 +69,7 @@ def label_table(
     """Label the rows of a table whose target cell is empty.
 
     The model learns from all rows, or, of a table that is read in parts, from every labelled row and a uniform
-    sample of the others (``options.sample``). Then every row is labelled, batch after batch. Of a table read in
+    sample of the others. Then every row is labelled, batch after batch. Of a table read in
     parts:
 
     - Counts are of all rows. Rows to check are chosen from the sample.
@@ -140,7 +140,7 @@ def _sampled(source: Source, options: Options, memory: int, progress: Progress) 
     return sample_of_table(
         source,
         str(options.target),
-        options.sample or SAMPLE,
+        SAMPLE,
         **options.target_reading,
         keep=[row.number for path in sheets for row in named_rows(read_sheet(path))],
         seed=options.seed or 0,

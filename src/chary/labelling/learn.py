@@ -192,11 +192,12 @@ def read_labels(table: Table, options: Options) -> tuple[Labels, Labels, AuditAn
 
     Both know every class. Some rows must be left to label.
     """
-    target, unlabeled, exact = str(options.target), options.unlabeled, options.exact_labels
+    target = str(options.target)
+    unlabeled = options.unlabeled
     read = read_target(table, target, **options.target_reading)
     labels = read.labels
     if options.checked is not None:  # rows chosen for doubt: their labels are labels like any other
-        checked = read_audit(options.checked, table, target, labels, unlabeled, exact_labels=exact, chosen=DOUBT)
+        checked = read_audit(options.checked, table, target, labels, unlabeled, chosen=DOUBT)
         said = f"{len(checked.rows)} labels of rows that were checked one by one are among those given."
         labels, read = merge(labels, checked)[1], read._replace(notes=[*read.notes, said])
     if labels.labeled.all():
@@ -207,7 +208,7 @@ def read_labels(table: Table, options: Options) -> tuple[Labels, Labels, AuditAn
         )
     if options.audit is None:
         return labels, labels, None, read
-    answers = read_audit(options.audit, table, target, labels, unlabeled, exact_labels=exact)
+    answers = read_audit(options.audit, table, target, labels, unlabeled)
     if other := options.unlike(answers.options):
         said = f"{Path(options.audit).name} was drawn with {other}, and these labels are made without."
         read = read._replace(notes=[*read.notes, said])

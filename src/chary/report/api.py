@@ -46,7 +46,6 @@ def label(
     *,
     unlabeled: str | Sequence[str] | None = None,
     classes: str | Sequence[str] = (),
-    exact_labels: bool = False,
     drop: Sequence[str] = (),
     categorical: Sequence[str] = (),
     numeric: Sequence[str] = (),
@@ -82,8 +81,6 @@ def label(
     classes : str or sequence of str, default=()
         Cell values that are classes though they look like no answer, as "unknown" or 99 do: without it, or
         ``unlabeled``, these are refused.
-    exact_labels : bool, default=False
-        Whether labels that differ in nothing but case and white space are different classes.
     drop : sequence of column names, default=()
         Columns to leave out.
     categorical, numeric, identifier : sequences of column names, default=()
@@ -168,7 +165,7 @@ def diagnose(data: Any, target: str, **options: Any) -> Diagnosed:
         The column that holds the labels; cells without one are missing.
     **options
         The parameters of ``chary.label`` that say how the table is read: ``unlabeled``, ``classes``,
-        ``exact_labels``, ``drop``, ``categorical``, ``numeric``, ``identifier``, ``missing``, ``dates``,
+        ``drop``, ``categorical``, ``numeric``, ``identifier``, ``missing``, ``dates``,
         ``text``, ``features``, ``delimiter``, ``encoding``, ``sheet``, ``header_row``; and ``seed``.
 
     See Also
@@ -205,7 +202,7 @@ def judge(data: Any, labels: Any, truth: Any, *, level: float = 0.95, **options:
     **options
         ``confidence``, a column of numbers, the larger the surer the label; ``by``, columns to slice by;
         ``error``, the largest share of wrong labels among those to accept; ``annotator``, further people's sheets;
-        ``unlabeled`` and ``exact_labels`` as in ``label``; for a path also ``delimiter``, ``encoding``, ``sheet``
+        ``unlabeled`` as in ``label``; for a path also ``delimiter``, ``encoding``, ``sheet``
         and ``header_row``.
 
     Examples
@@ -251,8 +248,8 @@ def draw_rows(
     **options
         ``discard_answers``, to draw anew even in place of answers, of which a copy is kept;
         ``confidence`` and ``hide``, columns that the sheet does not show either; ``show``, columns that it shows
-        although the label can be told from them; ``seed``; ``unlabeled`` and
-        ``exact_labels`` as in ``label``; for a path also ``delimiter``, ``encoding``, ``sheet``, ``header_row``.
+        although the label can be told from them; ``seed``; ``unlabeled`` as in ``label``; for a
+        path also ``delimiter``, ``encoding``, ``sheet``, ``header_row``.
     """
     chosen = Options.of("judge", labels=labels, force=overwrite, **options)
     source = flattened(_source(data, reserved=(), **chosen.reading))

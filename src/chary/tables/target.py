@@ -59,11 +59,13 @@ def read_target(
     target: str,
     unlabeled: str | Sequence[str] | None = None,
     *,
-    exact_labels: bool = False,
     classes: Sequence[str] = (),
     missing: Sequence[str] = (),
 ) -> Target:
     """The target column of a table, encoded; its empty cells, and cells equal to ``unlabeled``, have no label.
+
+    Labels that differ in nothing but case and white space are one class, called by its most frequent spelling;
+    ``spellings`` and ``notes`` say so.
 
     Parameters
     ----------
@@ -72,9 +74,6 @@ def read_target(
     unlabeled : str or sequence of str, default=None
         What means "no label", in upper or lower case. Cells that look like it without being empty (NA, ?, -1,
         unknown, 99 beside 0 to 10 or beside words) are refused unless they are named here or among the classes.
-    exact_labels : bool, default=False
-        Whether labels that differ in nothing but case and white space are different classes. If not, they are one
-        class, called by its most frequent spelling, and ``spellings`` and ``notes`` say so.
     classes : sequence of str, default=()
         Cells that look like no label and are a class.
     missing : sequence of str, default=()
@@ -82,16 +81,16 @@ def read_target(
     """
     require_target(table, target)
     raw, markers = target_texts(table.frame[target]), markers_of(unlabeled)
-    cells, counts, none = _counted(raw, markers, exact_labels)
+    cells, counts, none = _counted(raw, markers)
     counts = {text: count for text, count in counts.items() if text not in set(none)}
     refuse_doubtful(target, counts, bool(markers), classes, missing)
-    chosen, by_class = _by_class(counts, exact_labels)
+    chosen, by_class = _by_class(counts)
     _refuse_unlearnable(target, by_class)
     longest = max(map(len, chosen.values()))
     if 4 * longest * len(cells) > _MAX_LABEL_BYTES:
         raise TableError(f"Column {shown(target)} has a label of {longest:,} characters; shorten it.")
     labels = cells.replace_strict(chosen, default=None, return_dtype=pl.String)
-    spellings = {} if exact_labels else _spellings(raw, labels)
+    spellings = _spellings(raw, labels)
     odd = [text for text in none if text not in markers and folded(text)]
     notes = [f"In column {shown(target)}, {shown(text)} is treated as unlabelled." for text in odd]
     return Target(encode(labels, unlabeled=None), spellings, fold_sentences(spellings, target) + notes)
@@ -110,7 +109,6 @@ def target_values(
     column: pl.Series,
     unlabeled: str | Sequence[str] | None = None,
     *,
-    exact_labels: bool = False,
     classes: Sequence[str] = (),
     missing: Sequence[str] = (),
 ) -> list[Value]:
@@ -118,8 +116,8 @@ def target_values(
 
     The parameters are those of ``read_target``, which refuses what here is doubtful.
     """
-    _, counts, none = _counted(target_texts(column), markers_of(unlabeled), exact_labels)
-    chosen, rows = _by_class(counts, exact_labels)
+    _, counts, none = _counted(target_texts(column), markers_of(unlabeled))
+    chosen, rows = _by_class(counts)
     doubtful = {chosen[text] for text in doubtful_labels(counts, codes_of(column.name, missing))}
     unticked = {chosen[text] for text in none} | {text for text in doubtful if not is_marker(text, classes)}
     return [Value(name, n, name not in unticked, name in doubtful) for name, n in rows.most_common()]
@@ -142,19 +140,17 @@ def require_target(table: Table, target: str) -> None:
         raise TableError(f"Column {shown(target)} holds {table.frame[target].dtype}, not labels; choose another.")
 
 
-def _counted(raw: pl.Series, markers: Sequence[str], exact: bool) -> tuple[pl.Series, dict[str, int], list[str]]:
+def _counted(raw: pl.Series, markers: Sequence[str]) -> tuple[pl.Series, dict[str, int], list[str]]:
     """Cells as labels; rows by label, the most frequent first; and those of the labels that mean none."""
     cells = label_texts(raw)
-    if exact:  # as they are; NumPy drops a NUL at the end of text anyway
-        cells = raw.str.strip_chars_end("\x00").set(cells.is_null(), None)
     rows = cells.alias("label").drop_nulls().value_counts(name="rows")
     counts = dict(rows.sort("rows", "label", descending=[True, False]).iter_rows())
-    return cells, counts, [text for text in counts if is_marker(text, markers, exact) or not folded(text)]
+    return cells, counts, [text for text in counts if is_marker(text, markers) or not folded(text)]
 
 
-def _by_class(counts: Mapping[str, int], exact: bool) -> tuple[dict[str, str], Counter[str]]:
+def _by_class(counts: Mapping[str, int]) -> tuple[dict[str, str], Counter[str]]:
     """The class of each label, and the rows of each class."""
-    chosen = {text: text for text in counts} if exact else chosen_spellings(counts)
+    chosen = chosen_spellings(counts)
     rows: Counter[str] = Counter()
     for text, n in counts.items():
         rows[chosen[text]] += n
@@ -261,9 +257,9 @@ def markers_of(unlabeled: str | Sequence[str] | None) -> tuple[str, ...]:
     return tuple(dict.fromkeys(text.strip() for text in given if text.strip()))
 
 
-def is_marker(text: str, markers: Sequence[str], exact: bool = False) -> bool:
-    """Whether a label stands for none, in upper or lower case unless that counts."""
-    return text.strip() in markers if exact else folded(text) in {folded(marker) for marker in markers}
+def is_marker(text: str, markers: Sequence[str]) -> bool:
+    """Tell whether a label stands for none, in upper or lower case."""
+    return folded(text) in {folded(marker) for marker in markers}
 
 
 # ---------------------------------------------------------------- the rows to learn from
@@ -378,10 +374,11 @@ class _Kept:
         size = row_bytes(self.parts[0].frame)
         self.n_bytes = int(size.sum())
         if self.n_bytes > self.room:
-            certain = int(size[self.parts[0].certain].sum())
-            how = f"lower {Parameter('sample')}" if certain <= self.room / 2 else "use fewer labels"
-            said = f"The rows of {self.name} to learn from take {self.n_bytes >> 20:,} MiB"
-            raise TableError(f"{said}; raise {Parameter('memory')}, or {how}.")
+            size_text = f"{self.n_bytes >> 20:,} MiB"
+            raise TableError(
+                f"The rows of {self.name} to learn from take {size_text}; raise {Parameter('memory')}, or leave "
+                "rows or columns out of the table."
+            )
         return self.parts[0]
 
 
@@ -393,17 +390,17 @@ class GivenCells:
         target: str,
         unlabeled: str | Sequence[str] | None = None,
         *,
-        exact_labels: bool = False,
         classes: Sequence[str] = (),
         missing: Sequence[str] = (),
     ) -> None:
-        self._target, self._markers, self._exact = target, markers_of(unlabeled), exact_labels
+        self._target = target
+        self._markers = markers_of(unlabeled)
         self._told = classes, missing
         self._counts: Counter[str] = Counter()  # of all labels, as long as there are few enough to be classes
 
     def see(self, cells: pl.Series) -> NDArray[np.bool_]:
         """Where some cells hold a label; such as may mean none are counted, not taken."""
-        found, counts, none = _counted(target_texts(cells), self._markers, self._exact)
+        found, counts, none = _counted(target_texts(cells), self._markers)
         left = {text: n for text, n in counts.items() if text not in none}
         doubtful = [text for text in left if may_be_unlabeled(text) and not is_marker(text, self._told[0])]
         few = len(self._counts) <= MAX_CLASSES
