@@ -415,7 +415,7 @@ def test_a_sheet_of_several_files_tells_them_all(table, drawn):
 
 # -- Where it comes from
 
-ORIGIN = SheetOrigin("truth", ["a", "b"], ("?", "NA"), ("in/t.csv", "u.csv"), {"delimiter": ";"}, True, DOUBT)
+ORIGIN = SheetOrigin("truth", ["a", "b"], ("?", "NA"), ("in/t.csv", "u.csv"), {"delimiter": ";"}, DOUBT)
 ORIGIN = ORIGIN._replace(seed=0, judged=("rule",), shown=("x",))
 
 
