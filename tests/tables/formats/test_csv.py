@@ -1,5 +1,7 @@
 """The bytes of a CSV in, cells out: every dialect reads the same, every refusal names the place and the remedy."""
 
+import csv
+
 import pytest
 
 from chary.tables.source import read_table
@@ -96,6 +98,16 @@ def test_refusals_name_the_place_and_the_remedy(tmp_path, data, message):
     with pytest.raises(TableError, match=message) as caught:
         read_table(write(tmp_path, data))
     assert "\n" not in str(caught.value)
+
+
+def test_a_column_name_is_too_long_whatever_limit_another_library_has_set(tmp_path):
+    (tmp_path / "t.csv").write_bytes(b"a" * 200_000 + b",b\n1,2\n")
+    limit_before = csv.field_size_limit(2**30)
+    try:
+        with pytest.raises(TableError, match="a column name of more than 131,072 characters"):
+            read_table(tmp_path / "t.csv")
+    finally:
+        csv.field_size_limit(limit_before)
 
 
 @pytest.mark.parametrize("encoding", ["martian", "hex", "zlib", "a\x00b", "rot13"])

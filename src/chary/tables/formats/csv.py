@@ -34,6 +34,7 @@ from chary.tables.table import MAX_COLUMNS, Table, TableError, can_be_text, reas
 _WHOLE_CHUNK = 8 << 20  # bytes read at a time of a file that is kept
 _HEAD = 1 << 20  # bytes that tell the delimiter and where the column names are
 _DELIMITERS = (",", ";", "\t", "|")
+_LONGEST_NAME = 131_072  # characters: the limit of Python's reader
 _QUOTE, _NEWLINE, _RETURN = b'"\n\r'
 
 
@@ -181,13 +182,18 @@ def _read_records(records: _Records, separator: str, columns: Wanted) -> Table:
 def _names(records: _Records, separator: str) -> list[str]:
     """Read the column names, which stand in the first record."""
     text = records.data[: records.ends[0]].decode()
+    fault = f"a column name of more than {_LONGEST_NAME:,} characters; shorten it"
     try:
-        return next(csv.reader(io.StringIO(text), delimiter=separator))
+        names = next(csv.reader(io.StringIO(text), delimiter=separator))
     except csv.Error:
-        fault = f"a column name of more than {csv.field_size_limit():,} characters; shorten it"
         if "\r" in text.rstrip("\r"):
             fault = "a carriage return in the middle of the column names; remove it, or put the name in quotes"
         raise TableError(f"{records.where(0)}: {fault}.") from None
+
+    # The reader has this limit itself, unless another library in the process has lifted it.
+    if max(map(len, names)) > _LONGEST_NAME:
+        raise TableError(f"{records.where(0)}: {fault}.")
+    return names
 
 
 def _ends_of(data: bytes) -> tuple[int, int]:
