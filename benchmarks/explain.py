@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from columns import Features
 from rich.console import Console
 from rich.table import Table
+from second_look import Features
 from threadpoolctl import threadpool_limits
 
 from chary import MixedEnsembleClassifier

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from columns import Features
+import polars as pl
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
@@ -27,6 +27,7 @@ from threadpoolctl import threadpool_limits
 from chary import MixedEnsembleClassifier
 from chary.labelling.label import suspect_labels
 from chary.method.held_out import HeldOut, held_out
+from chary.tables import TablePreparation
 from studies import COLLECTION, TableFacts, labelled_rows
 
 SHARES = {"random": (0.0, 0.05, 0.1), "group": (0.0, 0.1), "column": (0.0, 0.1)}
@@ -42,6 +43,17 @@ ORDERS: dict[str, Callable[[HeldOut], np.ndarray]] = {
     "difference times T-similarity": lambda judged: (judged.probability - judged.own) * judged.confidence,
 }
 MARGINS = (0.5, 0.7, 0.8, 0.85, 0.9)
+
+
+class Features:
+    """A table of the collection with its target, prepared."""
+
+    def __init__(self, folder: Path, facts: TableFacts) -> None:
+        self.frame = pl.read_parquet(folder / f"{facts.name}.parquet")
+        self.y = self.frame[facts.target].cast(pl.String).to_numpy().astype(str)
+        preparation = TablePreparation()
+        self.X = preparation.fit_transform(self.frame.drop(facts.target))
+        self.features = preparation.features()
 
 
 def cells(data: Path, folder: Path) -> Iterator[Judged]:

@@ -1,8 +1,7 @@
 """Twenty-four checks that any self-training classifier can be put through.
 
 scikit-learn's own estimator checks never show an estimator one unlabelled row; these do. Each takes a
-``Subject``, which knows how to make the model under test. ``benchmarks/self_training.py`` prints the score of
-chary's and of scikit-learn's ``SelfTrainingClassifier``.
+``Subject``, which knows how to make the model under test.
 """
 
 import os
