@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.table import Table
 from sklearn.ensemble import RandomForestClassifier
 
-from chary.audit import accept_threshold, count_interval, draw, figures, interval, sequence, settled
+from chary.audit import accept_threshold, count_interval, draw, figures, interval, sequence
 
 TABLES = ("computers", "epa_cars", "flchain", "hotel", "nace", "weather")
 SIZES = (30, 100)
@@ -59,7 +59,8 @@ def audit_once(truth, labels, confidence, counts, classes, k: int, seed: int) ->
     found = figures.judge_labels(truth[rows], labels[rows], counts)
     low, high = found.accuracy.low, found.accuracy.high
     lows, highs = sequence(right[rows], n)
-    decision = settled(lows, highs, above=ABOVE)
+    decided = (lows >= ABOVE) | (highs < ABOVE)
+    says_above = bool(lows[decided.argmax()] >= ABOVE)  # at the first moment that decides
     chosen = confidence >= accept_threshold(confidence[rows], right[rows], confidence, ERROR).threshold
     shares = [judged.share.low <= classes[name] <= judged.share.high for name, judged in found.classes.items()]
     return {
@@ -70,7 +71,7 @@ def audit_once(truth, labels, confidence, counts, classes, k: int, seed: int) ->
         "point": (found.accuracy.share >= ABOVE) != (accuracy >= ABOVE),
         "above": low >= ABOVE,
         "falsely": low >= ABOVE > accuracy,
-        "stopped": decision is not None and (decision.what == "above") != (accuracy >= ABOVE),
+        "stopped": bool(decided.any()) and says_above != (accuracy >= ABOVE),
         "kept": not chosen.any() or bool(np.mean(~right[chosen]) <= ERROR),
         "accepted": float(chosen.mean()),
     }

@@ -31,7 +31,7 @@ _LABELLING = "label diagnose review draw"  # a draw remembers what labels shall 
 _ALL = f"{_LABELLING} judge"
 _READ, _WRITE = f"{_ALL} predict", "label draw judge predict"
 # What a sheet says in another way, or what concerns the draw alone.
-_NOT_KEPT = ("target", "labels", "unlabeled", "k", "force", "discard_answers", "plan")
+_NOT_KEPT = ("target", "labels", "unlabeled", "k", "force", "discard_answers")
 # What labels depend on: others than those that a sheet was drawn with are said.
 _COLUMNS = ("drop", "categorical", "numeric", "identifier", "text", "missing", "dates")
 # What names columns.
@@ -80,27 +80,16 @@ def minutes(n_rows: int) -> str:
     return f"{found / 60:.1f} hours" if found >= 120 else f"{found} minute{'s' * (found > 1)}"
 
 
-def read_plan(text: str, flag: str = "--plan") -> tuple[str, float]:
-    """What was typed after ``--plan``: what an audit shall show.
-
-    >>> read_plan("width<=20%"), read_plan("accuracy >= 0.8")
-    (('width', 0.2), ('accuracy', 0.8))
-    """
-    what, share = (part.strip() for part in [*re.split("[<>]=", text), ""][:2])
-    if what not in ("width", "accuracy", "error"):
-        raise ValueError(f"{flag} {text!r} is not understood; give width<=20%, accuracy>=80% or error<=10%.")
-    return what, read_share(share, f"{flag} {what}")
-
-
 def read_requirement(text: str, flag: str = "--require") -> float:
     """What was typed after ``--require``: the accuracy that the labels must have.
 
     >>> read_requirement("accuracy >= 80%")
     0.8
     """
-    if not re.match(r"\s*accuracy\s*>=", text):
+    what, _, share = text.partition(">=")
+    if what.strip() != "accuracy":
         raise ValueError(f"{flag} {text!r} is not understood; give it as in {flag} 'accuracy>=80%'.")
-    return read_plan(text, flag)[1]
+    return read_share(share.strip(), f"{flag} accuracy")
 
 
 def read_prior(texts: Sequence[str], flag: str = "--class-prior") -> dict[str, float] | str | None:
@@ -242,13 +231,6 @@ class Options:
         read=read_requirement,
         write=lambda share: f"accuracy>={_written_share(share)}",
     )
-    plan: tuple[str, float] | None = _audit(
-        "judge",
-        "TEXT",
-        "Only say how many rows to label for width<=20%, accuracy>=80% or, of labels to accept, error<=10%.",
-        read=read_plan,
-        write=lambda plan: f"{plan[0]}{'>=' if plan[0] == 'accuracy' else '<='}{_written_share(plan[1])}",
-    )
     by: Names = _audit("judge", "COLUMN", "Show the accuracy for each value of a column.", ())
     hide: Names = _audit("judge review", "COLUMN", "Do not show a column to whoever labels the rows.", ())
     show: Names = _audit("judge review", "COLUMN", "Show a column although it gives the label away.", ())
@@ -293,13 +275,8 @@ class Options:
     until_width: float | None = _option(
         "fill", "SHARE", "For a sheet of chary judge: say when the interval is no wider than this, such as 20%."
     )
-    until_above: float | None = _option(
-        "fill",
-        "SHARE",
-        "For a sheet of chary judge: say when it is clear whether accuracy is above this, such as 90%.",
-    )
     table: Names = _option(
-        "fill", "FILE", "For --until: the table of the sheet. [the file of that name beside it]", ()
+        "fill", "FILE", "For --until-width: the table of the sheet. [the file of that name beside it]", ()
     )
     port: int = _option("review", "N", "The port to listen on; 0 picks a free one.", 0, min=0, max=65535)
     no_browser: bool = _option("review", "", "Print the address instead of opening a browser.", False)

@@ -1,7 +1,5 @@
 """Limits against SciPy, against enumeration of small pools and against many simulated audits."""
 
-import math
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,14 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from chary.audit import at_least, count_interval, interval, required_size, sequence
-from chary.audit.intervals import (
-    MOSTLY_RIGHT,
-    NEUTRAL,
-    _fewest_likely,
-    clopper_pearson,
-    hypergeometric,
-    planned_sizes,
-)
+from chary.audit.intervals import MOSTLY_RIGHT, NEUTRAL, _fewest_likely, clopper_pearson, hypergeometric
 
 levels = st.floats(0.6, 0.99)
 
@@ -334,21 +325,6 @@ def test_the_answer_to_a_width_is_the_fewest_rows_of_all():
 def test_an_interval_just_as_wide_as_asked_for_is_narrow_enough():
     low, high = clopper_pearson(25, 50, 0.95)
     assert required_size(float(high - low)) == 50
-
-
-@pytest.mark.parametrize(("above", "accuracy", "level"), [(0.8, 0.9, 0.95), (0.9, 1.0, 0.9), (0.5, 0.7, 0.99)])
-def test_so_many_rows_show_a_share_and_one_row_less_need_not(above, accuracy, level):
-    n = required_size(above=above, accuracy=accuracy, level=level)
-    for size in range(n, n + 40):
-        assert at_least(math.floor(accuracy * size + 1e-9), size, level=level) >= above
-    assert at_least(math.floor(accuracy * (n - 1) + 1e-9), n - 1, level=level) < above
-    assert required_size(above=above, accuracy=above) is None
-
-
-def test_a_plan_names_the_rows_that_suffice_if_all_are_right_and_at_the_widest():
-    assert planned_sizes("accuracy", 0.8)[0] == (1.0, 14)  # 0.8 ** 14 <= 0.05 < 0.8 ** 13
-    assert planned_sizes("error", 0.1)[0] == (1.0, 22)  # 0.9 ** 22 <= 0.1 < 0.9 ** 21
-    assert [planned_sizes("width", 0.2)[place] for place in (1, 3)] == [(0.9, 44), (0.5, 104)]
 
 
 def test_counts_of_a_long_audit_have_equal_tails():

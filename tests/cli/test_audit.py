@@ -422,10 +422,10 @@ def test_filling_in_tells_when_it_is_enough_and_the_report_knows(judged, run, ke
     keys(
         ["12"[int(token.split("row ")[1].split()[0]) % 2 == 0] for token in pl.read_csv(judged)["chary_row"][:45]]
     )
-    code, out, err = run("audit", "fill", judged, "--until-above", "70%")
+    code, out, err = run("audit", "fill", judged, "--until-width", "30%")
     assert code == 0, err
     assert "After 45 rows: between" in out
-    assert "Done: accuracy is at least 70%" in out
+    assert "Done: the interval is 30% wide or less" in out
     assert f"Next:  chary judge {judged.with_name('t.csv')} --labels rule --audit {judged}" in out.replace(
         "\n", ""
     )

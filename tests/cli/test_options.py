@@ -119,8 +119,7 @@ OWN = {"error": st.none() | shares, "class_prior": priors, "memory": st.none() |
 OWN |= {"k": st.integers(2, 99), "rounds": st.none() | st.integers(0, 20)}
 OWN |= {"require": st.none() | shares, "header_row": st.none() | st.integers(1, 99)}
 OWN |= {"threshold": st.none() | shares}
-OWN |= {"plan": st.none() | st.tuples(st.sampled_from(["width", "accuracy", "error"]), shares)}
-OWN |= {"until_width": st.none() | shares, "until_above": st.none() | shares, "port": st.integers(0, 65535)}
+OWN |= {"until_width": st.none() | shares, "port": st.integers(0, 65535)}
 OWN |= {
     "seed": st.none() | st.integers(0, 2**31 - 1),
     "target": names,

@@ -11,7 +11,6 @@ from chary.audit.figures import (
     score,
     slice_scores,
 )
-from chary.audit.filling import settled
 from chary.audit.intervals import at_least, count_interval, interval, required_size, sequence
 from chary.audit.model import cross_fitted_score, fit_with_audit
 from chary.audit.sheet import draw
@@ -34,7 +33,6 @@ __all__ = [
     "required_size",
     "score",
     "sequence",
-    "settled",
     "slice_scores",
     "smallest_audit",
 ]

@@ -11,11 +11,11 @@ import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from chary._files import atomic_rewrite, sole_writer
 from chary._words import percent, shown
@@ -173,45 +173,6 @@ class Filling:
 # ---------------------------------------------------------------- when it is enough
 
 
-class Settled(NamedTuple):
-    """What a confidence sequence said first."""
-
-    n: int  #: rows looked at by then
-    what: str  #: "above" or "below" the share asked about, or "width" where that is what was asked for
-
-
-def settled(
-    low: ArrayLike, high: ArrayLike, *, above: float | None = None, width: float | None = None
-) -> Settled | None:
-    """The first moment at which a confidence sequence answers what was asked; None if it does not yet.
-
-    Parameters
-    ----------
-    low, high : array-like of shape (k,)
-        From ``sequence``.
-    above : float, default=None
-        Is the share at least this, or below it?
-    width : float, default=None
-        Is the interval at most this wide, from end to end?
-
-    Examples
-    --------
-    >>> low, high = sequence([True] * 80, population=5_000)
-    >>> settled(low, high, above=0.9)
-    Settled(n=68, what='above')
-    >>> settled(low, high, above=0.95) is None
-    True
-    """
-    low, high = np.asarray(low, dtype=float), np.asarray(high, dtype=float)
-    moments: dict[str, NDArray[np.bool_]] = {}
-    if above is not None:
-        moments |= {"above": low >= above, "below": high < above}
-    if width is not None:
-        moments["width"] = high - low <= width
-    found = [Settled(int(reached.argmax()) + 1, what) for what, reached in moments.items() if reached.any()]
-    return min(found, default=None)
-
-
 class Stopping:
     """Limits of the accuracy that hold at every moment, shown while a person labels.
 
@@ -221,14 +182,14 @@ class Stopping:
         The labels under test, by row of the sheet, in the order of the draw.
     population : int
         Rows of the table.
-    width, above : float, default=None
-        What is asked for: an interval at most so wide, and whether the accuracy is above or below a share.
+    width : float, default=None
+        What is asked for: an interval at most so wide.
     """
 
-    def __init__(
-        self, labels: Sequence[str | None], population: int, width: float | None = None, above: float | None = None
-    ) -> None:
-        self.labels, self.population, self.width, self.above = list(labels), population, width, above
+    def __init__(self, labels: Sequence[str | None], population: int, width: float | None = None) -> None:
+        self.labels = list(labels)
+        self.population = population
+        self.width = width
 
     def limits(self, answers: Sequence[str]) -> tuple[NDArray[Any], NDArray[Any]]:
         """After every row up to the last look: arrays, empty before the first."""
@@ -248,10 +209,10 @@ class Stopping:
             return f"The interval is shown after {LOOKS} rows, then after every {LOOKS}.", False
         share = f"between {percent(low[-1])} and {percent(high[-1])} of the labels are right"
         now = f"After {len(low)} rows: {share} (valid whenever you stop)."
-        found = settled(low, high, above=self.above, width=self.width)
-        if found is None:
+        if self.width is None:
             return now, False
-        reached = f"the interval is {self.width:.0%} wide or less" if self.width is not None else ""
-        if found.what in ("above", "below"):
-            reached = f"accuracy is {'at least' if found.what == 'above' else 'below'} {self.above:.0%}"
-        return f"Done: {reached} after {found.n} rows. {now}", True
+        is_narrow = high - low <= self.width
+        if not is_narrow.any():
+            return now, False
+        n_needed = int(is_narrow.argmax()) + 1
+        return f"Done: the interval is {self.width:.0%} wide or less after {n_needed} rows. {now}", True

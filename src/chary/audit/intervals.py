@@ -220,22 +220,18 @@ def sequence(
     return low / population, high / population
 
 
-def required_size(
-    width: float | None = None, level: float = 0.95, accuracy: float = 0.5, *, above: float | None = None
-) -> int | None:
-    """Fewest rows to audit for an interval at most this wide, or for a share that is right at least.
+def required_size(width: float, level: float = 0.95, accuracy: float = 0.5) -> int | None:
+    """Find the fewest rows to audit for an interval at most this wide.
 
-    By Clopper and Pearson's limits, one-sided for ``above``; those of ``interval`` are rarely wider.
+    By Clopper and Pearson's limits; those of ``interval`` are rarely wider.
 
     Parameters
     ----------
-    width : float, default=None
+    width : float
         Of the interval from end to end, such as 0.2 for plus or minus ten points.
     level : float, default=0.95
     accuracy : float, default=0.5
         What one expects; at 0.5 the interval is widest, so that the answer holds whatever comes out.
-    above : float, default=None
-        In place of a width: what ``at_least`` shall say, if the audit is as accurate as expected.
 
     Returns
     -------
@@ -245,34 +241,16 @@ def required_size(
     --------
     >>> required_size(0.2), required_size(0.2, accuracy=0.9)
     (104, 44)
-    >>> required_size(above=0.8, accuracy=0.9), required_size(above=0.9, accuracy=0.9)
-    (63, None)
     """
-    wanted = above if width is None else width
-    if wanted is None or not 0 < wanted < 1 or not 0 <= accuracy <= 1:
-        raise ValueError(f"width or above={wanted} and accuracy={accuracy} must be shares, width not 0 or 1.")
+    if not 0 < width < 1 or not 0 <= accuracy <= 1:
+        raise ValueError(f"width={width} and accuracy={accuracy} must be shares, width not 0 or 1.")
     n = np.arange(1, 20_001)
-    if width is None:
-        right = np.floor(accuracy * n + 1e-9)
-        short = clopper_pearson(right, n, 2 * level - 1)[0] < wanted - 1e-12
-    else:
-        low, high = clopper_pearson(accuracy * n, n, level)
-        short = high - low > wanted
-    enough = int(np.flatnonzero(short)[-1]) + 1 if short.any() else 0  # from the next size on, all are
-    return enough + 1 if enough < len(n) else None
-
-
-def planned_sizes(what: str, share: float) -> list[tuple[float, int | None]]:
-    """Rows to label for a ``width`` of the interval, an ``accuracy`` to show, or an ``error`` of accepted labels.
-
-    For each of several accuracies that may come out; None where no number of rows is enough. The level of what is
-    said of an error is 90 %, as in ``accept_threshold``, and the rows are drawn among those to accept alone.
-    """
-    if what == "width":
-        return [(right, required_size(share, accuracy=right)) for right in (0.95, 0.9, 0.8, 0.5)]
-    above, level = (share, 0.95) if what == "accuracy" else (1 - share, 0.9)
-    steps = sorted({1.0, *(round(above + part * (1 - above), 3) for part in (0.75, 0.5, 0.25))}, reverse=True)
-    return [(right, required_size(above=above, accuracy=right, level=level)) for right in steps]
+    low, high = clopper_pearson(accuracy * n, n, level)
+    too_wide = np.flatnonzero(high - low > width)
+    if not len(too_wide):
+        return 1
+    n_last = int(n[too_wide[-1]])  # from the next size on, all are narrow enough
+    return n_last + 1 if n_last < len(n) else None
 
 
 def clopper_pearson(correct: Any, n: Any, level: float) -> tuple[Floats, Floats]:

@@ -110,8 +110,8 @@ SHEET = Annotated[
 def fill_command(file: SHEET, options: Options) -> None:
     """Label the drawn rows one by one, with a key for each class.
 
-    Every answer is saved at once. With --until-width or --until-above you also see an interval of the accuracy
-    that holds whenever you stop, and are told when you have what you asked for. No label is shown.
+    Every answer is saved at once. With --until-width you also see an interval of the accuracy that holds whenever
+    you stop, and are told when it is as narrow as you asked for. No label is shown.
     """
     console.require_readable(file)
     from chary._files import sweep
@@ -120,7 +120,7 @@ def fill_command(file: SHEET, options: Options) -> None:
     console.heed_interrupts()
     sweep(Path(os.path.realpath(file)).parent)
     filling, stopping = Filling(file), None
-    if options.until_width is not None or options.until_above is not None:
+    if options.until_width is not None:
         stopping = _stopping(filling, options)
         filling.mark_stopping()
     sheet = Sheet(filling, stopping)
@@ -170,7 +170,7 @@ def _stopping(filling: Filling, options: Options) -> Stopping:
     if not all(0 <= number < scan.n_rows for number in numbers):
         raise ValueError(f"{path} was not drawn from {tables[0]} as it is now; use the table it was drawn from.")
     labels = labels_of_sheet(scan, origin, numbers)
-    return Stopping(labels, scan.n_filled, options.until_width, options.until_above)
+    return Stopping(labels, scan.n_filled, options.until_width)
 
 
 def _next_command(sheet: Path, origin: SheetOrigin, tables: Sequence[str] = ()) -> str:

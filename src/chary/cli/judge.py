@@ -10,7 +10,7 @@ import typer
 
 from chary.cli import console
 from chary.cli.audit import say_drawn
-from chary.options import AUDIT_SIZE, SECONDS_PER_ROW, Options, minutes
+from chary.options import Options
 
 if TYPE_CHECKING:
     from chary.report.summary import Hints, Summary
@@ -45,12 +45,9 @@ def judge_command(file: console.TABLE, options: Options, as_json: console.JSON =
             source = open_source(file, reserved=(), **options.reading)
             scan = flattened(source)
             options = with_names_of(scan.table, options)
-        if options.audit is not None and options.plan is None:
+        if options.audit is not None:
             step("Judging")
             summary, hints, paths = _judge(scan, source, file, options)
-    if options.plan is not None:
-        _plan(scan, options, as_json)
-        return
     if options.audit is None:
         _draw(scan, options, as_json)
         return
@@ -59,33 +56,6 @@ def judge_command(file: console.TABLE, options: Options, as_json: console.JSON =
     console.tell(summary, lambda screen: show_judged(screen, summary, hints), as_json, paths)
     if summary["required"] is not None:
         raise typer.Exit(_EXIT_CODES[summary["required"]["outcome"]])
-
-
-def _plan(scan: Source, options: Options, as_json: bool) -> None:
-    """How many rows a person has to label for what is wanted, by how many labels may be right."""
-    from chary.audit.intervals import planned_sizes
-
-    what, share = options.plan or ("", 0.0)
-    sizes = [(right, n) for right, n in planned_sizes(what, share) if n is None or n <= scan.n_filled]
-    if as_json:
-        console.print_json({what: share, "sizes": [{"accuracy": right, "rows": n} for right, n in sizes]})
-        return
-    goal = {
-        "width": f"an interval of the accuracy at most {share:.0%} wide",
-        "accuracy": f"showing that at least {share:.0%} of the labels are right",
-        "error": f"accepting labels with at most {share:.0%} wrong",
-    }[what]
-    console.say(f"Rows to label for {goal}, and how long that takes at {SECONDS_PER_ROW} seconds a row:\n")
-    for right, n in sizes:
-        needed = "no number of rows is enough" if n is None else f"{n:,} rows, about {minutes(n)}"
-        console.say(f"  if {100 * right:.3g}% of the labels are right: {needed}")
-    if what == "error":
-        console.say(
-            "\nTo have every answer count, put the rows that you want to accept into a file and judge that."
-        )
-    enough = [n for _, n in sizes if n is not None]
-    again, path = {"plan": None, "k": max(2, enough[:2][-1]) if enough else AUDIT_SIZE}, scan.table.path
-    console.say(f"\nNext:  {options.command('judge', ['draw', path or scan.table.name], **again)}", "bold")
 
 
 def _draw(scan: Source, options: Options, as_json: bool) -> None:

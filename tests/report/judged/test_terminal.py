@@ -25,7 +25,7 @@ def test_every_question_has_its_answer(judged):
         "beyond chance (kappa)",
         summary["accept"]["sentence"],
         "NEW CLASS",
-        "those for looking while labelling):  chary judge t.csv -k 60",
+        "about half as wide):  chary judge t.csv -k 60",
     ):
         assert said in out
 
