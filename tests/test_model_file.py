@@ -761,6 +761,14 @@ def test_learned_numbers_are_finite(model, names):
             there_and_back(model, lambda state: state["fitted"].update({name: wrong}))  # noqa: B023
 
 
+def test_quantiles_that_are_not_in_order_are_refused():
+    """Zeros and ones may have a place among them when other numbers have none."""
+    model = QuantileTransformer(n_quantiles=9).fit(X)
+    model.quantiles_[4, 0] = 7
+    with pytest.raises(ModelFileError, match="contradicts itself"):
+        there_and_back(model)
+
+
 def test_weights_of_the_network_and_statistics_of_columns_are_finite():
     model = DiverseEnsembleClassifier(n_steps=2, unlabeled=None).fit(X, PARTLY)
     preparation = TablePreparation().fit({"n": X[:, 0], "m": X[:, 1]})

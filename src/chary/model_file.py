@@ -450,12 +450,24 @@ def _works(model: Any) -> bool:
             return False
         if hasattr(model, "whole") and not model.whole():
             return False
+        if isinstance(model, QuantileTransformer) and not _is_ascending(model):
+            return False
         rows = np.stack([np.zeros(n_features), np.ones(n_features)])
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return all(_is_scored(model, row[None]) for row in rows)
     except Exception:  # arrays that do not fit together, in whatever way
         return False
+
+
+def _is_ascending(model: QuantileTransformer) -> bool:
+    """Tell whether quantiles are in order: what lies between two of them has no place otherwise."""
+    shares = model.references_
+    quantiles = model.quantiles_
+    if not (_is_array(shares, len(quantiles)) and _is_array(quantiles, len(shares), model.n_features_in_)):
+        return False
+    in_order = (np.diff(shares) >= 0).all() and (np.diff(quantiles, axis=0) >= 0).all()
+    return bool(in_order and shares.min() >= 0 and shares.max() <= 1)
 
 
 def _has_names(model: Any) -> bool:
