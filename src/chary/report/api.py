@@ -29,7 +29,7 @@ from chary.labelling.label import Pace, write_rows_to_check
 from chary.labelling.score import load_table_model
 from chary.model_file import model_bytes
 from chary.options import AUDIT_SIZE, Options
-from chary.report.page import notebook_picture, render_card, render_judged, render_page
+from chary.report.page import render_judged, render_page
 from chary.report.summary import Hints, Summary, summarize, summarize_diagnosis, summarize_judged
 from chary.report.terminal import show_diagnosis, show_judged, show_labels
 from chary.tables import Source, Table, TableError, open_source
@@ -428,10 +428,7 @@ class _Shown:
         return "\n".join(line.rstrip() for line in self._recorded().export_text().splitlines()).strip("\n")
 
     def _repr_html_(self) -> str:
-        return notebook_picture(self.summary) + self._recorded().export_html(inline_styles=True, code_format=_PRE)
-
-    def __dir__(self) -> list[str]:
-        return [name for name in super().__dir__() if not name.startswith("_")]
+        return self._recorded().export_html(inline_styles=True, code_format=_PRE)
 
 
 class Diagnosed(_Shown):
@@ -545,14 +542,6 @@ class Result(_Shown):
         With ``probabilities`` also ``chary_p_`` of each class; ``reading`` as in ``read_table``, for a file.
         """
         return self.model.predict_frame(data, probabilities=probabilities, **reading)
-
-    def card(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        """Write a model card to ``path``: Markdown with the front matter of Hugging Face.
-
-        It tells of the data, the labels, their bias, the audit, the intended use and the limits.
-        ``overwrite`` as in ``report``.
-        """
-        _write(path, render_card(self.summary, self._hints).encode("utf-8", "backslashreplace"), overwrite)
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Write the model to ``path``, for ``chary.load`` and the commands; ``overwrite`` as in ``report``."""

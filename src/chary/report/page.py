@@ -50,26 +50,6 @@ def render_judged(summary: Summary, hints: Hints = Hints()) -> str:  # noqa: B00
     return page.render(**summary, sections=sections, hints=hints, steps=judged_steps(summary, hints))
 
 
-def render_card(summary: Summary, hints: Hints = Hints()) -> str:  # noqa: B008 - immutable
-    """A model card of a labelled table: Markdown with the front matter of Hugging Face."""
-    card = templates_of("chary.report").overlay(autoescape=False).get_template("card.md")
-    return card.render(**summary, quality=quality(summary), steps=next_steps(summary, hints))
-
-
-def notebook_picture(summary: Summary) -> str:
-    """How labelled and other rows differ, drawn for a notebook; nothing if there is no such figure."""
-    drawn = density_outlines(summary.get("diagnosis", summary))
-    if drawn is None:
-        return ""
-    sides = (("unlabeled", "#2f6fbf", "other rows"), ("labeled", "#c96400", "labelled rows"))
-    shapes = [f"<polygon points='{drawn[side]}' fill='{colour}' fill-opacity='.4'/>" for side, colour, _ in sides]
-    key = ", ".join(f"<span style='color:{colour}'>{words}</span>" for _, colour, words in sides)
-    return (
-        "<div><svg viewBox='0 0 640 180' width='420' height='110' preserveAspectRatio='none' role='img' "
-        f"aria-label='Labelled and other rows'>{''.join(shapes)}</svg><br>{key}</div>"
-    )
-
-
 def density_outlines(diagnosis: dict[str, Any]) -> Any:
     """How many labelled and other rows look how much like a labelled one; None if that is not known."""
     density = diagnosis.get("density")

@@ -327,7 +327,6 @@ def summarize_judged(result: JudgedTable) -> Summary:
         "notes": [{"text": text, "warning": warning} for text, warning in notes],
         "columns": [_judged_column(column, result) for column in result.columns],
         "pairs": [_pair(pair, result) for pair in result.pairs],
-        "trusted": _trusted(result),
         # Who answered, and on how many rows they differ, if several did; the notes say how far they agree.
         "annotators": people and {"names": people.names, "differing": len(people.differing)},
         "slices": [{"column": name, "parts": as_data(parts)} for name, parts in result.slices.items()],
@@ -469,25 +468,6 @@ def _pair(pair: LabelPair, result: JudgedTable) -> dict[str, Any]:
             f"that of {second}.{unknown} They agree on {same}."
         ),
     }
-
-
-def _trusted(result: JudgedTable) -> list[dict[str, Any]]:
-    """Of each class, the column of labels to trust where it says so, and whether the audit is clear about that."""
-    if len(result.columns) < 2:
-        return []
-    chosen = []
-    for name in dict.fromkeys(str(name) for column in result.columns for name in column.judgement.classes):
-        said = [(column.name, column.judgement.classes.get(name)) for column in result.columns]
-        known = [(column, judged.precision) for column, judged in said if judged and judged.precision]
-        if known:
-            (column, best), *others = sorted(known, key=lambda one: (-one[1].share, -one[1].n))
-            clear = bool(others) and all(best.low > other.high for _, other in others)
-            sentence = (
-                f"Where the label is {shown(name)}, {shown(column)} is best ({best.correct} of {best.n} right), "
-                f"{'clearly' if clear else 'not clearly'} so."
-            )
-            chosen.append({"name": name, "column": column, "is_clear": clear, "sentence": sentence})
-    return chosen
 
 
 def _accepted_judged(result: JudgedTable) -> dict[str, Any] | None:

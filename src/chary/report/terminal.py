@@ -190,8 +190,6 @@ def show_judged(console: Console, summary: Summary, hints: Hints) -> None:
             _say(console, looked + "between {low:.1%} and {high:.1%} are right.".format(**column["always"]))
     for pair in summary["pairs"]:
         _say(console, pair["sentence"], "bold")
-    for one in summary["trusted"]:
-        _say(console, one["sentence"])
     for slices in summary["slices"]:
         if of := of_column([column["name"] for column in summary["columns"]]):
             _say(console, f"Labels{of}, by {visible(slices['column'], 40)}:")

@@ -79,7 +79,7 @@ def truth_of_judged(result: JudgedTable) -> dict[str, Any]:
     summary = summarize_judged(result)
     first = summary["columns"][0]
     unfinished = _unfinished_sentence(result)
-    sentences = [one["sentence"] for one in [*summary["columns"], *summary["pairs"], *summary["trusted"]]]
+    sentences = [one["sentence"] for one in [*summary["columns"], *summary["pairs"]]]
     return {
         "changed_labels": summary["changed_labels"],
         "headline": first["headline"],

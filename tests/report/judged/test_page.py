@@ -4,7 +4,6 @@ import json
 import re
 
 import polars as pl
-from markupsafe import escape
 
 import chary
 from chary.audit.filling import Filling
@@ -47,13 +46,6 @@ def test_what_was_not_asked_for_has_no_section(judged):
     assert "could stop: the limits of the accuracy hold" in page
 
 
-def test_which_column_to_trust_is_said(judged):
-    summary = summarize_judged(judged)
-    for one in summary["trusted"]:
-        assert one["sentence"].endswith(("), clearly so.", "), not clearly so."))
-        assert str(escape(one["sentence"])) in render_judged(summary)
-
-
 def test_before_the_end_of_an_audit_that_one_may_look_at_all_show_the_accuracy_alone(tmp_path):
     rule = ["a" if i % 3 else "b" for i in range(300)]
     truth = ["b" if i % 10 == 4 else label for i, label in enumerate(rule)]
@@ -67,7 +59,7 @@ def test_before_the_end_of_an_audit_that_one_may_look_at_all_show_the_accuracy_a
         filling.answer(place, truth[row.number])
     judged = chary.judge(frame, ["rule", "other"], sheet, confidence="sure", error=0.2, by=["text"])
     summary = json.loads(json.dumps(judged.summary))
-    assert (summary["unfinished"], summary["pairs"], summary["trusted"], summary["slices"]) == (True, [], [], [])
+    assert (summary["unfinished"], summary["pairs"], summary["slices"]) == (True, [], [])
     assert (summary["acceptance"], summary["accept"]["n_accepted"]) == ([], 0)
     assert "decided when all drawn rows are answered" in summary["accept"]["sentence"]
     for column in summary["columns"]:

@@ -17,7 +17,6 @@ def test_every_question_has_its_answer(judged):
     out = console.file.getvalue()
     for said in (
         summary["pairs"][0]["sentence"],
-        summary["trusted"][0]["sentence"],
         "Estimated by the audit",
         "Labels in column 'rule', by place:",
         "too few audited rows to say",
